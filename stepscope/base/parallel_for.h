@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs body(i) for i in [0, count) on up to `threads` threads (the caller is one of them). Indices are
+// handed out in order, one at a time: give each enough work. Returns when all have run. body must not throw.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace stepscope {
+
+template <class Body>
+void parallel_for(std::size_t count, unsigned threads, Body&& body) {
+  if (threads <= 1 || count <= 1) {
+    for (std::size_t i = 0; i < count; ++i) body(i);
+    return;
+  }
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(i);
+  };
+  std::vector<std::jthread> others;
+  const std::size_t extra = (count < threads ? count : threads) - 1;
+  others.reserve(extra);
+  for (std::size_t t = 0; t < extra; ++t) others.emplace_back(work);
+  work();
+}
+
+}  // namespace stepscope

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers that know their unit: bytes, flops, their rates, and time. Bytes plus nanoseconds does not compile.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+
+namespace stepscope {
+
+// Instants and durations of a trace: integer nanoseconds. An instant counts from the clock's origin
+// (the UNIX epoch, or the profiler's start; event/trace.h says which).
+using Ns = std::chrono::nanoseconds;
+// Durations of a model.
+using Seconds = std::chrono::duration<double>;
+
+template <class Unit, class Rep>
+struct Quantity {
+  Rep value{};
+
+  constexpr auto operator<=>(const Quantity&) const = default;
+  constexpr Quantity& operator+=(Quantity other) { value += other.value; return *this; }
+  constexpr Quantity& operator-=(Quantity other) { value -= other.value; return *this; }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return {static_cast<Rep>(a.value + b.value)}; }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return {static_cast<Rep>(a.value - b.value)}; }
+  friend constexpr Quantity operator*(Quantity a, Rep k) { return {static_cast<Rep>(a.value * k)}; }
+  friend constexpr Quantity operator*(Rep k, Quantity a) { return a * k; }
+};
+
+using Bytes = Quantity<struct BytesUnit, std::int64_t>;
+using Flops = Quantity<struct FlopsUnit, double>;
+using FlopRate = Quantity<struct FlopRateUnit, double>;  // flop/s
+using ByteRate = Quantity<struct ByteRateUnit, double>;  // byte/s
+
+constexpr Seconds seconds(Ns t) { return std::chrono::duration_cast<Seconds>(t); }
+constexpr ByteRate operator/(Bytes b, Seconds t) { return {static_cast<double>(b.value) / t.count()}; }
+constexpr FlopRate operator/(Flops f, Seconds t) { return {f.value / t.count()}; }
+constexpr Seconds operator/(Flops f, FlopRate r) { return Seconds{f.value / r.value}; }
+constexpr Seconds operator/(Bytes b, ByteRate r) {
+  return Seconds{static_cast<double>(b.value) / r.value};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Result<T>: a value, or why an input or the system failed. The names are a subset of std::expected's.
+// A bug of ours is no Error: it is a failed check().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace stepscope {
+
+// what went wrong, in which file, at which byte of its (inflated) text, and what the user can do about it.
+struct Error {
+  std::string what;
+  std::string file{};
+  std::optional<std::uint64_t> byte{};
+  std::string hint{};
+  bool interrupted = false;  // the user asked to stop; nothing is wrong with the input
+
+  // "file: byte N: what; hint" on one line.
+  [[nodiscard]] std::string message() const;
+};
+
+// Aborts with the place and the text when `ok` is false: only for our own bugs.
+void check(bool ok, std::string_view what, std::source_location where = std::source_location::current());
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  [[nodiscard]] bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+  T& operator*() & { return std::get<0>(state_); }
+  const T& operator*() const& { return std::get<0>(state_); }
+  T&& operator*() && { return std::get<0>(std::move(state_)); }
+  T* operator->() { return &std::get<0>(state_); }
+  const T* operator->() const { return &std::get<0>(state_); }
+  [[nodiscard]] const Error& error() const { return std::get<1>(state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+// Success without a value.
+struct Done {};
+
+}  // namespace stepscope

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open addressing with linear probing over (hash, id); the texts live in blocks that never move.
+#include "stepscope/base/string_pool.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t block_size = 1 << 16;
+
+// Reads 8 bytes at a time and folds them with a 64×64→128-bit product; the tail overlaps the last word.
+std::uint32_t hash_text(std::string_view text) {
+  constexpr std::uint64_t k = 0x9E3779B97F4A7C15ULL;
+  const auto word = [](const char* p) {
+    std::uint64_t w = 0;
+    std::memcpy(&w, p, 8);
+    return w;
+  };
+  const auto fold = [](std::uint64_t a, std::uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  };
+  std::uint64_t h = text.size() * k;
+  const char* p = text.data();
+  std::size_t n = text.size();
+  for (; n > 8; n -= 8, p += 8) h = fold(h ^ word(p), k);
+  std::uint64_t tail = 0;
+  std::memcpy(&tail, p, n);
+  h = fold(h ^ tail, k ^ n);
+  return static_cast<std::uint32_t>(h >> 32) | 1U;
+}
+
+}  // namespace
+
+StringPool::StringPool() : slots_(1024), texts_{std::string_view{}} {}
+
+StringId StringPool::intern(std::string_view text) {
+  if (text.empty()) return empty_string;
+  const std::uint32_t hash = hash_text(text);
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = hash & mask;
+  for (; slots_[at].id != 0; at = (at + 1) & mask)
+    if (slots_[at].hash == hash && texts_[slots_[at].id] == text) return StringId{slots_[at].id};
+  const auto id = static_cast<std::uint32_t>(texts_.size());
+  texts_.push_back(store(text));
+  slots_[at] = {hash, id};
+  if (texts_.size() * 2 > slots_.size()) grow();
+  return StringId{id};
+}
+
+StringId StringPool::find(std::string_view text) const {
+  if (text.empty()) return empty_string;
+  const std::uint32_t hash = hash_text(text);
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t at = hash & mask; slots_[at].id != 0; at = (at + 1) & mask)
+    if (slots_[at].hash == hash && texts_[slots_[at].id] == text) return StringId{slots_[at].id};
+  return empty_string;
+}
+
+std::vector<StringId> StringPool::merge(const StringPool& other) {
+  std::vector<StringId> map(other.size());
+  for (std::size_t i = 0; i < other.size(); ++i) map[i] = intern(other.texts_[i]);
+  return map;
+}
+
+std::size_t StringPool::bytes() const {
+  return block_bytes_ + slots_.size() * sizeof(Slot) + texts_.capacity() * sizeof(std::string_view);
+}
+
+std::string_view StringPool::store(std::string_view text) {
+  if (text.size() > block_left_) {
+    const std::size_t size = std::max(block_size, text.size());
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+    block_next_ = blocks_.back().get();
+    block_left_ = size;
+    block_bytes_ += size;
+  }
+  std::memcpy(block_next_, text.data(), text.size());
+  const std::string_view kept(block_next_, text.size());
+  block_next_ += text.size();
+  block_left_ -= text.size();
+  return kept;
+}
+
+void StringPool::grow() {
+  std::vector<Slot> larger(slots_.size() * 2);
+  const std::size_t mask = larger.size() - 1;
+  for (const Slot& slot : slots_) {
+    if (slot.id == 0) continue;
+    std::size_t at = slot.hash & mask;
+    while (larger[at].id != 0) at = (at + 1) & mask;
+    larger[at] = slot;
+  }
+  slots_ = std::move(larger);
+}
+
+}  // namespace stepscope

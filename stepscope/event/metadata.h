@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trace file says about the process that was traced.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+
+namespace stepscope {
+
+enum class Clock : std::uint8_t { unix_epoch, relative };
+
+struct DeviceProperties {
+  int id = -1;
+  std::string name;
+  Bytes total_memory{};
+  int compute_major = 0;
+  int compute_minor = 0;
+  int multiprocessors = 0;
+};
+
+struct ProcessGroup {
+  std::string name;         // "0", or a hash
+  std::string description;  // "default_pg", "mesh_tp", "undefined"
+  std::string backend;      // "cuda:nccl"
+  int size = -1;
+  std::vector<int> ranks;   // empty = whole world, or not recorded
+};
+
+struct Metadata {
+  std::string path;
+  std::string format;                      // "kineto", "chrome"
+  std::optional<int> rank;                 // from the file's metadata; see read/rank.h for names
+  std::optional<int> world_size;
+  std::string backend;
+  Clock clock = Clock::relative;
+  Ns base{};                               // baseTimeNanoseconds, already added to every instant
+  std::vector<DeviceProperties> devices;
+  std::vector<ProcessGroup> groups;
+  std::optional<bool> with_shapes;         // record_shapes; absent ≠ off
+  std::optional<bool> with_stack;
+  std::optional<bool> with_memory;         // profile_memory
+  std::optional<bool> with_flops;
+  std::optional<bool> with_modules;
+  std::map<std::string, std::string> texts;  // other scalar keys: host_name, nccl_version, cupti_version, ...
+  std::uint64_t file_bytes = 0;
+  std::uint64_t text_bytes = 0;            // after inflate
+};
+
+}  // namespace stepscope
