@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nearly every question about one rank needs first: its device operations in time order, the launch behind
-// each of them, and which host thread is the main one. Built once a trace and passed beside it.
+// What nearly every question about one rank needs first: its device operations in time order, the
+// launch behind each of them, and which host thread is the main one. Built once a trace and passed
+// beside it.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +15,22 @@ namespace stepscope {
 // All device work of one GPU over all its streams.
 struct DeviceLane {
   int device = -1;
-  std::vector<SliceId> ops;  // kernels, copies and memsets by start; they may overlap, even on one stream
-  Ns start{};                // of the first
-  Ns end{};                  // of the last to end
+  std::vector<SliceId>
+      ops;     // kernels, copies and memsets by start; they may overlap, even on one stream
+  Ns start{};  // of the first
+  Ns end{};    // of the last to end
 };
 
 struct RankIndex {
-  std::vector<DeviceLane> devices;     // by device index; only those with work
-  // By slice id: the runtime or driver call that launched a device slice, joined by correlation within the file;
-  // no_slice for host slices and for work whose launch is not in the trace. All kernels of one CUDA-graph launch share
-  // its call. Empty when the trace has no device work.
+  std::vector<DeviceLane> devices;  // by device index; only those with work
+  // By slice id: the runtime or driver call that launched a device slice, joined by correlation
+  // within the file; no_slice for host slices and for work whose launch is not in the trace. All
+  // kernels of one CUDA-graph launch share its call. Empty when the trace has no device work.
   std::vector<SliceId> launch_of;
   std::vector<TrackId> host_tracks;
-  std::optional<TrackId> main_track;   // the thread of the ProfilerSteps, else the one with most operator time
-  Ns start{};                          // first start and last end of any slice
+  std::optional<TrackId>
+      main_track;  // the thread of the ProfilerSteps, else the one with most operator time
+  Ns start{};      // first start and last end of any slice
   Ns end{};
 
   [[nodiscard]] bool cpu_only() const { return devices.empty(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs body(i) for i in [0, count) on up to `threads` threads (the caller is one of them). Indices are
-// handed out in order, one at a time: give each enough work. Returns when all have run. body must not throw.
+// Runs body(i) for i in [0, count) on up to `threads` threads (the caller is one of them). Indices
+// are handed out in order, one at a time: give each enough work. Returns when all have run. body
+// must not throw.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that know their unit: bytes, flops, their rates, and time. Bytes plus nanoseconds does not compile.
+// Numbers that know their unit: bytes, flops, their rates, and time. Bytes plus nanoseconds does
+// not compile.
 #pragma once
 
 #include <chrono>
@@ -19,10 +20,20 @@ struct Quantity {
   Rep value{};
 
   constexpr auto operator<=>(const Quantity&) const = default;
-  constexpr Quantity& operator+=(Quantity other) { value += other.value; return *this; }
-  constexpr Quantity& operator-=(Quantity other) { value -= other.value; return *this; }
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return {static_cast<Rep>(a.value + b.value)}; }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return {static_cast<Rep>(a.value - b.value)}; }
+  constexpr Quantity& operator+=(Quantity other) {
+    value += other.value;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity other) {
+    value -= other.value;
+    return *this;
+  }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) {
+    return {static_cast<Rep>(a.value + b.value)};
+  }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) {
+    return {static_cast<Rep>(a.value - b.value)};
+  }
   friend constexpr Quantity operator*(Quantity a, Rep k) { return {static_cast<Rep>(a.value * k)}; }
   friend constexpr Quantity operator*(Rep k, Quantity a) { return a * k; }
 };
@@ -33,7 +44,9 @@ using FlopRate = Quantity<struct FlopRateUnit, double>;  // flop/s
 using ByteRate = Quantity<struct ByteRateUnit, double>;  // byte/s
 
 constexpr Seconds seconds(Ns t) { return std::chrono::duration_cast<Seconds>(t); }
-constexpr ByteRate operator/(Bytes b, Seconds t) { return {static_cast<double>(b.value) / t.count()}; }
+constexpr ByteRate operator/(Bytes b, Seconds t) {
+  return {static_cast<double>(b.value) / t.count()};
+}
 constexpr FlopRate operator/(Flops f, Seconds t) { return {f.value / t.count()}; }
 constexpr Seconds operator/(Flops f, FlopRate r) { return Seconds{f.value / r.value}; }
 constexpr Seconds operator/(Bytes b, ByteRate r) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value, or why an input or the system failed. The names are a subset of std::expected's.
-// A bug of ours is no Error: it is a failed check().
+// Result<T>: a value, or why an input or the system failed. The names are a subset of
+// std::expected's. A bug of ours is no Error: it is a failed check().
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace stepscope {
 
-// what went wrong, in which file, at which byte of its (inflated) text, and what the user can do about it.
+// what went wrong, in which file, at which byte of its (inflated) text, and what the user can do
+// about it.
 struct Error {
   std::string what;
   std::string file{};
@@ -26,7 +27,8 @@ struct Error {
 };
 
 // Aborts with the place and the text when `ok` is false: only for our own bugs.
-void check(bool ok, std::string_view what, std::source_location where = std::source_location::current());
+void check(bool ok, std::string_view what,
+           std::source_location where = std::source_location::current());
 
 template <class T>
 class [[nodiscard]] Result {

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t block_size = 1 << 16;
 
-// Reads 8 bytes at a time and folds them with a 64×64→128-bit product; the tail overlaps the last word.
+// Reads 8 bytes at a time and folds them with a 64×64→128-bit product; the tail overlaps the last
+// word.
 std::uint32_t hash_text(std::string_view text) {
   constexpr std::uint64_t k = 0x9E3779B97F4A7C15ULL;
   const auto word = [](const char* p) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interned strings: each distinct text is kept once and named by a dense 32-bit id, so analyses index plain
-// vectors by it. Id 0 is the empty string. Not thread-safe; parallel readers fill a pool each and merge().
+// Interned strings: each distinct text is kept once and named by a dense 32-bit id, so analyses
+// index plain vectors by it. Id 0 is the empty string. Not thread-safe; parallel readers fill a
+// pool each and merge().
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader met and could not use, or had to mend: counted by reason, so that one bad event never ends an import
-// and nothing is dropped in silence.
+// What a reader met and could not use, or had to mend: counted by reason, so that one bad event
+// never ends an import and nothing is dropped in silence.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 namespace stepscope {
 
 struct ImportNotes {
-  std::uint64_t events = 0;                      // elements of traceEvents that were complete
-  bool truncated = false;                        // the file ends in the middle
-  std::map<std::string, std::uint64_t> counts;   // reason → how often, e.g. "negative_duration"
-  std::map<std::string, std::uint64_t> first_byte;  // reason → byte (of the inflated text) of its first case
+  std::uint64_t events = 0;                     // elements of traceEvents that were complete
+  bool truncated = false;                       // the file ends in the middle
+  std::map<std::string, std::uint64_t> counts;  // reason → how often, e.g. "negative_duration"
+  std::map<std::string, std::uint64_t>
+      first_byte;  // reason → byte (of the inflated text) of its first case
 
   void add(const std::string& reason, std::uint64_t byte, std::uint64_t times = 1);
   void merge(const ImportNotes& other);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel or an operator does, from its name: decided once per distinct name, never per event.
-// Patterns: facts of CUDA, ROCm, Triton, NCCL, RCCL, gloo, DeepEP and MTIA names.
+// What a kernel or an operator does, from its name: decided once per distinct name, never per
+// event. Patterns: facts of CUDA, ROCm, Triton, NCCL, RCCL, gloo, DeepEP and MTIA names.
 #pragma once
 
 #include <array>
@@ -10,33 +10,56 @@
 namespace stepscope {
 
 enum class NameClass : std::uint8_t {
-  matmul, attention, norm, elementwise, optimizer, embedding, loss, communication, copy, other
+  matmul,
+  attention,
+  norm,
+  elementwise,
+  optimizer,
+  embedding,
+  loss,
+  communication,
+  copy,
+  other
 };
 inline constexpr std::size_t name_class_count = 10;
 inline constexpr std::array<std::string_view, name_class_count> name_class_names = {
-    "matmul", "attention", "norm", "elementwise", "optimizer",
-    "embedding", "loss", "communication", "copy", "other"};
+    "matmul",    "attention", "norm",          "elementwise", "optimizer",
+    "embedding", "loss",      "communication", "copy",        "other"};
 static_assert(name_class_names[static_cast<std::size_t>(NameClass::other)] == "other");
 
-// Of a device kernel's name. Memcpy and memset rows are `copy` by their category; a copy *kernel* is `copy` here
-// and still counts as compute in every budget.
+// Of a device kernel's name. Memcpy and memset rows are `copy` by their category; a copy *kernel*
+// is `copy` here and still counts as compute in every budget.
 [[nodiscard]] NameClass classify_kernel(std::string_view name);
 // Of a host operator (aten::, autograd nodes, c10d).
 [[nodiscard]] NameClass classify_operator(std::string_view name);
 
 enum class CollectiveKind : std::uint8_t {
-  none, all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send, recv, send_recv,
-  gather, scatter, barrier, unknown
+  none,
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  all_to_all,
+  send,
+  recv,
+  send_recv,
+  gather,
+  scatter,
+  barrier,
+  unknown
 };
 inline constexpr std::size_t collective_kind_count = 14;
 inline constexpr std::array<std::string_view, collective_kind_count> collective_kind_names = {
-    "none", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
-    "send", "recv", "send_recv", "gather", "scatter", "barrier", "unknown"};
-static_assert(collective_kind_names[static_cast<std::size_t>(CollectiveKind::unknown)] == "unknown");
+    "none", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",  "all_to_all",
+    "send", "recv",       "send_recv",  "gather",         "scatter",   "barrier", "unknown"};
+static_assert(collective_kind_names[static_cast<std::size_t>(CollectiveKind::unknown)] ==
+              "unknown");
 
 // The collective that a name speaks of: a kernel ("ncclDevKernel_AllGather_RING_LL"), an annotation
-// ("nccl:_all_gather_base"), a c10d operator or a "Collective name" argument. `unknown` for communication whose kind
-// the name hides (ncclDevKernel_Generic), `none` for a name that is no communication.
+// ("nccl:_all_gather_base"), a c10d operator or a "Collective name" argument. `unknown` for
+// communication whose kind the name hides (ncclDevKernel_Generic), `none` for a name that is no
+// communication.
 [[nodiscard]] CollectiveKind collective_kind(std::string_view name);
 
 }  // namespace stepscope

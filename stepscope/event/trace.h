@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace of one rank as columns. Filled by a reader or by hand through append(), then seal()ed once; analyses take
-// `const Trace&`. All vectors of one table have one length; a row's index is its id.
+// The trace of one rank as columns. Filled by a reader or by hand through append(), then seal()ed
+// once; analyses take `const Trace&`. All vectors of one table have one length; a row's index is
+// its id.
 //
-// Instants are Ns on the trace's clock: since the UNIX epoch (Clock::unix_epoch) or since an origin of the
-// profiler's own (Clock::relative), in which case no two traces may be compared in time.
+// Instants are Ns on the trace's clock: since the UNIX epoch (Clock::unix_epoch) or since an origin
+// of the profiler's own (Clock::relative), in which case no two traces may be compared in time.
 #pragma once
 
 #include <cstdint>
@@ -32,47 +33,49 @@ inline constexpr SliceId no_slice{no_row};
 
 // A host thread, or one stream of a device.
 struct Track {
-  std::int64_t pid = 0;             // OS pid; the device index for a stream
-  std::int64_t tid = 0;             // OS tid; the stream id for a stream
-  StringId pid_text = empty_string; // where the file names the process or thread with a string
+  std::int64_t pid = 0;              // OS pid; the device index for a stream
+  std::int64_t tid = 0;              // OS tid; the stream id for a stream
+  StringId pid_text = empty_string;  // where the file names the process or thread with a string
   StringId tid_text = empty_string;
   StringId process_name = empty_string;
   StringId thread_name = empty_string;
-  bool device = false;              // holds device rows (kernels, copies, sync, gpu annotations)
-  std::int32_t device_index = -1;   // which GPU; -1 for a host thread
-  std::uint32_t first = 0;          // its slices are [first, first + count) after seal()
+  bool device = false;             // holds device rows (kernels, copies, sync, gpu annotations)
+  std::int32_t device_index = -1;  // which GPU; -1 for a host thread
+  std::uint32_t first = 0;         // its slices are [first, first + count) after seal()
   std::uint32_t count = 0;
 };
 
 // Complete slices. After seal(): sorted by track, then start, then longest first.
 struct Slices {
   std::vector<Ns> start;
-  std::vector<Ns> dur;                      // never negative
+  std::vector<Ns> dur;  // never negative
   std::vector<StringId> name;
   std::vector<TrackId> track;
   std::vector<Category> category;
-  std::vector<std::uint32_t> correlation;   // runtime call ↔ device work; 0 = none
-  std::vector<std::uint32_t> external_id;   // operator ↔ runtime call, device work; 0 = none
-  std::vector<std::uint32_t> detail;        // row of the category's detail table, or no_row
+  std::vector<std::uint32_t> correlation;  // runtime call ↔ device work; 0 = none
+  std::vector<std::uint32_t> external_id;  // operator ↔ runtime call, device work; 0 = none
+  std::vector<std::uint32_t> detail;       // row of the category's detail table, or no_row
 
   [[nodiscard]] std::size_t size() const { return start.size(); }
   [[nodiscard]] Ns end(SliceId id) const { return start[index(id)] + dur[index(id)]; }
 };
 
-// Detail of cpu_op (and user_annotation) rows recorded with shapes. Texts are as in the file ("[[8, 16], []]").
+// Detail of cpu_op (and user_annotation) rows recorded with shapes. Texts are as in the file ("[[8,
+// 16], []]").
 struct OpDetails {
   std::vector<StringId> input_dims;
-  std::vector<StringId> input_types;        // ["float", "c10::BFloat16", ""]
-  std::vector<StringId> concrete_inputs;    // ["", "[1, 1]", "False"]
-  std::vector<std::int32_t> sequence;       // autograd sequence number, links forward and backward; -1 = none
-  std::vector<std::int32_t> forward_thread; // nonzero only in backward
+  std::vector<StringId> input_types;      // ["float", "c10::BFloat16", ""]
+  std::vector<StringId> concrete_inputs;  // ["", "[1, 1]", "False"]
+  std::vector<std::int32_t>
+      sequence;  // autograd sequence number, links forward and backward; -1 = none
+  std::vector<std::int32_t> forward_thread;  // nonzero only in backward
 
   [[nodiscard]] std::size_t size() const { return input_dims.size(); }
 };
 
 // Detail of memcpy and memset rows.
 struct CopyDetails {
-  std::vector<Bytes> bytes;                 // -1 = not recorded
+  std::vector<Bytes> bytes;  // -1 = not recorded
   [[nodiscard]] std::size_t size() const { return bytes.size(); }
 };
 
@@ -84,20 +87,20 @@ struct SyncDetails {
   [[nodiscard]] std::size_t size() const { return stream.size(); }
 };
 
-// Metadata of one collective as one rank recorded it, on a kernel, an operator (record_param_comms) or an
-// annotation. Element counts are of this rank. -1 = not recorded.
+// Metadata of one collective as one rank recorded it, on a kernel, an operator (record_param_comms)
+// or an annotation. Element counts are of this rank. -1 = not recorded.
 struct Collective {
   SliceId slice = no_slice;
-  StringId name = empty_string;             // "allreduce", "_allgather_base", ...
-  StringId dtype = empty_string;            // c10 names: Float, BFloat16, ...
-  StringId group_name = empty_string;       // Process Group Name
+  StringId name = empty_string;        // "allreduce", "_allgather_base", ...
+  StringId dtype = empty_string;       // c10 names: Float, BFloat16, ...
+  StringId group_name = empty_string;  // Process Group Name
   StringId group_description = empty_string;
-  StringId group_ranks = empty_string;      // "[0, 1, ...]", perhaps cut after 30
+  StringId group_ranks = empty_string;  // "[0, 1, ...]", perhaps cut after 30
   StringId in_split = empty_string;
   StringId out_split = empty_string;
   std::int64_t in_elements = -1;
   std::int64_t out_elements = -1;
-  std::int64_t seq = -1;                    // per group, the same on all ranks
+  std::int64_t seq = -1;  // per group, the same on all ranks
   std::int32_t group_size = -1;
   std::int32_t global_rank_start = -1;
   std::int32_t global_rank_stride = -1;
@@ -111,10 +114,10 @@ struct MemoryEvents {
   std::vector<Ns> time;
   std::vector<TrackId> track;
   std::vector<std::uint64_t> address;
-  std::vector<Bytes> bytes;                 // > 0 allocated, < 0 freed
-  std::vector<Bytes> total_allocated;       // -1 = not recorded
-  std::vector<Bytes> total_reserved;        // -1 = not recorded
-  std::vector<std::int16_t> device;         // -1 = CPU
+  std::vector<Bytes> bytes;            // > 0 allocated, < 0 freed
+  std::vector<Bytes> total_allocated;  // -1 = not recorded
+  std::vector<Bytes> total_reserved;   // -1 = not recorded
+  std::vector<std::int16_t> device;    // -1 = CPU
   [[nodiscard]] std::size_t size() const { return time.size(); }
 };
 
@@ -123,7 +126,7 @@ struct Counters {
   std::vector<Ns> time;
   std::vector<StringId> metric;
   std::vector<double> value;
-  std::vector<SliceId> slice;               // the profiler_range row it belongs to, or no_slice
+  std::vector<SliceId> slice;  // the profiler_range row it belongs to, or no_slice
   [[nodiscard]] std::size_t size() const { return time.size(); }
 };
 
@@ -136,11 +139,11 @@ struct Trace {
   OpDetails ops;
   CopyDetails copies;
   SyncDetails syncs;
-  std::vector<Collective> collectives;      // after seal(): by slice
-  MemoryEvents memory;                      // after seal(): by time
+  std::vector<Collective> collectives;  // after seal(): by slice
+  MemoryEvents memory;                  // after seal(): by time
   Counters counters;
-  std::vector<NameClass> kernel_class;      // by StringId; filled by seal()
-  std::vector<NameClass> operator_class;    // by StringId; filled by seal()
+  std::vector<NameClass> kernel_class;    // by StringId; filled by seal()
+  std::vector<NameClass> operator_class;  // by StringId; filled by seal()
 
   [[nodiscard]] std::string_view name(SliceId id) const { return strings[slices.name[index(id)]]; }
   [[nodiscard]] const Track& track(TrackId id) const { return tracks[index(id)]; }
@@ -167,8 +170,9 @@ struct Slice {
 };
 SliceId append(Trace& trace, const Slice& slice);
 
-// Sorts every table, assigns each track its range of slices, remaps slice ids held by other tables, and classifies
-// each distinct name. Call once, after the last append; `threads` bounds its parallelism.
+// Sorts every table, assigns each track its range of slices, remaps slice ids held by other tables,
+// and classifies each distinct name. Call once, after the last append; `threads` bounds its
+// parallelism.
 void seal(Trace& trace, unsigned threads = 1);
 
 }  // namespace stepscope
