@@ -12,25 +12,41 @@ constexpr std::size_t block_size = 1 << 16;
 
 // Reads 8 bytes at a time and folds them with a 64×64→128-bit product; the tail overlaps the last
 // word.
+std::uint64_t load8(const char* p) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, p, 8);
+  return word;
+}
+
+std::uint64_t load4(const char* p) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, p, 4);
+  return word;
+}
+
+std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+// The last word overlaps the one before, so no length needs a byte loop.
 std::uint32_t hash_text(std::string_view text) {
   constexpr std::uint64_t k = 0x9E3779B97F4A7C15ULL;
-  const auto word = [](const char* p) {
-    std::uint64_t w = 0;
-    std::memcpy(&w, p, 8);
-    return w;
-  };
-  const auto fold = [](std::uint64_t a, std::uint64_t b) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(a) * b;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-  };
-  std::uint64_t h = text.size() * k;
   const char* p = text.data();
-  std::size_t n = text.size();
-  for (; n > 8; n -= 8, p += 8) h = fold(h ^ word(p), k);
-  std::uint64_t tail = 0;
-  std::memcpy(&tail, p, n);
-  h = fold(h ^ tail, k ^ n);
+  const std::size_t n = text.size();
+  std::uint64_t h = n * k;
+  if (n >= 8) {
+    for (std::size_t i = 0; i + 8 < n; i += 8) h = fold(h ^ load8(p + i), k);
+    h = fold(h ^ load8(p + n - 8), k);
+  } else if (n >= 4) {
+    h = fold(h ^ (load4(p) << 32 | load4(p + n - 4)), k);
+  } else {
+    const auto byte = [&](std::size_t i) {
+      return static_cast<std::uint64_t>(static_cast<unsigned char>(p[i]));
+    };
+    h = fold(h ^ (byte(0) << 16 | byte(n / 2) << 8 | byte(n - 1)), k);
+  }
   return static_cast<std::uint32_t>(h >> 32) | 1U;
 }
 

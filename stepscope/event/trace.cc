@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// append() and seal(). Readers append in file order, which is nearly sorted within a track: sealing
+// sorts by merging the runs it finds, through an index, and then moves each column once.
+#include "stepscope/event/trace.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+namespace {
+
+using Order = std::vector<std::uint32_t>;
+
+struct Earlier {
+  const Slices* s;
+  bool operator()(std::uint32_t a, std::uint32_t b) const {
+    if (s->start[a] != s->start[b]) return s->start[a] < s->start[b];
+    return s->dur[a] > s->dur[b];
+  }
+};
+
+// Sorts [first, last) by merging neighbouring sorted runs, pass by pass; stable.
+void merge_runs(std::span<std::uint32_t> order, Earlier earlier) {
+  std::vector<std::size_t> runs{0};
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (earlier(order[i], order[i - 1])) runs.push_back(i);
+  if (runs.size() == 1) return;
+  Order other(order.size());
+  std::span<std::uint32_t> from = order;
+  std::span<std::uint32_t> to = other;
+  while (runs.size() > 1) {
+    std::vector<std::size_t> merged;
+    for (std::size_t r = 0; r < runs.size(); r += 2) {
+      const std::size_t begin = runs[r];
+      const std::size_t middle = r + 1 < runs.size() ? runs[r + 1] : from.size();
+      const std::size_t end = r + 2 < runs.size() ? runs[r + 2] : from.size();
+      const auto at = [&](std::size_t i) { return from.begin() + static_cast<std::ptrdiff_t>(i); };
+      std::merge(at(begin), at(middle), at(middle), at(end),
+                 to.begin() + static_cast<std::ptrdiff_t>(begin), earlier);
+      merged.push_back(begin);
+    }
+    runs = std::move(merged);
+    std::swap(from, to);
+  }
+  if (from.data() != order.data()) std::ranges::copy(from, order.begin());
+}
+
+// Gives each track its range of slices and returns the slices in (track, start, longest first)
+// order.
+Order track_order(Trace& trace, unsigned threads) {
+  const Slices& s = trace.slices;
+  for (Track& track : trace.tracks) track.count = 0;
+  for (const TrackId id : s.track) ++trace.tracks[index(id)].count;
+  std::vector<std::uint32_t> next(trace.tracks.size());
+  std::uint32_t at = 0;
+  for (std::size_t t = 0; t < trace.tracks.size(); ++t) {
+    trace.tracks[t].first = next[t] = at;
+    at += trace.tracks[t].count;
+  }
+  Order order(s.size());
+  for (std::uint32_t i = 0; i < s.size(); ++i) order[next[index(s.track[i])]++] = i;
+  parallel_for(trace.tracks.size(), threads, [&](std::size_t t) {
+    merge_runs(std::span(order).subspan(trace.tracks[t].first, trace.tracks[t].count), Earlier{&s});
+  });
+  return order;
+}
+
+template <class T>
+void permute(std::vector<T>& column, std::span<const std::uint32_t> order) {
+  std::vector<T> sorted(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = column[order[i]];
+  column = std::move(sorted);
+}
+
+void permute_slices(Slices& s, std::span<const std::uint32_t> order, unsigned threads) {
+  const std::vector<std::function<void()>> columns = {
+      [&] { permute(s.start, order); },       [&] { permute(s.dur, order); },
+      [&] { permute(s.name, order); },        [&] { permute(s.track, order); },
+      [&] { permute(s.category, order); },    [&] { permute(s.correlation, order); },
+      [&] { permute(s.external_id, order); }, [&] { permute(s.detail, order); }};
+  parallel_for(columns.size(), threads, [&](std::size_t c) { columns[c](); });
+}
+
+void shrink(Trace& trace) {
+  const auto fit = [](auto&... columns) { (columns.shrink_to_fit(), ...); };
+  Slices& s = trace.slices;
+  fit(s.start, s.dur, s.name, s.track, s.category, s.correlation, s.external_id, s.detail);
+  OpDetails& o = trace.ops;
+  fit(o.input_dims, o.input_types, o.concrete_inputs, o.sequence, o.forward_thread);
+  fit(trace.copies.bytes, trace.collectives);
+}
+
+void sort_memory(MemoryEvents& m) {
+  Order order(m.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return m.time[i]; });
+  permute(m.time, order);
+  permute(m.track, order);
+  permute(m.address, order);
+  permute(m.bytes, order);
+  permute(m.total_allocated, order);
+  permute(m.total_reserved, order);
+  permute(m.device, order);
+}
+
+// Slice ids held elsewhere follow their slices to the new places.
+void remap_slice_ids(Trace& trace, std::span<const std::uint32_t> order) {
+  const bool counters =
+      std::ranges::any_of(trace.counters.slice, [](SliceId id) { return id != no_slice; });
+  if (trace.collectives.empty() && !counters) return;
+  Order place(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  for (Collective& c : trace.collectives) c.slice = SliceId{place[index(c.slice)]};
+  for (SliceId& id : trace.counters.slice)
+    if (id != no_slice) id = SliceId{place[index(id)]};
+}
+
+void classify_names(Trace& trace) {
+  enum : std::uint8_t { kernel_name = 1, operator_name = 2 };
+  std::vector<std::uint8_t> use(trace.strings.size());
+  for (std::size_t i = 0; i < trace.slices.size(); ++i) {
+    const Category c = trace.slices.category[i];
+    use[index(trace.slices.name[i])] |= static_cast<std::uint8_t>(
+        is_device_work(c) || c == Category::profiler_range ? kernel_name : operator_name);
+  }
+  trace.kernel_class.assign(use.size(), NameClass::other);
+  trace.operator_class.assign(use.size(), NameClass::other);
+  for (std::size_t i = 0; i < use.size(); ++i) {
+    const std::string_view name = trace.strings[StringId{static_cast<std::uint32_t>(i)}];
+    if (use[i] & kernel_name) trace.kernel_class[i] = classify_kernel(name);
+    if (use[i] & operator_name) trace.operator_class[i] = classify_operator(name);
+  }
+}
+
+}  // namespace
+
+SliceId append(Trace& trace, const Slice& slice) {
+  Slices& s = trace.slices;
+  const auto id = static_cast<std::uint32_t>(s.size());
+  check(s.size() < no_row, "a trace holds less than 2^32 - 1 slices");
+  s.start.push_back(slice.start);
+  s.dur.push_back(slice.dur);
+  s.name.push_back(slice.name);
+  s.track.push_back(slice.track);
+  s.category.push_back(slice.category);
+  s.correlation.push_back(slice.correlation);
+  s.external_id.push_back(slice.external_id);
+  s.detail.push_back(slice.detail);
+  return SliceId{id};
+}
+
+void seal(Trace& trace, unsigned threads) {
+  {
+    const Order order = track_order(trace, threads);
+    if (!std::ranges::is_sorted(order)) {
+      permute_slices(trace.slices, order, threads);
+      remap_slice_ids(trace, order);
+    }
+  }
+  shrink(trace);
+  std::ranges::stable_sort(trace.collectives, {},
+                           [](const Collective& c) { return index(c.slice); });
+  if (!std::ranges::is_sorted(trace.memory.time)) sort_memory(trace.memory);
+  classify_names(trace);
+}
+
+const Collective* Trace::collective(SliceId id) const {
+  const auto at = std::ranges::lower_bound(collectives, index(id), {},
+                                           [](const Collective& c) { return index(c.slice); });
+  return at != collectives.end() && at->slice == id ? &*at : nullptr;
+}
+
+std::size_t Trace::bytes() const {
+  const auto sum = [](const auto&... columns) {
+    return ((columns.size() * sizeof(columns[0])) + ...);
+  };
+  return sum(slices.start, slices.dur, slices.name, slices.track, slices.category,
+             slices.correlation, slices.external_id, slices.detail) +
+         sum(ops.input_dims, ops.input_types, ops.concrete_inputs, ops.sequence,
+             ops.forward_thread) +
+         sum(copies.bytes, syncs.stream, syncs.wait_on_stream, syncs.wait_on_record_correlation) +
+         sum(collectives, tracks, counters.time, counters.metric, counters.value, counters.slice) +
+         sum(memory.time, memory.track, memory.address, memory.bytes, memory.total_allocated,
+             memory.total_reserved, memory.device);
+}
+
+}  // namespace stepscope
