@@ -27,10 +27,11 @@ struct RankIndex {
   // within the file; no_slice for host slices and for work whose launch is not in the trace. All
   // kernels of one CUDA-graph launch share its call. Empty when the trace has no device work.
   std::vector<SliceId> launch_of;
-  std::vector<TrackId> host_tracks;
-  std::optional<TrackId>
-      main_track;  // the thread of the ProfilerSteps, else the one with most operator time
-  Ns start{};      // first start and last end of any slice
+  std::vector<TrackId> host_tracks;  // threads with at least one host row
+  // The thread of the ProfilerSteps, else the one with most operator time outside the backward
+  // graph.
+  std::optional<TrackId> main_track;
+  Ns start{};  // first start and last end of any slice
   Ns end{};
 
   [[nodiscard]] bool cpu_only() const { return devices.empty(); }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Annotations on the host give the steps their names; the device operations launched inside them
+// give their bounds.
+#include "stepscope/analysis/steps.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+// "name" and "name#12" match "name".
+bool names_step(std::string_view text, std::string_view wanted) {
+  if (text.substr(0, wanted.size()) != wanted) return false;
+  return text.size() == wanted.size() || text[wanted.size()] == '#';
+}
+
+std::optional<std::int64_t> number_of(std::string_view name) {
+  const std::size_t hash = name.rfind('#');
+  if (hash == std::string_view::npos) return std::nullopt;
+  std::int64_t number = 0;
+  const char* last = name.data() + name.size();
+  const auto [end, error] = std::from_chars(name.data() + hash + 1, last, number);
+  if (error != std::errc{} || end != last) return std::nullopt;
+  return number;
+}
+
+std::vector<bool> wanted_names(const StringPool& strings, const StepOptions& options) {
+  std::string_view wanted = options.annotation;
+  if (wanted.empty()) wanted = "ProfilerStep";
+  while (wanted.size() > 1 && wanted.back() == '#') wanted.remove_suffix(1);
+  std::vector<bool> result(strings.size());
+  for (std::uint32_t i = 0; i < strings.size(); ++i)
+    result[i] = names_step(strings[StringId{i}], wanted);
+  return result;
+}
+
+// The annotations of one thread: the main one where it has any, else the thread that has most.
+std::vector<SliceId> annotations(const Trace& trace, const RankIndex& rank,
+                                 const std::vector<bool>& wanted) {
+  const Slices& s = trace.slices;
+  std::vector<SliceId> best;
+  for (const TrackId id : rank.host_tracks) {
+    const Track& track = trace.track(id);
+    std::vector<SliceId> found;
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      const Category c = s.category[i];
+      if (!wanted[index(s.name[i])] || !(is_host(c) || c == Category::other)) continue;
+      const bool nested = !found.empty() && s.start[i] + s.dur[i] <= s.end(found.back());
+      if (!nested) found.push_back(SliceId{i});
+    }
+    if (id == rank.main_track && !found.empty()) return found;
+    if (found.size() > best.size()) best = std::move(found);
+  }
+  return best;
+}
+
+// Numbers of the names; ordinals for all where one has no number or two have the same.
+void number_steps(std::vector<Step>& steps) {
+  std::vector<std::int64_t> numbers;
+  for (const Step& step : steps) {
+    if (const auto number = number_of(step.name)) numbers.push_back(*number);
+  }
+  std::vector<std::int64_t> sorted = numbers;
+  std::sort(sorted.begin(), sorted.end());
+  const bool unique = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+  const bool use = unique && numbers.size() == steps.size();
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    steps[i].index = use ? numbers[i] : static_cast<std::int64_t>(i);
+}
+
+// First start and last end of the device operations launched inside each annotation.
+struct DeviceSpan {
+  Ns start = Ns::max();
+  Ns end = Ns::min();
+};
+
+std::vector<DeviceSpan> device_spans(const Trace& trace, const RankIndex& rank,
+                                     const std::vector<Step>& steps) {
+  std::vector<DeviceSpan> spans(steps.size());
+  for (const DeviceLane& lane : rank.devices) {
+    for (const SliceId op : lane.ops) {
+      const SliceId call = rank.launch(op);
+      if (call == no_slice) continue;
+      const Ns launched = trace.slices.start[index(call)];
+      auto after = std::upper_bound(steps.begin(), steps.end(), launched,
+                                    [](Ns t, const Step& step) { return t < step.host_start; });
+      if (after == steps.begin()) continue;
+      --after;
+      if (launched >= after->host_end) continue;
+      DeviceSpan& span = spans[static_cast<std::size_t>(after - steps.begin())];
+      span.start = std::min(span.start, trace.slices.start[index(op)]);
+      span.end = std::max(span.end, trace.slices.end(op));
+    }
+  }
+  return spans;
+}
+
+void bound_steps(std::vector<Step>& steps, const std::vector<DeviceSpan>& spans) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool on_device = spans[i].end != Ns::min();
+    steps[i].start = on_device ? spans[i].start : steps[i].host_start;
+    if (i > 0) steps[i].start = std::max(steps[i].start, steps[i - 1].start);
+    steps[i].end = std::max({steps[i].start, steps[i].host_end, spans[i].end});
+  }
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    // A gap in the numbers is a part that was not profiled: it belongs to no step.
+    const bool adjacent = steps[i + 1].index == steps[i].index + 1;
+    steps[i].end = adjacent ? steps[i + 1].start : std::min(steps[i].end, steps[i + 1].start);
+  }
+}
+
+Step whole_window(const Trace& trace, const RankIndex& rank) {
+  Step step;
+  step.name = "window";
+  step.host_start = step.start = rank.start;
+  step.host_end = step.end = rank.end;
+  if (!rank.cpu_only()) {
+    step.start = Ns::max();
+    step.end = Ns::min();
+    for (const DeviceLane& lane : rank.devices) {
+      step.start = std::min(step.start, lane.start);
+      step.end = std::max(step.end, lane.end);
+    }
+  } else if (rank.main_track) {
+    const Track& track = trace.track(*rank.main_track);
+    step.start = step.end = trace.slices.start[track.first];
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+      step.end = std::max(step.end, trace.slices.end(SliceId{i}));
+  }
+  return step;
+}
+
+}  // namespace
+
+std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
+                             const StepOptions& options) {
+  std::vector<Step> steps;
+  if (trace.slices.size() == 0) return steps;
+  const std::vector<bool> wanted = wanted_names(trace.strings, options);
+  for (const SliceId id : annotations(trace, rank, wanted)) {
+    Step step;
+    step.name = trace.name(id);
+    step.host_start = trace.slices.start[index(id)];
+    step.host_end = trace.slices.end(id);
+    steps.push_back(std::move(step));
+  }
+  if (steps.empty()) return {whole_window(trace, rank)};
+  number_steps(steps);
+  bound_steps(steps, device_spans(trace, rank, steps));
+  return steps;
+}
+
+}  // namespace stepscope
