@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which collective a name speaks of. NCCL's algorithm and protocol suffixes are not read: they do
+// not say what ran.
+#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
+
+namespace stepscope {
+namespace {
+
+using namespace name_rules;
+
+struct KindWord {
+  std::string_view word;
+  CollectiveKind kind;
+};
+// Of names without underscores; longer words before those they contain. DeepEP's dispatch and
+// combine are all-to-alls.
+constexpr std::array<KindWord, 24> kind_words = {{
+    {"barrier", CollectiveKind::barrier},
+    {"allreduce", CollectiveKind::all_reduce},
+    {"crossdevicereduce", CollectiveKind::all_reduce},
+    {"quickreduce", CollectiveKind::all_reduce},
+    {"reducefrommodelparallel", CollectiveKind::all_reduce},
+    {"reducescatter", CollectiveKind::reduce_scatter},
+    {"allgather", CollectiveKind::all_gather},
+    {"gatherfrommodelparallel", CollectiveKind::all_gather},
+    {"alltoall", CollectiveKind::all_to_all},
+    {"all2all", CollectiveKind::all_to_all},
+    {"dispatch", CollectiveKind::all_to_all},
+    {"combine", CollectiveKind::all_to_all},
+    {"sendrecv", CollectiveKind::send_recv},
+    {"pushrecv", CollectiveKind::recv},
+    {"pushsend", CollectiveKind::send},
+    {"pullsend", CollectiveKind::send},
+    {"rrag", CollectiveKind::all_gather},      // Transformer Engine's userbuffers: …_gpu_rr_ag
+    {"rrrs", CollectiveKind::reduce_scatter},  // …_gpu_rr_rs
+    {"broadcast", CollectiveKind::broadcast},
+    {"gather", CollectiveKind::gather},
+    {"scatter", CollectiveKind::scatter},
+    {"reduce", CollectiveKind::reduce},
+    {"send", CollectiveKind::send},
+    {"recv", CollectiveKind::recv},
+}};
+
+CollectiveKind kind_in(std::string_view text) {
+  std::string name(text);
+  std::erase(name, '_');
+  for (const KindWord& word : kind_words) {
+    if (has(name, word.word)) return word.kind;
+  }
+  return CollectiveKind::unknown;
+}
+
+}  // namespace
+
+CollectiveKind collective_kind(std::string_view text) {
+  const std::string name = lower(text);
+  const std::string head = head_of(name);
+  // Values of a "Collective name" argument that inside a longer name mean something else
+  // (aten::gather).
+  static constexpr auto bare =
+      words("broadcast", "_broadcast_oop", "broadcast_oop", "broadcast_uniqueid", "reduce",
+            "_reduce_oop", "gather", "scatter", "send", "recv", "sendrecv", "send_recv",
+            "recv_anysource", "recvanysource", "barrier");
+  if (contains(bare, name)) return kind_in(name);
+  if (has(head, "wait")) return CollectiveKind::none;  // waits for one, moves nothing
+  if (is_backend_annotation(name))
+    return kind_in(std::string_view(name).substr(name.find(':') + 1));
+  if (is_communication_kernel(name, head)) return kind_in(head);
+  const std::string_view stem = operator_stem(name);
+  return is_communication_operator(name, stem) ? kind_in(stem) : CollectiveKind::none;
+}
+
+}  // namespace stepscope
