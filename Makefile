@@ -1,0 +1,47 @@
+# `make run` and `make test` need nothing but a Debian 12 machine: each installs what it lacks
+# (tools/setup.sh says what), builds, and goes. `make check` is everything a change must pass.
+.PHONY: run test check format clean
+.PHONY: check-format check-tidy check-clang check-asan check-tsan check-browser check-fuzz
+.PHONY: setup-build setup-check
+.NOTPARALLEL:
+
+EXAMPLE := examples/train_tiny/traces/ddp
+
+run: setup-build
+	@tools/build.sh release stepscope
+	@build/release/stepscope analyze $(EXAMPLE) --html report.html
+
+test: setup-build
+	@tools/build.sh release
+	@tools/test.sh release -LE browser
+
+check: check-format test check-clang check-asan check-tsan check-browser check-fuzz check-tidy
+
+check-format: setup-check
+	@tools/check_format.sh
+
+# Looks at the translation units as clang compiles them, so that build comes first.
+check-tidy: setup-check
+	@tools/build.sh clang
+	@tools/check_tidy.sh build/clang
+
+check-clang check-asan check-tsan: check-%: setup-check
+	@tools/build.sh $*
+	@tools/test.sh $* -LE browser
+
+check-browser: setup-check
+	@tools/build.sh release
+	@tools/test.sh release -L browser
+
+check-fuzz: setup-check
+	@tools/build.sh fuzz
+	@tools/check_fuzz.sh build/fuzz
+
+setup-build setup-check: setup-%:
+	@tools/setup.sh $*
+
+format: setup-check
+	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
+
+clean:
+	rm -rf build report.html

@@ -1,0 +1,26 @@
+#!/bin/bash
+# build.sh PRESET [TARGET...]: configures build/PRESET and builds the targets (all without any).
+# Takes Debian's own cmake and ninja, which setup.sh installs, before others that PATH may hold.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=$1
+shift
+cmake=/usr/bin/cmake
+[ -x $cmake ] || cmake=cmake
+configure=(--preset "$preset")
+[ ! -x /usr/bin/ninja ] || configure+=(-DCMAKE_MAKE_PROGRAM=/usr/bin/ninja)
+! command -v ccache >/dev/null || configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+
+log=build/$preset.configure.log
+mkdir -p build
+if ! "$cmake" "${configure[@]}" >"$log" 2>&1; then
+  cat "$log" >&2
+  exit 1
+fi
+grep '^-- stepscope' "$log" || true
+# Under a fixed address layout, or ThreadSanitizer refuses kernels with much randomness.
+fixed_layout=()
+if [ "$preset" = tsan ] && setarch -R true 2>/dev/null; then fixed_layout=(setarch -R); fi
+"${fixed_layout[@]}" "$cmake" --build "build/$preset" --parallel "${JOBS:-$(nproc)}" \
+  ${1:+--target "$@"}

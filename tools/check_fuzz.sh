@@ -1,0 +1,20 @@
+#!/bin/bash
+# check_fuzz.sh BUILD_DIR [SECONDS]: each fuzz target for a short while, from the committed corpus.
+# Findings are kept in BUILD_DIR/findings.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=$1
+seconds=${2:-60}
+found=0
+for target in "$build"/tests/fuzz/*_fuzz; do
+  [ -x "$target" ] || continue
+  found=1
+  name=$(basename "$target")
+  corpus=$build/corpus/$name
+  mkdir -p "$corpus" "$build/findings"
+  echo "fuzz: $name for $seconds s"
+  "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$build/findings/$name-" "$corpus" tests/fuzz/corpus/"${name%_fuzz}" </dev/null
+done
+[ $found = 1 ] || { echo "fuzz: no target in $build/tests/fuzz" >&2; exit 1; }

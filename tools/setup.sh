@@ -1,0 +1,61 @@
+#!/bin/bash
+# setup.sh build|check: installs the Debian packages that building and testing (build), or also every
+# check (check), need. Only what is missing, through apt, with sudo where not root; says what it does.
+# Silent and quick when nothing is missing.
+set -euo pipefail
+
+build_packages=(
+  g++ cmake ninja-build make git
+  libisal-dev libzstd-dev libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev
+  libsimdjson-dev libdeflate-dev libbenchmark-dev    # bench/
+)
+check_packages=(
+  "${build_packages[@]}"
+  clang-16 libclang-rt-16-dev llvm-16 clang-tidy-19 clang-format-19 chromium
+)
+
+case ${1:-} in
+  build) wanted=("${build_packages[@]}") ;;
+  check) wanted=("${check_packages[@]}") ;;
+  *) echo "usage: tools/setup.sh build|check" >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "setup: no apt here; stepscope needs what these Debian packages hold: ${wanted[*]}" >&2
+  exit 0  # not an error: the build says what it does not find
+fi
+
+installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null |
+            sed -n 's/^installed //p' || true)
+missing=()
+for package in "${wanted[@]}"; do
+  grep -qxF -- "$package" <<<"$installed" || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "setup: missing packages and neither root nor sudo; as root run:" >&2
+    echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  root=(sudo)
+fi
+run() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" </dev/null; }
+install_missing() {
+  run apt-get install -y -q --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}"
+}
+candidates_known() {
+  local known
+  known=$(apt-cache policy "${missing[@]}" 2>/dev/null | grep -c '^  Candidate: [^(]' || true)
+  [ "$known" -eq ${#missing[@]} ]
+}
+
+echo "setup: installing with apt: ${missing[*]}"
+if candidates_known && install_missing; then
+  exit 0
+fi
+echo "setup: refreshing apt's package lists"  # absent on a bare machine, or too old to download from
+run apt-get update -q
+install_missing

@@ -1,0 +1,13 @@
+#!/bin/bash
+# test.sh PRESET [CTEST OPTION...]: runs the tests of build/PRESET. No test found is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=$1
+shift
+ctest=/usr/bin/ctest
+[ -x $ctest ] || ctest=ctest
+fixed_layout=()
+if [ "$preset" = tsan ] && setarch -R true 2>/dev/null; then fixed_layout=(setarch -R); fi
+"${fixed_layout[@]}" "$ctest" --test-dir "build/$preset" --output-on-failure --no-tests=error \
+  --parallel "${JOBS:-$(nproc)}" "$@" </dev/null
