@@ -1,16 +1,10 @@
-# The Debian 12 packages stepscope builds on. tools/setup.sh installs them.
+# The Debian 12 packages that stepscope builds on; tools/setup.sh installs them. What is found here for the
+# library is found again by cmake/stepscope-config.cmake.in for those who use it installed.
+list(PREPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
-find_path(ISAL_INCLUDE_DIR isa-l.h REQUIRED)
-find_library(ISAL_LIBRARY isal REQUIRED)
-find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
-find_library(ZSTD_LIBRARY zstd REQUIRED)
-add_library(stepscope_isal INTERFACE)
-target_include_directories(stepscope_isal SYSTEM INTERFACE $<BUILD_INTERFACE:${ISAL_INCLUDE_DIR}>)
-target_link_libraries(stepscope_isal INTERFACE ${ISAL_LIBRARY})
-add_library(stepscope_zstd INTERFACE)
-target_include_directories(stepscope_zstd SYSTEM INTERFACE $<BUILD_INTERFACE:${ZSTD_INCLUDE_DIR}>)
-target_link_libraries(stepscope_zstd INTERFACE ${ZSTD_LIBRARY})
-set(STEPSCOPE_BASE_LIBS stepscope_isal stepscope_zstd Threads::Threads)
+find_package(Isal REQUIRED)
+find_package(Zstd REQUIRED)
+set(STEPSCOPE_BASE_LIBS Isal::Isal Zstd::Zstd Threads::Threads)

@@ -1,1 +1,29 @@
-# Install rules and the exported CMake package.
+# Install rules and the exported CMake package: the command, one static library a module, the headers under
+# include/stepscope/ as the tree has them.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(modules GLOBAL PROPERTY STEPSCOPE_MODULES)
+list(TRANSFORM modules PREPEND stepscope_ OUTPUT_VARIABLE targets)
+install(TARGETS ${targets} EXPORT stepscope-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(module ${modules})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/stepscope/${module}
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stepscope
+    FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*.h" EXCLUDE)
+endforeach()
+if(TARGET stepscope)
+  install(TARGETS stepscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stepscope)
+install(EXPORT stepscope-targets NAMESPACE stepscope:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/stepscope-config.cmake.in
+  ${PROJECT_BINARY_DIR}/stepscope-config.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/stepscope-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/stepscope-config.cmake ${PROJECT_BINARY_DIR}/stepscope-config-version.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/FindIsal.cmake ${CMAKE_CURRENT_LIST_DIR}/FindZstd.cmake
+  DESTINATION ${package_dir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})

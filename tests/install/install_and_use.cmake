@@ -1,0 +1,21 @@
+# Installs the build into a fresh prefix, moves the prefix (a package must not know where it was born), builds the
+# consumer against it, and runs the consumer and the installed command.
+function(run)
+  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${work}/born ${work}/prefix ${work}/consumer)
+run(${CMAKE_COMMAND} --install ${build} --prefix ${work}/born)
+file(RENAME ${work}/born ${work}/prefix)
+run(${CMAKE_COMMAND} -S ${consumer} -B ${work}/consumer -G Ninja -D CMAKE_MAKE_PROGRAM=${ninja}
+    -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH=${work}/prefix)
+run(${CMAKE_COMMAND} --build ${work}/consumer)
+run(${work}/consumer/consumer)
+
+if(command)
+  execute_process(COMMAND ${work}/prefix/bin/stepscope --version
+    OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT printed MATCHES "${version}")
+    message(FATAL_ERROR "the installed command says '${printed}', not ${version}")
+  endif()
+endif()
