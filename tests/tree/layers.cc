@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/tree/layers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <sstream>
+#include <utility>
+
+namespace stepscope::tree {
+namespace {
+
+std::string trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t`/");
+  if (first == std::string_view::npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(" \t`/") - first + 1));
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+// The cells of a Markdown row; empty for other lines.
+std::vector<std::string> cells(std::string_view line) {
+  std::vector<std::string> out;
+  if (!line.starts_with('|')) return out;
+  line.remove_prefix(1);
+  for (std::size_t bar = line.find('|'); bar != std::string_view::npos; bar = line.find('|')) {
+    out.push_back(trimmed(line.substr(0, bar)));
+    line.remove_prefix(bar + 1);
+  }
+  return out;
+}
+
+const Layer* find_layer(std::span<const Layer> layers, std::string_view folder) {
+  const auto it = std::ranges::find(layers, folder, &Layer::folder);
+  return it == layers.end() ? nullptr : &*it;
+}
+
+bool allows(const Layer& from, std::string_view to) {
+  return from.folder == to || std::ranges::find(from.may_include, to) != from.may_include.end();
+}
+
+std::string place(const SourceFile& file, const Include& include) {
+  return file.path + ":" + std::to_string(include.line) + ": ";
+}
+
+}  // namespace
+
+std::vector<Layer> parse_layers(std::string_view markdown) {
+  std::vector<Layer> layers;
+  for (const std::string& line : parse_source("", markdown).lines) {
+    const auto row = cells(line);
+    Layer layer;
+    if (row.size() != 4) continue;
+    const char* end = row[0].data() + row[0].size();
+    const auto [rest, error] = std::from_chars(row[0].data(), end, layer.floor);
+    if (error != std::errc{}) continue;
+    layer.later = std::string_view(rest, end).find("later") != std::string_view::npos;
+    layer.folder = row[1];
+    if (row[3] != "-") layer.may_include = words(row[3]);
+    layers.push_back(std::move(layer));
+  }
+  for (Layer& layer : layers) {
+    if (layer.may_include != std::vector<std::string>{"all", "below"}) continue;
+    layer.may_include.clear();
+    for (const Layer& other : layers) {
+      if (other.floor < layer.floor) layer.may_include.push_back(other.folder);
+    }
+  }
+  return layers;
+}
+
+std::vector<std::string> table_faults(std::span<const Layer> layers) {
+  std::vector<std::string> faults;
+  for (const Layer& layer : layers) {
+    if (std::ranges::count(layers, layer.folder, &Layer::folder) > 1) {
+      faults.push_back(layer.folder + " stands in the table twice");
+    }
+    for (const std::string& to : layer.may_include) {
+      const Layer* target = find_layer(layers, to);
+      if (target == nullptr) {
+        faults.push_back(layer.folder + " may include " + to + ", which the table does not name");
+      } else if (target->floor >= layer.floor) {
+        faults.push_back(layer.folder + " may include " + to + ", which is not on a lower floor");
+      }
+    }
+  }
+  return faults;
+}
+
+std::vector<std::string> arrow_faults(std::span<const Layer> layers,
+                                      std::span<const SourceFile> files) {
+  std::vector<std::string> faults;
+  for (const SourceFile& file : files) {
+    const std::string_view folder = folder_of(file.path);
+    const Layer* from = find_layer(layers, folder);
+    if (from == nullptr || from->later) {
+      faults.push_back(file.path + ": the table has no folder for it, or calls it later");
+      continue;
+    }
+    for (const Include& include : file.includes) {
+      const std::string_view to = folder_of(include.path);
+      if (to.empty()) {
+        faults.push_back(place(file, include) + include.path + " is not written from the root");
+      } else if (!allows(*from, to)) {
+        faults.push_back(place(file, include) + from->folder + " may not include " +
+                         std::string(to));
+      }
+    }
+  }
+  return faults;
+}
+
+std::vector<std::string> two_way_pairs(std::span<const SourceFile> files) {
+  std::set<std::pair<std::string, std::string>> arrows;
+  for (const SourceFile& file : files) {
+    for (const Include& include : file.includes) {
+      arrows.emplace(folder_of(file.path), folder_of(include.path));
+    }
+  }
+  std::vector<std::string> faults;
+  for (const auto& [from, to] : arrows) {
+    if (from < to && arrows.contains({to, from})) {
+      faults.push_back(from + " and " + to + " include each other");
+    }
+  }
+  return faults;
+}
+
+std::vector<std::string> include_circles(std::span<const SourceFile> files) {
+  enum class Visit : std::uint8_t { never, open, done };
+  std::map<std::string, std::pair<const SourceFile*, Visit>, std::less<>> states;
+  for (const SourceFile& file : files) states.emplace(file.path, std::pair{&file, Visit::never});
+
+  std::vector<std::string> faults;
+  std::vector<std::string> path;
+  const auto visit = [&](const auto& self, std::string_view name) -> void {
+    const auto it = states.find(name);
+    if (it == states.end() || it->second.second == Visit::done) return;
+    path.emplace_back(name);
+    if (it->second.second == Visit::open) {
+      std::string circle;
+      for (auto at = std::ranges::find(path, name); at != path.end(); ++at) {
+        circle += (circle.empty() ? "" : " -> ") + *at;
+      }
+      faults.push_back(circle);
+    } else {
+      it->second.second = Visit::open;
+      for (const Include& include : it->second.first->includes) self(self, include.path);
+      it->second.second = Visit::done;
+    }
+    path.pop_back();
+  };
+  for (const SourceFile& file : files) visit(visit, file.path);
+  return faults;
+}
+
+std::vector<std::string> link_faults(std::span<const Layer> layers, std::string_view cmake) {
+  constexpr std::string_view opening = "stepscope_module(";
+  std::vector<std::string> faults;
+  for (const std::string& line : parse_source("", cmake).lines) {
+    if (!line.starts_with(opening)) continue;
+    const auto tokens = words(line.substr(opening.size(), line.find(')') - opening.size()));
+    const Layer* from = tokens.empty() ? nullptr : find_layer(layers, tokens[0]);
+    if (from == nullptr) {
+      faults.push_back("the table lacks the module of: " + line);
+      continue;
+    }
+    const auto uses = std::ranges::find(tokens, "USES");
+    for (auto it = uses; it != tokens.end() && *it != "LIBS"; ++it) {
+      if (it != uses && !allows(*from, *it)) {
+        faults.push_back(from->folder + " may not link " + *it);
+      }
+    }
+  }
+  return faults;
+}
+
+}  // namespace stepscope::tree

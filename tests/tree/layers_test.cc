@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small trees with one fault each: the checks find it, and nothing in a tree that is in order.
+#include "tests/tree/layers.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace stepscope::tree {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+constexpr std::string_view table = R"(
+| floor | folder | one line | may include |
+|---|---|---|---|
+| 1 | `base/` | ground | - |
+| 2 | `event/` | columns | base |
+| 2 (later) | `comm/` | transports | base |
+| 3 | `report/` | page | base |
+| 4 | `cli/` | faces | all below |
+)";
+
+std::vector<SourceFile> tree_of(const std::string& path, const std::string& text) {
+  return {parse_source(path, text)};
+}
+
+TEST(Layers, TableRowsBecomeLayersAndTheHeadingDoesNot) {
+  const auto layers = parse_layers(table);
+  ASSERT_EQ(layers.size(), 5U);
+  EXPECT_EQ(layers[0].folder, "base");
+  EXPECT_TRUE(layers[0].may_include.empty());
+  EXPECT_EQ(layers[1].may_include, Lines{"base"});
+  EXPECT_FALSE(layers[1].later);
+  EXPECT_TRUE(layers[2].later);
+  EXPECT_EQ(layers[4].may_include, (Lines{"base", "event", "comm", "report"}));
+  EXPECT_TRUE(table_faults(layers).empty());
+}
+
+TEST(Layers, AnArrowThatDoesNotLeadDownIsAFaultOfTheTable) {
+  EXPECT_EQ(table_faults(parse_layers("| 1 | `a/` | x | b |\n| 1 | `b/` | x | - |\n")),
+            Lines{"a may include b, which is not on a lower floor"});
+  EXPECT_EQ(table_faults(parse_layers("| 2 | `a/` | x | c |\n")),
+            Lines{"a may include c, which the table does not name"});
+  EXPECT_EQ(table_faults(parse_layers("| 1 | `a/` | x | - |\n| 2 | `a/` | x | - |\n")).size(), 2U);
+}
+
+TEST(Layers, IncludesAlongTheArrowsAndWithinAFolderAreInOrder) {
+  const auto files = tree_of("stepscope/event/trace.cc",
+                             "#include \"stepscope/event/trace.h\"\n#include <vector>\n"
+                             "#include \"stepscope/base/result.h\"\n");
+  EXPECT_EQ(files[0].includes.size(), 2U);
+  EXPECT_EQ(arrow_faults(parse_layers(table), files), Lines{});
+}
+
+TEST(Layers, AnIncludeWithoutAnArrowIsRefusedWithItsLine) {
+  const auto files = tree_of("stepscope/report/page.cc",
+                             "// page\n  #  include \"stepscope/event/trace.h\"  // no\n");
+  EXPECT_EQ(arrow_faults(parse_layers(table), files),
+            Lines{"stepscope/report/page.cc:2: report may not include event"});
+}
+
+TEST(Layers, AnIncludeThatIsNotWrittenFromTheRootIsRefused) {
+  EXPECT_EQ(
+      arrow_faults(parse_layers(table), tree_of("stepscope/event/a.cc", "#include \"trace.h\"\n")),
+      Lines{"stepscope/event/a.cc:1: trace.h is not written from the root"});
+}
+
+TEST(Layers, AFolderThatTheTableLacksOrCallsLaterIsRefused) {
+  const auto layers = parse_layers(table);
+  EXPECT_EQ(arrow_faults(layers, tree_of("stepscope/util/a.h", "")).size(), 1U);
+  EXPECT_EQ(arrow_faults(layers, tree_of("stepscope/comm/a.h", "")).size(), 1U);
+  EXPECT_EQ(arrow_faults(layers, tree_of("stepscope/loose.h", "")).size(), 1U);
+}
+
+TEST(Layers, FoldersThatIncludeEachOtherAreFound) {
+  auto files = tree_of("stepscope/base/a.h", "#include \"stepscope/event/b.h\"\n");
+  EXPECT_EQ(two_way_pairs(files), Lines{});
+  files.push_back(parse_source("stepscope/event/c.h", "#include \"stepscope/base/d.h\"\n"));
+  EXPECT_EQ(two_way_pairs(files), Lines{"base and event include each other"});
+}
+
+TEST(Layers, AnIncludeCircleIsNamedFileByFile) {
+  std::vector<SourceFile> files{
+      parse_source("stepscope/event/a.h", "#include \"stepscope/event/b.h\"\n"),
+      parse_source("stepscope/event/b.h", "#include \"stepscope/event/c.h\"\n"),
+      parse_source("stepscope/event/c.h", ""),
+      parse_source("stepscope/event/d.h", "#include \"stepscope/event/b.h\"\n")};
+  EXPECT_EQ(include_circles(files), Lines{});
+  files[2].includes.push_back({"stepscope/event/b.h", 1});
+  EXPECT_EQ(include_circles(files),
+            Lines{"stepscope/event/b.h -> stepscope/event/c.h -> stepscope/event/b.h"});
+}
+
+TEST(Layers, AModuleThatLinksAgainstTheTableIsRefused) {
+  const auto layers = parse_layers(table);
+  EXPECT_EQ(link_faults(layers, "stepscope_module(event  USES base LIBS fmt::fmt)\n"), Lines{});
+  EXPECT_EQ(link_faults(layers, "stepscope_module(report USES base event)\n"),
+            Lines{"report may not link event"});
+  EXPECT_EQ(link_faults(layers, "stepscope_module(util)\n").size(), 1U);
+}
+
+TEST(SourceTree, ColumnsCountCharactersAndNotBytes) {
+  EXPECT_EQ(columns("a → b"), 5U);
+  EXPECT_EQ(columns(""), 0U);
+}
+
+}  // namespace
+}  // namespace stepscope::tree

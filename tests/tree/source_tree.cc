@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/tree/source_tree.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+namespace stepscope::tree {
+namespace {
+
+std::string_view without_leading_blanks(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+}
+
+// The path of `#include "path"`, however it is spaced; empty for every other line.
+std::string_view included_path(std::string_view line) {
+  line = without_leading_blanks(line);
+  if (!line.starts_with('#')) return {};
+  line = without_leading_blanks(line.substr(1));
+  if (!line.starts_with("include")) return {};
+  line = without_leading_blanks(line.substr(7));
+  if (!line.starts_with('"')) return {};
+  line.remove_prefix(1);
+  return line.substr(0, line.find('"'));
+}
+
+}  // namespace
+
+SourceFile parse_source(std::string path, std::string_view text) {
+  SourceFile file{std::move(path), {}, {}};
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    file.lines.emplace_back(line);
+    if (const auto included = included_path(line); !included.empty()) {
+      file.includes.push_back({std::string(included), file.lines.size()});
+    }
+  }
+  return file;
+}
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<SourceFile> read_source_tree(const std::filesystem::path& root) {
+  std::vector<SourceFile> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "stepscope")) {
+    const auto extension = entry.path().extension();
+    if (!entry.is_regular_file() || (extension != ".h" && extension != ".cc")) continue;
+    files.push_back(
+        parse_source(entry.path().lexically_relative(root).generic_string(), read_text(entry)));
+  }
+  std::ranges::sort(files, {}, &SourceFile::path);
+  return files;
+}
+
+std::string_view folder_of(std::string_view path) {
+  constexpr std::string_view root = "stepscope/";
+  if (!path.starts_with(root)) return {};
+  path.remove_prefix(root.size());
+  const std::size_t slash = path.find('/');
+  return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
+}
+
+std::size_t columns(std::string_view line) {
+  const auto continues_character = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+  };
+  return line.size() - static_cast<std::size_t>(std::ranges::count_if(line, continues_character));
+}
+
+}  // namespace stepscope::tree
