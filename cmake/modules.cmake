@@ -43,6 +43,17 @@ function(stepscope_module name)
   set_property(GLOBAL APPEND PROPERTY STEPSCOPE_MODULES ${name})
 endfunction()
 
+# data/machines/*.json become part of the cost module: the program finds its catalogue wherever it is installed.
+function(stepscope_embed_machines)
+  set(dir ${PROJECT_SOURCE_DIR}/data/machines)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/embed_machines.cmake)
+  set(out ${PROJECT_BINARY_DIR}/generated/machine_data.cc)
+  file(GLOB machines CONFIGURE_DEPENDS ${dir}/*.json)
+  add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DDIR=${dir} -DOUT=${out} -P ${script}
+                     DEPENDS ${machines} ${script} COMMENT "Embedding data/machines" VERBATIM)
+  target_sources(stepscope_cost PRIVATE ${out})
+endfunction()
+
 # The command: everything but main.cc is a library, so that tests can call it; it is not installed.
 function(stepscope_cli)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/cli/*.cc)

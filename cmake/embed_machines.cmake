@@ -1,0 +1,13 @@
+# cmake -DDIR=data/machines -DOUT=machine_data.cc -P embed_machines.cmake: the machine files as C++ string literals.
+file(GLOB files ${DIR}/*.json)
+list(SORT files)
+set(text "#include \"stepscope/cost/machine_data.h\"\n\nnamespace stepscope {\nnamespace {\n")
+string(APPEND text "constexpr MachineText texts[] = {\n")
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} json)
+  string(APPEND text "    {\"${name}\", R\"json(${json})json\"},\n")
+endforeach()
+string(APPEND text "};\n}  // namespace\n\n")
+string(APPEND text "std::span<const MachineText> machine_texts() { return texts; }\n\n}  // namespace stepscope\n")
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine files: strict, so that a misspelt field is an error and not an unknown figure.
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+#include "stepscope/cost/machine.h"
+
+namespace stepscope {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double giga = 1e9;
+constexpr double tera = 1e12;
+
+// Reads fields with one sticky error: the first wrong field is the one that is reported.
+class Fields {
+ public:
+  explicit Fields(std::string_view path) : path_(path) {}
+
+  void fail(const std::string& field, const std::string& why) {
+    if (!error_) error_ = Error{.what = "field \"" + field + "\" " + why, .file = path_};
+  }
+
+  bool is_object(const Json& value, const std::string& field) {
+    if (!value.is_object()) fail(field, "must be an object");
+    return value.is_object();
+  }
+
+  void only(const Json& object, const std::string& prefix,
+            std::initializer_list<std::string_view> known) {
+    for (const auto& [key, unused] : object.items()) {
+      bool found = false;
+      for (const std::string_view k : known) found = found || k == key;
+      if (!found) fail(prefix + key, "is not a field of a machine file");
+    }
+  }
+
+  std::string text(const Json& object, const std::string& prefix, const char* key, bool required) {
+    const auto it = object.find(key);
+    if (it == object.end()) {
+      if (required) fail(prefix + key, "is missing");
+      return {};
+    }
+    if (it->is_string() && !it->get_ref<const std::string&>().empty()) return *it;
+    fail(prefix + key, "must be a text that is not empty");
+    return {};
+  }
+
+  std::optional<double> number(const Json& value, const std::string& field) {
+    if (value.is_number()) {
+      const double n = value.get<double>();
+      if (std::isfinite(n) && n > 0) return n;
+    }
+    fail(field, "must be a positive number; leave it out where it is unknown");
+    return std::nullopt;
+  }
+
+  std::optional<double> number(const Json& object, const std::string& prefix, const char* key) {
+    const auto it = object.find(key);
+    return it == object.end() ? std::nullopt : number(*it, prefix + key);
+  }
+
+  std::optional<ByteRate> rate(const Json& object, const std::string& prefix, const char* key) {
+    const auto n = number(object, prefix, key);
+    return n ? std::optional(ByteRate{*n * giga}) : std::nullopt;
+  }
+
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  std::string path_;
+  std::optional<Error> error_;
+};
+
+std::vector<MachineAlias> read_aliases(const Json& root, Fields& fields) {
+  std::vector<MachineAlias> aliases;
+  const auto it = root.find("aliases");
+  if (it == root.end()) return aliases;
+  if (!it->is_array()) {
+    fields.fail("aliases", "must be a list");
+    return aliases;
+  }
+  for (std::size_t i = 0; i < it->size(); ++i) {
+    const Json& item = (*it)[i];
+    const std::string place = "aliases[" + std::to_string(i) + "]";
+    if (item.is_string()) {
+      aliases.push_back({.name = item});
+      continue;
+    }
+    if (!fields.is_object(item, place)) continue;
+    fields.only(item, place + ".", {"name", "memory_must_match"});
+    MachineAlias alias{.name = fields.text(item, place + ".", "name", true)};
+    if (const auto must = item.find("memory_must_match"); must != item.end()) {
+      if (!must->is_boolean()) fields.fail(place + ".memory_must_match", "must be true or false");
+      alias.memory_must_match = must->is_boolean() && must->get<bool>();
+    }
+    aliases.push_back(std::move(alias));
+  }
+  return aliases;
+}
+
+std::array<std::optional<FlopRate>, dtype_count> read_rates(const Json& root, const char* key,
+                                                            bool required, Fields& fields) {
+  std::array<std::optional<FlopRate>, dtype_count> rates;
+  const auto it = root.find(key);
+  if (it == root.end()) {
+    if (required) fields.fail(key, "is missing (an empty object where no peak is known)");
+    return rates;
+  }
+  if (!fields.is_object(*it, key)) return rates;
+  for (const auto& [dtype, value] : it->items()) {
+    const std::string place = std::string(key) + "." + dtype;
+    std::size_t d = 0;
+    while (d < dtype_count && dtype_names[d] != dtype) ++d;
+    if (d == dtype_count) {
+      fields.fail(place, "is not a number format (fp64, fp32, tf32, fp16, bf16, fp8, fp4)");
+    } else if (const auto n = fields.number(value, place)) {
+      rates[d] = FlopRate{*n * tera};
+    }
+  }
+  return rates;
+}
+
+std::optional<ScaleUp> read_scale_up(const Json& root, Fields& fields) {
+  const auto it = root.find("scale_up");
+  if (it == root.end() || !fields.is_object(*it, "scale_up")) return std::nullopt;
+  const std::string at = "scale_up.";
+  fields.only(
+      *it, at,
+      {"name", "gb_per_s_per_direction", "p2p_gb_per_s_per_direction", "domain", "topology"});
+  ScaleUp link{.name = fields.text(*it, at, "name", true),
+               .per_direction = fields.rate(*it, at, "gb_per_s_per_direction"),
+               .peer_to_peer = fields.rate(*it, at, "p2p_gb_per_s_per_direction"),
+               .domain = {},
+               .topology = fields.text(*it, at, "topology", false)};
+  if (const auto n = fields.number(*it, at, "domain")) {
+    if (*n != std::floor(*n) || *n > 1e6)
+      fields.fail("scale_up.domain", "must be a whole number");
+    else
+      link.domain = static_cast<int>(*n);
+  }
+  return link;
+}
+
+std::optional<ScaleOut> read_scale_out(const Json& root, Fields& fields) {
+  const auto it = root.find("scale_out");
+  if (it == root.end() || !fields.is_object(*it, "scale_out")) return std::nullopt;
+  const std::string at = "scale_out.";
+  fields.only(*it, at, {"name", "gb_per_s_per_direction"});
+  return ScaleOut{.name = fields.text(*it, at, "name", false),
+                  .per_direction = fields.rate(*it, at, "gb_per_s_per_direction")};
+}
+
+void read_provenance(const Json& root, Machine& machine, Fields& fields) {
+  const auto sources = root.find("sources");
+  if (sources == root.end() || !sources->is_array() || sources->empty()) {
+    fields.fail("sources", "must be a list that names where the figures are from");
+  } else {
+    for (const Json& s : *sources) {
+      if (s.is_string())
+        machine.sources.push_back(s);
+      else
+        fields.fail("sources", "must hold texts");
+    }
+  }
+  const auto notes = root.find("notes");
+  if (notes == root.end() || !fields.is_object(*notes, "notes")) return;
+  for (const auto& [field, note] : notes->items()) {
+    if (note.is_string())
+      machine.notes[field] = note;
+    else
+      fields.fail("notes." + field, "must be a text");
+  }
+}
+
+Result<Machine> from_json(const Json& root, std::string_view path) {
+  Fields fields(path);
+  if (!root.is_object()) {
+    return Error{.what = "a machine file holds one JSON object", .file = std::string(path)};
+  }
+  fields.only(root, "",
+              {"name", "vendor", "aliases", "peak_tflops", "matmul_max_tflops", "memory_gb",
+               "memory_gb_per_s", "scale_up", "scale_out", "sources", "notes"});
+  Machine machine{.name = fields.text(root, "", "name", true),
+                  .vendor = fields.text(root, "", "vendor", false),
+                  .aliases = read_aliases(root, fields),
+                  .peak_rates = read_rates(root, "peak_tflops", true, fields),
+                  .matmul_max = read_rates(root, "matmul_max_tflops", false, fields),
+                  .memory = {},
+                  .memory_rate = fields.rate(root, "", "memory_gb_per_s"),
+                  .scale_up = read_scale_up(root, fields),
+                  .scale_out = read_scale_out(root, fields),
+                  .sources = {},
+                  .notes = {}};
+  if (const auto gb = fields.number(root, "", "memory_gb")) {
+    machine.memory = Bytes{static_cast<std::int64_t>(std::llround(*gb * giga))};
+  }
+  read_provenance(root, machine, fields);
+  if (fields.error()) return *fields.error();
+  return machine;
+}
+
+}  // namespace
+
+Result<Machine> parse_machine(std::string_view json, std::string_view path) {
+  try {
+    return from_json(Json::parse(json), path);
+  } catch (const Json::parse_error& e) {
+    return Error{.what = "not JSON",
+                 .file = std::string(path),
+                 .byte = e.byte,
+                 .hint = "data/machines shows what a machine file looks like"};
+  }
+}
+
+Result<Machine> read_machine(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text;
+  std::array<char, 4096> part{};
+  while (in.read(part.data(), part.size()) || in.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (!in.eof()) {
+    return Error{.what = std::string("cannot be read: ") + std::strerror(errno), .file = path};
+  }
+  return parse_machine(text, path);
+}
+
+}  // namespace stepscope
