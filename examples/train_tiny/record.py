@@ -104,12 +104,13 @@ class CountingText(Dataset):
     def __getitem__(self, index):
         if self.delay_s:
             time.sleep(self.delay_s / self.shape.batch)
-        start = torch.randint(self.shape.vocab, (1,), generator=torch.Generator().manual_seed(index))
+        random = torch.Generator().manual_seed(index)
+        start = torch.randint(self.shape.vocab, (1,), generator=random)
         return (start + torch.arange(self.shape.sequence + 1)) % self.shape.vocab
 
 
 def model_flops_per_step(shape, world_size):
-    """Forward and backward (3 x forward) of the matrix products of the global batch, causal half."""
+    """Forward and backward (3 x forward) of the global batch's matrix products, causal half."""
     weights = shape.layers * 12 * shape.width**2 + shape.vocab * shape.width
     core = shape.layers * 2 * shape.sequence * shape.width
     return 3 * world_size * shape.batch * shape.sequence * (2 * weights + core)
