@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What part of training a host row belongs to, from its name alone; decided once per distinct name.
+// Names of PyTorch's operators, annotations and Python frames, DDP, FSDP, DeepSpeed and Megatron.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/string_pool.h"
+
+namespace stepscope {
+
+enum class Phase : std::uint8_t { forward, backward, recompute, optimizer, data, other };
+inline constexpr std::size_t phase_count = 6;
+inline constexpr std::array<std::string_view, phase_count> phase_names = {
+    "forward", "backward", "recompute", "optimizer", "data", "other"};
+static_assert(phase_names[static_cast<std::size_t>(Phase::other)] == "other");
+
+// nullopt where the name says nothing ("aten::mm", "ProfilerStep#3"); never Phase::other.
+[[nodiscard]] std::optional<Phase> phase_of_name(std::string_view name);
+
+// By StringId.
+[[nodiscard]] std::vector<std::optional<Phase>> phases_of_names(const StringPool& strings);
+
+}  // namespace stepscope
