@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time budget of a CPU-only trace; time_budget.h says by which rules.
+#pragma once
+
+#include <span>
+
+#include "stepscope/analysis/time_budget.h"
+
+namespace stepscope {
+
+[[nodiscard]] DeviceBudget cpu_budget(const Trace& trace, const RankIndex& rank,
+                                      std::span<const Step> steps, const CommSplit& split);
+
+}  // namespace stepscope

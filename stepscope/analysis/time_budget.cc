@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// One sweep a device: which kinds of work are open decides the category, and where none is the gap
+// is explained.
+#include "stepscope/analysis/time_budget.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "stepscope/analysis/cpu_budget.h"
+#include "stepscope/analysis/idle_cause.h"
+#include "stepscope/analysis/interval_sweep.h"
+#include "stepscope/analysis/step_cursor.h"
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+
+enum Layer : std::size_t { compute_work, waiting, transferring, unsplit, copying, layer_count };
+using Sweep = IntervalSweep<layer_count>;
+
+void add_communication(const Trace& trace, const CommSplit& split, SliceId op, Sweep& sweep) {
+  const Ns start = trace.slices.start[index(op)];
+  const Ns end = trace.slices.end(op);
+  const CommSpan* span = split.find(op);
+  if (span != nullptr && span->split) {
+    const Ns transfer = std::clamp(span->transfer_start, start, end);
+    sweep.add(waiting, start, transfer);
+    sweep.add(transferring, transfer, end);
+    return;
+  }
+  // A group of one waits for nobody.
+  const Collective* collective = trace.collective(op);
+  const bool alone = collective != nullptr && collective->group_size == 1;
+  sweep.add(alone ? transferring : unsplit, start, end);
+}
+
+Sweep sweep_of(const Trace& trace, const DeviceLane& lane, const CommSplit& split) {
+  Sweep sweep;
+  sweep.reserve(lane.ops.size());
+  for (const SliceId op : lane.ops) {
+    if (trace.is_communication(op)) {
+      add_communication(trace, split, op, sweep);
+    } else {
+      const bool kernel = trace.slices.category[index(op)] == Category::kernel;
+      sweep.add(kernel ? compute_work : copying, trace.slices.start[index(op)],
+                trace.slices.end(op));
+    }
+  }
+  return sweep;
+}
+
+// The category of a stretch on which something runs.
+BudgetCategory category_of(const Sweep::Open& open) {
+  const bool comm = open[waiting] > 0 || open[transferring] > 0 || open[unsplit] > 0;
+  if (open[compute_work] > 0) return comm ? comm_overlapped : compute;
+  if (open[transferring] > 0) return comm_exposed_transfer;
+  if (open[unsplit] > 0) return comm_exposed_unsplit;
+  return comm ? comm_exposed_wait : copy_exposed;
+}
+
+bool is_free(const Sweep::Open& open) {
+  return std::all_of(open.begin(), open.end(), [](auto count) { return count == 0; });
+}
+
+// The first operation that starts at or after `from`; those without length wake nobody.
+class NextOperation {
+ public:
+  NextOperation(const Trace& trace, const DeviceLane& lane) : trace_(trace), lane_(lane) {}
+
+  SliceId at(Ns from) {
+    const Slices& s = trace_.slices;
+    while (at_ < lane_.ops.size()) {
+      const std::uint32_t op = index(lane_.ops[at_]);
+      if (s.start[op] >= from && s.dur[op] > Ns{0}) return SliceId{op};
+      ++at_;
+    }
+    return no_slice;
+  }
+
+ private:
+  const Trace& trace_;
+  const DeviceLane& lane_;
+  std::size_t at_ = 0;
+};
+
+DeviceBudget device_budget(const IdleContext& context, const DeviceLane& lane,
+                           std::span<const Step> steps, const CommSplit& split) {
+  DeviceBudget result;
+  result.device = lane.device;
+  result.steps.resize(steps.size());
+  Sweep sweep = sweep_of(context.trace, lane, split);
+  NextOperation next(context.trace, lane);
+  StepCursor cursor(steps);
+  std::vector<IdlePiece> gap;
+  const auto visit = [&](Ns start, Ns end, const Sweep::Open& open) {
+    if (!is_free(open)) {
+      const BudgetCategory category = category_of(open);
+      cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
+        result.steps[step][category] += to - from;
+      });
+      return;
+    }
+    gap.clear();
+    explain_gap(context, start, end, next.at(end), gap);
+    for (const IdlePiece& whole : gap) {
+      cursor.place(whole.start, whole.end, [&](std::size_t step, Ns from, Ns to) {
+        IdlePiece piece = whole;
+        piece.start = from;
+        piece.end = to;
+        piece.step = static_cast<std::uint32_t>(step);
+        result.steps[step][piece.cause] += to - from;
+        result.idle.push_back(piece);
+      });
+    }
+  };
+  sweep.run(steps.front().start, steps.back().end, visit);
+  return result;
+}
+
+Ns work(const DeviceBudget& device) {
+  Ns sum{};
+  for (const Budget& step : device.steps)
+    for (std::size_t c = 0; c < static_cast<std::size_t>(idle_data); ++c) sum += step.time[c];
+  return sum;
+}
+
+}  // namespace
+
+Ns Budget::sum() const { return std::accumulate(time.begin(), time.end(), Ns{}); }
+
+Budget& Budget::operator+=(const Budget& other) {
+  for (std::size_t c = 0; c < budget_category_count; ++c) time[c] += other.time[c];
+  return *this;
+}
+
+TimeBudget time_budget(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
+                       const CommSplit& split) {
+  TimeBudget budget;
+  if (steps.empty()) return budget;
+  if (rank.cpu_only()) {
+    budget.devices.push_back(cpu_budget(trace, rank, steps, split));
+  } else {
+    const std::vector<ThreadWaits> waits = host_waits(trace, rank);
+    const EventWaits events = event_waits(trace, rank);
+    const IdleContext context{trace, rank, waits, events};
+    for (const DeviceLane& lane : rank.devices)
+      budget.devices.push_back(device_budget(context, lane, steps, split));
+  }
+  const auto most = std::max_element(
+      budget.devices.begin(), budget.devices.end(),
+      [](const DeviceBudget& a, const DeviceBudget& b) { return work(a) < work(b); });
+  budget.chosen = static_cast<std::size_t>(most - budget.devices.begin());
+  for (const DeviceBudget& device : budget.devices)
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      check(device.steps[i].sum() == steps[i].end - steps[i].start,
+            "the categories of a step sum to its wall time");
+  for (const Budget& step : budget.rank().steps) budget.total += step;
+  return budget;
+}
+
+}  // namespace stepscope
