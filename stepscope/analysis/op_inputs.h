@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of one operator call as the profiler recorded them with record_shapes: the texts of
+// "Input Dims", "Input type" and "Concrete Inputs", parsed. One entry an argument, in the order of
+// the operator's schema.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stepscope {
+
+enum class Precision : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, int8, other };
+inline constexpr std::size_t precision_count = 8;
+inline constexpr std::array<std::string_view, precision_count> precision_names = {
+    "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "other"};
+static_assert(precision_names[static_cast<std::size_t>(Precision::other)] == "other");
+
+using Dims = std::vector<std::int64_t>;
+
+struct OpInput {
+  Dims dims;  // of a tensor; empty for a scalar, a 0-dimensional tensor or an absent argument
+  std::vector<Dims> list;  // of a list of tensors
+  std::string type;  // "float", "c10::BFloat16", "Scalar", "ScalarList", "TensorList", "" (absent)
+  std::string concrete;  // "False", "[1, 1]", "0.125"; "" where not recorded
+
+  // Whether the type is that of a tensor's elements.
+  [[nodiscard]] bool is_tensor() const;
+};
+
+struct OpInputs {
+  std::vector<OpInput> args;
+
+  // Argument i as a tensor of at least `rank` dimensions; null where it is none.
+  [[nodiscard]] const Dims* tensor(std::size_t i, std::size_t rank = 0) const;
+  [[nodiscard]] std::optional<bool> flag(std::size_t i) const;
+  [[nodiscard]] std::optional<std::int64_t> integer(std::size_t i) const;
+  [[nodiscard]] std::optional<Dims> integers(std::size_t i) const;            // of "[1, 1]"
+  [[nodiscard]] std::optional<std::vector<bool>> flags(std::size_t i) const;  // of "[True, False]"
+  [[nodiscard]] std::string_view concrete(std::size_t i) const;  // "" where not recorded
+};
+
+// Empty where the texts are malformed or absent. Types and concrete values may be shorter than the
+// dims or absent: shapes alone are enough for many questions.
+[[nodiscard]] std::optional<OpInputs> parse_inputs(std::string_view dims, std::string_view types,
+                                                   std::string_view concrete);
+
+// Bytes of one element of a C++ type name of PyTorch; empty for a name that is no tensor element.
+[[nodiscard]] std::optional<std::int64_t> element_bytes(std::string_view type);
+[[nodiscard]] Precision precision_of(std::string_view type);
+
+// Product of the dims, 1 for none; empty on overflow or a negative dim.
+[[nodiscard]] std::optional<std::int64_t> element_count(const Dims& dims);
+
+}  // namespace stepscope
