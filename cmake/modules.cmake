@@ -38,6 +38,7 @@ function(stepscope_module name)
     endif()
   endforeach()
   target_link_libraries(stepscope_${name} ${scope} ${arg_LIBS})
+  include(${dir}/sources.cmake OPTIONAL)  # what a module generates
   set_target_properties(stepscope_${name} PROPERTIES EXPORT_NAME ${name})
   add_library(stepscope::${name} ALIAS stepscope_${name})
   set_property(GLOBAL APPEND PROPERTY STEPSCOPE_MODULES ${name})

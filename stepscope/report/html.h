@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HTML face of an analysis: one self-contained file (style, script and data inside, no network)
+// that draws what `stepscope analyze --json` writes. The page's own sources are in report/page/ and
+// become part of this library when it is built.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace stepscope {
+
+// The page that shows `analyze_json`, an object of schema stepscope.analyze/1 (docs/json.md) in
+// UTF-8, `timeline` included where it is to be drawn. Whatever the strings in it contain, the data
+// stays data: it cannot end the element that holds it. Nothing is parsed or checked here; the page
+// says so where a part is absent.
+[[nodiscard]] std::string render_html(std::string_view analyze_json);
+
+}  // namespace stepscope

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers for people: three significant digits, the unit beside them, an en dash for what is not known.
+
+const none = '–';
+const known = (v) => typeof v === 'number' && Number.isFinite(v);
+
+function digits(v) {
+  const size = Math.abs(v);
+  if (size === 0) return '0';
+  if (size >= 999.5) return Math.round(v).toLocaleString('en-US');
+  return v.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+// The largest unit in which the value is at least 1; `units` are [factor, name], smallest first.
+function in_units(v, units) {
+  if (!known(v)) return none;
+  let best = units[0];
+  for (const unit of units) if (Math.abs(v) >= unit[0] * 0.9995) best = unit;
+  return `${digits(v / best[0])}\u202f${best[1]}`;
+}
+
+const time_units = [[1, 'ns'], [1e3, 'µs'], [1e6, 'ms'], [1e9, 's']];
+const ns = (v) => (v === 0 ? '0' : in_units(v, time_units));
+const bytes = (v) => (v === 0 ? '0' : in_units(v, [[1, 'B'], [1e3, 'kB'], [1e6, 'MB'], [1e9, 'GB'], [1e12, 'TB']]));
+const flops = (v) => in_units(v, [[1, 'FLOP'], [1e3, 'kFLOP'], [1e6, 'MFLOP'], [1e9, 'GFLOP'], [1e12, 'TFLOP'], [1e15, 'PFLOP'], [1e18, 'EFLOP']]);
+const count = (v) => (known(v) ? Math.round(v).toLocaleString('en-US') : none);
+const number = (v) => (known(v) ? digits(v) : none);
+const gb_per_s = (v) => (known(v) ? `${digits(v)}\u202fGB/s` : none);
+const tflops = (v) => (known(v) ? `${digits(v)}\u202fTFLOP/s` : none);
+const money = (v) => (known(v) ? Math.round(v).toLocaleString('en-US') : none);
+const yes_no = (v) => (v === true ? 'yes' : v === false ? 'no' : none);
+
+// A share of 1 as a percentage.
+function percent(v) {
+  if (!known(v)) return none;
+  const p = v * 100;
+  if (p !== 0 && Math.abs(p) < 0.05) return `${p < 0 ? '−' : ''}<\u202f0.1\u202f%`;
+  return `${Math.abs(p) >= 99.95 ? p.toFixed(0) : p.toFixed(1)}\u202f%`;
+}
+const part = (v, whole) => (whole > 0 ? percent(v / whole) : none);
+
+// Round values that cut [0, top] into about `wanted` pieces.
+function ticks(low, high, wanted) {
+  const rough = (high - low) / Math.max(1, wanted);
+  if (!(rough > 0)) return [];
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((m) => m * power >= rough) * power;
+  const out = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12) + step * 1e-9; i++) out.push(i * step);
+  return out;
+}
+
+// The part of a kernel's name that tells it apart: without return type, namespaces, template and call arguments.
+function short_name(name) {
+  let text = name.replace(/^void\s+/, '').replace(/\(anonymous namespace\)::/g, '');
+  const cut = text.search(/[<(]/);
+  if (cut > 0) text = text.slice(0, cut);
+  const tail = text.split('::').filter(Boolean).pop();
+  return tail && !/^\w+$/.test(text.split('::')[0] || '') ? text : tail || text;
+}
+
+const sum = (values) => values.reduce((a, b) => a + (known(b) ? b : 0), 0);
+const plain = (name) => String(name ?? none).replace(/_/g, ' ');
+const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
+
+// "0–7, 9" for a list of whole numbers.
+function runs(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const out = [];
+  for (let i = 0; i < sorted.length;) {
+    let j = i;
+    while (j + 1 < sorted.length && sorted[j + 1] === sorted[j] + 1) j++;
+    out.push(i === j ? `${sorted[i]}` : `${sorted[i]}–${sorted[j]}`);
+    i = j + 1;
+  }
+  return out.join(', ');
+}

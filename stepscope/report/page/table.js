@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table that sorts by any column, filters while one types, and draws no more rows than asked for.
+// A column: {label, value(row), show(row)?, text?, share?, class?, tip?}; `value` sorts and filters, `show` makes the
+// cell (a string or a node), `share` draws a small bar for a value in [0, 1]. Numbers sort largest first.
+
+const printed_rows = 40;
+
+function name_cell(name) {
+  const button = h('button', { type: 'button', 'aria-expanded': 'false', 'data-tip': name.length > 48 ? name : null }, name);
+  button.addEventListener('click', () =>
+    button.setAttribute('aria-expanded', String(button.getAttribute('aria-expanded') !== 'true')));
+  return button;
+}
+
+function meter(share, hue) {
+  const width = Math.max(0, Math.min(1, known(share) ? share : 0)) * 100;
+  return h('span', { class: 'meter', 'aria-hidden': 'true' },
+    h('i', { style: { width: `${width}%`, '--c': `var(--${hue || 'accent'})` } }));
+}
+
+function cell(column, row) {
+  const shown = column.show ? column.show(row) : column.value(row);
+  const text = shown === null || shown === undefined || shown === '' ? none : shown;
+  if (column.name) return h('td', { class: 'name' }, text === none ? none : name_cell(String(text)));
+  if (column.share) return h('td', { class: 'number share' }, meter(column.value(row), column.hue && column.hue(row)), text);
+  return h('td', { class: column.text ? column.class : 'number' }, text);
+}
+
+function compare(column, down) {
+  return (a, b) => {
+    const x = column.value(a);
+    const y = column.value(b);
+    if (x === y) return 0;
+    if (x === null || x === undefined) return 1;
+    if (y === null || y === undefined) return -1;
+    return (x < y ? -1 : 1) * (down ? -1 : 1);
+  };
+}
+
+// options: {label, columns, rows, sort: column index (default none), down, limit, filter: placeholder or null}
+function data_table(options) {
+  const { columns, rows } = options;
+  const state = { sort: options.sort ?? -1, down: options.down ?? true, limit: options.limit || 25, words: [] };
+  const searchable = columns.filter((c) => c.text || c.name);
+  const haystack = options.filter ? rows.map((r) => searchable.map((c) => c.value(r) ?? '').join('\n').toLowerCase()) : null;
+  const heads = columns.map((c, i) => h('th', { scope: 'col', class: c.text || c.name ? null : 'number' },
+    h('button', { type: 'button', 'data-tip': c.tip, on: { click: () => sort_by(i) } }, c.label)));
+  const body = h('tbody');
+  const status = h('span', { role: 'status' });
+  const more = h('p', { class: 'more' });
+  const search = options.filter && h('input', {
+    type: 'search', placeholder: options.filter, 'aria-label': `Filter ${options.label}`,
+    on: { input: () => { state.words = search.value.toLowerCase().split(/\s+/).filter(Boolean); draw(); } },
+  });
+
+  function sort_by(i) {
+    const fresh = state.sort !== i;
+    state.down = fresh ? !(columns[i].text || columns[i].name) : !state.down;
+    state.sort = i;
+    draw();
+  }
+  function matching() {
+    let found = rows;
+    if (state.words.length) found = rows.filter((_, i) => state.words.every((w) => haystack[i].includes(w)));
+    return state.sort < 0 ? found : [...found].sort(compare(columns[state.sort], state.down));
+  }
+  function draw() {
+    const found = matching();
+    const shown = found.slice(0, state.limit);
+    body.replaceChildren(...shown.map((row) => h('tr', null, columns.map((c) => cell(c, row)))));
+    heads.forEach((head, i) => {
+      if (i === state.sort) head.setAttribute('aria-sort', state.down ? 'descending' : 'ascending');
+      else head.removeAttribute('aria-sort');
+    });
+    status.textContent = state.words.length ? `${count(found.length)} of ${count(rows.length)}` : plural(rows.length, 'row');
+    more.replaceChildren();
+    if (found.length > shown.length || state.limit > found.length && state.limit > (options.limit || 25)) {
+      const all = found.length > shown.length;
+      more.append(h('button', { type: 'button', class: 'link', on: { click: () => {
+        state.limit = all ? found.length : options.limit || 25;
+        draw();
+      } } }, all ? `Show all ${count(found.length)}` : 'Show fewer'));
+    }
+  }
+  draw();
+  return h('div', { class: 'table' },
+    search && h('div', { class: 'tools' }, search, status),
+    h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': options.label },
+      h('table', null, h('thead', null, h('tr', null, heads)), body)), more);
+}
+
+// Names and values in a grid: [label, value, remark?].
+function facts(rows) {
+  return h('dl', { class: 'facts' }, rows.filter((r) => r && r[1] !== null && r[1] !== undefined).map(([label, value, remark]) =>
+    h('div', null, h('dt', null, label), h('dd', null, value, remark && h('small', null, remark)))));
+}
