@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inflating is ISA-L's and libzstd's; here is only the loop around them and what a damaged stream
+// means.
+#include "stepscope/base/byte_source.h"
+
+#include <fcntl.h>
+#include <isa-l/igzip_lib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t compressed_block = 256 * 1024;
+
+Error system_error(const std::string& path, const std::string& doing, int code) {
+  Error error{.what = doing + ": " + std::generic_category().message(code), .file = path};
+  if (code == EACCES) error.hint = "check the file's permissions";
+  if (code == ENOENT) error.hint = "check the path";
+  return error;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// The bytes on disk. A regular file must stay at least as long as it was when it was opened.
+class PlainSource final : public ByteSource {
+ public:
+  PlainSource(std::string path, Descriptor fd, std::uint64_t expected)
+      : path_(std::move(path)), fd_(std::move(fd)), expected_(expected) {}
+
+  Result<std::size_t> read(std::span<char> into) override {
+    std::size_t got = 0;
+    while (got < into.size()) {
+      const ssize_t n = ::read(fd_.get(), into.data() + got, into.size() - got);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return system_error(path_, "cannot read", errno);
+      if (n == 0) break;
+      got += static_cast<std::size_t>(n);
+    }
+    position_ += got;
+    if (got < into.size() && position_ < expected_)
+      return Error{.what = "the file shrank from " + std::to_string(expected_) + " to " +
+                           std::to_string(position_) + " bytes while it was read",
+                   .file = path_,
+                   .byte = position_,
+                   .hint = "read it when its writer has finished"};
+    return got;
+  }
+  [[nodiscard]] std::uint64_t position() const override { return position_; }
+
+ private:
+  std::string path_;
+  Descriptor fd_;
+  std::uint64_t expected_;
+  std::uint64_t position_ = 0;
+};
+
+// What the two decompressors share: a block of compressed input that is refilled when it is used
+// up.
+class CompressedInput {
+ public:
+  explicit CompressedInput(std::unique_ptr<ByteSource> raw)
+      : raw_(std::move(raw)), block_(compressed_block) {}
+
+  // Makes unread input available; false at the end of the file.
+  Result<bool> refill() {
+    if (next_ < filled_) return true;
+    const auto got = raw_->read(block_);
+    if (!got) return got.error();
+    next_ = 0;
+    filled_ = *got;
+    return filled_ > 0;
+  }
+  [[nodiscard]] std::span<char> unread() {
+    return std::span(block_).subspan(next_, filled_ - next_);
+  }
+  void take(std::size_t n) {
+    next_ += n;
+    taken_ += n;
+  }
+  [[nodiscard]] std::uint64_t taken() const { return taken_; }
+
+ private:
+  std::unique_ptr<ByteSource> raw_;
+  std::vector<char> block_;
+  std::size_t next_ = 0;
+  std::size_t filled_ = 0;
+  std::uint64_t taken_ = 0;
+};
+
+class GzipSource final : public ByteSource {
+ public:
+  explicit GzipSource(std::unique_ptr<ByteSource> raw)
+      : input_(std::move(raw)), state_(std::make_unique<inflate_state>()) {
+    start_member();
+  }
+
+  Result<std::size_t> read(std::span<char> into) override {
+    std::size_t got = 0;
+    while (got < into.size() && !ended_) {
+      const auto more = input_.refill();
+      if (!more) return more.error();
+      if (!*more && !has_pending_output()) {
+        ended_ = true;
+        if (inside_member_)
+          damage_ = "gzip member cut after compressed byte " + std::to_string(input_.taken());
+        break;
+      }
+      if (!inside_member_ && !next_member()) break;
+      got += inflate_into(into.subspan(got));
+    }
+    return got;
+  }
+  [[nodiscard]] std::uint64_t position() const override { return input_.taken(); }
+  [[nodiscard]] std::string damage() const override { return damage_; }
+
+ private:
+  void start_member() {
+    isal_inflate_init(state_.get());
+    state_->crc_flag = ISAL_GZIP;
+  }
+  [[nodiscard]] bool has_pending_output() const {
+    return inside_member_ && state_->block_state != ISAL_BLOCK_FINISH &&
+           state_->tmp_out_valid > state_->tmp_out_processed;
+  }
+  // Between members: zero padding is allowed, anything else that is no member is not ours.
+  bool next_member() {
+    const auto bytes = input_.unread();
+    const auto zeros = std::ranges::find_if(bytes, [](char c) { return c != 0; });
+    if (zeros != bytes.begin()) {
+      input_.take(static_cast<std::size_t>(zeros - bytes.begin()));
+      return true;
+    }
+    if (static_cast<unsigned char>(bytes[0]) != 0x1f) {
+      ended_ = true;
+      damage_ =
+          "bytes after the last gzip member, at compressed byte " + std::to_string(input_.taken());
+      return false;
+    }
+    start_member();
+    inside_member_ = true;
+    return true;
+  }
+  std::size_t inflate_into(std::span<char> into) {
+    const auto bytes = input_.unread();
+    state_->next_in = reinterpret_cast<std::uint8_t*>(bytes.data());
+    state_->avail_in = static_cast<std::uint32_t>(bytes.size());
+    state_->next_out = reinterpret_cast<std::uint8_t*>(into.data());
+    state_->avail_out = static_cast<std::uint32_t>(std::min<std::size_t>(into.size(), 1U << 30));
+    const std::uint32_t room = state_->avail_out;
+    const int status = isal_inflate(state_.get());
+    input_.take(bytes.size() - state_->avail_in);
+    if (status != ISAL_DECOMP_OK && status != ISAL_END_INPUT) {
+      ended_ = true;
+      damage_ = "corrupt gzip data near compressed byte " + std::to_string(input_.taken());
+    } else if (state_->block_state == ISAL_BLOCK_FINISH) {
+      inside_member_ = false;
+    }
+    return room - state_->avail_out;
+  }
+
+  CompressedInput input_;
+  std::unique_ptr<inflate_state> state_;
+  bool inside_member_ = true;
+  bool ended_ = false;
+  std::string damage_;
+};
+
+class ZstdSource final : public ByteSource {
+ public:
+  explicit ZstdSource(std::unique_ptr<ByteSource> raw)
+      : input_(std::move(raw)), stream_(ZSTD_createDStream(), ZSTD_freeDStream) {}
+
+  Result<std::size_t> read(std::span<char> into) override {
+    std::size_t got = 0;
+    while (got < into.size() && !ended_) {
+      const auto more = input_.refill();
+      if (!more) return more.error();
+      const auto bytes = input_.unread();
+      ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+      ZSTD_outBuffer out{into.data() + got, into.size() - got, 0};
+      const std::size_t left = ZSTD_decompressStream(stream_.get(), &out, &in);
+      input_.take(in.pos);
+      got += out.pos;
+      if (ZSTD_isError(left)) {
+        ended_ = true;
+        damage_ = "corrupt zstd data near compressed byte " + std::to_string(input_.taken()) +
+                  " (" + ZSTD_getErrorName(left) + ")";
+      } else if (!*more && out.pos == 0) {
+        ended_ = true;
+        if (left_in_frame_ != 0)
+          damage_ = "zstd frame cut after compressed byte " + std::to_string(input_.taken());
+      } else {
+        left_in_frame_ = left;
+      }
+    }
+    return got;
+  }
+  [[nodiscard]] std::uint64_t position() const override { return input_.taken(); }
+  [[nodiscard]] std::string damage() const override { return damage_; }
+
+ private:
+  CompressedInput input_;
+  std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
+  std::size_t left_in_frame_ = 0;
+  bool ended_ = false;
+  std::string damage_;
+};
+
+}  // namespace
+
+Result<std::uint64_t> file_size(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return system_error(path, "cannot open", errno);
+  if (S_ISDIR(info.st_mode)) return Error{.what = "is a directory", .file = path};
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+Result<std::unique_ptr<ByteSource>> open_source(const std::string& path) {
+  const auto size = file_size(path);
+  if (!size) return size.error();
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return system_error(path, "cannot open", errno);
+  unsigned char magic[4] = {};
+  const ssize_t got = ::pread(fd.get(), magic, sizeof magic, 0);
+  auto raw = std::make_unique<PlainSource>(path, std::move(fd), *size);
+  if (got >= 2 && magic[0] == 0x1f && magic[1] == 0x8b)
+    return std::unique_ptr<ByteSource>(std::make_unique<GzipSource>(std::move(raw)));
+  if (got >= 4 && magic[0] == 0x28 && magic[1] == 0xb5 && magic[2] == 0x2f && magic[3] == 0xfd)
+    return std::unique_ptr<ByteSource>(std::make_unique<ZstdSource>(std::move(raw)));
+  return std::unique_ptr<ByteSource>(std::move(raw));
+}
+
+}  // namespace stepscope

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file as a stream of its uncompressed bytes: plain, gzip (several members too) or zstd (several
+// frames too), told apart by the first bytes. Files are read, never mapped: one that shrinks
+// meanwhile is an error, not a crash.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Fills `into` as far as it can; fewer bytes than asked for mean the end. After the end, 0.
+  virtual Result<std::size_t> read(std::span<char> into) = 0;
+  // Compressed bytes consumed so far, for progress.
+  [[nodiscard]] virtual std::uint64_t position() const = 0;
+  // Why the stream ended before its format says it may ("gzip member cut after byte N"), or empty.
+  // All bytes before the damage were delivered.
+  [[nodiscard]] virtual std::string damage() const { return {}; }
+};
+
+// The size of the file on disk, or an Error that says what to do.
+[[nodiscard]] Result<std::uint64_t> file_size(const std::string& path);
+
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> open_source(const std::string& path);
+
+}  // namespace stepscope
