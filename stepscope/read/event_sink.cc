@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/event_sink.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "stepscope/event/absorb.h"
+#include "stepscope/read/event_category.h"
+#include "stepscope/read/event_mend.h"
+#include "stepscope/read/number.h"
+
+namespace stepscope {
+namespace {
+
+// Instants beyond this (in ns, either side of zero) are damage: it is the year 2112.
+constexpr std::int64_t latest = 4'500'000'000'000'000'000;
+
+std::int64_t integer(const RawEvent& event, Field field, std::int64_t absent = -1) {
+  if (!event.has(field)) return absent;
+  return parse_integer(event[field]).value_or(absent);
+}
+
+std::int32_t integer32(const RawEvent& event, Field field, std::int32_t absent = -1) {
+  const std::int64_t v = integer(event, field, absent);
+  return v >= std::numeric_limits<std::int32_t>::min() &&
+                 v <= std::numeric_limits<std::int32_t>::max()
+             ? static_cast<std::int32_t>(v)
+             : absent;
+}
+
+// Correlation and external ids fit 32 bits in every known writer; wider ones fold.
+std::uint32_t link_id(const RawEvent& event, Field field) {
+  const std::int64_t v = integer(event, field, 0);
+  if (v <= 0) return 0;
+  const auto wide = static_cast<std::uint64_t>(v);
+  return static_cast<std::uint32_t>(wide ^ wide >> 32);
+}
+
+bool is_device_row(Category c) {
+  return is_device_work(c) || c == Category::gpu_annotation || c == Category::sync ||
+         c == Category::device_event || c == Category::profiler_range;
+}
+
+}  // namespace
+
+EventSink::EventSink() { trace_.metadata.format = "kineto"; }
+
+std::size_t EventSink::TrackKeyHash::operator()(const TrackKey& key) const {
+  std::size_t h = 0;
+  const auto mix = [&](std::size_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15ULL; };
+  mix(static_cast<std::size_t>(key.pid.number));
+  mix(index(key.pid.text));
+  mix(static_cast<std::size_t>(key.tid.number));
+  mix(index(key.tid.text));
+  mix(key.device ? 1 : 2);
+  return h;
+}
+
+void EventSink::add(const RawEvent& event, std::uint64_t byte) {
+  ++trace_.notes.events;
+  if (!event.has(Field::ph) || event[Field::ph].size != 1) return note("event_without_phase", byte);
+  switch (*event[Field::ph].at) {
+    case 'X':
+      return add_complete(event, byte);
+    case 'B':
+      return add_edge(event, byte, true);
+    case 'E':
+      return add_edge(event, byte, false);
+    case 'M':
+      return add_metadata(event);
+    case 'C':
+      return add_counter(event, byte);
+    case 'i':
+    case 'I':
+    case 'R':
+      return add_memory(event, byte);
+    // Flows repeat what correlation ids say; async and object events carry nothing that is
+    // accounted for.
+    case 's':
+    case 't':
+    case 'f':
+    case 'b':
+    case 'n':
+    case 'e':
+    case 'S':
+    case 'T':
+    case 'F':
+    case 'p':
+    case 'N':
+    case 'O':
+    case 'D':
+    case 'P':
+    case 'v':
+    case 'V':
+    case 'c':
+    case '(':
+    case ')':
+      return;
+    default:
+      note("unknown_phase", byte);
+  }
+}
+
+std::optional<Ns> EventSink::time_of(const RawEvent& event, std::uint64_t byte) {
+  if (!event.has(Field::ts)) {
+    note("missing_timestamp", byte);
+    return std::nullopt;
+  }
+  const auto ts = parse_microseconds(event[Field::ts]);
+  if (!ts)
+    note("unreadable_timestamp", byte);
+  else if (ts->count() > latest || ts->count() < -latest) {
+    note("timestamp_out_of_range", byte);
+    return std::nullopt;
+  }
+  return ts;
+}
+
+EventSink::Id EventSink::id_of(const RawEvent& event, Field field) {
+  if (!event.has(field)) return {};
+  const RawValue& value = event[field];
+  if (const auto number = parse_integer(value)) {
+    // "1f" or "stream 7" are names, not numbers.
+    const bool whole = value.kind == ValueKind::scalar ||
+                       value.text().find_first_not_of("0123456789-+ ") == std::string_view::npos;
+    if (whole) return {*number, empty_string};
+  }
+  return {0, text_of(event, field)};
+}
+
+StringId EventSink::text_of(const RawEvent& event, Field field) {
+  if (!event.has(field)) return empty_string;
+  std::string_view text = event[field].text();
+  if (event[field].kind == ValueKind::string && text.find('\\') != std::string_view::npos)
+    return trace_.strings.intern(unescape(text));
+  while (event[field].kind == ValueKind::scalar && !text.empty() &&
+         (text.back() == ',' || text.back() <= ' '))
+    text.remove_suffix(1);
+  return trace_.strings.intern(text);
+}
+
+Category EventSink::category_of(const RawEvent& event, std::string_view name, const Id& pid) {
+  if (!event.has(Field::cat) || event[Field::cat].size == 0)
+    return legacy_category(trace_.strings[pid.text], name);
+  const std::string_view cat = event[Field::cat].text();
+  if (cat == last_category_text_ && cat != "mtia_ccp_events") return last_category_;
+  last_category_ = stepscope::category_of(cat, name).value_or(Category::other);
+  last_category_text_ = trace_.strings[trace_.strings.intern(cat)];
+  return last_category_;
+}
+
+TrackId EventSink::track_of(const RawEvent& event, Category category, const Id& pid) {
+  const TrackKey key{pid, id_of(event, Field::tid), is_device_row(category)};
+  if (key == last_key_ && !trace_.tracks.empty()) return last_track_;
+  const auto fresh = TrackId{static_cast<std::uint32_t>(trace_.tracks.size())};
+  const auto [at, inserted] = track_ids_.try_emplace(key, fresh);
+  if (inserted) {
+    Track track{.pid = key.pid.number,
+                .tid = key.tid.number,
+                .pid_text = key.pid.text,
+                .tid_text = key.tid.text,
+                .device = key.device};
+    if (key.device)
+      track.device_index =
+          integer32(event, Field::device,
+                    key.pid.text == empty_string ? static_cast<std::int32_t>(key.pid.number) : 0);
+    trace_.tracks.push_back(track);
+  }
+  last_key_ = key;
+  last_track_ = at->second;
+  return last_track_;
+}
+
+void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
+  const auto start = time_of(event, byte);
+  if (!start) return;
+  Ns dur{};
+  if (!event.has(Field::dur)) {
+    note("missing_duration", byte);
+  } else if (const auto parsed = parse_microseconds(event[Field::dur])) {
+    dur = *parsed;
+  } else {
+    note("unreadable_duration", byte);
+  }
+  if (dur.count() < 0 || dur.count() > latest) {
+    note(dur.count() < 0 ? "negative_duration" : "duration_out_of_range", byte);
+    dur = Ns{};
+  }
+  const Id pid = id_of(event, Field::pid);
+  const StringId name = text_of(event, Field::name);
+  const Category category = category_of(event, trace_.strings[name], pid);
+  const SliceId slice = append(trace_, {.start = *start,
+                                        .dur = dur,
+                                        .name = name,
+                                        .track = track_of(event, category, pid),
+                                        .category = category,
+                                        .correlation = link_id(event, Field::correlation),
+                                        .external_id = link_id(event, Field::external_id),
+                                        .detail = add_detail(event, category, name)});
+  if (event.has(Field::collective_name) ||
+      (event.has(Field::group_name) && event.has(Field::in_elements)))
+    add_collective(event, slice);
+  if (category == Category::profiler_range) add_range_metrics(event, slice, *start);
+}
+
+// Scalars of an operator's shapes matter only to these.
+bool EventSink::keeps_concrete_inputs(StringId name) {
+  if (concrete_.size() <= index(name)) concrete_.resize(trace_.strings.size() + 64, -1);
+  std::int8_t& known = concrete_[index(name)];
+  if (known < 0) {
+    const std::string_view text = trace_.strings[name];
+    const auto holds = [&](std::string_view part) {
+      return text.find(part) != std::string_view::npos;
+    };
+    known =
+        holds("conv") || holds("attention") || holds("attn") || holds("sdpa") || holds("einsum");
+  }
+  return known == 1;
+}
+
+std::uint32_t EventSink::add_detail(const RawEvent& event, Category category, StringId name) {
+  const auto row = [](std::size_t size) { return static_cast<std::uint32_t>(size); };
+  switch (category) {
+    case Category::cpu_op:
+    case Category::user_annotation: {
+      constexpr std::uint64_t any = 1ULL << static_cast<unsigned>(Field::input_dims) |
+                                    1ULL << static_cast<unsigned>(Field::sequence) |
+                                    1ULL << static_cast<unsigned>(Field::forward_thread);
+      if ((event.seen & any) == 0) return no_row;
+      OpDetails& ops = trace_.ops;
+      ops.input_dims.push_back(text_of(event, Field::input_dims));
+      ops.input_types.push_back(text_of(event, Field::input_types));
+      ops.concrete_inputs.push_back(event.has(Field::concrete_inputs) && keeps_concrete_inputs(name)
+                                        ? text_of(event, Field::concrete_inputs)
+                                        : empty_string);
+      ops.sequence.push_back(integer32(event, Field::sequence));
+      ops.forward_thread.push_back(integer32(event, Field::forward_thread, 0));
+      return row(ops.size() - 1);
+    }
+    case Category::memcpy:
+    case Category::memset:
+      trace_.copies.bytes.push_back(
+          Bytes{integer(event, event.has(Field::bytes) ? Field::bytes : Field::size)});
+      return row(trace_.copies.size() - 1);
+    case Category::sync:
+      trace_.syncs.stream.push_back(integer32(event, Field::stream));
+      trace_.syncs.wait_on_stream.push_back(integer32(event, Field::wait_on_stream));
+      trace_.syncs.wait_on_record_correlation.push_back(integer32(event, Field::wait_on_record));
+      return row(trace_.syncs.size() - 1);
+    default:
+      return no_row;
+  }
+}
+
+void EventSink::add_collective(const RawEvent& event, SliceId slice) {
+  trace_.collectives.push_back({.slice = slice,
+                                .name = text_of(event, Field::collective_name),
+                                .dtype = text_of(event, Field::dtype),
+                                .group_name = text_of(event, Field::group_name),
+                                .group_description = text_of(event, Field::group_description),
+                                .group_ranks = text_of(event, Field::group_ranks),
+                                .in_split = text_of(event, Field::in_split),
+                                .out_split = text_of(event, Field::out_split),
+                                .in_elements = integer(event, Field::in_elements),
+                                .out_elements = integer(event, Field::out_elements),
+                                .seq = integer(event, Field::seq),
+                                .group_size = integer32(event, Field::group_size),
+                                .global_rank_start = integer32(event, Field::rank_start),
+                                .global_rank_stride = integer32(event, Field::rank_stride),
+                                .src_rank = integer32(event, Field::src_rank),
+                                .dst_rank = integer32(event, Field::dst_rank),
+                                .is_async = integer(event, Field::is_async, 0) != 0});
+}
+
+void EventSink::add_range_metrics(const RawEvent& event, SliceId slice, Ns time) {
+  if (!event.has(Field::args)) return;
+  walk_members(event[Field::args].text(), [&](std::string_view key, const RawValue& value) {
+    const auto number = parse_real(value);
+    if (!number || value.kind == ValueKind::composite) return;
+    trace_.counters.time.push_back(time);
+    trace_.counters.metric.push_back(trace_.strings.intern(key));
+    trace_.counters.value.push_back(*number);
+    trace_.counters.slice.push_back(slice);
+  });
+}
+
+void EventSink::add_edge(const RawEvent& event, std::uint64_t byte, bool begin) {
+  const auto time = time_of(event, byte);
+  if (!time) return;
+  const Id pid = id_of(event, Field::pid);
+  const StringId name = text_of(event, Field::name);
+  const Category category = category_of(event, trace_.strings[name], pid);
+  edges_.push_back({*time, byte, track_of(event, category, pid), name, category, begin});
+}
+
+void EventSink::add_metadata(const RawEvent& event) {
+  if (!event.has(Field::name) || !event.has(Field::arg_name)) return;
+  const std::string_view what = event[Field::name].text();
+  const bool thread = what == "thread_name";
+  if (!thread && what != "process_name") return;
+  names_.push_back({id_of(event, Field::pid), thread ? id_of(event, Field::tid) : Id{},
+                    text_of(event, Field::arg_name), thread});
+}
+
+void EventSink::add_memory(const RawEvent& event, std::uint64_t byte) {
+  if (!event.has(Field::address) && !event.has(Field::total_allocated)) return;
+  const auto time = time_of(event, byte);
+  if (!time) return;
+  MemoryEvents& m = trace_.memory;
+  m.time.push_back(*time);
+  m.track.push_back(track_of(event, Category::cpu_op, id_of(event, Field::pid)));
+  m.address.push_back(static_cast<std::uint64_t>(integer(event, Field::address, 0)));
+  m.bytes.push_back(Bytes{integer(event, Field::bytes, 0)});
+  m.total_allocated.push_back(Bytes{integer(event, Field::total_allocated)});
+  m.total_reserved.push_back(Bytes{integer(event, Field::total_reserved)});
+  const bool on_cpu = integer(event, Field::device_type, 1) == 0;
+  m.device.push_back(on_cpu ? std::int16_t{-1}
+                            : static_cast<std::int16_t>(integer32(event, Field::device_id)));
+}
+
+void EventSink::add_counter(const RawEvent& event, std::uint64_t byte) {
+  const auto time = time_of(event, byte);
+  if (time) add_range_metrics(event, no_slice, *time);
+}
+
+void EventSink::absorb(EventSink&& other) {
+  const AbsorbMap map = stepscope::absorb(trace_, std::move(other.trace_));
+  const auto moved = [&](Id id) { return Id{id.number, map.strings[index(id.text)]}; };
+  for (const Name& n : other.names_)
+    names_.push_back({moved(n.pid), moved(n.tid), map.strings[index(n.name)], n.thread});
+  for (Edge edge : other.edges_) {
+    edge.track = map.tracks[index(edge.track)];
+    edge.name = map.strings[index(edge.name)];
+    edges_.push_back(edge);
+  }
+}
+
+// Begin and end pair up per track like brackets, in time order; what stays open ends with the last
+// edge of its track.
+void EventSink::pair_edges() {
+  std::ranges::sort(edges_, {},
+                    [](const Edge& e) { return std::tuple(index(e.track), e.time, e.byte); });
+  std::vector<const Edge*> open;
+  const auto close = [&](Ns end) {
+    const Edge& b = *open.back();
+    append(trace_, {.start = b.time,
+                    .dur = end - b.time,
+                    .name = b.name,
+                    .track = b.track,
+                    .category = b.category});
+    open.pop_back();
+  };
+  for (std::size_t i = 0; i < edges_.size(); ++i) {
+    const Edge& edge = edges_[i];
+    if (edge.begin)
+      open.push_back(&edge);
+    else if (open.empty())
+      note("end_without_begin", edge.byte);
+    else
+      close(edge.time);
+    const bool last_of_track = i + 1 == edges_.size() || edges_[i + 1].track != edge.track;
+    while (last_of_track && !open.empty()) {
+      note("begin_without_end", open.back()->byte);
+      close(edge.time);
+    }
+  }
+  edges_.clear();
+}
+
+void EventSink::name_tracks() {
+  std::unordered_map<TrackKey, StringId, TrackKeyHash> processes;
+  std::unordered_map<TrackKey, StringId, TrackKeyHash> threads;
+  for (const Name& n : names_) (n.thread ? threads : processes)[{n.pid, n.tid, false}] = n.name;
+  for (Track& track : trace_.tracks) {
+    const Id pid{track.pid, track.pid_text};
+    if (const auto at = processes.find({pid, Id{}, false}); at != processes.end())
+      track.process_name = at->second;
+    if (const auto at = threads.find({pid, {track.tid, track.tid_text}, false});
+        at != threads.end())
+      track.thread_name = at->second;
+  }
+}
+
+Trace EventSink::finish() {
+  pair_edges();
+  name_tracks();
+  return std::move(trace_);
+}
+
+}  // namespace stepscope

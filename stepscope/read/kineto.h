@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chrome-trace JSON as torch.profiler (Kineto, and the legacy autograd exporter) and its relatives
+// write it, for CUDA, ROCm, MTIA, XPU and CPU. Read in bounded chunks, in parallel within one file:
+// a chunk is cut where an event seems to begin, and that each chunk ended exactly there is
+// verified; if not, the file is read again in one piece.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/result.h"
+#include "stepscope/base/stop.h"
+#include "stepscope/event/trace.h"
+
+namespace stepscope {
+
+// Shared by all readers of one command.
+struct ReadControl {
+  unsigned threads = 1;                              // for this file
+  const StopFlag* stop = nullptr;                    // may be null
+  std::atomic<std::uint64_t>* bytes_read = nullptr;  // compressed bytes, for progress; may be null
+};
+
+// The traces of one file, unsealed, base time added: one, or several where the file holds several
+// ranks. Fails when the file cannot be read or holds no trace events; damage inside is counted in
+// the notes.
+[[nodiscard]] Result<std::vector<Trace>> read_kineto(const std::string& path,
+                                                     const ReadControl& control);
+
+}  // namespace stepscope
