@@ -44,7 +44,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 run() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" </dev/null; }
 install_missing() {
-  run apt-get install -y -q --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}"
+  run apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
 }
 candidates_known() {
   local known
@@ -52,10 +52,10 @@ candidates_known() {
   [ "$known" -eq ${#missing[@]} ]
 }
 
-echo "setup: installing with apt: ${missing[*]}"
+echo "setup: installing with apt (a minute or two): ${missing[*]}"
 if candidates_known && install_missing; then
   exit 0
 fi
 echo "setup: refreshing apt's package lists"  # absent on a bare machine, or too old to download from
-run apt-get update -q
+run apt-get update -qq
 install_missing
