@@ -10,6 +10,7 @@
 #include "stepscope/analysis/time_budget.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/machine.h"
+#include "stepscope/cost/model_flops.h"
 
 namespace stepscope {
 
@@ -38,14 +39,9 @@ struct MfuRank {
                                             // between pipeline stages
 };
 
-struct ModelFlops {
-  std::string convention;
-  Flops per_step;  // of the whole job's global batch, without recompute
-};
-
 struct MfuQuestion {
   int world_size = 0;
-  std::optional<ModelFlops> model;
+  std::optional<ModelFlops> model;  // of the global batch, without recompute
   std::vector<ModelFlops> other_conventions;
   std::string gpu_name;              // for messages; "cpu" for a trace without a device
   const Machine* machine = nullptr;  // null: not in the catalogue
