@@ -12,14 +12,40 @@ namespace {
 
 using Evidence = std::optional<Phase>;
 
-// The phase of a row that says `said` inside one that says `around`.
-Evidence inside(Evidence around, Evidence said) {
-  if (!said || !around) return said ? said : around;
-  if (*around == Phase::data) return Phase::data;
-  if (*around == Phase::optimizer && *said == Phase::forward) return Phase::optimizer;
-  const bool repeated = *around == Phase::backward || *around == Phase::recompute;
-  if (repeated && *said == Phase::forward) return Phase::recompute;
-  return said;
+// What a row says by itself.
+struct Said {
+  Evidence phase;
+  bool node = false;  // of the backward graph
+  bool certain =
+      false;  // an annotation or an operator of that name, no frame and no sequence number
+  std::string_view name;
+};
+
+// An open row that changes the phase.
+struct OpenRow {
+  Ns end{};
+  Phase phase = Phase::other;
+  bool node = false;
+  std::string_view name;
+};
+
+// Forward inside backward is recompute where a node of the graph runs it: a loss inside the user's
+// range "backward" is not, nor is the function that a node applies again as its own gradient
+// (_AlltoAllSingle in _AlltoAllSingleBackward).
+Phase forward_inside(const OpenRow& around, const Said& said) {
+  if (around.phase == Phase::recompute) return Phase::recompute;
+  if (around.phase != Phase::backward) return around.phase;
+  const bool itself = around.name.find(said.name) != std::string_view::npos;
+  return said.certain || (around.node && !itself) ? Phase::recompute : Phase::backward;
+}
+
+// The phase of a row inside another.
+Evidence inside(const OpenRow* around, const Said& said) {
+  if (around == nullptr) return said.phase;
+  if (!said.phase || around->phase == Phase::data) return around->phase;
+  const bool over = around->phase != Phase::forward;  // what goes on even if forward is called
+  if (*said.phase == Phase::forward && over) return forward_inside(*around, said);
+  return said.phase;
 }
 
 // Appends; touching spans of one phase become one.
@@ -32,28 +58,24 @@ void append_span(std::vector<PhaseSpan>& spans, Ns start, Ns end, Phase phase) {
   }
 }
 
-// The rows of one thread that are open, outermost first; only those that change the phase.
+// The rows of one thread that are open, outermost first.
 class OpenRows {
  public:
   explicit OpenRows(std::vector<PhaseSpan>& spans) : spans_(spans) {}
 
-  // What the innermost row says at `now`, once everything that ended before is written down.
-  Evidence advance(Ns now) {
+  // The innermost row at `now`, once everything that ended before is written down.
+  const OpenRow* advance(Ns now) {
     while (!rows_.empty() && rows_.back().end <= now) {
       write(rows_.back().end);
       rows_.pop_back();
     }
     if (!rows_.empty()) write(now);
     cursor_ = now;
-    return rows_.empty() ? std::nullopt : Evidence(rows_.back().phase);
+    return rows_.empty() ? nullptr : &rows_.back();
   }
-  void open(Ns end, Phase phase) { rows_.push_back({end, phase}); }
+  void open(const OpenRow& row) { rows_.push_back(row); }
 
  private:
-  struct Row {
-    Ns end;
-    Phase phase;
-  };
   void write(Ns until) {
     if (until <= cursor_) return;
     append_span(spans_, cursor_, until, rows_.back().phase);
@@ -61,7 +83,7 @@ class OpenRows {
   }
 
   std::vector<PhaseSpan>& spans_;
-  std::vector<Row> rows_;
+  std::vector<OpenRow> rows_;
   Ns cursor_{};
 };
 
@@ -70,6 +92,18 @@ bool is_differentiated(const Trace& trace, std::uint32_t row) {
   const std::uint32_t detail = trace.slices.detail[row];
   return trace.slices.category[row] == Category::cpu_op && detail != no_row &&
          trace.ops.sequence[detail] >= 0 && trace.ops.forward_thread[detail] == 0;
+}
+
+Said said_by(const Trace& trace, std::uint32_t row, const std::vector<Evidence>& of_name) {
+  const Category category = trace.slices.category[row];
+  Said said;
+  said.phase = of_name[index(trace.slices.name[row])];
+  said.certain = said.phase && category != Category::python_function;
+  if (!said.phase && is_differentiated(trace, row)) said.phase = Phase::forward;
+  if (!said.phase) return said;
+  said.name = trace.name(SliceId{row});
+  said.node = category == Category::cpu_op && said.name.find("Backward") != std::string_view::npos;
+  return said;
 }
 
 // `bare` collects operators under which no phase is known.
@@ -81,15 +115,16 @@ std::vector<PhaseSpan> read_thread(const Trace& trace, const Track& track,
   OpenRows open(spans);
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
     if (!is_host(s.category[i]) && s.category[i] != Category::other) continue;
-    Evidence said = of_name[index(s.name[i])];
-    if (!said && is_differentiated(trace, i)) said = Phase::forward;
-    const bool op = s.category[i] == Category::cpu_op;
-    if (!said && !op) continue;
+    const Said said = said_by(trace, i, of_name);
+    if (!said.phase && s.category[i] != Category::cpu_op) continue;
     const Ns end = s.start[i] + s.dur[i];
-    const Evidence around = open.advance(s.start[i]);
+    const OpenRow* around = open.advance(s.start[i]);
     const Evidence now = inside(around, said);
-    if (now && now != around) open.open(end, *now);
-    if (!now) extend(bare, s.start[i], end, SliceId{i});
+    if (!now) {
+      extend(bare, s.start[i], end, SliceId{i});
+    } else if (around == nullptr || *now != around->phase || said.node) {
+      open.open({end, *now, said.node, said.name});
+    }
   }
   open.advance(Ns::max());
   return spans;

@@ -113,6 +113,25 @@ TEST(HostPhases, ForwardInsideBackwardIsRecomputeAndItsOwnBackwardIsNot) {
   EXPECT_EQ(c.host_at(87), backward);
 }
 
+TEST(HostPhases, ALossInsideTheUsersBackwardRangeIsNoRecompute) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.step("## backward ##", 0, 100);
+  differentiated(b, b.thread(1), "aten::cross_entropy_loss", 10, 20);
+  b.step("block.forward", 30, 40);
+  const Case c(b);
+  EXPECT_EQ(c.host_at(15), backward);
+  EXPECT_EQ(c.host_at(35), recompute) << "said outright";
+}
+
+TEST(HostPhases, AFunctionThatIsItsOwnGradientIsNoRecompute) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("_AlltoAllSingleBackward", 0, 50);
+  differentiated(b, b.thread(1), "_AlltoAllSingle", 10, 20);
+  EXPECT_EQ(Case(b).host_at(15), backward);
+}
+
 TEST(HostPhases, TheMainThreadThatWaitsInBackwardGivesWayToWhatTheOtherDoes) {
   TraceBuilder b;
   b.step("ProfilerStep#0", 0, 100);
