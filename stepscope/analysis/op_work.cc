@@ -169,12 +169,15 @@ void share_group(const Trace& trace, std::span<DeviceWork> group, const OpCost& 
     share_by_time(s, group, &DeviceWork::flops_share, product);
     return;
   }
-  // A product by a kernel whose name does not say so: the longest of the call.
+  // A product by a kernel whose name does not say so: the longest of the call that is no copy.
+  const auto candidate = [&](SliceId op) {
+    return s.category[index(op)] == Category::kernel && works(op) &&
+           trace.kernel_class[index(s.name[index(op)])] != NameClass::copy;
+  };
   const auto longest = std::ranges::max_element(group, {}, [&](const DeviceWork& d) {
-    return s.category[index(d.op)] == Category::kernel && works(d.op) ? s.dur[index(d.op)] : Ns{-1};
+    return candidate(d.op) ? s.dur[index(d.op)] : Ns{-1};
   });
-  if (s.category[index(longest->op)] == Category::kernel && works(longest->op))
-    longest->flops_share = 1;
+  if (candidate(longest->op)) longest->flops_share = 1;
 }
 
 void mark_ancestors(const OpWork& work, SliceId op, std::vector<bool>& covered) {
