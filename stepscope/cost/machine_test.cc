@@ -80,6 +80,9 @@ TEST(MachineFile, NamesTheFieldThatIsWrong) {
             std::string::npos);
   EXPECT_NE(complaint(with(R"("peak_tflops": {}, "aliases": ["a", 3])")).find("\"aliases[1]\""),
             std::string::npos);
+  EXPECT_NE(complaint(with(R"("peak_tflops": {}, "notes": {"memry_gb": "?"})"))
+                .find("\"notes.memry_gb\""),
+            std::string::npos);
   EXPECT_NE(complaint(R"({"name": "x", "sources": ["s"]})").find("\"peak_tflops\" is missing"),
             std::string::npos);
   EXPECT_NE(complaint(R"({"name": "x", "peak_tflops": {}})").find("\"sources\""),
