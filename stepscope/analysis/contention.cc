@@ -52,8 +52,8 @@ std::vector<Run> compute_runs(const Trace& trace, const DeviceLane& lane) {
   for (const SliceId op : lane.ops)
     if (trace.is_communication(op)) extend(comm, s.start[index(op)], s.end(op), op);
   std::vector<Run> runs;
-  if (comm.empty()) return runs;
-  const Shapes shapes = recorded_shapes(trace);
+  const Shapes shapes = comm.empty() ? Shapes{} : recorded_shapes(trace);
+  if (shapes.empty()) return runs;
   for (const SliceId op : lane.ops) {
     if (s.category[index(op)] != Category::kernel || trace.is_communication(op)) continue;
     const Ns length = s.dur[index(op)];
@@ -63,6 +63,7 @@ std::vector<Run> compute_runs(const Trace& trace, const DeviceLane& lane) {
         [](Ns, Ns) {});
     if (length == Ns{} || (covered > Ns{} && 2 * covered < length)) continue;
     const StringId shape = shape_of(shapes, s.external_id[index(op)]);
+    if (shape == empty_string) continue;
     runs.push_back({s.name[index(op)], shape, length.count(), covered > Ns{}});
   }
   return runs;

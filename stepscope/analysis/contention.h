@@ -9,9 +9,9 @@
 
 namespace stepscope {
 
-// Of one device. A kernel is compared only where it ran at least three times alone, with durations
-// of one kind (the middle 80 % within half their median, so that different shapes of one name are
-// not mixed), and three times overlapped.
+// Of one device. Only kernels whose operator has recorded input shapes are compared: one kernel
+// name serves tensors of any size. A kernel must have run at least three times alone, with
+// durations of one kind (the middle 80 % within half their median), and three times overlapped.
 [[nodiscard]] std::vector<Contention> contention(const Trace& trace, const DeviceLane& lane,
                                                  std::size_t most);
 

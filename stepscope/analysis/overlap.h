@@ -15,11 +15,11 @@
 
 namespace stepscope {
 
-// The same kernel (by name and, where recorded, the input shapes of its operator) alone and while
-// communication runs.
+// The same kernel, by name and the input shapes of its operator, alone and while communication
+// runs.
 struct Contention {
   std::string name;
-  std::string shape;        // as recorded; empty where the trace has none
+  std::string shape;        // as recorded
   Ns alone{};               // median of the runs that no communication touches
   Ns overlapped{};          // median of the runs that it covers for at least half
   double slowdown = 1;      // overlapped / alone
@@ -42,7 +42,7 @@ struct Overlap {
   // one follows what came before it: T − |C ∪ M| + max(|C|, |M|, C before the first + |M|, C before
   // the last + M from it on). Between perfect_overlap and T. Absent in a CPU-only trace.
   std::optional<Ns> schedule_bound;
-  std::vector<Contention> contention;  // most time lost first
+  std::vector<Contention> contention;  // most time lost first; empty without recorded shapes
 };
 
 // Absent where the steps have no communication.

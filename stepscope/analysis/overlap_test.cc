@@ -88,27 +88,50 @@ TEST(Overlap, ACpuOnlyTraceHasNoSchedule) {
   EXPECT_EQ(o->schedule_bound, std::nullopt);
 }
 
-// Four runs alone of 100 ns and three overlapped of 130 ns.
-void contended(TraceBuilder& b, std::string_view name, std::int64_t alone_spread) {
-  std::int64_t t = 0;
-  for (std::int64_t i = 0; i < 4; ++i, t += 1000)
-    b.kernel(name, t, t + 100 + (i % 2) * alone_spread);
-  for (std::int64_t i = 0; i < 3; ++i, t += 1000) {
-    b.kernel(name, t, t + 130);
+// A kernel of an operator with this external id.
+void run_of(TraceBuilder& b, std::uint32_t operator_id, std::int64_t start, std::int64_t length) {
+  const SliceId row = b.row(b.stream(0, 7), Category::kernel, "gemm", start, start + length);
+  b.trace().slices.external_id[index(row)] = operator_id;
+}
+
+// Operators 1 and 2 have shapes, 3 has none.
+void add_operators(TraceBuilder& b) {
+  for (const std::uint32_t id : {1u, 2u, 3u}) {
+    const SliceId row = b.row(b.thread(1), Category::cpu_op, "aten::mm", id, id + 1);
+    b.trace().slices.external_id[index(row)] = id;
+    if (id == 3) continue;
+    OpDetails& ops = b.trace().ops;
+    b.trace().slices.detail[index(row)] = static_cast<std::uint32_t>(ops.size());
+    ops.input_dims.push_back(b.trace().strings.intern(id == 1 ? "[[8, 8]]" : "[[64, 64]]"));
+    ops.input_types.push_back(empty_string);
+    ops.concrete_inputs.push_back(empty_string);
+    ops.sequence.push_back(-1);
+    ops.forward_thread.push_back(0);
+  }
+}
+
+// Four runs alone of 100 ns, every other one longer by `spread`, and three overlapped of 130 ns.
+void contended(TraceBuilder& b, std::uint32_t operator_id, std::int64_t spread) {
+  add_operators(b);
+  std::int64_t t = 10;
+  for (std::int64_t i = 0; i < 4; ++i, t += 1000) run_of(b, operator_id, t, 100 + (i % 2) * spread);
+  for (std::int64_t i = 0; i < 4; ++i, t += 1000) {
+    // The last is touched, but not for half: it counts as neither.
+    run_of(b, operator_id, t, i < 3 ? 130 : 500);
     b.row(b.stream(0, 20), Category::kernel, all_reduce, t, t + 90);
   }
-  b.kernel(name, t, t + 500);  // touched, but not for half: neither
-  b.row(b.stream(0, 20), Category::kernel, all_reduce, t, t + 90);
+  run_of(b, 2, t, 900);  // another shape of the same kernel
 }
 
 TEST(Contention, TheSameKernelIsComparedAloneAndUnderOverlap) {
   TraceBuilder b;
-  contended(b, "gemm", 0);
+  contended(b, 1, 0);
   const auto o = overlap_of(b);
   ASSERT_TRUE(o);
   ASSERT_EQ(o->contention.size(), 1u);
   const Contention& c = o->contention[0];
   EXPECT_EQ(c.name, "gemm");
+  EXPECT_EQ(c.shape, "[[8, 8]]");
   EXPECT_EQ(c.alone, Ns{100});
   EXPECT_EQ(c.overlapped, Ns{130});
   EXPECT_DOUBLE_EQ(c.slowdown, 1.3);
@@ -116,9 +139,17 @@ TEST(Contention, TheSameKernelIsComparedAloneAndUnderOverlap) {
   EXPECT_EQ(c.lost, Ns{90});
 }
 
-TEST(Contention, ANameThatHidesDifferentShapesIsNotCompared) {
+TEST(Contention, WithoutRecordedShapesNothingIsCompared) {
   TraceBuilder b;
-  contended(b, "gemm", 400);
+  contended(b, 3, 0);
+  const auto o = overlap_of(b);
+  ASSERT_TRUE(o);
+  EXPECT_TRUE(o->contention.empty());
+}
+
+TEST(Contention, AKernelThatVariesByItselfIsNotCompared) {
+  TraceBuilder b;
+  contended(b, 1, 400);
   const auto o = overlap_of(b);
   ASSERT_TRUE(o);
   EXPECT_TRUE(o->contention.empty());
