@@ -115,23 +115,33 @@ std::optional<Peak> peak_without_flops(const MfuQuestion& question, std::string&
   return std::nullopt;
 }
 
+// Names the formats in which a hundredth of the time at peak or more is spent.
+std::string formats_text(const std::array<double, dtype_count>& at_peak, double all) {
+  std::string formats;
+  int count = 0;
+  for (std::size_t d = 0; d < dtype_count; ++d) {
+    if (at_peak[d] < 0.01 * all) continue;
+    formats.append(count == 0 ? "" : " and ").append(dtype_names[d]);
+    ++count;
+  }
+  return formats + (count > 1 ? " dense, weighted by time at peak" : " dense");
+}
+
 // sum(F_d) / sum(F_d / B_d): the rate at which this mix of formats would run at its peaks.
 std::optional<Peak> choose_peak(const MfuQuestion& question, const Totals& sums,
                                 std::string& warning) {
   double flops = 0;
-  double at_peak = 0;
-  std::string formats;
+  double all = 0;
+  std::array<double, dtype_count> at_peak{};
   for (std::size_t d = 0; d < dtype_count; ++d) {
     if (sums.flops[d] <= 0) continue;
+    at_peak[d] = sums.flops[d] / peak_of(question, static_cast<Dtype>(d))->value;
     flops += sums.flops[d];
-    at_peak += sums.flops[d] / peak_of(question, static_cast<Dtype>(d))->value;
-    formats.append(formats.empty() ? "" : " and ").append(dtype_names[d]);
+    all += at_peak[d];
   }
   if (flops <= 0) return peak_without_flops(question, warning);
   if (question.peak) return Peak{*question.peak, "--peak-tflops"};
-  const bool mixed = formats.find(" and ") != std::string::npos;
-  return Peak{FlopRate{flops / at_peak}, question.machine->name + ", " + formats + " dense" +
-                                             (mixed ? ", weighted by time at peak" : "")};
+  return Peak{FlopRate{flops / all}, question.machine->name + ", " + formats_text(at_peak, all)};
 }
 
 // The compute terms from the mean ns of a step. Work that has no shapes may be anything between
@@ -189,9 +199,11 @@ void warn_of_coverage(const Totals& sums, const MfuQuestion& question, double in
         "and its number format");
   }
   if (!question.model) {
-    warnings.push_back(
-        "no model FLOPs, so no MFU: give --model-flops-per-step. compute_unattributed holds what "
-        "the executed FLOPs would take at the peak");
+    std::string text = "no model FLOPs, so no MFU: give --model-flops-per-step";
+    if (sums.known_ns > 0) {
+      text += "; compute_unattributed holds what the executed FLOPs would take at the peak";
+    }
+    warnings.push_back(std::move(text));
   }
 }
 
@@ -259,10 +271,13 @@ std::optional<Error> refusal(std::span<const MfuRank> ranks, const MfuQuestion& 
 
 void warn_of_scope(std::span<const MfuRank> ranks, const MfuQuestion& question, const Totals& sums,
                    std::vector<std::string>& warnings) {
-  if (!sums.any_receive_wait && question.world_size > 1) {
+  const Ns wait = sums.budget[BudgetCategory::comm_exposed_wait] +
+                  sums.budget[BudgetCategory::comm_exposed_unsplit];
+  const bool matters = ns(wait) > 0.01 * ns(sums.budget.sum());
+  if (!sums.any_receive_wait && !question.one_stage && question.world_size > 1 && matters) {
     warnings.push_back(
-        "pipeline_bubble is not separated: the traces show no receive waits between pipeline "
-        "stages; what there is of it is in exposed_wait and idle");
+        "pipeline_bubble is not separated: no receive waits between pipeline stages are known; "
+        "what there is of it is in the exposed communication and in idle");
   }
   if (static_cast<int>(ranks.size()) < question.world_size) {
     warnings.push_back(std::to_string(ranks.size()) + " of " + std::to_string(question.world_size) +
@@ -298,7 +313,7 @@ Result<MfuBudget> mfu_budget(std::span<const MfuRank> ranks, const MfuQuestion& 
   std::string assumed;
   const std::optional<Peak> peak = choose_peak(question, sums, assumed);
   if (!peak) return unknown_peak(question.gpu_name);
-  if (!assumed.empty()) result.warnings.push_back(assumed);
+  if (!assumed.empty() && question.model) result.warnings.push_back(assumed);
   result.peak = peak->rate;
   result.peak_source = peak->source;
 

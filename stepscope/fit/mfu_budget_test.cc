@@ -225,6 +225,12 @@ TEST(MfuBudget, WeighsSeveralFormatsByTheirTimeAtPeak) {
   expect_closed(b);
 }
 
+TEST(MfuBudget, NamesOnlyFormatsThatMatter) {
+  MfuRank rank = typical_rank();
+  rank.work->known.push_back({.dtype = Dtype::fp8, .flops = Flops{1e6}, .busy = Ns{5}});
+  EXPECT_EQ(budget_of(rank, typical_question()).peak_source, "Box, bf16 dense");
+}
+
 TEST(MfuBudget, DoesNotRateAFormatWithoutAPeak) {
   MfuRank rank = typical_rank();
   rank.work->known.push_back(
@@ -280,6 +286,9 @@ TEST(MfuBudget, SeparatesThePipelineBubbleOnlyWhereItIsEvident) {
   const MfuBudget without = budget_of(ranks, q);
   EXPECT_EQ(percent(without, MfuTerm::pipeline_bubble), 0);
   EXPECT_TRUE(warns(without, "pipeline_bubble is not separated"));
+  MfuQuestion flat = q;
+  flat.one_stage = true;
+  EXPECT_FALSE(warns(budget_of(ranks, flat), "pipeline_bubble"));
   for (MfuRank& r : ranks) r.pipeline_receive_wait = milliseconds(4);
   const MfuBudget with = budget_of(ranks, q);
   EXPECT_NEAR(percent(with, MfuTerm::pipeline_bubble), 4, 1e-9);

@@ -49,6 +49,7 @@ struct MfuQuestion {
   std::optional<Dtype>
       dtype;  // of the peak, where the trace shows none; else bf16, where unknown fp16
   std::optional<double> price_per_gpu_hour;
+  bool one_stage = false;  // the job is known to have no pipeline
 };
 
 }  // namespace stepscope
