@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many bytes a collective moves, and how fast that is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/event/name_class.h"
+
+namespace stepscope {
+
+// Bytes of an element: c10 names ("BFloat16") and operator argument types ("c10::BFloat16", "long
+// int"); absent for names that are no type of a tensor.
+[[nodiscard]] std::optional<std::int64_t> dtype_bytes(std::string_view dtype);
+// One spelling for both: "float" → "Float", "c10::BFloat16" → "BFloat16".
+[[nodiscard]] std::string_view dtype_name(std::string_view dtype);
+
+// What one rank recorded of a message.
+struct MessageElements {
+  std::int64_t in = -1;  // of this rank; -1 = not recorded
+  std::int64_t out = -1;
+  int group_size = -1;
+};
+// S, the total buffer: all-gather and gather what is received in total, reduce-scatter, scatter and
+// all-to-all what is sent in total, otherwise the message (nccl-tests, PERFORMANCE.md). An output
+// that is not recorded is the inputs of the whole group.
+[[nodiscard]] std::optional<Bytes> message_bytes(CollectiveKind kind,
+                                                 const MessageElements& elements,
+                                                 std::int64_t bytes_per_element);
+
+// busbw = algbw × this, for a group of n ranks: 2(n-1)/n for all-reduce, (n-1)/n for all-gather,
+// reduce-scatter, all-to-all, gather and scatter, 1 for broadcast, reduce, send and recv (the same
+// source). 0 for a group of one; absent for what has no message.
+[[nodiscard]] std::optional<double> busbw_factor(CollectiveKind kind, int group_size);
+
+// The operator arguments of an annotation, "[[394241], []]" and "[\"float\", \"Scalar\"]": its
+// tensors as one message. Absent where none of them is a tensor of known type.
+struct TensorArguments {
+  std::string_view dtype;     // of the first; a part of `types`
+  std::int64_t elements = 0;  // over all tensors of that type
+};
+[[nodiscard]] std::optional<TensorArguments> tensor_arguments(std::string_view dims,
+                                                              std::string_view types);
+
+// Whether every rank of the group leaves such a collective only after the last one has come.
+constexpr bool is_barrier_like(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather ||
+         kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all ||
+         kind == CollectiveKind::barrier;
+}
+constexpr bool is_point_to_point(CollectiveKind kind) {
+  return kind == CollectiveKind::send || kind == CollectiveKind::recv ||
+         kind == CollectiveKind::send_recv;
+}
+
+}  // namespace stepscope
