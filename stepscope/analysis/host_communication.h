@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host rows that speak of communication (c10d operators, record_param_comms, "nccl:all_reduce"), so
+// that a kernel's launch can be asked which of them surround it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stepscope/event/trace.h"
+
+namespace stepscope {
+
+enum class HostForm : std::uint8_t {
+  backend,  // "nccl:all_reduce", "gloo:broadcast": the process group's own row
+  params,   // carries a Collective ("record_param_comms")
+  op,       // any other: "c10d::allreduce_"
+};
+
+struct HostRow {
+  SliceId slice = no_slice;
+  HostForm form = HostForm::op;
+  CollectiveKind kind = CollectiveKind::unknown;  // as the name or the metadata say
+  const Collective* meta = nullptr;
+};
+
+struct HostCommunication {
+  std::vector<HostRow> rows;  // by slice: by thread, then start, outer before inner
+
+  // Positions in `rows` of those on this thread that contain the instant, innermost first.
+  [[nodiscard]] std::vector<std::uint32_t> around(const Trace& trace, TrackId thread, Ns t) const;
+};
+
+// Rows that only wait for a collective are left out.
+[[nodiscard]] HostCommunication find_host_communication(const Trace& trace,
+                                                        const std::vector<TrackId>& threads);
+
+}  // namespace stepscope
