@@ -11,8 +11,7 @@ build_packages=(
 )
 check_packages=(
   "${build_packages[@]}"
-  clang-16 libclang-rt-16-dev llvm-16 clang-tidy-19 clang-format-19
-  chromium python3                                   # tests/browser
+  clang-16 libclang-rt-16-dev llvm-16 clang-tidy-19 clang-format-19 chromium
 )
 
 case ${1:-} in
@@ -45,7 +44,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 run() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" </dev/null; }
 install_missing() {
-  run apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
+  run apt-get install -y -q --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}"
 }
 candidates_known() {
   local known
@@ -53,10 +52,10 @@ candidates_known() {
   [ "$known" -eq ${#missing[@]} ]
 }
 
-echo "setup: installing with apt (a minute or two): ${missing[*]}"
+echo "setup: installing with apt: ${missing[*]}"
 if candidates_known && install_missing; then
   exit 0
 fi
 echo "setup: refreshing apt's package lists"  # absent on a bare machine, or too old to download from
-run apt-get update -qq
+run apt-get update -q
 install_missing
