@@ -18,7 +18,7 @@ if ! "$cmake" "${configure[@]}" >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
-grep '^-- stepscope' "$log" || true
+grep -E '^-- .*: (on|off) \(' "$log" || true  # the optional parts, and why
 # Under a fixed address layout, or ThreadSanitizer refuses kernels with much randomness.
 fixed_layout=()
 if [ "$preset" = tsan ] && setarch -R true 2>/dev/null; then fixed_layout=(setarch -R); fi

@@ -11,7 +11,8 @@ build_packages=(
 )
 check_packages=(
   "${build_packages[@]}"
-  clang-16 libclang-rt-16-dev llvm-16 clang-tidy-19 clang-format-19 chromium
+  clang-16 libclang-rt-16-dev llvm-16 clang-tidy-19 clang-format-19
+  chromium python3                                   # tests/browser
 )
 
 case ${1:-} in
@@ -44,7 +45,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 run() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" </dev/null; }
 install_missing() {
-  run apt-get install -y -q --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}"
+  run apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
 }
 candidates_known() {
   local known
@@ -52,10 +53,10 @@ candidates_known() {
   [ "$known" -eq ${#missing[@]} ]
 }
 
-echo "setup: installing with apt: ${missing[*]}"
+echo "setup: installing with apt (a minute or two): ${missing[*]}"
 if candidates_known && install_missing; then
   exit 0
 fi
 echo "setup: refreshing apt's package lists"  # absent on a bare machine, or too old to download from
-run apt-get update -q
+run apt-get update -qq
 install_missing

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "stepscope/analysis/host_waits.h"
 #include "stepscope/analysis/interval_sweep.h"
@@ -15,9 +16,10 @@ namespace {
 using enum BudgetCategory;
 
 enum Layer : std::size_t {
-  main_leaf,
-  backward_leaf,  // on a thread of the backward graph
+  main_work,
+  backward_work,  // on a thread of the backward graph
   loading,
+  synchronizing,
   blocked,  // main inside a communication operator
   waiting,  // collectives in flight on other threads
   transferring,
@@ -51,22 +53,39 @@ std::vector<HostSpan> communication_of(const Trace& trace, const Track& track,
   return spans;
 }
 
-// leaf(start, end) of the operators in which no other begins, in order, outside `except`.
-template <class Leaf>
-void for_leaves(const Trace& trace, const Track& track, const std::vector<HostSpan>& except,
-                Leaf&& leaf) {
+// By StringId: an operator computes with all that it calls (namespace::name). Nodes of the backward
+// graph and ranges that a legacy trace shows as operators do so only where they call nothing.
+std::vector<bool> operator_names(const StringPool& strings) {
+  std::vector<bool> names(strings.size());
+  for (std::uint32_t i = 0; i < names.size(); ++i) {
+    const std::string_view name = strings[StringId{i}];
+    const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+    names[i] = has("::") && !has("autograd::") && !has("Backward") && !has(" ");
+  }
+  return names;
+}
+
+// work(start, end), in order, of operators and of rows of operators in which no other begins;
+// outside `except`.
+template <class Work>
+void for_work(const Trace& trace, const Track& track, const std::vector<bool>& computes,
+              const std::vector<HostSpan>& except, Work&& work) {
   const Slices& s = trace.slices;
-  std::optional<std::uint32_t> open;
-  const auto flush = [&](Ns next) {
-    if (!open || next < s.start[*open] + s.dur[*open]) return;
-    cut(except, s.start[*open], s.start[*open] + s.dur[*open], [](Ns, Ns, SliceId) {}, leaf);
+  std::vector<HostSpan> spans;
+  std::optional<std::uint32_t> last;  // the operator before this one
+  const auto leaf = [&](Ns next) {
+    if (last && next >= s.start[*last] + s.dur[*last])
+      extend(spans, s.start[*last], s.start[*last] + s.dur[*last], SliceId{*last});
   };
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
     if (s.category[i] != Category::cpu_op) continue;
-    flush(s.start[i]);
-    open = i;
+    leaf(s.start[i]);
+    last = i;
+    if (computes[index(s.name[i])]) extend(spans, s.start[i], s.start[i] + s.dur[i], SliceId{i});
   }
-  flush(Ns::max());
+  leaf(Ns::max());
+  for (const HostSpan& span : spans)
+    cut(except, span.start, span.end, [](Ns, Ns, SliceId) {}, work);
 }
 
 bool runs_backward(const Trace& trace, const Track& track,
@@ -98,16 +117,18 @@ void add_in_flight(const Trace& trace, const Track& track, const CommSplit& spli
 BudgetCategory category_of(const Sweep::Open& open) {
   const bool flight = open[waiting] > 0 || open[transferring] > 0 || open[unsplit] > 0;
   if (open[loading] > 0) return idle_data;
-  if (open[main_leaf] > 0) return flight ? comm_overlapped : compute;
-  if (open[backward_leaf] > 0 && open[blocked] == 0) return flight ? comm_overlapped : compute;
+  if (open[main_work] > 0) return flight ? comm_overlapped : compute;
+  if (open[backward_work] > 0 && open[blocked] == 0) return flight ? comm_overlapped : compute;
   if (open[transferring] > 0) return comm_exposed_transfer;
   if (open[unsplit] > 0) return comm_exposed_unsplit;
   if (open[waiting] > 0) return comm_exposed_wait;
-  return open[blocked] > 0 ? comm_exposed_unsplit : idle_host;
+  if (open[blocked] > 0) return comm_exposed_unsplit;
+  return open[synchronizing] > 0 ? idle_sync : idle_host;
 }
 
 Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split) {
   const std::vector<bool> communicates = communication_names(trace);
+  const std::vector<bool> computes = operator_names(trace.strings);
   const std::vector<std::optional<Phase>> phases = phases_of_names(trace.strings);
   const std::vector<ThreadWaits> waits = host_waits(trace, rank);
   Sweep sweep;
@@ -115,13 +136,17 @@ Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split
     const Track& track = trace.track(id);
     const std::vector<HostSpan> comm = communication_of(trace, track, communicates);
     if (id == rank.main_track) {
-      for_leaves(trace, track, comm, [&](Ns from, Ns to) { sweep.add(main_leaf, from, to); });
+      const auto work = [&](Ns from, Ns to) { sweep.add(main_work, from, to); };
+      for_work(trace, track, computes, comm, work);
       for (const HostSpan& span : comm) sweep.add(blocked, span.start, span.end);
       for (const HostSpan& span : waits[index(id)].data) sweep.add(loading, span.start, span.end);
+      for (const HostSpan& span : waits[index(id)].sync)
+        sweep.add(synchronizing, span.start, span.end);
     } else {
       add_in_flight(trace, track, split, communicates, sweep);
       if (!runs_backward(trace, track, phases)) continue;
-      for_leaves(trace, track, comm, [&](Ns from, Ns to) { sweep.add(backward_leaf, from, to); });
+      const auto work = [&](Ns from, Ns to) { sweep.add(backward_work, from, to); };
+      for_work(trace, track, computes, comm, work);
     }
   }
   return sweep;

@@ -55,12 +55,14 @@ Surroundings survey(const Trace& trace, Rows rows, Ns start, Ns end) {
   };
   std::uint32_t i = rows.first;
   for (; i < rows.last && s.start[i] < end; ++i) {
+    const Ns row_end = s.start[i] + s.dur[i];
+    // Nearly all rows before the stretch: over, and not the last to end.
+    if (row_end <= start && last != no_slice && row_end <= s.end(last)) continue;
     if (!is_activity(trace, i)) continue;
     if (fills(s, i, start, end)) {
       around.covering = SliceId{i};  // rows come outermost first
       continue;
     }
-    const Ns row_end = s.start[i] + s.dur[i];
     if (s.start[i] > reach) close(s.start[i], SliceId{i});
     if (last == no_slice || row_end > s.end(last)) last = SliceId{i};
     reach = std::max(reach, row_end);
@@ -113,7 +115,8 @@ SliceId operator_around(const Trace& trace, TrackId thread, Ns since, Ns at) {
   const Slices& s = trace.slices;
   const Rows rows = rows_since(trace, thread, std::min(since, at));
   for (std::uint32_t i = rows.first; i < rows.last && s.start[i] <= at; ++i) {
-    if (s.category[i] == Category::cpu_op && s.start[i] + s.dur[i] > at) return SliceId{i};
+    const bool around = s.category[i] == Category::cpu_op && s.start[i] + s.dur[i] > at;
+    if (around && is_activity(trace, i)) return SliceId{i};
   }
   return no_slice;
 }

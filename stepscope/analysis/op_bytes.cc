@@ -92,8 +92,9 @@ constexpr auto cudnn_norm_backward =
 constexpr auto reductions = std::to_array<std::string_view>(
     {"sum", "mean", "amax", "amin", "max", "min", "prod", "any", "all", "argmax", "argmin",
      "linalg_vector_norm", "norm", "var", "std", "mse_loss"});
-constexpr auto products = std::to_array<std::string_view>({"mm", "bmm", "linear"});
-constexpr auto added_products = std::to_array<std::string_view>({"addmm", "baddbmm"});
+constexpr auto products = std::to_array<std::string_view>({"mm", "bmm", "linear", "_scaled_mm"});
+constexpr auto added_products =
+    std::to_array<std::string_view>({"addmm", "baddbmm", "addmm_", "baddbmm_"});
 
 Count bytes_of(const Dims& dims, std::string_view type) {
   const Count width = element_bytes(type);
@@ -161,14 +162,40 @@ Count reduced_bytes(const OpInputs& inputs) {
   return bytes_of(kept, inputs.args[0].type);
 }
 
-// c[m, n] of a[m, k]·b[k, n], with a batch in front of rank 3; linear's weight is transposed.
-Count product_output_bytes(std::string_view name, const OpInputs& inputs, std::size_t first) {
+// Bytes of one element that _scaled_mm writes: c10's ScalarType number, or the type of its
+// operands.
+Count scaled_width(const OpInputs& inputs) {
+  const auto type = inputs.integer(6);
+  if (!type) return element_bytes(inputs.args[0].type);
+  if (*type == 5 || *type == 15) return 2;  // Half, BFloat16
+  return *type == 6 ? Count(4) : std::nullopt;
+}
+
+// c[m, n] = a[m, k]·b[k, n], with a batch in front of rank 3; linear's weight is transposed. An
+// `out` argument is c itself.
+Count product_bytes(std::string_view name, const OpInputs& inputs, std::size_t first) {
   const Dims* a = inputs.tensor(first, 1);
   const Dims* b = inputs.tensor(first + 1, 2);
   if (a == nullptr || b == nullptr) return std::nullopt;
   Dims out = *a;
   out.back() = name == "linear" ? b->front() : b->back();
-  return bytes_of(out, inputs.args[first].type);
+  const Count width =
+      name == "_scaled_mm" ? scaled_width(inputs) : element_bytes(inputs.args[first].type);
+  const Count count = element_count(out);
+  if (!width || !count) return std::nullopt;
+  const Count operands = sum_of(tensor_bytes(inputs, first), tensor_bytes(inputs, first + 1));
+  const Count added = first == 1 ? tensor_bytes(inputs, 0) : Count(0);
+  return sum_of(sum_of(operands, added), *count * *width);
+}
+
+// A fused kernel touches each of its arguments once, unless it picks rows or columns of some.
+Count fused_bytes(std::string_view name, const OpInputs& inputs) {
+  static constexpr auto partial =
+      std::to_array<std::string_view>({"embedding", "index", "gather", "scatter", "slice", "select",
+                                       "unbind", "split", "chunk", "unfold"});
+  const bool picks = std::ranges::any_of(
+      partial, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+  return picks ? std::nullopt : read_bytes(inputs);
 }
 
 // Rows of a table: indices are read, rows are read and written.
@@ -219,12 +246,13 @@ Count written_bytes(std::string_view name, const OpInputs& inputs) {
     return tensor_bytes(inputs, 0);
   if (contains(like_second, name)) return tensor_bytes(inputs, 1);
   if (contains(reductions, name)) return reduced_bytes(inputs);
-  if (contains(products, name)) return product_output_bytes(name, inputs, 0);
-  if (contains(added_products, base)) return product_output_bytes(base, inputs, 1);
   return std::nullopt;
 }
 
 Count all_bytes(std::string_view name, const OpInputs& inputs) {
+  if (contains(products, name)) return product_bytes(name, inputs, 0);
+  if (contains(added_products, name)) return product_bytes(name, inputs, 1);
+  if (name.starts_with("triton_")) return fused_bytes(name, inputs);
   if (name == "copy_") return copy_bytes(inputs);
   if (name == "fill_" || name == "zero_") return tensor_bytes(inputs, 0);
   if (name == "embedding") return embedding_bytes(inputs);

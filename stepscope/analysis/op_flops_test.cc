@@ -197,6 +197,30 @@ TEST(op_bytes, reads_every_input_and_writes_every_output_once) {
             4 * (256 + 128 + 256));
 }
 
+TEST(op_bytes, counts_the_output_of_a_product_once_however_it_is_passed) {
+  const std::string bf16 = R"("c10::BFloat16")";
+  EXPECT_EQ(
+      bytes("aten::mm", "[[3, 5], [5, 7], [3, 7]]", "[" + bf16 + ", " + bf16 + ", " + bf16 + "]"),
+      2 * (15 + 35 + 21));
+  EXPECT_EQ(
+      bytes("aten::addmm", "[[7], [3, 5], [5, 7]]", "[" + bf16 + ", " + bf16 + ", " + bf16 + "]"),
+      2 * (7 + 15 + 35 + 21));
+  EXPECT_EQ(
+      bytes("aten::_scaled_mm", "[[3, 5], [5, 7], [], [], [], [], []]",
+            R"(["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "float", "float", "", "", "Scalar"])",
+            R"(["", "", "", "", "", "", "15"])"),
+      15 + 35 + 2 * 21);
+}
+
+TEST(op_bytes, sums_the_arguments_of_a_fused_kernel_that_touches_them_all) {
+  EXPECT_EQ(bytes("triton_poi_fused_mul_0", "[[8, 16], [8, 16], []]",
+                  R"(["float", "c10::Half", "Scalar"])"),
+            6 * 128);
+  EXPECT_EQ(bytes("triton_poi_fused_embedding_0", "[[8, 16], [8, 16], []]",
+                  R"(["float", "c10::Half", "Scalar"])"),
+            -1);
+}
+
 TEST(op_bytes, has_no_answer_without_types_or_for_unknown_outputs) {
   EXPECT_EQ(bytes("aten::add", "[[8, 16], [8, 16]]", ""), -1);
   EXPECT_EQ(

@@ -14,9 +14,11 @@ class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
 
-  void skip_space() {
-    while (!text_.empty() && (text_.front() == ' ' || text_.front() == '\t'))
+  void skip_space() {  // some writers indent their arrays
+    while (!text_.empty() && (text_.front() == ' ' || text_.front() == '\t' ||
+                              text_.front() == '\n' || text_.front() == '\r')) {
       text_.remove_prefix(1);
+    }
   }
   bool take(char c) {
     skip_space();

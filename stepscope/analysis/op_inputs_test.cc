@@ -36,6 +36,12 @@ TEST(op_inputs, lets_shapes_stand_alone) {
   EXPECT_EQ(inputs->tensor(1, 3), nullptr);
 }
 
+TEST(op_inputs, reads_arrays_that_a_writer_indented) {
+  const auto inputs = parse_inputs("[\n  [\n    8,\r\n    16\n  ]\n]", "[\n\t\"float\"\n]", "");
+  ASSERT_TRUE(inputs);
+  EXPECT_EQ(*inputs->tensor(0), (Dims{8, 16}));
+}
+
 TEST(op_inputs, reads_lists_of_numbers_and_of_flags) {
   const auto inputs =
       parse_inputs("[[], [], [], []]", "", R"(["[2, -1]", "[True, False, True]", "[]", "7"])");

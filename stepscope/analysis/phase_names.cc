@@ -77,8 +77,8 @@ std::optional<Phase> phase_of_name(std::string_view name) {
   if (starts(lower, "autograd::engine::evaluate_function") || has(lower, "accumulategrad"))
     return Phase::backward;
   if (has(lower, "ddp.reducer::") || has(lower, "distributed::reducer::")) return Phase::backward;
-  const bool backward = has(lower, "backward");
-  const bool forward = has(lower, "forward");
+  const bool backward = has(lower, "backward") || has(lower, "bwd");
+  const bool forward = has(lower, "forward") || has(lower, "fwd");
   if (backward != forward) return backward ? Phase::backward : Phase::forward;
   if (!backward && has_any(lower, optimizer_parts)) return Phase::optimizer;
   return std::nullopt;

@@ -14,15 +14,15 @@ TEST(PhaseNames, ForwardRows) {
   expect_all(Phase::forward,
              {"nn.Module: Linear_3", "## forward ##", "DistributedDataParallel.forward",
               "FullyShardedDataParallel._pre_forward", "FSDP::pre_forward (layers.3)",
-              "FSDP::forward_prefetch for layers.1", "<forward op>", "model.py(12): forward",
-              "torch/nn/modules/module.py(1501): _call_impl"});
+              "FSDP::forward_prefetch for layers.1", "<forward op>", "fwd:block1",
+              "model.py(12): forward", "torch/nn/modules/module.py(1501): _call_impl"});
 }
 
 TEST(PhaseNames, BackwardRows) {
   expect_all(Phase::backward,
              {"autograd::engine::evaluate_function: AddmmBackward0", "AddmmBackward0",
               "torch::autograd::AccumulateGrad", "CompiledFunctionBackward", "## backward ##",
-              "FSDP::post_backward_reduce", "aten::native_layer_norm_backward",
+              "bwd:block1", "FSDP::post_backward_reduce", "aten::native_layer_norm_backward",
               "torch.distributed.ddp.reducer::copy_bucket_to_grad",
               "torch::distributed::reducer::mul_out", "torch/_tensor.py(487): backward",
               "<built-in method run_backward of torch._C._EngineBase object at 0x7f>"});

@@ -6,10 +6,11 @@
 // A rank with several GPUs has a budget for each; the rank's own is that of the GPU with the most
 // work, because a union over GPUs would hide that one of them waits.
 //
-// A CPU-only trace: on the main thread compute = leaf operators, and those of the threads of the
-// backward graph while main runs none; communication = a collective in flight on another thread, or
-// main inside a communication operator; what runs inside a data loader is data. The rest is
-// idle_host: a trace of operators does not show what Python does between them.
+// A CPU-only trace: on the main thread compute = operators (namespace::name) with all that they
+// call, and rows of other names that call nothing; likewise on the threads of the backward graph,
+// while main computes nothing. Communication = a collective in flight on another thread, or main
+// inside a communication operator. What runs inside a data loader is data. The rest is idle_host: a
+// trace of operators does not show what Python does between them.
 #pragma once
 
 #include <array>

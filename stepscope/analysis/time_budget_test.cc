@@ -268,14 +268,34 @@ TEST(TimeBudget, NoStepsNoBudget) {
   EXPECT_TRUE(Case(b).budget().devices.empty());
 }
 
-TEST(CpuBudget, LeafOperatorsComputeAndCollectivesElsewhereOverlap) {
+TEST(CpuBudget, OperatorsComputeAndCollectivesElsewhereOverlap) {
   TraceBuilder b;
   b.step("ProfilerStep#0", 0, 100);
   b.op("aten::linear", 10, 40);
   b.op("aten::addmm", 15, 35);
   b.row(b.thread(2), Category::user_annotation, "gloo:all_reduce", 30, 60);
-  expect_budget(Case(b).budget().total,
-                {{compute, 15}, {comm_overlapped, 5}, {comm_exposed_unsplit, 25}, {idle_host, 55}});
+  expect_budget(
+      Case(b).budget().total,
+      {{compute, 20}, {comm_overlapped, 10}, {comm_exposed_unsplit, 20}, {idle_host, 50}});
+}
+
+TEST(CpuBudget, NodesAndRangesComputeOnlyWhereTheyCallNothing) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("backward", 0, 90);  // a range, as legacy traces show it
+  b.op("autograd::engine::evaluate_function: AddmmBackward0", 10, 50);
+  b.op("AddmmBackward0", 12, 48);
+  b.op("aten::mm", 20, 40);
+  b.op("aten::resolve_conj", 21, 22);
+  b.op("cpp_fused_add_0", 60, 70);
+  expect_budget(Case(b).budget().total, {{compute, 30}, {idle_host, 70}});
+}
+
+TEST(CpuBudget, ASynchronisingCallOfATraceWithoutDeviceRowsIsASync) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.row(b.thread(1), Category::runtime, "cudaDeviceSynchronize", 10, 40);
+  expect_budget(Case(b).budget().total, {{idle_sync, 30}, {idle_host, 70}});
 }
 
 TEST(CpuBudget, TheMainThreadBlockedInACollectiveCommunicatesWhateverItCalls) {

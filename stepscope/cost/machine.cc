@@ -72,7 +72,9 @@ std::optional<FlopRate> peak(const Machine& machine, Dtype dtype) {
 
 Error unknown_peak(std::string_view gpu_name) {
   std::string what = "no peak is known for ";
-  if (gpu_name.empty())
+  if (gpu_name == "cpu")
+    what += "a CPU";
+  else if (gpu_name.empty())
     what += "the device, which the trace does not name";
   else
     what.append("\"").append(gpu_name).append("\"");

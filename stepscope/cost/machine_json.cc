@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine files: strict, so that a misspelt field is an error and not an unknown figure.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "stepscope/cost/machine.h"
 
@@ -15,6 +16,14 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::array<std::string_view, 11> root_fields = {
+    "name",      "vendor",          "aliases",  "peak_tflops", "matmul_max_tflops",
+    "memory_gb", "memory_gb_per_s", "scale_up", "scale_out",   "sources",
+    "notes"};
+constexpr std::array<std::string_view, 2> alias_fields = {"name", "memory_must_match"};
+constexpr std::array<std::string_view, 5> scale_up_fields = {
+    "name", "gb_per_s_per_direction", "p2p_gb_per_s_per_direction", "domain", "topology"};
+constexpr std::array<std::string_view, 2> scale_out_fields = {"name", "gb_per_s_per_direction"};
 constexpr double giga = 1e9;
 constexpr double tera = 1e12;
 
@@ -33,11 +42,11 @@ class Fields {
   }
 
   void only(const Json& object, const std::string& prefix,
-            std::initializer_list<std::string_view> known) {
+            std::span<const std::string_view> known) {
     for (const auto& [key, unused] : object.items()) {
-      bool found = false;
-      for (const std::string_view k : known) found = found || k == key;
-      if (!found) fail(prefix + key, "is not a field of a machine file");
+      if (std::ranges::find(known, key) == known.end()) {
+        fail(prefix + key, "is not a field of a machine file");
+      }
     }
   }
 
@@ -94,7 +103,7 @@ std::vector<MachineAlias> read_aliases(const Json& root, Fields& fields) {
       continue;
     }
     if (!fields.is_object(item, place)) continue;
-    fields.only(item, place + ".", {"name", "memory_must_match"});
+    fields.only(item, place + ".", alias_fields);
     MachineAlias alias{.name = fields.text(item, place + ".", "name", true)};
     if (const auto must = item.find("memory_must_match"); must != item.end()) {
       if (!must->is_boolean()) fields.fail(place + ".memory_must_match", "must be true or false");
@@ -131,9 +140,7 @@ std::optional<ScaleUp> read_scale_up(const Json& root, Fields& fields) {
   const auto it = root.find("scale_up");
   if (it == root.end() || !fields.is_object(*it, "scale_up")) return std::nullopt;
   const std::string at = "scale_up.";
-  fields.only(
-      *it, at,
-      {"name", "gb_per_s_per_direction", "p2p_gb_per_s_per_direction", "domain", "topology"});
+  fields.only(*it, at, scale_up_fields);
   ScaleUp link{.name = fields.text(*it, at, "name", true),
                .per_direction = fields.rate(*it, at, "gb_per_s_per_direction"),
                .peer_to_peer = fields.rate(*it, at, "p2p_gb_per_s_per_direction"),
@@ -152,7 +159,7 @@ std::optional<ScaleOut> read_scale_out(const Json& root, Fields& fields) {
   const auto it = root.find("scale_out");
   if (it == root.end() || !fields.is_object(*it, "scale_out")) return std::nullopt;
   const std::string at = "scale_out.";
-  fields.only(*it, at, {"name", "gb_per_s_per_direction"});
+  fields.only(*it, at, scale_out_fields);
   return ScaleOut{.name = fields.text(*it, at, "name", false),
                   .per_direction = fields.rate(*it, at, "gb_per_s_per_direction")};
 }
@@ -172,6 +179,10 @@ void read_provenance(const Json& root, Machine& machine, Fields& fields) {
   const auto notes = root.find("notes");
   if (notes == root.end() || !fields.is_object(*notes, "notes")) return;
   for (const auto& [field, note] : notes->items()) {
+    const std::string_view root_field = std::string_view(field).substr(0, field.find('.'));
+    if (std::ranges::find(root_fields, root_field) == root_fields.end()) {
+      fields.fail("notes." + field, "speaks of no field of a machine file");
+    }
     if (note.is_string())
       machine.notes[field] = note;
     else
@@ -184,9 +195,7 @@ Result<Machine> from_json(const Json& root, std::string_view path) {
   if (!root.is_object()) {
     return Error{.what = "a machine file holds one JSON object", .file = std::string(path)};
   }
-  fields.only(root, "",
-              {"name", "vendor", "aliases", "peak_tflops", "matmul_max_tflops", "memory_gb",
-               "memory_gb_per_s", "scale_up", "scale_out", "sources", "notes"});
+  fields.only(root, "", root_fields);
   Machine machine{.name = fields.text(root, "", "name", true),
                   .vendor = fields.text(root, "", "vendor", false),
                   .aliases = read_aliases(root, fields),

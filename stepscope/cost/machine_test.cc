@@ -80,6 +80,9 @@ TEST(MachineFile, NamesTheFieldThatIsWrong) {
             std::string::npos);
   EXPECT_NE(complaint(with(R"("peak_tflops": {}, "aliases": ["a", 3])")).find("\"aliases[1]\""),
             std::string::npos);
+  EXPECT_NE(complaint(with(R"("peak_tflops": {}, "notes": {"memry_gb": "?"})"))
+                .find("\"notes.memry_gb\""),
+            std::string::npos);
   EXPECT_NE(complaint(R"({"name": "x", "sources": ["s"]})").find("\"peak_tflops\" is missing"),
             std::string::npos);
   EXPECT_NE(complaint(R"({"name": "x", "peak_tflops": {}})").find("\"sources\""),
@@ -164,6 +167,8 @@ TEST(Catalogue, RefusesADeviceWhoseMemoryIsAnothers) {
 TEST(Catalogue, TakesABareNameOnlyWithTheMemoryToProveIt) {
   EXPECT_EQ(find_machine("NVIDIA H100"), nullptr);
   EXPECT_EQ(find_machine("NVIDIA H100", Bytes{85'028'634'624}), nullptr);
+  EXPECT_EQ(find_machine("AMD Instinct MI300X VF"), nullptr);
+  EXPECT_NE(find_machine("AMD Instinct MI300X VF", Bytes{206'141'652'992}), nullptr);
   const Machine* grand_teton = find_machine("NVIDIA H100", Bytes{102'085'492'736});
   ASSERT_NE(grand_teton, nullptr);
   EXPECT_FALSE(peak(*grand_teton, Dtype::bf16)) << "989 is not the peak of the 500 W part";
@@ -177,6 +182,7 @@ TEST(UnknownPeak, AsksForOne) {
   const std::string message = unknown_peak("Tesla V100-PCIE-32GB").message();
   EXPECT_NE(message.find("\"Tesla V100-PCIE-32GB\""), std::string::npos);
   EXPECT_NE(message.find("--peak-tflops"), std::string::npos);
+  EXPECT_NE(unknown_peak("cpu").message().find("for a CPU"), std::string::npos);
   EXPECT_NE(unknown_peak("").message().find("does not name"), std::string::npos);
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t first_head = 64 * 1024;
 constexpr std::size_t longest_head = 256 << 20;
+constexpr std::size_t longest_tail = 16 << 20;  // of one member behind the events
 // ts of a file without baseTimeNanoseconds beyond this counts from the UNIX epoch (1985 in ns).
 constexpr Ns earliest_epoch{500'000'000'000'000'000};
 
@@ -138,8 +139,15 @@ class Reading {
       }
       events.tail += text;
       const OuterText outer = read_tail(events.tail, bare_, chunk.last, metadata_, notes_);
-      if (outer.outer == Outer::need_more && events.tail.size() < longest_head) continue;
-      if (outer.outer != Outer::events) break;
+      if (outer.outer == Outer::need_more && events.tail.size() - outer.at < longest_tail) {
+        events.tail.erase(0, outer.at);  // members that were read are done with
+        continue;
+      }
+      if (outer.outer != Outer::events) {
+        if (!chunk.last) notes_.add("text_behind_the_document", chunk.offset + chunk.size);
+        in_tail = false;
+        break;
+      }
       reader.give_back(std::string_view(events.tail).substr(outer.at));
       events.tail.clear();
       in_tail = events.array_ended = false;

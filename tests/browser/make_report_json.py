@@ -327,8 +327,8 @@ def report(args):
         "schema": "stepscope.analyze/1", "version": "0.1.0", "origin_unix_ns": "1718900000123456789",
         "answer": {"bound_by": "host", "culprit": f"rank {slow} arrives 31 ms late: aten::item blocks in "
                    "cudaStreamSynchronize before every reduce-scatter",
-                   "sentence": "A step takes 415 ms and is bound by the host. 35.2 % of the bf16 peak becomes model "
-                               "FLOPs (MFU, causal attention counted half)."},
+                   "sentence": f"A step takes {job['step_mean_ns'] / 1e6:.0f} ms and is bound by the host. 35.2 % of the "
+                               "bf16 peak becomes model FLOPs (MFU, causal attention counted half)."},
         "inputs": [{"path": f"traces/rank{r:03}.pt.trace.json.gz", "format": "kineto", "rank": r, "clock": "unix",
                     "bytes": 18_400_000, "text_bytes": 240_000_000, "events": 812_345, "truncated": r == 1,
                     "notes": {"repaired_string": 2} if r == 1 else {}, "error": None} for r in range(args.ranks)],

@@ -10,7 +10,7 @@ file(RENAME ${work}/born ${work}/prefix)
 run(${CMAKE_COMMAND} -S ${consumer} -B ${work}/consumer -G Ninja -D CMAKE_MAKE_PROGRAM=${ninja}
     -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH=${work}/prefix)
 run(${CMAKE_COMMAND} --build ${work}/consumer)
-run(${work}/consumer/consumer)
+execute_process(COMMAND ${work}/consumer/consumer WORKING_DIRECTORY ${work} COMMAND_ERROR_IS_FATAL ANY)
 
 if(command)
   execute_process(COMMAND ${work}/prefix/bin/stepscope --version

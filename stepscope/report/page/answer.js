@@ -73,7 +73,7 @@ function account_of(report) {
   if (mfu && mfu.terms && mfu.terms.length) {
     const rows = mfu.terms.map((t) => ({ ...term_of(t.name), name: t.name, ns: t.ns, share: t.percent / 100, term: t }));
     const end = rows.find((r) => r.name === 'mfu') || rows.find((r) => r.name === 'compute_unattributed');
-    return { top: mfu.mfu === null || mfu.mfu === undefined ? 'the mean step' : 'the peak', whole: mfu.step_ns, rows, kept: [end].filter(Boolean), priced: rows.some((r) => known(r.term.gpu_hours_per_day)), money: rows.some((r) => known(r.term.money_per_day)) };
+    return { top: mfu.mfu === null || mfu.mfu === undefined ? 'the mean step' : 'the peak of the device', whole: mfu.step_ns, rows, kept: [end].filter(Boolean), priced: rows.some((r) => known(r.term.gpu_hours_per_day)), money: rows.some((r) => known(r.term.money_per_day)) };
   }
   const whole = total_of(job.budget_ns || {});
   if (!(whole > 0)) return null;

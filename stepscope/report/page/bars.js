@@ -15,7 +15,7 @@ const chosen = {
 // A block that is drawn again whenever the choice changes.
 function live(draw) {
   const box = h('div');
-  const again = () => box.replaceChildren(...[draw()].flat(3).filter(Boolean));
+  const again = () => box.replaceChildren(...[draw()].flat(Infinity).filter(Boolean));
   chosen.watchers.add(again);
   again();
   return box;
@@ -60,7 +60,7 @@ function stack(budget, full, name, tall) {
       style: { width: `${width}%`, '--c': `var(--${c.key})` },
       'data-category': c.key, 'data-ns': Math.round(budget[c.key]),
       'data-tip': `${name}\n${c.label}: ${ns(budget[c.key])}, ${part(budget[c.key], total)}\n${c.what}`,
-    }, tall && width > 5 && h('span', null, h('b', null, percent(budget[c.key] / total)), c.label));
+    }, tall && width > 5 && h('span', null, h('b', null, percent(budget[c.key] / total)), c.short));
   });
   return h('div', { class: `stack${tall ? ' tall' : ''}`, role: 'img', 'aria-label': `${name}: ${ns(total)}; ${spoken(budget, total)}` }, parts);
 }
@@ -88,5 +88,5 @@ function toggle(key) {
 function axis(full) {
   const marks = ticks(0, full, 6).filter((t) => t < full * 0.97);
   return h('div', { class: 'axis', 'aria-hidden': 'true' },
-    marks.map((t) => h('span', { style: { left: `${(100 * t) / full}%` } }, t === 0 ? '0' : ns(t))));
+    marks.map((t) => h('span', { style: { left: `${(100 * t) / full}%` } }, t === 0 ? '0' : round(ns(t)))));
 }

@@ -3,11 +3,11 @@
 
 const bars_at_once = 64;
 
-function bar_rows(rows, full, dense) {
+function bar_rows(rows, full) {
   return rows.map((row) => h('div', { class: 'bar-row' },
     h('span', { class: `label${row.strong ? ' strong' : ''}` }, row.pick
       ? h('button', { type: 'button', class: 'link', 'aria-label': `${row.name}: show its steps`, on: { click: row.pick } }, row.name) : row.name),
-    stack(row.budget, full, row.name, row.strong && !dense),
+    stack(row.budget, full, row.name, row.strong),
     h('span', { class: 'value' }, ns(total_of(row.budget)))));
 }
 
@@ -32,7 +32,7 @@ function spread_table(job) {
   const rows = categories.filter((c) => job.spread && job.spread[c.key] && job.spread[c.key].worst_ns > 0)
     .map((c) => ({ c, ...job.spread[c.key] }));
   if (!rows.length || job.ranks < 2) return null;
-  return h('details', null, h('summary', null, 'Spread over the ranks'), data_table({
+  return h('details', { class: 'notes' }, h('summary', null, 'Spread over the ranks'), data_table({
     label: 'Spread of each category over the ranks', rows, sort: 1, columns: [
       { label: 'Category', text: true, value: (r) => r.c.label, show: (r) => h('span', { class: 'chip' }, swatch(r.c.key, r.c.pattern), r.c.label) },
       { label: 'Mean a step', value: (r) => r.mean_ns, show: (r) => ns(r.mean_ns) },
@@ -58,8 +58,7 @@ function budget_section(report) {
       h('div', { class: 'tools' },
         choice('Bars', [['ranks', 'By rank'], ['steps', 'By step']], state.view, (v) => { state.view = v; chosen.set({}); }),
         state.view === 'steps' && ranks.length > 1 && select('Rank', [['all', 'mean of all'], ...ranks.map((r) => [r.rank, String(r.rank)])], chosen.rank, (v) => chosen.set({ rank: v }))),
-      h('div', { class: 'bars' }, bar_rows([first], full), h('span'), axis(full), h('span')),
-      h('div', { class: `bars${dense ? ' dense' : ''}`, 'data-view': state.view }, bar_rows(shown, full, dense)),
+      h('div', { class: `bars${dense ? ' dense' : ''}`, 'data-view': state.view }, bar_rows([first], full), h('span'), axis(full), h('span'), bar_rows(shown, full)),
       rows.length > shown.length && h('p', { class: 'more' }, h('button', { type: 'button', class: 'link', on: { click: () => { state.all = true; chosen.set({}); } } }, `Show all ${count(rows.length)}`)),
     ];
   }), spread_table(report.job), outside_note(report)];

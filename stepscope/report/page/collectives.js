@@ -28,10 +28,9 @@ function links_of(rows) {
   return [...links].slice(0, 6);
 }
 
-function scatter(rows) {
+function scatter(rows, width) {
   const links = links_of(rows);
-  const width = 1000;
-  const height = 330;
+  const height = width < 560 ? 260 : 330;
   const box = { left: 56, right: width - 12, top: 26, bottom: height - 40 };
   const low = Math.floor(Math.log10(Math.min(...rows.map((r) => r.bytes))));
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...rows.map((r) => r.bytes)))));
@@ -40,9 +39,10 @@ function scatter(rows) {
   const y = (v) => box.bottom - (v / top) * (box.bottom - box.top);
   const longest = Math.max(...rows.map((r) => r.transfer_ns || 0)) || 1;
   const parts = [];
-  for (let p = low; p <= high; p++) {
+  const every = Math.ceil(((high - low) * 62) / (box.right - box.left));
+  for (let p = low; p <= high; p += every) {
     parts.push(s('line', { class: 'grid', x1: x(10 ** p), x2: x(10 ** p), y1: box.top, y2: box.bottom }),
-      s('text', { x: x(10 ** p), y: box.bottom + 17, 'text-anchor': p === high ? 'end' : 'middle' }, bytes(10 ** p)));
+      s('text', { x: x(10 ** p), y: box.bottom + 17, 'text-anchor': p === high ? 'end' : 'middle' }, round(bytes(10 ** p))));
   }
   for (const t of ticks(0, top, 5)) {
     parts.push(s('line', { class: 'grid', x1: box.left, x2: box.right, y1: y(t), y2: y(t) }),
@@ -57,18 +57,18 @@ function scatter(rows) {
     const [, hue, shape] = look_of(r.name);
     parts.push(marker(shape, x(r.bytes), y(r.busbw_gb_per_s), 4 + 9 * Math.sqrt((r.transfer_ns || 0) / longest), {
       fill: `var(--${hue})`, 'fill-opacity': 0.8, stroke: 'var(--paper)', tabindex: 0, role: 'img', 'data-point': r.name,
-      'aria-label': `${plain(r.name)} ${bytes(r.bytes)}: ${gb_per_s(r.busbw_gb_per_s)}`,
-      'data-tip': `${plain(r.name)}, group ${r.group} (${r.dimension}, ${r.group_size ?? '?'} ranks)\n${bytes(r.bytes)} × ${count(r.count)}\nbusbw ${gb_per_s(r.busbw_gb_per_s)}${known(r.link_share) ? `, ${percent(r.link_share)} of the link` : ''}\ntransfer ${ns(r.transfer_ns)}, wait ${ns(r.wait_ns)}` }));
+      'aria-label': `${hyphened(r.name)} ${bytes(r.bytes)}: ${gb_per_s(r.busbw_gb_per_s)}`,
+      'data-tip': `${hyphened(r.name)}, group ${r.group} (${r.dimension}, ${r.group_size ?? '?'} ranks)\n${bytes(r.bytes)} × ${count(r.count)}\nbusbw ${gb_per_s(r.busbw_gb_per_s)}${known(r.link_share) ? `, ${percent(r.link_share)} of the link` : ''}\ntransfer ${ns(r.transfer_ns)}, wait ${ns(r.wait_ns)}` }));
   }
   const names = [...new Set(rows.map((r) => r.name))];
   const legend = h('div', { class: 'legend' }, names.map((n) => h('span', { class: 'plain' },
-    s('svg', { viewBox: '0 0 14 14', style: { width: '14px', height: '14px' }, 'aria-hidden': 'true' }, marker(look_of(n)[2], 7, 7, 4.6, { fill: `var(--${look_of(n)[1]})` })), plain(n))));
+    s('svg', { viewBox: '0 0 14 14', style: { width: '14px', height: '14px' }, 'aria-hidden': 'true' }, marker(look_of(n)[2], 7, 7, 4.6, { fill: `var(--${look_of(n)[1]})` })), hyphened(n))));
   return h('figure', null, legend, s('svg', { viewBox: `0 0 ${width} ${height}`, class: 'scatter', role: 'group', 'aria-label': 'Bus bandwidth by message size' }, parts),
     h('figcaption', null, 'One point for each collective, group and message size; its area is the time spent transferring.'));
 }
 
 const collective_columns = [
-  { label: 'Collective', text: true, value: (r) => plain(r.name) },
+  { label: 'Collective', text: true, value: (r) => hyphened(r.name) },
   { label: 'Group', text: true, value: (r) => r.group, show: (r) => `${r.group}${known(r.group_size) ? ` (${r.group_size})` : ''}` },
   { label: 'Dim.', text: true, value: (r) => r.dimension, tip: 'Parallel dimension: dp, tp, sp, pp, cp, ep, world or unknown' },
   { label: 'Type', text: true, value: (r) => r.dtype },
@@ -131,14 +131,14 @@ function collectives_section(report) {
     ? 'no message size in these traces. Record with record_shapes=True and a PyTorch of 2.1 or later.'
     : report.ranks.length > 1 ? record.clocks : 'without its peers one rank cannot tell waiting from transferring, so there is no bandwidth. Record every rank and pass the directory.');
   return [
-    points.length > 0 ? scatter(points) : lacking,
+    points.length > 0 ? fitted((width) => scatter(points, width)) : lacking,
     points.length > 0 && !points.some((r) => r.link_share > 0) && note('No link speed is known for this machine, so there is no line to compare with.'),
     data_table({ label: 'Collectives', rows, sort: rows.some((r) => known(r.exposed_ns)) ? 6 : 9, limit: 15, filter: rows.length > 8 && 'Filter by collective, group, type',
       columns: collective_columns.filter((c) => rows.some((r) => c.value(r) !== null && c.value(r) !== undefined)) }),
     dimensions_table(report), buckets_part(report),
     wrong.length > 0 && [h('h3', null, 'Not matched'), data_table({ label: 'Mismatches', rows: wrong, limit: 10, columns: [
       { label: 'Group', text: true, value: (r) => r.group }, { label: 'Ordinal', value: (r) => r.ordinal, show: (r) => count(r.ordinal) },
-      { label: 'Ranks', text: true, value: (r) => runs(r.ranks) }, { label: 'What differs', text: true, value: (r) => r.what }] }),
+      { label: 'Ranks', text: true, value: (r) => runs(r.ranks) }, { label: 'What differs', text: true, class: 'wide', value: (r) => r.what }] }),
     note('Collectives that differ between ranks are left out of waits and bandwidths, never guessed.')],
   ];
 }

@@ -8,7 +8,7 @@ function build(node, props, children) {
     else if (key === 'style') for (const [name, v] of Object.entries(value)) node.style.setProperty(name, v);
     else node.setAttribute(key, value === true ? '' : String(value));
   }
-  node.append(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== false));
+  node.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return node;
 }
 
@@ -81,6 +81,24 @@ const colour = (() => {
   resolve.forget = () => known.clear();
   return resolve;
 })();
+
+// A chart drawn for the width there is, and again when that changes: its text keeps its size on a phone.
+function fitted(draw) {
+  const box = h('div');
+  let drawn = 0;
+  const again = () => {
+    if (drawn && !box.isConnected) { redraws.delete(again); return; }
+    const main = document.getElementById('top');
+    const room = main.clientWidth - 2 * parseFloat(getComputedStyle(main).paddingLeft);
+    const width = Math.max(280, Math.min(1200, document.documentElement.dataset.printing === '' ? 820 : room));
+    if (width === drawn) return;
+    drawn = width;
+    box.replaceChildren(draw(width));
+  };
+  redraws.add(again);
+  again();
+  return box;
+}
 
 // What must be drawn again when the theme or the width changes: canvases.
 const redraws = new Set();

@@ -20,6 +20,8 @@ function in_units(v, units) {
 }
 
 const time_units = [[1, 'ns'], [1e3, 'µs'], [1e6, 'ms'], [1e9, 's']];
+// Round values on an axis need no decimals.
+const round = (text) => text.replace(/\.0+(?=\u202f|$)/, '');
 const ns = (v) => (v === 0 ? '0' : in_units(v, time_units));
 const bytes = (v) => (v === 0 ? '0' : in_units(v, [[1, 'B'], [1e3, 'kB'], [1e6, 'MB'], [1e9, 'GB'], [1e12, 'TB']]));
 const flops = (v) => in_units(v, [[1, 'FLOP'], [1e3, 'kFLOP'], [1e6, 'MFLOP'], [1e9, 'GFLOP'], [1e12, 'TFLOP'], [1e15, 'PFLOP'], [1e18, 'EFLOP']]);
@@ -34,6 +36,7 @@ const yes_no = (v) => (v === true ? 'yes' : v === false ? 'no' : none);
 function percent(v) {
   if (!known(v)) return none;
   const p = v * 100;
+  if (p === 0) return '0\u202f%';
   if (p !== 0 && Math.abs(p) < 0.05) return `${p < 0 ? '−' : ''}<\u202f0.1\u202f%`;
   return `${Math.abs(p) >= 99.95 ? p.toFixed(0) : p.toFixed(1)}\u202f%`;
 }
@@ -61,6 +64,7 @@ function short_name(name) {
 
 const sum = (values) => values.reduce((a, b) => a + (known(b) ? b : 0), 0);
 const plain = (name) => String(name ?? none).replace(/_/g, ' ');
+const hyphened = (name) => String(name ?? none).replace(/_/g, '-');
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
 // "0–7, 9" for a list of whole numbers.

@@ -36,10 +36,14 @@ function class_bar(rows) {
 const counters_text = (c) => Object.entries(c || {}).map(([k, v]) => `${plain(k)} ${number(v)}`).join(', ');
 const present = (columns, rows) => columns.filter((c) => !c.optional || rows.some((r) => { const v = c.value(r); return v !== null && v !== undefined && v !== ''; }));
 
+const class_hue = (r) => (classes.includes(r.class) ? r.class : 'other');
+// A matmul off the tensor cores is worth a word.
+const class_text = (r) => plain(r.class) + (r.tensor_core === false && r.class === 'matmul' ? ', no tensor cores' : '');
+
 const kernel_columns = [
-  { label: 'Kernel', name: true, value: (r) => r.name },
-  { label: 'Class', text: true, value: (r) => r.class, show: (r) => class_chip(r.class) },
-  { label: 'Share', share: true, hue: (r) => r.class, value: (r) => r.share, show: (r) => percent(r.share) },
+  { label: 'Kernel', name: true, first: true, hue: class_hue, value: (r) => r.name },
+  { label: 'Class', text: true, value: class_text, class: 'soft' },
+  { label: 'Share', share: true, hue: class_hue, value: (r) => r.share, show: (r) => percent(r.share) },
   { label: 'Total', value: (r) => r.total_ns, show: (r) => ns(r.total_ns) },
   { label: 'Count', value: (r) => r.count, show: (r) => count(r.count) },
   { label: 'Mean', value: (r) => r.mean_ns, show: (r) => ns(r.mean_ns) },
@@ -47,8 +51,7 @@ const kernel_columns = [
   { label: 'Max', value: (r) => r.max_ns, show: (r) => ns(r.max_ns) },
   { label: 'TFLOP/s', optional: true, value: (r) => r.tflops, show: (r) => number(r.tflops) },
   { label: 'GB/s', optional: true, value: (r) => r.gb_per_s, show: (r) => number(r.gb_per_s) },
-  { label: 'Tensor cores', text: true, optional: true, value: (r) => (r.tensor_core === null || r.tensor_core === undefined ? null : yes_no(r.tensor_core)) },
-  { label: 'Counters', text: true, optional: true, value: (r) => counters_text(r.counters) || null },
+  { label: 'Counters', name: true, optional: true, value: (r) => counters_text(r.counters) || null },
 ];
 
 function kernels_section(report) {
@@ -62,16 +65,15 @@ function kernels_section(report) {
 }
 
 const operator_columns = [
-  { label: 'Operator', name: true, value: (r) => r.name },
+  { label: 'Operator', name: true, hue: class_hue, value: (r) => r.name },
   { label: 'Shape', name: true, optional: true, value: (r) => r.shape },
   { label: 'Type', text: true, optional: true, value: (r) => r.dtype },
-  { label: 'Class', text: true, value: (r) => r.class, show: (r) => class_chip(r.class) },
-  { label: 'Share', share: true, hue: (r) => r.class, value: (r) => r.share, show: (r) => percent(r.share) },
+  { label: 'Class', text: true, value: (r) => plain(r.class), class: 'soft' },
+  { label: 'Share', share: true, hue: class_hue, value: (r) => r.share, show: (r) => percent(r.share) },
   { label: 'Device', value: (r) => r.device_ns, show: (r) => ns(r.device_ns) },
   { label: 'Host self', value: (r) => r.host_self_ns, show: (r) => ns(r.host_self_ns) },
   { label: 'Calls', value: (r) => r.calls, show: (r) => count(r.calls) },
   { label: 'Mean', value: (r) => r.mean_ns, show: (r) => ns(r.mean_ns) },
-  { label: 'Max', value: (r) => r.max_ns, show: (r) => ns(r.max_ns) },
   { label: 'TFLOP/s', optional: true, value: (r) => r.tflops, show: (r) => number(r.tflops) },
   { label: 'GB/s', optional: true, value: (r) => r.gb_per_s, show: (r) => number(r.gb_per_s) },
 ];
@@ -97,7 +99,7 @@ function range_row(node, depth, full, open) {
   const row = h('tr', { 'aria-level': depth + 1 },
     h('td', { style: { '--depth': depth } }, twist, h('span', { class: node.kind === 'kernel' || node.kind === 'operator' ? 'mono' : null }, node.kind === 'kernel' ? short_name(node.name) : node.name)),
     h('td', { class: 'screen' }, plain(node.kind)), h('td', { class: 'number' }, count(node.count)),
-    h('td', { class: 'number' }, ns(node.host_ns)), h('td', { class: 'number' }, meter(full > 0 ? time / full : 0), ns(node.device_ns)));
+    h('td', { class: 'number' }, ns(node.host_ns)), h('td', { class: 'number' }, meter(full > 0 ? time / full : 0), h('span', { class: 'beside' }, ns(node.device_ns))));
   let below = null;
   const rows_below = () => below.flatMap((b) => [b.row, ...b.shown()]);
   const api = { row, shown: () => (below && twist.getAttribute('aria-expanded') === 'true' ? rows_below() : []), toggle };
@@ -127,7 +129,7 @@ function ranges_section(report) {
     const tops = [...rank.ranges].sort((a, b) => (b.device_ns || b.host_ns || 0) - (a.device_ns || a.host_ns || 0)).map((n, i) => range_row(n, 0, full, i < 3));
     body.append(...tops.map((t) => t.row));
     for (const t of tops) if (t.open) t.toggle();
-    return h('div', { class: 'scroll' }, h('table', { class: 'tree' },
+    return h('div', { class: 'scroll' }, h('table', { class: 'tree', role: 'treegrid' },
       h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Range'), h('th', { scope: 'col', class: 'screen' }, 'Kind'), ['Count', 'Host', 'Device'].map((t) => h('th', { class: 'number', scope: 'col' }, t)))), body));
   });
 }

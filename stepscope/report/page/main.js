@@ -38,8 +38,9 @@ function fill(frame, draw, report, tips) {
   const content = frame.querySelector('.content');
   content.classList.remove('pending');
   try {
-    content.replaceChildren(...[draw(report, tips)].flat(4).filter(Boolean));
+    content.replaceChildren(...[draw(report, tips)].flat(Infinity).filter(Boolean));
     frame.dataset.state = 'drawn';
+    frame.classList.toggle('bare', content.childElementCount === 1 && content.firstElementChild.matches('.missing'));
   } catch (error) {
     content.replaceChildren(h('p', { class: 'missing broken' }, `This part could not be drawn: ${error.message}. The figures are in the JSON of the same run.`));
     frame.dataset.state = 'failed';
@@ -117,19 +118,20 @@ function start() {
   }
   const tips = start_tooltips();
   main.append(hero(report));
-  const frames = sections.map(section_frame);
+  const shown = report.ranks.length ? sections : sections.filter((x) => x[0] === 'inputs');
+  const frames = shown.map(section_frame);
   main.append(...frames);
   document.title = `${report.answer && report.answer.sentence ? report.answer.sentence.split('. ')[0] : 'stepscope report'} · stepscope`;
   document.getElementById('foot').append(`stepscope ${report.version || ''} · ${report.schema || ''}${report.origin_unix_ns && report.origin_unix_ns !== '0' ? ` · first event ${new Date(Number(report.origin_unix_ns) / 1e6).toISOString().replace('T', ' ').slice(0, 19)} UTC` : ''}`);
   start_theme();
   start_links(frames);
   let next = 0;
-  const draw_one = () => { fill(frames[next], sections[next][3], report, tips); next++; };
+  const draw_one = () => { fill(frames[next], shown[next][3], report, tips); next++; };
   const draw_all = () => { while (next < frames.length) draw_one(); };
   const finish = () => { root.dataset.completeMs = Math.round(performance.now()); root.dataset.state = 'complete'; };
   start_printing(draw_all);
   draw_one();
-  draw_one();
+  if (next < frames.length) draw_one();
   root.dataset.answeredMs = Math.round(performance.now());
   const go_on = () => {
     if (next < frames.length) draw_one();

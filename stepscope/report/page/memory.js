@@ -17,10 +17,10 @@ function thinned(points, wanted) {
   return out;
 }
 
-function memory_chart(device, rank) {
+function memory_chart(device, rank, width) {
   const points = thinned(device.timeline || [], 1600);
   if (points.length < 2) return note('The trace holds too few memory events to draw them over time.');
-  const [width, height] = [1000, 260];
+  const height = width < 560 ? 200 : 260;
   const box = { left: 62, right: width - 8, top: 14, bottom: height - 26 };
   const [from, to] = [points[0].time_ns, points[points.length - 1].time_ns];
   const reserved = points.some((p) => known(p.reserved_bytes));
@@ -31,12 +31,12 @@ function memory_chart(device, rank) {
   const unit = top >= 1e9 ? [1e9, 'GB'] : top >= 1e6 ? [1e6, 'MB'] : [1e3, 'kB'];
   const parts = ticks(0, top / unit[0], 5).map((t) => [
     s('line', { class: 'grid', x1: box.left, x2: box.right, y1: y(t * unit[0]), y2: y(t * unit[0]) }),
-    s('text', { x: box.left - 8, y: y(t * unit[0]) + 4, 'text-anchor': 'end' }, `${digits(t).replace(/\.00$|\.0$/, '')} ${unit[1]}`)]);
+    s('text', { x: box.left - 8, y: y(t * unit[0]) + 4, 'text-anchor': 'end' }, `${round(digits(t))} ${unit[1]}`)]);
   for (const step of rank.steps) {
     const at = step.start_ns;
     if (at > from && at < to) parts.push(s('line', { class: 'grid', x1: x(at), x2: x(at), y1: box.top, y2: box.bottom, 'stroke-dasharray': '2 3' }));
     const middle = x(at + step.wall_ns / 2);
-    if (rank.steps.length <= 24 && middle > box.left && middle < box.right) parts.push(s('text', { x: middle, y: height - 8, 'text-anchor': 'middle' }, `step ${step.index}`));
+    if (rank.steps.length * 62 < width && middle > box.left && middle < box.right) parts.push(s('text', { x: middle, y: height - 8, 'text-anchor': 'middle' }, `step ${step.index}`));
   }
   parts.push(s('path', { d: `${line('allocated_bytes')}V${box.bottom}H${box.left}Z`, fill: 'var(--attention)', 'fill-opacity': 0.28 }),
     s('path', { d: line('allocated_bytes'), fill: 'none', stroke: 'var(--attention)', 'stroke-width': 1.3 }));
@@ -64,7 +64,7 @@ function device_part(device, rank) {
   return [
     facts([['Peak allocated', bytes(device.peak_allocated_bytes), device.device], known(device.peak_reserved_bytes) && ['Peak reserved', bytes(device.peak_reserved_bytes)],
       known(device.headroom_bytes) && ['Headroom', bytes(device.headroom_bytes), 'of the device'], device.running_at_peak && ['Running at the peak', h('span', { class: 'mono' }, device.running_at_peak)]]),
-    memory_chart(device, rank), composition(device),
+    fitted((width) => memory_chart(device, rank, width)), composition(device),
     (device.phases || []).length > 0 && data_table({ label: 'Memory by phase', rows: device.phases, columns: [
       { label: 'Phase', text: true, value: (p) => plain(p.phase) },
       { label: 'At its start', value: (p) => p.at_start_bytes, show: (p) => bytes(p.at_start_bytes) },

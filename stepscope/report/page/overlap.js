@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much communication hides behind compute, what more could, and which kernels slow down meanwhile.
 
+// A kernel of several ranks once: means weighted by count.
+function contention_of(list) {
+  const out = new Map();
+  for (const c of list.flatMap((o) => o.contention || [])) {
+    const m = out.get(c.name) || { name: c.name, alone: 0, overlapped: 0, count: 0 };
+    m.alone += c.alone_ns * c.count; m.overlapped += c.overlapped_ns * c.count; m.count += c.count;
+    out.set(c.name, m);
+  }
+  return [...out.values()].map((m) => ({ name: m.name, count: m.count, alone_ns: m.alone / (m.count || 1), overlapped_ns: m.overlapped / (m.count || 1), slowdown: m.overlapped / (m.alone || 1) }));
+}
+
 function overlap_mean(list) {
   const mean = (key) => {
     const values = list.map((o) => o[key]).filter(known);
@@ -8,7 +19,7 @@ function overlap_mean(list) {
   };
   const out = {};
   for (const key of ['ratio', 'efficiency', 'compute_ns', 'comm_ns', 'overlap_ns', 'step_ns', 'no_overlap_ns', 'perfect_overlap_ns', 'schedule_bound_ns']) out[key] = mean(key);
-  out.contention = list.flatMap((o) => o.contention || []);
+  out.contention = contention_of(list);
   return out;
 }
 
@@ -38,7 +49,7 @@ function overlap_section(report) {
           { label: 'Kernel', name: true, value: (r) => r.name },
           { label: 'Alone', value: (r) => r.alone_ns, show: (r) => ns(r.alone_ns) },
           { label: 'Under communication', value: (r) => r.overlapped_ns, show: (r) => ns(r.overlapped_ns) },
-          { label: 'Slowdown', value: (r) => r.slowdown, show: (r) => `${number(r.slowdown)} ×` },
+          { label: 'Slowdown', value: (r) => r.slowdown, show: (r) => `${number(r.slowdown)}\u202f×` },
           { label: 'Count', value: (r) => r.count, show: (r) => count(r.count) }] })]
         : note('No kernel was seen both alone and under communication often enough to compare.'),
     ];

@@ -3,11 +3,11 @@
 
 const heat_ranks = 128;
 
-function heat_map(rows) {
+function heat_map(rows, room) {
   const indices = [...new Set(rows.flatMap((r) => r.steps.map((x) => x.index)))].sort((a, b) => a - b);
   const most = Math.max(...rows.flatMap((r) => r.steps.map((x) => Math.abs(x.late_ns)))) || 1;
   const left = 58;
-  const wide = Math.max(4, Math.min(64, (1000 - left) / indices.length));
+  const wide = Math.max(2, Math.min(100, (room - left) / indices.length));
   const tall = Math.max(8, Math.min(24, 900 / rows.length));
   const numbers = wide >= 46 && tall >= 18;
   const cells = [];
@@ -32,8 +32,8 @@ function heat_map(rows) {
   const every = Math.max(1, Math.ceil(34 / wide));
   indices.forEach((index, x) => x % every === 0 && cells.push(s('text', { x: left + x * wide + wide / 2, y: foot, 'text-anchor': 'middle' }, index)));
   const width = left + indices.length * wide;
-  return h('figure', { style: { 'max-width': `${Math.max(360, width)}px` } },
-    s('svg', { class: 'heat', viewBox: `0 0 ${width} ${foot + 8}`, role: 'img', 'aria-label': `Lateness of ${rows.length} ranks over ${indices.length} steps; the largest is ${ns(most)}` }, cells),
+  return h('figure', null,
+    s('svg', { class: 'heat', viewBox: `0 0 ${width} ${foot + 8}`, style: { width: `${width}px` }, role: 'img', 'aria-label': `Lateness of ${rows.length} ranks over ${indices.length} steps; the largest is ${ns(most)}` }, cells),
     h('figcaption', null, 'Step across, rank down. Median arrival', h('span', { class: 'scale' }), ns(most), ' late'));
 }
 
@@ -47,7 +47,7 @@ function stragglers_section(report) {
   const mapped = [...rows].sort((a, b) => b.late_ns - a.late_ns).slice(0, heat_ranks).sort((a, b) => a.rank - b.rank);
   const uncertain = report.job.clock_uncertainty_ns;
   return [
-    mapped.some((r) => r.steps.length) && heat_map(mapped),
+    mapped.some((r) => r.steps.length) && fitted((width) => heat_map(mapped, width)),
     rows.length > heat_ranks && note(`Shown: the ${heat_ranks} latest of ${count(rows.length)} ranks.`),
     data_table({ label: 'Ranks by arrival lateness', rows, sort: 2, limit: 10, filter: rows.length > 10 && 'Filter by role or cause', columns: [
       { label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank) },
@@ -57,7 +57,7 @@ function stragglers_section(report) {
       { label: 'Costs a step', value: (r) => r.upper_bound_ns, show: (r) => `≤ ${ns(r.upper_bound_ns)}`, tip: 'An upper bound: some of it may be hidden behind other work' },
       { label: 'Last to arrive', value: (r) => r.last_count, show: (r) => `${count(r.last_count)} of ${count(r.collectives)}` },
       { label: 'Latest rank in', value: (r) => r.persistence, show: (r) => `${percent(r.persistence)} of steps` },
-      { label: 'Meanwhile', text: true, value: (r) => r.cause, show: (r) => r.cause || none }] }),
+      { label: 'Meanwhile', text: true, class: 'wide', value: (r) => r.cause, show: (r) => r.cause || none }] }),
     note('Ranks of one role are compared, by arrival: the work before a collective, never the time after it.',
       known(uncertain) ? ` Clock uncertainty ${ns(uncertain)}: a smaller difference means nothing.` : ''),
   ];

@@ -3,12 +3,14 @@
 // A column: {label, value(row), show(row)?, text?, share?, class?, tip?}; `value` sorts and filters, `show` makes the
 // cell (a string or a node), `share` draws a small bar for a value in [0, 1]. Numbers sort largest first.
 
-const printed_rows = 40;
-
-function name_cell(name) {
-  const button = h('button', { type: 'button', 'aria-expanded': 'false', 'data-tip': name.length > 48 ? name : null }, name);
-  button.addEventListener('click', () =>
-    button.setAttribute('aria-expanded', String(button.getAttribute('aria-expanded') !== 'true')));
+function name_cell(name, hue) {
+  const brief = name.replace(/^void\s+/, '').replaceAll('(anonymous namespace)::', '');
+  const button = h('button', { type: 'button', 'aria-expanded': 'false', 'data-tip': name.length > 34 ? name : null }, hue && swatch(hue), brief);
+  button.addEventListener('click', () => {
+    const open = button.getAttribute('aria-expanded') !== 'true';
+    button.setAttribute('aria-expanded', String(open));
+    button.lastChild.data = open ? name : brief;
+  });
   return button;
 }
 
@@ -21,9 +23,9 @@ function meter(share, hue) {
 function cell(column, row) {
   const shown = column.show ? column.show(row) : column.value(row);
   const text = shown === null || shown === undefined || shown === '' ? none : shown;
-  if (column.name) return h('td', { class: 'name' }, text === none ? none : name_cell(String(text)));
-  if (column.share) return h('td', { class: 'number share' }, meter(column.value(row), column.hue && column.hue(row)), text);
-  return h('td', { class: column.text ? column.class : 'number' }, text);
+  if (column.name) return h('td', { class: `name${column.first ? ' first' : ''}` }, text === none ? none : name_cell(String(text), column.hue && column.hue(row)));
+  if (column.share) return h('td', { class: 'number share' }, meter(column.value(row) / column.full, column.hue && column.hue(row)), h('span', { class: 'beside' }, text));
+  return h('td', { class: column.text ? column.class || 'text' : 'number' }, text);
 }
 
 function compare(column, down) {
@@ -39,7 +41,9 @@ function compare(column, down) {
 
 // options: {label, columns, rows, sort: column index (default none), down, limit, filter: placeholder or null}
 function data_table(options) {
-  const { columns, rows } = options;
+  const { rows } = options;
+  // A share's bar is drawn against the largest of its column.
+  const columns = options.columns.map((c) => (c.share ? { ...c, full: Math.max(...rows.map((r) => c.value(r) || 0)) || 1 } : c));
   const state = { sort: options.sort ?? -1, down: options.down ?? true, limit: options.limit || 25, words: [] };
   const searchable = columns.filter((c) => c.text || c.name);
   const haystack = options.filter ? rows.map((r) => searchable.map((c) => c.value(r) ?? '').join('\n').toLowerCase()) : null;
@@ -76,14 +80,14 @@ function data_table(options) {
     more.replaceChildren();
     if (found.length > shown.length || state.limit > found.length && state.limit > (options.limit || 25)) {
       const all = found.length > shown.length;
-      more.append(h('button', { type: 'button', class: 'link', on: { click: () => {
+      more.append(all && h('span', { class: 'paper' }, `The first ${count(shown.length)} of ${count(found.length)}.`) || '', h('button', { type: 'button', class: 'link', on: { click: () => {
         state.limit = all ? found.length : options.limit || 25;
         draw();
       } } }, all ? `Show all ${count(found.length)}` : 'Show fewer'));
     }
   }
   draw();
-  return h('div', { class: 'table' },
+  return h('div', { class: `table${columns.length <= 5 && !columns.some((c) => c.name) ? ' small' : ''}` },
     search && h('div', { class: 'tools' }, search, status),
     h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': options.label },
       h('table', null, h('thead', null, h('tr', null, heads)), body)), more);

@@ -2,18 +2,18 @@
 // The names that the data uses, as people read them, with colour and meaning. One place for budget and MFU terms.
 
 const categories = [
-  { key: 'compute', label: 'compute', what: 'A compute kernel runs, no communication does.' },
-  { key: 'comm_overlapped', label: 'communication, hidden', what: 'Communication runs behind compute.', light: true },
-  { key: 'comm_exposed_transfer', label: 'communication, transferring', what: 'Only communication runs, and its peers are there: bytes move.', light: true },
-  { key: 'comm_exposed_wait', label: 'waiting for a peer', what: 'Only communication runs, and a peer has not arrived.', pattern: 'hatched' },
-  { key: 'comm_exposed_unsplit', label: 'communication, wait or transfer', what: 'Only communication runs; the traces cannot tell waiting from transferring.', light: true },
-  { key: 'copy_exposed', label: 'copies', what: 'Only memory copies run.' },
-  { key: 'idle_host', label: 'idle: host', what: 'Nothing runs: the host prepares work.' },
-  { key: 'idle_data', label: 'idle: data', what: 'Nothing runs: the host loads data.' },
-  { key: 'idle_sync', label: 'idle: sync', what: 'Nothing runs: the host blocks in a synchronisation.', light: true },
-  { key: 'idle_launch', label: 'idle: launch', what: 'Nothing runs: from the launch call until the kernel starts.', light: true },
-  { key: 'idle_dependency', label: 'idle: dependency', what: 'Nothing runs: the stream waits for another stream.', light: true },
-  { key: 'idle_unexplained', label: 'idle: unexplained', what: 'Nothing runs, and the trace does not say why.', pattern: 'dotted', light: true },
+  { key: 'compute', short: 'compute', label: 'compute', what: 'A compute kernel runs, no communication does.' },
+  { key: 'comm_overlapped', short: 'hidden comm.', label: 'communication, hidden', what: 'Communication runs behind compute.', light: true },
+  { key: 'comm_exposed_transfer', short: 'transferring', label: 'communication, transferring', what: 'Only communication runs, and its peers are there: bytes move.', light: true },
+  { key: 'comm_exposed_wait', short: 'waiting', label: 'waiting for a peer', what: 'Only communication runs, and a peer has not arrived.', pattern: 'hatched' },
+  { key: 'comm_exposed_unsplit', short: 'comm.', label: 'communication, wait or transfer', what: 'Only communication runs; the traces cannot tell waiting from transferring.', light: true },
+  { key: 'copy_exposed', short: 'copies', label: 'copies', what: 'Only memory copies run.' },
+  { key: 'idle_host', short: 'host', label: 'idle: host', what: 'Nothing runs: the host prepares work.' },
+  { key: 'idle_data', short: 'data', label: 'idle: data', what: 'Nothing runs: the host loads data.' },
+  { key: 'idle_sync', short: 'sync', label: 'idle: sync', what: 'Nothing runs: the host blocks in a synchronisation.', light: true },
+  { key: 'idle_launch', short: 'launch', label: 'idle: launch', what: 'Nothing runs: from the launch call until the kernel starts.', light: true },
+  { key: 'idle_dependency', short: 'dependency', label: 'idle: dependency', what: 'Nothing runs: the stream waits for another stream.', light: true },
+  { key: 'idle_unexplained', short: 'unexplained', label: 'idle: unexplained', what: 'Nothing runs, and the trace does not say why.', pattern: 'dotted', light: true },
 ];
 const category_of = new Map(categories.map((c) => [c.key, c]));
 

@@ -49,7 +49,7 @@ class TimelineView {
     this.rail.scrollTop = this.scroll;
   }
   geometry() {
-    const width = this.canvas.clientWidth || 1000;
+    const width = this.printing ? 820 : this.canvas.clientWidth || 1000;
     const left = width < 560 ? 84 : 150;
     const right = width - (this.rail.hidden ? 2 : 12);
     return { width, left, right, top: ruler_height, from: this.from, scroll: this.scroll, scale: (right - left) / (this.to - this.from || 1) };
@@ -61,7 +61,7 @@ class TimelineView {
   draw() {
     const view = this.geometry();
     const ratio = Math.min(3, devicePixelRatio || 1);
-    this.canvas.style.height = `${this.height}px`;
+    this.canvas.style.height = this.printing ? 'auto' : `${this.height}px`;
     this.canvas.width = Math.round(view.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     const g = this.canvas.getContext('2d');
@@ -74,7 +74,8 @@ class TimelineView {
     for (const lane of shown) if (lane.kind === 'head') draw_head(g, lane, view); else draw_rows(g, lane, view, this.look);
     this.draw_marks(g, view);
     for (const lane of shown) draw_gutter(g, lane, view);
-    draw_ruler(g, view);
+    const top = shown.find((l) => l.kind === 'head' && l.y + l.height > this.scroll && l.group.steps.length);
+    draw_ruler(g, view, top ? top.group.steps : []);
     this.draw_measure(g, view);
   }
   draw_marks(g, view) {
@@ -146,7 +147,7 @@ class TimelineView {
   }
   say() {
     if (this.measured) { this.info.replaceChildren(`Measured: ${ns(Math.abs(this.measured[1] - this.measured[0]))}`); return; }
-    if (!this.picked) { this.info.replaceChildren(h('span', { class: 'note' }, 'Click an operation to see it here. Shift and drag measures. Click a rank to fold it.')); return; }
+    if (!this.picked) { this.info.replaceChildren(h('span', { class: 'note screen' }, 'Click an operation to see it here. Shift and drag measures. Click a rank to fold it.')); return; }
     const c = columns_of(this.picked.track);
     let n = 0;
     let total = 0;
@@ -213,11 +214,23 @@ function attend_wheel(view) {
 function attend_pointer(view, tips) {
   const { canvas } = view;
   let drag = null;
+  const fingers = new Map();
   canvas.addEventListener('pointerdown', (e) => {
     canvas.setPointerCapture(e.pointerId);
+    fingers.set(e.pointerId, e.offsetX);
     drag = { x: e.offsetX, y: e.offsetY, from: view.from, to: view.to, scroll: view.scroll, moved: false, measure: e.shiftKey || e.offsetY < ruler_height, at: view.time_at(e.offsetX) };
   });
+  // Two fingers: the times under them stay under them.
+  const pinch = (e) => {
+    const before = [...fingers.values()];
+    fingers.set(e.pointerId, e.offsetX);
+    const after = [...fingers.values()];
+    const factor = Math.abs(before[0] - before[1]) / Math.max(12, Math.abs(after[0] - after[1]));
+    view.zoom(factor, view.time_at((after[0] + after[1]) / 2));
+    drag = null;
+  };
   canvas.addEventListener('pointermove', (e) => {
+    if (fingers.size === 2 && fingers.has(e.pointerId)) { pinch(e); return; }
     if (!drag) {
       const found = view.hit(e.offsetX, e.offsetY);
       tips.at(found ? view.describe(found).join('\n') : '', e.clientX, e.clientY);
@@ -232,6 +245,7 @@ function attend_pointer(view, tips) {
     view.scroll_to(drag.scroll + drag.y - e.offsetY);
   });
   canvas.addEventListener('pointerup', (e) => {
+    fingers.delete(e.pointerId);
     const clicked = drag && !drag.moved;
     drag = null;
     if (!clicked) return;
@@ -240,7 +254,7 @@ function attend_pointer(view, tips) {
     view.measured = null;
     view.pick(view.hit(e.offsetX, e.offsetY));
   });
-  canvas.addEventListener('pointercancel', () => { drag = null; });
+  canvas.addEventListener('pointercancel', (e) => { fingers.delete(e.pointerId); drag = null; });
   canvas.addEventListener('pointerleave', () => tips.at('', 0, 0));
   canvas.addEventListener('dblclick', (e) => {
     const found = view.hit(e.offsetX, e.offsetY);

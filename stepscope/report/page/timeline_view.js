@@ -2,8 +2,9 @@
 // The timeline as data and as pixels: lanes of ranks and tracks, what is visible of them, and how it is drawn.
 // Rows become typed arrays when a track is first drawn; drawing touches only what the window shows.
 
-const ruler_height = 26;
-const lane_height = { head: 24, track: 18, folded: 9 };
+const ruler_height = 42;
+const lane_height = { head: 22, track: 18 };
+const folded_height = { compute: 11, communication: 6, copy: 3 };
 
 // A track's columns, sorted by start. `reach[i]` is the latest end of rows 0..i, so a search may begin at the first
 // row that can still be visible although rows overlap.
@@ -52,20 +53,33 @@ function timeline_model(timeline) {
   return { groups: list, from, to, names: timeline.names || [], origin: timeline.origin_ns || 0 };
 }
 
-// Lanes from the top, with their place: a head for every rank, then its tracks, or thin folded ones.
+// A folded rank's tracks lie thin inside its head; a rank that shows nothing else keeps its host track.
+function fold_in(lanes, group, head, top) {
+  const device = group.tracks.filter((t) => t.kind !== 'host');
+  let y = top + 2;
+  for (const track of device.length ? device : group.tracks) {
+    const height = folded_height[track.kind] || 8;
+    lanes.push({ kind: 'track', group, track, y, height });
+    y += height + 1;
+  }
+  head.height = Math.max(lane_height.head, y - top + 1);
+}
+
+// Lanes from the top, with their place: a head for every rank, then its tracks.
 function lay_out(groups) {
   const lanes = [];
   let y = 0;
   for (const group of groups) {
-    lanes.push({ kind: 'head', group, y, height: lane_height.head });
-    y += lane_height.head;
+    const head = { kind: 'head', group, y, height: lane_height.head };
+    lanes.push(head);
+    if (!group.open) fold_in(lanes, group, head, y);
+    y += head.height;
+    if (!group.open) continue;
     for (const track of group.tracks) {
-      if (!group.open && track.kind === 'host') continue;
-      const height = group.open ? lane_height.track : lane_height.folded;
-      lanes.push({ kind: 'track', group, track, y, height });
-      y += height + (group.open ? 2 : 1);
+      lanes.push({ kind: 'track', group, track, y, height: lane_height.track });
+      y += lane_height.track + 2;
     }
-    y += 5;
+    y += 4;
   }
   return { lanes, height: y };
 }
@@ -82,7 +96,7 @@ function draw_rows(g, lane, view, look) {
   let kind = '';
   const flush = () => {
     if (pixel < 0) return;
-    g.globalAlpha = Math.min(1, 0.25 + 0.75 * busy) * (look.dim ? look.dim(-1) : 1);
+    g.globalAlpha = Math.min(1, 0.25 + 0.75 * busy);
     g.fillStyle = colour(kind);
     g.fillRect(pixel, y, 1, height);
     g.globalAlpha = 1;
@@ -130,8 +144,9 @@ function draw_row(g, c, i, x0, x1, y, height, look) {
 function draw_head(g, lane, view) {
   const { from, scale, left, right, top, width } = view;
   const y = top + lane.y - view.scroll;
-  g.fillStyle = colour('raised');
-  g.fillRect(0, y, width, lane.height - 2);
+  g.fillStyle = colour(lane.group.open ? 'raised' : 'rule');
+  if (lane.group.open) g.fillRect(0, y, width, lane.height - 2);
+  else g.fillRect(0, y + lane.height - 1, width, 1);
   for (const x of lane.group.steps) {
     const x0 = left + (x.start_ns - from) * scale;
     const x1 = x0 + x.wall_ns * scale;
@@ -139,21 +154,24 @@ function draw_head(g, lane, view) {
     g.fillStyle = colour('strong-rule');
     if (x0 >= left) g.fillRect(x0, y, 1, lane.height - 2);
     if (x1 <= right) g.fillRect(x1 - 1, y, 1, lane.height - 2);
-    const room = Math.min(x1, right) - Math.max(x0, left);
-    if (room > 34) {
-      g.fillStyle = colour('soft');
-      g.fillText(room > 110 ? `step ${x.index} · ${ns(x.wall_ns)}` : `${x.index}`, Math.max(x0, left) + 6, y + 11);
-    }
+    if (lane.group.open) step_label(g, x, Math.max(x0, left), Math.min(x1, right), y + 11);
   }
+}
+
+function step_label(g, step, x0, x1, y) {
+  if (x1 - x0 < 30) return;
+  g.fillStyle = colour('soft');
+  g.fillText(x1 - x0 > 112 ? `step ${step.index} · ${ns(step.wall_ns)}` : `${step.index}`, x0 + 5, y);
 }
 
 function draw_gutter(g, lane, view) {
   const y = view.top + lane.y - view.scroll;
-  g.fillStyle = lane.kind === 'head' ? colour('raised') : colour('paper');
+  if (lane.kind === 'track' && !lane.group.open) return;
+  g.fillStyle = colour(lane.kind === 'head' && lane.group.open ? 'raised' : 'paper');
   g.fillRect(0, y, view.left - 1, lane.height + (lane.kind === 'head' ? -2 : 2));
   if (lane.kind === 'head') {
     g.fillStyle = colour('ink');
-    g.fillText(`${lane.group.open ? '▾' : '▸'} rank ${lane.group.rank}`, 8, y + 11);
+    g.fillText(`${lane.group.open ? '▾' : '▸'} rank ${lane.group.rank}`, 8, y + lane.height / 2);
   } else if (lane.group.open) {
     g.fillStyle = colour('soft');
     const room = Math.floor((view.left - 24) / 6);
@@ -162,7 +180,8 @@ function draw_gutter(g, lane, view) {
   }
 }
 
-function draw_ruler(g, view) {
+// Ticks above; below them the steps of the topmost visible rank.
+function draw_ruler(g, view, steps) {
   const { from, scale, left, right, width } = view;
   g.fillStyle = colour('paper');
   g.fillRect(0, 0, width, ruler_height);
@@ -171,16 +190,26 @@ function draw_ruler(g, view) {
   const span = (right - left) / scale;
   const marks = ticks(from, from + span, Math.max(2, (right - left) / 110));
   const step = marks.length > 1 ? marks[1] - marks[0] : span;
-  const unit = [...time_units].reverse().find((u) => step >= u[0] * 0.999) || time_units[0];
+  const unit = [...time_units].reverse().find((u) => step >= u[0] * 0.0999) || time_units[0];
   for (const t of marks) {
     const x = left + (t - from) * scale;
     g.fillStyle = colour('strong-rule');
-    g.fillRect(x, ruler_height - 7, 1, 7);
+    g.fillRect(x, 17, 1, 7);
     g.fillStyle = colour('soft');
     const value = t / unit[0];
-    if (x < right - 46) g.fillText(`${Math.abs(value) >= 1e4 ? Math.round(value).toLocaleString('en-US') : +value.toFixed(2)} ${unit[1]}`, x + 4, 12);
+    if (x < right - 46) g.fillText(value === 0 ? '0' : `${Math.abs(value) >= 1e4 ? Math.round(value).toLocaleString('en-US') : +value.toFixed(3)} ${unit[1]}`, x + 4, 12);
+  }
+  for (const x of steps) {
+    const x0 = left + (x.start_ns - from) * scale;
+    const x1 = x0 + x.wall_ns * scale;
+    if (x1 < left || x0 > right) continue;
+    g.fillStyle = colour('strong-rule');
+    if (x0 >= left) g.fillRect(x0, 25, 1, ruler_height - 26);
+    if (x1 <= right) g.fillRect(x1 - 1, 25, 1, ruler_height - 26);
+    step_label(g, x, Math.max(x0, left), Math.min(x1, right), 33);
   }
   g.fillStyle = colour('ink');
   g.fillText(ns(span), 8, 12);
-  return marks.map((t) => left + (t - from) * scale);
+  g.fillStyle = colour('soft');
+  g.fillText('steps', 8, 33);
 }

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/fit/mfu_budget.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "stepscope/stats/round_to_sum.h"
+
+namespace stepscope {
+namespace {
+
+using Terms = std::array<double, mfu_term_count>;  // ns of the mean step
+
+double& at(Terms& terms, MfuTerm term) { return terms[static_cast<std::size_t>(term)]; }
+
+double ns(Ns t) { return static_cast<double>(t.count()); }
+
+std::string percent_text(double share) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f %%", 100 * share);
+  return text.data();
+}
+
+// Sums over the ranks and their steps.
+struct Totals {
+  double steps = 0;
+  Budget budget;
+  std::array<double, dtype_count> flops{};  // placed: of a dtype with a peak
+  double known_ns = 0;                      // matmul and attention, placed
+  double unknown_ns = 0;                    // matmul and attention, the rest
+  double other_ns = 0;                      // other compute
+  double contention_ns = 0;
+  double receive_wait_ns = 0;
+  bool any_work = false;
+  bool any_contention = false;
+  bool any_receive_wait = false;
+  std::array<bool, dtype_count> without_peak{};
+};
+
+std::optional<FlopRate> peak_of(const MfuQuestion& question, Dtype dtype) {
+  if (question.peak) return question.peak;
+  return question.machine ? peak(*question.machine, dtype) : std::nullopt;
+}
+
+// Splits the rank's compute time. Kernels may overlap one another, so matmuls come first and other
+// compute is what they leave of the union; matmul time beyond the union is scaled down to it.
+void add_work(const MfuQuestion& question, const ComputeWork& work, double compute, Totals& sums) {
+  sums.any_work = true;
+  double known = 0;
+  double unknown = ns(work.unknown_busy);
+  for (const MatmulWork& w : work.known) {
+    if (w.flops.value <= 0) {
+      unknown += ns(w.busy);
+    } else if (peak_of(question, w.dtype)) {
+      sums.flops[index(w.dtype)] += w.flops.value;
+      known += ns(w.busy);
+    } else {
+      sums.without_peak[index(w.dtype)] = true;
+      unknown += ns(w.busy);
+    }
+  }
+  known = std::min(known, compute);
+  unknown = std::min(unknown, compute - known);
+  sums.known_ns += known;
+  sums.unknown_ns += unknown;
+  sums.other_ns += compute - known - unknown;
+  if (work.contention) {
+    sums.contention_ns += ns(*work.contention);
+    sums.any_contention = true;
+  }
+}
+
+Totals add_up(std::span<const MfuRank> ranks, const MfuQuestion& question) {
+  Totals sums;
+  for (const MfuRank& rank : ranks) {
+    sums.steps += static_cast<double>(rank.steps);
+    sums.budget += rank.budget;
+    const double compute =
+        ns(rank.budget[BudgetCategory::compute]) + ns(rank.budget[BudgetCategory::comm_overlapped]);
+    if (rank.work)
+      add_work(question, *rank.work, compute, sums);
+    else
+      sums.unknown_ns += compute;
+    if (!rank.pipeline_receive_wait) continue;
+    sums.any_receive_wait = true;
+    sums.receive_wait_ns += std::min(ns(*rank.pipeline_receive_wait),
+                                     ns(rank.budget[BudgetCategory::comm_exposed_wait]));
+  }
+  return sums;
+}
+
+struct Peak {
+  FlopRate rate;
+  std::string source;
+};
+
+// Where the trace shows no FLOPs the dtype is the user's, else the usual one of training, and the
+// answer says so.
+std::optional<Peak> peak_without_flops(const MfuQuestion& question, std::string& warning) {
+  for (const Dtype dtype : {question.dtype.value_or(Dtype::bf16), Dtype::fp16}) {
+    const auto rate = peak_of(question, dtype);
+    if (!rate) {
+      if (question.dtype) break;
+      continue;
+    }
+    if (question.peak) return Peak{*rate, "--peak-tflops"};
+    std::string format(name(dtype));
+    if (!question.dtype) {
+      warning = "the traces do not show the number format of matrix products: the " + format +
+                " peak is taken";
+    }
+    return Peak{*rate, question.machine->name + ", " + format + " dense"};
+  }
+  return std::nullopt;
+}
+
+// Names the formats in which a hundredth of the time at peak or more is spent.
+std::string formats_text(const std::array<double, dtype_count>& at_peak, double all) {
+  std::string formats;
+  int count = 0;
+  for (std::size_t d = 0; d < dtype_count; ++d) {
+    if (at_peak[d] < 0.01 * all) continue;
+    formats.append(count == 0 ? "" : " and ").append(dtype_names[d]);
+    ++count;
+  }
+  return formats + (count > 1 ? " dense, weighted by time at peak" : " dense");
+}
+
+// sum(F_d) / sum(F_d / B_d): the rate at which this mix of formats would run at its peaks.
+std::optional<Peak> choose_peak(const MfuQuestion& question, const Totals& sums,
+                                std::string& warning) {
+  double flops = 0;
+  double all = 0;
+  std::array<double, dtype_count> at_peak{};
+  for (std::size_t d = 0; d < dtype_count; ++d) {
+    if (sums.flops[d] <= 0) continue;
+    at_peak[d] = sums.flops[d] / peak_of(question, static_cast<Dtype>(d))->value;
+    flops += sums.flops[d];
+    all += at_peak[d];
+  }
+  if (flops <= 0) return peak_without_flops(question, warning);
+  if (question.peak) return Peak{*question.peak, "--peak-tflops"};
+  return Peak{FlopRate{flops / all}, question.machine->name + ", " + formats_text(at_peak, all)};
+}
+
+// The compute terms from the mean ns of a step. Work that has no shapes may be anything between
+// nothing and its peak, so model FLOPs that the known work does not hold are sought there first;
+// what fits nowhere is a negative recompute: shown, never clamped.
+struct ComputeSplit {
+  double known = 0;
+  double unknown = 0;
+  double other = 0;
+  double hardware_at_peak = 0;
+  std::optional<double> model_at_peak;
+};
+
+void split_compute(const ComputeSplit& c, Terms& terms, std::vector<std::string>& warnings) {
+  at(terms, MfuTerm::kernel_inefficiency) = c.known - c.hardware_at_peak;
+  at(terms, MfuTerm::memory_bound_compute) = c.other;
+  if (!c.model_at_peak) {
+    at(terms, MfuTerm::compute_unattributed) = c.unknown + c.hardware_at_peak;
+    return;
+  }
+  const double missing = *c.model_at_peak - c.hardware_at_peak;
+  const double hidden = std::clamp(missing, 0.0, c.unknown);
+  at(terms, MfuTerm::mfu) = *c.model_at_peak;
+  at(terms, MfuTerm::recompute) = hidden - missing;
+  at(terms, MfuTerm::compute_unattributed) = c.unknown - hidden;
+  if (hidden < missing) {
+    warnings.push_back(
+        "flops_mismatch: the model FLOPs exceed what the traces can have executed by " +
+        percent_text((missing - hidden) / *c.model_at_peak) +
+        " of them; check --model-flops-per-step, the world size and the peak");
+  }
+}
+
+void warn_of_coverage(const Totals& sums, const MfuQuestion& question, double inefficiency,
+                      std::vector<std::string>& warnings) {
+  for (std::size_t d = 0; d < dtype_count; ++d) {
+    if (!sums.without_peak[d]) continue;
+    warnings.push_back("no " + std::string(dtype_names[d]) + " peak is known for " +
+                       (question.machine ? question.machine->name : question.gpu_name) +
+                       ": those matrix products are unattributed");
+  }
+  if (!sums.any_work) {
+    warnings.push_back(
+        "the traces have no shapes, so compute is not split: record with "
+        "record_shapes=True");
+  } else if (sums.unknown_ns > 0.005 * (sums.known_ns + sums.unknown_ns)) {
+    warnings.push_back("the FLOPs of " +
+                       percent_text(sums.unknown_ns / (sums.known_ns + sums.unknown_ns)) +
+                       " of the time of matrix products and attention are unknown: HFU and "
+                       "recompute are at least what is shown");
+  }
+  if (inefficiency < 0) {
+    warnings.push_back(
+        "flops_mismatch: matrix products run faster than the peak; check the peak "
+        "and its number format");
+  }
+  if (!question.model) {
+    std::string text = "no model FLOPs, so no MFU: give --model-flops-per-step";
+    if (sums.known_ns > 0) {
+      text += "; compute_unattributed holds what the executed FLOPs would take at the peak";
+    }
+    warnings.push_back(std::move(text));
+  }
+}
+
+void split_rest(const Totals& sums, Terms& terms) {
+  const auto mean = [&](BudgetCategory c) { return ns(sums.budget[c]) / sums.steps; };
+  const double bubble = sums.receive_wait_ns / sums.steps;
+  at(terms, MfuTerm::pipeline_bubble) = bubble;
+  at(terms, MfuTerm::exposed_wait) = mean(BudgetCategory::comm_exposed_wait) - bubble;
+  at(terms, MfuTerm::exposed_transfer) = mean(BudgetCategory::comm_exposed_transfer);
+  at(terms, MfuTerm::exposed_comm_unsplit) = mean(BudgetCategory::comm_exposed_unsplit);
+  at(terms, MfuTerm::exposed_copy) = mean(BudgetCategory::copy_exposed);
+  at(terms, MfuTerm::idle_data) = mean(BudgetCategory::idle_data);
+  at(terms, MfuTerm::idle_host) = mean(BudgetCategory::idle_host);
+  at(terms, MfuTerm::idle_sync) = mean(BudgetCategory::idle_sync);
+  at(terms, MfuTerm::idle_launch) = mean(BudgetCategory::idle_launch);
+  at(terms, MfuTerm::idle_dependency) = mean(BudgetCategory::idle_dependency);
+  at(terms, MfuTerm::idle_unexplained) = mean(BudgetCategory::idle_unexplained);
+}
+
+bool applies(MfuTerm term, bool has_model, bool has_work) {
+  switch (term) {
+    case MfuTerm::mfu:
+    case MfuTerm::recompute:
+      return has_model;
+    case MfuTerm::kernel_inefficiency:
+    case MfuTerm::memory_bound_compute:
+      return has_work;
+    default:
+      return true;
+  }
+}
+
+std::vector<MfuShare> share_out(const Terms& terms, const MfuQuestion& question, bool has_work,
+                                double step) {
+  std::vector<MfuShare> shares;
+  const std::vector<std::int64_t> whole = round_to_sum(terms);
+  for (std::size_t i = 0; i < mfu_term_count; ++i) {
+    const auto term = static_cast<MfuTerm>(i);
+    if (!applies(term, question.model.has_value(), has_work)) continue;
+    MfuShare share{.term = term,
+                   .time = Ns{whole[i]},
+                   .percent = 100 * terms[i] / step,
+                   .gpu_hours_per_day = 24.0 * question.world_size * terms[i] / step,
+                   .money_per_day = {}};
+    if (question.price_per_gpu_hour) {
+      share.money_per_day = share.gpu_hours_per_day * *question.price_per_gpu_hour;
+    }
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+std::optional<Error> refusal(std::span<const MfuRank> ranks, const MfuQuestion& question,
+                             const Totals& sums) {
+  if (sums.steps <= 0 || sums.budget.sum() <= Ns{0}) {
+    return Error{.what = "no step to take an MFU of"};
+  }
+  if (question.world_size < static_cast<int>(ranks.size())) {
+    return Error{.what = "the world size is " + std::to_string(question.world_size) + " but " +
+                         std::to_string(ranks.size()) + " ranks were traced",
+                 .hint = "give --world-size N"};
+  }
+  return std::nullopt;
+}
+
+void warn_of_scope(std::span<const MfuRank> ranks, const MfuQuestion& question, const Totals& sums,
+                   std::vector<std::string>& warnings) {
+  const Ns wait = sums.budget[BudgetCategory::comm_exposed_wait] +
+                  sums.budget[BudgetCategory::comm_exposed_unsplit];
+  const bool matters = ns(wait) > 0.01 * ns(sums.budget.sum());
+  if (!sums.any_receive_wait && !question.one_stage && question.world_size > 1 && matters) {
+    warnings.push_back(
+        "pipeline_bubble is not separated: no receive waits between pipeline stages are known; "
+        "what there is of it is in the exposed communication and in idle");
+  }
+  if (static_cast<int>(ranks.size()) < question.world_size) {
+    warnings.push_back(std::to_string(ranks.size()) + " of " + std::to_string(question.world_size) +
+                       " ranks were traced: they stand for the others");
+  }
+}
+
+// MFU, HFU and what they are made of; `at_peak` turns FLOPs of one device into ns at the peak.
+void rate(const MfuQuestion& question, Flops executed, double at_peak, double step,
+          MfuBudget& result) {
+  const double world = question.world_size;
+  const auto share_of = [&](Flops job) { return job.value / world * at_peak / step; };
+  if (question.model) {
+    result.convention = question.model->convention;
+    result.model_flops_per_step = question.model->per_step;
+    result.mfu = share_of(question.model->per_step);
+    for (const ModelFlops& other : question.other_conventions) {
+      result.conventions.push_back({other, share_of(other.per_step)});
+    }
+  }
+  if (executed.value > 0) {
+    result.executed_flops_per_step = executed * world;
+    result.hfu = share_of(*result.executed_flops_per_step);
+  }
+}
+
+}  // namespace
+
+Result<MfuBudget> mfu_budget(std::span<const MfuRank> ranks, const MfuQuestion& question) {
+  const Totals sums = add_up(ranks, question);
+  if (auto error = refusal(ranks, question, sums)) return *std::move(error);
+  MfuBudget result;
+  std::string assumed;
+  const std::optional<Peak> peak = choose_peak(question, sums, assumed);
+  if (!peak) return unknown_peak(question.gpu_name);
+  if (!assumed.empty() && question.model) result.warnings.push_back(assumed);
+  result.peak = peak->rate;
+  result.peak_source = peak->source;
+
+  const double step = ns(sums.budget.sum()) / sums.steps;
+  const double at_peak = 1e9 / peak->rate.value;
+  Flops executed{};  // per rank and step
+  for (const double flops : sums.flops) executed += Flops{flops / sums.steps};
+  rate(question, executed, at_peak, step, result);
+
+  Terms terms{};
+  ComputeSplit compute{.known = sums.known_ns / sums.steps,
+                       .unknown = sums.unknown_ns / sums.steps,
+                       .other = sums.other_ns / sums.steps,
+                       .hardware_at_peak = executed.value * at_peak,
+                       .model_at_peak = {}};
+  if (result.mfu) compute.model_at_peak = *result.mfu * step;
+  split_compute(compute, terms, result.warnings);
+  split_rest(sums, terms);
+  warn_of_coverage(sums, question, compute.known - compute.hardware_at_peak, result.warnings);
+  warn_of_scope(ranks, question, sums, result.warnings);
+  result.terms = share_out(terms, question, sums.any_work, step);
+  for (const MfuShare& share : result.terms) result.step += share.time;
+  if (sums.any_contention) {
+    result.contention = Ns{std::llround(sums.contention_ns / sums.steps)};
+  }
+  return result;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where 100 % of the job's peak goes: MFU, and every loss beside it, as shares of the mean step
+// time that sum to 100 %.
+//
+//   T = F_model/B + F_recompute/B + (t_matmul - F_hw/B) + t_other + exposed communication + exposed
+//   copies + idle
+//
+// per device, then the mean over the traced ranks and their steps. B is the dense peak of the
+// dtype; with several dtypes the time-weighted sum(F_d) / sum(F_d / B_d). Communication hidden
+// behind compute counts as compute. docs/mfu.md explains.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/fit/mfu_question.h"
+
+namespace stepscope {
+
+enum class MfuTerm : std::uint8_t {
+  mfu,
+  recompute,
+  kernel_inefficiency,
+  memory_bound_compute,
+  compute_unattributed,
+  exposed_transfer,
+  exposed_wait,
+  exposed_comm_unsplit,
+  exposed_copy,
+  pipeline_bubble,
+  idle_data,
+  idle_host,
+  idle_sync,
+  idle_launch,
+  idle_dependency,
+  idle_unexplained,
+};
+inline constexpr std::size_t mfu_term_count = 16;
+inline constexpr std::array<std::string_view, mfu_term_count> mfu_term_names = {
+    "mfu",
+    "recompute",
+    "kernel_inefficiency",
+    "memory_bound_compute",
+    "compute_unattributed",
+    "exposed_transfer",
+    "exposed_wait",
+    "exposed_comm_unsplit",
+    "exposed_copy",
+    "pipeline_bubble",
+    "idle_data",
+    "idle_host",
+    "idle_sync",
+    "idle_launch",
+    "idle_dependency",
+    "idle_unexplained"};
+static_assert(mfu_term_names[static_cast<std::size_t>(MfuTerm::idle_unexplained)] ==
+              "idle_unexplained");
+
+struct MfuShare {
+  MfuTerm term = MfuTerm::mfu;
+  Ns time{};           // of the mean step; the terms sum to MfuBudget::step
+  double percent = 0;  // of the mean step, before `time` was rounded; the terms sum to 100
+  double gpu_hours_per_day = 0;
+  std::optional<double> money_per_day;
+};
+
+struct ConventionMfu {
+  ModelFlops model;
+  double mfu = 0;
+};
+
+struct MfuBudget {
+  std::string convention;  // of the model FLOPs; empty without them
+  FlopRate peak{};         // per device
+  std::string peak_source;
+  std::optional<Flops> model_flops_per_step;  // whole job
+  std::optional<Flops>
+      executed_flops_per_step;  // whole job: the traced ranks' mean times the world size
+  std::optional<double> mfu;    // shares of one
+  std::optional<double> hfu;
+  std::vector<ConventionMfu> conventions;
+  Ns step{};
+  std::vector<MfuShare> terms;  // in the enum's order; without model FLOPs no mfu and no recompute,
+                                // without shapes no kernel_inefficiency and no memory_bound_compute
+  std::optional<Ns>
+      contention;  // of kernel_inefficiency: matmuls slowed by communication beside them
+  std::vector<std::string> warnings;
+};
+
+// Errors: no peak is known (the text asks for --peak-tflops), no steps, a world smaller than the
+// ranks given.
+[[nodiscard]] Result<MfuBudget> mfu_budget(std::span<const MfuRank> ranks,
+                                           const MfuQuestion& question);
+
+}  // namespace stepscope

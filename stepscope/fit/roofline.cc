@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/fit/roofline.h"
+
+#include <algorithm>
+
+namespace stepscope {
+
+RooflinePlace place_on_roofline(const RooflineWork& work, const Machine& machine,
+                                std::optional<FlopRate> peak_override) {
+  RooflinePlace place;
+  if (work.time <= Ns{0}) return place;
+  const double time = seconds(work.time).count();
+  const auto top = peak_override ? peak_override : peak(machine, work.dtype);
+  std::optional<double> at_peak;  // seconds
+  std::optional<double> at_bandwidth;
+  if (work.flops && top) at_peak = (*work.flops / *top).count();
+  if (work.bytes && machine.memory_rate)
+    at_bandwidth = (*work.bytes / *machine.memory_rate).count();
+  if (at_peak) place.peak_share = *at_peak / time;
+  if (at_bandwidth) place.bandwidth_share = *at_bandwidth / time;
+  if (work.flops && work.bytes && work.bytes->value > 0) {
+    place.intensity = work.flops->value / static_cast<double>(work.bytes->value);
+  }
+  if (top && machine.memory_rate) place.ridge = top->value / machine.memory_rate->value;
+  // Work that computes nothing is bound by memory whatever the peak is.
+  const bool only_moves = work.flops && work.flops->value == 0;
+  if (at_bandwidth && (at_peak || only_moves)) {
+    place.bound = at_peak.value_or(0) > *at_bandwidth ? Bound::compute : Bound::memory;
+    place.roof_share = std::max(at_peak.value_or(0), *at_bandwidth) / time;
+  }
+  return place;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/fit/roofline.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope {
+namespace {
+
+// 100 TFLOP/s, 1000 GB/s: the ridge lies at 100 flop per byte.
+Machine box() {
+  Machine m;
+  m.peak_rates[index(Dtype::bf16)] = FlopRate{100e12};
+  m.memory_rate = ByteRate{1000e9};
+  return m;
+}
+
+RooflineWork work(std::optional<double> flops, std::optional<std::int64_t> bytes) {
+  RooflineWork w{
+      .flops = {}, .bytes = {}, .dtype = Dtype::bf16, .time = std::chrono::milliseconds(1)};
+  if (flops) w.flops = Flops{*flops};
+  if (bytes) w.bytes = Bytes{*bytes};
+  return w;
+}
+
+TEST(Roofline, PutsADenseProductUnderThePeak) {
+  const RooflinePlace p = place_on_roofline(work(80e9, 100'000'000), box());
+  EXPECT_EQ(p.bound, Bound::compute);
+  EXPECT_NEAR(*p.peak_share, 0.8, 1e-12);
+  EXPECT_NEAR(*p.bandwidth_share, 0.1, 1e-12);
+  EXPECT_NEAR(*p.intensity, 800, 1e-9);
+  EXPECT_NEAR(*p.ridge, 100, 1e-9);
+  EXPECT_NEAR(*p.roof_share, 0.8, 1e-12);
+}
+
+TEST(Roofline, PutsAThinProductUnderTheBandwidth) {
+  const RooflinePlace p = place_on_roofline(work(1e9, 500'000'000), box());
+  EXPECT_EQ(p.bound, Bound::memory);
+  EXPECT_NEAR(*p.roof_share, 0.5, 1e-12);
+}
+
+TEST(Roofline, BoundsWorkThatOnlyMovesBytesByMemoryWhateverThePeak) {
+  Machine m = box();
+  m.peak_rates = {};
+  const RooflinePlace p = place_on_roofline(work(0, 700'000'000), m);
+  EXPECT_EQ(p.bound, Bound::memory);
+  EXPECT_NEAR(*p.roof_share, 0.7, 1e-12);
+  EXPECT_FALSE(p.peak_share);
+  EXPECT_FALSE(p.ridge);
+}
+
+TEST(Roofline, DoesNotGuessWhatItIsNotTold) {
+  const RooflinePlace no_flops = place_on_roofline(work({}, 100), box());
+  EXPECT_EQ(no_flops.bound, Bound::unknown);
+  EXPECT_TRUE(no_flops.bandwidth_share);
+  EXPECT_FALSE(no_flops.intensity);
+  const RooflinePlace no_bytes = place_on_roofline(work(50e9, {}), box());
+  EXPECT_EQ(no_bytes.bound, Bound::unknown);
+  EXPECT_NEAR(*no_bytes.peak_share, 0.5, 1e-12);
+  RooflineWork instant = work(1, 1);
+  instant.time = Ns{0};
+  EXPECT_FALSE(place_on_roofline(instant, box()).peak_share);
+}
+
+TEST(Roofline, TakesTheUsersPeakBeforeTheMachines) {
+  EXPECT_NEAR(*place_on_roofline(work(80e9, 1), box(), FlopRate{160e12}).peak_share, 0.5, 1e-12);
+}
+
+}  // namespace
+}  // namespace stepscope
