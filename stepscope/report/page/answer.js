@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer first: the sentence, the key figures, what the traces lack, and the account from 100 % down.
+// The answer first: the sentence, the key figures, what the traces lack, and the account from 100 %
+// down.
 
 function devices_of(ranks) {
   const names = new Map();
@@ -11,8 +12,10 @@ function devices_of(ranks) {
 }
 
 function kicker(report) {
-  const { job, inputs } = report;
-  const parts = [plural(job.ranks, 'rank') + (job.world_size > job.ranks ? ` of ${count(job.world_size)}` : '')];
+  const {job, inputs} = report;
+  const parts =
+      [plural(job.ranks, 'rank') +
+       (job.world_size > job.ranks ? ` of ${count(job.world_size)}` : '')];
   if (report.ranks.length) parts.push(devices_of(report.ranks));
   const steps = job.steps.map((x) => x.index);
   parts.push(steps.length ? `${steps.length === 1 ? 'step' : 'steps'} ${runs(steps)}` : 'no steps');
@@ -21,28 +24,42 @@ function kicker(report) {
 }
 
 function key_figures(report) {
-  const { job, mfu } = report;
+  const {job, mfu} = report;
   const rows = [];
   const total = total_of(job.budget_ns || {});
   const share = (...keys) => percent(sum(keys.map((k) => job.budget_ns[k])) / total);
   if (known(job.step_mean_ns)) {
     const several = job.steps.length > 1;
-    rows.push(['Step', ns(job.step_mean_ns), several && `${ns(job.step_min_ns)} to ${ns(job.step_max_ns)}, σ ${ns(job.step_stdev_ns)}`]);
+    rows.push([
+      'Step', ns(job.step_mean_ns),
+      several && `${ns(job.step_min_ns)} to ${ns(job.step_max_ns)}, σ ${ns(job.step_stdev_ns)}`
+    ]);
   }
-  if (mfu && known(mfu.mfu)) rows.push(['MFU', percent(mfu.mfu), known(mfu.hfu) && `HFU ${percent(mfu.hfu)}`]);
+  if (mfu && known(mfu.mfu))
+    rows.push(['MFU', percent(mfu.mfu), known(mfu.hfu) && `HFU ${percent(mfu.hfu)}`]);
   if (total > 0) {
     const compute = sum([job.budget_ns.compute, job.budget_ns.comm_overlapped]);
     rows.push(['Computing', percent(compute / total), 'of the step']);
     const exposed = categories.filter((c) => c.key.startsWith('comm_exposed')).map((c) => c.key);
-    rows.push(['Exposed communication', share(...exposed), job.budget_ns.comm_exposed_wait > 0 && `${share('comm_exposed_wait')} waiting`]);
-    rows.push(['Idle', share(...categories.filter((c) => c.key.startsWith('idle')).map((c) => c.key)), 'nothing runs']);
+    rows.push([
+      'Exposed communication', share(...exposed),
+      job.budget_ns.comm_exposed_wait > 0 && `${share('comm_exposed_wait')} waiting`
+    ]);
+    rows.push([
+      'Idle', share(...categories.filter((c) => c.key.startsWith('idle')).map((c) => c.key)),
+      'nothing runs'
+    ]);
   }
   if (report.stragglers.length && report.stragglers[0].late_ns > 0) {
     const worst = report.stragglers[0];
     rows.push(['Latest rank', String(worst.rank), `at most ${ns(worst.upper_bound_ns)} a step`]);
   }
-  return h('dl', { class: 'figures' }, rows.map(([label, value, remark]) =>
-    h('div', null, h('dt', null, label), h('dd', null, value, remark && h('small', null, remark)))));
+  return h(
+      'dl', {class: 'figures'},
+      rows.map(
+          ([label, value, remark]) =>
+              h('div', null, h('dt', null, label),
+                h('dd', null, value, remark && h('small', null, remark)))));
 }
 
 function headline(report) {
@@ -54,72 +71,128 @@ function headline(report) {
 function hero(report) {
   const broken = report.inputs.filter((i) => i.error);
   const said = [...report.warnings, ...((report.mfu && report.mfu.warnings) || [])];
-  return h('header', { class: 'hero' },
-    h('p', { class: 'kicker' }, kicker(report)),
-    h('h1', null, headline(report)),
-    report.answer && report.answer.culprit && h('p', { class: 'culprit' }, report.answer.culprit),
-    key_figures(report),
-    broken.length > 0 && h('div', { class: 'notes broken', role: 'alert' },
-      h('strong', null, `${plural(broken.length, 'file')} could not be read`),
-      h('ul', null, broken.slice(0, 20).map((i) => h('li', null, i.error)))),
-    said.length > 0 && h('details', { class: 'notes', open: said.length <= 3 },
-      h('summary', null, said.length === 1 ? 'One thing these traces do not tell' : `${count(said.length)} things these traces do not tell`),
-      h('ul', null, said.map((w) => h('li', null, w)))));
+  return h(
+      'header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker(report)),
+      h('h1', null, headline(report)),
+      report.answer && report.answer.culprit && h('p', {class: 'culprit'}, report.answer.culprit),
+      key_figures(report),
+      broken.length > 0 &&
+          h('div', {class: 'notes broken', role: 'alert'},
+            h('strong', null, `${plural(broken.length, 'file')} could not be read`),
+            h('ul', null, broken.slice(0, 20).map((i) => h('li', null, i.error)))),
+      said.length > 0 &&
+          h('details', {class: 'notes', open: said.length <= 3},
+            h('summary', null,
+              said.length === 1 ? 'One thing these traces do not tell' :
+                                  `${count(said.length)} things these traces do not tell`),
+            h('ul', null, said.map((w) => h('li', null, w)))));
 }
 
 // Rows of the account: {label, colour, pattern, what, ns, share, term}.
 function account_of(report) {
-  const { mfu, job } = report;
+  const {mfu, job} = report;
   if (mfu && mfu.terms && mfu.terms.length) {
-    const rows = mfu.terms.map((t) => ({ ...term_of(t.name), name: t.name, ns: t.ns, share: t.percent / 100, term: t }));
-    const end = rows.find((r) => r.name === 'mfu') || rows.find((r) => r.name === 'compute_unattributed');
-    return { top: mfu.mfu === null || mfu.mfu === undefined ? 'the mean step' : 'the peak of the device', whole: mfu.step_ns, rows, kept: [end].filter(Boolean), priced: rows.some((r) => known(r.term.gpu_hours_per_day)), money: rows.some((r) => known(r.term.money_per_day)) };
+    const rows = mfu.terms.map(
+        (t) => ({...term_of(t.name), name: t.name, ns: t.ns, share: t.percent / 100, term: t}));
+    const end =
+        rows.find((r) => r.name === 'mfu') || rows.find((r) => r.name === 'compute_unattributed');
+    return {
+      top: mfu.mfu === null || mfu.mfu === undefined ? 'the mean step' : 'the peak of the device',
+      whole: mfu.step_ns,
+      rows,
+      kept: [end].filter(Boolean),
+      priced: rows.some((r) => known(r.term.gpu_hours_per_day)),
+      money: rows.some((r) => known(r.term.money_per_day))
+    };
   }
   const whole = total_of(job.budget_ns || {});
   if (!(whole > 0)) return null;
-  const rows = categories.map((c) => ({ label: c.label, colour: c.key, pattern: c.pattern, what: c.what, name: c.key, ns: job.budget_ns[c.key] || 0, share: (job.budget_ns[c.key] || 0) / whole }));
-  return { top: 'the mean step', whole, rows, kept: [rows[1], rows[0]].filter((r) => r.ns > 0) };
+  const rows = categories.map((c) => ({
+                                label: c.label,
+                                colour: c.key,
+                                pattern: c.pattern,
+                                what: c.what,
+                                name: c.key,
+                                ns: job.budget_ns[c.key] || 0,
+                                share: (job.budget_ns[c.key] || 0) / whole
+                              }));
+  return {top: 'the mean step', whole, rows, kept: [rows[1], rows[0]].filter((r) => r.ns > 0)};
 }
 
 function fall_row(row, from, kept, account) {
   const low = Math.min(from, from + row.share);
   const width = Math.abs(row.share);
   const t = row.term;
-  return h('div', { class: `fall-row${kept ? ' end' : ''}`, 'data-term': row.name, 'data-tip': `${row.label}: ${percent(row.share)}, ${ns(row.ns)} a step\n${row.what}` },
-    h('span', { class: 'what' }, row.label),
-    h('span', { class: 'track', 'aria-hidden': 'true' }, h('span', {
-      class: `fill ${row.pattern || ''}`,
-      style: { left: `${100 * low}%`, width: `${100 * width}%`, '--c': `var(--${row.colour})` } })),
-    h('span', { class: 'percent' }, percent(row.share)),
-    h('span', { class: 'amount' }, ns(row.ns)),
-    account.priced && h('span', { class: 'amount money' }, account.money ? money(t.money_per_day) : number(t.gpu_hours_per_day)));
+  return h(
+      'div', {
+        class: `fall-row${kept ? ' end' : ''}`,
+        'data-term': row.name,
+        'data-tip': `${row.label}: ${percent(row.share)}, ${ns(row.ns)} a step\n${row.what}`
+      },
+      h('span', {class: 'what'}, row.label),
+      h('span', {class: 'track', 'aria-hidden': 'true'}, h('span', {
+          class: `fill ${row.pattern || ''}`,
+          style: {left: `${100 * low}%`, width: `${100 * width}%`, '--c': `var(--${row.colour})`}
+        })),
+      h('span', {class: 'percent'}, percent(row.share)), h('span', {class: 'amount'}, ns(row.ns)),
+      account.priced &&
+          h('span', {class: 'amount money'},
+            account.money ? money(t.money_per_day) : number(t.gpu_hours_per_day)));
 }
 
 function waterfall(report) {
   const account = account_of(report);
-  if (!account) return missing('No step or window could be measured, so there is nothing to account for. ', record.steps);
+  if (!account)
+    return missing(
+        'No step or window could be measured, so there is nothing to account for. ', record.steps);
   const unexplained = (r) => (r.name === 'idle_unexplained' ? 1 : 0);
   const losses = account.rows.filter((r) => !account.kept.includes(r) && r.ns !== 0)
-    .sort((a, b) => unexplained(a) - unexplained(b) || b.ns - a.ns);
+                     .sort((a, b) => unexplained(a) - unexplained(b) || b.ns - a.ns);
   let at = 1;
   const rows = losses.map((row) => fall_row(row, (at -= row.share), false, account));
   const kept = account.kept.map((row) => fall_row(row, (at -= row.share), true, account));
-  const head = account.priced && h('div', { class: 'fall-row' }, h('span', { class: 'fall-head' }), h('span'), h('span'),
-    h('span', { class: 'fall-head amount' }, 'a step'),
-    h('span', { class: 'fall-head amount money' }, account.money ? 'money a day' : 'GPU-hours a day'));
-  const top = fall_row({ name: 'all', label: `${account.top}`, what: 'All of it.', colour: 'strong-rule', ns: account.whole, share: 1, term: { gpu_hours_per_day: sum(account.rows.map((r) => r.term && r.term.gpu_hours_per_day)), money_per_day: sum(account.rows.map((r) => r.term && r.term.money_per_day)) } }, 0, false, account);
-  return h('div', { class: `fall${account.priced ? ' priced' : ''}`, role: 'group', 'aria-label': 'From 100 % down' }, head, top, rows, kept);
+  const head = account.priced &&
+      h('div', {class: 'fall-row'}, h('span', {class: 'fall-head'}), h('span'), h('span'),
+        h('span', {class: 'fall-head amount'}, 'a step'),
+        h('span', {class: 'fall-head amount money'},
+          account.money ? 'money a day' : 'GPU-hours a day'));
+  const top = fall_row(
+      {
+        name: 'all',
+        label: `${account.top}`,
+        what: 'All of it.',
+        colour: 'strong-rule',
+        ns: account.whole,
+        share: 1,
+        term: {
+          gpu_hours_per_day: sum(account.rows.map((r) => r.term && r.term.gpu_hours_per_day)),
+          money_per_day: sum(account.rows.map((r) => r.term && r.term.money_per_day))
+        }
+      },
+      0, false, account);
+  return h(
+      'div', {
+        class: `fall${account.priced ? ' priced' : ''}`,
+        role: 'group',
+        'aria-label': 'From 100 % down'
+      },
+      head, top, rows, kept);
 }
 
 function mfu_facts(mfu) {
   if (!mfu) return note(record.model);
   const others = (mfu.conventions || []).filter((c) => c.name !== mfu.convention);
-  return note(
-    mfu.convention ? `Counted: ${mfu.convention}. ` : '',
-    known(mfu.peak_flops) ? `Peak ${flops(mfu.peak_flops)}/s${mfu.peak_source ? ` (${mfu.peak_source})` : ''}. ` : '',
-    known(mfu.model_flops_per_step) ? `Model ${flops(mfu.model_flops_per_step)} a step` : record.model,
-    known(mfu.executed_flops_per_step) ? `, executed ${flops(mfu.executed_flops_per_step)}. ` : '. ',
-    others.map((c) => `${c.name}: MFU ${percent(c.mfu)}. `));
+  const source = mfu.peak_source ? ` (${mfu.peak_source})` : '';
+  const model = known(mfu.model_flops_per_step) ? `Model ${flops(mfu.model_flops_per_step)} a step` : '';
+  const executed =
+      known(mfu.executed_flops_per_step) ? `executed ${flops(mfu.executed_flops_per_step)}` : '';
+  return note([
+    mfu.convention && `Counted: ${mfu.convention}.`,
+    known(mfu.peak_flops) && `Peak ${flops(mfu.peak_flops)}/s${source}.`,
+    (model || executed) && `${[model, executed].filter(Boolean).join(', ')}.`,
+    !model && record.model,
+    ...others.map((c) => `${c.name}: MFU ${percent(c.mfu)}.`),
+  ].filter(Boolean).join(' '));
 }
 
 function account_section(report) {

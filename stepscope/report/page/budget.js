@@ -1,67 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time budget: the mean step as a ruler, then every rank and every step on the same scale; phases and gaps.
+// The time budget: the mean step as a ruler, then every rank and every step on the same scale;
+// phases and gaps.
 
 const bars_at_once = 64;
 
 function bar_rows(rows, full) {
-  return rows.map((row) => h('div', { class: 'bar-row' },
-    h('span', { class: `label${row.strong ? ' strong' : ''}` }, row.pick
-      ? h('button', { type: 'button', class: 'link', 'aria-label': `${row.name}: show its steps`, on: { click: row.pick } }, row.name) : row.name),
-    stack(row.budget, full, row.name, row.strong),
-    h('span', { class: 'value' }, ns(total_of(row.budget)))));
+  return rows.map(
+      (row) =>
+          h('div', {class: 'bar-row'},
+            h('span', {class: `label${row.strong ? ' strong' : ''}`},
+              row.pick ? h('button', {
+                type: 'button',
+                class: 'link',
+                'aria-label': `${row.name}: show its steps`,
+                on: {click: row.pick}
+              },
+                           row.name) :
+                         row.name),
+            stack(row.budget, full, row.name, row.strong),
+            h('span', {class: 'value'}, ns(total_of(row.budget)))));
 }
 
 // Steps of the chosen rank, or the mean over ranks of each step index.
 function step_rows(ranks) {
   const one = rank_of_choice(ranks);
-  if (one) return one.steps.map((x) => ({ name: `step ${x.index}`, budget: x.budget_ns }));
+  if (one) return one.steps.map((x) => ({name: `step ${x.index}`, budget: x.budget_ns}));
   const by_index = new Map();
-  for (const r of ranks) for (const x of r.steps) by_index.set(x.index, [...(by_index.get(x.index) || []), x.budget_ns]);
-  return [...by_index].sort((a, b) => a[0] - b[0]).map(([index, all]) => ({ name: `step ${index}`, budget: mean_budget(all) }));
+  for (const r of ranks)
+    for (const x of r.steps) by_index.set(x.index, [...(by_index.get(x.index) || []), x.budget_ns]);
+  return [...by_index]
+      .sort((a, b) => a[0] - b[0])
+      .map(([index, all]) => ({name: `step ${index}`, budget: mean_budget(all)}));
 }
 
 function rank_rows(ranks, show_steps) {
-  return ranks.filter((r) => r.steps.length).map((r) => ({
-    name: rank_label(r) + (r.role && r.role !== 'all' ? ` (${r.role})` : ''),
-    budget: mean_budget(r.steps.map((x) => x.budget_ns)),
-    pick: () => { chosen.rank = r.rank; show_steps(); },
-  }));
+  return ranks.filter((r) => r.steps.length)
+      .map((r) => ({
+             name: rank_label(r) + (r.role && r.role !== 'all' ? ` (${r.role})` : ''),
+             budget: mean_budget(r.steps.map((x) => x.budget_ns)),
+             pick: () => {
+               chosen.rank = r.rank;
+               show_steps();
+             },
+           }));
 }
 
 function spread_table(job) {
-  const rows = categories.filter((c) => job.spread && job.spread[c.key] && job.spread[c.key].worst_ns > 0)
-    .map((c) => ({ c, ...job.spread[c.key] }));
+  const rows =
+      categories.filter((c) => job.spread && job.spread[c.key] && job.spread[c.key].worst_ns > 0)
+          .map((c) => ({c, ...job.spread[c.key]}));
   if (!rows.length || job.ranks < 2) return null;
-  return h('details', { class: 'notes' }, h('summary', null, 'Spread over the ranks'), data_table({
-    label: 'Spread of each category over the ranks', rows, sort: 1, columns: [
-      { label: 'Category', text: true, value: (r) => r.c.label, show: (r) => h('span', { class: 'chip' }, swatch(r.c.key, r.c.pattern), r.c.label) },
-      { label: 'Mean a step', value: (r) => r.mean_ns, show: (r) => ns(r.mean_ns) },
-      { label: 'Largest', value: (r) => r.worst_ns, show: (r) => ns(r.worst_ns) },
-      { label: 'on rank', value: (r) => r.worst_rank, show: (r) => String(r.worst_rank ?? none) },
-      { label: 'Std. deviation', value: (r) => r.stdev_ns, show: (r) => ns(r.stdev_ns) }] }));
+  return h(
+      'details', {class: 'notes'}, h('summary', null, 'Spread over the ranks'), data_table({
+        label: 'Spread of each category over the ranks',
+        rows,
+        sort: 1,
+        columns: [
+          {
+            label: 'Category',
+            text: true,
+            value: (r) => r.c.label,
+            show: (r) => h('span', {class: 'chip'}, swatch(r.c.key, r.c.pattern), r.c.label)
+          },
+          {label: 'Mean a step', value: (r) => r.mean_ns, show: (r) => ns(r.mean_ns)},
+          {label: 'Largest', value: (r) => r.worst_ns, show: (r) => ns(r.worst_ns)},
+          {label: 'on rank', value: (r) => r.worst_rank, show: (r) => String(r.worst_rank ?? none)},
+          {label: 'Std. deviation', value: (r) => r.stdev_ns, show: (r) => ns(r.stdev_ns)}
+        ]
+      }));
 }
 
 function budget_section(report) {
   const ranks = report.ranks.filter((r) => r.steps.length);
   if (!ranks.length) return missing('No step was found in these traces. ', record.steps);
-  const state = { view: ranks.length > 1 ? 'ranks' : 'steps', all: false };
-  const show_steps = () => { state.view = 'steps'; chosen.set({}); };
-  const mean = total_of(report.job.budget_ns || {}) > 0 ? report.job.budget_ns : mean_budget(ranks.map((r) => mean_budget(r.steps.map((x) => x.budget_ns))));
-  return [live(() => {
-    const rows = state.view === 'ranks' ? rank_rows(ranks, show_steps) : step_rows(ranks);
-    const first = { name: 'mean step', budget: mean, strong: true };
-    const full = Math.max(...[first, ...rows].map((r) => sum(visible().map((c) => r.budget[c.key])))) || 1;
-    const shown = state.all ? rows : rows.slice(0, bars_at_once);
-    const dense = shown.length > 20;
-    return [
-      budget_legend(mean),
-      h('div', { class: 'tools' },
-        choice('Bars', [['ranks', 'By rank'], ['steps', 'By step']], state.view, (v) => { state.view = v; chosen.set({}); }),
-        state.view === 'steps' && ranks.length > 1 && select('Rank', [['all', 'mean of all'], ...ranks.map((r) => [r.rank, String(r.rank)])], chosen.rank, (v) => chosen.set({ rank: v }))),
-      h('div', { class: `bars${dense ? ' dense' : ''}`, 'data-view': state.view }, bar_rows([first], full), h('span'), axis(full), h('span'), bar_rows(shown, full)),
-      rows.length > shown.length && h('p', { class: 'more' }, h('button', { type: 'button', class: 'link', on: { click: () => { state.all = true; chosen.set({}); } } }, `Show all ${count(rows.length)}`)),
-    ];
-  }), spread_table(report.job), outside_note(report)];
+  const state = {view: ranks.length > 1 ? 'ranks' : 'steps', all: false};
+  const show_steps = () => {
+    state.view = 'steps';
+    chosen.set({});
+  };
+  const mean = total_of(report.job.budget_ns || {}) > 0 ?
+      report.job.budget_ns :
+      mean_budget(ranks.map((r) => mean_budget(r.steps.map((x) => x.budget_ns))));
+  return [
+    live(() => {
+      const rows = state.view === 'ranks' ? rank_rows(ranks, show_steps) : step_rows(ranks);
+      const first = {name: 'mean step', budget: mean, strong: true};
+      const full =
+          Math.max(...[first, ...rows].map((r) => sum(visible().map((c) => r.budget[c.key])))) || 1;
+      const shown = state.all ? rows : rows.slice(0, bars_at_once);
+      const dense = shown.length > 20;
+      return [
+        budget_legend(mean),
+        h('div', {class: 'tools'},
+          choice(
+              'Bars', [['ranks', 'By rank'], ['steps', 'By step']], state.view,
+              (v) => {
+                state.view = v;
+                chosen.set({});
+              }),
+          state.view === 'steps' && ranks.length > 1 &&
+              select(
+                  'Rank', [['all', 'mean of all'], ...ranks.map((r) => [r.rank, String(r.rank)])],
+                  chosen.rank, (v) => chosen.set({rank: v}))),
+        h('div', {class: `bars${dense ? ' dense' : ''}`, 'data-view': state.view},
+          bar_rows([first], full), h('span'), axis(full), h('span'), bar_rows(shown, full)),
+        rows.length > shown.length &&
+            h('p', {class: 'more'},
+              h('button', {
+                type: 'button',
+                class: 'link',
+                on: {
+                  click: () => {
+                    state.all = true;
+                    chosen.set({});
+                  }
+                }
+              },
+                `Show all ${count(rows.length)}`)),
+      ];
+    }),
+    spread_table(report.job), outside_note(report)
+  ];
 }
 
 function outside_note(report) {
@@ -69,29 +128,63 @@ function outside_note(report) {
   const left_out = report.job.missing_steps || [];
   return [
     outside > 0 && note(`Outside the steps, summed over ranks: ${ns(outside)}.`),
-    left_out.length > 0 && note(`Left out of the means: ${left_out.slice(0, 30).map((m) => `step ${m.index} on rank ${m.rank}`).join(', ')}${left_out.length > 30 ? ', …' : ''}.`)];
+    left_out.length > 0 &&
+        note(`Left out of the means: ${
+            left_out.slice(0, 30).map((m) => `step ${m.index} on rank ${m.rank}`).join(', ')}${
+            left_out.length > 30 ? ', …' : ''}.`)
+  ];
 }
 
-const phase_hues = { forward: 'compute', backward: 'attention', recompute: 'recompute', optimizer: 'optimizer', data: 'idle_data', other: 'other' };
+const phase_hues = {
+  forward: 'compute',
+  backward: 'attention',
+  recompute: 'recompute',
+  optimizer: 'optimizer',
+  data: 'idle_data',
+  other: 'other'
+};
 
 function phase_chart(rows) {
   const full = Math.max(...rows.map((p) => p.max_ns)) || 1;
   const at = (v) => `${(100 * v) / full}%`;
-  return h('div', { class: 'bars phases' }, rows.map((p) => h('div', { class: 'bar-row' },
-    h('span', { class: 'label' }, plain(p.phase)),
-    h('div', { class: 'phase', role: 'img', 'data-tip': `${plain(p.phase)}: mean ${ns(p.mean_ns)}\n${ns(p.min_ns)} to ${ns(p.max_ns)}, σ ${ns(p.stdev_ns)}\n${plural(p.steps, 'step')}`, 'aria-label': `${plain(p.phase)}: mean ${ns(p.mean_ns)}` },
-      h('i', { class: 'fill', style: { width: at(p.mean_ns), '--c': `var(--${phase_hues[p.phase] || 'other'})` } }),
-      h('b', { style: { left: at(p.min_ns), width: at(p.max_ns - p.min_ns) } })),
-    h('span', { class: 'value' }, `${ns(p.mean_ns)} ± ${ns(p.stdev_ns)}`))));
+  return h(
+      'div', {class: 'bars phases'},
+      rows.map(
+          (p) =>
+              h('div', {class: 'bar-row'}, h('span', {class: 'label'}, plain(p.phase)),
+                h('div', {
+                  class: 'phase',
+                  role: 'img',
+                  'data-tip': `${plain(p.phase)}: mean ${ns(p.mean_ns)}\n${ns(p.min_ns)} to ${
+                      ns(p.max_ns)}, σ ${ns(p.stdev_ns)}\n${plural(p.steps, 'step')}`,
+                  'aria-label': `${plain(p.phase)}: mean ${ns(p.mean_ns)}`
+                },
+                  h('i', {
+                    class: 'fill',
+                    style: {width: at(p.mean_ns), '--c': `var(--${phase_hues[p.phase] || 'other'})`}
+                  }),
+                  h('b', {style: {left: at(p.min_ns), width: at(p.max_ns - p.min_ns)}})),
+                h('span', {class: 'value'}, `${ns(p.mean_ns)} ± ${ns(p.stdev_ns)}`))));
 }
 
 function phases_section(report) {
   const of = (r) => (r.phases || []).filter((p) => p.max_ns > 0);
   const ranks = report.ranks.filter((r) => of(r).length);
-  if (!ranks.length) return missing('No phase could be told apart: ', 'forward, backward and optimizer are recognised from autograd, optimizer and record_function ranges. ', record.modules);
-  const note_other = ranks.every((r) => of(r).every((p) => p.phase === 'other')) && note('Everything is "other": the traces hold no ranges that name phases. ', record.modules);
-  return [by_rank(ranks, 'all', (some, all) => phase_chart(all ? report.job.phases.filter((p) => p.max_ns > 0) : of(some[0]))),
-    note('Per step: bar = mean, line = smallest to largest.'), note_other];
+  if (!ranks.length)
+    return missing(
+        'No phase could be told apart: ',
+        'forward, backward and optimizer are recognised from autograd, optimizer and ' +
+            'record_function ranges. ',
+        record.modules);
+  const note_other = ranks.every((r) => of(r).every((p) => p.phase === 'other')) &&
+      note('Everything is "other": the traces hold no ranges that name phases. ', record.modules);
+  return [
+    by_rank(
+        ranks, 'all',
+        (some, all) =>
+            phase_chart(all ? report.job.phases.filter((p) => p.max_ns > 0) : of(some[0]))),
+    note('Per step: bar = mean, line = smallest to largest.'), note_other
+  ];
 }
 
 function gaps_section(report) {
@@ -101,28 +194,54 @@ function gaps_section(report) {
     const causes = new Map();
     for (const r of some) {
       for (const g of r.gaps) {
-        const c = causes.get(g.cause) || { cause: g.cause, total_ns: 0, count: 0 };
-        c.total_ns += g.total_ns; c.count += g.count;
+        const c = causes.get(g.cause) || {cause: g.cause, total_ns: 0, count: 0};
+        c.total_ns += g.total_ns;
+        c.count += g.count;
         causes.set(g.cause, c);
       }
     }
     const rows = [...causes.values()].sort((a, b) => b.total_ns - a.total_ns);
-    const largest = some.flatMap((r) => r.gaps.flatMap((g) => (g.largest || []).map((x) => ({ rank: r.rank, cause: g.cause, ...x }))));
+    const largest = some.flatMap(
+        (r) => r.gaps.flatMap(
+            (g) => (g.largest || []).map((x) => ({rank: r.rank, cause: g.cause, ...x}))));
     const whole = sum(rows.map((r) => r.total_ns));
-    const label = (r) => h('span', { class: 'chip' }, swatch(r.cause, term_of(r.cause).pattern), term_of(r.cause).label.replace('idle: ', ''));
+    const label = (r) =>
+        h('span', {class: 'chip'}, swatch(r.cause, term_of(r.cause).pattern),
+          term_of(r.cause).label.replace('idle: ', ''));
     return [
-      data_table({ label: 'Idle time by cause', rows, columns: [
-        { label: 'Cause', text: true, value: (r) => term_of(r.cause).label, show: label },
-        { label: 'Time', value: (r) => r.total_ns, show: (r) => ns(r.total_ns) },
-        { label: 'Share of idle', share: true, hue: (r) => r.cause, value: (r) => r.total_ns / whole, show: (r) => part(r.total_ns, whole) },
-        { label: 'Gaps', value: (r) => r.count, show: (r) => count(r.count) }] }),
-      h('h3', null, 'Largest gaps'),
-      data_table({ label: 'Largest gaps', rows: largest, sort: 2, limit: 10, filter: largest.length > 10 && 'Filter by cause or host activity', columns: [
-        { label: 'Cause', text: true, value: (r) => term_of(r.cause).label, show: label },
-        { label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank) },
-        { label: 'Length', value: (r) => r.wall_ns, show: (r) => ns(r.wall_ns) },
-        { label: 'Host meanwhile', name: true, value: (r) => r.host_activity },
-        { label: 'Culprit', name: true, value: (r) => r.culprit },
-        { label: 'Begins at', value: (r) => r.start_ns, show: (r) => timeline_link(r.rank, r.start_ns, r.wall_ns) }] })];
+      data_table({
+        label: 'Idle time by cause',
+        rows,
+        columns: [
+          {label: 'Cause', text: true, value: (r) => term_of(r.cause).label, show: label},
+          {label: 'Time', value: (r) => r.total_ns, show: (r) => ns(r.total_ns)}, {
+            label: 'Share of idle',
+            share: true,
+            hue: (r) => r.cause,
+            value: (r) => r.total_ns / whole,
+            show: (r) => part(r.total_ns, whole)
+          },
+          {label: 'Gaps', value: (r) => r.count, show: (r) => count(r.count)}
+        ]
+      }),
+      h('h3', null, 'Largest gaps'), data_table({
+        label: 'Largest gaps',
+        rows: largest,
+        sort: 2,
+        limit: 10,
+        filter: largest.length > 10 && 'Filter by cause or host activity',
+        columns: [
+          {label: 'Cause', text: true, value: (r) => term_of(r.cause).label, show: label},
+          {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
+          {label: 'Length', value: (r) => r.wall_ns, show: (r) => ns(r.wall_ns)},
+          {label: 'Host meanwhile', name: true, value: (r) => r.host_activity},
+          {label: 'Culprit', name: true, value: (r) => r.culprit}, {
+            label: 'Begins at',
+            value: (r) => r.start_ns,
+            show: (r) => timeline_link(r.rank, r.start_ns, r.wall_ns)
+          }
+        ]
+      })
+    ];
   });
 }

@@ -1,5 +1,6 @@
-# cmake -DPAGE_DIR=... -DOUTPUT=... -P embed.cmake: writes a .cc with the bytes of page.html, its styles and scripts in
-# place of @STYLE@ and @SCRIPT@, split at @DATA@. The order of the scripts is that of PAGE_SCRIPTS.
+# cmake -DPAGE_DIR=... -DOUTPUT=... -P embed.cmake: writes a .cc with the bytes of page.html, its
+# styles and scripts (in the order of files.cmake) in place of @STYLE@ and @SCRIPT@, and split at
+# @DATA@.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/files.cmake)
 
@@ -29,7 +30,8 @@ string(SUBSTRING "${page}" ${at} -1 tail)
 string(REPLACE "@STYLE@" "${style}" head "${head}")
 string(REPLACE "@SCRIPT@" "${script}" tail "${tail}")
 
-set(cc "// Generated from stepscope/report/page/ by embed.cmake.\n#include \"stepscope/report/page_shell.h\"\n")
+set(cc "// Generated from stepscope/report/page/ by embed.cmake.\n")
+string(APPEND cc "#include \"stepscope/report/page_shell.h\"\n")
 string(APPEND cc "namespace stepscope {\nnamespace {\n")
 append_bytes(cc head "${head}")
 append_bytes(cc tail "${tail}")

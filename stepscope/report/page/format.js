@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people: three significant digits, the unit beside them, an en dash for what is not known.
+// Numbers for people: three significant digits, the unit beside them, an en dash for what is not
+// known.
 
 const none = '–';
 const known = (v) => typeof v === 'number' && Number.isFinite(v);
@@ -15,7 +16,8 @@ function digits(v) {
 function in_units(v, units) {
   if (!known(v)) return none;
   let best = units[0];
-  for (const unit of units) if (Math.abs(v) >= unit[0] * 0.9995) best = unit;
+  for (const unit of units)
+    if (Math.abs(v) >= unit[0] * 0.9995) best = unit;
   return `${digits(v / best[0])}\u202f${best[1]}`;
 }
 
@@ -23,8 +25,12 @@ const time_units = [[1, 'ns'], [1e3, 'µs'], [1e6, 'ms'], [1e9, 's']];
 // Round values on an axis need no decimals.
 const round = (text) => text.replace(/\.0+(?=\u202f|$)/, '');
 const ns = (v) => (v === 0 ? '0' : in_units(v, time_units));
-const bytes = (v) => (v === 0 ? '0' : in_units(v, [[1, 'B'], [1e3, 'kB'], [1e6, 'MB'], [1e9, 'GB'], [1e12, 'TB']]));
-const flops = (v) => in_units(v, [[1, 'FLOP'], [1e3, 'kFLOP'], [1e6, 'MFLOP'], [1e9, 'GFLOP'], [1e12, 'TFLOP'], [1e15, 'PFLOP'], [1e18, 'EFLOP']]);
+const bytes = (v) =>
+    (v === 0 ? '0' : in_units(v, [[1, 'B'], [1e3, 'kB'], [1e6, 'MB'], [1e9, 'GB'], [1e12, 'TB']]));
+const flops = (v) => in_units(v, [
+  [1, 'FLOP'], [1e3, 'kFLOP'], [1e6, 'MFLOP'], [1e9, 'GFLOP'], [1e12, 'TFLOP'], [1e15, 'PFLOP'],
+  [1e18, 'EFLOP']
+]);
 const count = (v) => (known(v) ? Math.round(v).toLocaleString('en-US') : none);
 const number = (v) => (known(v) ? digits(v) : none);
 const gb_per_s = (v) => (known(v) ? `${digits(v)}\u202fGB/s` : none);
@@ -49,11 +55,13 @@ function ticks(low, high, wanted) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((m) => m * power >= rough) * power;
   const out = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12) + step * 1e-9; i++) out.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12) + step * 1e-9; i++)
+    out.push(i * step);
   return out;
 }
 
-// The part of a kernel's name that tells it apart: without return type, namespaces, template and call arguments.
+// The part of a kernel's name that tells it apart: without return type, namespaces, template and
+// call arguments.
 function short_name(name) {
   let text = name.replace(/^void\s+/, '').replace(/\(anonymous namespace\)::/g, '');
   const cut = text.search(/[<(]/);
@@ -62,6 +70,9 @@ function short_name(name) {
   return tail && !/^\w+$/.test(text.split('::')[0] || '') ? text : tail || text;
 }
 
+// The largest known value; a spread of arguments would overflow on long lists.
+const largest = (values, least = 0) =>
+    values.reduce((a, b) => (known(b) && b > a ? b : a), least);
 const sum = (values) => values.reduce((a, b) => a + (known(b) ? b : 0), 0);
 const plain = (name) => String(name ?? none).replace(/_/g, ' ');
 const hyphened = (name) => String(name ?? none).replace(/_/g, '-');

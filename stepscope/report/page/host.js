@@ -2,47 +2,90 @@
 // The host: how far it runs ahead of the device, and what it spends outside launching.
 
 function calls_table(label, rows) {
-  return rows.length > 0 && [h('h3', null, label), data_table({ label, rows, sort: 2, limit: 8, columns: [
-    { label: 'Call', name: true, value: (r) => r.name }, { label: 'Count', value: (r) => r.count, show: (r) => count(r.count) },
-    { label: 'Time', value: (r) => r.total_ns, show: (r) => ns(r.total_ns) }] })];
+  return rows.length > 0 && [
+    h('h3', null, label), data_table({
+      label,
+      rows,
+      sort: 2,
+      limit: 8,
+      columns: [
+        {label: 'Call', name: true, value: (r) => r.name},
+        {label: 'Count', value: (r) => r.count, show: (r) => count(r.count)},
+        {label: 'Time', value: (r) => r.total_ns, show: (r) => ns(r.total_ns)}
+      ]
+    })
+  ];
 }
 
 function host_facts(host) {
   return facts([
-    ['Launches', count(host.launches), known(host.launch_ns) && `${ns(host.launch_ns)} in launch calls`],
-    known(host.empty_queue_launches) && ['Into an empty queue', count(host.empty_queue_launches), `${part(host.empty_queue_launches, host.launches)} of launches`],
-    known(host.slack_p50_ns) && ['Queue slack, median', ns(host.slack_p50_ns), `10 %: ${ns(host.slack_p10_ns)}, 90 %: ${ns(host.slack_p90_ns)}`],
-    known(host.queue_mean) && ['Queue length, mean', number(host.queue_mean), `at most ${count(host.queue_max)}`],
-    ['In sync calls', ns(host.sync_ns)], ['In the allocator', ns(host.allocator_ns)], ['Loading data', ns(host.data_ns)],
-    ['Garbage collection', ns(host.gc_ns)], ['Profiler overhead', ns(host.overhead_ns)],
-    host.negative_latencies > 0 && ['Kernels before their launch', count(host.negative_latencies), 'clock error of the trace']].filter((r) => r && r[1] !== none));
+    [
+      'Launches', count(host.launches),
+      known(host.launch_ns) && `${ns(host.launch_ns)} in launch calls`
+    ],
+    known(host.empty_queue_launches) &&
+        [
+          'Into an empty queue', count(host.empty_queue_launches),
+          `${part(host.empty_queue_launches, host.launches)} of launches`
+        ],
+    known(host.slack_p50_ns) &&
+        [
+          'Queue slack, median', ns(host.slack_p50_ns),
+          `10 %: ${ns(host.slack_p10_ns)}, 90 %: ${ns(host.slack_p90_ns)}`
+        ],
+    known(host.queue_mean) &&
+        ['Queue length, mean', number(host.queue_mean), `at most ${count(host.queue_max)}`],
+    ['In sync calls', ns(host.sync_ns)], ['In the allocator', ns(host.allocator_ns)],
+    ['Loading data', ns(host.data_ns)], ['Garbage collection', ns(host.gc_ns)],
+    ['Profiler overhead', ns(host.overhead_ns)],
+    host.negative_latencies > 0 &&
+        ['Kernels before their launch', count(host.negative_latencies), 'clock error of the trace']
+  ].filter((r) => r && r[1] !== none));
 }
 
 const host_columns = [
-  { label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank) },
-  { label: 'Launch-bound', text: true, value: (r) => yes_no(r.host.launch_bound) },
-  { label: 'Launches', value: (r) => r.host.launches, show: (r) => count(r.host.launches) },
-  { label: 'Empty queue', value: (r) => r.host.empty_queue_launches, show: (r) => count(r.host.empty_queue_launches) },
-  { label: 'Slack, median', value: (r) => r.host.slack_p50_ns, show: (r) => ns(r.host.slack_p50_ns), tip: 'From launch call to kernel start' },
-  { label: 'Queue', value: (r) => r.host.queue_mean, show: (r) => number(r.host.queue_mean) },
-  { label: 'Sync', value: (r) => r.host.sync_ns, show: (r) => ns(r.host.sync_ns) },
-  { label: 'Allocator', value: (r) => r.host.allocator_ns, show: (r) => ns(r.host.allocator_ns) },
-  { label: 'Data', value: (r) => r.host.data_ns, show: (r) => ns(r.host.data_ns) },
-  { label: 'GC', value: (r) => r.host.gc_ns, show: (r) => ns(r.host.gc_ns) },
-  { label: 'Profiler', value: (r) => r.host.overhead_ns, show: (r) => ns(r.host.overhead_ns) },
+  {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
+  {label: 'Launch-bound', text: true, value: (r) => yes_no(r.host.launch_bound)},
+  {label: 'Launches', value: (r) => r.host.launches, show: (r) => count(r.host.launches)},
+  {
+    label: 'Empty queue',
+    value: (r) => r.host.empty_queue_launches,
+    show: (r) => count(r.host.empty_queue_launches)
+  },
+  {
+    label: 'Slack, median',
+    value: (r) => r.host.slack_p50_ns,
+    show: (r) => ns(r.host.slack_p50_ns),
+    tip: 'From launch call to kernel start'
+  },
+  {label: 'Queue', value: (r) => r.host.queue_mean, show: (r) => number(r.host.queue_mean)},
+  {label: 'Sync', value: (r) => r.host.sync_ns, show: (r) => ns(r.host.sync_ns)},
+  {label: 'Allocator', value: (r) => r.host.allocator_ns, show: (r) => ns(r.host.allocator_ns)},
+  {label: 'Data', value: (r) => r.host.data_ns, show: (r) => ns(r.host.data_ns)},
+  {label: 'GC', value: (r) => r.host.gc_ns, show: (r) => ns(r.host.gc_ns)},
+  {label: 'Profiler', value: (r) => r.host.overhead_ns, show: (r) => ns(r.host.overhead_ns)},
 ];
 
 function host_section(report) {
   const ranks = report.ranks.filter((r) => r.host);
-  if (!ranks.length) return missing('No host rows in these traces. Record with ProfilerActivity.CPU.');
+  if (!ranks.length)
+    return missing('No host rows in these traces. Record with ProfilerActivity.CPU.');
   const bound = ranks.filter((r) => r.host.launch_bound === true).map((r) => r.rank);
   const busy = (r) => (r.host.launches || 0) + (r.host.sync_ns || 0);
   return [
-    h('p', { class: 'lede' }, bound.length ? `Launch-bound: the device waits for the host on ${bound.length === 1 ? 'rank' : 'ranks'} ${runs(bound)}.` : 'No rank is launch-bound: the host runs ahead of the device.'),
-    ranks.length > 1 && data_table({ label: 'Host of every rank', rows: ranks, limit: 8, columns: host_columns }),
-    by_rank([...ranks].sort((a, b) => (ranks.length > 1 ? 0 : busy(b) - busy(a))), null, ([rank]) => [
-      ranks.length > 1 && h('h3', null, `Rank ${rank.rank}`), host_facts(rank.host),
-      h('div', { class: 'columns' }, [['Synchronisation', rank.host.sync_calls], ['Allocator', rank.host.allocator_calls]]
-        .filter(([, rows]) => (rows || []).length).map(([label, rows]) => h('div', null, calls_table(label, rows))))]),
+    h('p', {class: 'lede'},
+      bound.length ? `Launch-bound: the device waits for the host on ${
+                         bound.length === 1 ? 'rank' : 'ranks'} ${runs(bound)}.` :
+                     'No rank is launch-bound: the host runs ahead of the device.'),
+    ranks.length > 1 &&
+        data_table({label: 'Host of every rank', rows: ranks, limit: 8, columns: host_columns}),
+    by_rank(
+        [...ranks].sort((a, b) => (ranks.length > 1 ? 0 : busy(b) - busy(a))), null,
+        ([rank]) =>
+            [ranks.length > 1 && h('h3', null, `Rank ${rank.rank}`), host_facts(rank.host),
+             h('div', {class: 'columns'},
+               [['Synchronisation', rank.host.sync_calls], ['Allocator', rank.host.allocator_calls]]
+                   .filter(([, rows]) => (rows || []).length)
+                   .map(([label, rows]) => h('div', null, calls_table(label, rows))))]),
   ];
 }

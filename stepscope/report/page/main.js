@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the page together: the answer at once, the rest as the browser finds time, everything before it prints.
+// Puts the page together: the answer at once, the rest as the browser finds time, everything before
+// it prints.
 
 const sections = [
   ['account', 'Where the step goes', null, account_section],
-  ['budget', 'Time budget', 'Every nanosecond of a step is in one category; the categories sum to the step.', budget_section],
+  [
+    'budget', 'Time budget',
+    'Every nanosecond of a step is in one category; the categories sum to the step.', budget_section
+  ],
   ['timeline', 'Timeline', null, timeline_section],
-  ['stragglers', 'Stragglers', 'How far each rank arrives behind the median rank at its collectives.', stragglers_section],
-  ['collectives', 'Collectives', 'What the network delivers for each message size, against what its link could.', collectives_section],
+  [
+    'stragglers', 'Stragglers',
+    'How far each rank arrives behind the median rank at its collectives.', stragglers_section
+  ],
+  [
+    'collectives', 'Collectives',
+    'What the network delivers for each message size, against what its link could.',
+    collectives_section
+  ],
   ['overlap', 'Overlap', null, overlap_section],
   ['gaps', 'Idle gaps', 'Why the device had nothing to do.', gaps_section],
   ['phases', 'Phases', null, phases_section],
   ['kernels', 'Kernels', null, kernels_section],
   ['operators', 'Operators', null, operators_section],
-  ['ranges', 'Ranges', 'Host and device time by your own structure, kernel up to phase.', ranges_section],
+  [
+    'ranges', 'Ranges', 'Host and device time by your own structure, kernel up to phase.',
+    ranges_section
+  ],
   ['host', 'Host', null, host_section],
   ['memory', 'Memory', null, memory_section],
   ['inputs', 'Inputs', null, inputs_section],
@@ -20,17 +34,32 @@ const sections = [
 
 // The keys every section relies on, so that a report of an older or a broken run still opens.
 function completed(report) {
-  const lists = ['inputs', 'warnings', 'ranks', 'collectives', 'collective_mismatches', 'dimensions', 'ddp_buckets', 'stragglers'];
-  for (const key of lists) if (!Array.isArray(report[key])) report[key] = [];
-  report.job = { ranks: report.ranks.length, steps: [], phases: [], missing_steps: [], budget_ns: {}, spread: {}, ...report.job };
-  for (const key of ['steps', 'phases', 'missing_steps']) if (!Array.isArray(report.job[key])) report.job[key] = [];
+  const lists = [
+    'inputs', 'warnings', 'ranks', 'collectives', 'collective_mismatches', 'dimensions',
+    'ddp_buckets', 'stragglers'
+  ];
+  for (const key of lists)
+    if (!Array.isArray(report[key])) report[key] = [];
+  report.job = {
+    ranks: report.ranks.length,
+    steps: [],
+    phases: [],
+    missing_steps: [],
+    budget_ns: {},
+    spread: {},
+    ...report.job
+  };
+  for (const key of ['steps', 'phases', 'missing_steps'])
+    if (!Array.isArray(report.job[key])) report.job[key] = [];
   for (const r of report.ranks) r.steps = r.steps || [];
   return report;
 }
 
 function section_frame([id, title, lede]) {
-  return h('section', { id, 'aria-labelledby': `${id}-title`, 'data-state': 'pending' },
-    h('h2', { id: `${id}-title` }, title), lede && h('p', { class: 'lede' }, lede), h('div', { class: 'content pending' }));
+  return h(
+      'section', {id, 'aria-labelledby': `${id}-title`, 'data-state': 'pending'},
+      h('h2', {id: `${id}-title`}, title), lede && h('p', {class: 'lede'}, lede),
+      h('div', {class: 'content pending'}));
 }
 
 function fill(frame, draw, report, tips) {
@@ -40,9 +69,13 @@ function fill(frame, draw, report, tips) {
   try {
     content.replaceChildren(...[draw(report, tips)].flat(Infinity).filter(Boolean));
     frame.dataset.state = 'drawn';
-    frame.classList.toggle('bare', content.childElementCount === 1 && content.firstElementChild.matches('.missing'));
+    frame.classList.toggle(
+        'bare', content.childElementCount === 1 && content.firstElementChild.matches('.missing'));
   } catch (error) {
-    content.replaceChildren(h('p', { class: 'missing broken' }, `This part could not be drawn: ${error.message}. The figures are in the JSON of the same run.`));
+    content.replaceChildren(
+        h('p', {class: 'missing broken'},
+          `This part could not be drawn: ${
+              error.message}. The figures are in the JSON of the same run.`));
     frame.dataset.state = 'failed';
     console.error(frame.id, error);
   }
@@ -52,21 +85,34 @@ function start_theme() {
   const button = document.getElementById('theme');
   const names = ['auto', 'light', 'dark'];
   let theme = 'auto';
-  try { theme = localStorage.getItem('stepscope.theme') || 'auto'; } catch (e) { /* storage is closed to local files in some browsers */ }
+  try {
+    theme = localStorage.getItem('stepscope.theme') || 'auto';
+  } catch (e) { /* storage is closed to local files in some browsers */
+  }
   const apply = () => {
-    if (theme === 'auto') delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
-    button.textContent = { auto: 'Auto', light: 'Light', dark: 'Dark' }[theme];
+    if (theme === 'auto')
+      delete document.documentElement.dataset.theme;
+    else
+      document.documentElement.dataset.theme = theme;
+    button.textContent = {auto: 'Auto', light: 'Light', dark: 'Dark'}[theme];
     redraw_all();
   };
   button.addEventListener('click', () => {
     theme = names[(names.indexOf(theme) + 1) % 3];
-    try { localStorage.setItem('stepscope.theme', theme); } catch (e) { /* as above: then it holds for this view only */ }
+    try {
+      localStorage.setItem('stepscope.theme', theme);
+    } catch (e) { /* as above: then it holds for this view only */
+    }
     apply();
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw_all);
   let width = innerWidth;
-  addEventListener('resize', () => { if (innerWidth !== width) { width = innerWidth; redraw_all(); } });
+  addEventListener('resize', () => {
+    if (innerWidth !== width) {
+      width = innerWidth;
+      redraw_all();
+    }
+  });
   apply();
 }
 
@@ -76,7 +122,10 @@ function start_printing(draw_all) {
   addEventListener('beforeprint', () => {
     draw_all();
     const root = document.documentElement;
-    before = { theme: root.dataset.theme, shut: [...document.querySelectorAll('details:not([open])')] };
+    before = {
+      theme: root.dataset.theme,
+      shut: [...document.querySelectorAll('details:not([open])')]
+    };
     for (const d of before.shut) d.open = true;
     root.dataset.theme = 'light';
     root.dataset.printing = '';
@@ -86,7 +135,10 @@ function start_printing(draw_all) {
     if (!before) return;
     const root = document.documentElement;
     delete root.dataset.printing;
-    if (before.theme) root.dataset.theme = before.theme; else delete root.dataset.theme;
+    if (before.theme)
+      root.dataset.theme = before.theme;
+    else
+      delete root.dataset.theme;
     for (const d of before.shut) d.open = false;
     before = null;
     redraw_all();
@@ -94,14 +146,19 @@ function start_printing(draw_all) {
 }
 
 function start_links(frames) {
-  const links = new Map(frames.map((f) => [f.id, h('a', { href: `#${f.id}` }, f.querySelector('h2').textContent)]));
+  const links = new Map(
+      frames.map((f) => [f.id, h('a', {href: `#${f.id}`}, f.querySelector('h2').textContent)]));
   document.getElementById('links').append(...links.values());
   const watcher = new IntersectionObserver((entries) => {
     for (const e of entries) {
       if (!e.isIntersecting) continue;
-      for (const [id, a] of links) if (id === e.target.id) a.setAttribute('aria-current', 'true'); else a.removeAttribute('aria-current');
+      for (const [id, a] of links)
+        if (id === e.target.id)
+          a.setAttribute('aria-current', 'true');
+        else
+          a.removeAttribute('aria-current');
     }
-  }, { rootMargin: '-20% 0px -75% 0px' });
+  }, {rootMargin: '-20% 0px -75% 0px'});
   for (const f of frames) watcher.observe(f);
 }
 
@@ -112,7 +169,9 @@ function start() {
   try {
     report = completed(JSON.parse(document.getElementById('data').textContent));
   } catch (error) {
-    main.append(h('p', { class: 'missing broken', role: 'alert' }, `The data in this file cannot be read (${error.message}); was the file cut off?`));
+    main.append(
+        h('p', {class: 'missing broken', role: 'alert'},
+          `The data in this file cannot be read (${error.message}); was the file cut off?`));
     root.dataset.state = 'failed';
     return;
   }
@@ -121,24 +180,49 @@ function start() {
   const shown = report.ranks.length ? sections : sections.filter((x) => x[0] === 'inputs');
   const frames = shown.map(section_frame);
   main.append(...frames);
-  document.title = `${report.answer && report.answer.sentence ? report.answer.sentence.split('. ')[0] : 'stepscope report'} · stepscope`;
-  document.getElementById('foot').append(`stepscope ${report.version || ''} · ${report.schema || ''}${report.origin_unix_ns && report.origin_unix_ns !== '0' ? ` · first event ${new Date(Number(report.origin_unix_ns) / 1e6).toISOString().replace('T', ' ').slice(0, 19)} UTC` : ''}`);
+  document.title = `${
+      report.answer && report.answer.sentence ? report.answer.sentence.split('. ')[0] :
+                                                'stepscope report'} · stepscope`;
+  document.getElementById('foot').append(
+      `stepscope ${report.version || ''} · ${report.schema || ''}${
+          report.origin_unix_ns && report.origin_unix_ns !== '0' ?
+              ` · first event ${
+                  new Date(Number(report.origin_unix_ns) / 1e6)
+                      .toISOString()
+                      .replace('T', ' ')
+                      .slice(0, 19)} UTC` :
+              ''}`);
   start_theme();
   start_links(frames);
   let next = 0;
-  const draw_one = () => { fill(frames[next], shown[next][3], report, tips); next++; };
-  const draw_all = () => { while (next < frames.length) draw_one(); };
-  const finish = () => { root.dataset.completeMs = Math.round(performance.now()); root.dataset.state = 'complete'; };
+  const draw_one = () => {
+    fill(frames[next], shown[next][3], report, tips);
+    next++;
+  };
+  const draw_all = () => {
+    while (next < frames.length) draw_one();
+  };
+  const finish = () => {
+    root.dataset.completeMs = Math.round(performance.now());
+    root.dataset.state = 'complete';
+  };
   start_printing(draw_all);
   draw_one();
   if (next < frames.length) draw_one();
   root.dataset.answeredMs = Math.round(performance.now());
   const go_on = () => {
     if (next < frames.length) draw_one();
-    if (next < frames.length) setTimeout(go_on, 0); else finish();
+    if (next < frames.length)
+      setTimeout(go_on, 0);
+    else
+      finish();
   };
   addEventListener('hashchange', draw_all);
-  if (location.hash.length > 1) { draw_all(); const f = document.getElementById(location.hash.slice(1)); if (f) f.scrollIntoView(); }
+  if (location.hash.length > 1) {
+    draw_all();
+    const f = document.getElementById(location.hash.slice(1));
+    if (f) f.scrollIntoView();
+  }
   setTimeout(go_on, 0);
 }
 start();

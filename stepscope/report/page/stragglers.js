@@ -1,40 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who arrives late: ranks by steps as a heat map against the median arrival, and the ranks in order.
+// Who arrives late: ranks by steps as a heat map against the median arrival, and the ranks in
+// order.
 
 const heat_ranks = 128;
 
+// One rank in one step: [its rectangle, its number where there is room].
+function heat_cell(grid, r, late, index, x, y) {
+  const {left, wide, tall, most} = grid;
+  const place = {x: left + x * wide, y: y * tall, width: wide, height: tall};
+  if (late === undefined) {
+    const tip = `rank ${r.rank} lacks step ${index}`;
+    return s('rect', {class: 'cell', ...place, fill: 'none', 'data-tip': tip});
+  }
+  const strength = Math.abs(late) / most;
+  const side = late < 0 ? 'before' : 'behind';
+  const tip = `rank ${r.rank}, step ${index}\n${ns(Math.abs(late))} ${side} the median arrival, ` +
+      'summed over collectives';
+  const fill = late < 0 ? 'var(--accent)' : 'var(--comm_exposed_wait)';
+  const opacity = (0.05 + 0.95 * strength).toFixed(3);
+  const middle = {x: place.x + wide / 2, y: place.y + tall / 2 + 4, 'text-anchor': 'middle'};
+  const look = {class: strength > 0.5 ? 'on-dark' : 'ink', 'font-size': 10.5};
+  return [
+    s('rect', {class: 'cell', ...place, fill, 'fill-opacity': opacity, 'data-tip': tip}),
+    grid.numbers && s('text', {...middle, ...look, 'pointer-events': 'none'}, ns(late))];
+}
+
+function heat_row(grid, indices, r, y) {
+  const {left, tall} = grid;
+  const by_index = new Map(r.steps.map((x) => [x.index, x.late_ns]));
+  const place = {x: left - 8, y: y * tall + tall / 2 + 4, 'text-anchor': 'end'};
+  const named = tall >= 11 || y % 4 === 0;
+  return [
+    named && s('text', place, tall >= 18 ? `rank ${r.rank}` : r.rank),
+    indices.map((index, x) => heat_cell(grid, r, by_index.get(index), index, x, y))];
+}
+
 function heat_map(rows, room) {
-  const indices = [...new Set(rows.flatMap((r) => r.steps.map((x) => x.index)))].sort((a, b) => a - b);
-  const most = Math.max(...rows.flatMap((r) => r.steps.map((x) => Math.abs(x.late_ns)))) || 1;
+  const indices = [...new Set(rows.flatMap((r) => r.steps.map((x) => x.index)))];
+  indices.sort((a, b) => a - b);
+  const most = largest(rows.flatMap((r) => r.steps.map((x) => Math.abs(x.late_ns)))) || 1;
   const left = 58;
   const wide = Math.max(2, Math.min(100, (room - left) / indices.length));
   const tall = Math.max(8, Math.min(24, 900 / rows.length));
-  const numbers = wide >= 46 && tall >= 18;
-  const cells = [];
-  rows.forEach((r, y) => {
-    const by_index = new Map(r.steps.map((x) => [x.index, x.late_ns]));
-    if (tall >= 11 || y % 4 === 0) cells.push(s('text', { x: left - 8, y: y * tall + tall / 2 + 4, 'text-anchor': 'end' }, `${tall >= 18 ? 'rank ' : ''}${r.rank}`));
-    indices.forEach((index, x) => {
-      const late = by_index.get(index);
-      const tip = late === undefined ? `rank ${r.rank} lacks step ${index}`
-        : `rank ${r.rank}, step ${index}\n${ns(Math.abs(late))} ${late < 0 ? 'before' : 'behind'} the median arrival, summed over collectives`;
-      const strength = late === undefined ? 0 : Math.abs(late) / most;
-      cells.push(s('rect', {
-        class: 'cell', x: left + x * wide, y: y * tall, width: wide, height: tall, 'data-tip': tip,
-        fill: late === undefined ? 'none' : late < 0 ? 'var(--accent)' : 'var(--comm_exposed_wait)',
-        'fill-opacity': (0.05 + 0.95 * strength).toFixed(3) }));
-      if (numbers && late !== undefined) {
-        cells.push(s('text', { x: left + x * wide + wide / 2, y: y * tall + tall / 2 + 4, 'text-anchor': 'middle', 'pointer-events': 'none', class: strength > 0.5 ? 'on-dark' : 'ink', 'font-size': 10.5 }, late === 0 ? '0' : ns(late).replace('\u202f', ' ')));
-      }
-    });
-  });
+  const grid = {left, wide, tall, most, numbers: wide >= 46 && tall >= 18};
+  const width = left + indices.length * wide;
   const foot = rows.length * tall + 16;
   const every = Math.max(1, Math.ceil(34 / wide));
-  indices.forEach((index, x) => x % every === 0 && cells.push(s('text', { x: left + x * wide + wide / 2, y: foot, 'text-anchor': 'middle' }, index)));
-  const width = left + indices.length * wide;
+  const steps = indices.map((index, x) => x % every === 0 &&
+    s('text', {x: left + x * wide + wide / 2, y: foot, 'text-anchor': 'middle'}, index));
+  const spoken = `Lateness of ${rows.length} ranks over ${plural(indices.length, 'step')}; ` +
+      `the largest is ${ns(most)}`;
+  const frame = {viewBox: `0 0 ${width} ${foot + 8}`, style: {width: `${width}px`}};
   return h('figure', null,
-    s('svg', { class: 'heat', viewBox: `0 0 ${width} ${foot + 8}`, style: { width: `${width}px` }, role: 'img', 'aria-label': `Lateness of ${rows.length} ranks over ${indices.length} steps; the largest is ${ns(most)}` }, cells),
-    h('figcaption', null, 'Step across, rank down. Median arrival', h('span', { class: 'scale' }), ns(most), ' late'));
+    s('svg', {class: 'heat', ...frame, role: 'img', 'aria-label': spoken},
+      rows.map((r, y) => heat_row(grid, indices, r, y)), steps),
+    h('figcaption', null, 'Step across, rank down. Median arrival',
+      h('span', {class: 'scale'}), ns(most), ' late'));
 }
 
 function stragglers_section(report) {
@@ -42,23 +63,63 @@ function stragglers_section(report) {
   if (!rows.length) {
     if (report.ranks.length < 2) return missing(record.ranks);
     if (!report.job.clocks_comparable) return missing(record.clocks);
-    return missing('No collective could be matched over these ranks, so nobody is early or late. Record the same steps on every rank of a process group.');
+    return missing(
+        'No collective could be matched over these ranks, so nobody is early or late. Record ' +
+        'the same steps on every rank of a process group.');
   }
-  const mapped = [...rows].sort((a, b) => b.late_ns - a.late_ns).slice(0, heat_ranks).sort((a, b) => a.rank - b.rank);
+  const mapped = [...rows]
+                     .sort((a, b) => b.late_ns - a.late_ns)
+                     .slice(0, heat_ranks)
+                     .sort((a, b) => a.rank - b.rank);
   const uncertain = report.job.clock_uncertainty_ns;
   return [
     mapped.some((r) => r.steps.length) && fitted((width) => heat_map(mapped, width)),
-    rows.length > heat_ranks && note(`Shown: the ${heat_ranks} latest of ${count(rows.length)} ranks.`),
-    data_table({ label: 'Ranks by arrival lateness', rows, sort: 2, limit: 10, filter: rows.length > 10 && 'Filter by role or cause', columns: [
-      { label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank) },
-      { label: 'Role', text: true, value: (r) => r.role },
-      { label: 'Late', value: (r) => r.late_ns, show: (r) => ns(r.late_ns), tip: 'Time behind the median arrival, summed over collectives and steps' },
-      { label: 'of its steps', value: (r) => r.late_share, show: (r) => percent(r.late_share) },
-      { label: 'Costs a step', value: (r) => r.upper_bound_ns, show: (r) => `≤ ${ns(r.upper_bound_ns)}`, tip: 'An upper bound: some of it may be hidden behind other work' },
-      { label: 'Last to arrive', value: (r) => r.last_count, show: (r) => `${count(r.last_count)} of ${count(r.collectives)}` },
-      { label: 'Latest rank in', value: (r) => r.persistence, show: (r) => `${percent(r.persistence)} of steps` },
-      { label: 'Meanwhile', text: true, class: 'wide', value: (r) => r.cause, show: (r) => r.cause || none }] }),
-    note('Ranks of one role are compared, by arrival: the work before a collective, never the time after it.',
-      known(uncertain) ? ` Clock uncertainty ${ns(uncertain)}: a smaller difference means nothing.` : ''),
+    rows.length > heat_ranks &&
+        note(`Shown: the ${heat_ranks} latest of ${count(rows.length)} ranks.`),
+    data_table({
+      label: 'Ranks by arrival lateness',
+      rows,
+      sort: 2,
+      limit: 10,
+      filter: rows.length > 10 && 'Filter by role or cause',
+      columns: [
+        {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
+        {label: 'Role', text: true, value: (r) => r.role}, {
+          label: 'Late',
+          value: (r) => r.late_ns,
+          show: (r) => ns(r.late_ns),
+          tip: 'Time behind the median arrival, summed over collectives and steps'
+        },
+        {label: 'of its steps', value: (r) => r.late_share, show: (r) => percent(r.late_share)}, {
+          label: 'Costs a step',
+          value: (r) => r.upper_bound_ns,
+          show: (r) => `≤ ${ns(r.upper_bound_ns)}`,
+          tip: 'An upper bound: some of it may be hidden behind other work'
+        },
+        {
+          label: 'Last to arrive',
+          value: (r) => r.last_count,
+          show: (r) => `${count(r.last_count)} of ${count(r.collectives)}`
+        },
+        {
+          label: 'Latest rank in',
+          value: (r) => r.persistence,
+          show: (r) => `${percent(r.persistence)} of steps`
+        },
+        {
+          label: 'Meanwhile',
+          text: true,
+          class: 'wide',
+          value: (r) => r.cause,
+          show: (r) => r.cause || none
+        }
+      ]
+    }),
+    note(
+        'Ranks of one role are compared, by arrival: the work before a collective, never the ' +
+            'time after it.',
+        known(uncertain) ?
+            ` Clock uncertainty ${ns(uncertain)}: a smaller difference means nothing.` :
+            ''),
   ];
 }

@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline a reader works with: wheel, drag, touch and keys move the window; a click picks an operation.
+// The timeline a reader works with: wheel, drag, touch and keys move the window; a click picks an
+// operation.
 
 // Set when the timeline is drawn; other sections jump to a place in it.
-const timeline_goto = { go: null };
+const timeline_goto = {
+  go: null
+};
 
 function timeline_link(rank, start, wall) {
-  return h('button', { type: 'button', class: 'link', 'data-tip': 'Show in the timeline', on: { click: () => {
-    document.getElementById('timeline').scrollIntoView({ behavior: 'smooth' });
-    if (timeline_goto.go) timeline_goto.go(rank, start, wall);
-  } } }, ns(start));
+  return h(
+      'button', {
+        type: 'button',
+        class: 'link',
+        'data-tip': 'Show in the timeline',
+        on: {
+          click: () => {
+            document.getElementById('timeline').scrollIntoView({behavior: 'smooth'});
+            if (timeline_goto.go) timeline_goto.go(rank, start, wall);
+          }
+        }
+      },
+      ns(start));
 }
 
 class TimelineView {
@@ -19,13 +31,29 @@ class TimelineView {
     this.scroll = 0;
     this.picked = null;    // {track, i, group}
     this.measured = null;  // [from, to] in ns
-    this.look = { name: -1, found: null, short: (n) => this.short(n), text_on: (kind) => (['elementwise', 'communication', 'loss', 'embedding'].includes(kind) ? '#14191f' : colour('paper')) };
+    this.look = {
+      name: -1,
+      found: null,
+      short: (n) => this.short(n),
+      text_on: (kind) =>
+          (['elementwise', 'communication', 'loss', 'embedding'].includes(kind) ? '#14191f' :
+                                                                                  colour('paper'))
+    };
     this.shorts = [];
-    this.canvas = h('canvas', { tabindex: 0, role: 'application', 'aria-label': 'Timeline of all ranks. W and S zoom, A and D pan, arrow up and down scroll, comma and full stop step through operations, F zooms to the picked one, 0 shows everything.' });
+    this.canvas = h('canvas', {
+      tabindex: 0,
+      role: 'application',
+      'aria-label':
+          'Timeline of all ranks. W and S zoom, A and D pan, arrow up and down scroll, comma ' +
+          'and full stop step through operations, F zooms to the picked one, 0 shows ' +
+          'everything.'
+    });
     this.spacer = h('div');
-    this.rail = h('div', { class: 'rail', tabindex: -1 }, this.spacer);
-    this.box = h('div', { class: 'timeline' }, this.canvas, this.rail, h('span', { class: 'hint screen' }, 'Click, then wheel or W S to zoom, drag or A D to pan'));
-    this.info = h('p', { class: 'picked', role: 'status' });
+    this.rail = h('div', {class: 'rail', tabindex: -1}, this.spacer);
+    this.box = h(
+        'div', {class: 'timeline'}, this.canvas, this.rail,
+        h('span', {class: 'hint screen'}, 'Click, then wheel or W S to zoom, drag or A D to pan'));
+    this.info = h('p', {class: 'picked', role: 'status'});
     this.layout();
     this.say();
   }
@@ -34,10 +62,12 @@ class TimelineView {
     return (this.shorts[n] ??= short_name(this.model.names[n]));
   }
   layout() {
-    const { lanes, height } = lay_out(this.model.groups);
+    const {lanes, height} = lay_out(this.model.groups);
     this.lanes = lanes;
     this.total = height;
-    this.height = Math.min(height + ruler_height + 4, this.printing ? 1100 : Math.max(280, Math.round(innerHeight * 0.62)));
+    this.height = Math.min(
+        height + ruler_height + 4,
+        this.printing ? 1100 : Math.max(280, Math.round(innerHeight * 0.62)));
     this.spacer.style.height = `${this.total}px`;
     this.rail.hidden = this.total <= this.height - ruler_height;
     this.scroll_to(this.scroll);
@@ -52,11 +82,22 @@ class TimelineView {
     const width = this.printing ? 820 : this.canvas.clientWidth || 1000;
     const left = width < 560 ? 84 : 150;
     const right = width - (this.rail.hidden ? 2 : 12);
-    return { width, left, right, top: ruler_height, from: this.from, scroll: this.scroll, scale: (right - left) / (this.to - this.from || 1) };
+    return {
+      width,
+      left,
+      right,
+      top: ruler_height,
+      from: this.from,
+      scroll: this.scroll,
+      scale: (right - left) / (this.to - this.from || 1)
+    };
   }
   draw_soon() {
     if (this.waiting) return;
-    this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.draw(); });
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = 0;
+      this.draw();
+    });
   }
   draw() {
     const view = this.geometry();
@@ -70,11 +111,17 @@ class TimelineView {
     g.fillRect(0, 0, view.width, this.height);
     g.font = '11px system-ui, sans-serif';
     g.textBaseline = 'middle';
-    const shown = this.lanes.filter((l) => l.y + l.height >= this.scroll && l.y <= this.scroll + this.height);
-    for (const lane of shown) if (lane.kind === 'head') draw_head(g, lane, view); else draw_rows(g, lane, view, this.look);
+    const shown =
+        this.lanes.filter((l) => l.y + l.height >= this.scroll && l.y <= this.scroll + this.height);
+    for (const lane of shown)
+      if (lane.kind === 'head')
+        draw_head(g, lane, view);
+      else
+        draw_rows(g, lane, view, this.look);
     this.draw_marks(g, view);
     for (const lane of shown) draw_gutter(g, lane, view);
-    const top = shown.find((l) => l.kind === 'head' && l.y + l.height > this.scroll && l.group.steps.length);
+    const top = shown.find(
+        (l) => l.kind === 'head' && l.y + l.height > this.scroll && l.group.steps.length);
     draw_ruler(g, view, top ? top.group.steps : []);
     this.draw_measure(g, view);
   }
@@ -86,7 +133,9 @@ class TimelineView {
     const x = view.left + (c.start[this.picked.i] - this.from) * view.scale;
     g.strokeStyle = colour('ink');
     g.lineWidth = 2;
-    g.strokeRect(x, view.top + lane.y - this.scroll, Math.max(2, c.dur[this.picked.i] * view.scale), lane.height + 1);
+    g.strokeRect(
+        x, view.top + lane.y - this.scroll, Math.max(2, c.dur[this.picked.i] * view.scale),
+        lane.height + 1);
   }
   draw_measure(g, view) {
     if (!this.measured) return;
@@ -99,27 +148,40 @@ class TimelineView {
     g.fillRect(a, 0, 1, this.height);
     g.fillRect(b, 0, 1, this.height);
   }
-  time_at(x) { const v = this.geometry(); return this.from + (x - v.left) / v.scale; }
+  time_at(x) {
+    const v = this.geometry();
+    return this.from + (x - v.left) / v.scale;
+  }
   set_window(from, to) {
     const least = 50;
     const whole = (this.model.to - this.model.from) * 1.1 + least;
     const span = Math.max(least, Math.min(whole, to - from));
     const middle = (from + to) / 2;
     const margin = span * 0.5;
-    const at = Math.max(this.model.from - margin, Math.min(this.model.to + margin - span, middle - span / 2));
+    const at = Math.max(
+        this.model.from - margin, Math.min(this.model.to + margin - span, middle - span / 2));
     [this.from, this.to] = [at, at + span];
     this.draw_soon();
   }
   zoom(factor, at = (this.from + this.to) / 2) {
     this.set_window(at - (at - this.from) * factor, at + (this.to - at) * factor);
   }
-  pan(share) { const d = (this.to - this.from) * share; this.set_window(this.from + d, this.to + d); }
-  fit() { this.measured = null; this.set_window(this.model.from, this.model.to); [this.from, this.to] = [this.model.from, this.model.to]; }
+  pan(share) {
+    const d = (this.to - this.from) * share;
+    this.set_window(this.from + d, this.to + d);
+  }
+  fit() {
+    this.measured = null;
+    this.set_window(this.model.from, this.model.to);
+    [this.from, this.to] = [this.model.from, this.model.to];
+  }
   // The operation under a point, a pixel or two off forgiven.
   hit(x, y) {
     const view = this.geometry();
     if (x < view.left || y < ruler_height) return null;
-    const lane = this.lanes.find((l) => l.kind === 'track' && y >= view.top + l.y - this.scroll && y <= view.top + l.y - this.scroll + l.height);
+    const lane = this.lanes.find(
+        (l) => l.kind === 'track' && y >= view.top + l.y - this.scroll &&
+            y <= view.top + l.y - this.scroll + l.height);
     if (!lane) return null;
     const c = columns_of(lane.track);
     const t = this.time_at(x);
@@ -128,16 +190,25 @@ class TimelineView {
     for (let i = first_at_least(c.reach, t - slack); i < c.n && c.start[i] <= t + slack; i++) {
       if (c.start[i] + c.dur[i] < t - slack) continue;
       const off = Math.max(0, c.start[i] - t, t - c.start[i] - c.dur[i]);
-      if (!best || off < best.off || (off === best.off && c.dur[i] < c.dur[best.i])) best = { track: lane.track, group: lane.group, i, off };
+      if (!best || off < best.off || (off === best.off && c.dur[i] < c.dur[best.i]))
+        best = {track: lane.track, group: lane.group, i, off};
     }
     return best;
   }
-  head_at(y) { return this.lanes.find((l) => l.kind === 'head' && y >= ruler_height + l.y - this.scroll && y <= ruler_height + l.y - this.scroll + l.height); }
+  head_at(y) {
+    return this.lanes.find(
+        (l) => l.kind === 'head' && y >= ruler_height + l.y - this.scroll &&
+            y <= ruler_height + l.y - this.scroll + l.height);
+  }
   describe(found) {
     const c = columns_of(found.track);
     const i = found.i;
     const step = c.step[i] >= 0 ? `, step ${c.step[i]}` : '';
-    return [this.model.names[c.name[i]] || plain(c.kind[i]), `${ns(c.dur[i])} at ${ns(c.start[i] + this.model.origin)}\nrank ${found.group.rank}, ${found.track.label || found.track.kind}${step}, ${plain(c.kind[i])}`];
+    return [
+      this.model.names[c.name[i]] || plain(c.kind[i]),
+      `${ns(c.dur[i])} at ${ns(c.start[i] + this.model.origin)}\nrank ${found.group.rank}, ${
+          found.track.label || found.track.kind}${step}, ${plain(c.kind[i])}`
+    ];
   }
   pick(found) {
     this.picked = found;
@@ -146,25 +217,45 @@ class TimelineView {
     this.draw_soon();
   }
   say() {
-    if (this.measured) { this.info.replaceChildren(`Measured: ${ns(Math.abs(this.measured[1] - this.measured[0]))}`); return; }
-    if (!this.picked) { this.info.replaceChildren(h('span', { class: 'note screen' }, 'Click an operation to see it here. Shift and drag measures. Click a rank to fold it.')); return; }
+    if (this.measured) {
+      this.info.replaceChildren(`Measured: ${ns(Math.abs(this.measured[1] - this.measured[0]))}`);
+      return;
+    }
+    if (!this.picked) {
+      this.info.replaceChildren(h(
+          'span', {class: 'note screen'},
+          'Click an operation to see it here. Shift and drag measures. Click a rank to fold it.'));
+      return;
+    }
     const c = columns_of(this.picked.track);
     let n = 0;
     let total = 0;
-    for (let i = 0; i < c.n; i++) if (c.name[i] === this.look.name) { n++; total += c.dur[i]; }
+    for (let i = 0; i < c.n; i++)
+      if (c.name[i] === this.look.name) {
+        n++;
+        total += c.dur[i];
+      }
     const [name, rest] = this.describe(this.picked);
-    this.info.replaceChildren(h('span', { class: 'mono' }, name), h('br'), rest.replace('\n', ' · '), ` · on this track ${count(n)} ×, ${ns(total)} in all`);
+    this.info.replaceChildren(
+        h('span', {class: 'mono'}, name), h('br'), rest.replace('\n', ' · '),
+        ` · on this track ${count(n)} ×, ${ns(total)} in all`);
   }
   neighbour(by) {
     if (!this.picked) return;
     const c = columns_of(this.picked.track);
     const i = Math.max(0, Math.min(c.n - 1, this.picked.i + by));
-    this.pick({ ...this.picked, i });
-    if (c.start[i] < this.from || c.start[i] + c.dur[i] > this.to) { const half = (this.to - this.from) / 2; this.set_window(c.start[i] - half, c.start[i] + half); }
+    this.pick({...this.picked, i});
+    if (c.start[i] < this.from || c.start[i] + c.dur[i] > this.to) {
+      const half = (this.to - this.from) / 2;
+      this.set_window(c.start[i] - half, c.start[i] + half);
+    }
   }
   go(rank, start, wall) {
     const group = this.model.groups.find((x) => x.rank === rank);
-    if (group && !group.open) { group.open = true; this.layout(); }
+    if (group && !group.open) {
+      group.open = true;
+      this.layout();
+    }
     const lane = this.lanes.find((l) => l.group === group);
     if (lane) this.scroll_to(lane.y - 20);
     const at = start - this.model.origin;
@@ -172,118 +263,17 @@ class TimelineView {
     this.set_window(at - wall * 1.5, at + wall * 2.5);
     this.say();
   }
-  fold(open) { for (const x of this.model.groups) x.open = open; this.layout(); }
+  fold(open) {
+    for (const x of this.model.groups) x.open = open;
+    this.layout();
+  }
   search(text) {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    this.look.found = words.length ? new Set(this.model.names.flatMap((n, i) => (words.every((w) => n.toLowerCase().includes(w)) ? [i] : []))) : null;
+    this.look.found = words.length ?
+        new Set(this.model.names.flatMap(
+            (n, i) => (words.every((w) => n.toLowerCase().includes(w)) ? [i] : []))) :
+        null;
     this.draw_soon();
     return this.look.found ? plural(this.look.found.size, 'name') : '';
   }
-}
-
-function attend_keys(view) {
-  const keys = {
-    w: () => view.zoom(0.7), s: () => view.zoom(1 / 0.7), a: () => view.pan(-0.2), d: () => view.pan(0.2), '+': () => view.zoom(0.7), '-': () => view.zoom(1 / 0.7),
-    arrowleft: () => view.pan(-0.1), arrowright: () => view.pan(0.1), arrowup: () => view.scroll_to(view.scroll - 40), arrowdown: () => view.scroll_to(view.scroll + 40),
-    0: () => view.fit(), home: () => view.fit(), '.': () => view.neighbour(1), ',': () => view.neighbour(-1), escape: () => { view.measured = null; view.pick(null); },
-    f: () => { if (view.picked) { const c = columns_of(view.picked.track); const i = view.picked.i; view.set_window(c.start[i] - c.dur[i], c.start[i] + 2 * c.dur[i]); } },
-  };
-  view.canvas.addEventListener('keydown', (e) => {
-    const act = keys[e.key.toLowerCase()];
-    if (!act || e.ctrlKey || e.metaKey || e.altKey) return;
-    e.preventDefault();
-    act();
-    view.draw_soon();
-  });
-}
-
-function attend_wheel(view) {
-  view.canvas.addEventListener('wheel', (e) => {
-    if (document.activeElement !== view.canvas && !e.ctrlKey) return;
-    e.preventDefault();
-    const pixels = e.deltaMode === 1 ? 16 : 1;
-    const [dx, dy] = [e.deltaX * pixels, e.deltaY * pixels];
-    if (e.offsetX < view.geometry().left) view.scroll_to(view.scroll + dy);
-    else if (e.shiftKey || Math.abs(dx) > Math.abs(dy)) view.pan((dx || dy) / view.canvas.clientWidth);
-    else view.zoom(Math.exp(Math.max(-60, Math.min(60, dy)) * 0.004), view.time_at(e.offsetX));
-    view.draw_soon();
-  }, { passive: false });
-  view.rail.addEventListener('scroll', () => { view.scroll = view.rail.scrollTop; view.draw_soon(); });
-}
-
-function attend_pointer(view, tips) {
-  const { canvas } = view;
-  let drag = null;
-  const fingers = new Map();
-  canvas.addEventListener('pointerdown', (e) => {
-    canvas.setPointerCapture(e.pointerId);
-    fingers.set(e.pointerId, e.offsetX);
-    drag = { x: e.offsetX, y: e.offsetY, from: view.from, to: view.to, scroll: view.scroll, moved: false, measure: e.shiftKey || e.offsetY < ruler_height, at: view.time_at(e.offsetX) };
-  });
-  // Two fingers: the times under them stay under them.
-  const pinch = (e) => {
-    const before = [...fingers.values()];
-    fingers.set(e.pointerId, e.offsetX);
-    const after = [...fingers.values()];
-    const factor = Math.abs(before[0] - before[1]) / Math.max(12, Math.abs(after[0] - after[1]));
-    view.zoom(factor, view.time_at((after[0] + after[1]) / 2));
-    drag = null;
-  };
-  canvas.addEventListener('pointermove', (e) => {
-    if (fingers.size === 2 && fingers.has(e.pointerId)) { pinch(e); return; }
-    if (!drag) {
-      const found = view.hit(e.offsetX, e.offsetY);
-      tips.at(found ? view.describe(found).join('\n') : '', e.clientX, e.clientY);
-      return;
-    }
-    if (Math.abs(e.offsetX - drag.x) + Math.abs(e.offsetY - drag.y) > 4) drag.moved = true;
-    if (!drag.moved) return;
-    tips.at('', 0, 0);
-    if (drag.measure) { view.measured = [drag.at, view.time_at(e.offsetX)]; view.say(); view.draw_soon(); return; }
-    const by = ((drag.x - e.offsetX) / view.geometry().scale) * ((view.to - view.from) / (drag.to - drag.from));
-    view.set_window(drag.from + by, drag.to + by);
-    view.scroll_to(drag.scroll + drag.y - e.offsetY);
-  });
-  canvas.addEventListener('pointerup', (e) => {
-    fingers.delete(e.pointerId);
-    const clicked = drag && !drag.moved;
-    drag = null;
-    if (!clicked) return;
-    const head = view.head_at(e.offsetY);
-    if (head && e.offsetX < view.geometry().left) { head.group.open = !head.group.open; view.layout(); return; }
-    view.measured = null;
-    view.pick(view.hit(e.offsetX, e.offsetY));
-  });
-  canvas.addEventListener('pointercancel', (e) => { fingers.delete(e.pointerId); drag = null; });
-  canvas.addEventListener('pointerleave', () => tips.at('', 0, 0));
-  canvas.addEventListener('dblclick', (e) => {
-    const found = view.hit(e.offsetX, e.offsetY);
-    if (!found) return;
-    const c = columns_of(found.track);
-    view.set_window(c.start[found.i] - c.dur[found.i], c.start[found.i] + 2 * c.dur[found.i]);
-  });
-}
-
-function timeline_section(report, tips) {
-  const { timeline } = report;
-  const tracks = timeline && timeline.tracks ? timeline.tracks.filter((t) => t.rows.length) : [];
-  if (!tracks.length) return missing('This report carries no timeline: it was written without one, or no operation was found.');
-  const view = new TimelineView({ ...timeline, tracks });
-  attend_keys(view);
-  attend_wheel(view);
-  attend_pointer(view, tips);
-  const status = h('span', { role: 'status' });
-  const search = h('input', { type: 'search', placeholder: 'Highlight operations by name', 'aria-label': 'Highlight operations by name', on: { input: () => { status.textContent = view.search(search.value); } } });
-  const button = (label, act, aria) => h('button', { type: 'button', 'aria-label': aria || label, on: { click: () => { act(); view.draw_soon(); } } }, label);
-  timeline_goto.go = (rank, start, wall) => view.go(rank, start, wall);
-  redraws.add(() => { view.printing = document.documentElement.dataset.printing === ''; view.layout(); if (view.printing) view.draw(); });
-  const kinds = classes.filter((c) => tracks.some((t) => t.rows.slice(0, 4000).some((r) => class_name(r[2]) === c)));
-  return [
-    h('div', { class: 'tools' }, button('−', () => view.zoom(1.6), 'Zoom out'), button('+', () => view.zoom(0.6), 'Zoom in'), button('Show everything', () => view.fit()),
-      button('Unfold ranks', () => view.fold(true)), button('Fold ranks', () => view.fold(false)), search, status),
-    view.box, view.info,
-    h('div', { class: 'legend' }, kinds.map((c) => h('span', { class: 'plain' }, swatch(c), plain(c)))),
-    timeline.truncated && note('The timeline was shortened to keep this file small; every other figure counts all events.'),
-    !report.job.clocks_comparable && report.ranks.length > 1 && note('Clocks are not comparable: each rank begins at its own zero.'),
-  ];
 }
