@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stepscope/event/name_class.h"
+
 namespace stepscope {
 namespace {
 
@@ -96,6 +98,17 @@ MfuRank mfu_rank(int rank, const TimeBudget& budget, const Executed& executed,
   add_budgets(budget, places, result);
   if (executed.any_shapes) result.work = work_of(executed, places);
   return result;
+}
+
+std::optional<Ns> product_contention(std::span<const Contention> rows) {
+  std::optional<Ns> lost;
+  for (const Contention& row : rows) {
+    const NameClass kind = classify_kernel(row.name);
+    if (kind == NameClass::matmul || kind == NameClass::attention) {
+      lost = lost.value_or(Ns{}) + row.lost;
+    }
+  }
+  return lost;
 }
 
 }  // namespace stepscope

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "stepscope/analysis/executed.h"
+#include "stepscope/analysis/overlap.h"
 #include "stepscope/analysis/time_budget.h"
 #include "stepscope/cost/dtype.h"
 #include "stepscope/fit/mfu_question.h"
@@ -23,5 +24,10 @@ namespace stepscope {
 // analyses: `work->contention` and `pipeline_receive_wait`.
 [[nodiscard]] MfuRank mfu_rank(int rank, const TimeBudget& budget, const Executed& executed,
                                std::span<const std::size_t> places);
+
+// What communication beside them cost matrix products and attention, summed over the rows given
+// (Overlap::contention): for ComputeWork::contention. Absent without such rows. A negative sum
+// means that nothing was slowed.
+[[nodiscard]] std::optional<Ns> product_contention(std::span<const Contention> rows);
 
 }  // namespace stepscope

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepscope/fit/mfu_rank.h"
+
 namespace stepscope {
 
 RooflinePlace place_on_roofline(const RooflineWork& work, const Machine& machine,
@@ -10,7 +12,8 @@ RooflinePlace place_on_roofline(const RooflineWork& work, const Machine& machine
   RooflinePlace place;
   if (work.time <= Ns{0}) return place;
   const double time = seconds(work.time).count();
-  const auto top = peak_override ? peak_override : peak(machine, work.dtype);
+  auto top = peak_override;
+  if (!top && work.dtype) top = peak(machine, *work.dtype);
   std::optional<double> at_peak;  // seconds
   std::optional<double> at_bandwidth;
   if (work.flops && top) at_peak = (*work.flops / *top).count();
@@ -22,13 +25,37 @@ RooflinePlace place_on_roofline(const RooflineWork& work, const Machine& machine
     place.intensity = work.flops->value / static_cast<double>(work.bytes->value);
   }
   if (top && machine.memory_rate) place.ridge = top->value / machine.memory_rate->value;
-  // Work that computes nothing is bound by memory whatever the peak is.
-  const bool only_moves = work.flops && work.flops->value == 0;
+  // Work that computes next to nothing is bound by memory whatever the peak is.
+  const bool only_moves = work.streams || (work.flops && work.flops->value == 0);
   if (at_bandwidth && (at_peak || only_moves)) {
     place.bound = at_peak.value_or(0) > *at_bandwidth ? Bound::compute : Bound::memory;
     place.roof_share = std::max(at_peak.value_or(0), *at_bandwidth) / time;
   }
   return place;
+}
+
+RooflineWork roofline_work(const OperatorRow& row) {
+  RooflineWork work{.flops = row.flops,
+                    .bytes = row.bytes,
+                    .dtype = dtype_of(row.precision),
+                    .streams = false,
+                    .time = row.device};
+  switch (row.kind) {
+    case NameClass::norm:
+    case NameClass::elementwise:
+    case NameClass::optimizer:
+    case NameClass::embedding:
+    case NameClass::loss:
+    case NameClass::copy:
+      work.streams = !row.flops;
+      break;
+    case NameClass::matmul:
+    case NameClass::attention:
+    case NameClass::communication:
+    case NameClass::other:
+      break;
+  }
+  return work;
 }
 
 }  // namespace stepscope

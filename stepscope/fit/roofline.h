@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "stepscope/analysis/operators.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/machine.h"
 
@@ -22,7 +23,9 @@ static_assert(bound_names[static_cast<std::size_t>(Bound::memory)] == "memory");
 struct RooflineWork {
   std::optional<Flops> flops;  // 0 for work that computes nothing, absent where unknown
   std::optional<Bytes> bytes;  // each operand read and each result written once
-  Dtype dtype = Dtype::bf16;
+  std::optional<Dtype> dtype;  // absent: no peak
+  bool streams =
+      false;  // elementwise work, norms and their like: FLOPs unknown but too few to bind
   Ns time{};
 };
 
@@ -39,5 +42,9 @@ struct RooflinePlace {
 // `peak_override` (--peak-tflops) stands for the machine's peak of every dtype.
 [[nodiscard]] RooflinePlace place_on_roofline(const RooflineWork& work, const Machine& machine,
                                               std::optional<FlopRate> peak_override = std::nullopt);
+
+// An operator's row: by its own precision; elementwise, norm, optimizer, embedding, loss and copy
+// operators stream.
+[[nodiscard]] RooflineWork roofline_work(const OperatorRow& row);
 
 }  // namespace stepscope

@@ -15,8 +15,11 @@ Machine box() {
 }
 
 RooflineWork work(std::optional<double> flops, std::optional<std::int64_t> bytes) {
-  RooflineWork w{
-      .flops = {}, .bytes = {}, .dtype = Dtype::bf16, .time = std::chrono::milliseconds(1)};
+  RooflineWork w{.flops = {},
+                 .bytes = {},
+                 .dtype = Dtype::bf16,
+                 .streams = false,
+                 .time = std::chrono::milliseconds(1)};
   if (flops) w.flops = Flops{*flops};
   if (bytes) w.bytes = Bytes{*bytes};
   return w;
@@ -46,6 +49,24 @@ TEST(Roofline, BoundsWorkThatOnlyMovesBytesByMemoryWhateverThePeak) {
   EXPECT_NEAR(*p.roof_share, 0.7, 1e-12);
   EXPECT_FALSE(p.peak_share);
   EXPECT_FALSE(p.ridge);
+}
+
+TEST(Roofline, RatesAnOperatorsRow) {
+  OperatorRow row;
+  row.kind = NameClass::elementwise;
+  row.precision = Precision::bf16;
+  row.bytes = Bytes{600'000'000};
+  row.device = std::chrono::milliseconds(1);
+  const RooflinePlace streaming = place_on_roofline(roofline_work(row), box());
+  EXPECT_EQ(streaming.bound, Bound::memory);
+  EXPECT_NEAR(*streaming.roof_share, 0.6, 1e-12);
+  EXPECT_FALSE(streaming.peak_share) << "its flops are unknown";
+  row.kind = NameClass::matmul;
+  EXPECT_EQ(place_on_roofline(roofline_work(row), box()).bound, Bound::unknown);
+  row.flops = Flops{90e9};
+  EXPECT_EQ(place_on_roofline(roofline_work(row), box()).bound, Bound::compute);
+  row.precision = Precision::int8;
+  EXPECT_FALSE(place_on_roofline(roofline_work(row), box()).peak_share);
 }
 
 TEST(Roofline, DoesNotGuessWhatItIsNotTold) {
