@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 2> alias_fields = {"name", "memory_must_m
 constexpr std::array<std::string_view, 5> scale_up_fields = {
     "name", "gb_per_s_per_direction", "p2p_gb_per_s_per_direction", "domain", "topology"};
 constexpr std::array<std::string_view, 2> scale_out_fields = {"name", "gb_per_s_per_direction"};
+constexpr double largest = 1e9;  // of any figure as written: bytes stay below 2^63
 constexpr double giga = 1e9;
 constexpr double tera = 1e12;
 
@@ -64,9 +65,9 @@ class Fields {
   std::optional<double> number(const Json& value, const std::string& field) {
     if (value.is_number()) {
       const double n = value.get<double>();
-      if (std::isfinite(n) && n > 0) return n;
+      if (n > 0 && n <= largest) return n;
     }
-    fail(field, "must be a positive number; leave it out where it is unknown");
+    fail(field, "must be a positive number up to 1e9; leave it out where it is unknown");
     return std::nullopt;
   }
 

@@ -64,8 +64,10 @@ TEST(MachineFile, NamesTheFieldThatIsWrong) {
     return R"({"name": "x", "sources": ["s"], )" + field + "}";
   };
   EXPECT_EQ(complaint(with(R"("peak_tflops": {"bf16": -1})")),
-            "m.json: field \"peak_tflops.bf16\" must be a positive number; leave it out where it "
-            "is unknown");
+            "m.json: field \"peak_tflops.bf16\" must be a positive number up to 1e9; leave it "
+            "out where it is unknown");
+  EXPECT_NE(complaint(with(R"("peak_tflops": {}, "memory_gb": 1e300)")).find("\"memory_gb\""),
+            std::string::npos);
   EXPECT_NE(complaint(with(R"("peak_tflops": {"int8": 1})")).find("\"peak_tflops.int8\""),
             std::string::npos);
   EXPECT_NE(complaint(with(R"("peak_tflops": {}, "memory": 3)")).find("\"memory\" is not a field"),
