@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/memory_blocks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+// Place of the phase that holds an instant.
+std::optional<std::size_t> place_of(std::span<const PhaseSpan> phases, Ns instant) {
+  const auto after = std::ranges::upper_bound(phases, instant, {}, &PhaseSpan::start);
+  if (after == phases.begin() || instant >= std::prev(after)->end) return std::nullopt;
+  return static_cast<std::size_t>(std::prev(after) - phases.begin());
+}
+
+Phase phase_of(std::span<const PhaseSpan> phases, std::optional<std::size_t> place) {
+  return place ? phases[*place].phase : Phase::other;
+}
+
+bool before_first(std::span<const PhaseSpan> phases, Phase phase, Ns instant) {
+  const auto first = std::ranges::find(phases, phase, &PhaseSpan::phase);
+  return first != phases.end() && instant < first->start;
+}
+
+bool after_last(std::span<const PhaseSpan> phases, Phase phase, Ns instant) {
+  return std::ranges::none_of(
+      phases, [&](const PhaseSpan& s) { return s.phase == phase && s.end > instant; });
+}
+
+// Of a block that the trace never frees.
+MemoryUse use_of_kept(Ns allocated, std::span<const PhaseSpan> phases) {
+  switch (phase_of(phases, place_of(phases, allocated))) {
+    case Phase::optimizer:
+      return MemoryUse::optimizer;
+    case Phase::backward:
+      return MemoryUse::gradients;
+    case Phase::forward:
+    case Phase::recompute:  // the trace ends before the backward that would free it
+      return after_last(phases, Phase::backward, allocated) ? MemoryUse::activations
+                                                            : MemoryUse::unknown;
+    default:
+      return before_first(phases, Phase::forward, allocated) ? MemoryUse::parameters
+                                                             : MemoryUse::unknown;
+  }
+}
+
+// Of a block that is older than the trace.
+MemoryUse use_of_inherited(Ns freed, std::span<const PhaseSpan> phases) {
+  switch (phase_of(phases, place_of(phases, freed))) {
+    case Phase::optimizer:
+      return MemoryUse::gradients;
+    case Phase::backward:
+    case Phase::recompute:
+      return MemoryUse::activations;
+    default:
+      return MemoryUse::unknown;
+  }
+}
+
+}  // namespace
+
+MemoryUse use_of(const MemoryBlock& block, std::span<const PhaseSpan> phases) {
+  if (!block.allocated)
+    return block.freed ? use_of_inherited(*block.freed, phases) : MemoryUse::parameters;
+  if (!block.freed) return use_of_kept(*block.allocated, phases);
+  const auto from = place_of(phases, *block.allocated);
+  const auto to = place_of(phases, *block.freed);
+  if (from && from == to) return MemoryUse::temporary;
+  switch (phase_of(phases, from)) {
+    case Phase::forward:
+    case Phase::recompute:
+      return MemoryUse::activations;
+    case Phase::backward:
+      return MemoryUse::gradients;
+    case Phase::optimizer:
+      return MemoryUse::temporary;
+    default:
+      return MemoryUse::unknown;
+  }
+}
+
+MemoryBlocks memory_blocks(const MemoryEvents& memory, std::span<const std::uint32_t> rows) {
+  std::vector<std::uint32_t> order(rows.begin(), rows.end());
+  std::ranges::sort(order, {},
+                    [&](std::uint32_t row) { return std::pair(memory.address[row], row); });
+  MemoryBlocks result;
+  std::optional<MemoryBlock> open;
+  const auto close = [&](std::optional<Ns> freed) {
+    open->freed = freed;
+    result.blocks.push_back(*open);
+    open.reset();
+  };
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::uint32_t row = order[i];
+    if (i > 0 && memory.address[row] != memory.address[order[i - 1]] && open) close(std::nullopt);
+    const Bytes bytes = memory.bytes[row];
+    if (bytes.value > 0) {
+      if (open) close(memory.time[row]);
+      open = MemoryBlock{memory.time[row], std::nullopt, bytes};
+    } else if (bytes.value < 0 && open) {
+      close(memory.time[row]);
+    } else if (bytes.value < 0) {
+      result.blocks.push_back({std::nullopt, memory.time[row], Bytes{-bytes.value}});
+      ++result.unmatched_frees;
+    }
+  }
+  if (open) close(std::nullopt);
+  return result;
+}
+
+std::optional<std::array<Bytes, memory_use_count>> composition_at(
+    std::span<const MemoryBlock> blocks, std::span<const PhaseSpan> phases, Ns instant,
+    Bytes total) {
+  std::array<Bytes, memory_use_count> uses{};
+  Bytes known{};
+  for (const MemoryBlock& block : blocks) {
+    if (block.allocated && *block.allocated > instant) continue;
+    if (block.freed && *block.freed <= instant) continue;
+    uses[static_cast<std::size_t>(use_of(block, phases))] += block.bytes;
+    known += block.bytes;
+  }
+  if (known > total) return std::nullopt;
+  uses[static_cast<std::size_t>(MemoryUse::parameters)] += total - known;
+  return uses;
+}
+
+}  // namespace stepscope
