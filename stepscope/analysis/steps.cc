@@ -154,4 +154,17 @@ std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
   return steps;
 }
 
+OutsideSteps outside_steps(const RankIndex& rank, std::span<const Step> steps) {
+  OutsideSteps outside;
+  if (steps.empty()) {
+    outside.before = rank.end - rank.start;
+    return outside;
+  }
+  outside.before = steps.front().start - rank.start;
+  for (std::size_t i = 1; i < steps.size(); ++i)
+    outside.between += steps[i].start - steps[i - 1].end;
+  outside.after = rank.end - steps.back().end;
+  return outside;
+}
+
 }  // namespace stepscope

@@ -36,4 +36,13 @@ struct StepOptions {
 [[nodiscard]] std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
                                            const StepOptions& options = {});
 
+// What of [first event, last event] of the rank lies outside its steps. Steps and these three add
+// up to that window.
+struct OutsideSteps {
+  Ns before{};
+  Ns between{};
+  Ns after{};
+};
+[[nodiscard]] OutsideSteps outside_steps(const RankIndex& rank, std::span<const Step> steps);
+
 }  // namespace stepscope

@@ -171,6 +171,26 @@ TEST(Steps, WithoutDeviceWorkTheMainThreadIsTheStep) {
   EXPECT_EQ(steps[0].end, Ns{90});
 }
 
+TEST(Steps, StepsAndWhatLiesOutsideThemAreTheWholeTrace) {
+  TraceBuilder b;
+  b.op("aten::randn", 0, 10);
+  b.step("ProfilerStep#3", 20, 100);
+  b.launch(1, 30, 31);
+  b.kernel("a", 40, 60, 1);
+  b.step("ProfilerStep#13", 1000, 1100);
+  b.op("aten::save", 1200, 1300);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  const std::vector<Step> steps = find_steps(trace, rank);
+  const OutsideSteps outside = outside_steps(rank, steps);
+  EXPECT_EQ(outside.before, Ns{40});
+  EXPECT_EQ(outside.between, Ns{900});
+  EXPECT_EQ(outside.after, Ns{200});
+  Ns all = outside.before + outside.between + outside.after;
+  for (const Step& step : steps) all += step.end - step.start;
+  EXPECT_EQ(all, Ns{1300});
+}
+
 TEST(Steps, ATraceWithoutSlicesHasNone) {
   TraceBuilder b;
   EXPECT_TRUE(steps_of(b).empty());

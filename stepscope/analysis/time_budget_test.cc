@@ -421,5 +421,49 @@ TEST(TimeBudget, AgreesWithACountOfEveryNanosecond) {
   }
 }
 
+// What the main thread of a CPU-only step does at t, from the rows alone: 0 operator, 1 collective
+// elsewhere, 2 loader, 3 communication operator of main.
+struct CpuRow {
+  std::size_t kind;
+  std::int64_t start, end;
+};
+
+BudgetCategory cpu_category_at(const std::vector<CpuRow>& rows, std::int64_t t) {
+  bool any[4] = {};
+  for (const CpuRow& row : rows)
+    if (t >= row.start && t < row.end) any[row.kind] = true;
+  if (any[2]) return idle_data;
+  if (any[0] && !any[3]) return any[1] ? comm_overlapped : compute;
+  return any[1] || any[3] ? comm_exposed_unsplit : idle_host;
+}
+
+TEST(CpuBudget, AgreesWithACountOfEveryNanosecond) {
+  std::mt19937 random(13);
+  constexpr std::array<std::string_view, 4> names = {
+      "aten::mm", "gloo:all_reduce", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+      "c10d::allreduce_"};
+  for (int round = 0; round < 200; ++round) {
+    TraceBuilder b;
+    b.step("ProfilerStep#0", 0, 300);
+    std::vector<CpuRow> rows;
+    for (std::uint32_t i = 0; i < 15; ++i) {
+      const std::size_t kind = random() % names.size();
+      const std::int64_t start = static_cast<std::int64_t>(random() % 300);
+      const std::int64_t end =
+          std::min<std::int64_t>(300, start + 1 + static_cast<std::int64_t>(random() % 40));
+      rows.push_back({kind, start, end});
+      const Category category =
+          kind == 0 || kind == 3 ? Category::cpu_op : Category::user_annotation;
+      b.row(b.thread(kind == 1 ? 2 : 1), category, names[kind], start, end);
+    }
+    const TimeBudget budget = Case(b).budget();
+    Budget expected;
+    for (std::int64_t t = 0; t < 300; ++t) expected[cpu_category_at(rows, t)] += Ns{1};
+    for (std::size_t k = 0; k < budget_category_count; ++k)
+      ASSERT_EQ(budget.total.time[k], expected.time[k])
+          << budget_category_names[k] << " in round " << round;
+  }
+}
+
 }  // namespace
 }  // namespace stepscope
