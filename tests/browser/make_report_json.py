@@ -114,7 +114,9 @@ def operators_of(rng, steps):
                      "dtype": "bf16", "calls": calls, "host_self_ns": calls * 9200, "device_ns": device,
                      "mean_ns": device // calls, "min_ns": device // calls // 2, "max_ns": device // calls * 2,
                      "flops": flops, "tflops": flops and 480.0, "bytes": None,
-                     "gb_per_s": None if flops else rng.uniform(300, 2400)})
+                     "gb_per_s": None if flops else rng.uniform(300, 2400),
+                     "peak_share": flops and 0.485, "bandwidth_share": None if flops else rng.uniform(0.1, 0.7),
+                     "bound": "compute" if flops else "memory"})
     total = sum(r["device_ns"] for r in rows)
     for row in rows:
         row["share"] = row["device_ns"] / total
@@ -269,7 +271,7 @@ def mfu_of(step):
             "executed_flops_per_step": 1.03e16, "mfu": terms[0]["percent"] / 100, "hfu": 0.393,
             "conventions": [{"name": "causal attention counted half", "model_flops_per_step": 9.2e15, "mfu": 0.352},
                             {"name": "full attention", "model_flops_per_step": 9.9e15, "mfu": 0.379}],
-            "step_ns": step, "terms": terms, "warnings": ["flops_mismatch: executed FLOPs lie 3 % below the model's"]}
+            "step_ns": step, "contention_ns": step // 200, "terms": terms, "warnings": ["flops_mismatch: executed FLOPs lie 3 % below the model's"]}
 
 
 def stragglers_of(rng, ranks, slow):

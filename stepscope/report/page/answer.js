@@ -183,7 +183,8 @@ function mfu_facts(mfu) {
   if (!mfu) return note(record.model);
   const others = (mfu.conventions || []).filter((c) => c.name !== mfu.convention);
   const source = mfu.peak_source ? ` (${mfu.peak_source})` : '';
-  const model = known(mfu.model_flops_per_step) ? `Model ${flops(mfu.model_flops_per_step)} a step` : '';
+  const model =
+      known(mfu.model_flops_per_step) ? `Model ${flops(mfu.model_flops_per_step)} a step` : '';
   const executed =
       known(mfu.executed_flops_per_step) ? `executed ${flops(mfu.executed_flops_per_step)}` : '';
   return note([
@@ -191,6 +192,8 @@ function mfu_facts(mfu) {
     known(mfu.peak_flops) && `Peak ${flops(mfu.peak_flops)}/s${source}.`,
     (model || executed) && `${[model, executed].filter(Boolean).join(', ')}.`,
     !model && record.model,
+    mfu.contention_ns > 0 && `Of the loss below peak, ${ns(mfu.contention_ns)} a step is ` +
+        'communication slowing matrix products down.',
     ...others.map((c) => `${c.name}: MFU ${percent(c.mfu)}.`),
   ].filter(Boolean).join(' '));
 }

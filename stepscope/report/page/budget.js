@@ -126,7 +126,12 @@ function budget_section(report) {
 function outside_note(report) {
   const outside = sum(report.ranks.flatMap((r) => Object.values(r.outside_ns || {})));
   const left_out = report.job.missing_steps || [];
+  const mean = total_of(report.job.budget_ns || {});
+  const job = report.job.step_mean_ns;
+  const differs = known(job) && mean > 0 && Math.abs(job / mean - 1) > 0.005;
   return [
+    differs && note(`The job's step, ${ns(job)}, runs from the first rank's start to the last ` +
+      `rank's end; the bars are each rank's own steps, ${ns(mean)} in the mean.`),
     outside > 0 && note(`Outside the steps, summed over ranks: ${ns(outside)}.`),
     left_out.length > 0 &&
         note(`Left out of the means: ${
@@ -175,9 +180,9 @@ function phases_section(report) {
         'No phase could be told apart: ',
         'forward, backward and optimizer are recognised from autograd, optimizer and ' +
             'record_function ranges. ',
-        record.modules);
+        record.ranges);
   const note_other = ranks.every((r) => of(r).every((p) => p.phase === 'other')) &&
-      note('Everything is "other": the traces hold no ranges that name phases. ', record.modules);
+      note('Everything is "other": the traces hold no ranges that name phases. ', record.ranges);
   return [
     by_rank(
         ranks, 'all',

@@ -263,8 +263,8 @@ function collectives_section(report) {
       missing(
           'No bandwidth: ',
           report.job.clocks_comparable && report.ranks.length > 1 ?
-              'no message size in these traces. Record with record_shapes=True and a PyTorch ' +
-                  'of 2.1 or later.' :
+              'no message size in these traces. Sizes and groups come with ' +
+                  'ProfilerActivity.CPU and a current PyTorch.' :
               report.ranks.length > 1 ?
               record.clocks :
               'without its peers one rank cannot tell waiting from transferring, so there is ' +

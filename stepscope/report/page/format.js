@@ -65,9 +65,9 @@ function ticks(low, high, wanted) {
 function short_name(name) {
   let text = name.replace(/^void\s+/, '').replace(/\(anonymous namespace\)::/g, '');
   const cut = text.search(/[<(]/);
-  if (cut > 0) text = text.slice(0, cut);
-  const tail = text.split('::').filter(Boolean).pop();
-  return tail && !/^\w+$/.test(text.split('::')[0] || '') ? text : tail || text;
+  if (cut > 0) text = text.slice(0, cut).trim();
+  const parts = text.split('::');
+  return parts.length > 2 ? parts[parts.length - 1] : text;
 }
 
 // The largest known value; a spread of arguments would overflow on long lists.

@@ -50,9 +50,7 @@ class TimelineView {
     });
     this.spacer = h('div');
     this.rail = h('div', {class: 'rail', tabindex: -1}, this.spacer);
-    this.box = h(
-        'div', {class: 'timeline'}, this.canvas, this.rail,
-        h('span', {class: 'hint screen'}, 'Click, then wheel or W S to zoom, drag or A D to pan'));
+    this.box = h('div', {class: 'timeline'}, this.canvas, this.rail);
     this.info = h('p', {class: 'picked', role: 'status'});
     this.layout();
     this.say();
@@ -224,7 +222,8 @@ class TimelineView {
     if (!this.picked) {
       this.info.replaceChildren(h(
           'span', {class: 'note screen'},
-          'Click an operation to see it here. Shift and drag measures. Click a rank to fold it.'));
+          'Click an operation to see it here; then the wheel or W and S zoom, drag or A and D ' +
+              'move. Shift and drag measures. Click a rank to fold it.'));
       return;
     }
     const c = columns_of(this.picked.track);

@@ -187,7 +187,7 @@ function timeline_section(report, tips) {
     h('div', {class: 'legend'}, kinds.map((c) => h('span', {class: 'plain'}, swatch(c), plain(c)))),
     timeline.truncated &&
         note(
-            'The timeline was shortened to keep this file small; every other figure counts ' +
+            'Close neighbours were merged to keep this file small; every other figure counts ' +
             'all events.'),
     !report.job.clocks_comparable && report.ranks.length > 1 &&
         note('Clocks are not comparable: each rank begins at its own zero.'),
