@@ -23,9 +23,15 @@ bool before_first(std::span<const PhaseSpan> phases, Phase phase, Ns instant) {
   return first != phases.end() && instant < first->start;
 }
 
-bool after_last(std::span<const PhaseSpan> phases, Phase phase, Ns instant) {
-  return std::ranges::none_of(
-      phases, [&](const PhaseSpan& s) { return s.phase == phase && s.end > instant; });
+// Whether backwards are in the trace and none of them ends later.
+bool after_last_backward(std::span<const PhaseSpan> phases, Ns instant) {
+  bool any = false;
+  for (const PhaseSpan& span : phases) {
+    if (span.phase != Phase::backward) continue;
+    if (span.end > instant) return false;
+    any = true;
+  }
+  return any;
 }
 
 // Of a block that the trace never frees.
@@ -37,8 +43,7 @@ MemoryUse use_of_kept(Ns allocated, std::span<const PhaseSpan> phases) {
       return MemoryUse::gradients;
     case Phase::forward:
     case Phase::recompute:  // the trace ends before the backward that would free it
-      return after_last(phases, Phase::backward, allocated) ? MemoryUse::activations
-                                                            : MemoryUse::unknown;
+      return after_last_backward(phases, allocated) ? MemoryUse::activations : MemoryUse::unknown;
     default:
       return before_first(phases, Phase::forward, allocated) ? MemoryUse::parameters
                                                              : MemoryUse::unknown;

@@ -133,6 +133,11 @@ TEST(memory_use, follows_from_the_lifetime_of_a_block) {
   EXPECT_EQ(use(250, 260), MemoryUse::temporary);
   EXPECT_EQ(use(350, 450), MemoryUse::temporary);
   EXPECT_EQ(use(150, {}), MemoryUse::unknown);
+  const std::vector<PhaseSpan> cut = {{Ns{0}, Ns{10}, Phase::backward},
+                                      {Ns{10}, Ns{20}, Phase::forward}};
+  const MemoryBlock last{Ns{15}, std::nullopt, Bytes{1}};
+  EXPECT_EQ(use_of(last, cut), MemoryUse::activations);
+  EXPECT_EQ(use_of(last, std::span(cut).last(1)), MemoryUse::unknown);
   EXPECT_EQ(use(50, 80), MemoryUse::unknown);
 }
 
