@@ -183,7 +183,6 @@ def rank_of(rng, rank, args, slow):
     kernels, classes = kernels_of(rng, steps)
     comm = wall - budget["compute"] - sum(budget[c] for c in CATEGORIES[5:])
     busy = comm + budget["compute"] + budget["copy_exposed"]
-    mean = wall // len(steps)
     return {
         "rank": rank, "rank_source": "metadata", "device": "cuda", "gpu_name": "NVIDIA H100 80GB HBM3", "role": "all",
         "steps": steps, "budget_ns": budget, "phases_ns": summed(s["phases_ns"] for s in steps),
@@ -192,13 +191,14 @@ def rank_of(rng, rank, args, slow):
                        "compute_ns": budget["compute"] + budget["comm_overlapped"], "copy_ns": budget["copy_exposed"],
                        "overlap_ns": budget["comm_overlapped"], "busy_ns": busy, "idle_ns": wall - busy},
         "phases": phases_over(steps), "gaps": gaps_of(rng, rank, budget, steps),
-        "overlap": {"ratio": 0.43 + rank * 0.001, "efficiency": 0.71, "compute_ns": int(mean * 0.62),
-                    "comm_ns": int(mean * 0.28), "overlap_ns": int(mean * 0.12), "step_ns": mean,
-                    "no_overlap_ns": int(mean * 1.12), "perfect_overlap_ns": int(mean * 0.84),
-                    "schedule_bound_ns": int(mean * 0.9),
-                    "contention": [{"name": k["name"], "alone_ns": k["mean_ns"],
+        "overlap": {"ratio": 0.43 + rank * 0.001, "efficiency": 0.71, "compute_ns": int(wall * 0.62),
+                    "comm_ns": int(wall * 0.28), "overlap_ns": int(wall * 0.12), "step_ns": wall,
+                    "no_overlap_ns": int(wall * 1.12), "perfect_overlap_ns": int(wall * 0.84),
+                    "schedule_bound_ns": int(wall * 0.9),
+                    "contention": [{"name": k["name"], "shape": "[4096, 4096]", "alone_ns": k["mean_ns"],
                                     "overlapped_ns": int(k["mean_ns"] * (1.08 + 0.05 * i)), "slowdown": 1.08 + 0.05 * i,
-                                    "count": k["count"]} for i, k in enumerate(kernels[:6])]},
+                                    "count": k["count"], "lost_ns": k["count"] * i * 1000}
+                                   for i, k in enumerate(kernels[:6])]},
         "kernels": kernels, "kernel_classes": classes, "operators": operators_of(rng, steps),
         "ranges": ranges_of(steps),
         "host": {"launches": 3120 * args.steps, "launch_ns": 17_400_000 * args.steps, "empty_queue_launches": 412,

@@ -18,7 +18,8 @@ function kicker(report) {
        (job.world_size > job.ranks ? ` of ${count(job.world_size)}` : '')];
   if (report.ranks.length) parts.push(devices_of(report.ranks));
   const steps = job.steps.map((x) => x.index);
-  parts.push(steps.length ? `${steps.length === 1 ? 'step' : 'steps'} ${runs(steps)}` : 'no steps');
+  if (one_window(report.ranks)) parts.push('one window, no steps marked');
+  else parts.push(steps.length ? `step${steps.length === 1 ? '' : 's'} ${runs(steps)}` : 'no steps');
   parts.push(`${plural(inputs.length, 'file')}, ${bytes(sum(inputs.map((i) => i.bytes)))}`);
   return parts.join(' · ');
 }
@@ -31,7 +32,7 @@ function key_figures(report) {
   if (known(job.step_mean_ns)) {
     const several = job.steps.length > 1;
     rows.push([
-      'Step', ns(job.step_mean_ns),
+      one_window(report.ranks) ? 'Window' : 'Step', ns(job.step_mean_ns),
       several && `${ns(job.step_min_ns)} to ${ns(job.step_max_ns)}, σ ${ns(job.step_stdev_ns)}`
     ]);
   }

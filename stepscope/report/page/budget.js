@@ -21,16 +21,24 @@ function bar_rows(rows, full) {
             h('span', {class: 'value'}, ns(total_of(row.budget)))));
 }
 
+// Without step markers the whole trace is one step that is named so.
+const one_window = (ranks) =>
+    ranks.some((r) => r.steps.length) && ranks.every((r) => r.steps.every((x) => x.name === 'window'));
+const step_name = (x) => (x.name === 'window' ? 'window' : `step ${x.index}`);
+
 // Steps of the chosen rank, or the mean over ranks of each step index.
 function step_rows(ranks) {
   const one = rank_of_choice(ranks);
-  if (one) return one.steps.map((x) => ({name: `step ${x.index}`, budget: x.budget_ns}));
+  if (one) return one.steps.map((x) => ({name: step_name(x), budget: x.budget_ns}));
   const by_index = new Map();
   for (const r of ranks)
     for (const x of r.steps) by_index.set(x.index, [...(by_index.get(x.index) || []), x.budget_ns]);
   return [...by_index]
       .sort((a, b) => a[0] - b[0])
-      .map(([index, all]) => ({name: `step ${index}`, budget: mean_budget(all)}));
+      .map(([index, all]) => {
+        const name = step_name({index, name: one_window(ranks) && 'window'});
+        return {name, budget: mean_budget(all)};
+      });
 }
 
 function rank_rows(ranks, show_steps) {
@@ -130,6 +138,8 @@ function outside_note(report) {
   const job = report.job.step_mean_ns;
   const differs = known(job) && mean > 0 && Math.abs(job / mean - 1) > 0.005;
   return [
+    one_window(report.ranks) && note('These traces mark no steps, so all of them is one window. ',
+      record.steps),
     differs && note(`The job's step, ${ns(job)}, runs from the first rank's start to the last ` +
       `rank's end; the bars are each rank's own steps, ${ns(mean)} in the mean.`),
     outside > 0 && note(`Outside the steps, summed over ranks: ${ns(outside)}.`),

@@ -18,28 +18,21 @@ function calls_table(label, rows) {
 }
 
 function host_facts(host) {
+  const launched = host.launches > 0;
   return facts([
-    [
-      'Launches', count(host.launches),
-      known(host.launch_ns) && `${ns(host.launch_ns)} in launch calls`
-    ],
-    known(host.empty_queue_launches) &&
-        [
-          'Into an empty queue', count(host.empty_queue_launches),
-          `${part(host.empty_queue_launches, host.launches)} of launches`
-        ],
-    known(host.slack_p50_ns) &&
-        [
-          'Queue slack, median', ns(host.slack_p50_ns),
-          `10 %: ${ns(host.slack_p10_ns)}, 90 %: ${ns(host.slack_p90_ns)}`
-        ],
-    known(host.queue_mean) &&
-        ['Queue length, mean', number(host.queue_mean), `at most ${count(host.queue_max)}`],
+    launched && ['Launches', count(host.launches), `${ns(host.launch_ns)} in launch calls`],
+    launched && ['Into an empty queue', count(host.empty_queue_launches),
+                 `${part(host.empty_queue_launches, host.launches)} of launches`],
+    host.starved_ns > 0 && ['Device starved', ns(host.starved_ns), 'idle that launches ended'],
+    known(host.slack_p50_ns) && ['Queue slack, median', ns(host.slack_p50_ns),
+      `10 %: ${ns(host.slack_p10_ns)}, 90 %: ${ns(host.slack_p90_ns)}`],
+    known(host.queue_mean) && ['Queue length, mean', number(host.queue_mean),
+                               `at most ${count(host.queue_max)}`],
     ['In sync calls', ns(host.sync_ns)], ['In the allocator', ns(host.allocator_ns)],
     ['Loading data', ns(host.data_ns)], ['Garbage collection', ns(host.gc_ns)],
     ['Profiler overhead', ns(host.overhead_ns)],
-    host.negative_latencies > 0 &&
-        ['Kernels before their launch', count(host.negative_latencies), 'clock error of the trace']
+    host.negative_latencies > 0 && ['Operations before their launch',
+      count(host.negative_latencies), 'clock error of the trace'],
   ].filter((r) => r && r[1] !== none));
 }
 
@@ -66,26 +59,32 @@ const host_columns = [
   {label: 'Profiler', value: (r) => r.host.overhead_ns, show: (r) => ns(r.host.overhead_ns)},
 ];
 
+function launch_verdict(ranks) {
+  if (!ranks.some((r) => r.host.launches > 0)) return 'The host launched nothing on a device.';
+  const bound = ranks.filter((r) => r.host.launch_bound === true).map((r) => r.rank);
+  return bound.length ?
+    `Launch-bound: the device waits for the host on rank${bound.length > 1 ? 's' : ''} ${runs(bound)}.` :
+    'No rank is launch-bound: the host runs ahead of the device.';
+}
+
+function host_of(rank, several) {
+  const lists = [['Synchronisation', rank.host.sync_calls], ['Allocator', rank.host.allocator_calls]];
+  const filled = lists.filter(([, rows]) => (rows || []).length);
+  return [several && h('h3', null, `Rank ${rank.rank}`), host_facts(rank.host),
+          h('div', {class: 'columns'},
+            filled.map(([label, rows]) => h('div', null, calls_table(label, rows)))),
+          note('Times and counts are sums over the steps of the rank.')];
+}
+
 function host_section(report) {
   const ranks = report.ranks.filter((r) => r.host);
-  if (!ranks.length)
+  if (!ranks.length) {
     return missing('No host rows in these traces. Record with ProfilerActivity.CPU.');
-  const bound = ranks.filter((r) => r.host.launch_bound === true).map((r) => r.rank);
-  const busy = (r) => (r.host.launches || 0) + (r.host.sync_ns || 0);
+  }
+  const several = ranks.length > 1;
   return [
-    h('p', {class: 'lede'},
-      bound.length ? `Launch-bound: the device waits for the host on ${
-                         bound.length === 1 ? 'rank' : 'ranks'} ${runs(bound)}.` :
-                     'No rank is launch-bound: the host runs ahead of the device.'),
-    ranks.length > 1 &&
-        data_table({label: 'Host of every rank', rows: ranks, limit: 8, columns: host_columns}),
-    by_rank(
-        [...ranks].sort((a, b) => (ranks.length > 1 ? 0 : busy(b) - busy(a))), null,
-        ([rank]) =>
-            [ranks.length > 1 && h('h3', null, `Rank ${rank.rank}`), host_facts(rank.host),
-             h('div', {class: 'columns'},
-               [['Synchronisation', rank.host.sync_calls], ['Allocator', rank.host.allocator_calls]]
-                   .filter(([, rows]) => (rows || []).length)
-                   .map(([label, rows]) => h('div', null, calls_table(label, rows))))]),
+    h('p', {class: 'lede'}, launch_verdict(ranks)),
+    several && data_table({label: 'Host of every rank', rows: ranks, limit: 8, columns: host_columns}),
+    by_rank(ranks, null, ([rank]) => host_of(rank, several)),
   ];
 }

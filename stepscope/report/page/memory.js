@@ -10,6 +10,10 @@ const holdings = {
   unknown: 'idle_unexplained'
 };
 
+// When a stretch of a phase begins, where the report says so.
+const phase_starts = (phases) => (phases.some((p) => known(p.start_ns)) ?
+  [{label: 'Begins at', value: (p) => p.start_ns, show: (p) => ns(p.start_ns)}] : []);
+
 // At most `wanted` points that keep each bucket's largest value, so no peak is lost.
 function thinned(points, wanted) {
   if (points.length <= wanted) return points;
@@ -115,10 +119,13 @@ function composition(device) {
   ];
 }
 
+const device_name = (d) =>
+    (d.device === -1 ? 'host memory' : /^\d+$/.test(d.device) ? `device ${d.device}` : d.device);
+
 function device_part(device, rank) {
   return [
     facts([
-      ['Peak allocated', bytes(device.peak_allocated_bytes), device.device],
+      ['Peak allocated', bytes(device.peak_allocated_bytes), device_name(device)],
       known(device.peak_reserved_bytes) && ['Peak reserved', bytes(device.peak_reserved_bytes)],
       known(device.headroom_bytes) && ['Headroom', bytes(device.headroom_bytes), 'of the device'],
       device.running_at_peak &&
@@ -128,8 +135,10 @@ function device_part(device, rank) {
     (device.phases || []).length > 0 && data_table({
       label: 'Memory by phase',
       rows: device.phases,
+      limit: 12,
       columns: [
-        {label: 'Phase', text: true, value: (p) => plain(p.phase)}, {
+        {label: 'Phase', text: true, value: (p) => plain(p.phase)},
+        ...phase_starts(device.phases), {
           label: 'At its start',
           value: (p) => p.at_start_bytes,
           show: (p) => bytes(p.at_start_bytes)

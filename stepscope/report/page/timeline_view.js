@@ -85,7 +85,8 @@ function timeline_model(timeline) {
 function fold_in(lanes, group, head, top) {
   const device = group.tracks.filter((t) => t.kind !== 'host');
   let y = top + 2;
-  for (const track of device.length ? device : group.tracks) {
+  const main = group.tracks.find((t) => /main/.test(t.label)) || group.tracks[0];
+  for (const track of device.length ? device : [main]) {
     const height = folded_height[track.kind] || 8;
     lanes.push({kind: 'track', group, track, y, height});
     y += height + 1;
