@@ -126,6 +126,13 @@ BudgetCategory category_of(const Sweep::Open& open) {
   return open[synchronizing] > 0 ? idle_sync : idle_host;
 }
 
+// Where a device worked unseen, operators only launch: what the host does besides loading and
+// waiting explains nothing.
+BudgetCategory unseen_category_of(const Sweep::Open& open) {
+  if (open[loading] > 0) return idle_data;
+  return open[synchronizing] > 0 ? idle_sync : idle_unexplained;
+}
+
 Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split) {
   const std::vector<bool> communicates = communication_names(trace);
   const std::vector<bool> computes = operator_names(trace.strings);
@@ -162,7 +169,8 @@ DeviceBudget cpu_budget(const Trace& trace, const RankIndex& rank, std::span<con
   StepCursor cursor(steps);
   const std::uint32_t main = rank.main_track ? index(*rank.main_track) : no_row;
   sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
-    const BudgetCategory category = category_of(open);
+    const BudgetCategory category =
+        rank.device_unseen ? unseen_category_of(open) : category_of(open);
     cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
       result.steps[step][category] += to - from;
       if (!is_idle(category)) return;

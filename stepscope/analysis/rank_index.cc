@@ -167,6 +167,16 @@ void join_launches(const Trace& trace, RankIndex& rank) {
   }
 }
 
+// cudaLaunchKernel, hipExtModuleLaunchKernel, cuLaunchKernelEx, cudaGraphLaunch.
+bool has_launches(const Trace& trace) {
+  const Slices& s = trace.slices;
+  for (std::uint32_t i = 0; i < s.size(); ++i) {
+    if (s.category[i] != Category::runtime && s.category[i] != Category::driver) continue;
+    if (trace.name(SliceId{i}).find("Launch") != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 RankIndex index_rank(const Trace& trace) {
@@ -178,6 +188,7 @@ RankIndex index_rank(const Trace& trace) {
   for (std::size_t i = 0; i < s.size(); ++i) rank.end = std::max(rank.end, s.start[i] + s.dur[i]);
   find_device_work(trace, rank);
   join_launches(trace, rank);
+  rank.device_unseen = rank.devices.empty() && has_launches(trace);
   find_threads(trace, rank);
   return rank;
 }

@@ -34,6 +34,9 @@ struct RankIndex {
   Ns start{};  // first start and last end of any slice
   Ns end{};
 
+  // Kernels were launched, and the trace has no row of any: the device was not recorded.
+  bool device_unseen = false;
+
   [[nodiscard]] bool cpu_only() const { return devices.empty(); }
   [[nodiscard]] SliceId launch(SliceId op) const {
     return launch_of.empty() ? no_slice : launch_of[index(op)];

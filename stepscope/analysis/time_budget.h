@@ -10,7 +10,9 @@
 // call, and rows of other names that call nothing; likewise on the threads of the backward graph,
 // while main computes nothing. Communication = a collective in flight on another thread, or main
 // inside a communication operator. What runs inside a data loader is data. The rest is idle_host: a
-// trace of operators does not show what Python does between them.
+// trace of operators does not show what Python does between them. Where kernels were launched and
+// none was recorded (RankIndex::device_unseen), all but data loading and synchronising calls is
+// idle_unexplained.
 #pragma once
 
 #include <array>

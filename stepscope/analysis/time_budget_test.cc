@@ -308,6 +308,17 @@ TEST(CpuBudget, TheMainThreadBlockedInACollectiveCommunicatesWhateverItCalls) {
                 {{compute, 10}, {comm_exposed_unsplit, 30}, {idle_host, 60}});
 }
 
+TEST(CpuBudget, OperatorsOfATraceWhoseDeviceWasNotRecordedAreNoCompute) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("aten::mm", 10, 40);
+  b.launch(1, 20, 25);
+  b.row(b.thread(1), Category::runtime, "cudaDeviceSynchronize", 50, 70);
+  const Case c(b);
+  EXPECT_TRUE(c.rank.device_unseen);
+  expect_budget(c.budget().total, {{idle_unexplained, 80}, {idle_sync, 20}});
+}
+
 TEST(CpuBudget, ASplitCollectiveInFlightWaitsThenTransfers) {
   TraceBuilder b;
   b.step("ProfilerStep#0", 0, 100);
