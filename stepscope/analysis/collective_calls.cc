@@ -268,46 +268,46 @@ void CallReader::read_device() {
   }
 }
 
-// Backend rows may run on another thread than the operator that carries the metadata; then both
-// come in the same order, kind by kind.
+// Backend rows may run on another thread than the operator that asked for them and carries the
+// metadata; then both come in the same order, kind by kind.
 void CallReader::read_host() {
   const Slices& s = trace_.slices;
-  std::vector<const HostRow*> rows;
-  std::array<std::vector<const HostRow*>, collective_kind_count> params;
-  const auto by_start = [&](const HostRow* row) { return s.start[index(row->slice)]; };
+  using Rows = std::vector<const HostRow*>;
+  Rows backend;
+  Rows params;
+  Rows ops;
   for (const HostRow& row : host_.rows) {
-    if (row.form == HostForm::backend) rows.push_back(&row);
-    if (row.form == HostForm::params) params[static_cast<std::size_t>(row.kind)].push_back(&row);
+    if (row.form == HostForm::backend) backend.push_back(&row);
+    if (row.form == HostForm::params) params.push_back(&row);
+    if (row.form == HostForm::op && trace_.name(row.slice).starts_with("c10d::"))
+      ops.push_back(&row);
   }
-  const bool only_params = rows.empty();
-  for (auto& of_kind : params) {
-    std::ranges::sort(of_kind, {}, by_start);
-    if (only_params) rows.insert(rows.end(), of_kind.begin(), of_kind.end());
-  }
-  if (rows.empty()) {
-    for (const HostRow& row : host_.rows) {
-      if (trace_.name(row.slice).starts_with("c10d::")) rows.push_back(&row);
+  const auto by_start = [&](const HostRow* row) { return s.start[index(row->slice)]; };
+  for (Rows* rows : {&backend, &params, &ops}) std::ranges::sort(*rows, {}, by_start);
+  const Rows& askers = params.empty() ? ops : params;
+  const Rows& calls = backend.empty() ? askers : backend;
+  std::array<Rows, collective_kind_count> waiting;  // askers whose call has not come, last first
+  for (const HostRow* row : askers) waiting[static_cast<std::size_t>(row->kind)].push_back(row);
+  for (Rows& rows : waiting) std::ranges::reverse(rows);
+  for (const HostRow* row : calls) {
+    const HostRow* asker = row;
+    // gloo runs a reduce-scatter as an all-reduce.
+    const bool reduces = row->kind == CollectiveKind::all_reduce;
+    for (const CollectiveKind kind :
+         {row->kind, reduces ? CollectiveKind::reduce_scatter : row->kind}) {
+      Rows& queue = waiting[static_cast<std::size_t>(kind)];
+      if (queue.empty() || by_start(queue.back()) > by_start(row)) continue;
+      asker = queue.back();
+      queue.pop_back();
+      break;
     }
-  }
-  std::ranges::sort(rows, {}, by_start);
-  std::array<std::size_t, collective_kind_count> next{};
-  for (const HostRow* row : rows) {
     Sources from;
+    from.meta = asker->meta;
     from.backend = row->form == HostForm::backend ? row : nullptr;
-    from.op = row->form == HostForm::op ? row : nullptr;
-    from.meta = row->meta;
-    SliceId launch = row->slice;
-    const auto kind = static_cast<std::size_t>(row->kind);
-    if (!only_params && next[kind] < params[kind].size() &&
-        by_start(params[kind][next[kind]]) <= by_start(row)) {
-      const HostRow* carrier = params[kind][next[kind]++];
-      from.meta = carrier->meta;
-      launch = carrier->slice;
-    }
+    const SliceId launch = asker->slice;
     for (const std::uint32_t r :
          host_.around(trace_, s.track[index(launch)], s.start[index(launch)])) {
-      const HostRow& outer = host_.rows[r];
-      if (outer.form == HostForm::op && from.op == nullptr) from.op = &outer;
+      if (host_.rows[r].form == HostForm::op && from.op == nullptr) from.op = &host_.rows[r];
     }
     CollectiveCall call = describe(row->slice, row->kind, from);
     call.host = row->slice;
