@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/stragglers.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "stepscope/analysis/lateness.h"
+#include "stepscope/analysis/straggler_cause.h"
+
+namespace stepscope {
+namespace {
+
+struct Tally {
+  std::uint32_t view = 0;
+  Straggler result;
+  std::map<std::int64_t, Ns> late_in;  // Step::index → late, of every step it was compared in
+  Ns wall{};                           // of those steps
+  std::set<std::pair<std::uint32_t, std::uint32_t>> steps_seen;  // view, row
+  std::vector<LateArrival> arrivals;                             // late ones
+};
+
+using Tallies = std::map<int, Tally>;  // by rank
+
+Tallies tally(std::span<const RankView> views, const Roles& roles,
+              std::span<const LateArrival> arrivals) {
+  Tallies tallies;
+  for (const LateArrival& arrival : arrivals) {
+    const std::uint32_t v = arrival.member.view;
+    const Step& step = views[v].steps[arrival.step];
+    Tally& mine = tallies[views[v].rank];
+    mine.view = v;
+    mine.result.rank = views[v].rank;
+    mine.result.role = roles.of_view[v];
+    ++mine.result.collectives;
+    if (arrival.last) ++mine.result.last_count;
+    mine.result.late += arrival.late;
+    mine.late_in[step.index] += arrival.late;
+    if (mine.steps_seen.emplace(v, arrival.step).second) mine.wall += step.end - step.start;
+    if (arrival.late > Ns{0}) mine.arrivals.push_back(arrival);
+  }
+  return tallies;
+}
+
+// Latest rank of each role and step.
+std::map<std::pair<std::string, std::int64_t>, int> latest_of(const Tallies& tallies) {
+  std::map<std::pair<std::string, std::int64_t>, std::pair<Ns, int>> worst;
+  for (const auto& [rank, mine] : tallies) {
+    for (const auto& [step, late] : mine.late_in) {
+      const auto [at, fresh] = worst.try_emplace({mine.result.role, step}, std::pair(Ns{0}, -1));
+      if (late > at->second.first) at->second = {late, rank};
+    }
+  }
+  std::map<std::pair<std::string, std::int64_t>, int> latest;
+  for (const auto& [key, value] : worst) latest[key] = value.second;
+  return latest;
+}
+
+void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, int>& latest,
+            const StragglerOptions& options) {
+  Straggler& result = mine.result;
+  std::size_t times = 0;
+  for (const auto& [step, late] : mine.late_in) {
+    result.steps.push_back({step, late});
+    if (latest.at({result.role, step}) == result.rank) ++times;
+  }
+  const std::size_t steps = result.steps.size();
+  result.persistence = static_cast<double>(times) / static_cast<double>(steps);
+  result.upper_bound = result.late / static_cast<std::int64_t>(steps);
+  if (mine.wall > Ns{0}) {
+    result.late_share =
+        static_cast<double>(result.late.count()) / static_cast<double>(mine.wall.count());
+  }
+  result.significant = result.late_share >= options.least_share &&
+                       result.upper_bound >= options.least_late && result.persistence >= 0.5;
+}
+
+}  // namespace
+
+std::vector<Straggler> find_stragglers(std::span<const RankView> views, const Collectives& job,
+                                       const StragglerOptions& options) {
+  const Roles roles = find_roles(views, job.matches, job.dimension_of, options.sizes);
+  const Ns noise = job.times.clock_uncertainty.value_or(Ns{0});
+  const std::vector<LateArrival> arrivals = late_arrivals(job, roles, noise);
+  Tallies tallies = tally(views, roles, arrivals);
+  const auto latest = latest_of(tallies);
+  std::vector<Straggler> stragglers;
+  for (auto& [rank, mine] : tallies) {
+    if (mine.result.late <= Ns{0}) continue;
+    finish(mine, latest, options);
+    if (mine.result.significant) {
+      std::ranges::stable_sort(mine.arrivals, std::ranges::greater{}, &LateArrival::late);
+      mine.result.cause = straggler_cause(views, job, mine.arrivals, mine.result.steps.size());
+    }
+    stragglers.push_back(std::move(mine.result));
+  }
+  std::ranges::stable_sort(stragglers, std::ranges::greater{}, &Straggler::late);
+  return stragglers;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/stragglers.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/analysis/job_test_builder.h"
+#include "stepscope/analysis/straggler_cause.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+constexpr std::string_view four = "[0, 1, 2, 3]";
+
+// Steps of 100 ms with one all-reduce each, which every rank reaches after `work` ms of compute;
+// the late one only after 40 ms more, spent as `spend` does it.
+template <class Spend>
+TestJob job_of(std::size_t late_rank, int late_steps, Spend&& spend) {
+  std::vector<TestRank> ranks(4);
+  for (std::size_t r = 0; r < 4; ++r) {
+    TestRank& rank = ranks[r];
+    for (int n = 0; n < 4; ++n) {
+      const std::int64_t t = 100 * ms * n;
+      const auto id = static_cast<std::uint32_t>(10 * n + 1);
+      rank.rows().step("ProfilerStep#" + std::to_string(n), t, t + 100 * ms);
+      rank.rows().op("aten::mm", t, t + 2 * ms);
+      rank.rows().launch(id, t, t + ms);
+      rank.rows().kernel("gemm", t + ms, t + 20 * ms, id);
+      const bool late = r == late_rank && n < late_steps;
+      const std::int64_t arrival = late ? t + 60 * ms : t + 20 * ms;
+      if (late) spend(rank, t);
+      rank.rows().launch(id + 1, arrival - ms, arrival - ms / 2);
+      rank.annotate(rank.comm(all_reduce_kernel, arrival, t + 70 * ms, id + 1),
+                    {.name = "allreduce", .ranks = four, .size = 4, .seq = n});
+    }
+  }
+  return TestJob(std::move(ranks));
+}
+
+std::vector<Straggler> stragglers_of(const TestJob& job, const StragglerOptions& options = {}) {
+  return find_stragglers(job.views(), analyze_collectives(job.views()), options);
+}
+
+TEST(Stragglers, TheRankThatArrivesLateIsNamedWithItsHostGap) {
+  const auto found = stragglers_of(job_of(2, 4, [](TestRank& rank, std::int64_t t) {
+    rank.rows().op("aten::item", t + 58 * ms, t + 59 * ms);
+  }));
+  ASSERT_EQ(found.size(), 1U);
+  const Straggler& rank = found[0];
+  EXPECT_EQ(rank.rank, 2);
+  EXPECT_EQ(rank.role, "all");
+  EXPECT_EQ(rank.late, Ns{160 * ms});
+  EXPECT_EQ(rank.upper_bound, Ns{40 * ms});
+  EXPECT_EQ(rank.last_count, 4U);
+  EXPECT_EQ(rank.collectives, 4U);
+  EXPECT_DOUBLE_EQ(rank.persistence, 1.0);
+  EXPECT_TRUE(rank.significant);
+  ASSERT_EQ(rank.steps.size(), 4U);
+  EXPECT_EQ(rank.steps[3].index, 3);
+  EXPECT_EQ(rank.steps[3].late, Ns{40 * ms});
+  EXPECT_NE(rank.cause.find("host gap between"), std::string::npos) << rank.cause;
+  EXPECT_NE(rank.cause.find("aten::item each step"), std::string::npos) << rank.cause;
+  EXPECT_NE(rank.cause.find("ranks 0, 1, 3 wait 160 ms each for it in all_reduce"),
+            std::string::npos)
+      << rank.cause;
+}
+
+TEST(Stragglers, ARankThatComputesLongerIsToldFromOneThatIdles) {
+  const auto found = stragglers_of(job_of(1, 4, [](TestRank& rank, std::int64_t t) {
+    rank.rows().kernel("slow_gemm", t + 20 * ms, t + 60 * ms);
+  }));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rank, 1);
+  EXPECT_NE(found[0].cause.find("40.0 ms more compute than rank 2, most of it slow_gemm each step"),
+            std::string::npos)
+      << found[0].cause;
+}
+
+TEST(Stragglers, ASingleLateStepIsListedButNotSignificant) {
+  const auto found = stragglers_of(job_of(3, 1, [](TestRank&, std::int64_t) {}));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rank, 3);
+  EXPECT_DOUBLE_EQ(found[0].persistence, 0.25);
+  EXPECT_FALSE(found[0].significant);
+  EXPECT_TRUE(found[0].cause.empty());
+}
+
+TEST(Stragglers, TheFloorsAreTheUsersToSet) {
+  const TestJob job = job_of(2, 4, [](TestRank&, std::int64_t) {});
+  const auto found = stragglers_of(
+      job, {.sizes = {}, .least_share = 0.5, .least_late = std::chrono::milliseconds{1}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(found[0].significant);
+}
+
+TEST(Stragglers, RanksOfDifferentRolesAreNotCompared) {
+  const TestJob job = job_of(2, 4, [](TestRank&, std::int64_t) {});
+  const auto found = stragglers_of(job, {.sizes = {.tp = {}, .pp = 4, .dp = {}}});
+  EXPECT_TRUE(found.empty());
+}
+
+TEST(Stragglers, EqualArrivalsMakeNone) {
+  EXPECT_TRUE(stragglers_of(job_of(2, 0, [](TestRank&, std::int64_t) {})).empty());
+}
+
+TEST(Stragglers, LatenessWithinTheClocksUncertaintyMeansNothing) {
+  std::vector<TestRank> ranks(2);
+  for (int n = 0; n < 3; ++n) {
+    ranks[0].all_reduce(1000 * n, 1000 * n + 500, {.seq = n});
+    ranks[1].all_reduce(1000 * n + 40, 1000 * n + 560, {.seq = n});  // ends differ by 60
+  }
+  EXPECT_TRUE(stragglers_of(TestJob(std::move(ranks))).empty());
+}
+
+TEST(Stragglers, DurationsReadLikeAPersonWouldWriteThem) {
+  EXPECT_EQ(duration_text(Ns{1'001'300'000}), "1.00 s");
+  EXPECT_EQ(duration_text(Ns{31'240'000}), "31.2 ms");
+  EXPECT_EQ(duration_text(Ns{812'000}), "812 us");
+  EXPECT_EQ(duration_text(Ns{40}), "40 ns");
+  EXPECT_EQ(duration_text(Ns{999'990'000}), "1.00 s");
+  EXPECT_EQ(duration_text(Ns{0}), "0 ns");
+}
+
+}  // namespace
+}  // namespace stepscope
