@@ -19,7 +19,8 @@ function kicker(report) {
   if (report.ranks.length) parts.push(devices_of(report.ranks));
   const steps = job.steps.map((x) => x.index);
   if (one_window(report.ranks)) parts.push('one window, no steps marked');
-  else parts.push(steps.length ? `step${steps.length === 1 ? '' : 's'} ${runs(steps)}` : 'no steps');
+  else if (steps.length) parts.push(`${steps.length === 1 ? 'step' : 'steps'} ${runs(steps)}`);
+  else parts.push('no steps');
   parts.push(`${plural(inputs.length, 'file')}, ${bytes(sum(inputs.map((i) => i.bytes)))}`);
   return parts.join(' · ');
 }

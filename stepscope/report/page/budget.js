@@ -23,7 +23,8 @@ function bar_rows(rows, full) {
 
 // Without step markers the whole trace is one step that is named so.
 const one_window = (ranks) =>
-    ranks.some((r) => r.steps.length) && ranks.every((r) => r.steps.every((x) => x.name === 'window'));
+    ranks.some((r) => r.steps.length) &&
+    ranks.every((r) => r.steps.every((x) => x.name === 'window'));
 const step_name = (x) => (x.name === 'window' ? 'window' : `step ${x.index}`);
 
 // Steps of the chosen rank, or the mean over ranks of each step index.

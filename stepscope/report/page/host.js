@@ -62,13 +62,14 @@ const host_columns = [
 function launch_verdict(ranks) {
   if (!ranks.some((r) => r.host.launches > 0)) return 'The host launched nothing on a device.';
   const bound = ranks.filter((r) => r.host.launch_bound === true).map((r) => r.rank);
-  return bound.length ?
-    `Launch-bound: the device waits for the host on rank${bound.length > 1 ? 's' : ''} ${runs(bound)}.` :
-    'No rank is launch-bound: the host runs ahead of the device.';
+  if (!bound.length) return 'No rank is launch-bound: the host runs ahead of the device.';
+  const where = `${bound.length === 1 ? 'rank' : 'ranks'} ${runs(bound)}`;
+  return `Launch-bound: the device waits for the host on ${where}.`;
 }
 
 function host_of(rank, several) {
-  const lists = [['Synchronisation', rank.host.sync_calls], ['Allocator', rank.host.allocator_calls]];
+  const {sync_calls, allocator_calls} = rank.host;
+  const lists = [['Synchronisation', sync_calls], ['Allocator', allocator_calls]];
   const filled = lists.filter(([, rows]) => (rows || []).length);
   return [several && h('h3', null, `Rank ${rank.rank}`), host_facts(rank.host),
           h('div', {class: 'columns'},
@@ -84,7 +85,8 @@ function host_section(report) {
   const several = ranks.length > 1;
   return [
     h('p', {class: 'lede'}, launch_verdict(ranks)),
-    several && data_table({label: 'Host of every rank', rows: ranks, limit: 8, columns: host_columns}),
+    several && data_table({label: 'Host of every rank', rows: ranks, limit: 8,
+                           columns: host_columns}),
     by_rank(ranks, null, ([rank]) => host_of(rank, several)),
   ];
 }
