@@ -285,7 +285,9 @@ def stragglers_of(rng, ranks, slow):
                      "late_share": total / max(1, sum(s["wall_ns"] for s in r["steps"])),
                      "last_count": 640 if r["rank"] == slow else 3, "collectives": 700,
                      "persistence": 1.0 if r["rank"] == slow else 0.0, "upper_bound_ns": total // max(1, len(late)),
-                     "cause": "host: aten::item blocks before every reduce-scatter", "steps": late})
+                     "significant": r["rank"] == slow,
+                     "cause": "host: aten::item blocks before every reduce-scatter" if r["rank"] == slow else "",
+                     "steps": late})
     return sorted(rows, key=lambda r: -r["late_ns"])
 
 

@@ -52,8 +52,8 @@ function key_figures(report) {
       'nothing runs'
     ]);
   }
-  if (report.stragglers.length && report.stragglers[0].late_ns > 0) {
-    const worst = report.stragglers[0];
+  const worst = report.stragglers.find((r) => r.late_ns > 0 && r.significant !== false);
+  if (worst) {
     rows.push(['Latest rank', String(worst.rank), `at most ${ns(worst.upper_bound_ns)} a step`]);
   }
   return h(

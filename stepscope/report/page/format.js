@@ -67,7 +67,7 @@ function short_name(name) {
   const cut = text.search(/[<(]/);
   if (cut > 0) text = text.slice(0, cut).trim();
   const parts = text.split('::');
-  return parts.length > 2 ? parts[parts.length - 1] : text;
+  return /^(aten|c10d|prim|autograd)$/.test(parts[0]) ? text : parts[parts.length - 1];
 }
 
 // The largest known value; a spread of arguments would overflow on long lists.

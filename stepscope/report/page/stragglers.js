@@ -72,7 +72,9 @@ function stragglers_section(report) {
                      .slice(0, heat_ranks)
                      .sort((a, b) => a.rank - b.rank);
   const uncertain = report.job.clock_uncertainty_ns;
+  const nobody = rows.every((r) => r.significant === false);
   return [
+    nobody && h('p', {class: 'lede'}, 'No rank is late enough, and often enough, to be a straggler.'),
     mapped.some((r) => r.steps.length) && fitted((width) => heat_map(mapped, width)),
     rows.length > heat_ranks &&
         note(`Shown: the ${heat_ranks} latest of ${count(rows.length)} ranks.`),
