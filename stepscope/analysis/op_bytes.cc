@@ -96,12 +96,20 @@ constexpr auto products = std::to_array<std::string_view>({"mm", "bmm", "linear"
 constexpr auto added_products =
     std::to_array<std::string_view>({"addmm", "baddbmm", "addmm_", "baddbmm_"});
 
+// Empty on overflow as well: shapes come from a file.
+Count times(Count a, Count b) {
+  std::int64_t product = 0;
+  if (!a || !b || __builtin_mul_overflow(*a, *b, &product)) return std::nullopt;
+  return product;
+}
+Count sum_of(Count a, Count b) {
+  std::int64_t sum = 0;
+  if (!a || !b || __builtin_add_overflow(*a, *b, &sum)) return std::nullopt;
+  return sum;
+}
+
 Count bytes_of(const Dims& dims, std::string_view type) {
-  const Count width = element_bytes(type);
-  const Count count = element_count(dims);
-  std::int64_t bytes = 0;
-  if (!width || !count || __builtin_mul_overflow(*width, *count, &bytes)) return std::nullopt;
-  return bytes;
+  return times(element_bytes(type), element_count(dims));
 }
 
 Count tensor_bytes(const OpInputs& inputs, std::size_t i) {
@@ -114,9 +122,8 @@ Count read_bytes(const OpInputs& inputs) {
   Count sum;
   for (std::size_t i = 0; i < inputs.args.size(); ++i) {
     if (!inputs.args[i].is_tensor()) continue;
-    const Count bytes = tensor_bytes(inputs, i);
-    if (!bytes) return std::nullopt;
-    sum = sum.value_or(0) + *bytes;
+    sum = sum_of(sum.value_or(0), tensor_bytes(inputs, i));
+    if (!sum) return std::nullopt;
   }
   return sum;
 }
@@ -137,12 +144,8 @@ Count broadcast_bytes(const OpInputs& inputs, Count width) {
     const Count own = element_bytes(input.type);
     if (own && (!dims.empty() || !widest)) widest = std::max(widest.value_or(0), *own);
   }
-  const Count count = element_count(shape);
-  if (!count || !(width ? width : widest)) return std::nullopt;
-  return *count * *(width ? width : widest);
+  return times(element_count(shape), width ? width : widest);
 }
-
-Count sum_of(Count a, Count b) { return a && b ? Count(*a + *b) : std::nullopt; }
 
 // The output has the input's dimensions without those that "dim" names; without a list it is one
 // element.
@@ -181,11 +184,9 @@ Count product_bytes(std::string_view name, const OpInputs& inputs, std::size_t f
   out.back() = name == "linear" ? b->front() : b->back();
   const Count width =
       name == "_scaled_mm" ? scaled_width(inputs) : element_bytes(inputs.args[first].type);
-  const Count count = element_count(out);
-  if (!width || !count) return std::nullopt;
   const Count operands = sum_of(tensor_bytes(inputs, first), tensor_bytes(inputs, first + 1));
   const Count added = first == 1 ? tensor_bytes(inputs, 0) : Count(0);
-  return sum_of(sum_of(operands, added), *count * *width);
+  return sum_of(sum_of(operands, added), times(element_count(out), width));
 }
 
 // A fused kernel touches each of its arguments once, unless it picks rows or columns of some.
@@ -205,8 +206,7 @@ Count embedding_bytes(const OpInputs& inputs) {
   if (table == nullptr || indices == nullptr) return std::nullopt;
   Dims rows = *indices;
   rows.push_back(table->back());
-  const Count moved = bytes_of(rows, inputs.args[0].type);
-  return sum_of(tensor_bytes(inputs, 1), moved ? Count(2 * *moved) : std::nullopt);
+  return sum_of(tensor_bytes(inputs, 1), times(2, bytes_of(rows, inputs.args[0].type)));
 }
 
 // embedding_dense_backward(grad, indices, num_weights, …) writes the whole table's gradient.
@@ -231,8 +231,7 @@ Count attention_bytes(const OpInputs& inputs, bool backward) {
   const std::size_t q = backward ? 1 : 0;
   const Count query = tensor_bytes(inputs, q);
   const Count pair = sum_of(tensor_bytes(inputs, q + 1), tensor_bytes(inputs, q + 2));
-  if (!query || !pair) return std::nullopt;
-  return backward ? 4 * *query + 2 * *pair : 2 * *query + *pair;
+  return sum_of(times(backward ? 4 : 2, query), times(backward ? 2 : 1, pair));
 }
 
 Count written_bytes(std::string_view name, const OpInputs& inputs) {

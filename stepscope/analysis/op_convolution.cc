@@ -2,6 +2,8 @@
 // Convolutions: 2 × outputs × (input channels per group) × kernel window. Groups need no number of
 // their own: the weight's second dimension is already per group.
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "stepscope/analysis/op_flops.h"
 
@@ -59,13 +61,18 @@ std::optional<std::int64_t> output_extent(const Schema& schema, const OpInputs& 
   if (!stride || *stride <= 0 || !dilation || *dilation <= 0) return std::nullopt;
   const std::string_view mode = inputs.concrete(schema.padding);
   if (mode == "same" || mode == "'same'") return in;
-  std::int64_t padding = 0;
+  double padding = 0;
   if (mode != "valid" && mode != "'valid'") {
     const auto given = spatial(inputs.integers(schema.padding), i);
     if (!given) return std::nullopt;
-    padding = *given;
+    padding = static_cast<double>(*given);
   }
-  return std::max<std::int64_t>((in + 2 * padding - *dilation * (kernel - 1) - 1) / *stride + 1, 0);
+  const double reach = static_cast<double>(*dilation) * static_cast<double>(kernel - 1);
+  const double steps =
+      (static_cast<double>(in) + 2 * padding - reach - 1) / static_cast<double>(*stride);
+  if (steps > 1e15) return std::nullopt;
+  return std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(std::max(steps, -1.0))) + 1,
+                                0);
 }
 
 // Multiply-adds of one position are weight[1] × window for the side that the kernel slides over.

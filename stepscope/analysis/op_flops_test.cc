@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <string>
 
 namespace stepscope {
@@ -228,6 +230,56 @@ TEST(op_bytes, has_no_answer_without_types_or_for_unknown_outputs) {
       -1);
   EXPECT_EQ(bytes("aten::topk", "[[8, 16], []]", R"(["float", "Scalar"])"), -1);
   EXPECT_EQ(bytes("aten::add", "[[8, 16], [7]]", R"(["float", "float"])"), -1);
+}
+
+TEST(op_cost, survives_any_shapes_of_any_operator) {
+  constexpr auto names =
+      std::to_array<std::string_view>({"aten::mm",
+                                       "aten::addmm",
+                                       "aten::bmm",
+                                       "aten::linear",
+                                       "aten::matmul",
+                                       "aten::_scaled_mm",
+                                       "aten::einsum",
+                                       "aten::conv2d",
+                                       "aten::convolution",
+                                       "aten::convolution_backward",
+                                       "aten::cudnn_convolution_backward_weight",
+                                       "aten::_scaled_dot_product_flash_attention",
+                                       "aten::_efficient_attention_backward",
+                                       "aten::add",
+                                       "aten::sum",
+                                       "aten::embedding",
+                                       "aten::copy_",
+                                       "aten::linear_backward",
+                                       "aten::_grouped_mm",
+                                       "triton_poi_fused_mul_0"});
+  constexpr auto sizes =
+      std::to_array<std::int64_t>({0, 1, 2, 7, 1 << 20, std::int64_t{1} << 40, INT64_MAX});
+  constexpr auto values =
+      std::to_array<std::string_view>({"", "True", "[1, 1]", "[-9223372036854775808]", "[0, 0]",
+                                       "9223372036854775807", "ij,jk->ik", "[True, False, True]"});
+  std::uint64_t state = 1;
+  const auto pick = [&](std::size_t n) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<std::size_t>(state >> 33) % n;
+  };
+  std::size_t known = 0;
+  for (int round = 0; round < 20000; ++round) {
+    OpInputs inputs;
+    for (std::size_t i = pick(16); i > 0; --i) {
+      OpInput& input = inputs.args.emplace_back();
+      for (std::size_t d = pick(5); d > 0; --d) input.dims.push_back(sizes[pick(sizes.size())]);
+      if (pick(4) == 0) input.list.assign(2, input.dims);
+      input.type = pick(3) == 0 ? "Scalar" : "float";
+      input.concrete = values[pick(values.size())];
+    }
+    const OpCost c = op_cost(names[pick(names.size())], inputs);
+    if (c.flops) EXPECT_GE(c.flops->value, 0);
+    if (c.bytes) EXPECT_GE(c.bytes->value, 0);
+    known += c.flops || c.bytes ? 1U : 0U;
+  }
+  EXPECT_GT(known, 1000U);
 }
 
 TEST(op_cost, takes_the_precision_of_the_first_tensor) {
