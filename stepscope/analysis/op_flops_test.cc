@@ -275,8 +275,8 @@ TEST(op_cost, survives_any_shapes_of_any_operator) {
       input.concrete = values[pick(values.size())];
     }
     const OpCost c = op_cost(names[pick(names.size())], inputs);
-    if (c.flops) EXPECT_GE(c.flops->value, 0);
-    if (c.bytes) EXPECT_GE(c.bytes->value, 0);
+    EXPECT_GE(c.flops.value_or(Flops{}).value, 0);
+    EXPECT_GE(c.bytes.value_or(Bytes{}).value, 0);
     known += c.flops || c.bytes ? 1U : 0U;
   }
   EXPECT_GT(known, 1000U);
