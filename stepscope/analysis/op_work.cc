@@ -92,43 +92,64 @@ class OperatorsByExternalId {
       if (slices_.category[i] == Category::cpu_op && slices_.external_id[i] != 0)
         rows_.push_back(SliceId{i});
     }
-    std::ranges::stable_sort(rows_, {}, [&](SliceId id) { return slices_.external_id[index(id)]; });
+    std::ranges::stable_sort(rows_, {}, [&](SliceId id) { return key(id); });
   }
-  // The last of this id that began before `start`.
+  // The last of this id that began no later than `start`.
   [[nodiscard]] SliceId find(std::uint32_t external_id, Ns start) const {
-    const auto same = std::ranges::equal_range(
-        rows_, external_id, {}, [&](SliceId id) { return slices_.external_id[index(id)]; });
-    SliceId best = no_slice;
-    for (const SliceId id : same) {
-      if (slices_.start[index(id)] > start) continue;
-      if (best == no_slice || slices_.start[index(id)] >= slices_.start[index(best)]) best = id;
-    }
-    return best;
+    const auto after = std::ranges::upper_bound(rows_, std::pair(external_id, start), {},
+                                                [&](SliceId id) { return key(id); });
+    if (after == rows_.begin()) return no_slice;
+    const SliceId last = *std::prev(after);
+    return slices_.external_id[index(last)] == external_id ? last : no_slice;
   }
 
  private:
+  [[nodiscard]] std::pair<std::uint32_t, Ns> key(SliceId id) const {
+    return {slices_.external_id[index(id)], slices_.start[index(id)]};
+  }
+
   const Slices& slices_;
   std::vector<SliceId> rows_;
 };
 
-void find_owners(const Trace& trace, const RankIndex& rank, OpWork& work) {
+// Old profilers stored the correlation where the operator's id belongs; such ids name operators at
+// random. Those that launches can check must mostly agree.
+bool ids_name_operators(const Trace& trace, const OpWork& work,
+                        const OperatorsByExternalId& operators) {
+  std::int64_t balance = 0;
+  for (const DeviceWork& device : work.device) {
+    const std::uint32_t id = trace.slices.external_id[index(device.op)];
+    if (device.owner == no_slice || id == 0) continue;
+    const SliceId named = operators.find(id, trace.slices.start[index(device.op)]);
+    if (named != no_slice) balance += named == device.owner ? 1 : -1;
+  }
+  return balance >= 0;
+}
+
+void adopt_orphans(const Trace& trace, OpWork& work) {
   const Slices& s = trace.slices;
-  std::size_t orphans = 0;
+  const auto is_orphan = [&](const DeviceWork& d) {
+    const std::uint32_t id = s.external_id[index(d.op)];
+    return d.owner == no_slice && id != 0 && id != s.correlation[index(d.op)];
+  };
+  if (std::ranges::none_of(work.device, is_orphan)) return;
+  const OperatorsByExternalId operators(trace);
+  if (!ids_name_operators(trace, work, operators)) return;
+  for (DeviceWork& device : work.device) {
+    if (is_orphan(device)) {
+      device.owner = operators.find(s.external_id[index(device.op)], s.start[index(device.op)]);
+    }
+  }
+}
+
+void find_owners(const Trace& trace, const RankIndex& rank, OpWork& work) {
   for (const DeviceLane& lane : rank.devices) {
     for (const SliceId op : lane.ops) {
       const SliceId call = rank.launch(op);
       work.device.push_back({op, call == no_slice ? no_slice : work.parent[index(call)], 0, 0});
-      const bool orphan = work.device.back().owner == no_slice && s.external_id[index(op)] != 0;
-      orphans += orphan ? 1U : 0U;
     }
   }
-  if (orphans > 0) {
-    const OperatorsByExternalId operators(trace);
-    for (DeviceWork& device : work.device) {
-      if (device.owner != no_slice || s.external_id[index(device.op)] == 0) continue;
-      device.owner = operators.find(s.external_id[index(device.op)], s.start[index(device.op)]);
-    }
-  }
+  adopt_orphans(trace, work);
   std::ranges::sort(work.device, {},
                     [](const DeviceWork& d) { return std::pair(index(d.owner), index(d.op)); });
 }

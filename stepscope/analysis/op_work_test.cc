@@ -90,6 +90,30 @@ TEST(op_work, falls_back_to_the_external_id_where_no_launch_row_is_left) {
   EXPECT_EQ(a.trace.slices.start[index(a.work.device[0].owner)], Ns{0});
 }
 
+TEST(op_work, distrusts_external_ids_that_contradict_the_launches) {
+  WorkBuilder b;
+  b.call("aten::mm", 0, 100, {.dims = "[[128, 64], [64, 32]]"}, 7);
+  b.call("aten::bmm", 100, 200, {}, 8);
+  b.launch(3, 110, 111);
+  const auto kernel = [&](std::string_view name, std::int64_t start, std::uint32_t correlation,
+                          std::uint32_t id) {
+    Slice slice;
+    slice.start = Ns{start};
+    slice.dur = Ns{10};
+    slice.name = b.trace().strings.intern(name);
+    slice.track = b.stream(0, 7);
+    slice.category = Category::kernel;
+    slice.correlation = correlation;
+    slice.external_id = id;
+    append(b.trace(), slice);
+  };
+  kernel("launched", 300, 3, 7);  // inside aten::bmm, yet names aten::mm
+  kernel("orphan", 310, 0, 8);
+  const Attributed a(b);
+  EXPECT_EQ(a.of("launched").owner, find_slice(a.trace, "aten::bmm"));
+  EXPECT_EQ(a.of("orphan").owner, no_slice);
+}
+
 TEST(op_work, leaves_work_without_an_operator_alone) {
   WorkBuilder b;
   b.launch_kernel(1, 10, "gemm", 200, 290);
