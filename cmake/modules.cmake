@@ -8,6 +8,10 @@ if(STEPSCOPE_SANITIZE)
                          -fno-sanitize-recover=all)
   target_link_options(stepscope_flags INTERFACE -fsanitize=${STEPSCOPE_SANITIZE})
 endif()
+if(STEPSCOPE_FUZZ)
+  target_compile_options(stepscope_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(stepscope_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 set_property(GLOBAL PROPERTY STEPSCOPE_MODULES "")
 

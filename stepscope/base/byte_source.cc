@@ -235,6 +235,8 @@ Result<std::uint64_t> file_size(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return system_error(path, "cannot open", errno);
   if (S_ISDIR(info.st_mode)) return Error{.what = "is a directory", .file = path};
+  if (!S_ISREG(info.st_mode))
+    return Error{.what = "is no regular file", .file = path, .hint = "write it to a file first"};
   return static_cast<std::uint64_t>(info.st_size);
 }
 
@@ -243,14 +245,18 @@ Result<std::unique_ptr<ByteSource>> open_source(const std::string& path) {
   if (!size) return size.error();
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return system_error(path, "cannot open", errno);
-  unsigned char magic[4] = {};
+  char magic[4] = {};
   const ssize_t got = ::pread(fd.get(), magic, sizeof magic, 0);
-  auto raw = std::make_unique<PlainSource>(path, std::move(fd), *size);
-  if (got >= 2 && magic[0] == 0x1f && magic[1] == 0x8b)
-    return std::unique_ptr<ByteSource>(std::make_unique<GzipSource>(std::move(raw)));
-  if (got >= 4 && magic[0] == 0x28 && magic[1] == 0xb5 && magic[2] == 0x2f && magic[3] == 0xfd)
-    return std::unique_ptr<ByteSource>(std::make_unique<ZstdSource>(std::move(raw)));
-  return std::unique_ptr<ByteSource>(std::move(raw));
+  return inflated(std::make_unique<PlainSource>(path, std::move(fd), *size),
+                  {magic, got > 0 ? static_cast<std::size_t>(got) : 0});
+}
+
+std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> raw,
+                                     std::string_view first_bytes) {
+  if (first_bytes.starts_with("\x1f\x8b")) return std::make_unique<GzipSource>(std::move(raw));
+  if (first_bytes.starts_with("\x28\xb5\x2f\xfd"))
+    return std::make_unique<ZstdSource>(std::move(raw));
+  return raw;
 }
 
 }  // namespace stepscope

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "stepscope/base/result.h"
 
@@ -29,5 +30,8 @@ class ByteSource {
 [[nodiscard]] Result<std::uint64_t> file_size(const std::string& path);
 
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_source(const std::string& path);
+// `raw` itself, or what inflates it where its first bytes (four suffice) are those of gzip or zstd.
+[[nodiscard]] std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> raw,
+                                                   std::string_view first_bytes);
 
 }  // namespace stepscope

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stepscope/event/track_map.h"
+
 namespace stepscope {
 namespace {
 
@@ -22,23 +24,6 @@ template <class T, class Map>
 void map_column(std::vector<T>& into, std::vector<T>& from, Map map) {
   std::ranges::transform(from, from.begin(), map);
   move_column(into, from);
-}
-
-std::vector<TrackId> join_tracks(Trace& into, const Trace& from,
-                                 const std::vector<StringId>& strings) {
-  std::vector<TrackId> map;
-  map.reserve(from.tracks.size());
-  for (Track track : from.tracks) {
-    for (StringId* id : {&track.pid_text, &track.tid_text, &track.process_name, &track.thread_name})
-      *id = strings[index(*id)];
-    const auto same = std::ranges::find_if(into.tracks, [&](const Track& t) {
-      return t.pid == track.pid && t.tid == track.tid && t.device == track.device &&
-             t.pid_text == track.pid_text && t.tid_text == track.tid_text;
-    });
-    map.push_back(TrackId{static_cast<std::uint32_t>(same - into.tracks.begin())});
-    if (same == into.tracks.end()) into.tracks.push_back(track);
-  }
-  return map;
 }
 
 // The first row each kind of detail of `from` gets in `into`.
@@ -83,7 +68,7 @@ void absorb_details(Trace& into, Trace& from, const std::vector<StringId>& strin
 
 AbsorbMap absorb(Trace& into, Trace&& from) {
   AbsorbMap map{into.strings.merge(from.strings), {}};
-  map.tracks = join_tracks(into, from, map.strings);
+  map.tracks = TrackMap(into.tracks).add(from.tracks, map.strings);
   const auto text = [&](StringId id) { return map.strings[index(id)]; };
   const auto first = static_cast<std::uint32_t>(into.slices.size());
   const auto moved = [&](SliceId id) { return id == no_slice ? id : SliceId{index(id) + first}; };

@@ -13,21 +13,26 @@
 
 namespace stepscope {
 
+inline constexpr std::size_t default_chunk_bytes = 1 << 20;
+
 struct Chunk {
   std::vector<char>
       bytes;             // the text and json_text_padding bytes behind it; reused from call to call
   std::size_t size = 0;  // of the text
-  std::uint64_t offset = 0;  // of the text in the inflated file
-  std::uint64_t number = 0;  // 0, 1, 2 …
-  bool last = false;         // no text follows
+  std::uint64_t offset = 0;    // of the text in the inflated file
+  std::uint64_t number = 0;    // 0, 1, 2 …
+  bool last = false;           // no text follows
+  std::uint64_t position = 0;  // of the source, when this was read
 
   [[nodiscard]] std::string_view text() const { return {bytes.data(), size}; }
 };
 
 class ChunkReader {
  public:
-  // `head` is text already read from the source that still counts; `offset` its place.
-  ChunkReader(ByteSource& source, std::string head, std::uint64_t offset);
+  // `head` is text already read from the source that still counts; `offset` its place. A chunk has
+  // about `chunk_bytes`; a text without a recognisable event in 32 times as many is cut anywhere.
+  ChunkReader(ByteSource& source, std::string head, std::uint64_t offset,
+              std::size_t chunk_bytes = default_chunk_bytes);
 
   // False when all text was handed out.
   Result<bool> next(Chunk& chunk);
@@ -38,9 +43,11 @@ class ChunkReader {
 
  private:
   Result<std::size_t> fill(Chunk& chunk, std::size_t want);
+  static void make_room(Chunk& chunk, std::size_t size);
 
   std::mutex mutex_;
   ByteSource& source_;
+  std::size_t chunk_bytes_;
   std::string tail_;      // text behind the last cut
   std::uint64_t offset_;  // of tail_
   std::uint64_t number_ = 0;

@@ -3,7 +3,8 @@
 // refuses is counted.
 #include "stepscope/read/document.h"
 
-#include <cstdlib>
+#include <algorithm>
+#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +13,9 @@ namespace stepscope {
 namespace {
 
 using nlohmann::json;
+
+// The year 2096: with every ts that a reader accepts the sum stays within 64 bits.
+constexpr std::int64_t latest_base = 4'000'000'000'000'000'000;
 
 constexpr std::size_t npos = std::string_view::npos;
 constexpr bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -34,8 +38,12 @@ std::size_t string_end(std::string_view text, std::size_t p) {
   return npos;
 }
 
-// Behind the value that begins at p; npos when it does not end.
-std::size_t value_end(std::string_view text, std::size_t p) {
+// No writer nests deeper; a parser's destructors and printers might recurse.
+constexpr int deepest = 100;
+
+// Behind the value that begins at p; npos when it does not end. `too_deep` is set where it nests
+// deeper than `deepest`.
+std::size_t value_end(std::string_view text, std::size_t p, bool& too_deep) {
   if (text[p] == '"') return string_end(text, p);
   if (text[p] != '{' && text[p] != '[') {
     const std::size_t end = text.find_first_of(",}]", p);
@@ -49,7 +57,7 @@ std::size_t value_end(std::string_view text, std::size_t p) {
       if (p == npos) return npos;
       continue;
     }
-    if (c == '{' || c == '[') ++depth;
+    if (c == '{' || c == '[') too_deep = ++depth > deepest || too_deep;
     if ((c == '}' || c == ']') && --depth == 0) return p + 1;
     ++p;
   }
@@ -127,18 +135,26 @@ void read_devices(const json& list, Metadata& metadata) {
   }
 }
 
-void read_base(const json& value, Metadata& metadata, ImportNotes& notes, std::size_t at) {
-  std::int64_t base = 0;
-  if (value.is_number_integer())
-    base = value.get<std::int64_t>();
-  else if (value.is_string())
-    base = std::strtoll(value.get_ref<const std::string&>().c_str(), nullptr, 10);
-  if (base < 0 || base > 4'500'000'000'000'000'000) return notes.add("base_time_out_of_range", at);
-  metadata.base = Ns{base};
+// An integer, or a text that spells one.
+std::optional<std::int64_t> spelled_integer(const json& value) {
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (!value.is_string()) return std::nullopt;
+  const std::string& text = value.get_ref<const std::string&>();
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+void read_base(const json& value, Metadata& metadata, ImportNotes& notes, std::uint64_t at) {
+  const auto base = spelled_integer(value);
+  if (!base) return notes.add("unreadable_base_time", at);
+  if (*base < 0 || *base > latest_base) return notes.add("base_time_out_of_range", at);
+  metadata.base = Ns{*base};
 }
 
 void read_member(std::string_view key, const json& value, Metadata& metadata, ImportNotes& notes,
-                 std::size_t at) {
+                 std::uint64_t at) {
   const auto flag = [&](std::optional<bool>& into) {
     into = value.is_boolean() ? value.get<bool>() : value.is_number() && value.get<double>() != 0;
   };
@@ -158,26 +174,93 @@ void read_member(std::string_view key, const json& value, Metadata& metadata, Im
     metadata.texts[std::string(key)] = value.dump();
 }
 
-// Bare inf and nan are no JSON, but old writers put them into numbers.
+// Bare inf and nan are no JSON, but old writers put them into numbers; and names hold control
+// characters and broken UTF-8.
 json parse_lenient(std::string_view raw) {
   json value = json::parse(raw, nullptr, false);
   if (!value.is_discarded()) return value;
-  std::string mended(raw);
-  for (const std::string_view word : {"-nan", "-inf", "nan", "inf", "NaN", "Infinity"})
-    for (std::size_t p = mended.find(word); p != std::string::npos; p = mended.find(word, p + 4))
-      mended.replace(p, word.size(), "null");
-  for (char& c : mended)
-    if (static_cast<unsigned char>(c) >= 0x80 || static_cast<unsigned char>(c) < 0x20) c = ' ';
+  std::string mended;
+  bool in_string = false;
+  for (std::size_t p = 0; p < raw.size(); ++p) {
+    const std::string_view rest = raw.substr(p);
+    if (in_string) {
+      const char c = raw[p];
+      if (c == '"') in_string = false;
+      const auto byte = static_cast<unsigned char>(c);
+      mended += byte >= 0x80 || byte < 0x20 ? '?' : c;
+      if (c == '\\' && p + 1 < raw.size()) mended += raw[++p];
+      continue;
+    }
+    in_string = raw[p] == '"';
+    std::size_t word = 0;
+    for (const std::string_view no_number :
+         {"-nan", "-inf", "nan", "inf", "NaN", "Infinity", "-Infinity"})
+      if (rest.starts_with(no_number)) word = std::max(word, no_number.size());
+    if (word == 0)
+      mended += raw[p];
+    else
+      mended += "null";
+    p += word == 0 ? 0 : word - 1;
+  }
   return json::parse(mended, nullptr, false);
 }
 
-// Members from p, which stands behind '{' or a member, up to traceEvents or the closing brace.
-OuterText read_members(std::string_view text, std::size_t p, bool final, Metadata& metadata,
-                       ImportNotes& notes) {
-  for (;;) {
-    while (p < text.size() && (is_space(text[p]) || text[p] == ',')) ++p;
-    if (p == text.size()) return {final ? Outer::ended : Outer::need_more, p};
-    if (text[p] == '}') return {Outer::ended, p + 1};
+// How far behind a damaged member the next one is looked for.
+constexpr std::size_t near = 1 << 20;
+
+// The next member behind a damaged one: a comma, a key and a colon. npos where there is none near.
+std::size_t next_member(std::string_view text, std::size_t from) {
+  constexpr std::size_t longest_key = 256;
+  const std::size_t stop = std::min(text.size(), from + near);
+  for (std::size_t p = from; p < stop; ++p) {
+    if (text[p] != ',') continue;
+    const std::size_t open = skip_space(text, p + 1);
+    if (open >= text.size() || text[open] != '"') continue;
+    const std::size_t close = text.find('"', open + 1);
+    if (close == npos || close - open > longest_key) continue;
+    const std::size_t colon = skip_space(text, close + 1);
+    if (colon < text.size() && text[colon] == ':') return open;
+  }
+  return npos;
+}
+
+struct MemberReader {
+  std::string_view text;
+  bool final;  // no more text follows
+  std::uint64_t offset;
+  Metadata& metadata;
+  ImportNotes& notes;
+
+  // Members from p, which stands behind '{' or a member, up to traceEvents or the closing brace.
+  OuterText run(std::size_t p) {
+    for (;;) {
+      while (p < text.size() && (is_space(text[p]) || text[p] == ',')) ++p;
+      if (p == text.size()) return cut(p);
+      if (text[p] == '}') return {Outer::ended, p + 1};
+      const OuterText one = member(p);
+      if (one.outer == Outer::events) return one;
+      if (one.outer == Outer::need_more) return cut(p);
+      if (one.outer == Outer::not_json) {
+        const std::size_t next = next_member(text, one.at);
+        if (next == npos && !final && text.size() - one.at < near) return {Outer::need_more, p};
+        if (next == npos) return one;
+        notes.add("unreadable_metadata", offset + p);
+        p = next;
+        continue;
+      }
+      p = one.at;
+    }
+  }
+
+ private:
+  // The text ends here, in the middle of the document.
+  OuterText cut(std::size_t p) {
+    if (final) notes.truncated = true;
+    return {Outer::need_more, p};
+  }
+
+  // One member at p; ended: read, `at` is behind it.
+  OuterText member(std::size_t p) {
     if (text[p] != '"') return {Outer::not_json, p};
     const std::size_t key_end = string_end(text, p);
     if (key_end == npos) return {Outer::need_more, p};
@@ -188,16 +271,18 @@ OuterText read_members(std::string_view text, std::size_t p, bool final, Metadat
     begin = skip_space(text, begin + 1);
     if (begin == text.size()) return {Outer::need_more, p};
     if (key == "traceEvents" && text[begin] == '[') return {Outer::events, begin + 1};
-    const std::size_t end = value_end(text, begin);
+    bool too_deep = false;
+    const std::size_t end = value_end(text, begin, too_deep);
     if (end == npos) return {Outer::need_more, p};
-    const json value = parse_lenient(text.substr(begin, end - begin));
+    const json value =
+        too_deep ? json(json::value_t::discarded) : parse_lenient(text.substr(begin, end - begin));
     if (value.is_discarded())
-      notes.add("unreadable_metadata", begin);
+      notes.add("unreadable_metadata", offset + begin);
     else
-      read_member(key, value, metadata, notes, begin);
-    p = end;
+      read_member(key, value, metadata, notes, offset + begin);
+    return {Outer::ended, end};
   }
-}
+};
 
 }  // namespace
 
@@ -206,12 +291,12 @@ bool is_bare_array(std::string_view text) {
   return p < text.size() && text[p] == '[';
 }
 
-OuterText read_head(std::string_view text, Metadata& metadata, ImportNotes& notes) {
+OuterText read_head(std::string_view text, bool final, Metadata& metadata, ImportNotes& notes) {
   const std::size_t p = skip_space(text, skip_bom(text));
   if (p == text.size()) return {Outer::need_more, p};
   if (text[p] == '[') return {Outer::events, p + 1};
   if (text[p] != '{') return {Outer::not_json, p};
-  return read_members(text, p + 1, false, metadata, notes);
+  return MemberReader{text, final, 0, metadata, notes}.run(p + 1);
 }
 
 void read_rank_metadata(int rank, Metadata& metadata) {
@@ -227,12 +312,8 @@ void read_rank_metadata(int rank, Metadata& metadata) {
   }
 }
 
-OuterText read_tail(std::string_view text, bool bare, bool final, Metadata& metadata,
-                    ImportNotes& notes) {
-  if (!bare) return read_members(text, 0, final, metadata, notes);
-  const std::size_t p = skip_space(text, 0);
-  if (p < text.size() && text[p] != '\0') notes.add("text_after_the_array", p);
-  return {Outer::ended, text.size()};
+OuterText read_tail(const TailText& tail, Metadata& metadata, ImportNotes& notes) {
+  return MemberReader{tail.text, tail.final, tail.offset, metadata, notes}.run(0);
 }
 
 }  // namespace stepscope

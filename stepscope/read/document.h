@@ -25,13 +25,16 @@ struct OuterText {
 };
 
 // Reads members from the document's first byte (after a BOM) up to the events. Members are put into
-// `metadata`.
-OuterText read_head(std::string_view text, Metadata& metadata, ImportNotes& notes);
-// Continues behind the array's ']': further members, perhaps a second traceEvents. `final`: no more
-// text follows, so a missing closing brace is where the file was cut. `bare` says the document is
-// an array.
-OuterText read_tail(std::string_view text, bool bare, bool final, Metadata& metadata,
-                    ImportNotes& notes);
+// `metadata`; one that cannot be read is counted and stepped over. `final`: no more text follows.
+OuterText read_head(std::string_view text, bool final, Metadata& metadata, ImportNotes& notes);
+
+struct TailText {
+  std::string_view text;     // behind the array's ']', or behind members that were read
+  std::uint64_t offset = 0;  // of it in the inflated file
+  bool final = false;        // no more text follows: a missing brace means that the file was cut
+};
+// Continues behind the events of an object: further members, perhaps a second traceEvents.
+OuterText read_tail(const TailText& tail, Metadata& metadata, ImportNotes& notes);
 // In a file that our own writer merged: replaces what `metadata` says about the process by what the
 // member stepscopeRanks (kept in metadata.texts) says about `rank`.
 void read_rank_metadata(int rank, Metadata& metadata);

@@ -4,6 +4,7 @@
 // that end in a backslash).
 #include "stepscope/read/event_mend.h"
 
+#include <bit>
 #include <string>
 
 namespace stepscope {
@@ -160,6 +161,12 @@ Scan mend(std::string_view text, bool escapes, std::size_t& consumed, RawEvent& 
   return s;
 }
 
+// How many of an event's own fields were found.
+int own_fields(const RawEvent& event) {
+  constexpr std::uint64_t own = (1ULL << (static_cast<unsigned>(Field::args) + 1)) - 1;
+  return std::popcount(event.seen & own);
+}
+
 // Whether an event may begin at this '{'.
 bool is_event_start(std::string_view text, std::size_t brace) {
   std::size_t before = brace;
@@ -226,11 +233,25 @@ std::size_t unescape_unicode(std::string_view raw, std::size_t p, std::string& o
 
 }  // namespace
 
+// With backslashes as escapes, or (names that end in a backslash) as they stand: the reading that
+// finds more of what makes an event; if both find the same, the one that ends first, for the other
+// has swallowed part of the next event.
 Scan mend_event(std::string_view text, std::size_t& consumed, RawEvent& event) {
   const Scan honoured = mend(text, true, consumed, event);
-  if (honoured == Scan::complete && event.has(Field::ph)) return honoured;
-  const Scan literal = mend(text, false, consumed, event);
-  if (literal == Scan::complete && event.has(Field::ph)) return literal;
+  const bool usable = honoured == Scan::complete && event.has(Field::ph);
+  if (usable && text.substr(0, consumed).find('\\') == std::string_view::npos) return honoured;
+  RawEvent other;
+  std::size_t length = 0;
+  const Scan literal = mend(text, false, length, other);
+  if (literal == Scan::complete && other.has(Field::ph)) {
+    const int gain = own_fields(other) - (usable ? own_fields(event) : -1);
+    if (gain > 0 || (gain == 0 && length < consumed)) {
+      event = other;
+      consumed = length;
+    }
+    return literal;
+  }
+  if (usable) return honoured;
   return honoured == Scan::incomplete || literal == Scan::incomplete ? Scan::incomplete
                                                                      : Scan::malformed;
 }

@@ -2,11 +2,10 @@
 #include "stepscope/read/event_sink.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
-#include <tuple>
 #include <utility>
 
-#include "stepscope/event/absorb.h"
 #include "stepscope/read/event_category.h"
 #include "stepscope/read/event_mend.h"
 #include "stepscope/read/number.h"
@@ -14,8 +13,11 @@
 namespace stepscope {
 namespace {
 
-// Instants beyond this (in ns, either side of zero) are damage: it is the year 2112.
+// What is beyond these (ns) is damage: three years before the origin, the year 2112, a month. Sums
+// with any base time, and differences, stay within 64 bits.
+constexpr std::int64_t earliest = -100'000'000'000'000'000;
 constexpr std::int64_t latest = 4'500'000'000'000'000'000;
+constexpr std::int64_t longest = 2'600'000'000'000'000;
 
 std::int64_t integer(const RawEvent& event, Field field, std::int64_t absent = -1) {
   if (!event.has(field)) return absent;
@@ -47,17 +49,6 @@ bool is_device_row(Category c) {
 
 EventSink::EventSink() { trace_.metadata.format = "kineto"; }
 
-std::size_t EventSink::TrackKeyHash::operator()(const TrackKey& key) const {
-  std::size_t h = 0;
-  const auto mix = [&](std::size_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15ULL; };
-  mix(static_cast<std::size_t>(key.pid.number));
-  mix(index(key.pid.text));
-  mix(static_cast<std::size_t>(key.tid.number));
-  mix(index(key.tid.text));
-  mix(key.device ? 1 : 2);
-  return h;
-}
-
 void EventSink::add(const RawEvent& event, std::uint64_t byte) {
   ++trace_.notes.events;
   if (!event.has(Field::ph) || event[Field::ph].size != 1) return note("event_without_phase", byte);
@@ -69,7 +60,7 @@ void EventSink::add(const RawEvent& event, std::uint64_t byte) {
     case 'E':
       return add_edge(event, byte, false);
     case 'M':
-      return add_metadata(event);
+      return add_metadata(event, byte);
     case 'C':
       return add_counter(event, byte);
     case 'i':
@@ -111,7 +102,7 @@ std::optional<Ns> EventSink::time_of(const RawEvent& event, std::uint64_t byte) 
   const auto ts = parse_microseconds(event[Field::ts]);
   if (!ts)
     note("unreadable_timestamp", byte);
-  else if (ts->count() > latest || ts->count() < -latest) {
+  else if (ts->count() > latest || ts->count() < earliest) {
     note("timestamp_out_of_range", byte);
     return std::nullopt;
   }
@@ -124,7 +115,8 @@ EventSink::Id EventSink::id_of(const RawEvent& event, Field field) {
   if (const auto number = parse_integer(value)) {
     // "1f" or "stream 7" are names, not numbers.
     const bool whole = value.kind == ValueKind::scalar ||
-                       value.text().find_first_not_of("0123456789-+ ") == std::string_view::npos;
+                       value.text().find_first_not_of(
+                           "0123456789", value.text()[0] == '-' ? 1 : 0) == std::string_view::npos;
     if (whole) return {*number, empty_string};
   }
   return {0, text_of(event, field)};
@@ -136,7 +128,7 @@ StringId EventSink::text_of(const RawEvent& event, Field field) {
   if (event[field].kind == ValueKind::string && text.find('\\') != std::string_view::npos)
     return trace_.strings.intern(unescape(text));
   while (event[field].kind == ValueKind::scalar && !text.empty() &&
-         (text.back() == ',' || text.back() <= ' '))
+         (text.back() == ',' || (text.back() >= 0 && text.back() <= ' ')))
     text.remove_suffix(1);
   return trace_.strings.intern(text);
 }
@@ -151,26 +143,33 @@ Category EventSink::category_of(const RawEvent& event, std::string_view name, co
   return last_category_;
 }
 
-TrackId EventSink::track_of(const RawEvent& event, Category category, const Id& pid) {
+TrackId EventSink::track_of(const RawEvent& event, Category category, const Id& pid,
+                            std::uint64_t byte) {
   const TrackKey key{pid, id_of(event, Field::tid), is_device_row(category)};
   if (key == last_key_ && !trace_.tracks.empty()) return last_track_;
-  const auto fresh = TrackId{static_cast<std::uint32_t>(trace_.tracks.size())};
-  const auto [at, inserted] = track_ids_.try_emplace(key, fresh);
-  if (inserted) {
-    Track track{.pid = key.pid.number,
-                .tid = key.tid.number,
-                .pid_text = key.pid.text,
-                .tid_text = key.tid.text,
-                .device = key.device};
-    if (key.device)
-      track.device_index =
-          integer32(event, Field::device,
-                    key.pid.text == empty_string ? static_cast<std::int32_t>(key.pid.number) : 0);
-    trace_.tracks.push_back(track);
-  }
+  const auto at = track_ids_.find(key);
+  last_track_ = at != track_ids_.end() ? at->second : add_track(event, key, byte);
   last_key_ = key;
-  last_track_ = at->second;
   return last_track_;
+}
+
+TrackId EventSink::add_track(const RawEvent& event, const TrackKey& key, std::uint64_t byte) {
+  const TrackId id{static_cast<std::uint32_t>(trace_.tracks.size())};
+  Track track{.pid = key.pid.number,
+              .tid = key.tid.number,
+              .pid_text = key.pid.text,
+              .tid_text = key.tid.text,
+              .device = key.device};
+  if (key.device) {
+    const bool is_index = key.pid.text == empty_string && key.pid.number >= 0 &&
+                          key.pid.number <= std::numeric_limits<std::int32_t>::max();
+    track.device_index =
+        integer32(event, Field::device, is_index ? static_cast<std::int32_t>(key.pid.number) : 0);
+  }
+  trace_.tracks.push_back(track);
+  origins_.push_back({byte, track.device_index});
+  track_ids_.emplace(key, id);
+  return id;
 }
 
 void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
@@ -184,7 +183,7 @@ void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
   } else {
     note("unreadable_duration", byte);
   }
-  if (dur.count() < 0 || dur.count() > latest) {
+  if (dur.count() < 0 || dur.count() > longest) {
     note(dur.count() < 0 ? "negative_duration" : "duration_out_of_range", byte);
     dur = Ns{};
   }
@@ -194,7 +193,7 @@ void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
   const SliceId slice = append(trace_, {.start = *start,
                                         .dur = dur,
                                         .name = name,
-                                        .track = track_of(event, category, pid),
+                                        .track = track_of(event, category, pid, byte),
                                         .category = category,
                                         .correlation = link_id(event, Field::correlation),
                                         .external_id = link_id(event, Field::external_id),
@@ -292,16 +291,16 @@ void EventSink::add_edge(const RawEvent& event, std::uint64_t byte, bool begin) 
   const Id pid = id_of(event, Field::pid);
   const StringId name = text_of(event, Field::name);
   const Category category = category_of(event, trace_.strings[name], pid);
-  edges_.push_back({*time, byte, track_of(event, category, pid), name, category, begin});
+  edges_.push_back({*time, byte, track_of(event, category, pid, byte), name, category, begin});
 }
 
-void EventSink::add_metadata(const RawEvent& event) {
+void EventSink::add_metadata(const RawEvent& event, std::uint64_t byte) {
   if (!event.has(Field::name) || !event.has(Field::arg_name)) return;
   const std::string_view what = event[Field::name].text();
   const bool thread = what == "thread_name";
   if (!thread && what != "process_name") return;
   names_.push_back({id_of(event, Field::pid), thread ? id_of(event, Field::tid) : Id{},
-                    text_of(event, Field::arg_name), thread});
+                    text_of(event, Field::arg_name), byte, thread});
 }
 
 void EventSink::add_memory(const RawEvent& event, std::uint64_t byte) {
@@ -310,7 +309,7 @@ void EventSink::add_memory(const RawEvent& event, std::uint64_t byte) {
   if (!time) return;
   MemoryEvents& m = trace_.memory;
   m.time.push_back(*time);
-  m.track.push_back(track_of(event, Category::cpu_op, id_of(event, Field::pid)));
+  m.track.push_back(track_of(event, Category::cpu_op, id_of(event, Field::pid), byte));
   m.address.push_back(static_cast<std::uint64_t>(integer(event, Field::address, 0)));
   m.bytes.push_back(Bytes{integer(event, Field::bytes, 0)});
   m.total_allocated.push_back(Bytes{integer(event, Field::total_allocated)});
@@ -325,67 +324,57 @@ void EventSink::add_counter(const RawEvent& event, std::uint64_t byte) {
   if (time) add_range_metrics(event, no_slice, *time);
 }
 
-void EventSink::absorb(EventSink&& other) {
-  const AbsorbMap map = stepscope::absorb(trace_, std::move(other.trace_));
-  const auto moved = [&](Id id) { return Id{id.number, map.strings[index(id.text)]}; };
-  for (const Name& n : other.names_)
-    names_.push_back({moved(n.pid), moved(n.tid), map.strings[index(n.name)], n.thread});
-  for (Edge edge : other.edges_) {
-    edge.track = map.tracks[index(edge.track)];
-    edge.name = map.strings[index(edge.name)];
-    edges_.push_back(edge);
-  }
+void EventSink::begin_chunk(std::uint64_t number) {
+  const auto size = [](std::size_t n) { return static_cast<std::uint32_t>(n); };
+  marks_.push_back({number,
+                    {.first_slice = size(trace_.slices.size()),
+                     .first_memory = size(trace_.memory.size()),
+                     .first_counter = size(trace_.counters.size())}});
 }
 
-// Begin and end pair up per track like brackets, in time order; what stays open ends with the last
-// edge of its track.
-void EventSink::pair_edges() {
-  std::ranges::sort(edges_, {},
-                    [](const Edge& e) { return std::tuple(index(e.track), e.time, e.byte); });
-  std::vector<const Edge*> open;
-  const auto close = [&](Ns end) {
-    const Edge& b = *open.back();
-    append(trace_, {.start = b.time,
-                    .dur = end - b.time,
-                    .name = b.name,
-                    .track = b.track,
-                    .category = b.category});
-    open.pop_back();
-  };
-  for (std::size_t i = 0; i < edges_.size(); ++i) {
-    const Edge& edge = edges_[i];
-    if (edge.begin)
-      open.push_back(&edge);
-    else if (open.empty())
-      note("end_without_begin", edge.byte);
-    else
-      close(edge.time);
-    const bool last_of_track = i + 1 == edges_.size() || edges_[i + 1].track != edge.track;
-    while (last_of_track && !open.empty()) {
-      note("begin_without_end", open.back()->byte);
-      close(edge.time);
+EventSink EventSink::join(std::vector<EventSink>&& parts, unsigned threads) {
+  std::vector<Trace> traces;
+  std::vector<Mark> marks;
+  for (std::uint32_t p = 0; p < parts.size(); ++p) {
+    traces.push_back(std::move(parts[p].trace_));
+    for (Mark& mark : parts[p].marks_) mark.rows.part = p;
+    marks.insert(marks.end(), parts[p].marks_.begin(), parts[p].marks_.end());
+  }
+  std::ranges::sort(marks, {}, &Mark::chunk);
+  std::vector<RowStretch> stretches;
+  std::ranges::transform(marks, std::back_inserter(stretches), &Mark::rows);
+  auto [trace, maps] = stepscope::join(std::move(traces), stretches, threads);
+
+  EventSink all;
+  std::vector<std::uint64_t> first(trace.tracks.size(), std::numeric_limits<std::uint64_t>::max());
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const AbsorbMap& map = maps[p];
+    const auto moved = [&](Id id) { return Id{id.number, map.strings[index(id.text)]}; };
+    for (const TrackName& n : parts[p].names_)
+      all.names_.push_back(
+          {moved(n.pid), moved(n.tid), map.strings[index(n.name)], n.byte, n.thread});
+    for (Edge edge : parts[p].edges_) {
+      edge.track = map.tracks[index(edge.track)];
+      edge.name = map.strings[index(edge.name)];
+      all.edges_.push_back(edge);
+    }
+    // The device of a track is what its first event in the file says.
+    for (std::size_t t = 0; t < map.tracks.size(); ++t) {
+      const Origin& origin = parts[p].origins_[t];
+      const std::uint32_t to = index(map.tracks[t]);
+      if (origin.byte >= first[to]) continue;
+      first[to] = origin.byte;
+      trace.tracks[to].device_index = origin.device_index;
     }
   }
-  edges_.clear();
-}
-
-void EventSink::name_tracks() {
-  std::unordered_map<TrackKey, StringId, TrackKeyHash> processes;
-  std::unordered_map<TrackKey, StringId, TrackKeyHash> threads;
-  for (const Name& n : names_) (n.thread ? threads : processes)[{n.pid, n.tid, false}] = n.name;
-  for (Track& track : trace_.tracks) {
-    const Id pid{track.pid, track.pid_text};
-    if (const auto at = processes.find({pid, Id{}, false}); at != processes.end())
-      track.process_name = at->second;
-    if (const auto at = threads.find({pid, {track.tid, track.tid_text}, false});
-        at != threads.end())
-      track.thread_name = at->second;
-  }
+  all.trace_ = std::move(trace);
+  return all;
 }
 
 Trace EventSink::finish() {
-  pair_edges();
-  name_tracks();
+  pair_edges(trace_, std::move(edges_));
+  name_tracks(trace_, std::move(names_));
+  order_tracks(trace_);
   return std::move(trace_);
 }
 

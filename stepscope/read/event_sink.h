@@ -4,12 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "stepscope/event/join.h"
 #include "stepscope/event/trace.h"
+#include "stepscope/read/event_edges.h"
 #include "stepscope/read/event_fields.h"
+#include "stepscope/read/track_names.h"
 
 namespace stepscope {
 
@@ -26,63 +30,49 @@ class EventSink {
     note("truncated_event", byte);
   }
 
-  // Takes over all that another sink of the same file gathered.
-  void absorb(EventSink&& other);
+  // What follows comes from this chunk of the file (they are numbered in its order).
+  void begin_chunk(std::uint64_t number);
+  // One sink of all that several gathered from the chunks of one file, as if one had read them in
+  // order. REQUIRES: begin_chunk() was called before all else on each.
+  static EventSink join(std::vector<EventSink>&& parts, unsigned threads);
   // Pairs B with E, names the tracks, and hands the trace over, unsealed.
   Trace finish();
 
  private:
-  struct Id {  // a pid or tid: a number, or a text
-    std::int64_t number = 0;
-    StringId text = empty_string;
-    bool operator==(const Id&) const = default;
-  };
-  struct TrackKey {
-    Id pid;
-    Id tid;
-    bool device = false;
-    bool operator==(const TrackKey&) const = default;
-  };
-  struct TrackKeyHash {
-    std::size_t operator()(const TrackKey& key) const;
-  };
-  struct Name {  // process_name, thread_name
-    Id pid;
-    Id tid;
-    StringId name = empty_string;
-    bool thread = false;
-  };
-  struct Edge {  // a B or E event
-    Ns time{};
+  using Id = RowId;
+  struct Origin {  // the first event of a track, and the device that it names
     std::uint64_t byte = 0;
-    TrackId track{};
-    StringId name = empty_string;
-    Category category = Category::other;
-    bool begin = false;
+    std::int32_t device_index = -1;
+  };
+  // A chunk's rows begin here.
+  struct Mark {
+    std::uint64_t chunk = 0;
+    RowStretch rows;
   };
 
   void add_complete(const RawEvent& event, std::uint64_t byte);
   void add_edge(const RawEvent& event, std::uint64_t byte, bool begin);
-  void add_metadata(const RawEvent& event);
+  void add_metadata(const RawEvent& event, std::uint64_t byte);
   void add_memory(const RawEvent& event, std::uint64_t byte);
   void add_counter(const RawEvent& event, std::uint64_t byte);
   void add_collective(const RawEvent& event, SliceId slice);
   std::uint32_t add_detail(const RawEvent& event, Category category, StringId name);
   void add_range_metrics(const RawEvent& event, SliceId slice, Ns time);
-  void pair_edges();
-  void name_tracks();
 
   std::optional<Ns> time_of(const RawEvent& event, std::uint64_t byte);
   Category category_of(const RawEvent& event, std::string_view name, const Id& pid);
-  TrackId track_of(const RawEvent& event, Category category, const Id& pid);
+  TrackId track_of(const RawEvent& event, Category category, const Id& pid, std::uint64_t byte);
+  TrackId add_track(const RawEvent& event, const TrackKey& key, std::uint64_t byte);
   Id id_of(const RawEvent& event, Field field);
   StringId text_of(const RawEvent& event, Field field);
   bool keeps_concrete_inputs(StringId name);
 
   Trace trace_;
-  std::vector<Name> names_;
+  std::vector<TrackName> names_;
   std::vector<Edge> edges_;
+  std::vector<Mark> marks_;
   std::unordered_map<TrackKey, TrackId, TrackKeyHash> track_ids_;
+  std::vector<Origin> origins_;  // by track
   TrackKey last_key_;
   TrackId last_track_{};
   std::vector<std::int8_t> concrete_;    // by name: 1 keep, 0 drop, -1 not looked at

@@ -26,6 +26,10 @@ Error interrupted(const std::string& path) {
   return {.what = "interrupted", .file = path, .byte = {}, .hint = {}, .interrupted = true};
 }
 
+bool stopped(const ReadControl& control) {
+  return control.stop != nullptr && control.stop->requested();
+}
+
 // The text before the events, and the document's kind.
 struct Head {
   std::string text;
@@ -47,12 +51,14 @@ Error no_trace(const std::string& path, const Head& head, const OuterText& outer
             .file = path,
             .byte = outer.at,
             .hint = "it was cut while it was written: record the trace again"};
-  return {.what = "not JSON", .file = path, .byte = outer.at, .hint = hint};
+  return {.what = "this is no JSON object or array", .file = path, .byte = outer.at, .hint = hint};
 }
 
-Result<Head> read_until_events(ByteSource& source, const std::string& path) {
+Result<Head> read_until_events(ByteSource& source, const std::string& path,
+                               const ReadControl& control) {
   Head head;
-  for (std::size_t want = first_head;; want *= 2) {
+  for (std::size_t want = std::min(first_head, control.chunk_bytes);; want *= 2) {
+    if (stopped(control)) return interrupted(path);
     const std::size_t before = head.text.size();
     head.text.resize(want);
     const auto got = source.read(std::span(head.text).subspan(before));
@@ -60,105 +66,130 @@ Result<Head> read_until_events(ByteSource& source, const std::string& path) {
     head.text.resize(before + *got);
     head.metadata = {};
     head.notes = {};
-    const OuterText outer = read_head(head.text, head.metadata, head.notes);
+    const bool ended = head.text.size() < want;
+    const OuterText outer = read_head(head.text, ended, head.metadata, head.notes);
     if (outer.outer == Outer::events) {
       head.events_at = outer.at;
       head.bare = is_bare_array(head.text);
       return head;
     }
-    const bool ended = head.text.size() < want;
     if (outer.outer != Outer::need_more || ended || want >= longest_head)
       return no_trace(path, head, outer);
   }
 }
 
+enum class Place : std::uint8_t { events, tail, behind };
+
 // What one attempt at the events gathers.
 struct Events {
   EventSink sink;
-  std::string tail;  // text behind the array's ']'
-  bool array_ended = false;
+  Place place = Place::events;  // of the text that comes next
+  std::string tail;             // text behind the array's ']' that is not done with
+  std::uint64_t tail_offset = 0;
 };
 
 class Reading {
  public:
   Reading(const std::string& path, const ReadControl& control) : path_(path), control_(control) {}
 
-  Result<Trace> run(unsigned threads) {
-    auto source = open_source(path_);
+  Result<Trace> run(const OpenSource& open, unsigned threads) {
+    auto source = open();
     if (!source) return source.error();
-    auto head = read_until_events(**source, path_);
-    if (!head) return head.error();
+    auto head = read_until_events(**source, path_, control_);
+    if (!head) {
+      const std::string damage = (*source)->damage();
+      if (damage.empty()) return head.error();
+      return Error{.what = damage + ", before traceEvents",
+                   .file = path_,
+                   .byte = {},
+                   .hint = "record the trace again, or copy the file again"};
+    }
     metadata_ = std::move(head->metadata);
     notes_ = std::move(head->notes);
     bare_ = head->bare;
-    ChunkReader reader(**source, head->text.substr(head->events_at), head->events_at);
+    ChunkReader reader(**source, head->text.substr(head->events_at), head->events_at,
+                       control_.chunk_bytes);
     head->text = {};
-    auto events =
-        threads > 1 ? in_parallel(reader, **source, threads) : in_sequence(reader, **source);
+    auto events = threads > 1 ? in_parallel(reader, threads) : in_sequence(reader);
     if (!events) return events.error();
     return complete(std::move(*events), **source, reader.text_bytes());
   }
   [[nodiscard]] bool must_repeat_in_sequence() const { return unclean_; }
 
  private:
-  [[nodiscard]] bool stopped() const {
-    return control_.stop != nullptr && control_.stop->requested();
-  }
-
-  void report_progress(const ByteSource& source) {
+  void report_progress(std::uint64_t now) {
     if (control_.bytes_read == nullptr) return;
-    const std::uint64_t now = source.position();
     if (now > reported_) control_.bytes_read->fetch_add(now - reported_);
     reported_ = std::max(reported_, now);
   }
 
   // One thread: what a chunk cuts is put back in front of the next, so nothing needs to be
   // verified.
-  Result<Events> in_sequence(ChunkReader& reader, ByteSource& source) {
+  Result<Events> in_sequence(ChunkReader& reader) {
     Events events;
     Chunk chunk;
     JsonIndex index;
-    bool in_tail = false;
     for (;;) {
-      if (stopped()) return interrupted(path_);
+      if (stopped(control_)) return interrupted(path_);
       const auto more = reader.next(chunk);
       if (!more) return more.error();
-      if (!*more) break;
-      report_progress(source);
-      std::string_view text = chunk.text();
-      if (!in_tail) {
-        const ParsedStretch parsed =
-            parse_events(text, chunk.offset, chunk.last, index, events.sink);
-        if (!parsed.array_ended) {
-          if (!chunk.last && parsed.consumed < text.size())
-            reader.give_back(text.substr(parsed.consumed));
-          continue;
-        }
-        events.array_ended = in_tail = true;
-        text.remove_prefix(parsed.consumed);
-      }
-      events.tail += text;
-      const OuterText outer = read_tail(events.tail, bare_, chunk.last, metadata_, notes_);
-      if (outer.outer == Outer::need_more && events.tail.size() - outer.at < longest_tail) {
-        events.tail.erase(0, outer.at);  // members that were read are done with
-        continue;
-      }
-      if (outer.outer != Outer::events) {
-        if (!chunk.last) notes_.add("text_behind_the_document", chunk.offset + chunk.size);
-        in_tail = false;
-        break;
-      }
-      reader.give_back(std::string_view(events.tail).substr(outer.at));
-      events.tail.clear();
-      in_tail = events.array_ended = false;
+      if (!*more) return events;
+      report_progress(chunk.position);
+      take(chunk, reader, index, events);
     }
-    if (in_tail) read_tail(events.tail, bare_, true, metadata_, notes_);
-    return events;
+  }
+
+  void take(const Chunk& chunk, ChunkReader& reader, JsonIndex& index, Events& events) {
+    std::string_view text = chunk.text();
+    std::uint64_t offset = chunk.offset;
+    if (events.place == Place::events) {
+      const ParsedStretch parsed = parse_events(text, offset, chunk.last, index, events.sink);
+      text.remove_prefix(parsed.consumed);
+      offset += parsed.consumed;
+      if (!parsed.array_ended) {
+        if (!chunk.last && !text.empty()) reader.give_back(text);
+        return;
+      }
+      events.place = Place::tail;
+      events.tail_offset = offset;
+    }
+    if (events.place == Place::behind) return note_behind(text, offset);
+    events.tail += text;
+    if (end_of_tail(events, chunk.last) != Outer::events) return;
+    reader.give_back(events.tail);  // a second traceEvents
+    events.tail.clear();
+    events.place = Place::events;
+  }
+
+  // Reads what stands behind the events as far as it can; what is left of the tail is not done
+  // with.
+  Outer end_of_tail(Events& events, bool final) {
+    OuterText outer{Outer::ended, 0};
+    if (!bare_) outer = read_tail({events.tail, events.tail_offset, final}, metadata_, notes_);
+    events.tail.erase(0, outer.at);
+    events.tail_offset += outer.at;
+    if (outer.outer == Outer::events) return outer.outer;
+    if (outer.outer == Outer::need_more && events.tail.size() < longest_tail && !final)
+      return outer.outer;
+    if (outer.outer == Outer::need_more && !final)
+      notes_.add("unreadable_metadata", events.tail_offset);
+    else if (outer.outer != Outer::need_more)
+      note_behind(events.tail, events.tail_offset);
+    events.tail.clear();
+    events.place = Place::behind;
+    return outer.outer;
+  }
+
+  void note_behind(std::string_view text, std::uint64_t offset) {
+    const std::size_t at = text.find_first_not_of(std::string_view(" \t\r\n\0", 5));
+    if (at == std::string_view::npos || noted_behind_) return;
+    noted_behind_ = true;
+    notes_.add("text_behind_the_document", offset + at);
   }
 
   // Several threads: each parses chunks of its own, and every chunk but the last must end between
   // two events.
-  Result<Events> in_parallel(ChunkReader& reader, ByteSource& source, unsigned threads) {
+  Result<Events> in_parallel(ChunkReader& reader, unsigned threads) {
     std::vector<Events> parts(threads);
     std::atomic<bool> stop{false};
     std::mutex mutex;
@@ -172,17 +203,19 @@ class Reading {
       Chunk chunk;
       JsonIndex index;
       while (!stop) {
-        if (stopped()) return fail(interrupted(path_));
+        if (stopped(control_)) return fail(interrupted(path_));
         const auto more = reader.next(chunk);
         if (!more) return fail(more.error());
         if (!*more) return;
-        if (worker == 0) report_progress(source);
+        if (worker == 0) report_progress(chunk.position);
+        parts[worker].sink.begin_chunk(chunk.number);
         const auto parsed =
             parse_events(chunk.text(), chunk.offset, chunk.last, index, parts[worker].sink);
         const std::string_view rest = chunk.text().substr(parsed.consumed);
         if (chunk.last && parsed.array_ended) {
-          parts[0].array_ended = true;  // only one chunk is the last
-          parts[0].tail = rest;
+          parts[worker].place = Place::tail;
+          parts[worker].tail = rest;
+          parts[worker].tail_offset = chunk.offset + parsed.consumed;
         } else if (!chunk.last && (parsed.array_ended || !rest.empty())) {
           unclean_ = true;
           return fail(std::nullopt);
@@ -195,11 +228,17 @@ class Reading {
   }
 
   Result<Events> join(std::vector<Events> parts) {
-    Events all = std::move(parts[0]);
-    for (std::size_t i = 1; i < parts.size(); ++i) all.sink.absorb(std::move(parts[i].sink));
-    if (!all.array_ended) return all;
-    const OuterText outer = read_tail(all.tail, bare_, true, metadata_, notes_);
-    if (outer.outer == Outer::events) {
+    Events all;
+    std::vector<EventSink> sinks;
+    for (Events& part : parts) {
+      sinks.push_back(std::move(part.sink));
+      if (part.place == Place::events) continue;  // only one chunk is the last
+      all.place = part.place;
+      all.tail = std::move(part.tail);
+      all.tail_offset = part.tail_offset;
+    }
+    all.sink = EventSink::join(std::move(sinks), static_cast<unsigned>(parts.size()));
+    if (all.place == Place::tail && end_of_tail(all, true) == Outer::events) {
       unclean_ = true;  // a second traceEvents: one thread reads on there
       return Error{.what = "a second traceEvents array", .file = path_};
     }
@@ -215,12 +254,13 @@ class Reading {
     trace.metadata.text_bytes = text_bytes;
     trace.metadata.file_bytes = source.position();
     trace.notes.merge(notes_);
+    trace.metadata.texts.erase("damage");
     if (const std::string damage = source.damage(); !damage.empty()) {
       trace.notes.truncated = true;
       trace.notes.add("damaged_compression", text_bytes);
       trace.metadata.texts["damage"] = damage;
     }
-    if (!events.array_ended) {
+    if (events.place == Place::events) {
       trace.notes.add("unterminated_array", text_bytes);
       // A bare array may lack its ']' by the Chrome trace format; an object may not.
       if (!bare_) trace.notes.truncated = true;
@@ -228,11 +268,11 @@ class Reading {
     const auto& counts = trace.notes.counts;
     const auto without_phase = counts.find("event_without_phase");
     if (trace.notes.events == (without_phase == counts.end() ? 0 : without_phase->second))
-      return Error{.what = trace.notes.events == 0 ? "traceEvents is empty"
-                                                   : "a JSON array, but no trace events in it",
-                   .file = path_,
-                   .byte = text_bytes,
-                   .hint = "record at least one step: see docs/recording.md"};
+      return Error{
+          .what = bare_ ? "a JSON array without trace events" : "no trace events in traceEvents",
+          .file = path_,
+          .byte = text_bytes,
+          .hint = "record at least one step: see docs/recording.md"};
     set_clock(trace);
     return trace;
   }
@@ -252,18 +292,24 @@ class Reading {
   Metadata metadata_;
   ImportNotes notes_;
   bool bare_ = false;
+  bool noted_behind_ = false;
   std::atomic<bool> unclean_{false};
   std::uint64_t reported_ = 0;
 };
 
 }  // namespace
 
-Result<std::vector<Trace>> read_kineto(const std::string& path, const ReadControl& control) {
+Result<std::vector<Trace>> read_kineto_from(const OpenSource& open, const std::string& path,
+                                            const ReadControl& control) {
   Reading parallel(path, control);
-  auto trace = parallel.run(control.threads);
-  if (!trace && parallel.must_repeat_in_sequence()) trace = Reading(path, control).run(1);
+  auto trace = parallel.run(open, control.threads);
+  if (!trace && parallel.must_repeat_in_sequence()) trace = Reading(path, control).run(open, 1);
   if (!trace) return trace.error();
   return split_ranks(std::move(*trace));
+}
+
+Result<std::vector<Trace>> read_kineto(const std::string& path, const ReadControl& control) {
+  return read_kineto_from([&] { return open_source(path); }, path, control);
 }
 
 }  // namespace stepscope

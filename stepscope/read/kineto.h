@@ -7,12 +7,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/event/trace.h"
+#include "stepscope/read/chunk_reader.h"
 
 namespace stepscope {
 
@@ -21,6 +25,7 @@ struct ReadControl {
   unsigned threads = 1;                              // for this file
   const StopFlag* stop = nullptr;                    // may be null
   std::atomic<std::uint64_t>* bytes_read = nullptr;  // compressed bytes, for progress; may be null
+  std::size_t chunk_bytes = default_chunk_bytes;     // of text, that a thread takes at once
 };
 
 // The traces of one file, unsealed, base time added: one, or several where the file holds several
@@ -28,5 +33,12 @@ struct ReadControl {
 // the notes.
 [[nodiscard]] Result<std::vector<Trace>> read_kineto(const std::string& path,
                                                      const ReadControl& control);
+
+// The same from any source of bytes; `path` is only a name. `open` gives the text from its
+// beginning and is called again where it must be read twice.
+using OpenSource = std::function<Result<std::unique_ptr<ByteSource>>()>;
+[[nodiscard]] Result<std::vector<Trace>> read_kineto_from(const OpenSource& open,
+                                                          const std::string& path,
+                                                          const ReadControl& control);
 
 }  // namespace stepscope

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <string_view>
 
 namespace stepscope {
@@ -51,13 +52,40 @@ bool parse_digits(const char*& p, const char* end, std::uint64_t& value) {
   return p != begin;
 }
 
-std::optional<Ns> from_real(std::string_view text) {
-  long double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{}) return std::nullopt;
-  const long double ns = std::round(value * 1000.0L);
-  if (!(std::abs(ns) < 9.2e18L)) return std::nullopt;
-  return Ns{static_cast<std::int64_t>(ns)};
+// What may stand behind a number: a scalar's text reaches to the next token.
+bool ends_number(const char* p, const char* end) {
+  return p == end || *p == ',' || *p == ' ' || *p == '\n' || *p == '\r' || *p == '\t' ||
+         *p == ']' || *p == '}';
+}
+
+// "1.25e3" (µs) → ns without rounding but the last: the digits are kept and the point is moved.
+std::optional<Ns> from_exponent(const char* p, const char* end, bool negative) {
+  std::string digits;
+  std::ptrdiff_t point = -1;
+  for (; p < end && (is_digit(*p) || *p == '.'); ++p)
+    if (*p == '.')
+      point = static_cast<std::ptrdiff_t>(digits.size());
+    else
+      digits += *p;
+  if (point < 0) point = static_cast<std::ptrdiff_t>(digits.size());
+  int exponent = 0;
+  ++p;  // the 'e'
+  if (p < end && *p == '+') ++p;
+  const auto [at, error] = std::from_chars(p, end, exponent);
+  if (error != std::errc{} || !ends_number(at, end) || digits.empty()) return std::nullopt;
+  const std::size_t leading = digits.find_first_not_of('0');
+  if (leading == std::string::npos) return Ns{0};
+  const std::ptrdiff_t whole = point + exponent + 3;  // digits of the nanoseconds
+  if (whole < 0) return Ns{0};
+  if (whole - static_cast<std::ptrdiff_t>(leading) > 18) return std::nullopt;  // beyond 10^18
+  std::int64_t ns = 0;
+  for (std::ptrdiff_t i = 0; i < whole; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    ns = ns * 10 + (place < digits.size() ? digits[place] - '0' : 0);
+  }
+  const auto next = static_cast<std::size_t>(whole);
+  if (next < digits.size() && digits[next] >= '5') ++ns;
+  return Ns{negative ? -ns : ns};
 }
 
 }  // namespace
@@ -68,8 +96,9 @@ std::optional<Ns> parse_microseconds(const RawValue& value) {
   const char* end = p + text.size();
   const bool negative = p < end && *p == '-';
   if (negative) ++p;
+  const char* digits = p;
   std::uint64_t whole = 0;
-  const bool leading_point = p < end && *p == '.';
+  const bool leading_point = end - p > 1 && *p == '.' && is_digit(p[1]);
   if (!leading_point && !parse_digits(p, end, whole)) return std::nullopt;
   std::uint64_t fraction = 0;
   bool round_up = false;
@@ -78,16 +107,17 @@ std::optional<Ns> parse_microseconds(const RawValue& value) {
     std::uint64_t scale = 100;
     for (; p < end && is_digit(*p); ++p, scale /= 10) {
       const auto digit = static_cast<std::uint64_t>(*p - '0');
-      if (scale > 0)
+      if (scale > 0) {
         fraction += digit * scale;
-      else {
+      } else {
         round_up = digit >= 5;
         while (p < end && is_digit(*p)) ++p;
         break;
       }
     }
   }
-  if (p < end && (*p == 'e' || *p == 'E')) return from_real(text);
+  if (p < end && (*p == 'e' || *p == 'E')) return from_exponent(digits, end, negative);
+  if (!ends_number(p, end)) return std::nullopt;
   if (whole > 9'223'372'036'854'774ULL) return std::nullopt;
   const auto ns = static_cast<std::int64_t>(whole * 1000 + fraction + (round_up ? 1 : 0));
   return Ns{negative ? -ns : ns};

@@ -18,6 +18,7 @@ namespace stepscope {
 // An integer; a fraction is cut. Values beyond int64 wrap as two's complement when they fit uint64,
 // else nullopt.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(const RawValue& value);
+// A finite number, or nullopt.
 [[nodiscard]] std::optional<double> parse_real(const RawValue& value);
 
 }  // namespace stepscope

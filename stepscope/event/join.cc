@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Detail rows and collectives follow their part; only slices, memory events and counters, whose
+// order means something where instants are equal, are brought into the stretches' order.
+#include "stepscope/event/join.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/result.h"
+#include "stepscope/event/track_map.h"
+
+namespace stepscope {
+namespace {
+
+// Rows [first, first + count) of one table of a part, and where they go.
+struct Rows {
+  std::uint32_t part = 0;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  std::uint32_t to = 0;
+};
+
+std::vector<Rows> rows_of(std::span<const RowStretch> stretches, std::uint32_t RowStretch::* first,
+                          std::vector<std::size_t> sizes) {
+  std::vector<Rows> rows(stretches.size());
+  for (std::size_t i = stretches.size(); i-- > 0;) {  // a stretch ends where the next begins
+    const std::uint32_t begin = stretches[i].*first;
+    std::size_t& end = sizes[stretches[i].part];
+    check(begin <= end, "stretches of a part follow each other");
+    rows[i] = {stretches[i].part, begin, static_cast<std::uint32_t>(end - begin), 0};
+    end = begin;
+  }
+  check(std::ranges::all_of(sizes, [](std::size_t rest) { return rest == 0; }),
+        "stretches cover all rows");
+  std::uint32_t to = 0;
+  for (Rows& r : rows) to = (r.to = to) + r.count;
+  return rows;
+}
+
+// Brings a column (of the table that `table` names) into the order of `rows`; map(part, value).
+template <class Table, class T, class Map>
+void join_column(std::vector<Trace>& parts, Table Trace::* table, std::vector<T> Table::* column,
+                 std::span<const Rows> rows, Map map) {
+  std::vector<T> all;
+  all.reserve(rows.empty() ? 0 : rows.back().to + rows.back().count);
+  for (const Rows& r : rows) {
+    const auto from = std::span((parts[r.part].*table).*column).subspan(r.first, r.count);
+    std::ranges::transform(from, std::back_inserter(all),
+                           [&](const T& value) { return map(r.part, value); });
+  }
+  for (Trace& part : parts) std::vector<T>().swap((part.*table).*column);
+  (parts[0].*table).*column = std::move(all);
+}
+
+// Where a part's slices went. Stretches of a part are in ascending order.
+class SlicePlaces {
+ public:
+  SlicePlaces(std::span<const Rows> rows, std::size_t parts) : by_part_(parts) {
+    for (const Rows& r : rows) by_part_[r.part].push_back(r);
+  }
+  [[nodiscard]] SliceId operator()(std::uint32_t part, SliceId id) const {
+    if (id == no_slice) return id;
+    const auto behind = std::ranges::upper_bound(by_part_[part], index(id), {}, &Rows::first);
+    const Rows& r = *std::prev(behind);
+    return SliceId{r.to + (index(id) - r.first)};
+  }
+
+ private:
+  std::vector<std::vector<Rows>> by_part_;
+};
+
+template <class T>
+void concatenate(std::vector<T>& into, std::vector<T>& from) {
+  into.insert(into.end(), from.begin(), from.end());
+  std::vector<T>().swap(from);
+}
+
+template <class Text>
+void concatenate_texts(std::vector<StringId>& into, std::vector<StringId>& from, Text text) {
+  std::ranges::transform(from, std::back_inserter(into), text);
+  std::vector<StringId>().swap(from);
+}
+
+// Appends the tables that keep their part's order. offsets[p] is where p's detail rows begin.
+void join_details(std::vector<Trace>& parts, const std::vector<AbsorbMap>& maps) {
+  Trace& into = parts[0];
+  for (std::size_t p = 1; p < parts.size(); ++p) {
+    Trace& from = parts[p];
+    const auto text = [&](StringId id) { return maps[p].strings[index(id)]; };
+    concatenate_texts(into.ops.input_dims, from.ops.input_dims, text);
+    concatenate_texts(into.ops.input_types, from.ops.input_types, text);
+    concatenate_texts(into.ops.concrete_inputs, from.ops.concrete_inputs, text);
+    concatenate(into.ops.sequence, from.ops.sequence);
+    concatenate(into.ops.forward_thread, from.ops.forward_thread);
+    concatenate(into.copies.bytes, from.copies.bytes);
+    concatenate(into.syncs.stream, from.syncs.stream);
+    concatenate(into.syncs.wait_on_stream, from.syncs.wait_on_stream);
+    concatenate(into.syncs.wait_on_record_correlation, from.syncs.wait_on_record_correlation);
+  }
+}
+
+void join_collectives(std::vector<Trace>& parts, const std::vector<AbsorbMap>& maps,
+                      const SlicePlaces& places) {
+  std::vector<Collective> all;
+  for (std::uint32_t p = 0; p < parts.size(); ++p) {
+    for (Collective c : parts[p].collectives) {
+      c.slice = places(p, c.slice);
+      for (StringId* id : {&c.name, &c.dtype, &c.group_name, &c.group_description, &c.group_ranks,
+                           &c.in_split, &c.out_split})
+        *id = maps[p].strings[index(*id)];
+      all.push_back(c);
+    }
+    std::vector<Collective>().swap(parts[p].collectives);
+  }
+  std::ranges::stable_sort(all, {}, [](const Collective& c) { return index(c.slice); });
+  parts[0].collectives = std::move(all);
+}
+
+struct DetailOffsets {
+  std::uint32_t ops = 0;
+  std::uint32_t copies = 0;
+  std::uint32_t syncs = 0;
+};
+
+// Detail row numbers of part p move by the rows of the parts before it.
+void shift_details(std::vector<Trace>& parts) {
+  DetailOffsets at;
+  for (Trace& part : parts) {
+    Slices& s = part.slices;
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      if (s.detail[i] == no_row) continue;
+      const Category c = s.category[i];
+      const bool copy = c == Category::memcpy || c == Category::memset;
+      s.detail[i] += copy ? at.copies : c == Category::sync ? at.syncs : at.ops;
+    }
+    at.ops += static_cast<std::uint32_t>(part.ops.size());
+    at.copies += static_cast<std::uint32_t>(part.copies.size());
+    at.syncs += static_cast<std::uint32_t>(part.syncs.size());
+  }
+}
+
+template <class Size>
+std::vector<std::size_t> sizes_of(const std::vector<Trace>& parts, Size size) {
+  std::vector<std::size_t> sizes;
+  for (const Trace& part : parts) sizes.push_back(size(part));
+  return sizes;
+}
+
+// All columns that are brought into order, as tasks for parallel_for.
+void join_rows(std::vector<Trace>& parts, std::span<const RowStretch> stretches,
+               const std::vector<AbsorbMap>& maps, unsigned threads) {
+  const auto slices = rows_of(stretches, &RowStretch::first_slice,
+                              sizes_of(parts, [](const Trace& t) { return t.slices.size(); }));
+  const auto memory = rows_of(stretches, &RowStretch::first_memory,
+                              sizes_of(parts, [](const Trace& t) { return t.memory.size(); }));
+  const auto counters = rows_of(stretches, &RowStretch::first_counter,
+                                sizes_of(parts, [](const Trace& t) { return t.counters.size(); }));
+  const SlicePlaces places(slices, parts.size());
+  join_collectives(parts, maps, places);
+  shift_details(parts);
+
+  const auto same = [](std::uint32_t, const auto& value) { return value; };
+  const auto text = [&](std::uint32_t p, StringId id) { return maps[p].strings[index(id)]; };
+  const auto track = [&](std::uint32_t p, TrackId id) { return maps[p].tracks[index(id)]; };
+  std::vector<std::function<void()>> columns;
+  const auto add = [&](auto table, auto column, const std::vector<Rows>& rows, auto map) {
+    columns.emplace_back(
+        [&parts, table, column, &rows, map] { join_column(parts, table, column, rows, map); });
+  };
+  add(&Trace::slices, &Slices::start, slices, same);
+  add(&Trace::slices, &Slices::dur, slices, same);
+  add(&Trace::slices, &Slices::name, slices, text);
+  add(&Trace::slices, &Slices::track, slices, track);
+  add(&Trace::slices, &Slices::category, slices, same);
+  add(&Trace::slices, &Slices::correlation, slices, same);
+  add(&Trace::slices, &Slices::external_id, slices, same);
+  add(&Trace::slices, &Slices::detail, slices, same);
+  add(&Trace::memory, &MemoryEvents::time, memory, same);
+  add(&Trace::memory, &MemoryEvents::track, memory, track);
+  add(&Trace::memory, &MemoryEvents::address, memory, same);
+  add(&Trace::memory, &MemoryEvents::bytes, memory, same);
+  add(&Trace::memory, &MemoryEvents::total_allocated, memory, same);
+  add(&Trace::memory, &MemoryEvents::total_reserved, memory, same);
+  add(&Trace::memory, &MemoryEvents::device, memory, same);
+  add(&Trace::counters, &Counters::time, counters, same);
+  add(&Trace::counters, &Counters::metric, counters, text);
+  add(&Trace::counters, &Counters::value, counters, same);
+  add(&Trace::counters, &Counters::slice, counters, places);
+  parallel_for(columns.size(), threads, [&](std::size_t c) { columns[c](); });
+}
+
+}  // namespace
+
+Joined join(std::vector<Trace>&& parts, std::span<const RowStretch> stretches, unsigned threads) {
+  check(!parts.empty(), "there is something to join");
+  std::vector<AbsorbMap> maps;
+  TrackMap tracks(parts[0].tracks);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    AbsorbMap map;
+    if (p == 0) {
+      for (std::uint32_t i = 0; i < parts[0].strings.size(); ++i)
+        map.strings.push_back(StringId{i});
+      for (std::uint32_t i = 0; i < parts[0].tracks.size(); ++i) map.tracks.push_back(TrackId{i});
+    } else {
+      map.strings = parts[0].strings.merge(parts[p].strings);
+      map.tracks = tracks.add(parts[p].tracks, map.strings);
+      parts[0].notes.merge(parts[p].notes);
+    }
+    maps.push_back(std::move(map));
+  }
+  join_rows(parts, stretches, maps, threads);
+  join_details(parts, maps);
+  return {std::move(parts[0]), std::move(maps)};
+}
+
+}  // namespace stepscope

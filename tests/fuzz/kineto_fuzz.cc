@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes through the whole reader (inflate, document, events, ranks, seal): read by one thread
+// in one piece and by two threads in tiny chunks, which must give the same, and what must hold of
+// every sealed trace holds.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "stepscope/event/trace_test_text.h"
+#include "stepscope/read/kineto.h"
+
+namespace stepscope {
+namespace {
+
+class MemorySource final : public ByteSource {
+ public:
+  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
+  Result<std::size_t> read(std::span<char> into) override {
+    const std::size_t n = std::min(into.size(), bytes_.size() - at_);
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), n, into.begin());
+    at_ += n;
+    return n;
+  }
+  [[nodiscard]] std::uint64_t position() const override { return at_; }
+
+ private:
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+};
+
+struct Outcome {
+  std::string text;  // of all traces, or the error
+};
+
+Outcome outcome_of(std::string_view bytes, const ReadControl& control) {
+  const auto open = [&]() -> Result<std::unique_ptr<ByteSource>> {
+    return inflated(std::make_unique<MemorySource>(bytes), bytes.substr(0, 4));
+  };
+  auto traces = read_kineto_from(open, "input", control);
+  if (!traces) return {"error: " + traces.error().message()};
+  Outcome outcome;
+  for (Trace& trace : *traces) {
+    seal(trace);
+    if (const std::string broken = test::broken_rule(trace); !broken.empty()) {
+      std::fprintf(stderr, "broken: %s\n%s", broken.c_str(), test::text_of(trace).c_str());
+      std::abort();
+    }
+    outcome.text += test::text_of(trace);
+  }
+  return outcome;
+}
+
+}  // namespace
+}  // namespace stepscope
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace stepscope;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const Outcome whole = outcome_of(bytes, {});
+  const Outcome pieces = outcome_of(bytes, {.threads = 2, .chunk_bytes = 48 + (size % 7) * 64});
+  if (whole.text != pieces.text) {
+    std::fprintf(stderr, "in one piece:\n%s\nin chunks:\n%s\n", whole.text.c_str(),
+                 pieces.text.c_str());
+    std::abort();
+  }
+  return 0;
+}
