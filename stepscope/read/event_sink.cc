@@ -145,7 +145,11 @@ Category EventSink::category_of(const RawEvent& event, std::string_view name, co
 
 TrackId EventSink::track_of(const RawEvent& event, Category category, const Id& pid,
                             std::uint64_t byte) {
-  const TrackKey key{pid, id_of(event, Field::tid), is_device_row(category)};
+  // The stream of device work is its argument's where there is one: writers give overlapping
+  // kernels rows of their own.
+  const bool by_stream = is_device_work(category) && event.has(Field::stream);
+  const TrackKey key{pid, id_of(event, by_stream ? Field::stream : Field::tid),
+                     is_device_row(category)};
   if (key == last_key_ && !trace_.tracks.empty()) return last_track_;
   const auto at = track_ids_.find(key);
   last_track_ = at != track_ids_.end() ? at->second : add_track(event, key, byte);

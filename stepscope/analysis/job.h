@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every question about one run, asked in order: ranks are indexed and cut into steps, collectives
+// are matched over all of them, and then each rank is accounted for. What the faces print, and the
+// MFU budget is computed from, is in here.
+//
+// Names in the tables are StringIds of the rank's own pool (RankResult::strings), which lives in
+// the trace: keep the traces as long as the result.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/collectives.h"
+#include "stepscope/analysis/ddp_buckets.h"
+#include "stepscope/analysis/executed.h"
+#include "stepscope/analysis/gpu_window.h"
+#include "stepscope/analysis/host.h"
+#include "stepscope/analysis/idle.h"
+#include "stepscope/analysis/kernels.h"
+#include "stepscope/analysis/memory.h"
+#include "stepscope/analysis/operators.h"
+#include "stepscope/analysis/overlap.h"
+#include "stepscope/analysis/phases.h"
+#include "stepscope/analysis/range_tree.h"
+#include "stepscope/analysis/roles.h"
+#include "stepscope/analysis/stragglers.h"
+#include "stepscope/analysis/time_budget.h"
+#include "stepscope/analysis/timeline.h"
+#include "stepscope/base/stop.h"
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+
+struct JobOptions {
+  StepOptions steps;
+  std::optional<std::int64_t> first_step;  // --steps A:B, by Step::index, both included
+  std::optional<std::int64_t> last_step;
+  std::optional<int> world_size;
+  GroupDimensions dimensions;
+  ParallelSizes sizes;  // --tp/--pp/--dp
+  bool timeline = false;
+  unsigned threads = 1;
+  const StopFlag* stop = nullptr;  // looked at between questions
+};
+
+struct RankInput {
+  int rank = 0;
+  const Trace* trace = nullptr;
+};
+
+struct RankResult {
+  int rank = 0;
+  const StringPool* strings = nullptr;
+  std::string device;    // "cuda", "rocm", "mtia", "xpu" or "cpu"
+  std::string gpu_name;  // of the GPU it works on; empty = the trace does not say
+  std::optional<Bytes> gpu_memory;
+  std::string role = "all";
+  std::vector<Step> steps;
+  TimeBudget budget;
+  OutsideSteps outside;
+  Ns window_start{};  // first start and last end of any row
+  Ns window_end{};
+  PhaseBudget phases;
+  std::vector<PhaseSummary> phase_summaries;
+  std::vector<GpuWindow> gpu_windows;
+  std::vector<IdleCause> idle;
+  std::optional<Overlap> overlap;
+  KernelTable kernels;
+  std::vector<OperatorRow> operators;
+  Executed executed;
+  std::vector<RangeNode> ranges;
+  HostTable host;
+  MemoryTable memory;
+  bool has_shapes = false;
+  bool has_sync_rows = false;
+  bool has_launch_rows = false;
+};
+
+struct JobStep {
+  std::int64_t index = 0;
+  Ns start{};  // of the first rank to begin
+  Ns wall{};   // max end − min start where clocks are comparable, else the longest
+  std::vector<int> ranks;
+};
+
+struct MissingStep {
+  int rank = 0;
+  std::int64_t index = 0;
+};
+
+// Of one category over ranks, per step.
+struct CategorySpread {
+  double mean = 0;
+  double worst = 0;
+  int worst_rank = 0;
+  std::optional<double> stdev;
+};
+
+struct JobResult {
+  std::vector<RankResult> ranks;
+  std::vector<JobStep> steps;           // that every rank has
+  std::optional<Summary> step_summary;  // of their wall times, in ns
+  std::vector<MissingStep> missing;     // steps that some rank lacks, left out of the means
+  Budget mean;                          // over ranks and steps, per step, rounded to ns
+  std::array<CategorySpread, budget_category_count> spread{};
+  std::vector<PhaseSummary> phases;  // over all ranks
+  Collectives collectives;
+  std::vector<std::vector<DdpBucket>> ddp_buckets;  // by rank, as `ranks`
+  RoleSource role_source = RoleSource::all_alike;
+  std::vector<Straggler> stragglers;
+  std::optional<Timeline> timeline;
+  Ns origin{};  // instants of the faces count from here; zero where clocks are relative
+  bool interrupted = false;
+};
+
+// Ranks in ascending order, each once. O(N log N) in the number of rows.
+[[nodiscard]] JobResult analyze_job(std::span<const RankInput> ranks,
+                                    const JobOptions& options = {});
+
+}  // namespace stepscope

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+Error output_error(const std::string& path, const std::string& doing, int code) {
+  Error error{.what = doing + ": " + std::generic_category().message(code), .file = path};
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG)
+    error.hint = "free space or choose another place";
+  if (code == EACCES || code == EROFS || code == EPERM)
+    error.hint = "choose a place that you may write to";
+  if (code == ENOENT || code == ENOTDIR) error.hint = "create the directory first";
+  return error;
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::create(const std::string& path) {
+  struct stat info{};
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return output_error(path, "cannot write", EISDIR);
+  if (exists && !S_ISREG(info.st_mode)) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return output_error(path, "cannot write", errno);
+    return OutputFile(path, "", fd);
+  }
+  const std::string temporary = path + ".tmp" + std::to_string(::getpid());
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return output_error(path, "cannot write", errno);
+  return OutputFile(path, temporary, fd);
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      fd_(std::exchange(other.fd_, -1)),
+      failed_(std::move(other.failed_)) {}
+
+OutputFile::~OutputFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::write(std::string_view bytes) {
+  while (!bytes.empty() && !failed_) {
+    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0)
+      failed_ = output_error(path_, "cannot write", errno);
+    else
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+Result<Done> OutputFile::commit() {
+  if (::close(std::exchange(fd_, -1)) != 0 && !failed_)
+    failed_ = output_error(path_, "cannot write", errno);
+  if (failed_) return *failed_;
+  if (temporary_.empty()) return Done{};
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+    return output_error(path_, "cannot write", errno);
+  temporary_.clear();
+  return Done{};
+}
+
+Result<Done> write_file(const std::string& path, std::string_view bytes) {
+  auto file = OutputFile::create(path);
+  if (!file) return file.error();
+  file->write(bytes);
+  return file->commit();
+}
+
+}  // namespace stepscope

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file being written: its bytes go to a temporary file beside it, and commit() renames that into
+// place, so that a reader never sees half of it and a failure leaves what was there. Devices and
+// pipes ("/dev/stdout") are written as they are.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+
+class OutputFile {
+ public:
+  // Fails when the directory does not exist or may not be written.
+  [[nodiscard]] static Result<OutputFile> create(const std::string& path);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();  // without commit(): the temporary file is removed
+
+  // The first failure is kept and returned by commit().
+  void write(std::string_view bytes);
+  [[nodiscard]] Result<Done> commit();
+
+ private:
+  OutputFile(std::string path, std::string temporary, int fd)
+      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
+
+  std::string path_;
+  std::string temporary_;  // empty: written in place
+  int fd_ = -1;
+  std::optional<Error> failed_;
+};
+
+// create, write, commit.
+[[nodiscard]] Result<Done> write_file(const std::string& path, std::string_view bytes);
+
+}  // namespace stepscope

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/base/output_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputFileTest : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(dir_); }
+  void TearDown() override { fs::remove_all(dir_); }
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(dir_), fs::directory_iterator()));
+  }
+  std::string dir_ = testing::TempDir() + "output_file_test/";
+};
+
+std::string content(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST_F(OutputFileTest, ReplacesTheFileOnlyAtCommit) {
+  const std::string path = dir_ + "a.json";
+  ASSERT_TRUE(write_file(path, "old").has_value());
+  auto file = OutputFile::create(path);
+  ASSERT_TRUE(file.has_value());
+  file->write("ne");
+  file->write("w");
+  EXPECT_EQ(content(path), "old");
+  ASSERT_TRUE(file->commit().has_value());
+  EXPECT_EQ(content(path), "new");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFileTest, WithoutCommitNothingIsLeftAndNothingIsLost) {
+  const std::string path = dir_ + "a.json";
+  ASSERT_TRUE(write_file(path, "old").has_value());
+  {
+    auto file = OutputFile::create(path);
+    file->write("half");
+  }
+  EXPECT_EQ(content(path), "old");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFileTest, AFullDiskIsAnErrorThatNamesTheFile) {
+  const auto full = write_file("/dev/full", std::string(100'000, 'x'));
+  ASSERT_FALSE(full.has_value());
+  EXPECT_NE(full.error().message().find("/dev/full: cannot write: No space left"),
+            std::string::npos);
+}
+
+TEST_F(OutputFileTest, AMissingDirectoryIsAnErrorThatSaysWhatToDo) {
+  const auto gone = write_file(dir_ + "no/such/a.json", "x");
+  ASSERT_FALSE(gone.has_value());
+  EXPECT_NE(gone.error().message().find("create the directory first"), std::string::npos);
+  EXPECT_FALSE(write_file(dir_, "x").has_value()) << "a directory is no file";
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/analyze_flags.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace stepscope {
+namespace {
+
+std::optional<std::int64_t> whole(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+// "A:B", "A:", ":B" or "N".
+Result<Done> parse_steps(AnalyzeFlags& flags) {
+  const std::string_view text = flags.steps_text;
+  if (text.empty()) return Done{};
+  const Error wrong{.what = "--steps " + flags.steps_text + " is no range",
+                    .hint = "write A:B, A:, :B or N"};
+  const std::size_t colon = text.find(':');
+  const std::string_view from = text.substr(0, colon);
+  const std::string_view to = colon == std::string_view::npos ? from : text.substr(colon + 1);
+  if (!from.empty()) flags.first_step = whole(from);
+  if (!to.empty()) flags.last_step = whole(to);
+  if ((!from.empty() && !flags.first_step) || (!to.empty() && !flags.last_step) ||
+      (from.empty() && to.empty()) ||
+      flags.first_step.value_or(0) >
+          flags.last_step.value_or(std::numeric_limits<std::int64_t>::max()))
+    return wrong;
+  return Done{};
+}
+
+// "0,2,8-15".
+Result<Done> parse_ranks(AnalyzeFlags& flags) {
+  std::istringstream list(flags.ranks_text);
+  std::string part;
+  while (std::getline(list, part, ',')) {
+    const std::size_t dash = part.find('-');
+    const auto from = whole(part.substr(0, dash));
+    const auto to = dash == std::string::npos ? from : whole(part.substr(dash + 1));
+    if (!from || !to || *from > *to || *to > 10'000'000)
+      return Error{.what = "--ranks " + flags.ranks_text + " is no list of ranks",
+                   .hint = "write 0,2,8-15"};
+    for (std::int64_t r = *from; r <= *to; ++r) flags.ranks.insert(static_cast<int>(r));
+  }
+  return Done{};
+}
+
+Result<Done> read_groups(AnalyzeFlags& flags) {
+  if (flags.groups_file.empty()) return Done{};
+  std::ifstream file(flags.groups_file);
+  if (!file)
+    return Error{.what = "cannot open", .file = flags.groups_file, .hint = "check the path"};
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto groups = parse_group_dimensions(text.str());
+  if (!groups) {
+    Error error = groups.error();
+    error.file = flags.groups_file;
+    return error;
+  }
+  flags.dimensions = std::move(*groups);
+  return Done{};
+}
+
+}  // namespace
+
+void declare(CLI::App& app, AnalyzeFlags& f) {
+  app.add_option("INPUT", f.inputs,
+                 "Traces of one run: files (.json, .json.gz, .json.zst), directories, patterns")
+      ->required();
+  app.add_option("--json", f.json,
+                 "Write everything as JSON (docs/json.md); - for standard output");
+  app.add_option("--html", f.html, "Write one self-contained page");
+  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory");
+  app.add_option("--perfetto", f.perfetto,
+                 "Write all ranks as one trace for ui.perfetto.dev (.json or .json.gz)");
+  app.add_flag("--timeline", f.timeline, "Put the page's reduced timeline into the JSON too");
+  app.add_option("--steps", f.steps_text, "Only these steps: A:B, A:, :B or N");
+  app.add_option("--ranks", f.ranks_text, "Only these ranks: 0,2,8-15");
+  app.add_option("--step-annotation", f.step_annotation,
+                 "Steps are the annotations of this name, or with this name before '#' (default "
+                 "ProfilerStep)");
+  app.add_option("--groups", f.groups_file,
+                 "Which dimension a process group serves: lines 'group dp|tp|sp|pp|cp|ep'");
+  app.add_option("--tp", f.tp, "Tensor-parallel size, where the traces do not show it")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--pp", f.pp, "Pipeline stages")->check(CLI::PositiveNumber);
+  app.add_option("--dp", f.dp, "Data-parallel size")->check(CLI::PositiveNumber);
+  app.add_option("--model-flops-per-step", f.model_flops_per_step,
+                 "FLOPs of the model for one global batch, without recompute: gives MFU")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--peak-tflops", f.peak_tflops, "Peak of one device, instead of the catalogue's")
+      ->check(CLI::PositiveNumber);
+  app.add_option(
+      "--peak-dtype", f.dtype_text,
+      "Which peak counts where the trace does not show the format: bf16, fp16, fp8, tf32, fp32");
+  app.add_option("--machine", f.machine_file,
+                 "A machine file (as data/machines/*.json) for this device");
+  app.add_option("--price", f.price_per_gpu_hour,
+                 "Price of a GPU-hour: each loss also in money a day")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--threads", f.threads, "Threads to use (default: all cores)")
+      ->check(CLI::PositiveNumber);
+  app.footer("Example: stepscope analyze examples/train_tiny/traces/ddp --html report.html");
+}
+
+Result<Done> resolve(AnalyzeFlags& f) {
+  for (const auto& part : {parse_steps(f), parse_ranks(f), read_groups(f)})
+    if (!part) return part.error();
+  const auto positive = [](int n) { return n > 0 ? std::optional(n) : std::nullopt; };
+  f.sizes = {positive(f.tp), positive(f.pp), positive(f.dp)};
+  if (!f.machine_file.empty()) {
+    auto machine = read_machine(f.machine_file);
+    if (!machine) return machine.error();
+    f.machine = std::move(*machine);
+  }
+  if (!f.dtype_text.empty()) {
+    f.dtype = parse_dtype(f.dtype_text);
+    if (!f.dtype)
+      return Error{.what = "--peak-dtype " + f.dtype_text + " is unknown",
+                   .hint = "write bf16, fp16, fp8, tf32 or fp32"};
+  }
+  if (f.model_flops_per_step > 0) f.model_flops = Flops{f.model_flops_per_step};
+  if (f.peak_tflops > 0) f.peak = FlopRate{f.peak_tflops * 1e12};
+  if (f.price_per_gpu_hour > 0) f.price = f.price_per_gpu_hour;
+  if (f.threads == 0) f.threads = std::max(1U, std::thread::hardware_concurrency());
+  return Done{};
+}
+
+}  // namespace stepscope

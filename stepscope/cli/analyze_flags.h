@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of `stepscope analyze`, as given and as understood.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/dimensions.h"
+#include "stepscope/analysis/roles.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/machine.h"
+
+namespace stepscope {
+
+struct AnalyzeFlags {
+  // As given.
+  std::vector<std::string> inputs;
+  std::string json;
+  std::string html;
+  std::string csv;
+  std::string perfetto;
+  bool timeline = false;
+  std::string steps_text;
+  std::string ranks_text;
+  std::string step_annotation;
+  std::string groups_file;
+  std::string machine_file;
+  std::string dtype_text;
+  double model_flops_per_step = 0;
+  double peak_tflops = 0;
+  double price_per_gpu_hour = 0;
+  int tp = 0;
+  int pp = 0;
+  int dp = 0;
+  unsigned threads = 0;
+
+  // As understood, by resolve().
+  std::optional<std::int64_t> first_step;
+  std::optional<std::int64_t> last_step;
+  std::set<int> ranks;  // empty = all
+  GroupDimensions dimensions;
+  ParallelSizes sizes;
+  std::optional<Machine> machine;
+  std::optional<Dtype> dtype;
+  std::optional<Flops> model_flops;
+  std::optional<FlopRate> peak;
+  std::optional<double> price;
+};
+
+void declare(CLI::App& app, AnalyzeFlags& flags);
+// Reads what the flags name. The error says which flag is wrong and how it is written.
+[[nodiscard]] Result<Done> resolve(AnalyzeFlags& flags);
+
+}  // namespace stepscope

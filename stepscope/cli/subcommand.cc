@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/subcommand.h"
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+constexpr std::array<Subcommand, 1> table = {{
+    {"analyze", "where does each step go: a time budget from the traces of many ranks",
+     declare_analyze},
+}};
+
+}  // namespace
+
+std::span<const Subcommand> subcommands() { return table; }
+
+int run_command_line(int argc, char** argv) try {
+  CLI::App app(
+      "stepscope: where does each training step go, what would a change buy, and did it help?",
+      "stepscope");
+  app.set_version_flag("--version", STEPSCOPE_VERSION);
+  app.require_subcommand(1);
+  app.footer("Example: stepscope analyze traces/ --html report.html");
+  std::vector<std::function<int()>> actions;
+  for (const Subcommand& verb : table) {
+    CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
+    actions.push_back(verb.declare(*sub));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_done : exit_usage;
+  }
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (app.got_subcommand(std::string(table[i].name))) return actions[i]();
+  return exit_usage;
+} catch (const std::bad_alloc&) {
+  std::fputs(
+      "stepscope: out of memory; give fewer ranks at once (--ranks) or a machine with more\n",
+      stderr);
+  return exit_failed;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "stepscope: %s\n", error.what());
+  return exit_failed;
+}
+
+}  // namespace stepscope

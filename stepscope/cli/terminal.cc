@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/terminal.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "stepscope/report/format.h"
+
+namespace stepscope {
+namespace {
+
+// Signal handlers reach nothing but statics.
+StopFlag stop_flag;
+
+void on_signal(int signal) {
+  if (stop_flag.requested()) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  stop_flag.request();
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+bool wants_colour() {
+  const char* off = std::getenv("NO_COLOR");
+  return ::isatty(STDOUT_FILENO) == 1 && (off == nullptr || *off == '\0');
+}
+
+int terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return std::clamp<int>(size.ws_col, 60, 160);
+  return 100;
+}
+
+const StopFlag& stop_on_signals() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  return stop_flag;
+}
+
+ProgressLine::ProgressLine(std::string what)
+    : what_(std::move(what)), begin_(now()), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  if (drawn_) std::fputs("\r\033[K", stderr);
+}
+
+void ProgressLine::show(std::uint64_t done_bytes, std::uint64_t total_bytes) {
+  const double elapsed = now() - begin_;
+  if (!terminal_ || elapsed < 1 || total_bytes == 0) return;
+  const double share = static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
+  const double left = share > 0 ? elapsed * (1 - share) / share : 0;
+  const auto filled = static_cast<std::size_t>(share * 30);
+  std::string bar(filled, '=');
+  bar.resize(30, ' ');
+  fmt::print(stderr, "\r{} [{}] {:3.0f} %  {}/s  {:.0f} s left \033[K", what_, bar, share * 100,
+             format_bytes(static_cast<double>(done_bytes) / elapsed), left);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line knows about the person before it: a terminal or not, colour or not, Ctrl-C,
+// progress.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "stepscope/base/stop.h"
+
+namespace stepscope {
+
+[[nodiscard]] bool wants_colour();   // standard output is a terminal and NO_COLOR is unset
+[[nodiscard]] int terminal_width();  // columns of standard output; 100 where it is no terminal
+
+// From now on Ctrl-C and SIGTERM request a stop instead of killing; the second one kills.
+const StopFlag& stop_on_signals();
+
+// A line on standard error that is drawn over: only on a terminal, and only after the first second.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string what);
+  ~ProgressLine();  // clears the line
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  void show(std::uint64_t done_bytes, std::uint64_t total_bytes);
+
+ private:
+  std::string what_;
+  double begin_ = 0;
+  bool terminal_ = false;
+  bool drawn_ = false;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/fit/mfu_job.h"
+
+#include <algorithm>
+
+#include "stepscope/fit/mfu_rank.h"
+
+namespace stepscope {
+namespace {
+
+std::vector<std::size_t> common_places(const JobResult& job, const RankResult& r) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < r.steps.size(); ++i)
+    if (std::ranges::find(job.steps, r.steps[i].index, &JobStep::index) != job.steps.end())
+      places.push_back(i);
+  return places;
+}
+
+bool has_pipeline(const JobResult& job) {
+  return std::ranges::find(job.collectives.dimension_of, Dimension::pp) !=
+         job.collectives.dimension_of.end();
+}
+
+// Time that a rank's receives between pipeline stages wait with nothing beside them.
+Ns pipeline_wait(const JobResult& job, std::size_t rank) {
+  Ns wait{};
+  const RankCalls& calls = job.collectives.matches.ranks[rank];
+  for (std::size_t i = 0; i < calls.calls.size(); ++i) {
+    const CollectiveCall& call = calls.calls[i];
+    const CallTime& time = job.collectives.times.by_view[rank][i];
+    const bool message =
+        call.kind == CollectiveKind::recv || call.kind == CollectiveKind::send_recv;
+    if (!message || !time.split || call.group >= job.collectives.dimension_of.size() ||
+        job.collectives.dimension_of[call.group] != Dimension::pp)
+      continue;
+    wait += std::min(wait_of(call, time), job.collectives.exposed[rank][i]);
+  }
+  return wait;
+}
+
+}  // namespace
+
+Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
+  std::vector<MfuRank> ranks;
+  std::int64_t devices = 0;
+  for (std::size_t i = 0; i < job.ranks.size(); ++i) {
+    const RankResult& r = job.ranks[i];
+    const std::vector<std::size_t> places = common_places(job, r);
+    if (places.empty()) continue;
+    MfuRank rank = mfu_rank(r.rank, r.budget, r.executed, places);
+    if (rank.work && r.overlap) rank.work->contention = product_contention(r.overlap->contention);
+    if (has_pipeline(job))
+      rank.pipeline_receive_wait =
+          std::min(pipeline_wait(job, i), rank.budget[BudgetCategory::comm_exposed_wait]);
+    devices += rank.steps / static_cast<std::int64_t>(places.size());
+    ranks.push_back(std::move(rank));
+  }
+  MfuQuestion question;
+  question.world_size = std::max(figures.world_size.value_or(0), static_cast<int>(devices));
+  if (figures.model_flops_per_step)
+    question.model = ModelFlops{"model FLOPs as given", *figures.model_flops_per_step};
+  const bool on_cpu = !job.ranks.empty() && job.ranks.front().device == "cpu";
+  question.gpu_name = job.ranks.empty() ? "" : on_cpu ? "cpu" : job.ranks.front().gpu_name;
+  question.machine = figures.machine;
+  question.peak = figures.peak;
+  question.dtype = figures.dtype;
+  question.price_per_gpu_hour = figures.price_per_gpu_hour;
+  return mfu_budget(ranks, question);
+}
+
+}  // namespace stepscope

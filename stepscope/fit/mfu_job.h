@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The MFU budget of an analysed job.
+#pragma once
+
+#include <optional>
+
+#include "stepscope/analysis/job.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/machine.h"
+#include "stepscope/fit/mfu_budget.h"
+
+namespace stepscope {
+
+struct MfuFigures {
+  std::optional<Flops> model_flops_per_step;  // of the whole job's global batch
+  std::optional<FlopRate> peak;               // --peak-tflops
+  std::optional<Dtype> dtype;
+  std::optional<double> price_per_gpu_hour;
+  const Machine* machine = nullptr;  // null: not in the catalogue
+  std::optional<int> world_size;     // absent: the ranks given
+};
+
+// Over the steps that all ranks have. Errors: no step, or no peak (the message asks for
+// --peak-tflops).
+[[nodiscard]] Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures);
+
+}  // namespace stepscope

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first sentence: what binds the step, in words, with the numbers that say so.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stepscope/analysis/job.h"
+#include "stepscope/fit/mfu_budget.h"
+
+namespace stepscope {
+
+enum class BoundBy : std::uint8_t {
+  compute,
+  memory,
+  communication,
+  host,
+  data,
+  sync,
+  copy,
+  bubble,
+  straggler,
+  unexplained
+};
+inline constexpr std::array<std::string_view, 10> bound_by_names = {
+    "compute", "memory", "communication", "host",      "data",
+    "sync",    "copy",   "bubble",        "straggler", "unexplained"};
+static_assert(bound_by_names[static_cast<std::size_t>(BoundBy::unexplained)] == "unexplained");
+
+struct Answer {
+  BoundBy bound_by = BoundBy::unexplained;
+  std::string sentence;
+  std::optional<std::string> culprit;  // the largest single cause with its numbers
+};
+
+// The step is bound by the group of budget categories with most time in the mean step: compute
+// (memory, where other kernels than products run longer), communication (transfer, and what cannot
+// be split), host (host, launches), data, sync, copies; waiting is a straggler's where one rank is
+// late, else communication; a pipeline's where it is receiving between stages.
+[[nodiscard]] Answer find_answer(const JobResult& job, const std::optional<MfuBudget>& mfu);
+
+}  // namespace stepscope

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of an analysis as CSV files (RFC 4180), for spreadsheets and data frames: the columns
+// and units of docs/json.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stepscope/report/analyze_report.h"
+
+namespace stepscope {
+
+struct CsvFile {
+  std::string name;  // "steps.csv"
+  std::string text;
+};
+
+// steps, gaps, collectives, stragglers, kernels, operators; and mfu where there is one.
+[[nodiscard]] std::vector<CsvFile> analyze_csv(const AnalyzeReport& report);
+
+}  // namespace stepscope

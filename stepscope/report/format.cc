@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+struct Unit {
+  double factor;
+  std::string_view name;
+};
+
+template <std::size_t N>
+std::string with_unit(double value, const std::array<Unit, N>& units) {
+  if (value == 0) return "0";
+  for (const Unit& u : units)
+    // 999.5 would print as 1000 of the smaller unit.
+    if (std::abs(value) >= u.factor * 0.9995 || u.factor == units.back().factor)
+      return format_digits(value / u.factor) + (u.name.empty() ? "" : " ") + std::string(u.name);
+  return {};
+}
+
+// The length in bytes of the valid UTF-8 character at p, 0 if there is none.
+std::size_t utf8_length(std::string_view text, std::size_t p) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(p);
+  if (lead < 0x80) return 1;
+  const std::size_t n = lead >= 0xF0 && lead < 0xF5   ? 4
+                        : lead >= 0xE0 && lead < 0xF0 ? 3
+                        : lead >= 0xC2 && lead < 0xE0 ? 2
+                                                      : 0;
+  if (n == 0 || p + n > text.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i)
+    if ((byte(p + i) & 0xC0) != 0x80) return 0;
+  return n;
+}
+
+}  // namespace
+
+std::string format_digits(double value) {
+  const double size = std::abs(value);
+  if (size >= 99.95) return fmt::format("{:.0f}", value);
+  if (size >= 9.995) return fmt::format("{:.1f}", value);
+  return fmt::format("{:.2f}", value);
+}
+
+std::string format_time(double ns) {
+  if (std::abs(ns) < 1000 && ns != 0) return fmt::format("{:.0f} ns", ns);
+  static constexpr std::array<Unit, 3> units = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}}};
+  return with_unit(ns, units);
+}
+
+std::string format_time(Ns t) { return format_time(static_cast<double>(t.count())); }
+
+std::string format_bytes(double bytes) {
+  if (std::abs(bytes) < 1000) return fmt::format("{:.0f} B", bytes);
+  static constexpr std::array<Unit, 4> units = {
+      {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}}};
+  return with_unit(bytes, units);
+}
+
+std::string format_count(double n) {
+  if (std::abs(n) < 1000) return fmt::format("{:.0f}", n);
+  static constexpr std::array<Unit, 3> units = {{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  return with_unit(n, units);
+}
+
+std::string format_percent(double share) { return fmt::format("{:.1f} %", share * 100); }
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t p = 0; p < text.size();) {
+    const std::size_t n = utf8_length(text, p);
+    const auto c = static_cast<unsigned char>(text[p]);
+    if (n == 0 || (n == 1 && (c < 0x20 || c == 0x7F)))
+      out += "\xEF\xBF\xBD";
+    else
+      out += text.substr(p, n);
+    p += n == 0 ? 1 : n;
+  }
+  return out;
+}
+
+std::string shorten(std::string_view text, std::size_t width) {
+  std::vector<std::size_t> starts;
+  for (std::size_t p = 0; p < text.size(); p += std::max<std::size_t>(utf8_length(text, p), 1))
+    starts.push_back(p);
+  if (starts.size() <= width) return std::string(text);
+  const std::size_t head = (width - 1) * 2 / 3;
+  const std::size_t tail = width - 1 - head;
+  return std::string(text.substr(0, starts[head])) + "…" +
+         std::string(text.substr(starts[starts.size() - tail]));
+}
+
+}  // namespace stepscope

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantities for people: three digits and the unit that fits.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "stepscope/base/quantity.h"
+
+namespace stepscope {
+
+[[nodiscard]] std::string format_time(double ns);  // "412 ms", "1.03 s", "17.2 µs", "0"
+[[nodiscard]] std::string format_time(Ns t);
+[[nodiscard]] std::string format_bytes(double bytes);    // GB = 1e9
+[[nodiscard]] std::string format_count(double n);        // "412", "28.0 k", "1.20 M"
+[[nodiscard]] std::string format_percent(double share);  // of one: "35.2 %"
+// Three significant digits: "1.23", "45.6", "789", "1230".
+[[nodiscard]] std::string format_digits(double value);
+// At most `width` columns; the middle of a longer text becomes "…". Counts UTF-8 characters.
+[[nodiscard]] std::string shorten(std::string_view text, std::size_t width);
+// Control characters and broken UTF-8 of names from a trace made harmless for a terminal.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace stepscope

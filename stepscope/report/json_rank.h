@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// One element of `ranks[]` (docs/json.md).
+#pragma once
+
+#include "stepscope/report/analyze_report.h"
+#include "stepscope/report/json_values.h"
+
+namespace stepscope {
+
+[[nodiscard]] Json rank_json(const AnalyzeReport& report, const RankResult& rank,
+                             const std::string& source);
+[[nodiscard]] Json budget_json(const Budget& budget);
+[[nodiscard]] Json phases_json(std::span<const PhaseSummary> phases);
+
+}  // namespace stepscope

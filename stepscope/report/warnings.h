@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an answer lacks, and the switch that records it (docs/recording.md).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/result.h"
+#include "stepscope/report/analyze_report.h"
+
+namespace stepscope {
+
+// `no_mfu`: why there is no MFU budget.
+[[nodiscard]] std::vector<std::string> analyze_warnings(const AnalyzeReport& report,
+                                                        const std::optional<Error>& no_mfu);
+
+}  // namespace stepscope
