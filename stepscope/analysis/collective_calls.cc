@@ -25,8 +25,9 @@ bool is_known(CollectiveKind kind) {
 // What was found about one call before it is read.
 struct Sources {
   const Collective* meta = nullptr;
-  const HostRow* backend = nullptr;  // innermost annotation of the backend
-  const HostRow* op = nullptr;       // the dispatcher's operator
+  const Collective* op_meta = nullptr;  // of the operator; kernels carry a part of it
+  const HostRow* backend = nullptr;     // innermost annotation of the backend
+  const HostRow* op = nullptr;          // the dispatcher's operator
 };
 
 class CallReader {
@@ -50,6 +51,7 @@ class CallReader {
   Sources sources_of(SliceId kernel, CollectiveKind by_name, SliceId& innermost);
   CollectiveCall describe(SliceId slice, CollectiveKind by_name, const Sources& from);
   void read_metadata(const Collective& meta, CollectiveCall& call);
+  void read_recorded_root(const Collective& meta, CollectiveCall& call);
   void read_arguments(SliceId row, CollectiveCall& call);
   void read_root(const HostRow& op, CollectiveCall& call);
   void add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call);
@@ -101,8 +103,11 @@ void CallReader::read_metadata(const Collective& meta, CollectiveCall& call) {
   if (size) {
     call.bytes = message_bytes(call.kind, {meta.in_elements, meta.out_elements, n}, *size);
   }
-  if (call.kind == CollectiveKind::broadcast || call.kind == CollectiveKind::reduce)
-    call.root = meta.src_rank;
+  read_recorded_root(meta, call);
+}
+
+void CallReader::read_recorded_root(const Collective& meta, CollectiveCall& call) {
+  if (is_rooted(call.kind) && meta.rank >= 0) call.root = global_rank(call.group, meta.rank);
 }
 
 // Input shapes of the annotation, where no metadata was recorded.
@@ -207,16 +212,17 @@ Sources CallReader::sources_of(SliceId kernel, CollectiveKind by_name, SliceId& 
       if (innermost == no_slice) innermost = row.slice;
       if (row.form == HostForm::backend && from.backend == nullptr) from.backend = &row;
       if (row.form == HostForm::op && from.op == nullptr) from.op = &row;
-      if (row.meta != nullptr && from.meta == nullptr) from.meta = row.meta;
+      if (row.meta != nullptr && from.op_meta == nullptr) from.op_meta = row.meta;
     }
   }
   // Old writers put the correlation into the external id: only a row of the same kind counts.
   const auto at = by_external_id_.find(trace_.slices.external_id[index(kernel)]);
-  if (from.meta == nullptr && at != by_external_id_.end() &&
+  if (from.op_meta == nullptr && at != by_external_id_.end() &&
       (at->second->kind == by_name || !is_known(by_name))) {
-    from.meta = at->second->meta;
+    from.op_meta = at->second->meta;
     if (innermost == no_slice) innermost = at->second->slice;
   }
+  if (from.meta == nullptr) from.meta = from.op_meta;
   return from;
 }
 
@@ -238,6 +244,7 @@ CollectiveCall CallReader::describe(SliceId slice, CollectiveKind by_name, const
   }
   if (from.meta != nullptr) read_metadata(*from.meta, call);
   if (!call.bytes && from.backend != nullptr) read_arguments(from.backend->slice, call);
+  if (call.root < 0 && from.op_meta != nullptr) read_recorded_root(*from.op_meta, call);
   if (call.root < 0 && from.op != nullptr) read_root(*from.op, call);
   if (call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv)
     add_edge(from.backend, from.meta, call);
@@ -276,8 +283,10 @@ void CallReader::read_host() {
   Rows backend;
   Rows params;
   Rows ops;
+  bool enqueues = view_.index->device_unseen;
   for (const HostRow& row : host_.rows) {
-    if (row.form == HostForm::backend) backend.push_back(&row);
+    if (row.form == HostForm::backend && row.enqueues) enqueues = true;
+    if (row.form == HostForm::backend && !row.enqueues) backend.push_back(&row);
     if (row.form == HostForm::params) params.push_back(&row);
     if (row.form == HostForm::op && trace_.name(row.slice).starts_with("c10d::"))
       ops.push_back(&row);
@@ -285,7 +294,8 @@ void CallReader::read_host() {
   const auto by_start = [&](const HostRow* row) { return s.start[index(row->slice)]; };
   for (Rows* rows : {&backend, &params, &ops}) std::ranges::sort(*rows, {}, by_start);
   const Rows& askers = params.empty() ? ops : params;
-  const Rows& calls = backend.empty() ? askers : backend;
+  // Operators that only enqueue for a device that was not recorded say nothing about its time.
+  const Rows& calls = backend.empty() && !enqueues ? askers : backend;
   std::array<Rows, collective_kind_count> waiting;  // askers whose call has not come, last first
   for (const HostRow* row : askers) waiting[static_cast<std::size_t>(row->kind)].push_back(row);
   for (Rows& rows : waiting) std::ranges::reverse(rows);

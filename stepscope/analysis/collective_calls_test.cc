@@ -136,6 +136,24 @@ TEST(CollectiveCalls, ABroadcastsRootIsReadFromTheOperatorsArguments) {
   EXPECT_EQ(calls_of(std::move(rank), 4).calls[0].root, 6);
 }
 
+TEST(CollectiveCalls, ARecordedRootCountsWithinTheGroup) {
+  TestRank rank;
+  TraceBuilder& rows = rank.rows();
+  // The kernel carries a part of what its operator recorded.
+  rank.annotate(rows.row(rows.thread(1), Category::cpu_op, "record_param_comms", 10, 40),
+                {.name = "broadcast", .ranks = "[4, 6]", .rank = 1});
+  rows.launch(3, 20, 30);
+  rank.annotate(rank.comm(broadcast_kernel, 100, 200, 3), {.name = "broadcast", .ranks = "[4, 6]"});
+  EXPECT_EQ(calls_of(std::move(rank), 4).calls[0].root, 6);
+}
+
+TEST(CollectiveCalls, HostRowsThatOnlyEnqueueForADeviceAreNoCalls) {
+  TestRank rank;
+  rank.rows().op("c10d::allreduce_", 5, 50);
+  rank.rows().row(rank.rows().thread(1), Category::user_annotation, "nccl:all_reduce", 10, 40);
+  EXPECT_TRUE(calls_of(std::move(rank)).calls.empty());
+}
+
 TEST(CollectiveCalls, ACpuTraceGivesTheBackendsRowsWithTheOperatorsMetadata) {
   TestRank rank;
   TraceBuilder& rows = rank.rows();

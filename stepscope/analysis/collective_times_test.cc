@@ -45,7 +45,7 @@ TEST(CollectiveTimes, EveryRankWaitsForTheLastToArrive) {
 
 TEST(CollectiveTimes, ABroadcastWaitsForItsRootOnly) {
   std::vector<TestRank> ranks(3);
-  const TestMeta meta{.name = "broadcast", .ranks = "[0, 1, 2]", .size = 3, .seq = 1, .src = 0};
+  const TestMeta meta{.name = "broadcast", .ranks = "[0, 1, 2]", .size = 3, .seq = 1, .rank = 0};
   ranks[0].comm(broadcast_kernel, 200, 500, meta);
   ranks[1].comm(broadcast_kernel, 0, 510, meta);
   ranks[2].comm(broadcast_kernel, 400, 520, meta);  // later than the root
@@ -67,7 +67,7 @@ TEST(CollectiveTimes, ABroadcastWithoutAKnownRootIsNotSplit) {
 
 TEST(CollectiveTimes, TheRootOfAReduceWaitsForAllAndTheOthersForTheRoot) {
   std::vector<TestRank> ranks(3);
-  const TestMeta meta{.name = "reduce", .ranks = "[0, 1, 2]", .size = 3, .seq = 1, .src = 1};
+  const TestMeta meta{.name = "reduce", .ranks = "[0, 1, 2]", .size = 3, .seq = 1, .rank = 1};
   ranks[0].comm("ncclDevKernel_Reduce_Sum_f32()", 0, 900, meta);
   ranks[1].comm("ncclDevKernel_Reduce_Sum_f32()", 300, 900, meta);
   ranks[2].comm("ncclDevKernel_Reduce_Sum_f32()", 500, 900, meta);

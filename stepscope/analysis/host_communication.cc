@@ -19,6 +19,7 @@ bool is_backend_row(std::string_view name) {
 struct NameFacts {
   bool candidate = false;  // communication of some kind; metadata may say more
   bool backend = false;
+  bool device = false;  // the backend is of the nccl family
   CollectiveKind kind = CollectiveKind::none;
 };
 
@@ -30,7 +31,8 @@ std::vector<NameFacts> name_facts(const Trace& trace) {
     const std::string_view name = trace.strings[StringId{i}];
     const CollectiveKind kind = collective_kind(name);
     const bool params = name == "record_param_comms";
-    facts[i] = {params || kind != CollectiveKind::none, is_backend_row(name), kind};
+    facts[i] = {params || kind != CollectiveKind::none, is_backend_row(name),
+                name.substr(0, name.find(':')).ends_with("ccl"), kind};
   }
   return facts;
 }
@@ -65,6 +67,7 @@ HostCommunication find_host_communication(const Trace& trace, const std::vector<
         if (recorded != CollectiveKind::none) row.kind = recorded;
       } else if (fact.backend) {
         row.form = HostForm::backend;
+        row.enqueues = fact.device;
       }
       found.rows.push_back(row);
     }

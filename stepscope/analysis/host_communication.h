@@ -19,6 +19,7 @@ enum class HostForm : std::uint8_t {
 struct HostRow {
   SliceId slice = no_slice;
   HostForm form = HostForm::op;
+  bool enqueues = false;  // a device's backend ("nccl:"): the row is the launch, not the collective
   CollectiveKind kind = CollectiveKind::unknown;  // as the name or the metadata say
   const Collective* meta = nullptr;
 };

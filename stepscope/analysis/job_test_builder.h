@@ -27,6 +27,7 @@ struct TestMeta {
   std::int64_t seq = -1;
   int src = -1;
   int dst = -1;
+  int rank = -1;
   std::string_view dtype = "Float";
   std::string_view description = "undefined";
 };
@@ -53,6 +54,7 @@ class TestRank {
     c.group_size = meta.size;
     c.src_rank = meta.src;
     c.dst_rank = meta.dst;
+    c.rank = meta.rank;
     built().collectives.push_back(c);
   }
   // On stream 20 of device 0, unless told otherwise.

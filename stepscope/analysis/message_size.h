@@ -50,6 +50,11 @@ constexpr bool is_barrier_like(CollectiveKind kind) {
          kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all ||
          kind == CollectiveKind::barrier;
 }
+// Whether one rank of the group sends to all or receives from all.
+constexpr bool is_rooted(CollectiveKind kind) {
+  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
+         kind == CollectiveKind::scatter || kind == CollectiveKind::gather;
+}
 constexpr bool is_point_to_point(CollectiveKind kind) {
   return kind == CollectiveKind::send || kind == CollectiveKind::recv ||
          kind == CollectiveKind::send_recv;

@@ -106,6 +106,9 @@ struct Collective {
   std::int32_t global_rank_stride = -1;
   std::int32_t src_rank = -1;
   std::int32_t dst_rank = -1;
+  // "Rank": within the group the root (broadcast, reduce, gather, scatter) or the peer (send,
+  // recv); otherwise the recording rank.
+  std::int32_t rank = -1;
   bool is_async = false;
 };
 

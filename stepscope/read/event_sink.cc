@@ -274,6 +274,7 @@ void EventSink::add_collective(const RawEvent& event, SliceId slice) {
                                 .global_rank_stride = integer32(event, Field::rank_stride),
                                 .src_rank = integer32(event, Field::src_rank),
                                 .dst_rank = integer32(event, Field::dst_rank),
+                                .rank = integer32(event, Field::rank),
                                 .is_async = integer(event, Field::is_async, 0) != 0});
 }
 
