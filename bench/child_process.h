@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command run in a process of its own, and what it used.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/result.h"
+
+namespace stepscope::bench {
+
+struct ProcessUse {
+  std::string output;  // standard output
+  int status = 0;      // exit status; 128 + signal where one ended it
+  std::chrono::duration<double> wall{};
+  std::chrono::duration<double> cpu{};  // user + system, all threads
+  std::uint64_t peak_bytes = 0;         // peak resident set (VmHWM) of the process
+};
+
+// `environment`: "NAME=value" entries added to this process's own.
+[[nodiscard]] Result<ProcessUse> run_process(const std::vector<std::string>& command,
+                                             const std::vector<std::string>& environment = {});
+
+}  // namespace stepscope::bench
