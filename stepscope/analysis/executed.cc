@@ -2,6 +2,7 @@
 #include "stepscope/analysis/executed.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "stepscope/analysis/interval_sweep.h"
 #include "stepscope/analysis/kernels.h"
@@ -85,10 +86,11 @@ class Accountant {
     ExecutedProducts& products =
         step.products[static_cast<std::size_t>(precision(device, NameClass::matmul))];
     const Ns dur = trace_.slices.dur[index(device.op)];
-    const auto share = static_cast<double>(device.flops_share);
+    const Flops flops = cost.flops.value_or(Flops{}) * static_cast<double>(device.flops_share);
+    const Flops rebuilt = cost.recompute * static_cast<double>(device.flops_share);
     const bool repeated = work_.recompute[index(device.owner)];
-    products.flops += *cost.flops * share;
-    products.recompute += (repeated ? *cost.flops : cost.recompute) * share;
+    products.flops += flops;
+    products.recompute += repeated ? flops : rebuilt;
     products.time += dur;
     if (repeated) products.recompute_time += dur;
     ++products.kernels;
@@ -102,7 +104,7 @@ class Accountant {
     if (cost == nullptr || !cost->bytes || work_.counts[index(device.owner)]) return;
     const double bytes =
         static_cast<double>(cost->bytes->value) * static_cast<double>(device.bytes_share);
-    step.other_bytes += Bytes{static_cast<std::int64_t>(bytes + 0.5)};
+    step.other_bytes += Bytes{std::llround(bytes)};
     step.other_time_with_bytes += dur;
   }
 
@@ -159,8 +161,9 @@ void on_host(const Trace& trace, const RankIndex& rank, std::span<const Step> st
     const OpCost& cost = *work.cost_of(trace, SliceId{i});
     ExecutedProducts& products =
         result.steps[*place].products[static_cast<std::size_t>(cost.precision)];
-    products.flops += *cost.flops;
-    products.recompute += work.recompute[i] ? *cost.flops : cost.recompute;
+    const Flops flops = cost.flops.value_or(Flops{});
+    products.flops += flops;
+    products.recompute += work.recompute[i] ? flops : cost.recompute;
     products.time += s.dur[i];
     if (work.recompute[i]) products.recompute_time += s.dur[i];
     ++products.kernels;

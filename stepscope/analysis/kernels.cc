@@ -2,6 +2,7 @@
 #include "stepscope/analysis/kernels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -33,7 +34,7 @@ void add(const Trace& trace, const OpWork& work, const DeviceWork& device, Sums&
   sums.max = std::max(sums.max, dur);
   const OpCost* cost = device.owner == no_slice ? nullptr : work.cost_of(trace, device.owner);
   if (cost == nullptr) return;
-  if (device.flops_share > 0) {
+  if (cost->flops && device.flops_share > 0) {
     ++sums.with_flops;
     sums.time_with_flops += dur;
     sums.flops += cost->flops->value * static_cast<double>(device.flops_share);
@@ -55,8 +56,7 @@ KernelRow row_of(StringId name, NameClass kind, const Sums& sums, std::string_vi
   row.max = sums.max;
   if (sums.count > 0 && sums.with_flops == sums.count) row.flops = Flops{sums.flops};
   if (sums.time_with_flops > Ns{}) row.rate = Flops{sums.flops} / seconds(sums.time_with_flops);
-  if (sums.count > 0 && sums.with_bytes == sums.count)
-    row.bytes = Bytes{static_cast<std::int64_t>(sums.bytes + 0.5)};
+  if (sums.count > 0 && sums.with_bytes == sums.count) row.bytes = Bytes{std::llround(sums.bytes)};
   if (sums.time_with_bytes > Ns{})
     row.bandwidth = ByteRate{sums.bytes / seconds(sums.time_with_bytes).count()};
   if (kind == NameClass::matmul || kind == NameClass::attention)

@@ -154,8 +154,8 @@ Count reduced_bytes(const OpInputs& inputs) {
   const Count width = dims == nullptr ? std::nullopt : element_bytes(inputs.args[0].type);
   if (!width) return std::nullopt;
   auto over = inputs.integers(1);
-  if (!over && inputs.integer(1)) over = Dims{*inputs.integer(1)};
-  if (!over || over->empty()) return *width;
+  if (const auto one = inputs.integer(1); one && !over) over = Dims{*one};
+  if (!over || over->empty()) return width;
   Dims kept = *dims;
   const auto rank = static_cast<std::int64_t>(kept.size());
   for (const std::int64_t dim : *over) {

@@ -96,7 +96,8 @@ bool parse_texts(std::string_view text, std::vector<OpInput>& args, std::string 
   if (cursor.take(']')) return cursor.done();
   std::size_t at = 0;
   do {
-    if (at == args.size() || !cursor.quoted(args[at++].*field)) return false;
+    if (at == args.size() || !cursor.quoted(args[at].*field)) return false;
+    ++at;
   } while (cursor.take(','));
   return cursor.take(']') && cursor.done();
 }

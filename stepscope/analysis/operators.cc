@@ -128,7 +128,7 @@ class Table {
   void add_work(SliceId op, const CallWork& call, Sums& sums) const {
     const OpCost* cost = work_.cost_of(trace_, op);
     if (cost == nullptr) return;
-    if (work_.counts[index(op)]) {
+    if (cost->flops && work_.counts[index(op)]) {
       ++sums.with_flops;
       sums.flops += cost->flops->value;
       sums.product_time += call.product_time;
