@@ -39,11 +39,15 @@ function key_figures(report) {
   }
   if (mfu && known(mfu.mfu))
     rows.push(['MFU', percent(mfu.mfu), known(mfu.hfu) && `HFU ${percent(mfu.hfu)}`]);
+  else if (mfu && known(mfu.hfu))
+    rows.push(['HFU', percent(mfu.hfu), 'of the peak executed']);
   if (total > 0) {
     const compute = sum([job.budget_ns.compute, job.budget_ns.comm_overlapped]);
     rows.push(['Computing', percent(compute / total), 'of the step']);
     const exposed = categories.filter((c) => c.key.startsWith('comm_exposed')).map((c) => c.key);
-    rows.push([
+    const communicates = job.budget_ns.comm_overlapped > 0 ||
+        exposed.some((k) => job.budget_ns[k] > 0);
+    if (communicates) rows.push([
       'Exposed communication', share(...exposed),
       job.budget_ns.comm_exposed_wait > 0 && `${share('comm_exposed_wait')} waiting`
     ]);
@@ -72,7 +76,7 @@ function headline(report) {
 
 function hero(report) {
   const broken = report.inputs.filter((i) => i.error);
-  const said = [...report.warnings, ...((report.mfu && report.mfu.warnings) || [])];
+  const said = [...new Set([...report.warnings, ...((report.mfu && report.mfu.warnings) || [])])];
   return h(
       'header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker(report)),
       h('h1', null, headline(report)),
@@ -85,8 +89,8 @@ function hero(report) {
       said.length > 0 &&
           h('details', {class: 'notes', open: said.length <= 3},
             h('summary', null,
-              said.length === 1 ? 'One thing these traces do not tell' :
-                                  `${count(said.length)} things these traces do not tell`),
+              said.length === 1 ? 'One remark on these traces' :
+                                  `${count(said.length)} remarks on these traces`),
             h('ul', null, said.map((w) => h('li', null, w)))));
 }
 
@@ -181,18 +185,25 @@ function waterfall(report) {
       head, top, rows, kept);
 }
 
+// Why there is no MFU: what the run said of it, else what it needs.
+function without_mfu(report) {
+  const said = report.warnings.find((w) => w.startsWith('no MFU'));
+  return note(said ? `${said[0].toUpperCase()}${said.slice(1)}` : record.model);
+}
+
 function mfu_facts(mfu) {
-  if (!mfu) return note(record.model);
   const others = (mfu.conventions || []).filter((c) => c.name !== mfu.convention);
   const source = mfu.peak_source ? ` (${mfu.peak_source})` : '';
   const model =
       known(mfu.model_flops_per_step) ? `Model ${flops(mfu.model_flops_per_step)} a step` : '';
   const executed =
-      known(mfu.executed_flops_per_step) ? `executed ${flops(mfu.executed_flops_per_step)}` : '';
+      known(mfu.executed_flops_per_step) &&
+      `Executed ${flops(mfu.executed_flops_per_step)} a step`;
   return note([
     mfu.convention && `Counted: ${mfu.convention}.`,
     known(mfu.peak_flops) && `Peak ${flops(mfu.peak_flops)}/s${source}.`,
-    (model || executed) && `${[model, executed].filter(Boolean).join(', ')}.`,
+    model && `${model}.`,
+    executed && `${executed}.`,
     !model && record.model,
     mfu.contention_ns > 0 && `Of the loss below peak, ${ns(mfu.contention_ns)} a step is ` +
         'communication slowing matrix products down.',
@@ -201,5 +212,5 @@ function mfu_facts(mfu) {
 }
 
 function account_section(report) {
-  return [waterfall(report), mfu_facts(report.mfu)];
+  return [waterfall(report), report.mfu ? mfu_facts(report.mfu) : without_mfu(report)];
 }

@@ -101,7 +101,7 @@ function budget_section(report) {
       return [
         budget_legend(mean),
         h('div', {class: 'tools'},
-          choice(
+          ranks.length > 1 && choice(
               'Bars', [['ranks', 'By rank'], ['steps', 'By step']], state.view,
               (v) => {
                 state.view = v;

@@ -179,6 +179,16 @@ const collective_columns = [
   },
 ];
 
+function collectives_table(rows) {
+  if (!rows.length) return null;
+  const filled = (c) => rows.some((r) => c.value(r) !== null && c.value(r) !== undefined);
+  const columns = collective_columns.filter(filled);
+  const place = (label) => columns.findIndex((c) => c.label === label);
+  const sort = place('Exposed') >= 0 ? place('Exposed') : place('Duration');
+  return data_table({label: 'Collectives', rows, sort, limit: 15, columns,
+                     filter: rows.length > 8 && 'Filter by collective, group, type'});
+}
+
 function dimensions_table(report) {
   const rows = report.dimensions || [];
   if (!rows.length) return null;
@@ -273,15 +283,7 @@ function collectives_section(report) {
     points.length > 0 ? fitted((width) => scatter(points, width)) : lacking,
     points.length > 0 && !points.some((r) => r.link_share > 0) &&
         note('No link speed is known for this machine, so there is no line to compare with.'),
-    data_table({
-      label: 'Collectives',
-      rows,
-      sort: rows.some((r) => known(r.exposed_ns)) ? 6 : 9,
-      limit: 15,
-      filter: rows.length > 8 && 'Filter by collective, group, type',
-      columns: collective_columns.filter(
-          (c) => rows.some((r) => c.value(r) !== null && c.value(r) !== undefined))
-    }),
+    collectives_table(rows),
     dimensions_table(report),
     buckets_part(report),
     wrong.length > 0 &&

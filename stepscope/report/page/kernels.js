@@ -109,12 +109,37 @@ function kernels_section(report) {
 const roof_share = (r) =>
     (r.bound === 'compute' ? r.peak_share : r.bound === 'memory' ? r.bandwidth_share : null);
 const roof_text = (r) => (known(roof_share(r)) ?
-  `${percent(roof_share(r))} of ${r.bound === 'compute' ? 'peak' : 'bandwidth'}` : none);
+  `${percent(roof_share(r))} ${r.bound === 'compute' ? 'peak' : 'memory'}` : none);
+
+// "c10::BFloat16" and the like in the words of the trade.
+const short_types = {
+  'c10::BFloat16': 'bf16', 'c10::Half': 'fp16', float: 'fp32', double: 'fp64', int: 'int32',
+  'long int': 'int64', long: 'int64', bool: 'bool', 'c10::Float8_e4m3fn': 'fp8 e4m3',
+  'c10::Float8_e5m2': 'fp8 e5m2',
+};
+// The recorded lists, as JSON, of dimensions and types: tensors only, each type once.
+function listed(text) {
+  if (!text || !text.trim().startsWith('[')) return null;
+  try { return JSON.parse(text); } catch (e) { return null; /* cut off: shown as it is */ }
+}
+function types_text(text) {
+  const types = listed(text);
+  if (!types) return text;
+  const tensors = types.flat(Infinity).filter((t) => t && !/^Scalar/.test(t));
+  const names = [...new Set(tensors.map((t) => short_types[t] || t.replace(/^c10::/, '')))];
+  return names.slice(0, 2).join(', ') + (names.length > 2 ? ', …' : '');
+}
+function shape_text(text) {
+  const dims = listed(text);
+  if (!dims) return text;
+  const tensors = dims.filter((d) => Array.isArray(d) && d.length);
+  return tensors.map((d) => JSON.stringify(d).replaceAll(',', ', ')).join(' ');
+}
 
 const operator_columns = [
   {label: 'Operator', name: true, hue: class_hue, value: (r) => r.name},
-  {label: 'Shape', name: true, optional: true, value: (r) => r.shape},
-  {label: 'Type', text: true, optional: true, value: (r) => r.dtype},
+  {label: 'Shape', name: true, optional: true, value: (r) => shape_text(r.shape)},
+  {label: 'Type', text: true, optional: true, value: (r) => types_text(r.dtype)},
   {label: 'Class', text: true, class: 'soft', value: (r) => plain(r.class)},
   share_column,
   time_column('Device', 'device_ns'), time_column('Host self', 'host_self_ns'),

@@ -73,7 +73,8 @@ function memory_chart(device, rank, width) {
   if (points.length < 2) return note('Too few memory events to draw them over time.');
   const frame = memory_frame(device, points, width);
   const {box, line} = frame;
-  const unit = frame.top >= 1e9 ? [1e9, 'GB'] : frame.top >= 1e6 ? [1e6, 'MB'] : [1e3, 'kB'];
+  const units = [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'B']];
+  const unit = units.find((u) => frame.top >= u[0]) || units[3];
   const marks = ticks(0, frame.top / unit[0], 5);
   const label = (t) => `${round(digits(t))} ${unit[1]}`;
   const area = `${line('allocated_bytes')}V${box.bottom}H${box.left}Z`;
@@ -153,6 +154,17 @@ function device_part(device, rank) {
   ];
 }
 
+// The devices one after the other; the host's own memory is folded away behind them.
+function devices_parts(rank) {
+  const host = rank.memory.devices.filter((d) => d.device === -1);
+  const devices = rank.memory.devices.filter((d) => d.device !== -1);
+  if (!devices.length) return host.map((d) => device_part(d, rank));
+  const folded = (d) => h('details', {class: 'notes'},
+    h('summary', null, `Host memory, at most ${bytes(d.peak_allocated_bytes)}`),
+    device_part(d, rank).flat(Infinity).filter(Boolean));
+  return [devices.map((d) => device_part(d, rank)), host.map(folded)];
+}
+
 function memory_section(report) {
   const ranks = report.ranks.filter(
       (r) => r.memory && ((r.memory.devices || []).length || (r.memory.copies || []).length));
@@ -161,7 +173,7 @@ function memory_section(report) {
       ranks, null,
       ([rank]) =>
           [(rank.memory.devices || []).length ?
-               rank.memory.devices.map((d) => device_part(d, rank)) :
+               devices_parts(rank) :
                missing(record.memory),
            (rank.memory.copies || []).length > 0 &&
                [

@@ -58,6 +58,15 @@ function heat_map(rows, room) {
       h('span', {class: 'scale'}), ns(most), ' late'));
 }
 
+// Ranks that are never late are not listed; on the map they are the even ground.
+function with_punctual(rows, ranks) {
+  const listed = new Set(rows.map((r) => r.rank));
+  const punctual = ranks.filter((r) => !listed.has(r.rank)).map((r) => ({
+    rank: r.rank, late_ns: 0, steps: r.steps.map((x) => ({index: x.index, late_ns: 0})),
+  }));
+  return [...rows, ...punctual];
+}
+
 function stragglers_section(report) {
   const rows = report.stragglers;
   if (!rows.length) {
@@ -67,14 +76,15 @@ function stragglers_section(report) {
         'No collective could be matched over these ranks, so nobody is early or late. Record ' +
         'the same steps on every rank of a process group.');
   }
-  const mapped = [...rows]
+  const mapped = with_punctual(rows, report.ranks)
                      .sort((a, b) => b.late_ns - a.late_ns)
                      .slice(0, heat_ranks)
                      .sort((a, b) => a.rank - b.rank);
   const uncertain = report.job.clock_uncertainty_ns;
   const nobody = rows.every((r) => r.significant === false);
   return [
-    nobody && h('p', {class: 'lede'}, 'No rank is late enough, and often enough, to be a straggler.'),
+    nobody && h('p', {class: 'lede'},
+      'No rank is late enough, and often enough, to be a straggler.'),
     mapped.some((r) => r.steps.length) && fitted((width) => heat_map(mapped, width)),
     rows.length > heat_ranks &&
         note(`Shown: the ${heat_ranks} latest of ${count(rows.length)} ranks.`),

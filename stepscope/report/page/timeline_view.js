@@ -55,6 +55,10 @@ function first_at_least(values, v) {
   return low;
 }
 
+// Device work first, then the main thread, then the others; stable among equals.
+const track_order = (t) =>
+    (['compute', 'communication', 'copy'].indexOf(t.kind) + 1 || (/main/.test(t.label) ? 4 : 5));
+
 function timeline_model(timeline) {
   const groups = new Map();
   const group_of = (rank) => {
@@ -75,6 +79,7 @@ function timeline_model(timeline) {
     to = Math.max(to, x.start_ns + x.wall_ns);
   }
   const list = [...groups.values()].sort((a, b) => a.rank - b.rank);
+  for (const g of list) g.tracks.sort((a, b) => track_order(a) - track_order(b));
   const open = sum(list.map((g) => g.tracks.length)) <= 24;
   for (const g of list) g.open = open;
   return {groups: list, from, to, names: timeline.names || [], origin: timeline.origin_ns || 0};
@@ -126,7 +131,7 @@ function draw_rows(g, lane, view, look) {
   let kind = '';
   const flush = () => {
     if (pixel < 0) return;
-    g.globalAlpha = Math.min(1, 0.25 + 0.75 * busy);
+    g.globalAlpha = Math.min(1, 0.35 + 0.65 * busy);
     g.fillStyle = colour(kind);
     g.fillRect(pixel, y, 1, height);
     g.globalAlpha = 1;
