@@ -40,6 +40,20 @@ std::uint32_t link_id(const RawEvent& event, Field field) {
   return static_cast<std::uint32_t>(wide ^ wide >> 32);
 }
 
+// Indented writers spread "[[8, 16], []]" over lines; it is the same shape.
+std::string without_line_breaks(std::string_view list) {
+  std::string out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i] != '\n') {
+      out += list[i];
+      continue;
+    }
+    while (i + 1 < list.size() && (list[i + 1] == ' ' || list[i + 1] == '\n')) ++i;
+    if (!out.empty() && out.back() == ',') out += ' ';
+  }
+  return out;
+}
+
 bool is_device_row(Category c) {
   return is_device_work(c) || c == Category::gpu_annotation || c == Category::sync ||
          c == Category::device_event || c == Category::profiler_range;
@@ -127,6 +141,8 @@ StringId EventSink::text_of(const RawEvent& event, Field field) {
   std::string_view text = event[field].text();
   if (event[field].kind == ValueKind::string && text.find('\\') != std::string_view::npos)
     return trace_.strings.intern(unescape(text));
+  if (event[field].kind == ValueKind::composite && text.find('\n') != std::string_view::npos)
+    return trace_.strings.intern(without_line_breaks(text));
   while (event[field].kind == ValueKind::scalar && !text.empty() &&
          (text.back() == ',' || (text.back() >= 0 && text.back() <= ' ')))
     text.remove_suffix(1);
