@@ -233,8 +233,9 @@ bool EventSink::keeps_concrete_inputs(StringId name) {
     const auto holds = [&](std::string_view part) {
       return text.find(part) != std::string_view::npos;
     };
-    known =
+    const bool kept =
         holds("conv") || holds("attention") || holds("attn") || holds("sdpa") || holds("einsum");
+    known = kept ? 1 : 0;
   }
   return known == 1;
 }
