@@ -18,7 +18,8 @@ if ! "$cmake" "${configure[@]}" >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
-grep -E '^-- .*: (on|off) \(' "$log" || true  # the optional parts, and why
+# A whole build says which optional parts it has, and why.
+[ $# -gt 0 ] || grep -E '^-- .*: (on|off)\b' "$log" || true
 # Under a fixed address layout, or ThreadSanitizer refuses kernels with much randomness.
 fixed_layout=()
 if [ "$preset" = tsan ] && setarch -R true 2>/dev/null; then fixed_layout=(setarch -R); fi
