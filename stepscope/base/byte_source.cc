@@ -120,6 +120,10 @@ class GzipSource final : public ByteSource {
   Result<std::size_t> read(std::span<char> into) override {
     std::size_t got = 0;
     while (got < into.size() && !ended_) {
+      if (!damage_.empty()) {
+        got += drain(into.subspan(got));
+        continue;
+      }
       const auto more = input_.refill();
       if (!more) return more.error();
       if (!*more && !has_pending_output()) {
@@ -163,6 +167,15 @@ class GzipSource final : public ByteSource {
     inside_member_ = true;
     return true;
   }
+  // What was inflated in front of the damage and found no room yet.
+  std::size_t drain(std::span<char> into) {
+    const auto left = static_cast<std::size_t>(state_->tmp_out_valid - state_->tmp_out_processed);
+    const std::size_t n = std::min(left, into.size());
+    std::memcpy(into.data(), state_->tmp_out_buffer + state_->tmp_out_processed, n);
+    state_->tmp_out_processed += static_cast<std::int32_t>(n);
+    ended_ = n == left;
+    return n;
+  }
   std::size_t inflate_into(std::span<char> into) {
     const auto bytes = input_.unread();
     state_->next_in = reinterpret_cast<std::uint8_t*>(bytes.data());
@@ -173,7 +186,6 @@ class GzipSource final : public ByteSource {
     const int status = isal_inflate(state_.get());
     input_.take(bytes.size() - state_->avail_in);
     if (status != ISAL_DECOMP_OK && status != ISAL_END_INPUT) {
-      ended_ = true;
       damage_ = "corrupt gzip data near compressed byte " + std::to_string(input_.taken());
     } else if (state_->block_state == ISAL_BLOCK_FINISH) {
       inside_member_ = false;
@@ -191,15 +203,20 @@ class GzipSource final : public ByteSource {
 class ZstdSource final : public ByteSource {
  public:
   explicit ZstdSource(std::unique_ptr<ByteSource> raw)
-      : input_(std::move(raw)), stream_(ZSTD_createDStream(), ZSTD_freeDStream) {}
+      : input_(std::move(raw)),
+        stream_(ZSTD_createDStream(), ZSTD_freeDStream),
+        hint_(ZSTD_initDStream(stream_.get())),
+        frame_hint_(hint_) {}
 
+  // Input is given block by block, as zstd asks for it, and none while output waits for room: a
+  // call that meets damage does not say what it wrote before.
   Result<std::size_t> read(std::span<char> into) override {
     std::size_t got = 0;
     while (got < into.size() && !ended_) {
       const auto more = input_.refill();
       if (!more) return more.error();
       const auto bytes = input_.unread();
-      ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+      ZSTD_inBuffer in{bytes.data(), full_ ? 0 : std::min(bytes.size(), hint_), 0};
       ZSTD_outBuffer out{into.data() + got, into.size() - got, 0};
       const std::size_t left = ZSTD_decompressStream(stream_.get(), &out, &in);
       input_.take(in.pos);
@@ -208,12 +225,14 @@ class ZstdSource final : public ByteSource {
         ended_ = true;
         damage_ = "corrupt zstd data near compressed byte " + std::to_string(input_.taken()) +
                   " (" + ZSTD_getErrorName(left) + ")";
-      } else if (!*more && out.pos == 0) {
+      } else if (!*more && out.pos == 0 && !full_) {
         ended_ = true;
         if (left_in_frame_ != 0)
           damage_ = "zstd frame cut after compressed byte " + std::to_string(input_.taken());
       } else {
         left_in_frame_ = left;
+        full_ = out.pos == out.size;
+        hint_ = left == 0 ? frame_hint_ : left;
       }
     }
     return got;
@@ -224,7 +243,10 @@ class ZstdSource final : public ByteSource {
  private:
   CompressedInput input_;
   std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
+  std::size_t hint_;        // how much input the next call can use
+  std::size_t frame_hint_;  // the same at the beginning of a frame
   std::size_t left_in_frame_ = 0;
+  bool full_ = false;  // the last call filled its room
   bool ended_ = false;
   std::string damage_;
 };

@@ -130,5 +130,33 @@ TEST_F(ByteSourceTest, MissingFilesAndDirectoriesAreErrorsThatNameThem) {
   EXPECT_NE(open_source("/tmp").error().message().find("is a directory"), std::string::npos);
 }
 
+std::string zstd_with_checksum(const std::string& text) {
+  std::string packed(ZSTD_compressBound(text.size()), '\0');
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  packed.resize(ZSTD_compress2(context, packed.data(), packed.size(), text.data(), text.size()));
+  ZSTD_freeCCtx(context);
+  return packed;
+}
+
+// Whatever the size of the reads: all that stands before the damage.
+TEST_F(ByteSourceTest, DamageCostsTheSameTextForEverySizeOfRead) {
+  const std::string text = some_text(300'000);
+  for (std::string packed : {gzip(text), zstd_with_checksum(text)}) {
+    for (std::size_t at = packed.size() / 2; at < packed.size() / 2 + 8; ++at) packed[at] = '\xff';
+    write(packed);
+    std::size_t first = 0;
+    for (const std::size_t block : {16UL, 1000UL, 100'000UL, 1UL << 20}) {
+      auto source = open_source(path_);
+      ASSERT_TRUE(source.has_value());
+      const std::string got = read_all(**source, block);
+      EXPECT_NE((*source)->damage(), "");
+      if (first == 0) first = got.size();
+      EXPECT_EQ(got.size(), first) << block;
+    }
+    EXPECT_GT(first, text.size() / 8);
+  }
+}
+
 }  // namespace
 }  // namespace stepscope

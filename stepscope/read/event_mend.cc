@@ -115,6 +115,7 @@ class Mender {
       if (text_[p] != '"') continue;
       const Scan ends = may_end_string(p + 1, in_object);
       if (ends == Scan::incomplete) return ends;
+      if (ends == Scan::malformed && opens_next_event(p)) return ends;
       if (ends == Scan::malformed) continue;
       value = {text_.data() + open + 1, static_cast<std::uint32_t>(p - open - 1),
                ValueKind::string};
@@ -122,6 +123,18 @@ class Mender {
       return Scan::complete;
     }
     return Scan::incomplete;
+  }
+
+  // Whether the quote at p opens the first key of a further event: then the string has no end.
+  [[nodiscard]] bool opens_next_event(std::size_t p) const {
+    for (const char expected : {'{', ',', '}'}) {
+      while (p > 0 && is_space(text_[p - 1])) --p;
+      if (p == 0 || text_[--p] != expected) return false;
+    }
+    const std::size_t open = text_.find('"', p);
+    const std::size_t close = text_.find('"', open + 1);
+    return close != std::string_view::npos && close - open < max_key &&
+           event_field(text_.substr(open + 1, close - open - 1)) != unknown_field;
   }
 
   // Whether the text at p can follow a string: complete = yes, malformed = no.

@@ -78,7 +78,16 @@ class Stretch {
           cursor += 2;
           at_ = base + index_.at[cursor - 1] + 1;
           break;
-        default:  // a stray '}' or '['
+        case '[': {
+          const std::size_t behind = behind_array(window, cursor);
+          at_ = base + begin;
+          if (behind > index_.count) return Stop::needs_more;
+          sink_.note("not_an_event", offset_ + at_);
+          cursor = behind;
+          at_ = base + index_.at[cursor - 1] + 1;
+          break;
+        }
+        default:  // a stray '}'
           sink_.note("not_an_event", offset_ + base + begin);
           at_ = base + begin + 1;
           ++cursor;
@@ -86,6 +95,17 @@ class Stretch {
     }
     if (index_.count == 0) at_ = base + size;  // commas and space only
     return Stop::needs_more;
+  }
+
+  // The cursor behind the array that opens at `cursor`; beyond the index when it does not end.
+  [[nodiscard]] std::size_t behind_array(std::string_view window, std::size_t cursor) const {
+    int depth = 0;
+    for (; cursor < index_.count; ++cursor) {
+      const char c = window[index_.at[cursor]];
+      if (c == '[' || c == '{') ++depth;
+      if ((c == ']' || c == '}') && --depth == 0) return cursor + 1;
+    }
+    return cursor + 1;
   }
 
   // at_ stands on an event the index could not follow, or that never ends. Mends it or finds the

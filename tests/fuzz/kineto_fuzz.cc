@@ -60,7 +60,7 @@ Outcome outcome_of(std::string_view bytes, const ReadControl& control) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stepscope;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const Outcome whole = outcome_of(bytes, {});
+  const Outcome whole = outcome_of(bytes, {.chunk_bytes = size + 64});
   const Outcome pieces = outcome_of(bytes, {.threads = 2, .chunk_bytes = 48 + (size % 7) * 64});
   if (whole.text != pieces.text) {
     std::fprintf(stderr, "in one piece:\n%s\nin chunks:\n%s\n", whole.text.c_str(),
