@@ -90,10 +90,5 @@ struct RawEvent {
   }
 };
 
-inline constexpr int unknown_field = -1;
-// The Field of a key, or unknown_field. Today's and the old spellings ("External id", "external
-// id").
-[[nodiscard]] int event_field(std::string_view key);
-[[nodiscard]] int arg_field(std::string_view key);
-
+inline constexpr int unknown_field = -1;  // no Field
 }  // namespace stepscope

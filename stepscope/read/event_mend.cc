@@ -7,6 +7,8 @@
 #include <bit>
 #include <string>
 
+#include "stepscope/read/field_table.h"
+
 namespace stepscope {
 namespace {
 
@@ -165,7 +167,9 @@ class Mender {
 Scan mend(std::string_view text, bool escapes, std::size_t& consumed, RawEvent& event) {
   event.seen = 0;
   const Mender::Member keep = [&](int depth, std::string_view key, const RawValue& value) {
-    const int field = depth == 0 ? event_field(key) : depth == 1 ? arg_field(key) : unknown_field;
+    const int field = depth == 0   ? event_fields.find(key)
+                      : depth == 1 ? arg_fields.find(key)
+                                   : unknown_field;
     if (field != unknown_field) event.set(static_cast<Field>(field), value);
   };
   Mender mender(text, escapes, keep);
@@ -190,7 +194,7 @@ bool is_event_start(std::string_view text, std::size_t brace) {
   if (p >= text.size() || text[p] != '"') return false;
   const std::size_t close = text.find('"', p + 1);
   if (close == std::string_view::npos || close - p > max_key) return false;
-  return event_field(text.substr(p + 1, close - p - 1)) != unknown_field;
+  return event_fields.find(text.substr(p + 1, close - p - 1)) != unknown_field;
 }
 
 void append_utf8(std::string& out, unsigned code) {

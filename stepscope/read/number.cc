@@ -43,6 +43,9 @@ bool parse_digits(const char*& p, const char* end, std::uint64_t& value) {
     v = block;
     p += 8;
   }
+  constexpr std::ptrdiff_t always_fit = 19;
+  const char* unchecked = end - begin > always_fit ? begin + always_fit : end;
+  for (; p < unchecked && is_digit(*p); ++p) v = v * 10 + static_cast<std::uint64_t>(*p - '0');
   for (; p < end && is_digit(*p); ++p) {
     const auto digit = static_cast<std::uint64_t>(*p - '0');
     if (v > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) return false;
@@ -124,8 +127,13 @@ std::optional<Ns> parse_microseconds(const RawValue& value) {
 }
 
 std::optional<std::int64_t> parse_integer(const RawValue& value) {
+  // Nearly all are plain digits; only what is not goes through the cases below.
+  const char* p = value.at;
+  if (std::uint64_t v = 0;
+      parse_digits(p, value.at + value.size, v) && ends_number(p, value.at + value.size))
+    return static_cast<std::int64_t>(v);
   const std::string_view text = trimmed(value);
-  const char* p = text.data();
+  p = text.data();
   const char* end = p + text.size();
   if (text.starts_with("0x") || text.starts_with("0X")) {
     std::uint64_t v = 0;
