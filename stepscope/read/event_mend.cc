@@ -136,7 +136,7 @@ class Mender {
     const std::size_t open = text_.find('"', p);
     const std::size_t close = text_.find('"', open + 1);
     return close != std::string_view::npos && close - open < max_key &&
-           event_field(text_.substr(open + 1, close - open - 1)) != unknown_field;
+           event_fields.find(text_.substr(open + 1, close - open - 1)) != unknown_field;
   }
 
   // Whether the text at p can follow a string: complete = yes, malformed = no.
