@@ -91,7 +91,10 @@ DeviceUse host_use(const RankView& view, TrackId thread, Window window) {
 // From the end of the rank's previous communication, or the step's start, to its arrival.
 Window before_arrival(const RankView& view, const RankCalls& rank, CollectiveMember m) {
   const CollectiveCall& call = rank.calls[m.call];
-  Window window{call.step ? view.steps[*call.step].start : view.index->start, call.start};
+  // What the host did before the first launch of the step counts too: the data loader, say.
+  Window window{view.index->start, call.start};
+  if (call.step)
+    window.from = std::min(view.steps[*call.step].host_start, view.steps[*call.step].start);
   constexpr std::uint32_t overlapping = 64;
   const std::uint32_t first = m.call - std::min(m.call, overlapping);
   for (std::uint32_t c = first; c < m.call; ++c) {
