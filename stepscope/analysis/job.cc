@@ -54,6 +54,7 @@ void describe(const Trace& trace, const Prepared& p, RankResult& r) {
   r.device = device_kind(trace, p.index);
   r.window_start = p.index.start;
   r.window_end = p.index.end;
+  r.device_unseen = p.index.device_unseen;
   r.has_shapes =
       std::ranges::any_of(trace.ops.input_dims, [](StringId id) { return id != empty_string; });
   r.has_sync_rows =

@@ -76,6 +76,7 @@ struct RankResult {
   bool has_shapes = false;
   bool has_sync_rows = false;
   bool has_launch_rows = false;
+  bool device_unseen = false;  // kernels were launched, and none has a row
 };
 
 struct JobStep {

@@ -171,6 +171,7 @@ int analyze(AnalyzeFlags& flags) {
   report.world_size = options.world_size ? options.world_size : job.collectives.matches.world_size;
   report.machine = machine_of(flags, job);
   report.peak_override = flags.peak;
+  report.step_annotation = flags.step_annotation;
   std::optional<Error> no_mfu;
   auto mfu = mfu_of_job(job, {.model_flops_per_step = flags.model_flops,
                               .peak = flags.peak,
@@ -182,7 +183,7 @@ int analyze(AnalyzeFlags& flags) {
     report.mfu = std::move(*mfu);
   else
     no_mfu = mfu.error();
-  report.answer = find_answer(job, report.mfu);
+  report.answer = find_answer(job, report.mfu, report.machine);
   report.warnings = analyze_warnings(report, no_mfu);
   if (flags.json != "-" && !ranks.empty())
     fmt::print("{}", analyze_text(report, {.width = terminal_width(),

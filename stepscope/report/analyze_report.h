@@ -40,6 +40,7 @@ struct AnalyzeReport {
   const Machine* machine = nullptr;  // of the ranks' GPU, null = not in the catalogue
   std::optional<FlopRate> peak_override;
   std::optional<MfuBudget> mfu;
+  std::string step_annotation;  // --step-annotation; empty = ProfilerStep
   Answer answer;
   std::vector<std::string> warnings;
   double read_seconds = 0;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "stepscope/analysis/job.h"
+#include "stepscope/cost/machine.h"
 #include "stepscope/fit/mfu_budget.h"
 
 namespace stepscope {
@@ -38,7 +40,9 @@ struct Answer {
 // The step is bound by the group of budget categories with most time in the mean step: compute
 // (memory, where other kernels than products run longer), communication (transfer, and what cannot
 // be split), host (host, launches), data, sync, copies; waiting is a straggler's where one rank is
-// late, else communication; a pipeline's where it is receiving between stages.
-[[nodiscard]] Answer find_answer(const JobResult& job, const std::optional<MfuBudget>& mfu);
+// late, else communication; a pipeline's where it is receiving between stages. `machine` (null:
+// unknown) tells what share of the memory bandwidth a kernel reaches.
+[[nodiscard]] Answer find_answer(const JobResult& job, const std::optional<MfuBudget>& mfu,
+                                 const Machine* machine = nullptr);
 
 }  // namespace stepscope

@@ -47,11 +47,14 @@ std::string format_digits(double value) {
   const double size = std::abs(value);
   if (size >= 99.95) return fmt::format("{:.0f}", value);
   if (size >= 9.995) return fmt::format("{:.1f}", value);
-  return fmt::format("{:.2f}", value);
+  if (size >= 0.0995 || size == 0) return fmt::format("{:.2f}", value);
+  return fmt::format("{:.2g}", value);
 }
 
 std::string format_time(double ns) {
-  if (std::abs(ns) < 1000 && ns != 0) return fmt::format("{:.0f} ns", ns);
+  // Times are means too: what rounds to no nanosecond is none.
+  if (std::abs(ns) < 0.5) return "0";
+  if (std::abs(ns) < 999.5) return fmt::format("{:.0f} ns", ns);
   static constexpr std::array<Unit, 3> units = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}}};
   return with_unit(ns, units);
 }
@@ -59,19 +62,22 @@ std::string format_time(double ns) {
 std::string format_time(Ns t) { return format_time(static_cast<double>(t.count())); }
 
 std::string format_bytes(double bytes) {
-  if (std::abs(bytes) < 1000) return fmt::format("{:.0f} B", bytes);
+  if (std::abs(bytes) < 999.5) return fmt::format("{:.0f} B", bytes);
   static constexpr std::array<Unit, 4> units = {
       {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}}};
   return with_unit(bytes, units);
 }
 
 std::string format_count(double n) {
-  if (std::abs(n) < 1000) return fmt::format("{:.0f}", n);
+  if (std::abs(n) < 999.5) return fmt::format("{:.0f}", n);
   static constexpr std::array<Unit, 3> units = {{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
   return with_unit(n, units);
 }
 
-std::string format_percent(double share) { return fmt::format("{:.1f} %", share * 100); }
+std::string format_percent(double share) {
+  if (share > 0 && share < 0.0005) return "< 0.1 %";
+  return fmt::format("{:.1f} %", std::abs(share) < 0.0005 ? 0.0 : share * 100);
+}
 
 std::string printable(std::string_view text) {
   std::string out;

@@ -13,8 +13,8 @@ namespace stepscope {
 [[nodiscard]] std::string format_time(Ns t);
 [[nodiscard]] std::string format_bytes(double bytes);    // GB = 1e9
 [[nodiscard]] std::string format_count(double n);        // "412", "28.0 k", "1.20 M"
-[[nodiscard]] std::string format_percent(double share);  // of one: "35.2 %"
-// Three significant digits: "1.23", "45.6", "789", "1230".
+[[nodiscard]] std::string format_percent(double share);  // of one: "35.2 %", "< 0.1 %"
+// Three significant digits: "1.23", "45.6", "789", "1230"; two below 0.1: "0.076".
 [[nodiscard]] std::string format_digits(double value);
 // At most `width` columns; the middle of a longer text becomes "…". Counts UTF-8 characters.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t width);

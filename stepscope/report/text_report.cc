@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <set>
 
+#include "stepscope/report/account.h"
 #include "stepscope/report/format.h"
 #include "stepscope/report/text_sections.h"
 #include "stepscope/report/text_table.h"
 
 namespace stepscope {
 namespace {
-
-constexpr std::size_t bar_width = 28;
 
 // "8 ranks · NVIDIA H100 80GB HBM3 · steps 12–21 · 1.2 GB read in 1.4 s"
 std::string headline(const AnalyzeReport& report) {
@@ -39,118 +38,6 @@ std::string headline(const AnalyzeReport& report) {
   return fmt::format("{}\n", fmt::join(parts, " · "));
 }
 
-// Words break at spaces; continuation lines are indented alike.
-std::string wrapped(std::string_view text, std::size_t width) {
-  std::string out;
-  std::size_t column = 0;
-  for (std::size_t p = 0; p < text.size();) {
-    const std::size_t end = std::min(text.find(' ', p), text.size());
-    const std::string_view word = text.substr(p, end - p);
-    const std::size_t w = columns_of(word);
-    if (column > 0 && column + 1 + w > width) {
-      out += '\n';
-      column = 0;
-    }
-    if (column > 0) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += w;
-    p = end + 1;
-  }
-  return out + '\n';
-}
-
-std::string_view words_of(MfuTerm t) {
-  static constexpr std::array<std::string_view, mfu_term_count> words = {
-      "model FLOPs (MFU)",
-      "recompute",
-      "matmul and attention below peak",
-      "memory-bound kernels",
-      "compute, FLOPs unknown",
-      "communication, exposed",
-      "waiting for peers",
-      "communication, unsplit",
-      "copies, exposed",
-      "pipeline bubble",
-      "data loading",
-      "host too slow",
-      "host in sync calls",
-      "launch latency",
-      "waiting for another stream",
-      "unexplained"};
-  return words[static_cast<std::size_t>(t)];
-}
-
-std::string_view words_of(BudgetCategory c) {
-  static constexpr std::array<std::string_view, budget_category_count> words = {
-      "compute",
-      "compute over communication",
-      "waiting for peers",
-      "communication, exposed",
-      "communication, unsplit",
-      "copies, exposed",
-      "data loading",
-      "host too slow",
-      "host in sync calls",
-      "launch latency",
-      "waiting for another stream",
-      "unexplained"};
-  return words[static_cast<std::size_t>(c)];
-}
-
-struct Line {
-  std::string_view name;
-  double ns = 0;
-  double percent = 0;
-  std::string note;
-};
-
-std::string account(std::vector<Line> lines) {
-  std::erase_if(lines, [](const Line& l) { return l.ns == 0; });
-  std::ranges::stable_sort(lines, std::greater<>(), &Line::percent);
-  double most = 0;
-  for (const Line& l : lines) most = std::max(most, l.percent);
-  std::string out;
-  for (const Line& l : lines) {
-    const std::string b = bar(most > 0 ? l.percent / most : 0, bar_width);
-    out +=
-        fmt::format("  {:<32} {:>8}  {:>5.1f} %  {}{}{}\n", l.name, format_time(l.ns), l.percent, b,
-                    l.note.empty() ? "" : std::string(bar_width - columns_of(b) + 2, ' '), l.note);
-  }
-  return out;
-}
-
-std::string mfu_account(const MfuBudget& mfu) {
-  std::vector<Line> lines;
-  for (const MfuShare& t : mfu.terms) {
-    std::string note;
-    if (t.money_per_day) note = fmt::format("{:.2f} a day", *t.money_per_day);
-    lines.push_back({words_of(t.term), static_cast<double>(t.time.count()), t.percent, note});
-  }
-  return fmt::format("Where 100 % of the peak goes ({} TFLOP/s a device, {}):\n",
-                     format_digits(mfu.peak.value / 1e12), mfu.peak_source) +
-         account(std::move(lines));
-}
-
-std::string budget_account(const JobResult& job) {
-  double step = 0;
-  for (const CategorySpread& s : job.spread) step += s.mean;
-  std::vector<Line> lines;
-  for (std::size_t c = 0; c < budget_category_count; ++c) {
-    const CategorySpread& s = job.spread[c];
-    std::string note;
-    if (job.ranks.size() > 1 && s.worst > s.mean * 1.2 && s.worst - s.mean > step / 100)
-      note = fmt::format("rank {}: {}", s.worst_rank, format_time(s.worst));
-    lines.push_back({words_of(static_cast<BudgetCategory>(c)), s.mean,
-                     step > 0 ? s.mean / step * 100 : 0, note});
-  }
-  return std::string("Where it goes") +
-         (job.ranks.size() > 1 ? " (mean over ranks and steps):\n" : ":\n") +
-         account(std::move(lines));
-}
-
 std::string phases(const JobResult& job) {
   if (job.phases.size() < 2) return {};
   std::vector<std::string> parts;
@@ -160,12 +47,22 @@ std::string phases(const JobResult& job) {
   return fmt::format("By phase: {}\n", fmt::join(parts, " · "));
 }
 
-std::string failures(const AnalyzeReport& report) {
+// Wrapped under "note: ".
+std::string note(std::string_view text, std::size_t width) {
+  constexpr std::size_t indent = 6;
+  std::string lines = wrapped(text, width - indent);
+  lines.pop_back();
+  for (std::size_t p = lines.find('\n'); p != std::string::npos; p = lines.find('\n', p + indent))
+    lines.insert(p + 1, std::string(indent, ' '));
+  return "note: " + lines + '\n';
+}
+
+std::string notes(const AnalyzeReport& report, std::size_t width) {
   std::string out;
   for (const InputRow& i : report.inputs)
     if (i.truncated)
-      out += fmt::format("note: {} is cut off; what was complete is accounted for\n", i.path);
-  for (const std::string& w : report.warnings) out += "note: " + printable(w) + '\n';
+      out += note(printable(i.path) + " is cut off; what was complete is accounted for", width);
+  for (const std::string& w : report.warnings) out += note(printable(w), width);
   return out;
 }
 
@@ -186,15 +83,15 @@ std::string analyze_text(const AnalyzeReport& report, const TextOptions& options
   }
   out += '\n';
   if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
-    out += mfu_account(*report.mfu);
+    out += mfu_account(*report.mfu, report.job->ranks.front().device == "cpu");
   else
     out += budget_account(*report.job);
   out += phases(*report.job);
-  if (!options.details.empty()) out += fmt::format("Details: {}\n", options.details);
+  if (!options.details.empty()) out += fmt::format("Details: {}\n", printable(options.details));
   for (const std::string& section : text_sections(report, width))
     if (!section.empty()) out += '\n' + section;
-  const std::string notes = failures(report);
-  if (!notes.empty()) out += '\n' + notes;
+  const std::string said = notes(report, width);
+  if (!said.empty()) out += '\n' + said;
   return out;
 }
 

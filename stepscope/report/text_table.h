@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stepscope {
@@ -14,13 +15,15 @@ struct Column {
 };
 
 // Two spaces of indent, a header line, one line a row; lines are at most `width` wide where the
-// widest text column can give way.
-[[nodiscard]] std::string text_table(const std::vector<Column>& columns,
-                                     const std::vector<std::vector<std::string>>& rows,
-                                     std::size_t width);
+// widest text columns can give way. White space in a cell becomes one
+// space; a column whose cells are all empty or "-" is left out.
+[[nodiscard]] std::string text_table(std::vector<Column> columns,
+                                     std::vector<std::vector<std::string>> rows, std::size_t width);
 
 // A bar of eighths: share of one in `width` columns.
 [[nodiscard]] std::string bar(double share, std::size_t width);
+// Words break at spaces; ends with a line break.
+[[nodiscard]] std::string wrapped(std::string_view text, std::size_t width);
 // How many columns a UTF-8 text takes (one a character).
 [[nodiscard]] std::size_t columns_of(std::string_view text);
 

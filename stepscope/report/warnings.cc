@@ -2,70 +2,164 @@
 #include "stepscope/report/warnings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <set>
+
+#include "stepscope/report/words.h"
 
 namespace stepscope {
 namespace {
+
+struct Reason {
+  std::string_view key;
+  std::string_view which;  // events
+  std::string_view consequence;
+};
+
+// What the readers count (ImportNotes), in the words of a person who did not write the format.
+constexpr std::array reasons = {
+    Reason{"negative_duration", "that end before they begin", "their time counts as none"},
+    Reason{"duration_out_of_range", "that last impossibly long", "their time counts as none"},
+    Reason{"missing_duration", "without a duration", "their time counts as none"},
+    Reason{"unreadable_duration", "with a duration that is no number", "their time counts as none"},
+    Reason{"missing_timestamp", "without a time", "left out"},
+    Reason{"unreadable_timestamp", "with a time that is no number", "left out"},
+    Reason{"timestamp_out_of_range", "with an impossible time", "left out"},
+    Reason{"event_without_phase", "that do not say what they are (no ph)", "left out"},
+    Reason{"unknown_phase", "of an unknown phase (ph)", "left out"},
+    Reason{"not_an_event", "that are no objects", "left out"},
+    Reason{"mended_event", "in broken JSON", "read as far as they could be"},
+    Reason{"truncated_event", "that are cut off", "left out"},
+    Reason{"begin_without_end", "that begin and never end", "they last as long as the trace"},
+    Reason{"end_without_begin", "that end without a beginning", "left out"},
+    Reason{"end_of_other_name", "that end under another name", "taken for the one begun"},
+    Reason{"rows_of_no_rank", "that belong to no rank", "left out"},
+};
 
 // Damage and doubt of the files, one line for each reason.
 void input_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
   std::map<std::string, std::uint64_t> notes;
   for (const InputRow& i : report.inputs)
     for (const auto& [reason, count] : i.notes) notes[reason] += count;
-  for (const auto& [reason, count] : notes)
-    out.push_back(fmt::format("{}: {} (counted while reading; see inputs[].notes of the JSON)",
-                              reason, count));
+  for (const auto& [reason, count] : notes) {
+    const auto known = std::ranges::find(reasons, reason, &Reason::key);
+    out.push_back(known == reasons.end()
+                      ? fmt::format("the input is damaged: {} ({} times)", reason, count)
+                      : fmt::format("events {}: {}; {} ({})", known->which, count,
+                                    known->consequence, reason));
+  }
+}
+
+bool only_window(const RankResult& r) { return r.steps.size() == 1 && r.steps[0].name == "window"; }
+
+// One line with every switch that would have shown more.
+void switch_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
+  const JobResult& job = *report.job;
+  const auto all = [&](auto test) { return std::ranges::all_of(job.ranks, test); };
+  const bool gpu = !all([](const RankResult& r) { return r.device == "cpu"; });
+  std::vector<std::string> switches;
+  if (all(only_window) && report.step_annotation.empty())
+    switches.emplace_back("profiler.step() or --step-annotation NAME (steps)");
+  if (gpu && all([](const RankResult& r) { return !r.has_launch_rows; }))
+    switches.emplace_back("ProfilerActivity.CPU (why the device is idle)");
+  if (all([](const RankResult& r) { return !r.has_shapes; }))
+    switches.emplace_back("record_shapes=True (FLOPs, TFLOP/s, rooflines)");
+  if (all([](const RankResult& r) { return r.memory.devices.empty(); }))
+    switches.emplace_back("profile_memory=True (memory)");
+  if (all([](const RankResult& r) { return r.device == "cuda" && !r.has_sync_rows; }))
+    switches.emplace_back(
+        "_ExperimentalConfig(enable_cuda_sync_events=True) (waits of one stream for another)");
+  if (!switches.empty())
+    out.push_back(
+        fmt::format("to see more, record with {}; docs/recording.md", fmt::join(switches, ", ")));
 }
 
 void rank_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
   const JobResult& job = *report.job;
-  const auto all = [&](auto test) { return std::ranges::all_of(job.ranks, test); };
-  const bool gpu =
-      std::ranges::any_of(job.ranks, [](const RankResult& r) { return r.device != "cpu"; });
-  if (all([](const RankResult& r) { return !r.has_shapes; }))
-    out.emplace_back(
-        "no shapes: FLOPs, TFLOP/s and rooflines are unknown; record with record_shapes=True");
-  if (all([](const RankResult& r) { return r.memory.devices.empty(); }))
-    out.emplace_back("no memory events: record with profile_memory=True");
-  if (gpu && all([](const RankResult& r) { return !r.has_launch_rows; }))
-    out.emplace_back("no launch calls: idle time is unexplained; record ProfilerActivity.CPU too");
-  if (gpu && all([](const RankResult& r) { return !r.has_sync_rows; }))
-    out.emplace_back(
-        "no sync rows: waits of one stream for another are not separated; record with "
-        "_ExperimentalConfig(enable_cuda_sync_events=True)");
-  if (all([](const RankResult& r) { return r.steps.size() == 1 && r.steps[0].name == "window"; }))
-    out.emplace_back(
-        "no steps: the whole window is one; call profiler.step(), or name your own with "
-        "--step-annotation");
-  if (!gpu && !job.ranks.empty()) out.emplace_back("no device work: accounted as a CPU run");
+  if (!report.step_annotation.empty() && std::ranges::all_of(job.ranks, only_window))
+    out.push_back(fmt::format(
+        "no annotation \"{}\" (--step-annotation) is in the traces: the whole window is one step",
+        report.step_annotation));
+  std::vector<int> unseen;
+  for (const RankResult& r : job.ranks)
+    if (r.device_unseen) unseen.push_back(r.rank);
+  if (!unseen.empty())
+    out.push_back(
+        fmt::format("{} launched kernels but the trace has no row of the device: record with "
+                    "ProfilerActivity.CUDA",
+                    ranks_in_words(unseen)));
+}
+
+// Captures that do not begin or end together are usual; calls that contradict each other are not.
+void mismatch_warnings(const JobResult& job, std::vector<std::string>& out) {
+  std::set<int> shifted;
+  std::uint64_t contradictions = 0;
+  const CollectiveMismatch* first = nullptr;
+  for (const CollectiveMismatch& m : job.collectives.matches.mismatches) {
+    if (m.what.starts_with("realigned:")) {
+      shifted.insert(m.ranks.begin(), m.ranks.end());
+      continue;
+    }
+    if (contradictions++ == 0) first = &m;
+  }
+  if (!shifted.empty())
+    out.push_back(fmt::format(
+        "the captures do not begin and end at the same collective: {} lack{} some of the first or "
+        "last, which stay unmatched",
+        ranks_in_words({shifted.begin(), shifted.end()}), shifted.size() == 1 ? "s" : ""));
+  if (first == nullptr) return;
+  std::string where = "group " + first->group;
+  if (first->ordinal) where += fmt::format(", call {}", *first->ordinal);
+  if (!first->ranks.empty()) where += ", " + ranks_in_words(first->ranks);
+  out.push_back(fmt::format("{} {} not match across ranks; {}{}: {}",
+                            counted(contradictions, "collective"),
+                            contradictions == 1 ? "does" : "do",
+                            contradictions == 1 ? "" : "the first in ", where, first->what));
 }
 
 void job_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
   const JobResult& job = *report.job;
   if (job.ranks.size() > 1 && !job.collectives.matches.clocks_comparable)
     out.emplace_back(
-        "clocks are not comparable or windows do not overlap: collectives are not matched across "
-        "ranks, so no waits and no skew");
+        "the ranks' clocks are not comparable or their windows do not overlap: collectives are not "
+        "matched across ranks, so there are no waits and no skew; record the same steps on every "
+        "rank with a PyTorch whose traces carry absolute time");
   if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size() &&
       !job.collectives.rows.empty())
-    out.push_back(
-        fmt::format("{} of {} ranks are here: collectives with the others cannot be split into "
-                    "wait and transfer",
-                    job.ranks.size(), *report.world_size));
+    out.push_back(fmt::format(
+        "the traces of {} of {} ranks are here: collectives with the others cannot be split into "
+        "wait and transfer; give every rank's",
+        job.ranks.size(), *report.world_size));
   if (!job.missing.empty())
-    out.push_back(fmt::format("{} steps are missing on some rank and stay out of the means",
-                              job.missing.size()));
-  if (!job.collectives.matches.mismatches.empty())
-    out.push_back(fmt::format("{} collectives do not match across ranks; the first: {}",
-                              job.collectives.matches.mismatches.size(),
-                              job.collectives.matches.mismatches.front().what));
+    out.push_back(fmt::format(
+        "{} on some rank and stay{} out of the means: record the same steps "
+        "on every rank",
+        job.missing.size() == 1 ? "1 step is missing"
+                                : fmt::format("{} steps are missing", job.missing.size()),
+        job.missing.size() == 1 ? "s" : ""));
+  mismatch_warnings(job, out);
   const auto ordered = std::ranges::find(report.inputs, "order", &InputRow::rank_source);
   if (ordered != report.inputs.end())
     out.emplace_back(
         "ranks are numbered in the order of the files: neither the traces nor their names say "
-        "them");
+        "them; put the rank into the file name");
+}
+
+// What the MFU budget says beyond what is said already: a mismatch, an unknown peak, a coverage.
+void mfu_warnings(const MfuBudget& mfu, std::vector<std::string>& out) {
+  for (const std::string& w : mfu.warnings) {
+    const bool said = w.starts_with("the traces have no shapes") ||
+                      w.starts_with("pipeline_bubble is not separated") ||
+                      w.ends_with("they stand for the others");
+    if (said) continue;
+    out.push_back(w.starts_with("no model FLOPs")
+                      ? "no MFU: give the model's FLOPs with --model-flops-per-step; docs/mfu.md"
+                      : w);
+  }
 }
 
 }  // namespace
@@ -75,11 +169,11 @@ std::vector<std::string> analyze_warnings(const AnalyzeReport& report,
   std::vector<std::string> out;
   if (report.job->ranks.empty()) return out;
   input_warnings(report, out);
-  job_warnings(report, out);
   rank_warnings(report, out);
+  job_warnings(report, out);
   if (no_mfu) out.push_back("no MFU: " + no_mfu->message());
-  if (report.mfu)
-    for (const std::string& w : report.mfu->warnings) out.push_back(w);
+  if (report.mfu) mfu_warnings(*report.mfu, out);
+  switch_warnings(report, out);
   return out;
 }
 

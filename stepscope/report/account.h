@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The account of the terminal: where the step goes, largest first, with bars. The percents that are
+// printed sum to 100.0 whatever the rounding.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/job.h"
+#include "stepscope/fit/mfu_budget.h"
+
+namespace stepscope {
+
+struct AccountLine {
+  std::string name;
+  double ns = 0;
+  double percent = 0;
+  std::string note{};  // behind the bar
+};
+
+// Lines under 0.1 % become one, "n smaller causes"; empty lines are left out. A negative line
+// (recompute, where the model FLOPs given are too many) is shown.
+[[nodiscard]] std::string account_text(std::vector<AccountLine> lines);
+
+// Tenths of a percent that sum to the rounded sum of all (the largest remainders are rounded up).
+[[nodiscard]] std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents);
+
+// Of the budget categories: mean over ranks and steps, with the rank that stands out.
+[[nodiscard]] std::string budget_account(const JobResult& job);
+// Of the job's peak. Without model FLOPs what the executed products would take at the peak (HFU)
+// is a line of its own.
+[[nodiscard]] std::string mfu_account(const MfuBudget& mfu, bool cpu);
+
+}  // namespace stepscope

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cctype>
+
+#include "stepscope/report/format.h"
+
+namespace stepscope {
+
+std::string_view words_of(BudgetCategory category, bool cpu) {
+  static constexpr std::array<std::string_view, budget_category_count> words = {
+      "compute",
+      "compute over communication",
+      "waiting for peers",
+      "communication, exposed",
+      "communication or waiting",
+      "copies, exposed",
+      "data loading",
+      "host too slow",
+      "host in sync calls",
+      "launch latency",
+      "waiting for another stream",
+      "unexplained"};
+  if (cpu && category == BudgetCategory::idle_host) return "between operators";
+  return words[static_cast<std::size_t>(category)];
+}
+
+std::string_view words_of(MfuTerm term, bool cpu) {
+  static constexpr std::array<std::string_view, mfu_term_count> words = {
+      "model FLOPs (MFU)",
+      "recompute",
+      "matmul and attention below peak",
+      "memory-bound kernels",
+      "compute, FLOPs unknown",
+      "communication, exposed",
+      "waiting for peers",
+      "communication or waiting",
+      "copies, exposed",
+      "pipeline bubble",
+      "data loading",
+      "host too slow",
+      "host in sync calls",
+      "launch latency",
+      "waiting for another stream",
+      "unexplained"};
+  if (cpu && term == MfuTerm::idle_host) return "between operators";
+  if (cpu && term == MfuTerm::memory_bound_compute) return "memory-bound operators";
+  return words[static_cast<std::size_t>(term)];
+}
+
+std::string counted(std::uint64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+std::string ranks_in_words(const std::vector<int>& ranks) {
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
+  if (ranks.size() > 6) return fmt::format("{} ranks", ranks.size());
+  return fmt::format("ranks {}", fmt::join(ranks, ", "));
+}
+
+std::string host_doing(std::string_view activity) {
+  if (activity.empty() || activity == "no row recorded") return "the host shows no row";
+  const std::string text = shorten(printable(activity), 100);
+  for (const std::string_view place : {"between ", "after ", "before "})
+    if (activity.starts_with(place)) return "the host shows no row " + text;
+  if (std::isdigit(static_cast<unsigned char>(activity.front())) != 0)
+    return "the host runs " + text;
+  return "the host is in " + text;
+}
+
+}  // namespace stepscope
