@@ -8,6 +8,7 @@
 
 #include "stepscope/write/gzip_writer.h"
 #include "stepscope/write/json_text.h"
+#include "stepscope/write/rank_metadata.h"
 
 namespace stepscope {
 namespace {
@@ -18,40 +19,9 @@ constexpr std::array<std::string_view, category_count> cat_names = {
     "cuda_driver", "kernel",          "gpu_memcpy",          "gpu_memset",      "cuda_sync",
     "cuda_event",  "overhead",        "cuda_profiler_range", "Trace",           ""};
 
-// Rows of a stream beyond the first get thread ids above every real one.
-constexpr std::int64_t second_row = 1'000'000'000'000;
-
-nlohmann::json rank_metadata(const RankToWrite& r) {
-  const Metadata& m = r.trace->metadata;
-  nlohmann::json info = {{"rank", r.rank}};
-  if (m.world_size) info["world_size"] = *m.world_size;
-  if (!m.backend.empty()) info["backend"] = m.backend;
-  info["pg_config"] = nlohmann::json::array();
-  for (const ProcessGroup& g : m.groups)
-    info["pg_config"].push_back({{"pg_name", g.name},
-                                 {"pg_desc", g.description},
-                                 {"backend_config", g.backend},
-                                 {"pg_size", g.size},
-                                 {"ranks", g.ranks}});
-  nlohmann::json out = {{"distributedInfo", info}, {"deviceProperties", nlohmann::json::array()}};
-  for (const DeviceProperties& d : m.devices)
-    out["deviceProperties"].push_back({{"id", d.id},
-                                       {"name", d.name},
-                                       {"totalGlobalMem", d.total_memory.value},
-                                       {"computeMajor", d.compute_major},
-                                       {"computeMinor", d.compute_minor},
-                                       {"numSms", d.multiprocessors}});
-  const auto flag = [&](const char* key, std::optional<bool> on) {
-    if (on) out[key] = *on ? 1 : 0;
-  };
-  flag("record_shapes", m.with_shapes);
-  flag("with_stack", m.with_stack);
-  flag("profile_memory", m.with_memory);
-  flag("with_flops", m.with_flops);
-  flag("with_modules", m.with_modules);
-  for (const auto& [key, text] : m.texts) out[key] = text;
-  return out;
-}
+// Rows of a stream beyond the first get thread ids above the streams', within the 32 bits that
+// viewers keep.
+constexpr std::int64_t second_row = 100'000'000;
 
 class RankWriter {
  public:
@@ -61,6 +31,7 @@ class RankWriter {
   void write(const StopFlag* stop) {
     name_tracks();
     find_linked();
+    find_metrics();
     for (const Track& track : trace_.tracks) {
       if (stop != nullptr && stop->requested()) return;
       write_track(track);
@@ -112,20 +83,37 @@ class RankWriter {
                : 2'000'000'000 + static_cast<std::int64_t>(index(t.tid_text));
   }
 
+  static bool is_launch(Category c) { return c == Category::runtime || c == Category::driver; }
+
+  // Correlations that both a call and device work have: viewers want both ends of an arrow.
   void find_linked() {
-    for (std::size_t i = 0; i < trace_.slices.size(); ++i)
-      if (is_device_work(trace_.slices.category[i]) && trace_.slices.correlation[i] != 0)
-        launched_.insert(trace_.slices.correlation[i]);
+    const Slices& s = trace_.slices;
+    std::unordered_set<std::uint32_t> called;
+    for (std::size_t i = 0; i < s.size(); ++i)
+      if (is_launch(s.category[i])) called.insert(s.correlation[i]);
+    for (std::size_t i = 0; i < s.size(); ++i)
+      if (is_device_work(s.category[i]) && called.contains(s.correlation[i]))
+        linked_.insert(s.correlation[i]);
+    linked_.erase(0);  // none
   }
 
   void write_track(const Track& track) {
     const auto place = static_cast<std::size_t>(&track - trace_.tracks.data());
     std::vector<std::vector<Ns>> rows(1);  // the open ends of each row of a stream
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      const std::size_t known = rows.size();
       const std::size_t row = track.device ? free_row(rows, SliceId{i}) : 0;
+      if (rows.size() > known) name_row(track, pids_[place], row);
       write_slice(SliceId{i}, pids_[place],
                   tid_of(track) + static_cast<std::int64_t>(row) * second_row);
     }
+  }
+
+  void name_row(const Track& track, std::int64_t pid, std::size_t row) {
+    std::string name(trace_.strings[track.thread_name]);
+    if (name.empty()) name = "stream " + std::to_string(track.tid);
+    write_name("thread_name", pid, tid_of(track) + static_cast<std::int64_t>(row) * second_row,
+               name + " (" + std::to_string(row + 1) + ")");
   }
 
   // The first row on which the slice nests.
@@ -270,25 +258,35 @@ class RankWriter {
     known("Seq", c.seq);
     known("Src Rank", c.src_rank);
     known("Dst Rank", c.dst_rank);
+    known("Rank", c.rank);
     if (c.is_async) integer("Is asynchronized op", 1);
   }
 
+  // Readings of profiler ranges by their slice.
+  void find_metrics() {
+    const std::vector<SliceId>& of = trace_.counters.slice;
+    for (std::uint32_t i = 0; i < of.size(); ++i)
+      if (of[i] != no_slice) metrics_.push_back(i);
+    std::ranges::stable_sort(metrics_, {}, [&](std::uint32_t i) { return index(of[i]); });
+  }
+
   void write_metrics(SliceId id) {
-    for (std::size_t i = 0; i < trace_.counters.size(); ++i)
-      if (trace_.counters.slice[i] == id) {
-        member(trace_.strings[trace_.counters.metric[i]]);
-        text_ += nlohmann::json(trace_.counters.value[i]).dump();
-      }
+    const Counters& c = trace_.counters;
+    const auto slice_of = [&](std::uint32_t i) { return index(c.slice[i]); };
+    for (const std::uint32_t i : std::ranges::equal_range(metrics_, index(id), {}, slice_of)) {
+      text_ += ',';
+      append_json_string(text_, trace_.strings[c.metric[i]]);
+      text_ += ':' + nlohmann::json(c.value[i]).dump();
+    }
   }
 
   // The arrow from a launch to its device work.
   void write_flow(SliceId id, std::int64_t pid, std::int64_t tid) {
     const std::size_t i = index(id);
     const Category c = trace_.slices.category[i];
-    const bool launch = c == Category::runtime || c == Category::driver;
+    const bool launch = is_launch(c);
     const std::uint32_t correlation = trace_.slices.correlation[i];
-    if (correlation == 0 || (!launch && !is_device_work(c))) return;
-    if (launch && !launched_.contains(correlation)) return;
+    if ((!launch && !is_device_work(c)) || !linked_.contains(correlation)) return;
     begin(launch ? "s" : "f");
     integer("id", static_cast<std::int64_t>(rank_) * 4'294'967'296 + correlation);
     integer("pid", pid);
@@ -339,7 +337,8 @@ class RankWriter {
   std::int64_t next_pid_;
   bool& any_;
   std::vector<std::int64_t> pids_;  // by track
-  std::unordered_set<std::uint32_t> launched_;
+  std::unordered_set<std::uint32_t> linked_;
+  std::vector<std::uint32_t> metrics_;  // rows of `counters` that belong to a slice, by slice
   std::string text_;
 };
 
@@ -364,7 +363,7 @@ Result<Done> write_chrome_trace(std::span<const RankToWrite> ranks, const std::s
   if (!out) return out.error();
   const Ns base = common_base(ranks);
   nlohmann::json metadata = nlohmann::json::array();
-  for (const RankToWrite& r : ranks) metadata.push_back(rank_metadata(r));
+  for (const RankToWrite& r : ranks) metadata.push_back(rank_metadata(r.rank, r.trace->metadata));
   out->write("{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"baseTimeNanoseconds\":" +
              std::to_string(base.count()) + ",\"stepscopeRanks\":" +
              metadata.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +

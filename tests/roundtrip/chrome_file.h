@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a file is a Chrome trace that viewers show as it is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace stepscope::roundtrip {
+
+struct ChromeFile {
+  std::size_t slices = 0;         // complete events
+  std::size_t device_slices = 0;  // of them device work
+  std::size_t flows = 0;          // pairs of s and f
+  // What viewers would drop or show wrongly, at most twenty lines: text that is no JSON; device
+  // rows that overlap without nesting on one row (pid, tid); flows without a second end, or whose
+  // end lies in no slice of its row; rows without a name.
+  std::vector<std::string> problems;
+};
+
+// `path` plain or .gz.
+[[nodiscard]] ChromeFile inspect(const std::string& path);
+
+}  // namespace stepscope::roundtrip
