@@ -34,13 +34,10 @@ std::chrono::duration<double> seconds(const timeval& t) {
 
 }  // namespace
 
-Result<ProcessUse> run_process(const std::vector<std::string>& command,
-                               const std::vector<std::string>& environment) {
+Result<ProcessUse> run_process(const std::vector<std::string>& command) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) return Error{.what = "no pipe for " + command[0]};
   std::vector<std::string> arguments = command;
-  std::vector<std::string> variables = environment;
-  for (char** e = ::environ; *e != nullptr; ++e) variables.emplace_back(*e);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -49,7 +46,7 @@ Result<ProcessUse> run_process(const std::vector<std::string>& command,
   pid_t child = 0;
   const auto begin = std::chrono::steady_clock::now();
   const int failed = ::posix_spawnp(&child, command[0].c_str(), &actions, nullptr,
-                                    pointers(arguments).data(), pointers(variables).data());
+                                    pointers(arguments).data(), ::environ);
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   ProcessUse use;

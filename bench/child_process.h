@@ -19,8 +19,6 @@ struct ProcessUse {
   std::uint64_t peak_bytes = 0;         // peak resident set (VmHWM) of the process
 };
 
-// `environment`: "NAME=value" entries added to this process's own.
-[[nodiscard]] Result<ProcessUse> run_process(const std::vector<std::string>& command,
-                                             const std::vector<std::string>& environment = {});
+[[nodiscard]] Result<ProcessUse> run_process(const std::vector<std::string>& command);
 
 }  // namespace stepscope::bench

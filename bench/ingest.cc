@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <iterator>
 #include <optional>
@@ -71,7 +72,8 @@ double median_of(const Series& series, double (*value)(const Sample&)) {
   return median(all);
 }
 
-// The child prints what bench/floor does: "seconds json_bytes events trace_bytes note".
+// The child prints what bench/floor does: "seconds cpu_seconds json_bytes events
+// trace_bytes note".
 int run_read_child(const std::string& path, unsigned threads) {
   const auto begin = std::chrono::steady_clock::now();
   const Run run = read_run(std::vector{path}, {.threads = threads, .stop = {}, .progress = {}});
@@ -82,8 +84,11 @@ int run_read_child(const std::string& path, unsigned threads) {
   }
   std::size_t bytes = 0;
   for (const RankTrace& rank : run.ranks) bytes += rank.trace.bytes();
-  fmt::print("{} {} {} {} -\n", took.count(), run.inputs[0].text_bytes, run.inputs[0].notes.events,
-             bytes);
+  timespec cpu{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+  fmt::print("{} {} {} {} {} -\n", took.count(),
+             static_cast<double>(cpu.tv_sec) + static_cast<double>(cpu.tv_nsec) / 1e9,
+             run.inputs[0].text_bytes, run.inputs[0].notes.events, bytes);
   return 0;
 }
 
@@ -104,10 +109,7 @@ Result<Sample> measure(const Options& options, const Scenario& scenario, const s
     command = {options.self, "--child", file, threads};
   else
     command = {options.command, "analyze", file, "--threads", threads};
-  // The floor gets large pages, so that it is not slowed by the memory it needs and we do not.
-  std::vector<std::string> environment;
-  if (scenario.what == "floor") environment = {"GLIBC_TUNABLES=glibc.malloc.hugetlb=1"};
-  auto use = run_process(command, environment);
+  auto use = run_process(command);
   if (!use) return use.error();
   if (use->status != 0)
     return Error{.what = scenario.name + " ended with " + std::to_string(use->status),
@@ -117,7 +119,8 @@ Result<Sample> measure(const Options& options, const Scenario& scenario, const s
                 .peak_bytes = static_cast<double>(use->peak_bytes)};
   if (scenario.what == "analyze") return sample;
   std::istringstream line(use->output);
-  line >> sample.seconds >> sample.json_bytes >> sample.events >> sample.trace_bytes;
+  line >> sample.seconds >> sample.cpu_seconds >> sample.json_bytes >> sample.events >>
+      sample.trace_bytes;
   std::getline(line >> std::ws, sample.note);
   return sample;
 }
