@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/json_contract/gpu_run.h"
+
+#include <nlohmann/json.hpp>
+
+namespace stepscope::contract {
+namespace {
+
+using Json = nlohmann::json;
+
+class RunWriter {
+ public:
+  explicit RunWriter(int rank) : rank_(rank) {}
+
+  std::string text() {
+    for (int step = 1; step <= 3; ++step) add_step(step, 1000.0 + 20'000.0 * step);
+    Json trace = {
+        {"schemaVersion", 1},
+        {"record_shapes", 1},
+        {"profile_memory", 1},
+        {"baseTimeNanoseconds", 1'700'000'000'000'000'000},
+        {"distributedInfo",
+         {{"rank", rank_},
+          {"world_size", 2},
+          {"backend", "nccl"},
+          {"pg_config",
+           {{{"pg_name", "0"},
+             {"pg_desc", "default_pg"},
+             {"backend_config", "cuda:nccl"},
+             {"pg_size", 2},
+             {"ranks", {0, 1}}}}}}},
+        {"deviceProperties",
+         {{{"id", 0}, {"name", "NVIDIA H100 80GB HBM3"}, {"totalGlobalMem", 85899345920}}}},
+        {"traceEvents", events_}};
+    return trace.dump();
+  }
+
+ private:
+  void row(const char* cat, const std::string& name, int pid, int tid, double ts, double dur,
+           Json args) {
+    events_.push_back({{"ph", "X"},
+                       {"cat", cat},
+                       {"name", name},
+                       {"pid", pid},
+                       {"tid", tid},
+                       {"ts", ts},
+                       {"dur", dur},
+                       {"args", std::move(args)}});
+  }
+  void host(const char* cat, const std::string& name, double ts, double dur,
+            Json args = Json::object()) {
+    row(cat, name, 100 + rank_, 100 + rank_, ts, dur, std::move(args));
+  }
+  // An operator, its launch, and its device work.
+  void work(const std::string& op, const char* cat, const std::string& kernel, int stream,
+            double ts, double start, double dur, Json op_args, Json device_args = Json::object()) {
+    ++correlation_;
+    op_args["External id"] = correlation_;
+    host("cpu_op", op, ts, 30, std::move(op_args));
+    host("cuda_runtime", cat == std::string("kernel") ? "cudaLaunchKernel" : "cudaMemcpyAsync",
+         ts + 5, 10, {{"correlation", correlation_}, {"External id", correlation_}});
+    device_args.update({{"device", 0},
+                        {"stream", stream},
+                        {"correlation", correlation_},
+                        {"External id", correlation_}});
+    row(cat, kernel, 0, stream, start, dur, std::move(device_args));
+  }
+  void product(double ts, double start, double dur) {
+    work("aten::mm", "kernel", "sm90_xmma_gemm_bf16bf16_bf16f32_tn_n", 7, ts, start, dur,
+         {{"Input Dims", Json::parse("[[1024, 1024], [1024, 1024]]")},
+          {"Input type", {"c10::BFloat16", "c10::BFloat16"}}});
+  }
+  void all_reduce(double ts, double start, double end, int seq) {
+    work("record_param_comms", "kernel",
+         "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 20, ts,
+         start, end - start, Json::object(),
+         {{"Collective name", "allreduce"},
+          {"dtype", "BFloat16"},
+          {"In msg nelems", 1 << 20},
+          {"Out msg nelems", 1 << 20},
+          {"Group size", 2},
+          {"Process Group Name", "0"},
+          {"Process Group Description", "default_pg"},
+          {"Process Group Ranks", "[0, 1]"},
+          {"Seq", seq}});
+  }
+  void memory(double ts, std::int64_t address, std::int64_t bytes, std::int64_t total) {
+    events_.push_back({{"ph", "i"},
+                       {"cat", "cpu_instant_event"},
+                       {"name", "[memory]"},
+                       {"s", "t"},
+                       {"pid", 100 + rank_},
+                       {"tid", 100 + rank_},
+                       {"ts", ts},
+                       {"args",
+                        {{"Addr", address},
+                         {"Bytes", bytes},
+                         {"Device Type", 1},
+                         {"Device Id", 0},
+                         {"Total Allocated", total},
+                         {"Total Reserved", 1 << 24}}}});
+  }
+
+  void add_step(int step, double t) {
+    const double late = rank_ == 1 ? 3000 : 0;  // what rank 1 does before it communicates
+    host("user_annotation", "ProfilerStep#" + std::to_string(step), t, 19'000);
+    host("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", t + 10,
+         500);
+    memory(t + 600, 4096, 1 << 20, (1 << 20) * step);
+    work("aten::copy_", "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 7, t + 600, t + 650, 200,
+         Json::object(), {{"bytes", 1 << 20}});
+    for (int i = 0; i < 6; ++i) product(t + 1000 + 40 * i, t + 1100 + 300 * i, 250);
+    host("python_function", "gc.py(1): collect", t + 3000, late + 1);
+    host("cpu_op", "aten::item", t + 3100, late + 20);
+    const double arrived = t + 3500 + late;
+    all_reduce(arrived, arrived + 100, t + 8000, step);
+    for (int i = 0; i < 6; ++i) product(t + 7000 + 40 * i, t + 7100 + 320 * i, 300);
+    host("cuda_runtime", "cudaMalloc", t + 9200, 100);
+    host("user_annotation", "Optimizer.step#AdamW.step", t + 10'000, 1000);
+    product(t + 10'100, t + 10'300, 250);
+    memory(t + 11'500, 4096, -(1 << 20), (1 << 20) * (step - 1));
+    host("cuda_runtime", "cudaDeviceSynchronize", t + 12'000, 2000);
+    row("cuda_profiler_range", "sm90_xmma_gemm_bf16bf16_bf16f32_tn_n", 0, 7, t + 1100, 250,
+        {{"dram__bytes.sum", 1.5}});
+  }
+
+  int rank_;
+  int correlation_ = 0;
+  Json events_ = Json::array();
+};
+
+}  // namespace
+
+std::string gpu_rank(int rank) { return RunWriter(rank).text(); }
+
+}  // namespace stepscope::contract

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/json.md against what the program writes: every documented key is there and of its kind, no
+// other key is, and the runs at hand give nearly every key a value.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/json_contract/contract.h"
+#include "tests/json_contract/gpu_run.h"
+#include "tests/program/program.h"
+
+namespace stepscope::contract {
+namespace {
+
+const std::filesystem::path source = STEPSCOPE_SOURCE_DIR;
+
+Shape documented() {
+  std::ifstream in(source / "docs" / "json.md");
+  return read_contract({std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()});
+}
+
+// The top level's timeline is written only where it is asked for.
+Shape without_timeline(Shape shape) {
+  shape.members.erase("timeline");
+  return shape;
+}
+
+Comparison example(const char* name) {
+  const auto run = program::analyze({source / "examples" / "train_tiny" / "traces" / name});
+  EXPECT_EQ(run.outcome.exit_code, 0) << run.outcome.errors;
+  Comparison comparison;
+  compare(without_timeline(documented()), run.json, comparison);
+  return comparison;
+}
+
+Comparison gpu_run() {
+  const program::ScratchFolder scratch;
+  std::vector<std::filesystem::path> files;
+  for (const int rank : {0, 1}) {
+    files.emplace_back(scratch.file("rank" + std::to_string(rank) + ".json"));
+    std::ofstream(files.back()) << gpu_rank(rank);
+  }
+  const auto run =
+      program::analyze(files, {"--timeline", "--model-flops-per-step", "1e11", "--price", "2.5"});
+  EXPECT_EQ(run.outcome.exit_code, 0) << run.outcome.errors;
+  Comparison comparison;
+  compare(documented(), run.json, comparison);
+  return comparison;
+}
+
+TEST(JsonContract, HoldsForTheBundledExample) {
+  for (const char* name : {"ddp", "fsdp"}) {
+    const Comparison comparison = example(name);
+    EXPECT_EQ(comparison.problems, std::vector<std::string>{}) << name;
+    EXPECT_GT(comparison.seen.size(), 120U) << name;
+  }
+}
+
+TEST(JsonContract, HoldsForGpus) {
+  const Comparison comparison = gpu_run();
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  EXPECT_GT(comparison.seen.size(), 200U);
+}
+
+TEST(JsonContract, IsCoveredByTheseRuns) {
+  std::set<std::string> unseen = paths(documented());
+  for (const Comparison& run : {example("ddp"), example("fsdp"), gpu_run()})
+    for (const std::string& path : run.seen) unseen.erase(path);
+  // Only for inputs that fail, ranks that lack a step, captures that do not match, and models that
+  // are described.
+  for (const char* rare :
+       {"inputs.error", "job.missing_steps.rank", "job.missing_steps.index",
+        "collective_mismatches.group", "collective_mismatches.ordinal",
+        "collective_mismatches.ranks", "collective_mismatches.what", "mfu.conventions.name",
+        "mfu.conventions.mfu", "mfu.conventions.model_flops_per_step"})
+    unseen.erase(rare);
+  EXPECT_EQ(unseen, std::set<std::string>{});
+}
+
+TEST(Contract, IsReadFromTablesAndShapes) {
+  const Shape shape = read_contract(R"(# Title
+## Top level
+| key | type | what |
+|---|---|---|
+| `a`, `b` | int or null | text |
+| `list` | array | below |
+| `o` | object | `{x, y[] {z_ns}, free{}, notes{reason: count}, rows[] [p, q], names[], all{*{m}}}`: `x` is one |
+## `list[]`
+`{k}`; a list.
+)");
+  EXPECT_EQ(paths(shape), (std::set<std::string>{"a", "b", "list", "list.k", "o", "o.x", "o.y",
+                                                 "o.y.z_ns", "o.free", "o.notes", "o.rows",
+                                                 "o.names", "o.all", "o.all.*", "o.all.*.m"}));
+  const auto good = nlohmann::json::parse(R"({"a": 1, "b": null, "list": [{"k": "v"}],
+    "o": {"x": 1, "y": [{"z_ns": 3}], "free": {"any": 1}, "notes": {}, "rows": [[1, 2]],
+          "names": ["n"], "all": {"q": {"m": 1}}}})");
+  Comparison comparison;
+  compare(shape, good, comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  EXPECT_EQ(comparison.seen.count("b"), 0U);
+  EXPECT_EQ(comparison.seen.count("o.y.z_ns"), 1U);
+  const auto problems = [&](const char* pointer, const nlohmann::json& value) {
+    auto bad = good;
+    bad[nlohmann::json::json_pointer(pointer)] = value;
+    Comparison found;
+    compare(shape, bad, found);
+    return found.problems;
+  };
+  EXPECT_EQ(problems("/a", 1.5), std::vector<std::string>{"a is 1.5"});
+  EXPECT_EQ(problems("/o/new", 1), std::vector<std::string>{"o.new is not documented"});
+  EXPECT_EQ(problems("/list/0", nlohmann::json::object()),
+            std::vector<std::string>{"list.k is missing"});
+  EXPECT_EQ(problems("/o/y/0/z_ns", "3"), std::vector<std::string>{"o.y.z_ns is \"3\""});
+  EXPECT_EQ(problems("/o/names", 1), std::vector<std::string>{"o.names is 1"});
+  EXPECT_EQ(problems("/o/all/q/n", 1), std::vector<std::string>{"o.all.*.n is not documented"});
+  EXPECT_EQ(problems("/o", nullptr).size(), 1U);
+}
+
+TEST(Contract, IsRefusedWhereItCannotBeRead) {
+  EXPECT_THROW((void)parse_shape("{a, }"), std::runtime_error);
+  EXPECT_THROW((void)parse_shape("{a"), std::runtime_error);
+  EXPECT_THROW((void)parse_shape("{a} b"), std::runtime_error);
+  EXPECT_THROW((void)read_contract("## `x`\nnothing\n"), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace stepscope::contract
