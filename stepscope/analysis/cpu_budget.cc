@@ -2,12 +2,10 @@
 #include "stepscope/analysis/cpu_budget.h"
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
 
+#include "stepscope/analysis/cpu_work.h"
 #include "stepscope/analysis/host_waits.h"
 #include "stepscope/analysis/interval_sweep.h"
-#include "stepscope/analysis/phase_names.h"
 #include "stepscope/analysis/step_cursor.h"
 
 namespace stepscope {
@@ -28,80 +26,10 @@ enum Layer : std::size_t {
 };
 using Sweep = IntervalSweep<layer_count>;
 
-// "gloo:all_reduce", "c10d::allreduce_", "record_param_comms", "_c10d_functional::wait_tensor".
-std::vector<bool> communication_names(const Trace& trace) {
-  std::vector<bool> names(trace.strings.size());
-  for (std::uint32_t i = 0; i < names.size(); ++i)
-    names[i] = trace.operator_class[i] == NameClass::communication;
-  return names;
-}
-
-bool is_operator_row(Category c) {
-  return c == Category::cpu_op || c == Category::user_annotation || c == Category::other;
-}
-
-// Spans of a thread's communication rows.
-std::vector<HostSpan> communication_of(const Trace& trace, const Track& track,
-                                       const std::vector<bool>& communicates) {
-  const Slices& s = trace.slices;
-  std::vector<HostSpan> spans;
-  for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-    if (!is_operator_row(s.category[i])) continue;
-    if (communicates[index(s.name[i])])
-      extend(spans, s.start[i], s.start[i] + s.dur[i], SliceId{i});
-  }
-  return spans;
-}
-
-// By StringId: an operator computes with all that it calls (namespace::name). Nodes of the backward
-// graph and ranges that a legacy trace shows as operators do so only where they call nothing.
-std::vector<bool> operator_names(const StringPool& strings) {
-  std::vector<bool> names(strings.size());
-  for (std::uint32_t i = 0; i < names.size(); ++i) {
-    const std::string_view name = strings[StringId{i}];
-    const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
-    names[i] = has("::") && !has("autograd::") && !has("Backward") && !has(" ");
-  }
-  return names;
-}
-
-// work(start, end), in order, of operators and of rows of operators in which no other begins;
-// outside `except`.
-template <class Work>
-void for_work(const Trace& trace, const Track& track, const std::vector<bool>& computes,
-              const std::vector<HostSpan>& except, Work&& work) {
-  const Slices& s = trace.slices;
-  std::vector<HostSpan> spans;
-  std::optional<std::uint32_t> last;  // the operator before this one
-  const auto leaf = [&](Ns next) {
-    if (last && next >= s.start[*last] + s.dur[*last])
-      extend(spans, s.start[*last], s.start[*last] + s.dur[*last], SliceId{*last});
-  };
-  for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-    if (s.category[i] != Category::cpu_op) continue;
-    leaf(s.start[i]);
-    last = i;
-    if (computes[index(s.name[i])]) extend(spans, s.start[i], s.start[i] + s.dur[i], SliceId{i});
-  }
-  leaf(Ns::max());
-  for (const HostSpan& span : spans)
-    cut(except, span.start, span.end, [](Ns, Ns, SliceId) {}, work);
-}
-
-bool runs_backward(const Trace& trace, const Track& track,
-                   const std::vector<std::optional<Phase>>& phases) {
-  const auto first = trace.slices.name.begin() + track.first;
-  return std::any_of(first, first + track.count, [&](StringId name) {
-    return phases[index(name)] == Phase::backward || phases[index(name)] == Phase::recompute;
-  });
-}
-
-void add_in_flight(const Trace& trace, const Track& track, const CommSplit& split,
-                   const std::vector<bool>& communicates, Sweep& sweep) {
+void add_in_flight(const Trace& trace, const Track& track, const CommSplit& split, Sweep& sweep) {
   const Slices& s = trace.slices;
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-    if (!is_operator_row(s.category[i])) continue;
-    if (!communicates[index(s.name[i])]) continue;
+    if (!is_host_communication(trace, SliceId{i})) continue;
     const Ns end = s.start[i] + s.dur[i];
     const CommSpan* span = split.find(SliceId{i});
     if (span != nullptr && span->split) {
@@ -134,27 +62,20 @@ BudgetCategory unseen_category_of(const Sweep::Open& open) {
 }
 
 Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split) {
-  const std::vector<bool> communicates = communication_names(trace);
-  const std::vector<bool> computes = operator_names(trace.strings);
-  const std::vector<std::optional<Phase>> phases = phases_of_names(trace.strings);
   const std::vector<ThreadWaits> waits = host_waits(trace, rank);
   Sweep sweep;
-  for (const TrackId id : rank.host_tracks) {
-    const Track& track = trace.track(id);
-    const std::vector<HostSpan> comm = communication_of(trace, track, communicates);
-    if (id == rank.main_track) {
-      const auto work = [&](Ns from, Ns to) { sweep.add(main_work, from, to); };
-      for_work(trace, track, computes, comm, work);
-      for (const HostSpan& span : comm) sweep.add(blocked, span.start, span.end);
-      for (const HostSpan& span : waits[index(id)].data) sweep.add(loading, span.start, span.end);
-      for (const HostSpan& span : waits[index(id)].sync)
-        sweep.add(synchronizing, span.start, span.end);
-    } else {
-      add_in_flight(trace, track, split, communicates, sweep);
-      if (!runs_backward(trace, track, phases)) continue;
-      const auto work = [&](Ns from, Ns to) { sweep.add(backward_work, from, to); };
-      for_work(trace, track, computes, comm, work);
+  const auto add = [&](Layer layer, const std::vector<HostSpan>& spans) {
+    for (const HostSpan& span : spans) sweep.add(layer, span.start, span.end);
+  };
+  for (const CpuWork& work : cpu_work(trace, rank)) {
+    add(work.main ? main_work : backward_work, work.computing);
+    if (!work.main) {
+      add_in_flight(trace, trace.track(work.thread), split, sweep);
+      continue;
     }
+    add(blocked, work.communicating);
+    add(loading, waits[index(work.thread)].data);
+    add(synchronizing, waits[index(work.thread)].sync);
   }
   return sweep;
 }

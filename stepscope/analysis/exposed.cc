@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
+#include <utility>
+
+#include "stepscope/analysis/cpu_work.h"
 
 namespace stepscope {
 namespace {
@@ -34,47 +36,13 @@ struct Union {
   }
 };
 
-using Intervals = std::vector<std::pair<Ns, Ns>>;
-
-void add_leaves(const Trace& trace, const Track& track, Intervals& leaves) {
-  const Slices& s = trace.slices;
-  Ns communicating = Ns::min();  // until when this thread is inside a communication operator
-  bool open = false;
-  std::pair<Ns, Ns> leaf;
-  const auto close = [&](Ns next) {
-    if (open && next >= leaf.second) leaves.push_back(leaf);
-    open = false;
-  };
-  for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-    const bool communicates = trace.operator_class[index(s.name[i])] == NameClass::communication;
-    const Ns end = s.start[i] + s.dur[i];
-    if (s.category[i] != Category::cpu_op && !(communicates && is_host(s.category[i]))) continue;
-    close(s.start[i]);
-    if (communicates) communicating = std::max(communicating, end);
-    if (communicates || s.start[i] < communicating) continue;
-    leaf = {s.start[i], end};
-    open = true;
-  }
-  close(Ns::max());
-}
-
-bool runs_backward(const Trace& trace, const Track& track) {
-  for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-    if (trace.name(SliceId{i}).starts_with("autograd::engine::evaluate_function")) return true;
-  }
-  return false;
-}
-
 Union host_compute(const RankView& view) {
-  Intervals leaves;
-  for (const TrackId id : view.index->host_tracks) {
-    const Track& track = view.trace->track(id);
-    if (id == view.index->main_track || runs_backward(*view.trace, track))
-      add_leaves(*view.trace, track, leaves);
-  }
-  std::ranges::sort(leaves);
+  std::vector<std::pair<Ns, Ns>> spans;
+  for (const CpuWork& work : cpu_work(*view.trace, *view.index))
+    for (const HostSpan& span : work.computing) spans.emplace_back(span.start, span.end);
+  std::ranges::sort(spans);
   Union compute;
-  for (const auto& [from, to] : leaves) compute.add(from, to);
+  for (const auto& [from, to] : spans) compute.add(from, to);
   return compute;
 }
 

@@ -6,6 +6,25 @@
 #include <string_view>
 
 namespace stepscope {
+namespace {
+
+// What the median's own waiting does not absorb of a delay is there again at the next collective.
+void find_carried(const Collectives& job, std::vector<LateArrival>& arrivals) {
+  std::map<std::uint32_t, std::vector<LateArrival*>> by_view;
+  for (LateArrival& arrival : arrivals) by_view[arrival.member.view].push_back(&arrival);
+  for (auto& [view, mine] : by_view) {
+    std::ranges::stable_sort(
+        mine, {}, [&](const LateArrival* a) { return job.matches.call(a->member).start; });
+    Ns outstanding{};
+    for (LateArrival* arrival : mine) {
+      arrival->carried = std::min(arrival->late, outstanding);
+      const Ns absorbed = job.exposed[arrival->median.view][arrival->median.call];
+      outstanding = std::max(Ns{0}, arrival->late - absorbed);
+    }
+  }
+}
+
+}  // namespace
 
 std::vector<LateArrival> late_arrivals(const Collectives& job, const Roles& roles, Ns noise) {
   const CollectiveMatches& matches = job.matches;
@@ -32,6 +51,7 @@ std::vector<LateArrival> late_arrivals(const Collectives& job, const Roles& role
       }
     }
   }
+  find_carried(job, arrivals);
   return arrivals;
 }
 

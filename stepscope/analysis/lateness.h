@@ -17,7 +17,10 @@ struct LateArrival {
   std::uint32_t matched = 0;  // row of CollectiveMatches::matched
   std::uint32_t step = 0;     // row of the view's steps
   Ns late{};                  // 0 for the median and those before it
-  bool last = false;          // of its role
+  // Part of `late` that an earlier collective showed already: the median hid it behind compute
+  // instead of waiting for the rank, so the same delay is seen again.
+  Ns carried{};
+  bool last = false;  // of its role
 };
 
 // Messages are left out (a receive is late because of its sender's schedule), and so are calls

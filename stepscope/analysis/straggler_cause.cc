@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stepscope/analysis/host_activity.h"
+#include "stepscope/analysis/phase_names.h"
 
 namespace stepscope {
 namespace {
@@ -90,7 +91,10 @@ DeviceUse host_use(const RankView& view, TrackId thread, Window window) {
 // From the end of the rank's previous communication, or the step's start, to its arrival.
 Window before_arrival(const RankView& view, const RankCalls& rank, CollectiveMember m) {
   const CollectiveCall& call = rank.calls[m.call];
-  Window window{call.step ? view.steps[*call.step].start : view.index->start, call.start};
+  // What the host did before the first launch of the step counts too: the data loader, say.
+  Window window{view.index->start, call.start};
+  if (call.step)
+    window.from = std::min(view.steps[*call.step].host_start, view.steps[*call.step].start);
   constexpr std::uint32_t overlapping = 64;
   const std::uint32_t first = m.call - std::min(m.call, overlapping);
   for (std::uint32_t c = first; c < m.call; ++c) {
@@ -106,6 +110,25 @@ std::string shortened(std::string_view name) {
   return std::string(name.substr(0, most)) + "...";
 }
 
+// Inside data loaders on the main thread.
+Ns loading(const RankView& view, Window window) {
+  if (!view.index->main_track) return Ns{};
+  const Slices& s = view.trace->slices;
+  const Track& track = view.trace->track(*view.index->main_track);
+  const auto starts = std::span(s.start).subspan(track.first, track.count);
+  const auto first = std::ranges::lower_bound(starts, window.from) - starts.begin();
+  Ns sum{};
+  Ns covered = window.from;
+  for (auto i = track.first + static_cast<std::uint32_t>(first);
+       i < track.first + track.count && s.start[i] < window.to; ++i) {
+    if (s.start[i] < covered || phase_of_name(view.trace->name(SliceId{i})) != Phase::data)
+      continue;
+    covered = std::min(s.end(SliceId{i}), window.to);
+    sum += covered - s.start[i];
+  }
+  return sum;
+}
+
 struct Doing {
   std::string what;
   Ns amount{};
@@ -115,7 +138,7 @@ class CauseFinder {
  public:
   CauseFinder(std::span<const RankView> views, const Collectives& job) : views_(views), job_(job) {}
   [[nodiscard]] Doing doing(const LateArrival& late) const;
-  [[nodiscard]] std::string waiting(std::span<const LateArrival> late) const;
+  [[nodiscard]] std::string waiting(std::span<const LateArrival> late, std::size_t steps) const;
 
  private:
   [[nodiscard]] Doing on_host(const LateArrival& late, TrackId thread, Window window,
@@ -181,6 +204,8 @@ Doing CauseFinder::doing(const LateArrival& late) const {
   const Window window = before_arrival(view, job_.matches.ranks[late.member.view], late.member);
   const Window peer_window =
       before_arrival(other, job_.matches.ranks[late.median.view], late.median);
+  const Ns more_loading = loading(view, window) - loading(other, peer_window);
+  if (more_loading * 2 >= late.late) return {"more data loading", more_loading};
   const Trace& trace = *view.trace;
   const DeviceLane* lane = lane_of(view, call);
   const DeviceLane* peer_lane = lane_of(other, job_.matches.call(late.median));
@@ -199,8 +224,8 @@ Doing CauseFinder::doing(const LateArrival& late) const {
   return on_host(late, trace.slices.track[index(launch)], gap, more_idle);
 }
 
-// "; ranks 0, 1, 3 wait 3.07 s each in all_to_all".
-std::string CauseFinder::waiting(std::span<const LateArrival> late) const {
+// "; ranks 0, 1, 3 wait 1.00 s each a step in all_to_all".
+std::string CauseFinder::waiting(std::span<const LateArrival> late, std::size_t steps) const {
   std::map<int, Ns> waits;
   std::set<std::string_view> kinds;
   for (const LateArrival& arrival : late) {
@@ -224,8 +249,9 @@ std::string CauseFinder::waiting(std::span<const LateArrival> late) const {
   }
   if (waits.size() > listed) text = "; " + std::to_string(waits.size()) + " ranks";
   text += waits.size() == 1 ? " waits " : " wait ";
-  text += duration_text(sum / static_cast<std::int64_t>(waits.size()));
-  text += waits.size() == 1 ? " for it in " : " each for it in ";
+  text += duration_text(sum / static_cast<std::int64_t>(waits.size() * steps));
+  text += waits.size() == 1 ? "" : " each";
+  text += steps == 1 ? " for it in " : " a step for it in ";
   bool first = true;
   for (const std::string_view kind : kinds) {
     if (!first) text += ", ";
@@ -286,7 +312,7 @@ std::string straggler_cause(std::span<const RankView> views, const Collectives& 
     text += in == steps ? " each step"
                         : " in " + std::to_string(in) + " of " + std::to_string(steps) + " steps";
   }
-  return text + finder.waiting(group.arrivals);
+  return text + finder.waiting(group.arrivals, steps);
 }
 
 }  // namespace stepscope

@@ -17,6 +17,7 @@ struct Tally {
   Straggler result;
   std::map<std::int64_t, Ns> late_in;  // Step::index → late, of every step it was compared in
   Ns wall{};                           // of those steps
+  Ns own{};                            // late, without what earlier collectives showed already
   std::set<std::pair<std::uint32_t, std::uint32_t>> steps_seen;  // view, row
   std::vector<LateArrival> arrivals;                             // late ones
 };
@@ -38,7 +39,11 @@ Tallies tally(std::span<const RankView> views, const Roles& roles,
     mine.result.late += arrival.late;
     mine.late_in[step.index] += arrival.late;
     if (mine.steps_seen.emplace(v, arrival.step).second) mine.wall += step.end - step.start;
-    if (arrival.late > Ns{0}) mine.arrivals.push_back(arrival);
+    if (const Ns own = arrival.late - arrival.carried; own > Ns{0}) {
+      mine.own += own;
+      mine.arrivals.push_back(arrival);
+      mine.arrivals.back().late = own;
+    }
   }
   return tallies;
 }
@@ -67,10 +72,10 @@ void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, in
   }
   const std::size_t steps = result.steps.size();
   result.persistence = static_cast<double>(times) / static_cast<double>(steps);
-  result.upper_bound = result.late / static_cast<std::int64_t>(steps);
+  result.upper_bound = mine.own / static_cast<std::int64_t>(steps);
   if (mine.wall > Ns{0}) {
     result.late_share =
-        static_cast<double>(result.late.count()) / static_cast<double>(mine.wall.count());
+        static_cast<double>(mine.own.count()) / static_cast<double>(mine.wall.count());
   }
   result.significant = result.late_share >= options.least_share &&
                        result.upper_bound >= options.least_late && result.persistence >= 0.5;

@@ -24,13 +24,15 @@ struct Straggler {
   int rank = 0;
   std::string role;
   Ns late{};                      // over all collectives and steps
-  double late_share = 0;          // of the wall time of its steps
+  double late_share = 0;          // upper_bound over the wall time of its steps
   std::uint64_t last_count = 0;   // collectives in which it came last of its role
   std::uint64_t collectives = 0;  // in which it was compared
   double persistence = 0;         // share of the steps in which it was the latest of its role
-  Ns upper_bound{};               // late / steps: at most what it costs a step
-  bool significant = false;       // above the floors below, and the latest in half of the steps
-  std::string cause;              // what it did before it came late; empty unless significant
+  // At most what it costs a step: `late` without what an earlier collective in flight showed
+  // already.
+  Ns upper_bound{};
+  bool significant = false;  // above the floors below, and the latest in half of the steps
+  std::string cause;         // what it did before it came late; empty unless significant
   std::vector<StragglerStep> steps;
 };
 

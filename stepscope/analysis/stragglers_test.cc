@@ -60,7 +60,7 @@ TEST(Stragglers, TheRankThatArrivesLateIsNamedWithItsHostGap) {
   EXPECT_EQ(rank.steps[3].late, Ns{40 * ms});
   EXPECT_NE(rank.cause.find("host gap between"), std::string::npos) << rank.cause;
   EXPECT_NE(rank.cause.find("aten::item each step"), std::string::npos) << rank.cause;
-  EXPECT_NE(rank.cause.find("ranks 0, 1, 3 wait 160 ms each for it in all_reduce"),
+  EXPECT_NE(rank.cause.find("ranks 0, 1, 3 wait 40.0 ms each a step for it in all_reduce"),
             std::string::npos)
       << rank.cause;
 }
@@ -119,6 +119,50 @@ TEST(Stragglers, DurationsReadLikeAPersonWouldWriteThem) {
   EXPECT_EQ(duration_text(Ns{40}), "40 ns");
   EXPECT_EQ(duration_text(Ns{999'990'000}), "1.00 s");
   EXPECT_EQ(duration_text(Ns{0}), "0 ns");
+}
+
+// One step, three all-reduces 30 ms apart that compute hides on rank 0; rank 1 starts 20 ms late.
+TestJob hidden_delay(bool hidden) {
+  std::vector<TestRank> ranks(2);
+  for (std::size_t r = 0; r < 2; ++r) {
+    TestRank& rank = ranks[r];
+    const std::int64_t late = r == 1 ? 20 * ms : 0;
+    rank.rows().step("ProfilerStep#0", 0, 150 * ms);
+    rank.rows().op("aten::mm", 0, ms);
+    rank.rows().launch(1, 0, ms);
+    if (r == 1) {
+      rank.rows().row(rank.rows().thread(1), Category::user_annotation,
+                      "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 2 * ms,
+                      22 * ms);
+    }
+    if (hidden) rank.rows().kernel("gemm", late + 2 * ms, 140 * ms, 1);
+    for (std::uint32_t n = 0; n < 3; ++n) {
+      const std::int64_t start = late + 30 * ms * (n + 1);
+      rank.rows().launch(n + 2, start - ms, start - ms / 2);
+      rank.annotate(rank.comm(all_reduce_kernel, start, 30 * ms * (n + 1) + 25 * ms, n + 2),
+                    {.name = "allreduce", .size = 2, .seq = n});
+    }
+  }
+  return TestJob(std::move(ranks));
+}
+
+TEST(Stragglers, ADelayThatComputeHidesShowsAtEveryCollectiveAndCountsOnce) {
+  const auto found = stragglers_of(hidden_delay(true));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].late, Ns{60 * ms});
+  EXPECT_EQ(found[0].upper_bound, Ns{20 * ms});
+}
+
+TEST(Stragglers, DelaysThatTheOthersWaitForCountEachTime) {
+  const auto found = stragglers_of(hidden_delay(false));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].upper_bound, Ns{60 * ms});
+}
+
+TEST(Stragglers, ARankThatLoadsDataLongerIsSaidToDoSo) {
+  const auto found = stragglers_of(hidden_delay(true));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NE(found[0].cause.find("20.0 ms more data loading"), std::string::npos) << found[0].cause;
 }
 
 }  // namespace

@@ -121,7 +121,12 @@ class Stretch {
       at_ += length;
       return true;
     }
-    if (scan == Scan::incomplete && rest.size() < largest_event && !final_) return false;
+    if (scan == Scan::incomplete && rest.size() <= largest_event) {
+      if (!final_) return false;
+      sink_.truncated(offset_ + at_);  // well-formed as far as it goes
+      at_ = text_.size();
+      return false;
+    }
     return skip_to_next("malformed_event");
   }
 

@@ -106,7 +106,7 @@ template <class Member>
     std::string_view key;
     const char* p = nullptr;
     if (const Scan s = scan_key(c, key, p); s != Scan::complete) return s;
-    if (const Scan s = member(fields.find(key), p); s != Scan::complete) return s;
+    if (const Scan s = member(fields.find_padded(key), p); s != Scan::complete) return s;
   }
 }
 

@@ -136,6 +136,13 @@ EventSink::Id EventSink::id_of(const RawEvent& event, Field field) {
   return {0, text_of(event, field)};
 }
 
+// HIP writes "0x0".
+EventSink::Id EventSink::stream_of(const RawEvent& event) {
+  if (event[Field::stream].text().starts_with("0x"))
+    if (const auto number = parse_integer(event[Field::stream])) return {*number, empty_string};
+  return id_of(event, Field::stream);
+}
+
 StringId EventSink::text_of(const RawEvent& event, Field field) {
   if (!event.has(field)) return empty_string;
   std::string_view text = event[field].text();
@@ -164,7 +171,7 @@ TrackId EventSink::track_of(const RawEvent& event, Category category, const Id& 
   // The stream of device work is its argument's where there is one: writers give overlapping
   // kernels rows of their own.
   const bool by_stream = is_device_work(category) && event.has(Field::stream);
-  const TrackKey key{pid, id_of(event, by_stream ? Field::stream : Field::tid),
+  const TrackKey key{pid, by_stream ? stream_of(event) : id_of(event, Field::tid),
                      is_device_row(category)};
   if (key == last_key_ && !trace_.tracks.empty()) return last_track_;
   const auto at = track_ids_.find(key);

@@ -64,6 +64,7 @@ class EventSink {
   TrackId track_of(const RawEvent& event, Category category, const Id& pid, std::uint64_t byte);
   TrackId add_track(const RawEvent& event, const TrackKey& key, std::uint64_t byte);
   Id id_of(const RawEvent& event, Field field);
+  Id stream_of(const RawEvent& event);
   StringId text_of(const RawEvent& event, Field field);
   bool keeps_concrete_inputs(StringId name);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which Field a key is: looked up for each member of each event, hence inline. Keys are found
-// through a table indexed by a hash of their length and of three bytes; the tables are built, and
+// through a table indexed by a hash of their first 16 bytes; the tables are built, and
 // proven free of collisions, at compile time. Today's and the old spellings ("External id",
 // "external id").
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -70,63 +71,74 @@ inline constexpr std::array arg_keys = {
     FieldKey{"size", Field::size},
     FieldKey{"Rank", Field::rank}};
 
+// The first 16 bytes of a key as two words, zeros behind its end.
+struct KeyWords {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  bool operator==(const KeyWords&) const = default;
+};
+inline constexpr std::size_t key_words_bytes = sizeof(KeyWords);
+
 class FieldTable {
  public:
   template <std::size_t N>
   constexpr explicit FieldTable(const std::array<FieldKey, N>& keys) {
     for (const FieldKey& key : keys) {
-      Entry& entry = entries_[slot_of(key.text)];
-      if (entry.text != nullptr) collides_ = true;
-      entry = {key.text.data(), static_cast<std::uint32_t>(key.text.size()),
-               static_cast<std::int32_t>(key.field)};
+      KeyWords words;
+      for (std::size_t i = 0; i < std::min(key.text.size(), key_words_bytes); ++i)
+        (i < 8 ? words.low : words.high) |=
+            static_cast<std::uint64_t>(static_cast<unsigned char>(key.text[i])) << i % 8 * 8;
+      Entry& entry = entries_[slot_of(words)];
+      if (entry.field != unknown_field) collides_ = true;
+      entry = {words, key.text, static_cast<int>(key.field)};
     }
   }
   [[nodiscard]] constexpr bool collides() const { return collides_; }
 
   // The Field of `key`, or unknown_field.
   [[nodiscard]] int find(std::string_view key) const {
-    if (key.empty()) return unknown_field;
-    const Entry& entry = entries_[slot_of(key)];
-    return entry.size == key.size() && same_bytes(entry.text, key.data(), key.size())
-               ? entry.field
-               : unknown_field;
+    std::array<char, key_words_bytes> padded{};
+    if (key.size() >= padded.size()) return find_padded(key);
+    std::copy(key.begin(), key.end(), padded.begin());
+    return find_padded({padded.data(), key.size()});
+  }
+  // The same for a key with 16 readable bytes from its first on: no branch depends on its length.
+  [[nodiscard]] int find_padded(std::string_view key) const {
+    KeyWords words;
+    std::memcpy(&words, key.data(), sizeof words);
+    const std::size_t size = std::min(key.size(), key_words_bytes);
+    words.low &= masks[std::min<std::size_t>(size, 8)];
+    words.high &= masks[std::max<std::size_t>(size, 8) - 8];
+    const Entry& entry = entries_[slot_of(words)];
+    if (entry.words != words || entry.text.size() != key.size()) return unknown_field;
+    if (key.size() > key_words_bytes && entry.text != key) return unknown_field;
+    return entry.field;
   }
 
  private:
   struct Entry {
-    const char* text = nullptr;
-    std::uint32_t size = 0;
-    std::int32_t field = unknown_field;
+    KeyWords words;
+    std::string_view text;
+    int field = unknown_field;
   };
-  static constexpr std::size_t slots = 512;
+  static constexpr int slot_bits = 9;
+  static constexpr std::array<std::uint64_t, 9> masks = {0,
+                                                         0xff,
+                                                         0xffff,
+                                                         0xffffff,
+                                                         0xffffffff,
+                                                         0xffffffffff,
+                                                         0xffffffffffff,
+                                                         0xffffffffffffff,
+                                                         0xffffffffffffffff};
 
-  static constexpr std::size_t slot_of(std::string_view key) {
-    const auto byte = [&](std::size_t i) {
-      return static_cast<std::size_t>(static_cast<unsigned char>(key[i]));
-    };
-    return (key.size() * 370 + byte(0) * 499 + byte(key.size() * 5 / 8) * 365 +
-            byte(key.size() - 1) * 257) %
-           slots;
+  static constexpr std::size_t slot_of(const KeyWords& words) {
+    return static_cast<std::size_t>(
+        (words.low * 0xF2A74DE452E6B439ULL + words.high * 0x6513270E269E0D37ULL) >>
+        (64 - slot_bits));
   }
 
-  // memcmp's call costs more than comparing so few bytes: two words that may overlap cover them.
-  template <class Word>
-  static bool same_ends(const char* a, const char* b, std::size_t size) {
-    Word words[4];
-    std::memcpy(&words[0], a, sizeof(Word));
-    std::memcpy(&words[1], b, sizeof(Word));
-    std::memcpy(&words[2], a + size - sizeof(Word), sizeof(Word));
-    std::memcpy(&words[3], b + size - sizeof(Word), sizeof(Word));
-    return ((words[0] ^ words[1]) | (words[2] ^ words[3])) == 0;
-  }
-  static bool same_bytes(const char* a, const char* b, std::size_t size) {
-    if (size > 16) return std::memcmp(a, b, size) == 0;
-    if (size >= 8) return same_ends<std::uint64_t>(a, b, size);
-    if (size >= 4) return same_ends<std::uint32_t>(a, b, size);
-    return a[0] == b[0] && a[size / 2] == b[size / 2] && a[size - 1] == b[size - 1];
-  }
-
-  std::array<Entry, slots> entries_{};
+  std::array<Entry, std::size_t{1} << slot_bits> entries_{};
   bool collides_ = false;
 };
 

@@ -39,7 +39,8 @@ bool natural_less(const std::string& a, const std::string& b) {
     if (x.size() != y.size()) return x.size() < y.size();
     if (x != y) return x < y;
   }
-  return a.size() - i < b.size() - j;
+  if (a.size() - i != b.size() - j) return a.size() - i < b.size() - j;
+  return a < b;
 }
 
 bool has_known_ending(const std::string& path) {
@@ -86,9 +87,11 @@ InputFiles find_input_files(std::span<const std::string> inputs) {
   InputFiles result;
   std::set<std::string> seen;
   const auto add = [&](const std::vector<std::string>& files) {
-    for (const std::string& file : files)
-      if (seen.insert(fs::path(file).lexically_normal().string()).second)
-        result.files.push_back(file);
+    for (const std::string& file : files) {
+      std::error_code code;
+      const fs::path real = fs::canonical(file, code);
+      if (seen.insert(code ? file : real.string()).second) result.files.push_back(file);
+    }
   };
   for (const std::string& input : inputs) {
     std::error_code code;

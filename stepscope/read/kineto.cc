@@ -39,7 +39,13 @@ struct Head {
   ImportNotes notes;
 };
 
-Error no_trace(const std::string& path, const Head& head, const OuterText& outer) {
+Error no_trace(const std::string& path, const Head& head, const OuterText& outer,
+               const std::string& damage) {
+  if (outer.outer == Outer::need_more && !damage.empty())
+    return {.what = damage + ", before traceEvents",
+            .file = path,
+            .byte = {},
+            .hint = "record the trace again, or copy the file again"};
   if (head.text.find_first_not_of(" \t\r\n") == std::string::npos)
     return {.what = "the file is empty", .file = path, .byte = 0, .hint = "record the trace again"};
   const std::string hint =
@@ -74,7 +80,7 @@ Result<Head> read_until_events(ByteSource& source, const std::string& path,
       return head;
     }
     if (outer.outer != Outer::need_more || ended || want >= longest_head)
-      return no_trace(path, head, outer);
+      return no_trace(path, head, outer, source.damage());
   }
 }
 
@@ -96,14 +102,7 @@ class Reading {
     auto source = open();
     if (!source) return source.error();
     auto head = read_until_events(**source, path_, control_);
-    if (!head) {
-      const std::string damage = (*source)->damage();
-      if (damage.empty()) return head.error();
-      return Error{.what = damage + ", before traceEvents",
-                   .file = path_,
-                   .byte = {},
-                   .hint = "record the trace again, or copy the file again"};
-    }
+    if (!head) return head.error();
     metadata_ = std::move(head->metadata);
     notes_ = std::move(head->notes);
     bare_ = head->bare;

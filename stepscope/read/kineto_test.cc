@@ -124,7 +124,8 @@ TEST(Kineto, NumbersMayBeStrings) {
   EXPECT_EQ(slices_of(t), "m 1711964646123456789 2500");
   EXPECT_EQ(t.slices.correlation[0], 12U);
   EXPECT_EQ(t.copies.bytes[0], Bytes{4096});
-  EXPECT_EQ(t.tracks[0].tid, 7);
+  EXPECT_EQ(t.tracks[0].tid, 0);  // the stream
+  EXPECT_EQ(t.tracks[0].tid_text, empty_string);
 }
 
 TEST(Kineto, WhatATimeCannotBeIsCountedAndNamed) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/number.h"
 
+#include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -21,38 +23,62 @@ std::string_view trimmed(const RawValue& value) {
   return text;
 }
 
-// Eight ASCII digits at once, or false.
-bool eight_digits(const char* p, std::uint64_t& value) {
+// The first eight bytes of [p, end), zeros behind its end.
+std::uint64_t load_word(const char* p, const char* end) {
   std::uint64_t word = 0;
-  std::memcpy(&word, p, 8);
-  const std::uint64_t digits = word - 0x3030303030303030ULL;
-  if (((word + 0x4646464646464646ULL) | digits) & 0x8080808080808080ULL) return false;
-  std::uint64_t v = digits * 10 + (digits >> 8);
+  const auto size = static_cast<std::size_t>(end - p);
+  if (size >= 8) {
+    std::memcpy(&word, p, 8);
+  } else if (size >= 4) {
+    std::uint32_t tail = 0;
+    std::memcpy(&word, p, 4);
+    std::memcpy(&tail, end - 4, 4);
+    word |= static_cast<std::uint64_t>(tail) << (size - 4) * 8;
+  } else {
+    for (std::size_t i = 0; i < size; ++i)
+      word |= static_cast<std::uint64_t>(static_cast<unsigned char>(p[i])) << i * 8;
+  }
+  return word;
+}
+
+struct Digits {
+  std::uint64_t value = 0;
+  unsigned count = 0;
+};
+
+// Up to eight leading digits, without a branch for each: they are moved to the word's upper end,
+// so that zeros stand before them, and summed in pairs, fours and eights.
+Digits leading_digits(const char* p, const char* end) {
+  const std::uint64_t word = load_word(p, end) ^ 0x3030303030303030ULL;
+  const std::uint64_t other = (word | (word + 0x7676767676767676ULL)) & 0x8080808080808080ULL;
+  const auto count = static_cast<unsigned>(std::countr_zero(other)) / 8;
+  if (count == 0) return {};
+  std::uint64_t v = word << (8 - count) * 8;
+  v = v * 10 + (v >> 8);
   v = ((v & 0x000000FF000000FFULL) * 0x000F424000000064ULL +
        ((v >> 16) & 0x000000FF000000FFULL) * 0x0000271000000001ULL) >>
       32;
-  value = v;
-  return true;
+  return {v, count};
 }
+
+constexpr std::array<std::uint64_t, 9> powers_of_ten = {
+    1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
 // Digits from p on; false when there is none or they pass 2^64.
 bool parse_digits(const char*& p, const char* end, std::uint64_t& value) {
-  const char* begin = p;
-  std::uint64_t v = 0;
-  if (std::uint64_t block = 0; end - p >= 8 && eight_digits(p, block)) {
-    v = block;
-    p += 8;
-  }
-  constexpr std::ptrdiff_t always_fit = 19;
-  const char* unchecked = end - begin > always_fit ? begin + always_fit : end;
-  for (; p < unchecked && is_digit(*p); ++p) v = v * 10 + static_cast<std::uint64_t>(*p - '0');
+  const Digits first = leading_digits(p, end);
+  value = first.value;
+  p += first.count;
+  if (first.count < 8) return first.count > 0;
+  const Digits second = leading_digits(p, end);
+  value = value * powers_of_ten[second.count] + second.value;
+  p += second.count;
   for (; p < end && is_digit(*p); ++p) {
     const auto digit = static_cast<std::uint64_t>(*p - '0');
-    if (v > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) return false;
-    v = v * 10 + digit;
+    if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) return false;
+    value = value * 10 + digit;
   }
-  value = v;
-  return p != begin;
+  return true;
 }
 
 // What may stand behind a number: a scalar's text reaches to the next token.
@@ -107,17 +133,15 @@ std::optional<Ns> parse_microseconds(const RawValue& value) {
   bool round_up = false;
   if (p < end && *p == '.') {
     ++p;
-    std::uint64_t scale = 100;
-    for (; p < end && is_digit(*p); ++p, scale /= 10) {
-      const auto digit = static_cast<std::uint64_t>(*p - '0');
-      if (scale > 0) {
-        fraction += digit * scale;
-      } else {
-        round_up = digit >= 5;
-        while (p < end && is_digit(*p)) ++p;
-        break;
-      }
+    const Digits decimals = leading_digits(p, end);
+    if (decimals.count <= 3) {
+      fraction = decimals.value * powers_of_ten[3 - decimals.count];
+    } else {
+      const std::uint64_t below = powers_of_ten[decimals.count - 3];
+      fraction = decimals.value / below;
+      round_up = decimals.value % below * 10 / below >= 5;
     }
+    for (p += decimals.count; p < end && is_digit(*p);) ++p;
   }
   if (p < end && (*p == 'e' || *p == 'E')) return from_exponent(digits, end, negative);
   if (!ends_number(p, end)) return std::nullopt;

@@ -113,5 +113,24 @@ TEST(Number, RealsAreFinite) {
   EXPECT_EQ(real("\""), std::nullopt);
 }
 
+TEST(Number, EveryLengthOfDigitsIsReadWhateverStandsBehind) {
+  std::string digits;
+  std::int64_t whole = 0;
+  for (int length = 1; length <= 18; ++length) {
+    const int digit = length * 7 % 10;
+    digits += static_cast<char>('0' + digit);
+    whole = whole * 10 + digit;
+    for (const char* behind : {"", ",", " ", ", ", "}", ",\n      ", " \n  }, {"}) {
+      EXPECT_EQ(parse_integer(scalar(digits + behind)), whole) << digits << behind;
+      if (length <= 15) {
+        EXPECT_EQ(ns(digits + behind), whole * 1000) << digits << behind;
+        EXPECT_EQ(ns(digits + ".25" + behind), whole * 1000 + 250) << digits << behind;
+      }
+    }
+    for (const char* behind : {"/", ":", "x", "\x80", "\xB0"})
+      EXPECT_EQ(ns(digits + behind), std::nullopt) << digits << behind;
+  }
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -155,6 +156,48 @@ Span span_of(const Trace& trace) {
   return span;
 }
 
+// The smallest and largest id in use, 0 where there is none.
+struct IdRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+IdRange range_of(const std::vector<std::uint32_t>& ids) {
+  IdRange range;
+  for (const std::uint32_t id : ids) {
+    if (id == 0) continue;
+    range.first = range.first == 0 ? id : std::min(range.first, id);
+    range.last = std::max(range.last, id);
+  }
+  return range;
+}
+
+// By how much ids of a further window move so that they mean nothing in those before: profilers
+// count anew in each. 0 where they differ already, or where there is no room.
+std::uint32_t shift_of(const std::vector<std::uint32_t>& have,
+                       const std::vector<std::uint32_t>& more) {
+  const IdRange a = range_of(have);
+  const IdRange b = range_of(more);
+  if (a.last < b.first || b.last < a.first || b.last == 0) return 0;
+  const std::uint32_t shift = a.last - b.first + 1;
+  return b.last <= std::numeric_limits<std::uint32_t>::max() - shift ? shift : 0;
+}
+
+void separate_ids(const Trace& have, Trace& more) {
+  const auto move = [](std::vector<std::uint32_t>& ids, std::uint32_t shift) {
+    for (std::uint32_t& id : ids)
+      if (id != 0) id += shift;
+  };
+  move(more.slices.external_id, shift_of(have.slices.external_id, more.slices.external_id));
+  const std::uint32_t shift = shift_of(have.slices.correlation, more.slices.correlation);
+  move(more.slices.correlation, shift);
+  constexpr std::int64_t widest = std::numeric_limits<std::int32_t>::max();
+  for (std::int32_t& record : more.syncs.wait_on_record_correlation) {
+    const std::int64_t moved = std::int64_t{record} + shift;
+    if (record > 0) record = moved <= widest ? static_cast<std::int32_t>(moved) : -1;
+  }
+}
+
 // Adds a further file of a rank that is there already: a window of it, or an error that names both.
 void add_window(RankTrace& have, std::vector<Span>& spans, Trace&& trace, Run& run) {
   const Span span = span_of(trace);
@@ -164,6 +207,7 @@ void add_window(RankTrace& have, std::vector<Span>& spans, Trace&& trace, Run& r
       spans, [&](Span s) { return s.end <= span.begin || span.end <= s.begin; });
   if (one_clock && disjoint) {
     spans.push_back(span);
+    separate_ids(have.trace, trace);
     absorb(have.trace, std::move(trace));
     return;
   }
@@ -180,6 +224,7 @@ Run read_run(std::span<const std::string> files, const ReadOptions& options) {
   Run run;
   Files traces = read_files(files, options, run);
   report_inputs(traces, run);
+  if (options.stop != nullptr && options.stop->requested()) return run;
   std::vector<RankSource> sources;
   assign_ranks(traces, run, sources);
   std::map<int, std::size_t> place;

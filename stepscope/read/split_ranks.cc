@@ -154,7 +154,7 @@ void deal(const Trace& whole, Dealt& dealt) {
     if (whole.counters.slice[i] != no_slice) counters.push_back(i);
   const auto slice_of = [&](std::size_t i) { return index(whole.counters.slice[i]); };
   std::ranges::stable_sort(counters, {}, slice_of);
-  std::uint64_t unassigned = 0;
+  std::uint64_t unassigned = whole.counters.size() - counters.size();
   for (std::size_t i = 0; i < whole.slices.size(); ++i) {
     Part* part = dealt.of_track[index(whole.slices.track[i])];
     if (part == nullptr)
