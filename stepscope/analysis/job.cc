@@ -19,6 +19,7 @@ namespace {
 struct Prepared {
   RankIndex index;
   std::vector<Step> steps;
+  std::optional<std::pair<std::int64_t, std::int64_t>> recorded;  // first and last Step::index
 };
 
 std::vector<Step> wanted_steps(std::vector<Step> steps, const JobOptions& options) {
@@ -182,9 +183,16 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   std::vector<Prepared> prepared(ranks.size());
   parallel_for(ranks.size(), options.threads, [&](std::size_t i) {
     prepared[i].index = index_rank(*ranks[i].trace);
-    prepared[i].steps =
-        wanted_steps(find_steps(*ranks[i].trace, prepared[i].index, options.steps), options);
+    std::vector<Step> steps = find_steps(*ranks[i].trace, prepared[i].index, options.steps);
+    if (!steps.empty()) prepared[i].recorded = {steps.front().index, steps.back().index};
+    prepared[i].steps = wanted_steps(std::move(steps), options);
   });
+  for (const Prepared& p : prepared) {
+    if (!p.recorded) continue;
+    if (!job.recorded_steps) job.recorded_steps = p.recorded;
+    job.recorded_steps->first = std::min(job.recorded_steps->first, p.recorded->first);
+    job.recorded_steps->second = std::max(job.recorded_steps->second, p.recorded->second);
+  }
   if (stopped()) return job;
   std::vector<RankView> views;
   for (std::size_t i = 0; i < ranks.size(); ++i)

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stepscope/analysis/collectives.h"
@@ -103,8 +104,10 @@ struct JobResult {
   std::vector<RankResult> ranks;
   std::vector<JobStep> steps;           // that every rank has
   std::optional<Summary> step_summary;  // of their wall times, in ns
-  std::vector<MissingStep> missing;     // steps that some rank lacks, left out of the means
-  Budget mean;                          // over ranks and steps, per step, rounded to ns
+  // First and last index that any rank has, also those outside first_step and last_step.
+  std::optional<std::pair<std::int64_t, std::int64_t>> recorded_steps;
+  std::vector<MissingStep> missing;  // steps that some rank lacks, left out of the means
+  Budget mean;                       // over ranks and steps, per step, rounded to ns
   std::array<CategorySpread, budget_category_count> spread{};
   std::vector<PhaseSummary> phases;  // over all ranks
   Collectives collectives;

@@ -23,6 +23,7 @@
 #include "stepscope/report/json_report.h"
 #include "stepscope/report/text_report.h"
 #include "stepscope/report/warnings.h"
+#include "stepscope/report/words.h"
 #include "stepscope/write/chrome_trace.h"
 
 namespace stepscope {
@@ -129,7 +130,10 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
                    std::span<const RankToWrite> ranks, const StopFlag& stop, Failures& failures) {
   if (!flags.json.empty()) {
     const std::string json = analyze_json(report, {.timeline = flags.timeline, .pretty = false});
-    failures.keep(write_file(flags.json == "-" ? "/dev/stdout" : flags.json, json));
+    if (flags.json == "-")
+      std::fwrite(json.data(), 1, json.size(), stdout);
+    else
+      failures.keep(write_file(flags.json, json));
   }
   if (!flags.html.empty()) {
     const std::string page = render_html(analyze_json(report, {.timeline = true, .pretty = false}));
@@ -138,10 +142,31 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
   if (!flags.csv.empty()) {
     std::error_code code;
     std::filesystem::create_directories(flags.csv, code);
-    for (const CsvFile& file : analyze_csv(report))
-      failures.keep(write_file((std::filesystem::path(flags.csv) / file.name).string(), file.text));
+    if (code)
+      failures.add({.what = "cannot make the directory: " + code.message(),
+                    .file = flags.csv,
+                    .hint = "choose a place that you may write to"});
+    else
+      for (const CsvFile& file : analyze_csv(report))
+        failures.keep(
+            write_file((std::filesystem::path(flags.csv) / file.name).string(), file.text));
   }
   if (!flags.perfetto.empty()) failures.keep(write_chrome_trace(ranks, flags.perfetto, &stop));
+}
+
+std::string recorded_ranks(const Run& run) {
+  std::vector<int> ranks;
+  for (const RankTrace& r : run.ranks) ranks.push_back(r.rank);
+  return ranks_in_words(ranks);
+}
+
+// --steps that leave nothing are a mistake worth a line and no success.
+void check_steps(const AnalyzeFlags& flags, const JobResult& job, Failures& failures) {
+  if (flags.steps_text.empty() || job.ranks.empty() || !job.steps.empty() || !job.recorded_steps)
+    return;
+  failures.add({.what = fmt::format("no step of --steps {} is in the traces, which have {} to {}",
+                                    flags.steps_text, job.recorded_steps->first,
+                                    job.recorded_steps->second)});
 }
 
 // The flags that need a file or a list read; wrong ones are wrong usage.
@@ -164,9 +189,13 @@ int analyze(AnalyzeFlags& flags) {
     to_write.push_back({r.rank, &r.trace});
   }
   if (stop.requested()) return exit_interrupted;
+  if (ranks.empty() && !run.ranks.empty())
+    failures.add({.what = "no rank of --ranks " + flags.ranks_text +
+                          " is in the traces, which have " + recorded_ranks(run)});
   const JobOptions options = job_options(flags, stop, run.world_size);
   const JobResult job = analyze_job(ranks, options);
   if (job.interrupted) return exit_interrupted;
+  check_steps(flags, job, failures);
   report.job = &job;
   report.world_size = options.world_size ? options.world_size : job.collectives.matches.world_size;
   report.machine = machine_of(flags, job);
@@ -189,11 +218,10 @@ int analyze(AnalyzeFlags& flags) {
     fmt::print("{}", analyze_text(report, {.width = terminal_width(),
                                            .colour = wants_colour(),
                                            .details = flags.html}));
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    failures.add({.what = "cannot write to standard output",
-                  .file = "-",
-                  .hint = "free space or choose another place"});
   if (!ranks.empty() || !flags.json.empty()) write_outputs(flags, report, to_write, stop, failures);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    failures.add(
+        {.what = "cannot write to standard output", .hint = "free space or choose another place"});
   if (stop.requested() || failures.interrupted()) return exit_interrupted;
   return failures.any() || ranks.empty() ? exit_failed : exit_done;
 }

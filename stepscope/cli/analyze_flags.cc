@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -15,6 +17,18 @@ std::optional<std::int64_t> whole(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
+}
+
+// CLI11's own prints the range of a double in full.
+CLI::Validator positive_number() {
+  return {[](const std::string& text) {
+            char* end = nullptr;
+            const double value = std::strtod(text.c_str(), &end);
+            return *end == '\0' && value > 0 && std::isfinite(value)
+                       ? std::string()
+                       : text + " is no positive number";
+          },
+          "POSITIVE"};
 }
 
 // "A:B", "A:", ":B" or "N".
@@ -75,39 +89,50 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   app.add_option("INPUT", f.inputs,
                  "Traces of one run: files (.json, .json.gz, .json.zst), directories, patterns")
       ->required();
-  app.add_option("--json", f.json,
-                 "Write everything as JSON (docs/json.md); - for standard output");
-  app.add_option("--html", f.html, "Write one self-contained page");
-  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory");
+  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+      ->type_name("FILE");
+  app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
+  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
+      ->type_name("DIR");
   app.add_option("--perfetto", f.perfetto,
-                 "Write all ranks as one trace for ui.perfetto.dev (.json or .json.gz)");
+                 "Write all ranks as one trace for ui.perfetto.dev (.json or .json.gz)")
+      ->type_name("FILE");
   app.add_flag("--timeline", f.timeline, "Put the page's reduced timeline into the JSON too");
-  app.add_option("--steps", f.steps_text, "Only these steps: A:B, A:, :B or N");
-  app.add_option("--ranks", f.ranks_text, "Only these ranks: 0,2,8-15");
+  app.add_option("--steps", f.steps_text, "Only these steps: A:B, A:, :B or N")->type_name("A:B");
+  app.add_option("--ranks", f.ranks_text, "Only these ranks: 0,2,8-15")->type_name("LIST");
   app.add_option("--step-annotation", f.step_annotation,
                  "Steps are the annotations of this name, or with this name before '#' (default "
-                 "ProfilerStep)");
+                 "ProfilerStep)")
+      ->type_name("NAME");
   app.add_option("--groups", f.groups_file,
-                 "Which dimension a process group serves: lines 'group dp|tp|sp|pp|cp|ep'");
+                 "Which dimension a process group serves: lines 'group dp|tp|sp|pp|cp|ep'")
+      ->type_name("FILE");
   app.add_option("--tp", f.tp, "Tensor-parallel size, where the traces do not show it")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--pp", f.pp, "Pipeline stages")->check(CLI::PositiveNumber);
-  app.add_option("--dp", f.dp, "Data-parallel size")->check(CLI::PositiveNumber);
+      ->check(positive_number())
+      ->type_name("N");
+  app.add_option("--pp", f.pp, "Pipeline stages")->check(positive_number())->type_name("N");
+  app.add_option("--dp", f.dp, "Data-parallel size")->check(positive_number())->type_name("N");
   app.add_option("--model-flops-per-step", f.model_flops_per_step,
                  "FLOPs of the model for one global batch, without recompute: gives MFU")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number())
+      ->type_name("N");
   app.add_option("--peak-tflops", f.peak_tflops, "Peak of one device, instead of the catalogue's")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number())
+      ->type_name("N");
   app.add_option(
-      "--peak-dtype", f.dtype_text,
-      "Which peak counts where the trace does not show the format: bf16, fp16, fp8, tf32, fp32");
+         "--peak-dtype", f.dtype_text,
+         "Which peak counts where the trace does not show the format: bf16, fp16, fp8, tf32, fp32")
+      ->type_name("FORMAT");
   app.add_option("--machine", f.machine_file,
-                 "A machine file (as data/machines/*.json) for this device");
+                 "A machine file (as data/machines/*.json) for this device")
+      ->type_name("FILE");
   app.add_option("--price", f.price_per_gpu_hour,
                  "Price of a GPU-hour: each loss also in money a day")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number())
+      ->type_name("N");
   app.add_option("--threads", f.threads, "Threads to use (default: all cores)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number())
+      ->type_name("N");
   app.footer("Example: stepscope analyze examples/train_tiny/traces/ddp --html report.html");
 }
 

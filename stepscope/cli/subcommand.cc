@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cli/subcommand.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
@@ -15,6 +16,10 @@ constexpr std::array<Subcommand, 1> table = {{
     {"analyze", "where does each step go: a time budget from the traces of many ranks",
      declare_analyze},
 }};
+
+bool known(std::string_view verb) {
+  return std::ranges::find(table, verb, &Subcommand::name) != table.end();
+}
 
 }  // namespace
 
@@ -31,6 +36,11 @@ int run_command_line(int argc, char** argv) try {
   for (const Subcommand& verb : table) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     actions.push_back(verb.declare(*sub));
+  }
+  if (const std::string_view verb = argc > 1 ? argv[1] : "-";
+      !verb.starts_with('-') && !known(verb)) {
+    std::fprintf(stderr, "stepscope: there is no verb %s; stepscope --help lists them\n", argv[1]);
+    return exit_usage;
   }
   try {
     app.parse(argc, argv);

@@ -84,7 +84,7 @@ std::string analyze_text(const AnalyzeReport& report, const TextOptions& options
   out += '\n';
   if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
     out += mfu_account(*report.mfu, report.job->ranks.front().device == "cpu");
-  else
+  else if (!report.job->steps.empty())
     out += budget_account(*report.job);
   out += phases(*report.job);
   if (!options.details.empty()) out += fmt::format("Details: {}\n", printable(options.details));
