@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: process_test.sh STEPSCOPE TRACES
+# Runs the program as a user does and looks at exit codes and at what is on which stream.
+set -u
+stepscope=$1
+traces=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+fail() {
+  echo "FAILED: $1"
+  sed 's/^/  stderr: /' "$dir/err" | head -5
+  failed=1
+}
+# run CODE NAME ARGUMENT…: standard output and error are in $dir/out and $dir/err.
+run() {
+  local code=$1 name=$2
+  shift 2
+  "$stepscope" "$@" >"$dir/out" 2>"$dir/err"
+  local got=$?
+  [ $got -eq "$code" ] || fail "$name: exit $got instead of $code"
+}
+out_has() { grep -qe "$1" "$dir/out" || fail "standard output lacks: $1"; }
+err_has() { grep -qe "$1" "$dir/err" || fail "standard error lacks: $1"; }
+out_empty() { [ ! -s "$dir/out" ] || fail "$1: standard output is not empty"; }
+err_empty() { [ ! -s "$dir/err" ] || fail "$1: standard error is not empty"; }
+
+run 0 "an analysis" analyze "$traces"
+out_has "A step takes"
+err_empty "without a terminal there is no progress"
+if grep -q $'\033' "$dir/out"; then fail "colours without a terminal"; fi
+
+run 0 "help" --help
+out_has "Example: stepscope analyze"
+run 0 "help of the verb" analyze --help
+out_has "Example: stepscope analyze examples/train_tiny"
+run 0 "version" --version
+
+run 0 "JSON on standard output" analyze "$traces" --json -
+[ "$(head -c 1 "$dir/out")" = "{" ] || fail "JSON does not begin the output"
+[ "$(tail -c 2 "$dir/out" | tr -d '\n')" = "}" ] || fail "something follows the JSON"
+if grep -q "A step takes .*bound by" <(head -c 20 "$dir/out")
+then fail "text among the JSON"; fi
+"$stepscope" analyze "$traces" --json "$dir/a.json" >/dev/null 2>"$dir/err" || fail "JSON to a file"
+[ "$(head -c 1 "$dir/a.json")" = "{" ] || fail "the JSON file does not begin as JSON"
+
+for arguments in "" "analyze" "bogus" "analyze x --steps y" "analyze x --steps 5:3" \
+  "analyze x --ranks 3-1" "analyze x --ranks a" "analyze x --peak-tflops -1" \
+  "analyze x --groups $dir/none" "analyze x --peak-dtype int3" "analyze x --no-such-flag"; do
+  # shellcheck disable=SC2086
+  run 2 "wrong usage: $arguments" $arguments
+  out_empty "wrong usage: $arguments"
+  [ -s "$dir/err" ] || fail "wrong usage without a reason: $arguments"
+done
+
+run 1 "an input that does not exist" analyze "$dir/none.json"
+err_has "none.json"
+run 1 "one input of two does not exist" analyze "$traces" "$dir/none.json"
+out_has "A step takes"
+err_has "none.json"
+run 1 "ranks that are not there" analyze "$traces" --ranks 7
+err_has "no rank of --ranks 7"
+run 1 "steps that are not there" analyze "$traces" --steps 1000:
+err_has "no step of --steps 1000:"
+
+head -c 100000 <(gzip -dc "$traces/rank0.json.gz") >"$dir/cut.json"
+run 0 "a truncated input" analyze "$dir/cut.json"
+out_has "is cut off"
+
+run 1 "a page that cannot be written" analyze "$traces" --html "$dir/none/page.html"
+out_has "A step takes"
+err_has "page.html"
+: >"$dir/file"
+run 1 "a CSV directory that cannot be made" analyze "$traces" --csv "$dir/file/csv"
+[ "$(wc -l <"$dir/err")" -eq 1 ] || fail "one line for one failure"
+if [ -w /dev/full ]; then
+  "$stepscope" analyze "$traces" >/dev/full 2>"$dir/err" && fail "a full disk is success"
+  err_has "standard output"
+  "$stepscope" analyze "$traces" --json - >/dev/full 2>"$dir/err" && fail "a full disk is success"
+  err_has "standard output"
+fi
+
+# Large enough that a signal meets it at work; whether it does is up to the machine, so the delay
+# is tried shorter and shorter. A background process of a script ignores SIGINT unless it asks for
+# it, so 130 can only be the program's own.
+awk 'BEGIN {
+  print "{\"traceEvents\":[";
+  for (i = 0; i < 400000; i++)
+    printf "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::op%d\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":5},\n", i % 50, i * 10;
+  print "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"last\",\"pid\":1,\"tid\":1,\"ts\":9000000,\"dur\":1}]}";
+}' >"$dir/large.json"
+interrupted=no
+for delay in 0.2 0.1 0.05 0.02; do
+  "$stepscope" analyze "$dir/large.json" --threads 1 --html "$dir/large.html" \
+    --perfetto "$dir/large.json.gz" >"$dir/out" 2>"$dir/err" &
+  child=$!
+  sleep "$delay"
+  kill -INT "$child" 2>/dev/null
+  wait "$child"
+  if [ $? -eq 130 ]; then
+    interrupted=yes
+    break
+  fi
+done
+[ $interrupted = yes ] || fail "Ctrl-C does not end with 130"
+leftovers=$(find "$dir" -name '*.tmp*')
+[ -z "$leftovers" ] || fail "temporary files are left: $leftovers"
+
+[ $failed -eq 0 ] && echo "all as expected"
+exit $failed
