@@ -166,8 +166,8 @@ bool near(const WindowShares& a, const WindowShares& b) {
 
 // Why that tool is off, from what its code does.
 std::string why_hta_differs(const ExactRow& row) {
-  if (!row.hta || !row.hta->idle) return "no breakdown: it raises an error on such a trace";
-  if (!row.reference) return "rounds to whole us";
+  if (!row.hta || !row.hta->idle) return "wrote no breakdown of this trace";
+  if (!row.reference) return "no exact figures; it rounds starts up and ends down to whole us";
   const std::string last = "leaves the last of " + std::to_string(row.steps) + " steps out";
   if (row.steps > 1 && near(*row.hta, row.without_last_step))
     return last + "; without it the exact figures are its own";
@@ -239,7 +239,10 @@ std::string hta_table(const std::vector<ExactRow>& rows) {
     out += "| " + row.set + " | " + std::to_string(row.rank);
     for (const auto share : {&WindowShares::idle, &WindowShares::compute, &WindowShares::overlap})
       out += " | " + cell(hta.*share) + " | " + cell(exact.*share) + " | " + cell(ours.*share);
-    out += " | " + (near(hta, exact) ? std::string("equal") : why_hta_differs(row)) + " |\n";
+    const bool nothing = !hta.idle && !exact.idle && !ours.idle;
+    out += " | ";
+    out += nothing ? "no device rows" : near(hta, exact) ? "equal" : why_hta_differs(row);
+    out += " |\n";
   }
   return out;
 }
