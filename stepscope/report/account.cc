@@ -94,8 +94,9 @@ std::string mfu_account(const MfuBudget& mfu, bool cpu) {
       line.note += fmt::format("{}{:.2f} a day", line.note.empty() ? "" : "; ", *t.money_per_day);
     lines.push_back(std::move(line));
   }
-  return fmt::format("Where 100 % of the peak goes ({} TFLOP/s a device: {}):\n",
-                     format_digits(mfu.peak.value / 1e12), mfu.peak_source) +
+  return wrapped(fmt::format("Where 100 % of the peak goes ({} TFLOP/s a device: {}):",
+                             format_digits(mfu.peak.value / 1e12), mfu.peak_source),
+                 100) +
          account_text(std::move(lines));
 }
 

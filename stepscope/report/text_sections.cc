@@ -281,7 +281,7 @@ std::string host(const AnalyzeReport& report, std::size_t width) {
   if (h.launches > 0 && (h.launch_bound || matters(h.starved))) {
     parts.push_back(fmt::format("{} of {} launches find the device idle for {}",
                                 h.empty_queue_launches, h.launches, format_time(h.starved)));
-    if (h.slack_p50)
+    if (h.slack_p50.value_or(Ns{}) > Ns{})
       parts.push_back(fmt::format("median {} from launch to start", format_time(*h.slack_p50)));
   }
   if (matters(h.sync)) parts.push_back(fmt::format("{} in sync calls", format_time(h.sync)));
@@ -294,23 +294,24 @@ std::string host(const AnalyzeReport& report, std::size_t width) {
                  width);
 }
 
-std::string memory(const AnalyzeReport& report) {
+std::string memory(const AnalyzeReport& report, std::size_t width) {
   std::string out;
   const RankResult& r = report.job->ranks.front();
   for (const DeviceMemory& d : r.memory.devices) {
     // On a GPU run the host's is a handful of scalars.
     if (d.device < 0 && d.peak_allocated.value < 1'000'000) continue;
-    out += fmt::format("Memory of rank {}, {}: peak {} allocated", r.rank,
-                       d.device < 0 ? std::string("host") : fmt::format("GPU {}", d.device),
-                       format_bytes(static_cast<double>(d.peak_allocated.value)));
+    std::string line =
+        fmt::format("Memory of rank {}, {}: peak {} allocated", r.rank,
+                    d.device < 0 ? std::string("host") : fmt::format("GPU {}", d.device),
+                    format_bytes(static_cast<double>(d.peak_allocated.value)));
     if (d.peak_reserved)
-      out +=
+      line +=
           fmt::format(", {} reserved", format_bytes(static_cast<double>(d.peak_reserved->value)));
     if (d.headroom)
-      out += fmt::format(", {} free", format_bytes(static_cast<double>(d.headroom->value)));
+      line += fmt::format(", {} free", format_bytes(static_cast<double>(d.headroom->value)));
     if (!d.running_at_peak.empty())
-      out += fmt::format(", in {}", shorten(printable(d.running_at_peak), 60));
-    out += '\n';
+      line += fmt::format(", in {}", shorten(printable(d.running_at_peak), 60));
+    out += wrapped(line, width);
   }
   return out;
 }
@@ -326,7 +327,7 @@ std::vector<std::string> text_sections(const AnalyzeReport& report, std::size_t 
   sections.push_back(kernels(report, width));
   sections.push_back(operators(report, width));
   sections.push_back(host(report, width));
-  sections.push_back(memory(report));
+  sections.push_back(memory(report, width));
   return sections;
 }
 
