@@ -253,13 +253,15 @@ std::size_t unescape_unicode(std::string_view raw, std::size_t p, std::string& o
 // With backslashes as escapes, or (names that end in a backslash) as they stand: the reading that
 // finds more of what makes an event; if both find the same, the one that ends first, for the other
 // has swallowed part of the next event.
-Scan mend_event(std::string_view text, std::size_t& consumed, RawEvent& event) {
+Scan mend_event(std::string_view text, bool more, std::size_t& consumed, RawEvent& event) {
   const Scan honoured = mend(text, true, consumed, event);
   const bool usable = honoured == Scan::complete && event.has(Field::ph);
   if (usable && text.substr(0, consumed).find('\\') == std::string_view::npos) return honoured;
   RawEvent other;
   std::size_t length = 0;
   const Scan literal = mend(text, false, length, other);
+  if (more && (honoured == Scan::incomplete || literal == Scan::incomplete))
+    return Scan::incomplete;  // what is better must not depend on where the text was cut
   if (literal == Scan::complete && other.has(Field::ph)) {
     const int gain = own_fields(other) - (usable ? own_fields(event) : -1);
     if (gain > 0 || (gain == 0 && length < consumed)) {
@@ -288,10 +290,13 @@ std::size_t find_event_start(std::string_view text, std::size_t from) {
   return not_found;
 }
 
+// What has no "ph" near is rather a device or a process group behind the events.
 std::size_t find_last_event_start(std::string_view text) {
+  constexpr std::size_t near = 4096;
   for (std::size_t p = text.rfind('{'); p != std::string_view::npos;
        p = p == 0 ? std::string_view::npos : text.rfind('{', p - 1))
-    if (is_event_start(text, p)) return p;
+    if (is_event_start(text, p) && text.substr(p, near).find("\"ph\"") != std::string_view::npos)
+      return p;
   return not_found;
 }
 

@@ -15,8 +15,9 @@
 namespace stepscope {
 
 // Reads the event that begins at text[0] == '{'. On complete, `consumed` is its length. incomplete:
-// the text ends inside it.
-Scan mend_event(std::string_view text, std::size_t& consumed, RawEvent& event);
+// the text ends inside it. With `more`, further text may follow: then the answer is given only when
+// that could not change it.
+Scan mend_event(std::string_view text, bool more, std::size_t& consumed, RawEvent& event);
 
 // Calls member(key, value) for each member of a JSON object text; false when it is no object or
 // ends early.

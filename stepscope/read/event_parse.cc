@@ -114,7 +114,8 @@ class Stretch {
     std::size_t length = 0;
     const std::string_view rest = text_.substr(at_);
     if (rest.empty() || rest[0] != '{') return skip_to_next("malformed_event");
-    const Scan scan = mend_event(rest.substr(0, largest_event), length, event_);
+    const bool more = !final_ && rest.size() <= largest_event;
+    const Scan scan = mend_event(rest.substr(0, largest_event), more, length, event_);
     if (scan == Scan::complete) {
       sink_.note("mended_event", offset_ + at_);
       sink_.add(event_, offset_ + at_);
