@@ -110,12 +110,31 @@ template <class Member>
   }
 }
 
+// An event that says first that it is a flow: nothing but its phase is used, so its members are
+// stepped over. False, and nothing moved, for any other event.
+bool skip_flow(Cursor& c, RawEvent& event, Scan& result) {
+  // The index's padding makes five entries readable: '{', the key's quotes, the value's.
+  const char* key = c.at(1);
+  const char* value = c.at(3);
+  if (c.at(4) == c.end || c.at(2) - key != 3 || key[1] != 'p' || key[2] != 'h') return false;
+  if (*value != '"' || c.at(4) - value != 2) return false;
+  if (value[1] != 's' && value[1] != 'f' && value[1] != 't') return false;
+  RawValue whole;
+  result = skip_composite(c, whole);
+  event.set(Field::ph, {value + 1, 1, ValueKind::string});
+  return true;
+}
+
 }  // namespace
 
 Scan scan_event(std::string_view text, const JsonIndex& index, std::size_t& cursor,
                 RawEvent& event) {
   Cursor c{text.data(), text.data() + text.size(), index.at.data() + cursor};
   event.seen = 0;
+  if (Scan skipped = Scan::complete; skip_flow(c, event, skipped)) {
+    cursor = static_cast<std::size_t>(c.next - index.at.data());
+    return skipped;
+  }
   RawValue value;
   const auto keep = [&](int field, const char* p) {
     const Scan s = scan_value(c, p, value);

@@ -61,6 +61,12 @@ bool is_device_row(Category c) {
 
 }  // namespace
 
+void EventSink::reserve(std::size_t slices) {
+  const auto room = [&](auto&... columns) { (columns.reserve(slices), ...); };
+  Slices& s = trace_.slices;
+  room(s.start, s.dur, s.name, s.track, s.category, s.correlation, s.external_id, s.detail);
+}
+
 EventSink::EventSink() { trace_.metadata.format = "kineto"; }
 
 void EventSink::add(const RawEvent& event, std::uint64_t byte) {

@@ -24,6 +24,11 @@ class EventSink {
   void add(const RawEvent& event, std::uint64_t byte);
   void note(const char* reason, std::uint64_t byte) { trace_.notes.add(reason, byte); }
 
+  // Room for `slices` in all, so that columns that grow are not copied and their pages not touched
+  // twice.
+  void reserve(std::size_t slices);
+  [[nodiscard]] std::size_t slices() const { return trace_.slices.size(); }
+
   // The text ends inside an event that begins at `byte`.
   void truncated(std::uint64_t byte) {
     trace_.notes.truncated = true;

@@ -135,6 +135,7 @@ class Reading {
       if (!*more) return events;
       report_progress(chunk.position);
       take(chunk, reader, index, events);
+      if (chunk.number == 0) expect(events.sink, chunk, 1);
     }
   }
 
@@ -186,6 +187,16 @@ class Reading {
     notes_.add("text_behind_the_document", offset + at);
   }
 
+  // After a worker's first chunk: what the whole file will give it, if the rest is like this.
+  void expect(EventSink& sink, const Chunk& chunk, unsigned threads) const {
+    const auto size = file_size(path_);
+    if (chunk.last || !size || chunk.position == 0) return;
+    const double chunks = static_cast<double>(*size) / static_cast<double>(chunk.position) *
+                          static_cast<double>(chunk.number + 1);
+    sink.reserve(
+        static_cast<std::size_t>(static_cast<double>(sink.slices()) * chunks * 1.1 / threads));
+  }
+
   // Several threads: each parses chunks of its own, and every chunk but the last must end between
   // two events.
   Result<Events> in_parallel(ChunkReader& reader, unsigned threads) {
@@ -201,6 +212,7 @@ class Reading {
     parallel_for(threads, threads, [&](std::size_t worker) {
       Chunk chunk;
       JsonIndex index;
+      bool first = true;
       while (!stop) {
         if (stopped(control_)) return fail(interrupted(path_));
         const auto more = reader.next(chunk);
@@ -210,6 +222,8 @@ class Reading {
         parts[worker].sink.begin_chunk(chunk.number);
         const auto parsed =
             parse_events(chunk.text(), chunk.offset, chunk.last, index, parts[worker].sink);
+        if (first) expect(parts[worker].sink, chunk, threads);
+        first = false;
         const std::string_view rest = chunk.text().substr(parsed.consumed);
         if (chunk.last && parsed.array_ended) {
           parts[worker].place = Place::tail;
