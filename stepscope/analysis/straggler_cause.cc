@@ -268,7 +268,7 @@ std::string duration_text(Ns duration) {
     double ns;
     std::string_view name;
   };
-  constexpr std::array<Unit, 4> units = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
+  constexpr std::array<Unit, 4> units = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
   const auto ns = static_cast<double>(duration.count());
   const auto fits = [&](const Unit& unit) { return std::abs(ns) >= 0.9995 * unit.ns; };
   const auto at = std::ranges::find_if(units, fits);

@@ -115,7 +115,7 @@ TEST(Stragglers, LatenessWithinTheClocksUncertaintyMeansNothing) {
 TEST(Stragglers, DurationsReadLikeAPersonWouldWriteThem) {
   EXPECT_EQ(duration_text(Ns{1'001'300'000}), "1.00 s");
   EXPECT_EQ(duration_text(Ns{31'240'000}), "31.2 ms");
-  EXPECT_EQ(duration_text(Ns{812'000}), "812 us");
+  EXPECT_EQ(duration_text(Ns{812'000}), "812 µs");
   EXPECT_EQ(duration_text(Ns{40}), "40 ns");
   EXPECT_EQ(duration_text(Ns{999'990'000}), "1.00 s");
   EXPECT_EQ(duration_text(Ns{0}), "0 ns");

@@ -42,9 +42,34 @@ double bubble_of(const std::optional<MfuBudget>& mfu) {
   return at == mfu->terms.end() ? 0 : static_cast<double>(at->time.count());
 }
 
-Groups group_times(const JobResult& job, const std::optional<MfuBudget>& mfu) {
+// The mean step by category, of the ranks that are (not) late.
+using CategoryMeans = std::array<double, budget_category_count>;
+
+CategoryMeans means_of_punctual(const JobResult& job) {
+  CategoryMeans means{};
+  double ranks = 0;
+  for (const RankResult& r : job.ranks) {
+    const auto late = std::ranges::find(job.stragglers, r.rank, &Straggler::rank);
+    if (r.steps.empty() || (late != job.stragglers.end() && late->significant)) continue;
+    ++ranks;
+    for (std::size_t c = 0; c < budget_category_count; ++c)
+      means[c] +=
+          static_cast<double>(r.budget.total.time[c].count()) / static_cast<double>(r.steps.size());
+  }
+  for (double& m : means) m = ranks > 0 ? m / ranks : 0;
+  return means;
+}
+
+CategoryMeans means_of_all(const JobResult& job) {
+  CategoryMeans means{};
+  for (std::size_t c = 0; c < budget_category_count; ++c) means[c] = job.spread[c].mean;
+  return means;
+}
+
+Groups group_times(const JobResult& job, const CategoryMeans& means,
+                   const std::optional<MfuBudget>& mfu) {
   Groups groups{};
-  const auto mean = [&](BudgetCategory c) { return job.spread[static_cast<std::size_t>(c)].mean; };
+  const auto mean = [&](BudgetCategory c) { return means[static_cast<std::size_t>(c)]; };
   of(groups, memory_bound(job) ? BoundBy::memory : BoundBy::compute) =
       mean(BudgetCategory::compute) + mean(BudgetCategory::comm_overlapped);
   of(groups, BoundBy::communication) = mean(BudgetCategory::comm_exposed_transfer) +
@@ -60,6 +85,19 @@ Groups group_times(const JobResult& job, const std::optional<MfuBudget>& mfu) {
   of(groups, BoundBy::copy) = mean(BudgetCategory::copy_exposed);
   of(groups, BoundBy::unexplained) = mean(BudgetCategory::idle_unexplained);
   return groups;
+}
+
+// What takes most of the mean step; a straggler where waiting takes most of the step of the ranks
+// that are not late, for then what the late one does instead is the same time seen from the other
+// side.
+BoundBy binding_group(const JobResult& job, const Groups& all,
+                      const std::optional<MfuBudget>& mfu) {
+  if (worst_straggler(job) != nullptr) {
+    const Groups punctual = group_times(job, means_of_punctual(job), mfu);
+    const auto most = static_cast<BoundBy>(std::ranges::max_element(punctual) - punctual.begin());
+    if (most == BoundBy::straggler) return most;
+  }
+  return static_cast<BoundBy>(std::ranges::max_element(all) - all.begin());
 }
 
 bool on_cpu(const JobResult& job) { return job.ranks.front().device == "cpu"; }
@@ -81,6 +119,33 @@ double mean_step(const JobResult& job) {
   return sum;
 }
 
+// What takes most more of a step on a rank than on those that are not late, waiting apart.
+struct Excess {
+  BudgetCategory category = BudgetCategory::compute;
+  double time = 0;
+};
+
+Excess excess_of(const JobResult& job, int rank) {
+  Excess excess;
+  const auto late = std::ranges::find(job.ranks, rank, &RankResult::rank);
+  if (late == job.ranks.end() || late->steps.empty()) return excess;
+  CategoryMeans more = means_of_punctual(job);
+  for (std::size_t c = 0; c < budget_category_count; ++c)
+    more[c] = static_cast<double>(late->budget.total.time[c].count()) /
+                  static_cast<double>(late->steps.size()) -
+              more[c];
+  const auto of_category = [&](BudgetCategory c) -> double& {
+    return more[static_cast<std::size_t>(c)];
+  };
+  // Compute is compute, whether communication runs beside it or not.
+  of_category(BudgetCategory::compute) += of_category(BudgetCategory::comm_overlapped);
+  of_category(BudgetCategory::comm_overlapped) = 0;
+  of_category(BudgetCategory::comm_exposed_wait) = 0;
+  const auto most = std::ranges::max_element(more);
+  if (*most > 0) excess = {static_cast<BudgetCategory>(most - more.begin()), *most};
+  return excess;
+}
+
 // "rank 2 arrives 1.00 s a step late …; ranks 0, 1, 3 lose 1.01 s of each step waiting".
 std::string straggler_text(const JobResult& job, const Straggler& s) {
   const auto wait = static_cast<std::size_t>(BudgetCategory::comm_exposed_wait);
@@ -96,7 +161,15 @@ std::string straggler_text(const JobResult& job, const Straggler& s) {
   }
   std::string text =
       fmt::format("rank {} arrives {} a step late", s.rank, format_time(s.upper_bound));
-  if (!s.cause.empty()) text += fmt::format(" ({})", s.cause);
+  const Excess more = excess_of(job, s.rank);
+  if (more.time >= static_cast<double>(s.upper_bound.count()) / 4)
+    text += fmt::format(": {} takes {} a step more than on its peers",
+                        words_of(more.category, on_cpu(job)), format_time(more.time));
+  // Who waits for it is said below, by the time budget. What the host did explains no launch
+  // latency.
+  if (!s.cause.empty() && more.category != BudgetCategory::idle_launch &&
+      more.category != BudgetCategory::idle_data)
+    text += fmt::format(" ({})", s.cause.substr(0, s.cause.rfind("; ")));
   if (!losers.empty())
     text += fmt::format("; {} {} {} of each step waiting for it", ranks_in_words(losers),
                         losers.size() == 1 ? "loses" : "lose",
@@ -263,7 +336,7 @@ std::string find_culprit(const JobResult& job, BoundBy bound, const std::optiona
                          const Machine* machine) {
   switch (bound) {
     case BoundBy::straggler:
-      return straggler_text(job, *worst_straggler(job));
+      return joined({straggler_text(job, *worst_straggler(job)), shared_device_text(job)});
     case BoundBy::communication:
     case BoundBy::bubble:
       return joined({collective_text(job)});
@@ -343,13 +416,12 @@ Answer find_answer(const JobResult& job, const std::optional<MfuBudget>& mfu,
                           : "No step could be accounted for: the ranks have no step in common.";
     return answer;
   }
-  const Groups groups = group_times(job, mfu);
-  const auto most = std::ranges::max_element(groups);
-  answer.bound_by = static_cast<BoundBy>(most - groups.begin());
+  Groups groups = group_times(job, means_of_all(job), mfu);
+  answer.bound_by = binding_group(job, groups, mfu);
   const bool window = job.steps.size() == 1 && job.ranks.front().steps.front().name == "window";
-  answer.sentence =
-      fmt::format("{} takes {} and is bound by {}", window ? "The recorded window" : "A step",
-                  format_time(step), bound_text(job, answer.bound_by, *most, step));
+  answer.sentence = fmt::format(
+      "{} takes {} and is bound by {}", window ? "The recorded window" : "A step",
+      format_time(step), bound_text(job, answer.bound_by, of(groups, answer.bound_by), step));
   if (mfu) answer.sentence += mfu_text(*mfu);
   std::string culprit = find_culprit(job, answer.bound_by, mfu, machine);
   // A late rank is named even where something else takes more of the mean step.
