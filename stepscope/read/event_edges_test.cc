@@ -50,8 +50,10 @@ TEST(EventEdges, WhatDoesNotPairIsCounted) {
 
 TEST(EventEdges, TracksPairApart) {
   const Trace t = test::trace_of(test::document(
-      R"({"ph": "B", "name": "a", "pid": 1, "tid": 1, "ts": 1}, {"ph": "B", "name": "a", "pid": 1, "tid": 2, "ts": 2},
-         {"ph": "E", "name": "a", "pid": 1, "tid": 1, "ts": 3}, {"ph": "E", "name": "a", "pid": 1, "tid": 2, "ts": 9})"));
+      R"({"ph": "B", "name": "a", "pid": 1, "tid": 1, "ts": 1}, {"ph": "B", "name": "a",
+          "pid": 1, "tid": 2, "ts": 2},
+         {"ph": "E", "name": "a", "pid": 1, "tid": 1, "ts": 3}, {"ph": "E", "name": "a",
+          "pid": 1, "tid": 2, "ts": 9})"));
   EXPECT_EQ(test::slices_of(t), "a 1000 2000, a 2000 7000");
 }
 

@@ -41,7 +41,8 @@ TEST(EventMend, BackslashesAreEscapesUnlessTheEventReadsBetterWithout) {
 
 TEST(EventMend, TheAnswerDoesNotDependOnWhereTheTextWasCut) {
   const std::string_view text =
-      R"({"ph": "X", "name": "C:\", "ts": 1, "args": {"s": "a "b"", "l": ["x "y"", {"z": [1]}]}}, {"ph": "X", "name": "n"})";
+      R"({"ph": "X", "name": "C:\", "ts": 1, "args": {"s": "a "b"",
+          "l": ["x "y"", {"z": [1]}]}}, {"ph": "X", "name": "n"})";
   const Mended whole = mend(text);
   ASSERT_EQ(whole.scan, Scan::complete);
   for (std::size_t cut = 1; cut <= text.size(); ++cut) {

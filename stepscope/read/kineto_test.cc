@@ -79,10 +79,11 @@ TEST(Kineto, UnescapedQuotesStayInNames) {
 }
 
 TEST(Kineto, UnescapedQuotesInArgumentsDoNotHideTheOthers) {
-  const Trace t = trace_of(document(joined(
-      {op("a", "0", "1",
-          R"(, "args": {"Call stack": "x "y" z", "Concrete Inputs": ["a "b"", ""], "External id": 5})"),
-       ",", op("b", "2")})));
+  const Trace t = trace_of(
+      document(joined({op("a", "0", "1",
+                          R"(, "args": {"Call stack": "x "y" z", "Concrete Inputs": ["a "b"", ""],
+          "External id": 5})"),
+                       ",", op("b", "2")})));
   EXPECT_EQ(slices_of(t), "a 0 1000, b 2000 1000");
   EXPECT_EQ(t.slices.external_id[0], 5U);
 }
@@ -119,7 +120,8 @@ TEST(Kineto, BareInfAndNanCostOnlyThemselves) {
 
 TEST(Kineto, NumbersMayBeStrings) {
   const Trace t = trace_of(document(
-      R"({"ph": "X", "cat": "gpu_memcpy", "name": "m", "pid": "0", "tid": "7", "ts": "1711964646123456.789",
+      R"({"ph": "X", "cat": "gpu_memcpy", "name": "m", "pid": "0", "tid": "7",
+          "ts": "1711964646123456.789",
           "dur": "2.5", "args": {"stream": "0x0", "correlation": "12", "bytes": "4096"}})"));
   EXPECT_EQ(slices_of(t), "m 1711964646123456789 2500");
   EXPECT_EQ(t.slices.correlation[0], 12U);
@@ -143,7 +145,8 @@ TEST(Kineto, WhatATimeCannotBeIsCountedAndNamed) {
 
 TEST(Kineto, TextIdsMakeTracksOfTheirOwn) {
   const Trace t = trace_of(document(
-      R"({"ph": "X", "cat": "Trace", "name": "w", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1, "dur": 9},
+      R"({"ph": "X", "cat": "Trace", "name": "w", "pid": "Spans", "tid": "PyTorch Profiler",
+          "ts": 1, "dur": 9},
          {"ph": "X", "name": "a", "pid": "Traces", "tid": "PyTorch Profiler", "ts": 1, "dur": 9},
          {"ph": "X", "name": "b", "pid": "12-34", "tid": 0, "ts": 1, "dur": 9},
          {"ph": "X", "name": "c", "pid": 12, "tid": 0, "ts": 1, "dur": 9})"));
@@ -153,9 +156,12 @@ TEST(Kineto, TextIdsMakeTracksOfTheirOwn) {
 TEST(Kineto, AHostProcessWithTheNumberOfADeviceStaysApart) {
   const Trace t = trace_of(document(
       R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 7, "ts": 1, "dur": 1},
-         {"ph": "X", "cat": "kernel", "name": "k1", "pid": 1, "tid": 7, "ts": 1, "dur": 1, "args": {"device": 1}},
-         {"ph": "X", "cat": "kernel", "name": "k0", "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {"device": 0}},
-         {"ph": "X", "cat": "gpu_user_annotation", "name": "s", "pid": 0, "tid": 7, "ts": 1, "dur": 3})"));
+         {"ph": "X", "cat": "kernel", "name": "k1", "pid": 1, "tid": 7, "ts": 1, "dur": 1,
+          "args": {"device": 1}},
+         {"ph": "X", "cat": "kernel", "name": "k0", "pid": 0, "tid": 7, "ts": 1, "dur": 1,
+          "args": {"device": 0}},
+         {"ph": "X", "cat": "gpu_user_annotation", "name": "s", "pid": 0, "tid": 7,
+          "ts": 1, "dur": 3})"));
   ASSERT_EQ(t.tracks.size(), 3U);
   EXPECT_FALSE(t.tracks[0].device);
   EXPECT_EQ(t.tracks[1].device_index, 0);
@@ -175,13 +181,18 @@ TEST(Kineto, NamesOfProcessesAndThreadsMayStandAnywhereAndTheLastCounts) {
 }
 
 TEST(Kineto, DetailsOfOperatorsCopiesSyncsAndMemoryAreRead) {
-  const Trace t = trace_of(document(joined(
-      {op("aten::convolution", "0", "1",
-          R"(, "args": {"Input Dims": [[8, 16], []], "Input type": ["float", ""], "Concrete Inputs": ["", "1"], "Sequence number": 7, "Fwd thread id": 2})"),
-       R"(,{"ph": "X", "cat": "cuda_sync", "name": "Stream Wait Event", "pid": 0, "tid": 7, "ts": 1, "dur": 1,
+  const Trace t = trace_of(document(
+      joined({op("aten::convolution", "0", "1",
+                 R"(, "args": {"Input Dims": [[8, 16], []],
+          "Input type": ["float", ""], "Concrete Inputs": ["", "1"],
+          "Sequence number": 7, "Fwd thread id": 2})"),
+              R"(,{"ph": "X", "cat": "cuda_sync", "name": "Stream Wait Event", "pid": 0, "tid": 7,
+          "ts": 1, "dur": 1,
           "args": {"stream": 7, "wait_on_stream": 20, "wait_on_cuda_event_record_corr_id": 8}},
-         {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 2, "ts": 3,
-          "args": {"Total Reserved": 9, "Total Allocated": 5, "Device Id": 1, "Device Type": 1, "Addr": 18446744073709551615, "Bytes": -4}})"})));
+         {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1,
+          "tid": 2, "ts": 3,
+          "args": {"Total Reserved": 9, "Total Allocated": 5, "Device Id": 1,
+          "Device Type": 1, "Addr": 18446744073709551615, "Bytes": -4}})"})));
   EXPECT_EQ(t.strings[t.ops.input_dims[0]], "[[8, 16], []]");
   EXPECT_EQ(t.strings[t.ops.input_types[0]], R"(["float", ""])");
   EXPECT_EQ(t.strings[t.ops.concrete_inputs[0]], R"(["", "1"])");
@@ -195,12 +206,17 @@ TEST(Kineto, DetailsOfOperatorsCopiesSyncsAndMemoryAreRead) {
 
 TEST(Kineto, CollectiveMetadataOfKernelsAndOperatorsIsRead) {
   const Trace t = trace_of(document(
-      R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_Generic", "pid": 0, "tid": 20, "ts": 7, "dur": 9,
-          "args": {"Collective name": "_allgather_base", "In msg nelems": 8, "Out msg nelems": 16, "Group size": 2,
-          "dtype": "BFloat16", "In split size": "[]", "Out split size": "[]", "Process Group Name": "0",
-          "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1]", "Global rank start": 0,
+      R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_Generic", "pid": 0, "tid": 20,
+          "ts": 7, "dur": 9,
+          "args": {"Collective name": "_allgather_base", "In msg nelems": 8,
+          "Out msg nelems": 16, "Group size": 2,
+          "dtype": "BFloat16", "In split size": "[]",
+          "Out split size": "[]", "Process Group Name": "0",
+          "Process Group Description": "default_pg",
+          "Process Group Ranks": "[0, 1]", "Global rank start": 0,
           "Global rank stride": 1, "Seq": 4}},
-         {"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 1, "tid": 2, "ts": 1, "dur": 9,
+         {"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 1, "tid": 2,
+          "ts": 1, "dur": 9,
           "args": {"Process Group ID": 3, "In msg nelems": 1}})"));
   ASSERT_EQ(t.collectives.size(), 2U);
   const Collective& old = t.collectives[0];
@@ -216,7 +232,8 @@ TEST(Kineto, CollectiveMetadataOfKernelsAndOperatorsIsRead) {
 
 TEST(Kineto, CountersOfRangesAndOfTheirOwnAreRead) {
   const Trace t = trace_of(document(
-      R"({"ph": "X", "cat": "cuda_profiler_range", "name": "k", "pid": 0, "tid": 0, "ts": 6, "dur": 9, "args": {"a": 0.5, "bad": inf}},
+      R"({"ph": "X", "cat": "cuda_profiler_range", "name": "k", "pid": 0, "tid": 0,
+          "ts": 6, "dur": 9, "args": {"a": 0.5, "bad": inf}},
          {"ph": "C", "name": "dram", "pid": 0, "ts": 9, "args": {"read": 3, "list": [1]}})"));
   ASSERT_EQ(t.counters.size(), 2U);
   EXPECT_EQ(t.counters.value[0], 0.5);
@@ -227,10 +244,14 @@ TEST(Kineto, CountersOfRangesAndOfTheirOwnAreRead) {
 
 TEST(Kineto, TheLegacyExporterSaysDeviceWorkByItsProcess) {
   const Trace t = trace_of(
-      R"([{"name": "aten::add", "ph": "X", "ts": 1.5, "dur": 2, "tid": 1, "pid": "CPU functions", "args": {}},
-          {"name": "aten::add", "ph": "s", "ts": 1.5, "tid": 1, "pid": "CPU functions", "id": 7, "cat": "cpu_to_cuda", "args": {}},
-          {"name": "add_kernel", "ph": "X", "ts": 5, "dur": 3, "tid": 0, "pid": "CUDA functions", "args": {}},
-          {"name": "Memcpy HtoD", "ph": "X", "ts": 9, "dur": 1, "tid": 0, "pid": "CUDA functions", "args": {}}])");
+      R"([{"name": "aten::add", "ph": "X", "ts": 1.5, "dur": 2, "tid": 1,
+          "pid": "CPU functions", "args": {}},
+          {"name": "aten::add", "ph": "s", "ts": 1.5, "tid": 1, "pid": "CPU functions",
+          "id": 7, "cat": "cpu_to_cuda", "args": {}},
+          {"name": "add_kernel", "ph": "X", "ts": 5, "dur": 3, "tid": 0,
+          "pid": "CUDA functions", "args": {}},
+          {"name": "Memcpy HtoD", "ph": "X", "ts": 9, "dur": 1, "tid": 0,
+          "pid": "CUDA functions", "args": {}}])");
   ASSERT_EQ(t.slices.size(), 3U);
   EXPECT_EQ(t.slices.category[0], Category::cpu_op);
   EXPECT_EQ(t.slices.category[1], Category::kernel);
@@ -249,12 +270,12 @@ TEST(Kineto, OddElementsAreCountedAndTheOthersKept) {
 }
 
 TEST(Kineto, ObjectsInsideArgumentsAreNoEvents) {
-  const Trace t = trace_of(document(joined(
-      {op("a", "0", "1",
-          joined(
-              {R"(, "args": {"list": [{"ph": "X", "name": "no", "ts": 1, "dur": 1}, {"name": "b"}], "deep": )",
-               std::string(500, '[') + std::string(500, ']'), "}"})),
-       ",", op("b", "3")})));
+  const Trace t = trace_of(document(
+      joined({op("a", "0", "1",
+                 joined({R"(, "args": {"list": [{"ph": "X", "name": "no", "ts": 1, "dur": 1},
+          {"name": "b"}], "deep": )",
+                         std::string(500, '[') + std::string(500, ']'), "}"})),
+              ",", op("b", "3")})));
   EXPECT_EQ(slices_of(t), "a 0 1000, b 3000 1000");
   EXPECT_EQ(t.notes.events, 2U);
 }

@@ -95,7 +95,8 @@ TEST(SplitRanks, OurOwnMemberTellsWhatEachProcessWas) {
       {R"({"traceEvents": [)", process("1", "rank 0"), ",", process("2", "rank 1"), ",",
        row("cpu_op", "a", "1", "1"), ",", row("cpu_op", "b", "2", "1"),
        R"(], "stepscopeRanks": [{"distributedInfo": {"rank": 0, "world_size": 4, "backend": "gloo"},
-           "deviceProperties": [{"id": 0, "name": "A"}]}, {"distributedInfo": {"rank": 1, "world_size": 4},
+           "deviceProperties": [{"id": 0, "name": "A"}]},
+          {"distributedInfo": {"rank": 1, "world_size": 4},
            "deviceProperties": [{"id": 0, "name": "B"}]}]})"}));
   ASSERT_EQ(traces.size(), 2U);
   EXPECT_EQ(traces[0].metadata.devices.at(0).name, "A");
