@@ -86,6 +86,26 @@ TEST(Answer, ALateRankThatIsNotSignificantIsNobody) {
   EXPECT_FALSE(answer.culprit && says(*answer.culprit, "rank 1"));
 }
 
+TEST(Answer, AStragglerBindsWhereItsPeersWaitMostWhateverItDoesItself) {
+  // In the mean of both launch latency takes more than waiting, but only because of rank 1.
+  TestReport t({{{comm_exposed_wait, 48}, {compute, 2}}, {{compute, 2}, {idle_launch, 58}}});
+  late(t, 1);
+  const Answer answer = find_answer(t.job, std::nullopt);
+  EXPECT_EQ(answer.bound_by, BoundBy::straggler);
+}
+
+TEST(Answer, ALateRankIsSaidToSpendMoreThanItsPeersOnWhatDelaysIt) {
+  TestReport t({{{comm_overlapped, 600}, {comm_exposed_wait, 350}, {idle_data, 50}},
+                {{compute, 600}, {idle_data, 400}}});
+  late(t, 1).cause = "300 ms in aten::item; rank 0 waits 350 ms for it in all_reduce";
+  const Answer answer = find_answer(t.job, std::nullopt);
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_TRUE(says(*answer.culprit, "data loading takes 350 ms a step more than on its peers"))
+      << *answer.culprit;
+  EXPECT_FALSE(says(*answer.culprit, "aten::item")) << "the loader is the cause";
+  EXPECT_FALSE(says(*answer.culprit, "all_reduce")) << "who waits is said once";
+}
+
 TEST(Answer, ALateRankIsNamedEvenWhereSomethingElseBinds) {
   TestReport t({{{compute, 90}, {comm_exposed_wait, 10}}, {{compute, 100}}});
   late(t, 1);
