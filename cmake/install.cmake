@@ -11,9 +11,7 @@ foreach(module ${modules})
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stepscope
     FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*.h" EXCLUDE)
 endforeach()
-if(TARGET stepscope)
-  install(TARGETS stepscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
+install(TARGETS stepscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stepscope)
 install(EXPORT stepscope-targets NAMESPACE stepscope:: DESTINATION ${package_dir})

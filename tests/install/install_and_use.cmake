@@ -12,10 +12,8 @@ run(${CMAKE_COMMAND} -S ${consumer} -B ${work}/consumer -G Ninja -D CMAKE_MAKE_P
 run(${CMAKE_COMMAND} --build ${work}/consumer)
 execute_process(COMMAND ${work}/consumer/consumer WORKING_DIRECTORY ${work} COMMAND_ERROR_IS_FATAL ANY)
 
-if(command)
-  execute_process(COMMAND ${work}/prefix/bin/stepscope --version
-    OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
-  if(NOT printed MATCHES "${version}")
-    message(FATAL_ERROR "the installed command says '${printed}', not ${version}")
-  endif()
+execute_process(COMMAND ${work}/prefix/bin/stepscope --version
+  OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+if(NOT printed MATCHES "${version}")
+  message(FATAL_ERROR "the installed command says '${printed}', not ${version}")
 endif()
