@@ -2,6 +2,7 @@
 #include "stepscope/base/output_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +21,8 @@ class OutputFileTest : public testing::Test {
     return static_cast<std::size_t>(
         std::distance(fs::directory_iterator(dir_), fs::directory_iterator()));
   }
-  std::string dir_ = testing::TempDir() + "output_file_test/";
+  // Of this process: ctest runs the tests of this file side by side.
+  std::string dir_ = testing::TempDir() + "output_file_test_" + std::to_string(::getpid()) + "/";
 };
 
 std::string content(const std::string& path) {
