@@ -144,6 +144,7 @@ void shift_details(std::vector<Trace>& parts) {
 template <class Size>
 std::vector<std::size_t> sizes_of(const std::vector<Trace>& parts, Size size) {
   std::vector<std::size_t> sizes;
+  sizes.reserve(parts.size());
   for (const Trace& part : parts) sizes.push_back(size(part));
   return sizes;
 }
@@ -165,7 +166,7 @@ void join_rows(std::vector<Trace>& parts, std::span<const RowStretch> stretches,
   const auto text = [&](std::uint32_t p, StringId id) { return maps[p].strings[index(id)]; };
   const auto track = [&](std::uint32_t p, TrackId id) { return maps[p].tracks[index(id)]; };
   std::vector<std::function<void()>> columns;
-  const auto add = [&](auto table, auto column, const std::vector<Rows>& rows, auto map) {
+  const auto add = [&](auto table, auto column, const std::vector<Rows>& rows, const auto& map) {
     columns.emplace_back(
         [&parts, table, column, &rows, map] { join_column(parts, table, column, rows, map); });
   };

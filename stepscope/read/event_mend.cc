@@ -131,7 +131,8 @@ class Mender {
   [[nodiscard]] bool opens_next_event(std::size_t p) const {
     for (const char expected : {'{', ',', '}'}) {
       while (p > 0 && is_space(text_[p - 1])) --p;
-      if (p == 0 || text_[--p] != expected) return false;
+      if (p == 0 || text_[p - 1] != expected) return false;
+      --p;
     }
     const std::size_t open = text_.find('"', p);
     const std::size_t close = text_.find('"', open + 1);
