@@ -161,7 +161,9 @@ Doing CauseFinder::on_host(const LateArrival& late, TrackId thread, Window windo
   const std::string_view text = activity.text;
   const bool gap =
       text.starts_with("between ") || text.starts_with("before ") || text.starts_with("after ");
-  if (gap) return {"host gap " + activity.text, std::min(late.late, gap_length)};
+  // The gap at its length, where it explains the delay; of a much longer one only what delays.
+  const Ns delays = 2 * late.late >= gap_length ? gap_length : late.late;
+  if (gap) return {"host gap " + activity.text, delays};
   // Counts of small rows differ from step to step; the sentence should not.
   const auto word = text.find_first_not_of("0123456789 ");
   const bool many = word != 0 && text.substr(word).starts_with("short ");
