@@ -2,13 +2,11 @@
 #include "stepscope/analysis/straggler_cause.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "stepscope/analysis/host_activity.h"
@@ -104,12 +102,6 @@ Window before_arrival(const RankView& view, const RankCalls& rank, CollectiveMem
   return window;
 }
 
-std::string shortened(std::string_view name) {
-  constexpr std::size_t most = 60;
-  if (name.size() <= most) return std::string(name);
-  return std::string(name.substr(0, most)) + "...";
-}
-
 // Inside data loaders on the main thread.
 Ns loading(const RankView& view, Window window) {
   if (!view.index->main_track) return Ns{};
@@ -130,15 +122,19 @@ Ns loading(const RankView& view, Window window) {
 }
 
 struct Doing {
-  std::string what;
+  LateDoing kind = LateDoing::unrecorded;
   Ns amount{};
+  std::string what{};
+  std::optional<int> peer{};
 };
 
 class CauseFinder {
  public:
   CauseFinder(std::span<const RankView> views, const Collectives& job) : views_(views), job_(job) {}
   [[nodiscard]] Doing doing(const LateArrival& late) const;
-  [[nodiscard]] std::string waiting(std::span<const LateArrival> late, std::size_t steps) const;
+  // Who waited for these arrivals, in all of them together.
+  [[nodiscard]] std::map<int, Ns> waits(std::span<const LateArrival> late) const;
+  [[nodiscard]] std::vector<CollectiveKind> kinds(std::span<const LateArrival> late) const;
 
  private:
   [[nodiscard]] Doing on_host(const LateArrival& late, TrackId thread, Window window,
@@ -163,12 +159,12 @@ Doing CauseFinder::on_host(const LateArrival& late, TrackId thread, Window windo
       text.starts_with("between ") || text.starts_with("before ") || text.starts_with("after ");
   // The gap at its length, where it explains the delay; of a much longer one only what delays.
   const Ns delays = 2 * late.late >= gap_length ? gap_length : late.late;
-  if (gap) return {"host gap " + activity.text, delays};
+  if (gap) return {LateDoing::host_gap, delays, activity.text};
   // Counts of small rows differ from step to step; the sentence should not.
   const auto word = text.find_first_not_of("0123456789 ");
   const bool many = word != 0 && text.substr(word).starts_with("short ");
-  return {"host in " + std::string(many ? text.substr(word) : text),
-          std::min(late.late, std::max(gap_length, more_idle))};
+  return {LateDoing::host_work, std::min(late.late, std::max(gap_length, more_idle)),
+          std::string(many ? text.substr(word) : text)};
 }
 
 Doing CauseFinder::more_compute(const LateArrival& late, const DeviceUse& mine,
@@ -182,15 +178,15 @@ Doing CauseFinder::more_compute(const LateArrival& late, const DeviceUse& mine,
     difference = more;
     most = name;
   }
-  std::string what = "more compute than rank " + std::to_string(views_[late.median.view].rank);
-  if (!most.empty()) what += ", most of it " + shortened(most);
-  return {std::move(what), mine.busy - peer.busy};
+  return {LateDoing::more_compute, mine.busy - peer.busy, std::string(most),
+          views_[late.median.view].rank};
 }
 
 Doing CauseFinder::without_device(const LateArrival& late, Window window, Window peer) const {
   const RankView& view = views_[late.member.view];
   const RankView& other = views_[late.median.view];
-  if (!view.index->main_track || !other.index->main_track) return {"nothing recorded", late.late};
+  if (!view.index->main_track || !other.index->main_track)
+    return {LateDoing::unrecorded, late.late};
   const DeviceUse mine = host_use(view, *view.index->main_track, window);
   const DeviceUse theirs = host_use(other, *other.index->main_track, peer);
   const Ns more_busy = mine.busy - theirs.busy;
@@ -207,7 +203,7 @@ Doing CauseFinder::doing(const LateArrival& late) const {
   const Window peer_window =
       before_arrival(other, job_.matches.ranks[late.median.view], late.median);
   const Ns more_loading = loading(view, window) - loading(other, peer_window);
-  if (more_loading * 2 >= late.late) return {"more data loading", more_loading};
+  if (more_loading * 2 >= late.late) return {LateDoing::more_loading, more_loading};
   const Trace& trace = *view.trace;
   const DeviceLane* lane = lane_of(view, call);
   const DeviceLane* peer_lane = lane_of(other, job_.matches.call(late.median));
@@ -219,102 +215,90 @@ Doing CauseFinder::doing(const LateArrival& late) const {
   if (more_busy > more_idle) return more_compute(late, mine, peer);
   const SliceId op = mine.after_gap == no_slice ? call.slice : mine.after_gap;
   const SliceId launch = view.index->launch(op);
-  if (launch == no_slice) return {"device without work", mine.gap.to - mine.gap.from};
+  if (launch == no_slice) return {LateDoing::device_idle, mine.gap.to - mine.gap.from};
   Window gap = mine.gap;
   gap.to = std::clamp(trace.slices.start[index(launch)], gap.from, gap.to);
-  if (gap.to == gap.from) return {"device waits for work that is launched", mine.gap.to - gap.from};
+  if (gap.to == gap.from) return {LateDoing::device_late, mine.gap.to - gap.from};
   return on_host(late, trace.slices.track[index(launch)], gap, more_idle);
 }
 
-// "; ranks 0, 1, 3 wait 1.00 s each a step in all_to_all".
-std::string CauseFinder::waiting(std::span<const LateArrival> late, std::size_t steps) const {
+std::map<int, Ns> CauseFinder::waits(std::span<const LateArrival> late) const {
   std::map<int, Ns> waits;
-  std::set<std::string_view> kinds;
   for (const LateArrival& arrival : late) {
-    const MatchedCollective& matched = job_.matches.matched[arrival.matched];
     const Ns mine = job_.matches.call(arrival.member).start;
-    for (const CollectiveMember m : job_.matches.members_of(matched)) {
+    for (const CollectiveMember m :
+         job_.matches.members_of(job_.matches.matched[arrival.matched])) {
       const CollectiveCall& call = job_.matches.call(m);
       const Ns wait = std::min(mine, call.end) - call.start;
       if (wait > Ns{0}) waits[views_[m.view].rank] += wait;
     }
-    kinds.insert(collective_kind_names[static_cast<std::size_t>(matched.kind)]);
   }
-  if (waits.empty()) return "";
-  constexpr std::size_t listed = 6;
-  std::string text = waits.size() == 1 ? "; rank " : "; ranks ";
-  Ns sum{};
-  for (const auto& [rank, wait] : waits) {
-    if (sum != Ns{0}) text += ", ";
-    text += std::to_string(rank);
-    sum += wait;
-  }
-  if (waits.size() > listed) text = "; " + std::to_string(waits.size()) + " ranks";
-  text += waits.size() == 1 ? " waits " : " wait ";
-  text += duration_text(sum / static_cast<std::int64_t>(waits.size() * steps));
-  text += waits.size() == 1 ? "" : " each";
-  text += steps == 1 ? " for it in " : " a step for it in ";
-  bool first = true;
-  for (const std::string_view kind : kinds) {
-    if (!first) text += ", ";
-    text += kind;
-    first = false;
-  }
-  return text;
+  return waits;
 }
+
+std::vector<CollectiveKind> CauseFinder::kinds(std::span<const LateArrival> late) const {
+  std::set<CollectiveKind> kinds;
+  for (const LateArrival& arrival : late) kinds.insert(job_.matches.matched[arrival.matched].kind);
+  return {kinds.begin(), kinds.end()};
+}
+
+// Instances of one kernel template differ late in their names and count as one.
+using GroupKey = std::tuple<LateDoing, std::optional<int>, std::string>;
+GroupKey key_of(const Doing& doing) {
+  constexpr std::size_t told_apart = 60;
+  const bool kernel = doing.kind == LateDoing::more_compute;
+  return {doing.kind, doing.peer, kernel ? doing.what.substr(0, told_apart) : doing.what};
+}
+
+struct Group {
+  Doing first;
+  Ns amount{};
+  std::set<std::uint32_t> steps;
+  std::vector<LateArrival> arrivals;
+};
 
 }  // namespace
 
-std::string duration_text(Ns duration) {
-  struct Unit {
-    double ns;
-    std::string_view name;
-  };
-  constexpr std::array<Unit, 4> units = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
-  const auto ns = static_cast<double>(duration.count());
-  const auto fits = [&](const Unit& unit) { return std::abs(ns) >= 0.9995 * unit.ns; };
-  const auto at = std::ranges::find_if(units, fits);
-  const Unit& unit = at == units.end() ? units.back() : *at;
-  const double value = ns / unit.ns;
-  int decimals = 2;
-  if (std::abs(value) >= 9.995) decimals = 1;
-  if (std::abs(value) >= 99.95 || unit.ns == 1) decimals = 0;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.*f ", decimals, value);
-  return text.data() + std::string(unit.name);
-}
-
-std::string straggler_cause(std::span<const RankView> views, const Collectives& job,
-                            std::span<const LateArrival> late, std::size_t steps) {
+std::optional<StragglerCause> straggler_cause(std::span<const RankView> views,
+                                              const Collectives& job,
+                                              std::span<const LateArrival> late,
+                                              std::size_t steps) {
   constexpr std::size_t most = 64;
   Ns total{};
   for (const LateArrival& arrival : late) total += arrival.late;
   const CauseFinder finder(views, job);
-  struct Group {
-    Ns amount{};
-    std::set<std::uint32_t> steps;
-    std::vector<LateArrival> arrivals;
-  };
-  std::map<std::string, Group> groups;
+  std::map<GroupKey, Group> groups;
   Ns seen{};
   for (std::size_t i = 0; i < std::min(most, late.size()) && 10 * seen < 9 * total; ++i) {
-    const Doing doing = finder.doing(late[i]);
-    Group& group = groups[doing.what];
+    Doing doing = finder.doing(late[i]);
+    Group& group = groups[key_of(doing)];
     group.amount += doing.amount;
     group.steps.insert(late[i].step);
+    if (group.arrivals.empty()) group.first = std::move(doing);
     group.arrivals.push_back(late[i]);
     seen += late[i].late;
   }
-  if (groups.empty()) return "";
-  const auto& [what, group] =
-      *std::ranges::max_element(groups, {}, [](const auto& entry) { return entry.second.amount; });
-  const std::size_t in = group.steps.size();
-  std::string text = duration_text(group.amount / static_cast<std::int64_t>(in)) + " " + what;
-  if (steps > 1) {
-    text += in == steps ? " each step"
-                        : " in " + std::to_string(in) + " of " + std::to_string(steps) + " steps";
+  if (groups.empty()) return std::nullopt;
+  Group& group = std::ranges::max_element(groups, {}, [](const auto& entry) {
+                   return entry.second.amount;
+                 })->second;
+  StragglerCause cause;
+  cause.doing = group.first.kind;
+  cause.what = std::move(group.first.what);
+  cause.peer = group.first.peer;
+  cause.in_steps = group.steps.size();
+  cause.steps = steps;
+  cause.amount = group.amount / static_cast<std::int64_t>(cause.in_steps);
+  const std::map<int, Ns> waits = finder.waits(group.arrivals);
+  Ns waited{};
+  for (const auto& [rank, wait] : waits) {
+    cause.waiting.push_back(rank);
+    waited += wait;
   }
-  return text + finder.waiting(group.arrivals, steps);
+  if (waits.empty()) return cause;
+  cause.wait = waited / static_cast<std::int64_t>(waits.size() * steps);
+  cause.collectives = finder.kinds(group.arrivals);
+  return cause;
 }
 
 }  // namespace stepscope

@@ -167,9 +167,9 @@ std::string straggler_text(const JobResult& job, const Straggler& s) {
                         words_of(more.category, on_cpu(job)), format_time(more.time));
   // Who waits for it is said below, by the time budget. What the host did explains no launch
   // latency.
-  if (!s.cause.empty() && more.category != BudgetCategory::idle_launch &&
+  if (s.cause && more.category != BudgetCategory::idle_launch &&
       more.category != BudgetCategory::idle_data)
-    text += fmt::format(" ({})", s.cause.substr(0, s.cause.rfind("; ")));
+    text += fmt::format(" ({})", cause_in_words(*s.cause));
   if (!losers.empty())
     text += fmt::format("; {} {} {} of each step waiting for it", ranks_in_words(losers),
                         losers.size() == 1 ? "loses" : "lose",

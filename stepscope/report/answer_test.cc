@@ -19,7 +19,14 @@ Straggler& late(TestReport& t, int rank) {
   s.rank = rank;
   s.upper_bound = Ns{300'000'000};
   s.significant = true;
-  s.cause = "300 ms in aten::item";
+  StragglerCause& cause = s.cause.emplace();
+  cause.doing = LateDoing::host_work;
+  cause.amount = Ns{300'000'000};
+  cause.what = "aten::item; and more";
+  cause.in_steps = cause.steps = 1;
+  cause.waiting = {0};
+  cause.wait = Ns{350'000'000};
+  cause.collectives = {CollectiveKind::all_reduce};
   return s;
 }
 
@@ -74,7 +81,9 @@ TEST(Answer, WaitingIsAStragglersWhereARankIsLate) {
   const Answer answer = find_answer(t.job, std::nullopt);
   EXPECT_EQ(answer.bound_by, BoundBy::straggler);
   ASSERT_TRUE(answer.culprit);
-  EXPECT_TRUE(says(*answer.culprit, "rank 1 arrives 300 ms a step late (300 ms in aten::item)"));
+  EXPECT_TRUE(says(*answer.culprit,
+                   "rank 1 arrives 300 ms a step late (300 ms host in aten::item; and more)"))
+      << *answer.culprit;
   EXPECT_TRUE(says(*answer.culprit, "rank 0 loses 80.0 ms of each step")) << *answer.culprit;
 }
 
@@ -97,7 +106,7 @@ TEST(Answer, AStragglerBindsWhereItsPeersWaitMostWhateverItDoesItself) {
 TEST(Answer, ALateRankIsSaidToSpendMoreThanItsPeersOnWhatDelaysIt) {
   TestReport t({{{comm_overlapped, 600}, {comm_exposed_wait, 350}, {idle_data, 50}},
                 {{compute, 600}, {idle_data, 400}}});
-  late(t, 1).cause = "300 ms in aten::item; rank 0 waits 350 ms for it in all_reduce";
+  late(t, 1);
   const Answer answer = find_answer(t.job, std::nullopt);
   ASSERT_TRUE(answer.culprit);
   EXPECT_TRUE(says(*answer.culprit, "data loading takes 350 ms a step more than on its peers"))

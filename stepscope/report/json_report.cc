@@ -4,6 +4,7 @@
 
 #include "stepscope/report/json_rank.h"
 #include "stepscope/report/json_values.h"
+#include "stepscope/report/words.h"
 
 namespace stepscope {
 namespace {
@@ -157,7 +158,7 @@ Json stragglers(const JobResult& job) {
                    {"persistence", s.persistence},
                    {"upper_bound_ns", value(s.upper_bound)},
                    {"significant", s.significant},
-                   {"cause", text_or_null(s.cause)},
+                   {"cause", s.cause ? Json(cause_and_waiting(*s.cause)) : Json(nullptr)},
                    {"steps", std::move(steps)}});
   }
   return out;

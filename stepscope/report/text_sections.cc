@@ -204,7 +204,8 @@ std::string stragglers(const AnalyzeReport& report, std::size_t width) {
     rows.push_back({std::to_string(s.rank), s.role == "all" ? "-" : printable(s.role),
                     format_time(s.upper_bound), format_percent(s.late_share),
                     fmt::format("{} of {}", s.last_count, s.collectives),
-                    format_percent(s.persistence), printable(s.cause)});
+                    format_percent(s.persistence),
+                    s.cause ? printable(cause_and_waiting(*s.cause)) : ""});
   }
   if (rows.empty()) return {};
   return "Late ranks (behind the median arrival a step: at most what it costs)\n" +

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/analysis/stragglers.h"
 #include "stepscope/analysis/time_budget.h"
 #include "stepscope/fit/mfu_budget.h"
 
@@ -25,5 +26,12 @@ namespace stepscope {
 // What a host thread did (IdleInstance::host_activity) as the end of a sentence that begins with
 // "while": "the host is in aten::item", "the host shows no row between a and b".
 [[nodiscard]] std::string host_doing(std::string_view activity);
+
+// "40.0 ms more compute than rank 2, most of it gemm in 3 of 4 steps". Names as in the trace.
+[[nodiscard]] std::string cause_in_words(const StragglerCause& cause);
+// "ranks 0, 1, 3 wait 1.00 s each a step for it in all_to_all"; empty where none waits.
+[[nodiscard]] std::string waiting_in_words(const StragglerCause& cause);
+// Both, "; " between them.
+[[nodiscard]] std::string cause_and_waiting(const StragglerCause& cause);
 
 }  // namespace stepscope
