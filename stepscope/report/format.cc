@@ -8,6 +8,8 @@
 #include <cmath>
 #include <vector>
 
+#include "stepscope/base/utf8.h"
+
 namespace stepscope {
 namespace {
 
@@ -24,21 +26,6 @@ std::string with_unit(double value, const std::array<Unit, N>& units) {
     if (std::abs(value) >= u.factor * 0.9995 || u.factor == units.back().factor)
       return format_digits(value / u.factor) + (u.name.empty() ? "" : " ") + std::string(u.name);
   return {};
-}
-
-// The length in bytes of the valid UTF-8 character at p, 0 if there is none.
-std::size_t utf8_length(std::string_view text, std::size_t p) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(p);
-  if (lead < 0x80) return 1;
-  const std::size_t n = lead >= 0xF0 && lead < 0xF5   ? 4
-                        : lead >= 0xE0 && lead < 0xF0 ? 3
-                        : lead >= 0xC2 && lead < 0xE0 ? 2
-                                                      : 0;
-  if (n == 0 || p + n > text.size()) return 0;
-  for (std::size_t i = 1; i < n; ++i)
-    if ((byte(p + i) & 0xC0) != 0x80) return 0;
-  return n;
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ TEST(Format, ControlCharactersAndBrokenUtf8CannotReachTheTerminal) {
   EXPECT_EQ(printable("a\033[2Jb"), "a\xEF\xBF\xBD[2Jb");
   EXPECT_EQ(printable("\xC3"), "\xEF\xBF\xBD");
   EXPECT_EQ(printable("\xFFz"), "\xEF\xBF\xBDz");
+  EXPECT_EQ(printable("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD") << "a surrogate";
   EXPECT_EQ(printable("µ 日本"), "µ 日本");
 }
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// UTF-8 as the Unicode standard defines it (table 3-7: no overlong forms, no surrogates, nothing
+// above U+10FFFF), one character at a time.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace stepscope {
+
+// The length in bytes of the character that begins at byte `p` (< text.size()), 1 to 4; 0 where
+// none does: there step on by one byte.
+[[nodiscard]] std::size_t utf8_length(std::string_view text, std::size_t p);
+
+}  // namespace stepscope
