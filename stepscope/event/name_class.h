@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "stepscope/base/collective_kind.h"  // IWYU pragma: export
+
 namespace stepscope {
 
 enum class NameClass : std::uint8_t {
@@ -32,29 +34,6 @@ static_assert(name_class_names[static_cast<std::size_t>(NameClass::other)] == "o
 [[nodiscard]] NameClass classify_kernel(std::string_view name);
 // Of a host operator (aten::, autograd nodes, c10d).
 [[nodiscard]] NameClass classify_operator(std::string_view name);
-
-enum class CollectiveKind : std::uint8_t {
-  none,
-  all_reduce,
-  all_gather,
-  reduce_scatter,
-  broadcast,
-  reduce,
-  all_to_all,
-  send,
-  recv,
-  send_recv,
-  gather,
-  scatter,
-  barrier,
-  unknown
-};
-inline constexpr std::size_t collective_kind_count = 14;
-inline constexpr std::array<std::string_view, collective_kind_count> collective_kind_names = {
-    "none", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",  "all_to_all",
-    "send", "recv",       "send_recv",  "gather",         "scatter",   "barrier", "unknown"};
-static_assert(collective_kind_names[static_cast<std::size_t>(CollectiveKind::unknown)] ==
-              "unknown");
 
 // The collective that a name speaks of: a kernel ("ncclDevKernel_AllGather_RING_LL"), an annotation
 // ("nccl:_all_gather_base"), a c10d operator or a "Collective name" argument. `unknown` for
