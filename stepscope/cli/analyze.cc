@@ -126,30 +126,41 @@ const Machine* machine_of(const AnalyzeFlags& flags, const JobResult& job) {
   return nullptr;
 }
 
+void write_json(const AnalyzeFlags& flags, const std::string& json, Failures& failures) {
+  if (flags.json == "-")
+    std::fwrite(json.data(), 1, json.size(), stdout);
+  else if (!flags.json.empty())
+    failures.keep(write_file(flags.json, json));
+}
+
+// One text for both; the page always has the timeline.
+void write_json_and_page(const AnalyzeFlags& flags, const Json& tree, const JobResult& job,
+                         Failures& failures) {
+  std::string json = json_text(tree);
+  if (!flags.timeline) write_json(flags, json, failures);
+  append_timeline(json, job);
+  if (flags.timeline) write_json(flags, json, failures);
+  if (!flags.html.empty()) failures.keep(write_file(flags.html, render_html(json)));
+}
+
+void write_csv(const AnalyzeFlags& flags, const Json& tree, Failures& failures) {
+  std::error_code code;
+  std::filesystem::create_directories(flags.csv, code);
+  if (code)
+    return failures.add({.what = "cannot make the directory: " + code.message(),
+                         .file = flags.csv,
+                         .hint = "choose a place that you may write to"});
+  for (const CsvFile& file : analyze_csv(tree))
+    failures.keep(write_file((std::filesystem::path(flags.csv) / file.name).string(), file.text));
+}
+
 void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
                    std::span<const RankToWrite> ranks, const StopFlag& stop, Failures& failures) {
-  if (!flags.json.empty()) {
-    const std::string json = analyze_json(report, {.timeline = flags.timeline, .pretty = false});
-    if (flags.json == "-")
-      std::fwrite(json.data(), 1, json.size(), stdout);
-    else
-      failures.keep(write_file(flags.json, json));
-  }
-  if (!flags.html.empty()) {
-    const std::string page = render_html(analyze_json(report, {.timeline = true, .pretty = false}));
-    failures.keep(write_file(flags.html, page));
-  }
-  if (!flags.csv.empty()) {
-    std::error_code code;
-    std::filesystem::create_directories(flags.csv, code);
-    if (code)
-      failures.add({.what = "cannot make the directory: " + code.message(),
-                    .file = flags.csv,
-                    .hint = "choose a place that you may write to"});
-    else
-      for (const CsvFile& file : analyze_csv(report))
-        failures.keep(
-            write_file((std::filesystem::path(flags.csv) / file.name).string(), file.text));
+  const bool as_text = !flags.json.empty() || !flags.html.empty();
+  if (as_text || !flags.csv.empty()) {
+    const Json tree = analyze_tree(report);
+    if (as_text) write_json_and_page(flags, tree, *report.job, failures);
+    if (!flags.csv.empty()) write_csv(flags, tree, failures);
   }
   if (!flags.perfetto.empty()) failures.keep(write_chrome_trace(ranks, flags.perfetto, &stop));
 }

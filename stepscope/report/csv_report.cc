@@ -2,16 +2,33 @@
 // Flattened from the JSON, so that the two cannot differ.
 #include "stepscope/report/csv_report.h"
 
-#include "stepscope/report/json_report.h"
-#include "stepscope/report/json_values.h"
+#include <cmath>
+
+#include "stepscope/base/utf8.h"
 
 namespace stepscope {
 namespace {
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t p = 0; p < text.size();) {
+    const std::size_t n = utf8_length(text, p);
+    if (n == 0) return false;
+    p += n;
+  }
+  return true;
+}
+
+// As the JSON has it: a number that is none is null there, broken UTF-8 replaced.
+std::string text_of(const Json& v) {
+  if (v.is_null() || (v.is_number_float() && !std::isfinite(v.get<double>()))) return {};
+  const auto dump = [&] { return v.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  if (!v.is_string()) return dump();
+  const auto& text = v.get_ref<const std::string&>();
+  return is_utf8(text) ? text : Json::parse(dump()).get<std::string>();
+}
+
 std::string cell(const Json& v) {
-  if (v.is_null()) return {};
-  std::string text =
-      v.is_string() ? v.get<std::string>() : v.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = text_of(v);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
@@ -91,13 +108,12 @@ CsvFile plain(const Json& rows, const std::string& file) {
 
 }  // namespace
 
-std::vector<CsvFile> analyze_csv(const AnalyzeReport& report) {
-  const Json root = Json::parse(analyze_json(report));
+std::vector<CsvFile> analyze_csv(const Json& tree) {
   std::vector<CsvFile> files = {
-      per_rank(root, "steps", "steps.csv"),          gaps(root),
-      plain(root["collectives"], "collectives.csv"), plain(root["stragglers"], "stragglers.csv"),
-      per_rank(root, "kernels", "kernels.csv"),      per_rank(root, "operators", "operators.csv")};
-  if (!root["mfu"].is_null()) files.push_back(plain(root["mfu"]["terms"], "mfu.csv"));
+      per_rank(tree, "steps", "steps.csv"),          gaps(tree),
+      plain(tree["collectives"], "collectives.csv"), plain(tree["stragglers"], "stragglers.csv"),
+      per_rank(tree, "kernels", "kernels.csv"),      per_rank(tree, "operators", "operators.csv")};
+  if (!tree["mfu"].is_null()) files.push_back(plain(tree["mfu"]["terms"], "mfu.csv"));
   std::erase_if(files, [](const CsvFile& f) { return f.text.empty(); });
   return files;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/report/analyze_report.h"
+#include "stepscope/report/json_values.h"
 
 namespace stepscope {
 
@@ -15,7 +15,8 @@ struct CsvFile {
   std::string text;
 };
 
-// steps, gaps, collectives, stragglers, kernels, operators; and mfu where there is one.
-[[nodiscard]] std::vector<CsvFile> analyze_csv(const AnalyzeReport& report);
+// steps, gaps, collectives, stragglers, kernels, operators; and mfu where there is one. `tree` is
+// analyze_tree()'s.
+[[nodiscard]] std::vector<CsvFile> analyze_csv(const Json& tree);
 
 }  // namespace stepscope

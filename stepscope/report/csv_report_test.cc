@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "stepscope/report/json_report.h"
-#include "stepscope/report/json_values.h"
 #include "stepscope/report/report_test_builder.h"
 
 namespace stepscope {
@@ -32,7 +32,7 @@ TEST(CsvReport, CellsWithCommasQuotesAndLineBreaksAreQuoted) {
   complete(t);
   t.kernel("gemm<1, \"two\">\nthree", NameClass::matmul, 0.5);
   t.kernel("plain", NameClass::matmul, 0.5);
-  const std::string text = file_of(analyze_csv(t.report), "kernels.csv");
+  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "kernels.csv");
   EXPECT_NE(text.find("0,\"gemm<1, \"\"two\"\">\nthree\",matmul,"), std::string::npos) << text;
   EXPECT_NE(text.find("\r\n0,plain,"), std::string::npos) << text;
   EXPECT_TRUE(text.starts_with("rank,name,"));
@@ -41,7 +41,7 @@ TEST(CsvReport, CellsWithCommasQuotesAndLineBreaksAreQuoted) {
 TEST(CsvReport, AbsentValuesAreEmptyCellsAndEveryLineHasAllColumns) {
   TestReport t({{{compute, 60}}, {{compute, 80}}});
   complete(t);
-  const std::string text = file_of(analyze_csv(t.report), "steps.csv");
+  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "steps.csv");
   std::vector<std::ptrdiff_t> commas;
   for (std::size_t p = 0; p < text.size();) {
     const std::size_t end = text.find("\r\n", p);
@@ -58,17 +58,49 @@ TEST(CsvReport, AbsentValuesAreEmptyCellsAndEveryLineHasAllColumns) {
 TEST(CsvReport, TablesWithoutRowsAreNoFiles) {
   TestReport t({{{compute, 60}}});
   complete(t);
-  const auto files = analyze_csv(t.report);
+  const auto files = analyze_csv(analyze_tree(t.report));
   EXPECT_NE(file_of(files, "steps.csv"), "");
   EXPECT_EQ(file_of(files, "stragglers.csv"), "");
   EXPECT_EQ(file_of(files, "mfu.csv"), "");
+}
+
+TEST(CsvReport, CellsHoldWhatTheJsonHolds) {
+  TestReport t({{{compute, 60}}});
+  complete(t);
+  t.kernel("cut \xE2\x82 and \xFF", NameClass::matmul, 0.5);
+  t.kernel("no number", NameClass::matmul, std::numeric_limits<double>::quiet_NaN());
+  const Json tree = analyze_tree(t.report);
+  const Json kernels = Json::parse(json_text(tree))["ranks"][0]["kernels"];
+  const std::string text = file_of(analyze_csv(tree), "kernels.csv");
+  EXPECT_NE(text.find("0," + kernels[0]["name"].get<std::string>() + ",matmul,"), std::string::npos)
+      << text;
+  EXPECT_TRUE(kernels[1]["share"].is_null());
+  EXPECT_EQ(text.find("null"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nan"), std::string::npos) << text;
+}
+
+TEST(JsonReport, TheTimelineIsAddedWhereTheJobHasOne) {
+  TestReport t({{{compute, 60}}});
+  complete(t);
+  const std::string plain = json_text(analyze_tree(t.report));
+  std::string text = plain;
+  append_timeline(text, t.job);
+  EXPECT_EQ(text, plain);
+  Timeline& timeline = t.job.timeline.emplace();
+  timeline.names = {"gemm"};
+  append_timeline(text, t.job);
+  Json root = Json::parse(text);
+  EXPECT_EQ(root["timeline"]["names"][0], "gemm");
+  EXPECT_TRUE(text.ends_with("}\n"));
+  root.erase("timeline");
+  EXPECT_EQ(root, Json::parse(plain));
 }
 
 TEST(JsonReport, WhatIsUnknownIsNullAndNotZero) {
   TestReport t({{{compute, 60}}});
   complete(t);
   t.kernel("gemm", NameClass::matmul, 0.5);
-  const Json root = Json::parse(analyze_json(t.report));
+  const Json root = Json::parse(json_text(analyze_tree(t.report)));
   EXPECT_TRUE(root["mfu"].is_null());
   EXPECT_TRUE(root["answer"]["culprit"].is_null());
   EXPECT_TRUE(root["inputs"][0]["error"].is_null());
@@ -81,14 +113,14 @@ TEST(JsonReport, BytesThatAreNoTextDoNotBreakTheDocument) {
   TestReport t({{{compute, 60}}});
   complete(t);
   t.kernel("bad\xFF\x01name", NameClass::matmul, 0.5);
-  const std::string json = analyze_json(t.report);
+  const std::string json = json_text(analyze_tree(t.report));
   EXPECT_TRUE(Json::accept(json));
 }
 
 TEST(JsonReport, TheBudgetSumsToTheWall) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   complete(t);
-  const Json root = Json::parse(analyze_json(t.report));
+  const Json root = Json::parse(json_text(analyze_tree(t.report)));
   const Json& step = root["ranks"][0]["steps"][0];
   std::int64_t sum = 0;
   for (const auto& [name, ns] : step["budget_ns"].items()) sum += ns.get<std::int64_t>();

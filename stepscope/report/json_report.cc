@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built as a tree but for the timeline, whose hundreds of thousands of rows are appended as text.
 #include "stepscope/report/json_report.h"
 
 #include "stepscope/report/json_rank.h"
@@ -192,8 +191,8 @@ Json mfu_json(const std::optional<MfuBudget>& mfu) {
           {"warnings", mfu->warnings}};
 }
 
-std::string dump(const Json& json, bool pretty = false) {
-  return json.dump(pretty ? 1 : -1, ' ', false, Json::error_handler_t::replace);
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 void append_track(const TimelineTrack& track, Ns origin, std::string& out) {
@@ -237,36 +236,37 @@ std::string timeline_text(const JobResult& job) {
 
 }  // namespace
 
-std::string analyze_json(const AnalyzeReport& report, const JsonOptions& options) {
+Json analyze_tree(const AnalyzeReport& report) {
   const JobResult& job = *report.job;
   Json ranks = Json::array();
   for (const RankResult& r : job.ranks)
     ranks.push_back(rank_json(report, r, source_of(report, r.rank)));
-  Json root = {{"schema", "stepscope.analyze/1"},
-               {"version", report.version},
-               {"origin_unix_ns", std::to_string(job.origin.count())},
-               {"answer",
-                {{"bound_by", name_of(bound_by_names, report.answer.bound_by)},
-                 {"sentence", report.answer.sentence},
-                 {"culprit", value(report.answer.culprit)}}},
-               {"inputs", inputs(report)},
-               {"warnings", report.warnings},
-               {"ranks", std::move(ranks)},
-               {"job", job_json(report)},
-               {"collectives", collectives(report)},
-               {"collective_mismatches", mismatches(job)},
-               {"dimensions", dimensions(job)},
-               {"ddp_buckets", ddp_buckets(job)},
-               {"stragglers", stragglers(job)},
-               {"mfu", mfu_json(report.mfu)},
-               {"findings", Json::array()}};
-  std::string text = dump(root, options.pretty);
-  if (options.timeline && job.timeline) {
-    text.resize(text.rfind('}'));
-    text += ",\"timeline\":" + timeline_text(job) + '}';
-  }
-  text += '\n';
-  return text;
+  return {{"schema", "stepscope.analyze/1"},
+          {"version", report.version},
+          {"origin_unix_ns", std::to_string(job.origin.count())},
+          {"answer",
+           {{"bound_by", name_of(bound_by_names, report.answer.bound_by)},
+            {"sentence", report.answer.sentence},
+            {"culprit", value(report.answer.culprit)}}},
+          {"inputs", inputs(report)},
+          {"warnings", report.warnings},
+          {"ranks", std::move(ranks)},
+          {"job", job_json(report)},
+          {"collectives", collectives(report)},
+          {"collective_mismatches", mismatches(job)},
+          {"dimensions", dimensions(job)},
+          {"ddp_buckets", ddp_buckets(job)},
+          {"stragglers", stragglers(job)},
+          {"mfu", mfu_json(report.mfu)},
+          {"findings", Json::array()}};
+}
+
+std::string json_text(const Json& tree) { return dump(tree) + '\n'; }
+
+void append_timeline(std::string& json, const JobResult& job) {
+  if (!job.timeline) return;
+  json.resize(json.rfind('}'));
+  json += ",\"timeline\":" + timeline_text(job) + "}\n";
 }
 
 }  // namespace stepscope

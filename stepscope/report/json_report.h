@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public JSON of `stepscope analyze` (docs/json.md).
+// The public JSON of `stepscope analyze` (docs/json.md), built once for all faces that show it.
 #pragma once
 
 #include <string>
 
 #include "stepscope/report/analyze_report.h"
+#include "stepscope/report/json_values.h"
 
 namespace stepscope {
 
-struct JsonOptions {
-  bool timeline = false;  // with `timeline`, where the job has one
-  bool pretty = false;
-};
+// The whole object but `timeline`, whose hundreds of thousands of rows are no tree. Names are as in
+// the trace and may hold bytes that are no UTF-8.
+[[nodiscard]] Json analyze_tree(const AnalyzeReport& report);
 
-// One JSON object in UTF-8; bytes of names that are no UTF-8 become U+FFFD.
-[[nodiscard]] std::string analyze_json(const AnalyzeReport& report,
-                                       const JsonOptions& options = {});
+// The same as one line of UTF-8 text; bytes that are none become U+FFFD.
+[[nodiscard]] std::string json_text(const Json& tree);
+
+// Adds `timeline` to the text of an object, where the job has one.
+void append_timeline(std::string& json, const JobResult& job);
 
 }  // namespace stepscope

@@ -46,6 +46,18 @@ then fail "text among the JSON"; fi
 "$stepscope" analyze "$traces" --json "$dir/a.json" >/dev/null 2>"$dir/err" || fail "JSON to a file"
 [ "$(head -c 1 "$dir/a.json")" = "{" ] || fail "the JSON file does not begin as JSON"
 
+# Together they share what is built; each is what it is alone.
+run 0 "all outputs at once" analyze "$traces" --json "$dir/b.json" --html "$dir/b.html" --csv "$dir/b"
+cmp -s "$dir/a.json" "$dir/b.json" || fail "a page beside it changes the JSON"
+grep -q '"timeline":{"origin_ns"' "$dir/b.html" || fail "the page has no timeline"
+grep -q '"timeline":{"origin_ns"' "$dir/b.json" && fail "the JSON has a timeline without --timeline"
+run 0 "a page alone" analyze "$traces" --html "$dir/c.html"
+cmp -s "$dir/b.html" "$dir/c.html" || fail "JSON beside it changes the page"
+run 0 "CSV alone" analyze "$traces" --csv "$dir/c"
+diff -r "$dir/b" "$dir/c" >/dev/null || fail "other outputs change the tables"
+run 0 "JSON with its timeline" analyze "$traces" --json "$dir/t.json" --timeline
+grep -q '"timeline":{"origin_ns"' "$dir/t.json" || fail "--timeline adds none"
+
 for arguments in "" "analyze" "bogus" "analyze x --steps y" "analyze x --steps 5:3" \
   "analyze x --ranks 3-1" "analyze x --ranks a" "analyze x --peak-tflops -1" \
   "analyze x --groups $dir/none" "analyze x --peak-dtype int3" "analyze x --no-such-flag"; do
