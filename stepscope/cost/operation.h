@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// One operation of a transformer layer as one device runs it for one micro-batch: what it computes,
+// moves, keeps and sends, forward and backward. Counts know no speed; compute_time.h and
+// collective_cost.h turn them into seconds.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/collective_kind.h"
+#include "stepscope/base/quantity.h"
+
+namespace stepscope {
+
+// attention: the two products of scores and values (with softmax between where fused).
+enum class OperationClass : std::uint8_t {
+  matmul,
+  attention,
+  softmax,
+  norm,
+  pointwise,
+  embedding,
+  loss
+};
+inline constexpr std::size_t operation_class_count = 7;
+inline constexpr std::array<std::string_view, operation_class_count> operation_class_names = {
+    "matmul", "attention", "softmax", "norm", "pointwise", "embedding", "loss"};
+static_assert(operation_class_names[static_cast<std::size_t>(OperationClass::loss)] == "loss");
+
+// The devices that take part in a communication. Row, column and depth: of the grid that the 2d,
+// 2.5d and 3d layouts cut a matmul over (tensor_layouts.h).
+enum class ParallelDim : std::uint8_t {
+  tensor,
+  tensor_row,
+  tensor_column,
+  tensor_depth,
+  context,
+  expert,
+  pipeline,
+  data,
+  shard
+};
+inline constexpr std::size_t parallel_dim_count = 9;
+inline constexpr std::array<std::string_view, parallel_dim_count> parallel_dim_names = {
+    "tp", "tp_row", "tp_column", "tp_depth", "cp", "ep", "pp", "dp", "shard"};
+static_assert(parallel_dim_names[static_cast<std::size_t>(ParallelDim::shard)] == "shard");
+
+// `batch` independent products [m, k] x [k, n].
+struct MatmulShape {
+  std::int64_t batch = 1;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+};
+
+// `count` calls of a collective on `bytes` each: the total buffer (all-gather: received in all,
+// reduce-scatter and all-to-all: sent in all, the own part included).
+struct Communication {
+  CollectiveKind kind{};
+  ParallelDim dim = ParallelDim::tensor;
+  double bytes = 0;
+  std::int64_t count = 1;
+  // Can run beside this very operation's arithmetic where the plan overlaps it (a matmul split
+  // along with its communication, a ring that passes keys on while it computes).
+  bool can_overlap = false;
+};
+
+// One direction. Bytes are reads and writes of device memory.
+struct Pass {
+  Flops matrix{};                    // on the matrix units
+  Flops vector{};                    // on the vector units
+  double input_bytes = 0;            // forward: activations read; backward: gradients read
+  double weight_bytes = 0;           // weights read; backward their gradients written too
+  double output_bytes = 0;           // forward: activations written; backward: gradients written
+  double other_bytes = 0;            // second operands, masks, statistics; backward: all kept
+                                     // activations that are read again
+  std::vector<MatmulShape> matmuls;  // what `matrix` consists of, before a causal mask halves it
+  std::vector<Communication> communications;
+
+  [[nodiscard]] double bytes() const {
+    return input_bytes + weight_bytes + output_bytes + other_bytes;
+  }
+  [[nodiscard]] Flops flops() const { return matrix + vector; }
+};
+
+struct Operation {
+  std::string_view name;  // "qkv_proj", "fc1", ...: static text
+  OperationClass kind{};
+  Pass forward;
+  Pass backward;
+  double kept_bytes = 0;        // activations held from forward to backward
+  double parameters = 0;        // elements of this device's share
+  bool expert = false;          // these parameters are replicated over dp * cp / ep ranks only
+  bool attention_core = false;  // between projections: what selective recomputation runs again
+};
+
+}  // namespace stepscope
