@@ -16,6 +16,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/dtype.h"
+#include "stepscope/cost/links.h"  // IWYU pragma: export
 
 namespace stepscope {
 
@@ -25,21 +26,6 @@ struct MachineAlias {
   std::string name;
   // The name fits several products: only a device whose memory agrees is this one.
   bool memory_must_match = false;
-};
-
-// NVLink, xGMI, ICI, ...: what joins the devices of one domain (often a server).
-struct ScaleUp {
-  std::string name;
-  std::optional<ByteRate> per_direction;  // one device to all its peers together
-  std::optional<ByteRate> peer_to_peer;   // one device to one peer
-  std::optional<int> domain;              // devices
-  std::string topology;
-};
-
-// The network beyond the domain: one device's typical share of it.
-struct ScaleOut {
-  std::string name;
-  std::optional<ByteRate> per_direction;
 };
 
 struct Machine {

@@ -10,83 +10,21 @@
 #include <span>
 
 #include "stepscope/cost/machine.h"
+#include "stepscope/cost/machine_fields.h"
 
 namespace stepscope {
 namespace {
 
 using Json = nlohmann::json;
+using Fields = MachineFields;
 
 constexpr std::array<std::string_view, 11> root_fields = {
     "name",      "vendor",          "aliases",  "peak_tflops", "matmul_max_tflops",
     "memory_gb", "memory_gb_per_s", "scale_up", "scale_out",   "sources",
     "notes"};
 constexpr std::array<std::string_view, 2> alias_fields = {"name", "memory_must_match"};
-constexpr std::array<std::string_view, 5> scale_up_fields = {
-    "name", "gb_per_s_per_direction", "p2p_gb_per_s_per_direction", "domain", "topology"};
-constexpr std::array<std::string_view, 2> scale_out_fields = {"name", "gb_per_s_per_direction"};
-constexpr double largest = 1e9;  // of any figure as written: bytes stay below 2^63
 constexpr double giga = 1e9;
 constexpr double tera = 1e12;
-
-// Reads fields with one sticky error: the first wrong field is the one that is reported.
-class Fields {
- public:
-  explicit Fields(std::string_view path) : path_(path) {}
-
-  void fail(const std::string& field, const std::string& why) {
-    if (!error_) error_ = Error{.what = "field \"" + field + "\" " + why, .file = path_};
-  }
-
-  bool is_object(const Json& value, const std::string& field) {
-    if (!value.is_object()) fail(field, "must be an object");
-    return value.is_object();
-  }
-
-  void only(const Json& object, const std::string& prefix,
-            std::span<const std::string_view> known) {
-    for (const auto& [key, unused] : object.items()) {
-      if (std::ranges::find(known, key) == known.end()) {
-        fail(prefix + key, "is not a field of a machine file");
-      }
-    }
-  }
-
-  std::string text(const Json& object, const std::string& prefix, const char* key, bool required) {
-    const auto it = object.find(key);
-    if (it == object.end()) {
-      if (required) fail(prefix + key, "is missing");
-      return {};
-    }
-    if (it->is_string() && !it->get_ref<const std::string&>().empty()) return *it;
-    fail(prefix + key, "must be a text that is not empty");
-    return {};
-  }
-
-  std::optional<double> number(const Json& value, const std::string& field) {
-    if (value.is_number()) {
-      const double n = value.get<double>();
-      if (n > 0 && n <= largest) return n;
-    }
-    fail(field, "must be a positive number up to 1e9; leave it out where it is unknown");
-    return std::nullopt;
-  }
-
-  std::optional<double> number(const Json& object, const std::string& prefix, const char* key) {
-    const auto it = object.find(key);
-    return it == object.end() ? std::nullopt : number(*it, prefix + key);
-  }
-
-  std::optional<ByteRate> rate(const Json& object, const std::string& prefix, const char* key) {
-    const auto n = number(object, prefix, key);
-    return n ? std::optional(ByteRate{*n * giga}) : std::nullopt;
-  }
-
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-  std::string path_;
-  std::optional<Error> error_;
-};
 
 std::vector<MachineAlias> read_aliases(const Json& root, Fields& fields) {
   std::vector<MachineAlias> aliases;
@@ -135,34 +73,6 @@ std::array<std::optional<FlopRate>, dtype_count> read_rates(const Json& root, co
     }
   }
   return rates;
-}
-
-std::optional<ScaleUp> read_scale_up(const Json& root, Fields& fields) {
-  const auto it = root.find("scale_up");
-  if (it == root.end() || !fields.is_object(*it, "scale_up")) return std::nullopt;
-  const std::string at = "scale_up.";
-  fields.only(*it, at, scale_up_fields);
-  ScaleUp link{.name = fields.text(*it, at, "name", true),
-               .per_direction = fields.rate(*it, at, "gb_per_s_per_direction"),
-               .peer_to_peer = fields.rate(*it, at, "p2p_gb_per_s_per_direction"),
-               .domain = {},
-               .topology = fields.text(*it, at, "topology", false)};
-  if (const auto n = fields.number(*it, at, "domain")) {
-    if (*n != std::floor(*n) || *n > 1e6)
-      fields.fail("scale_up.domain", "must be a whole number");
-    else
-      link.domain = static_cast<int>(*n);
-  }
-  return link;
-}
-
-std::optional<ScaleOut> read_scale_out(const Json& root, Fields& fields) {
-  const auto it = root.find("scale_out");
-  if (it == root.end() || !fields.is_object(*it, "scale_out")) return std::nullopt;
-  const std::string at = "scale_out.";
-  fields.only(*it, at, scale_out_fields);
-  return ScaleOut{.name = fields.text(*it, at, "name", false),
-                  .per_direction = fields.rate(*it, at, "gb_per_s_per_direction")};
 }
 
 void read_provenance(const Json& root, Machine& machine, Fields& fields) {

@@ -18,7 +18,7 @@ constexpr std::string_view whole = R"({
   "matmul_max_tflops": {"bf16": 80},
   "memory_gb": 80, "memory_gb_per_s": 2000,
   "scale_up": {"name": "boxlink", "gb_per_s_per_direction": 400,
-               "p2p_gb_per_s_per_direction": 100, "domain": 8, "topology": "full mesh"},
+               "p2p_gb_per_s_per_direction": 100, "domain": 8, "topology": "mesh"},
   "scale_out": {"name": "net", "gb_per_s_per_direction": 25},
   "sources": ["its maker"], "notes": {"memory_gb": "or 79"}
 })";
