@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/json_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace stepscope {
+namespace {
+
+using Kind = JsonValue::Kind;
+constexpr std::size_t deepest = 64;
+
+// "line 3, column 7", both from 1.
+std::string place_of(std::string_view json, std::size_t byte) {
+  const std::string_view before = json.substr(0, std::min(byte, json.size()));
+  const auto line = std::ranges::count(before, '\n') + 1;
+  const std::size_t start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return "line " + std::to_string(line) + ", column " + std::to_string(before.size() - start + 1);
+}
+
+// Counts what the parser has taken, which the events of nlohmann's parser do not tell.
+struct Counted {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  const char* at = nullptr;
+  const char** taken = nullptr;
+
+  reference operator*() const { return *at; }
+  Counted& operator++() {
+    *taken = ++at;
+    return *this;
+  }
+  Counted operator++(int) {
+    Counted old = *this;
+    ++*this;
+    return old;
+  }
+  bool operator==(const Counted& other) const { return at == other.at; }
+  bool operator!=(const Counted& other) const { return at != other.at; }
+};
+
+// Builds the tree from the parser's events.
+class Builder {
+ public:
+  Builder(std::string_view json, const char* const& taken) : json_(json), taken_(taken) {}
+
+  bool null() { return add({.kind = Kind::null}); }
+  bool boolean(bool v) { return add({.kind = Kind::boolean, .boolean = v}); }
+  bool number_integer(std::int64_t v) {
+    return add({.kind = Kind::integer, .integer = v, .number = static_cast<double>(v)});
+  }
+  bool number_unsigned(std::uint64_t v) {
+    if (v <= std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+      return number_integer(static_cast<std::int64_t>(v));
+    }
+    return add({.kind = Kind::number, .number = static_cast<double>(v)});
+  }
+  bool number_float(double v, const std::string&) {
+    return add({.kind = Kind::number, .number = v});
+  }
+  bool string(std::string& v) { return add({.kind = Kind::text, .text = std::move(v)}); }
+  bool binary(std::vector<std::uint8_t>&) { return false; }
+  bool start_object(std::size_t) { return open(Kind::object); }
+  bool end_object() { return close(); }
+  bool start_array(std::size_t) { return open(Kind::list); }
+  bool end_array() { return close(); }
+  bool key(std::string& k) {
+    JsonValue& object = open_.back();
+    if (std::ranges::find(object.keys, k) != object.keys.end()) {
+      problem_ = "field \"" + k + "\" is given twice";
+      problem_byte_ = here();
+      return false;
+    }
+    key_byte_.back() = here() - std::min(here(), k.size() + 2);
+    object.keys.push_back(std::move(k));
+    return true;
+  }
+  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception&) {
+    problem_ = "not JSON";
+    problem_byte_ = byte > 0 ? byte - 1 : 0;
+    return false;
+  }
+
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] std::size_t problem_byte() const { return problem_byte_; }
+  [[nodiscard]] JsonValue root() { return std::move(root_); }
+
+ private:
+  [[nodiscard]] std::size_t here() const { return static_cast<std::size_t>(taken_ - json_.data()); }
+
+  bool add(JsonValue value) {
+    if (open_.empty()) {
+      value.byte = 0;
+      root_ = std::move(value);
+      return true;
+    }
+    JsonValue& parent = open_.back();
+    value.byte = parent.kind == Kind::object ? key_byte_.back() : here() - (here() > 0 ? 1 : 0);
+    parent.items.push_back(std::move(value));
+    return true;
+  }
+  bool open(Kind kind) {
+    if (open_.size() >= deepest) {
+      problem_ = "nested deeper than " + std::to_string(deepest);
+      problem_byte_ = here();
+      return false;
+    }
+    open_.push_back({.kind = kind});
+    key_byte_.push_back(0);
+    return true;
+  }
+  bool close() {
+    JsonValue value = std::move(open_.back());
+    open_.pop_back();
+    key_byte_.pop_back();
+    return add(std::move(value));
+  }
+
+  std::string_view json_;
+  const char* const& taken_;
+  std::vector<JsonValue> open_;
+  std::vector<std::size_t> key_byte_;  // of the last key of each open object
+  JsonValue root_;
+  std::string problem_;
+  std::size_t problem_byte_ = 0;
+};
+
+}  // namespace
+
+const JsonValue* JsonValue::find(std::string_view key) const {
+  const auto it = std::ranges::find(keys, key);
+  return it == keys.end() ? nullptr : &items[static_cast<std::size_t>(it - keys.begin())];
+}
+
+Result<JsonValue> parse_json(std::string_view json, std::string_view path) {
+  const char* taken = json.data();
+  Builder builder(json, taken);
+  const Counted first{.at = json.data(), .taken = &taken};
+  const Counted last{.at = json.data() + json.size(), .taken = &taken};
+  if (nlohmann::json::sax_parse(first, last, &builder)) return builder.root();
+  return Error{.what = place_of(json, builder.problem_byte()) + ": " + builder.problem(),
+               .file = std::string(path)};
+}
+
+Result<std::string> read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text;
+  std::array<char, 4096> part{};
+  while (in.read(part.data(), part.size()) || in.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (!in.eof()) {
+    return Error{.what = std::string("cannot be read: ") + std::strerror(errno), .file = path};
+  }
+  return text;
+}
+
+void JsonProblems::fail(const JsonValue& at, const std::string& what, std::string hint) {
+  if (error_) return;
+  error_ = Error{.what = place_of(json_, at.byte) + ": " + what,
+                 .file = std::string(path_),
+                 .hint = std::move(hint)};
+}
+
+JsonFields::JsonFields(const JsonValue& object, std::string prefix, JsonProblems& problems,
+                       bool null_is_absent)
+    : object_(object),
+      prefix_(std::move(prefix)),
+      problems_(problems),
+      null_is_absent_(null_is_absent) {
+  if (object.kind == Kind::object) return;
+  std::string name = "the file";
+  if (!prefix_.empty()) name = "field \"" + prefix_.substr(0, prefix_.size() - 1) + "\"";
+  problems_.fail(object, name + " must be an object: {...}");
+}
+
+const JsonValue* JsonFields::find(std::string_view key) {
+  known_.emplace(key);
+  const JsonValue* value = object_.find(key);
+  return value != nullptr && value->kind == Kind::null && null_is_absent_ ? nullptr : value;
+}
+
+const JsonValue& JsonFields::place(std::string_view key) const {
+  const JsonValue* value = object_.find(key);
+  return value == nullptr ? object_ : *value;
+}
+
+void JsonFields::fail(std::string_view key, const std::string& why, std::string hint) {
+  problems_.fail(place(key), "field \"" + prefix_ + std::string(key) + "\" " + why,
+                 std::move(hint));
+}
+
+std::optional<std::int64_t> JsonFields::optional_integer(std::string_view key, IntegerRange range) {
+  const JsonValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  // 4.0 is four: some writers know floats only.
+  std::int64_t n = value->integer;
+  bool whole = value->kind == Kind::integer;
+  if (value->kind == Kind::number && std::abs(value->number) < 1e15 &&
+      value->number == std::floor(value->number)) {
+    n = static_cast<std::int64_t>(value->number);
+    whole = true;
+  }
+  if (whole && n >= range.least && n <= range.most) return n;
+  std::string bounds = " of " + std::to_string(range.least) + " or more";
+  if (range.most != std::numeric_limits<std::int64_t>::max()) {
+    bounds = " from " + std::to_string(range.least) + " to " + std::to_string(range.most);
+  }
+  fail(key, "must be a whole number" + bounds);
+  return std::nullopt;
+}
+
+std::int64_t JsonFields::integer(std::string_view key, IntegerRange range,
+                                 std::optional<std::int64_t> otherwise) {
+  if (find(key) == nullptr && !otherwise) fail(key, "is missing");
+  return optional_integer(key, range).value_or(otherwise.value_or(range.least));
+}
+
+double JsonFields::number(std::string_view key, double least, double most, double otherwise) {
+  const JsonValue* value = find(key);
+  if (value == nullptr) return otherwise;
+  const bool numeric = value->kind == Kind::integer || value->kind == Kind::number;
+  if (numeric && value->number >= least && value->number <= most) return value->number;
+  nlohmann::json bounds = {least, most};
+  fail(key, "must be a number from " + bounds[0].dump() + " to " + bounds[1].dump());
+  return otherwise;
+}
+
+bool JsonFields::flag(std::string_view key, bool otherwise) {
+  const JsonValue* value = find(key);
+  if (value == nullptr) return otherwise;
+  if (value->kind != Kind::boolean) fail(key, "must be true or false");
+  return value->boolean;
+}
+
+std::string JsonFields::text(std::string_view key, std::optional<std::string> otherwise) {
+  const JsonValue* value = find(key);
+  if (value == nullptr && !otherwise) fail(key, "is missing");
+  if (value == nullptr) return otherwise.value_or("");
+  if (value->kind != Kind::text || value->text.empty()) {
+    fail(key, "must be a text that is not empty");
+  }
+  return value->text;
+}
+
+std::size_t JsonFields::choice(std::string_view key, std::span<const std::string_view> names,
+                               std::optional<std::size_t> otherwise) {
+  const JsonValue* value = find(key);
+  if (value == nullptr && !otherwise) fail(key, "is missing");
+  if (value == nullptr) return otherwise.value_or(0);
+  const auto it = std::ranges::find(names, std::string_view(value->text));
+  if (value->kind == Kind::text && it != names.end()) {
+    return static_cast<std::size_t>(it - names.begin());
+  }
+  std::string list;
+  for (const std::string_view name : names) {
+    if (!list.empty()) list += ", ";
+    list.append(name);
+  }
+  fail(key, "must be one of " + list);
+  return otherwise.value_or(0);
+}
+
+std::vector<std::int64_t> JsonFields::integers(std::string_view key, IntegerRange range) {
+  std::vector<std::int64_t> out;
+  const JsonValue* value = find(key);
+  if (value == nullptr) return out;
+  for (const JsonValue& item : value->items) {
+    if (item.kind != Kind::integer || item.integer < range.least || item.integer > range.most) {
+      problems_.fail(item, "field \"" + prefix_ + std::string(key) + "\" must hold whole numbers");
+    }
+    out.push_back(item.integer);
+  }
+  if (value->kind != Kind::list) fail(key, "must be a list: [...]");
+  return out;
+}
+
+std::vector<std::string> JsonFields::texts(std::string_view key) {
+  std::vector<std::string> out;
+  const JsonValue* value = find(key);
+  if (value == nullptr) return out;
+  for (const JsonValue& item : value->items) {
+    if (item.kind != Kind::text) {
+      problems_.fail(item, "field \"" + prefix_ + std::string(key) + "\" must hold texts");
+    }
+    out.push_back(item.text);
+  }
+  if (value->kind != Kind::list) fail(key, "must be a list: [...]");
+  return out;
+}
+
+void JsonFields::ignore(std::span<const std::string_view> keys) {
+  for (const std::string_view key : keys) known_.emplace(key);
+}
+
+void JsonFields::finish(const std::string& why, const std::string& hint) {
+  for (const std::string& key : object_.keys) {
+    if (!known_.contains(key)) fail(key, why, hint);
+  }
+}
+
+}  // namespace stepscope

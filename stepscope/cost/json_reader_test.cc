@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/json_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace stepscope {
+namespace {
+
+std::string complaint(std::string_view json) {
+  const Result<JsonValue> root = parse_json(json, "f.json");
+  return root ? "" : root.error().message();
+}
+
+// Reads `json` with `read` and gives the message of the first problem.
+template <class Read>
+std::string problem_of(std::string_view json, Read read, bool null_is_absent = false) {
+  const Result<JsonValue> root = parse_json(json, "f.json");
+  EXPECT_TRUE(root) << json;
+  if (!root) return {};
+  JsonProblems problems(json, "f.json");
+  JsonFields fields(*root, "", problems, null_is_absent);
+  read(fields);
+  fields.finish("is not known");
+  return problems.error() ? problems.error()->message() : "";
+}
+
+TEST(ParseJson, KeepsEveryKindOfValue) {
+  const auto root = parse_json(
+      R"({"a": [1, -2.5, "x", true, null], "b": {"c": 18446744073709551615}})", "f.json");
+  ASSERT_TRUE(root);
+  const auto& list = root->find("a")->items;
+  ASSERT_EQ(list.size(), 5U);
+  EXPECT_EQ(list[0].integer, 1);
+  EXPECT_EQ(list[1].number, -2.5);
+  EXPECT_EQ(list[2].text, "x");
+  EXPECT_TRUE(list[3].boolean);
+  EXPECT_EQ(list[4].kind, JsonValue::Kind::null);
+  EXPECT_EQ(root->find("b")->find("c")->kind, JsonValue::Kind::number);
+  EXPECT_EQ(root->find("d"), nullptr);
+}
+
+TEST(ParseJson, NamesTheLineAndColumnOfASyntaxError) {
+  EXPECT_EQ(complaint("{\n  \"a\": 1,\n  \"b\": oops\n}"), "f.json: line 3, column 8: not JSON");
+  EXPECT_EQ(complaint(""), "f.json: line 1, column 1: not JSON");
+  EXPECT_EQ(complaint("{\"a\": NaN}"), "f.json: line 1, column 7: not JSON");
+  EXPECT_NE(complaint("{} x").find("not JSON"), std::string::npos);
+}
+
+TEST(ParseJson, RefusesAKeyGivenTwiceAndDeepNesting) {
+  EXPECT_NE(complaint("{\"a\": 1,\n \"a\": 2}").find("line 2"), std::string::npos);
+  EXPECT_NE(complaint("{\"a\": 1, \"a\": 2}").find("\"a\" is given twice"), std::string::npos);
+  EXPECT_NE(complaint(std::string(100000, '[')).find("nested deeper than 64"), std::string::npos);
+}
+
+TEST(JsonFields, GiveTheLineAndColumnOfTheField) {
+  EXPECT_EQ(problem_of("{\n  \"a\": 1,\n  \"b\": 0\n}",
+                       [](JsonFields& f) {
+                         EXPECT_EQ(f.integer("a", {1, 9}), 1);
+                         f.integer("b", {1, 9});
+                       }),
+            "f.json: line 3, column 3: field \"b\" must be a whole number from 1 to 9");
+  EXPECT_EQ(problem_of("{\n  \"a\": 1,\n  \"odd\": 0\n}", [](JsonFields& f) { f.find("a"); }),
+            "f.json: line 3, column 3: field \"odd\" is not known");
+  EXPECT_EQ(problem_of("[1]", [](JsonFields&) {}),
+            "f.json: line 1, column 1: the file must be an object: {...}");
+}
+
+TEST(JsonFields, ReadWhatIsThereAndWhatIsAssumed) {
+  const std::string_view json =
+      R"({"n": 4.0, "x": 0.5, "f": true, "t": "word", "l": [1, 2], "w": ["a"], "z": null})";
+  EXPECT_EQ(problem_of(
+                json,
+                [](JsonFields& f) {
+                  EXPECT_EQ(f.integer("n", {}), 4) << "some writers know floats only";
+                  EXPECT_EQ(f.number("x", 0, 1, 0), 0.5);
+                  EXPECT_EQ(f.number("y", 0, 1, 0.25), 0.25);
+                  EXPECT_TRUE(f.flag("f", false));
+                  EXPECT_TRUE(f.flag("g", true));
+                  constexpr std::array<std::string_view, 2> names = {"letter", "word"};
+                  EXPECT_EQ(f.choice("t", names), 1U);
+                  EXPECT_EQ(f.choice("u", names, 1), 1U);
+                  EXPECT_EQ(f.integers("l", {}), (std::vector<std::int64_t>{1, 2}));
+                  EXPECT_EQ(f.texts("w"), (std::vector<std::string>{"a"}));
+                  EXPECT_EQ(f.integer("z", {}, 7), 7) << "null counts as absent here";
+                  EXPECT_EQ(f.text("s", "other"), "other");
+                },
+                true),
+            "");
+}
+
+TEST(JsonFields, RefuseWhatIsOfAnotherType) {
+  const auto says = [](std::string_view json, auto read, std::string_view what) {
+    EXPECT_NE(problem_of(json, read).find(what), std::string::npos) << problem_of(json, read);
+  };
+  says("{}", [](JsonFields& f) { f.integer("a", {}); }, "field \"a\" is missing");
+  says("{\"a\": 1.5}", [](JsonFields& f) { f.integer("a", {}); }, "a whole number of 0 or more");
+  says("{\"a\": 1e300}", [](JsonFields& f) { f.integer("a", {}); }, "a whole number");
+  says("{\"a\": null}", [](JsonFields& f) { f.integer("a", {}); }, "a whole number");
+  says("{\"a\": \"1\"}", [](JsonFields& f) { f.number("a", 0, 1, 0); }, "a number from 0.0 to 1.0");
+  says("{\"a\": 2}", [](JsonFields& f) { f.number("a", 0, 1, 0); }, "a number from 0.0 to 1.0");
+  says("{\"a\": 1}", [](JsonFields& f) { f.flag("a", false); }, "true or false");
+  says("{\"a\": 1}", [](JsonFields& f) { f.text("a"); }, "a text");
+  says("{\"a\": [1.5]}", [](JsonFields& f) { f.integers("a", {}); }, "whole numbers");
+  says("{\"a\": 3}", [](JsonFields& f) { f.integers("a", {}); }, "a list");
+  says("{\"a\": [3]}", [](JsonFields& f) { f.texts("a"); }, "must hold texts");
+  constexpr std::array<std::string_view, 2> names = {"x", "y"};
+  says("{\"a\": \"z\"}", [&](JsonFields& f) { f.choice("a", names); }, "must be one of x, y");
+}
+
+TEST(ReadText, SaysWhatCannotBeRead) {
+  const auto gone = read_text(::testing::TempDir() + "no_such_file.json");
+  ASSERT_FALSE(gone);
+  EXPECT_NE(gone.error().message().find("No such file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepscope
