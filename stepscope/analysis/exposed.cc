@@ -2,10 +2,12 @@
 #include "stepscope/analysis/exposed.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
 #include "stepscope/analysis/cpu_work.h"
+#include "stepscope/base/run_sort.h"
 
 namespace stepscope {
 namespace {
@@ -40,7 +42,7 @@ Union host_compute(const RankView& view) {
   std::vector<std::pair<Ns, Ns>> spans;
   for (const CpuWork& work : cpu_work(*view.trace, *view.index))
     for (const HostSpan& span : work.computing) spans.emplace_back(span.start, span.end);
-  std::ranges::sort(spans);
+  run_sort(spans, std::less{});
   Union compute;
   for (const auto& [from, to] : spans) compute.add(from, to);
   return compute;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stepscope/base/quantity.h"
+#include "stepscope/base/run_sort.h"
 
 namespace stepscope {
 
@@ -33,7 +34,7 @@ class IntervalSweep {
   // each. May be called once.
   template <class Visit>
   void run(Ns from, Ns to, Visit&& visit) {
-    std::sort(edges_.begin(), edges_.end(), [](Edge a, Edge b) { return a.at < b.at; });
+    run_sort(edges_, [](Edge a, Edge b) { return a.at < b.at; });
     Open open{};
     Ns cursor = from;
     for (const Edge edge : edges_) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stepscope/analysis/nesting.h"
+#include "stepscope/base/run_sort.h"
 
 namespace stepscope {
 namespace {
@@ -150,8 +151,9 @@ void find_owners(const Trace& trace, const RankIndex& rank, OpWork& work) {
     }
   }
   adopt_orphans(trace, work);
-  std::ranges::sort(work.device, {},
-                    [](const DeviceWork& d) { return std::pair(index(d.owner), index(d.op)); });
+  run_sort(work.device, [](const DeviceWork& a, const DeviceWork& b) {
+    return std::pair(index(a.owner), index(a.op)) < std::pair(index(b.owner), index(b.op));
+  });
 }
 
 bool is_product(const Trace& trace, SliceId op) {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "stepscope/base/run_sort.h"
+
 namespace stepscope {
 namespace {
 
@@ -107,7 +109,7 @@ void find_device_work(const Trace& trace, RankIndex& rank) {
   std::sort(rank.devices.begin(), rank.devices.end(),
             [](const DeviceLane& a, const DeviceLane& b) { return a.device < b.device; });
   for (DeviceLane& lane : rank.devices) {
-    std::sort(lane.ops.begin(), lane.ops.end(), [&](SliceId a, SliceId b) {
+    run_sort(lane.ops, [&](SliceId a, SliceId b) {
       const Ns start_a = s.start[index(a)];
       const Ns start_b = s.start[index(b)];
       return start_a != start_b ? start_a < start_b : index(a) < index(b);
@@ -127,7 +129,7 @@ std::vector<SliceId> calls_by_correlation(const Slices& s) {
     if (s.category[i] == Category::runtime || s.category[i] == Category::driver)
       calls.push_back(SliceId{i});
   }
-  std::sort(calls.begin(), calls.end(), [&](SliceId a, SliceId b) {
+  run_sort(calls, [&](SliceId a, SliceId b) {
     const auto key = [&](SliceId id) {
       return std::tuple(s.correlation[index(id)], s.start[index(id)], -s.dur[index(id)]);
     };

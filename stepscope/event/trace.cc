@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // append() and seal(). Readers append in file order, which is nearly sorted within a track: sealing
-// sorts by merging the runs it finds, through an index, and then moves each column once.
+// sorts an index and then moves each column once.
 #include "stepscope/event/trace.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/base/result.h"
+#include "stepscope/base/run_sort.h"
 
 namespace stepscope {
 namespace {
@@ -22,32 +23,6 @@ struct Earlier {
     return s->dur[a] > s->dur[b];
   }
 };
-
-// Sorts [first, last) by merging neighbouring sorted runs, pass by pass; stable.
-void merge_runs(std::span<std::uint32_t> order, Earlier earlier) {
-  std::vector<std::size_t> runs{0};
-  for (std::size_t i = 1; i < order.size(); ++i)
-    if (earlier(order[i], order[i - 1])) runs.push_back(i);
-  if (runs.size() == 1) return;
-  Order other(order.size());
-  std::span<std::uint32_t> from = order;
-  std::span<std::uint32_t> to = other;
-  while (runs.size() > 1) {
-    std::vector<std::size_t> merged;
-    for (std::size_t r = 0; r < runs.size(); r += 2) {
-      const std::size_t begin = runs[r];
-      const std::size_t middle = r + 1 < runs.size() ? runs[r + 1] : from.size();
-      const std::size_t end = r + 2 < runs.size() ? runs[r + 2] : from.size();
-      const auto at = [&](std::size_t i) { return from.begin() + static_cast<std::ptrdiff_t>(i); };
-      std::merge(at(begin), at(middle), at(middle), at(end),
-                 to.begin() + static_cast<std::ptrdiff_t>(begin), earlier);
-      merged.push_back(begin);
-    }
-    runs = std::move(merged);
-    std::swap(from, to);
-  }
-  if (from.data() != order.data()) std::ranges::copy(from, order.begin());
-}
 
 // Gives each track its range of slices and returns the slices in (track, start, longest first)
 // order.
@@ -64,7 +39,8 @@ Order track_order(Trace& trace, unsigned threads) {
   Order order(s.size());
   for (std::uint32_t i = 0; i < s.size(); ++i) order[next[index(s.track[i])]++] = i;
   parallel_for(trace.tracks.size(), threads, [&](std::size_t t) {
-    merge_runs(std::span(order).subspan(trace.tracks[t].first, trace.tracks[t].count), Earlier{&s});
+    auto track = std::span(order).subspan(trace.tracks[t].first, trace.tracks[t].count);
+    run_sort(track, Earlier{&s});
   });
   return order;
 }
