@@ -70,15 +70,15 @@ struct Communication {
 
 // One direction. Bytes are reads and writes of device memory.
 struct Pass {
-  Flops matrix{};                    // on the matrix units
-  Flops vector{};                    // on the vector units
-  double input_bytes = 0;            // forward: activations read; backward: gradients read
-  double weight_bytes = 0;           // weights read; backward their gradients written too
-  double output_bytes = 0;           // forward: activations written; backward: gradients written
-  double other_bytes = 0;            // second operands, masks, statistics; backward: all kept
-                                     // activations that are read again
-  std::vector<MatmulShape> matmuls;  // what `matrix` consists of, before a causal mask halves it
-  std::vector<Communication> communications;
+  Flops matrix{};                      // on the matrix units
+  Flops vector{};                      // on the vector units
+  double input_bytes = 0;              // forward: activations read; backward: gradients read
+  double weight_bytes = 0;             // weights read; backward their gradients written too
+  double output_bytes = 0;             // forward: activations written; backward: gradients written
+  double other_bytes = 0;              // second operands, masks, statistics; backward: all kept
+                                       // activations that are read again
+  std::vector<MatmulShape> matmuls{};  // what `matrix` consists of, before a causal mask halves it
+  std::vector<Communication> communications{};
 
   [[nodiscard]] double bytes() const {
     return input_bytes + weight_bytes + output_bytes + other_bytes;
@@ -89,8 +89,8 @@ struct Pass {
 struct Operation {
   std::string_view name;  // "qkv_proj", "fc1", ...: static text
   OperationClass kind{};
-  Pass forward;
-  Pass backward;
+  Pass forward{};
+  Pass backward{};
   double kept_bytes = 0;        // activations held from forward to backward
   double parameters = 0;        // elements of this device's share
   bool expert = false;          // these parameters are replicated over dp * cp / ep ranks only
