@@ -9,10 +9,8 @@ namespace stepscope {
 namespace {
 
 Step step(std::int64_t n, std::int64_t start, std::int64_t end) {
-  Step s;
+  Step s = stepscope::step(start, end);
   s.index = n;
-  s.host_start = s.start = Ns{start};
-  s.host_end = s.end = Ns{end};
   return s;
 }
 

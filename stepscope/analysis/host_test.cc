@@ -8,13 +8,6 @@
 namespace stepscope {
 namespace {
 
-Step step(std::int64_t start, std::int64_t end) {
-  Step s;
-  s.host_start = s.start = Ns{start};
-  s.host_end = s.end = Ns{end};
-  return s;
-}
-
 HostTable host(Trace& trace, const std::vector<Step>& steps) {
   return host_table(trace, index_rank(trace), steps);
 }

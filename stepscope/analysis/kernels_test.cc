@@ -8,13 +8,6 @@
 namespace stepscope {
 namespace {
 
-Step step(std::int64_t start, std::int64_t end) {
-  Step s;
-  s.host_start = s.start = Ns{start};
-  s.host_end = s.end = Ns{end};
-  return s;
-}
-
 struct Table {
   Trace trace;
   KernelTable table;
@@ -24,12 +17,8 @@ struct Table {
     table = kernel_table(trace, rank, steps, attribute_work(trace, rank));
   }
   [[nodiscard]] const KernelRow& row(std::string_view name) const {
-    for (const KernelRow& r : table.kernels) {
-      if (trace.strings[r.name] == name) return r;
-    }
-    static const KernelRow missing;
-    ADD_FAILURE() << name;
-    return missing;
+    return row_where(table.kernels, name,
+                     [&](const KernelRow& r) { return trace.strings[r.name] == name; });
   }
 };
 

@@ -11,13 +11,6 @@
 namespace stepscope {
 namespace {
 
-Step step(std::int64_t start, std::int64_t end) {
-  Step s;
-  s.host_start = s.start = Ns{start};
-  s.host_end = s.end = Ns{end};
-  return s;
-}
-
 class MemoryBuilder : public WorkBuilder {
  public:
   void event(std::int64_t time, std::uint64_t address, std::int64_t bytes,

@@ -15,12 +15,8 @@ struct Attributed {
   explicit Attributed(WorkBuilder& builder)
       : trace(builder.sealed()), work(attribute_work(trace, index_rank(trace))) {}
   [[nodiscard]] const DeviceWork& of(std::string_view kernel) const {
-    for (const DeviceWork& d : work.device) {
-      if (trace.name(d.op) == kernel) return d;
-    }
-    static const DeviceWork missing;
-    ADD_FAILURE() << kernel;
-    return missing;
+    return row_where(work.device, kernel,
+                     [&](const DeviceWork& d) { return trace.name(d.op) == kernel; });
   }
 };
 

@@ -8,13 +8,6 @@
 namespace stepscope {
 namespace {
 
-Step step(std::int64_t start, std::int64_t end) {
-  Step s;
-  s.host_start = s.start = Ns{start};
-  s.host_end = s.end = Ns{end};
-  return s;
-}
-
 struct Table {
   Trace trace;
   std::vector<OperatorRow> rows;
@@ -24,13 +17,9 @@ struct Table {
     rows = operator_table(trace, rank, steps, attribute_work(trace, rank));
   }
   [[nodiscard]] const OperatorRow& row(std::string_view name, std::string_view dims = "") const {
-    for (const OperatorRow& r : rows) {
-      if (trace.strings[r.name] == name && (dims.empty() || trace.strings[r.dims] == dims))
-        return r;
-    }
-    static const OperatorRow missing;
-    ADD_FAILURE() << name;
-    return missing;
+    return row_where(rows, name, [&](const OperatorRow& r) {
+      return trace.strings[r.name] == name && (dims.empty() || trace.strings[r.dims] == dims);
+    });
   }
 };
 

@@ -11,17 +11,9 @@
 namespace stepscope {
 namespace {
 
-Step step(std::int64_t start, std::int64_t end) {
-  Step s;
-  s.name = "train";
-  s.host_start = s.start = Ns{start};
-  s.host_end = s.end = Ns{end};
-  return s;
-}
-
 std::vector<RangeNode> tree(WorkBuilder& b, const std::vector<PhaseSpan>& host = {},
                             const RangeLimits& limits = {},
-                            const std::vector<Step>& steps = {step(0, 1000)}) {
+                            const std::vector<Step>& steps = {step(0, 1000, "train")}) {
   const Trace t = b.sealed();
   HostPhases phases;
   phases.threads.resize(t.tracks.size());
@@ -160,7 +152,7 @@ TEST(range_tree, leaves_out_what_lies_outside_the_steps) {
   b.launch_kernel(1, 115, "gemm", 130, 140);
   b.op("outside", 300, 310);
   b.launch_kernel(2, 305, "gemm", 320, 330);
-  const auto t = tree(b, {}, {}, {step(100, 200)});
+  const auto t = tree(b, {}, {}, {step(100, 200, "train")});
   ASSERT_EQ(t.size(), 1U);
   ASSERT_EQ(t[0].children.size(), 1U);
   EXPECT_EQ(t[0].children[0].name, "inside");

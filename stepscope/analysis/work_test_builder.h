@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hand-made traces whose operators have shapes.
+// Hand-made traces whose operators have shapes, and what tests of their tables share.
 #pragma once
 
-#include <string_view>
+#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/steps.h"
 #include "stepscope/analysis/trace_test_builder.h"
 
 namespace stepscope {
@@ -50,5 +56,23 @@ class WorkBuilder : public TraceBuilder {
 };
 inline constexpr double mm_flops = 2.0 * 128 * 64 * 32;  // of WorkBuilder::mm
 inline constexpr std::int64_t mm_bytes = 2 * (128 * 64 + 64 * 32 + 128 * 32);
+
+// A step alike on host and device.
+inline Step step(std::int64_t start, std::int64_t end, std::string name = "") {
+  Step s;
+  s.name = std::move(name);
+  s.host_start = s.start = Ns{start};
+  s.host_end = s.end = Ns{end};
+  return s;
+}
+
+// The first of `rows` that `wanted` accepts; a failure that says `what` where there is none.
+template <class Row, class Wanted>
+const Row& row_where(const std::vector<Row>& rows, std::string_view what, Wanted wanted) {
+  if (const auto at = std::ranges::find_if(rows, wanted); at != rows.end()) return *at;
+  static const Row missing;
+  ADD_FAILURE() << "no row for " << what;
+  return missing;
+}
 
 }  // namespace stepscope

@@ -2,17 +2,20 @@
 #include "stepscope/base/byte_source.h"
 
 #include <gtest/gtest.h>
-#include <isa-l/igzip_lib.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
+#include "stepscope/base/byte_source_test_pack.h"
+
 namespace stepscope {
 namespace {
+
+using test::gzip;
+using test::zstd;
 
 class ByteSourceTest : public testing::Test {
  protected:
@@ -27,27 +30,6 @@ std::string some_text(std::size_t n) {
   while (text.size() < n) text += "{\"ts\": " + std::to_string(random()) + "}, ";
   text.resize(n);
   return text;
-}
-
-std::string gzip(std::string text) {
-  std::string packed(text.size() + 4096, '\0');
-  isal_zstream stream;
-  isal_deflate_init(&stream);
-  stream.gzip_flag = IGZIP_GZIP;
-  stream.end_of_stream = 1;
-  stream.next_in = reinterpret_cast<std::uint8_t*>(text.data());
-  stream.avail_in = static_cast<std::uint32_t>(text.size());
-  stream.next_out = reinterpret_cast<std::uint8_t*>(packed.data());
-  stream.avail_out = static_cast<std::uint32_t>(packed.size());
-  EXPECT_EQ(isal_deflate(&stream), COMP_OK);
-  packed.resize(packed.size() - stream.avail_out);
-  return packed;
-}
-
-std::string zstd(const std::string& text) {
-  std::string packed(ZSTD_compressBound(text.size()), '\0');
-  packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 1));
-  return packed;
 }
 
 std::string read_all(ByteSource& source, std::size_t block) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that end anywhere, files read by several threads, files larger than any window, Ctrl-C.
 #include <gtest/gtest.h>
-#include <isa-l/igzip_lib.h>
 
 #include <random>
 
+#include "stepscope/base/byte_source_test_pack.h"
 #include "stepscope/read/kineto.h"
 #include "stepscope/read/kineto_test_source.h"
 
@@ -13,27 +13,13 @@ namespace {
 
 using test::all_text;
 using test::document;
+using test::gzip;
 using test::joined;
 using test::noted;
 using test::op;
 using test::slices_of;
 using test::trace_of;
 using test::traces_of;
-
-std::string gzip(std::string text) {
-  std::string packed(text.size() + 4096, '\0');
-  isal_zstream stream;
-  isal_deflate_init(&stream);
-  stream.gzip_flag = IGZIP_GZIP;
-  stream.end_of_stream = 1;
-  stream.next_in = reinterpret_cast<std::uint8_t*>(text.data());
-  stream.avail_in = static_cast<std::uint32_t>(text.size());
-  stream.next_out = reinterpret_cast<std::uint8_t*>(packed.data());
-  stream.avail_out = static_cast<std::uint32_t>(packed.size());
-  EXPECT_EQ(isal_deflate(&stream), COMP_OK);
-  packed.resize(packed.size() - stream.avail_out);
-  return packed;
-}
 
 const std::string small_trace = joined(
     {R"({"distributedInfo": {"rank": 1, "world_size": 2}, "traceEvents": [)", op("a"), ",\n",
