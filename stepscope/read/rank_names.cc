@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string_view>
 
@@ -70,24 +71,53 @@ std::vector<std::optional<int>> column(const Names& names, std::size_t place,
   return below_world || contiguous || said ? ranks : std::vector<std::optional<int>>{};
 }
 
-}  // namespace
-
-std::vector<std::optional<int>> ranks_from_names(std::span<const std::string> paths,
-                                                 std::optional<int> world_size) {
+// Empty where these do not tell.
+std::vector<std::optional<int>> ranks_of(const std::vector<std::string>& texts,
+                                         std::optional<int> world_size) {
   Names names;
   std::size_t places = 0;
-  for (const std::string& path : paths) {
-    names.push_back(numbers_of(std::filesystem::path(path).filename().string()));
+  for (const std::string& text : texts) {
+    names.push_back(numbers_of(text));
     places = std::max(places, names.back().size());
   }
   for (const bool only_behind_rank : {true, false})
     for (std::size_t place = 0; place < places; ++place) {
       // One file: only a number that says it is a rank.
-      if (!only_behind_rank && paths.size() < 2) continue;
+      if (!only_behind_rank && texts.size() < 2) continue;
       if (auto ranks = column(names, place, world_size, only_behind_rank); !ranks.empty())
         return ranks;
     }
-  return std::vector<std::optional<int>>(paths.size());
+  return {};
+}
+
+// The directories' names at the innermost level at which they differ; empty where there is none.
+std::vector<std::string> differing_directories(std::span<const std::string> paths) {
+  std::vector<std::filesystem::path> places;
+  for (const std::string& path : paths)
+    places.push_back(std::filesystem::path(path).lexically_normal().parent_path());
+  while (!places.empty()) {
+    std::vector<std::string> names;
+    for (std::filesystem::path& place : places) {
+      names.push_back(place.filename().string());
+      if (names.back().empty()) return {};
+      place = place.parent_path();
+    }
+    if (std::ranges::adjacent_find(names, std::ranges::not_equal_to{}) != names.end()) return names;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::optional<int>> ranks_from_names(std::span<const std::string> paths,
+                                                 std::optional<int> world_size) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths)
+    files.push_back(std::filesystem::path(path).filename().string());
+  auto ranks = ranks_of(files, world_size);
+  if (ranks.empty()) ranks = ranks_of(differing_directories(paths), world_size);
+  ranks.resize(paths.size());
+  return ranks;
 }
 
 }  // namespace stepscope

@@ -51,10 +51,10 @@ struct Run {
 };
 
 // Reads every file; one that fails is reported and the others go on. Ranks by DESIGN: from the
-// file's metadata; else a number in the file name, if it is below the world size or the names form
-// 0…n−1; else the only file is rank 0; else by order. Files of one rank with disjoint time spans
-// are windows of it; otherwise both are named in an error and the first is kept. After a stop there
-// are no ranks.
+// file's metadata; else a number in the file name, or else in the directory's, if it is below the
+// world size or the names form 0…n−1; else the only file is rank 0; else by order. Files of one
+// rank with disjoint time spans are windows of it; otherwise both are named in an error and the
+// first is kept. After a stop there are no ranks.
 [[nodiscard]] Run read_run(std::span<const std::string> files, const ReadOptions& options = {});
 
 }  // namespace stepscope

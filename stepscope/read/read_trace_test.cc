@@ -61,6 +61,13 @@ TEST_F(ReadTraceTest, WithoutMetadataNamesThenOrderTellTheRank) {
   ASSERT_EQ(run.ranks.size(), 2U);
   EXPECT_EQ(run.ranks[0].rank, 3);
   EXPECT_EQ(run.ranks[0].source, RankSource::file_name);
+  std::filesystem::create_directories(root_ + "/worker0");
+  std::filesystem::create_directories(root_ + "/worker1");
+  run = read_run(
+      std::vector{write_rank("worker1/x.json", -1, "5"), write_rank("worker0/x.json", -1, "5")});
+  ASSERT_EQ(run.ranks.size(), 2U);
+  EXPECT_EQ(run.inputs[0].rank, 1);
+  EXPECT_EQ(run.ranks[0].source, RankSource::file_name);
   run = read_run(std::vector{write_rank("x.json", -1, "5"), write_rank("y.json", -1, "5"),
                              write_rank("z.json", 0, "5")});
   ASSERT_EQ(run.ranks.size(), 3U);
