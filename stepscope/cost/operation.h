@@ -91,10 +91,13 @@ struct Operation {
   OperationClass kind{};
   Pass forward{};
   Pass backward{};
-  double kept_bytes = 0;        // activations held from forward to backward
-  double parameters = 0;        // elements of this device's share
-  bool expert = false;          // these parameters are replicated over dp * cp / ep ranks only
-  bool attention_core = false;  // between projections: what selective recomputation runs again
+  double kept_bytes = 0;  // activations held from forward to backward
+  double parameters = 0;  // elements of this device's share
+  bool expert = false;    // these parameters are replicated over dp * cp / ep ranks only
+  // Between the projections of attention: what selective recomputation runs again, from its
+  // inputs, which are `core_input_bytes` of `kept_bytes`.
+  bool attention_core = false;
+  double core_input_bytes = 0;
 };
 
 }  // namespace stepscope

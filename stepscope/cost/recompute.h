@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a layer keeps from forward to backward and what it runs again, by the plan's recomputation
+// (Korthikanti et al. 2022; full: Chen et al. 2016).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "stepscope/cost/operation.h"
+#include "stepscope/cost/plan.h"
+
+namespace stepscope {
+
+// What happens to this layer of a stage (from 0): every_k keeps the first of each k layers whole
+// and recomputes the others fully.
+[[nodiscard]] Recompute recompute_at(const Plan& plan, std::int64_t layer_of_stage);
+
+// Whether backward first runs the operation's forward pass again, communication included.
+[[nodiscard]] bool runs_again(const Operation& operation, Recompute how);
+
+// Bytes that a layer of `operations` holds from its forward pass to its backward pass. Selective
+// keeps what attention's core reads; full keeps the layer's input (layer_input_bytes).
+// `how` is none, selective or full: recompute_at's answer.
+[[nodiscard]] double kept_bytes(std::span<const Operation> operations, Recompute how,
+                                double input_bytes);
+
+// Bytes that come back while this layer runs backward, on top of kept_bytes: of one layer at a
+// time.
+[[nodiscard]] double recomputed_bytes(std::span<const Operation> operations, Recompute how,
+                                      double input_bytes);
+
+}  // namespace stepscope

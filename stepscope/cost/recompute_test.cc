@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/recompute.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/cost/operations_test_models.h"
+
+namespace stepscope {
+namespace {
+
+using namespace operations_test;
+
+TEST(Recomputation, EveryKKeepsTheFirstOfEachKLayers) {
+  const Plan plan{.recompute = Recompute::every_k, .recompute_every = 3};
+  EXPECT_EQ(recompute_at(plan, 0), Recompute::none);
+  EXPECT_EQ(recompute_at(plan, 1), Recompute::full);
+  EXPECT_EQ(recompute_at(plan, 2), Recompute::full);
+  EXPECT_EQ(recompute_at(plan, 3), Recompute::none);
+  EXPECT_EQ(recompute_at({.recompute = Recompute::selective}, 1), Recompute::selective);
+}
+
+TEST(Recomputation, WhatIsNotKeptComesBackForOneLayer) {
+  const Plan plan = plan_of(2);
+  const Operations ops = layer_operations(llama(), plan, 0);
+  const double input = layer_input_bytes(llama(), plan);
+  for (const Recompute how : {Recompute::none, Recompute::selective, Recompute::full}) {
+    EXPECT_DOUBLE_EQ(kept_bytes(ops, how, input) + recomputed_bytes(ops, how, input), kept(ops));
+  }
+  EXPECT_EQ(recomputed_bytes(ops, Recompute::none, input), 0);
+  EXPECT_GT(recomputed_bytes(ops, Recompute::full, input), 5 * input);
+}
+
+TEST(Recomputation, SelectiveRunsTheCoreOfAttentionAgainAndNothingElse) {
+  const Operations ops = layer_operations(gpt(), plan_of(1), 0);
+  for (const Operation& op : ops) {
+    EXPECT_EQ(runs_again(op, Recompute::selective), op.name == "attention") << op.name;
+  }
+}
+
+TEST(Recomputation, SelectiveBringsLittleWhereAttentionIsFused) {
+  const Plan plan = plan_of(1);
+  const Operations ops = layer_operations(llama(), plan, 0);
+  const double input = layer_input_bytes(llama(), plan);
+  const double log_sums = 4.0 * 32 * 2048;
+  EXPECT_DOUBLE_EQ(recomputed_bytes(ops, Recompute::selective, input), log_sums);
+}
+
+}  // namespace
+}  // namespace stepscope
