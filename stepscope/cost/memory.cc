@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/memory.h"
+
+#include <algorithm>
+
+namespace stepscope {
+namespace {
+
+double& at(Memory& memory, MemoryTerm term) { return memory.bytes[static_cast<std::size_t>(term)]; }
+
+// `bytes` of a state that lives where `place` says.
+void put(Memory& memory, MemoryTerm term, Residence place, double bytes) {
+  if (place == Residence::device) at(memory, term) += bytes;
+  if (place == Residence::host) memory.host_bytes += bytes;
+  if (place == Residence::nvme) memory.nvme_bytes += bytes;
+}
+
+// Elements on this rank when each kind is split over its own ranks.
+double split(const StageLoad& load, const ShardCounts& n) {
+  return load.parameters / static_cast<double>(n.dense) +
+         load.expert_parameters / static_cast<double>(n.expert);
+}
+
+double whole(const StageLoad& load) { return load.parameters + load.expert_parameters; }
+
+double unit(const StageLoad& load) { return load.unit_parameters + load.unit_expert_parameters; }
+
+void add_parameters(Memory& memory, const Plan& plan, const StageLoad& load, const ShardCounts& n) {
+  const double width = plan.precision.parameter_bytes;
+  const bool away = plan.parameters_at != Residence::device;
+  const double held = plan.zero == 3 ? split(load, n) : whole(load);
+  put(memory, MemoryTerm::parameters, plan.parameters_at, held * width);
+  const bool gathers = plan.zero == 3 && (n.dense > 1 || n.expert > 1);
+  if (!gathers && !away) return;
+  // The unit that runs and those fetched ahead of it.
+  const double units = 1 + static_cast<double>(plan.prefetch_units);
+  at(memory, MemoryTerm::gathered) += std::min(whole(load), units * unit(load)) * width;
+}
+
+void add_gradients(Memory& memory, const Plan& plan, const StageLoad& load, const ShardCounts& n) {
+  const auto& precision = plan.precision;
+  const bool away = plan.gradients_at != Residence::device;
+  const double held = plan.zero >= 2 ? split(load, n) : whole(load);
+  put(memory, MemoryTerm::gradients, plan.gradients_at,
+      held * precision.accumulated_gradient_bytes);
+  // What backward has just made and somebody else sums: a bucket that fills and one that is sent.
+  const bool leaves = away || (plan.zero >= 2 && (n.dense > 1 || n.expert > 1));
+  const bool narrower = precision.accumulated_gradient_bytes != precision.gradient_bytes;
+  const double made = whole(load) * precision.gradient_bytes;
+  const double of_unit = unit(load) * precision.gradient_bytes;
+  if (leaves) {
+    const double bucket = static_cast<double>(plan.bucket.value);
+    at(memory, MemoryTerm::buckets) += std::min(made, 2 * std::max(bucket, of_unit));
+  } else if (narrower) {
+    at(memory, MemoryTerm::buckets) += std::min(made, of_unit);
+  }
+}
+
+}  // namespace
+
+ShardCounts shard_counts(const Plan& plan) {
+  const std::int64_t replicas = plan.dp * plan.cp;
+  const std::int64_t expert_replicas = replicas / plan.ep;
+  if (plan.shard_group == 0) return {.dense = replicas, .expert = expert_replicas};
+  const std::int64_t group = std::min(plan.shard_group, replicas);
+  return {.dense = group, .expert = std::max<std::int64_t>(1, group / plan.ep)};
+}
+
+Memory memory_of(const Plan& plan, const StageLoad& load) {
+  Memory memory;
+  const ShardCounts n = shard_counts(plan);
+  add_parameters(memory, plan, load, n);
+  add_gradients(memory, plan, load, n);
+  const double owned = plan.zero >= 1 ? split(load, n) : whole(load);
+  put(memory, MemoryTerm::master, plan.optimizer_at, owned * plan.precision.master_bytes);
+  put(memory, MemoryTerm::optimizer, plan.optimizer_at,
+      owned * plan.precision.optimizer_state_bytes);
+  at(memory, MemoryTerm::activations) = load.activation_bytes * load.in_flight;
+  at(memory, MemoryTerm::workspace) = load.workspace_bytes;
+  at(memory, MemoryTerm::logits) = load.logits_bytes;
+  return memory;
+}
+
+std::optional<double> headroom(const Memory& memory, const Machine& machine, Bytes reserved) {
+  if (!machine.memory) return std::nullopt;
+  return static_cast<double>(machine.memory->value - reserved.value) - memory.total();
+}
+
+}  // namespace stepscope
