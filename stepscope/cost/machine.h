@@ -15,7 +15,9 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
+#include "stepscope/cost/compute_parameters.h"
 #include "stepscope/cost/dtype.h"
+#include "stepscope/cost/host.h"
 #include "stepscope/cost/links.h"  // IWYU pragma: export
 
 namespace stepscope {
@@ -36,6 +38,9 @@ struct Machine {
   std::array<std::optional<FlopRate>, dtype_count> matmul_max;  // largest measured for a matmul
   std::optional<Bytes> memory;
   std::optional<ByteRate> memory_rate;
+  std::optional<ComputeCurves> compute;
+  std::optional<Host> host;
+  std::optional<Nvme> nvme;
   std::optional<ScaleUp> scale_up;
   std::optional<ScaleOut> scale_out;
   std::vector<std::string> sources;

@@ -11,6 +11,8 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
+#include "stepscope/cost/compute_parameters.h"
+#include "stepscope/cost/host.h"
 #include "stepscope/cost/links.h"
 
 namespace stepscope {
@@ -42,5 +44,11 @@ class MachineFields {
                                                    MachineFields& fields);
 [[nodiscard]] std::optional<ScaleOut> read_scale_out(const nlohmann::json& root,
                                                      MachineFields& fields);
+
+// How near the device comes to its peaks, and what lies behind it (machine_compute.cc).
+[[nodiscard]] std::optional<ComputeCurves> read_compute(const nlohmann::json& root,
+                                                        MachineFields& fields);
+[[nodiscard]] std::optional<Host> read_host(const nlohmann::json& root, MachineFields& fields);
+[[nodiscard]] std::optional<Nvme> read_nvme(const nlohmann::json& root, MachineFields& fields);
 
 }  // namespace stepscope

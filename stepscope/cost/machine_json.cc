@@ -18,10 +18,10 @@ namespace {
 using Json = nlohmann::json;
 using Fields = MachineFields;
 
-constexpr std::array<std::string_view, 11> root_fields = {
+constexpr std::array<std::string_view, 14> root_fields = {
     "name",      "vendor",          "aliases",  "peak_tflops", "matmul_max_tflops",
     "memory_gb", "memory_gb_per_s", "scale_up", "scale_out",   "sources",
-    "notes"};
+    "notes",     "compute",         "host",     "nvme"};
 constexpr std::array<std::string_view, 2> alias_fields = {"name", "memory_must_match"};
 constexpr double giga = 1e9;
 constexpr double tera = 1e12;
@@ -114,6 +114,9 @@ Result<Machine> from_json(const Json& root, std::string_view path) {
                   .matmul_max = read_rates(root, "matmul_max_tflops", false, fields),
                   .memory = {},
                   .memory_rate = fields.rate(root, "", "memory_gb_per_s"),
+                  .compute = read_compute(root, fields),
+                  .host = read_host(root, fields),
+                  .nvme = read_nvme(root, fields),
                   .scale_up = read_scale_up(root, fields),
                   .scale_out = read_scale_out(root, fields),
                   .sources = {},

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a device takes for an operation: a roofline with the shares of the peaks that were
+// measured on it (compute_parameters.h).
+//
+//   matmul     launch + norm_p(flops / (peak eff(m, n, k)), share bytes / (rate mem_eff)) + cast
+//     1 / eff  = (1 + edge/m) (1 + edge/n) (1 + depth'/k) q / matmul_efficiency
+//     depth'   = depth (peak / units / 2.9 Tflop/s)^depth_power
+//     q        = 1 + wave (ceil(w) / w - 1), w = batch ceil(m/128) ceil(n/128) / units waves of
+//                tiles; times `misaligned` where m, n or k is no multiple of 8
+//   attention  launch + flops / (peak attention_efficiency), backward / attention_backward
+//   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff))
+//
+// norm_p(a, b) = (a^p + b^p)^(1/p). The vector rate is the machine's fp32 peak.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/compute_parameters.h"
+#include "stepscope/cost/machine.h"
+#include "stepscope/cost/operation.h"
+
+namespace stepscope {
+
+// The curves of one machine for one number format, every number resolved. Rates per second.
+struct MatmulRates {
+  double peak = 0;
+  double efficiency = 0;  // of a large product
+  double depth = 0;       // depth' above
+  double cast = 0;        // of formats below 16 bits
+};
+
+struct ComputeModel {
+  MatmulRates matmul;  // in the plan's format
+  MatmulRates full;    // in 16 bits (or the plan's, if wider): attention, the head
+  double attention_efficiency = 0;
+  double units = 1;
+  double memory_rate = 0;
+  double vector_rate = 0;
+  std::array<double, compute_parameter_count> values{};
+  std::vector<std::string> assumptions;  // what the machine does not say, and what took its place
+};
+
+constexpr double of(const ComputeModel& model, ComputeParameter p) {
+  return model.values[static_cast<std::size_t>(p)];
+}
+
+// Errors name the field that the machine lacks: a peak for `dtype`, the memory's rate.
+[[nodiscard]] Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype);
+
+enum class Direction : std::uint8_t { forward, backward };
+
+// `full_precision`: runs in 16 bits whatever the plan's format (the head).
+[[nodiscard]] Seconds operation_time(const ComputeModel& model, const Operation& operation,
+                                     Direction direction, bool full_precision = false);
+
+// One product of `batch`; without launch and traffic.
+[[nodiscard]] Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
+                                        const MatmulShape& shape);
+
+// A pass over memory of `bytes`, without launch.
+[[nodiscard]] Seconds memory_time(const ComputeModel& model, double bytes);
+
+}  // namespace stepscope
