@@ -35,14 +35,14 @@ function(stepscope_module name)
   set_property(GLOBAL APPEND PROPERTY STEPSCOPE_MODULES ${name})
 endfunction()
 
-# data/machines/*.json become part of the cost module: the program finds its catalogue wherever it is installed.
-function(stepscope_embed_machines)
-  set(dir ${PROJECT_SOURCE_DIR}/data/machines)
-  set(script ${PROJECT_SOURCE_DIR}/cmake/embed_machines.cmake)
-  set(out ${PROJECT_BINARY_DIR}/generated/machine_data.cc)
-  file(GLOB machines CONFIGURE_DEPENDS ${dir}/*.json)
-  add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DDIR=${dir} -DOUT=${out} -P ${script}
-                     DEPENDS ${machines} ${script} COMMENT "Embedding data/machines" VERBATIM)
+# data/KINDs/*.json become part of the cost module: the program finds its catalogues wherever it is installed.
+function(stepscope_embed_catalogue kind)
+  set(dir ${PROJECT_SOURCE_DIR}/data/${kind}s)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/embed_catalogue.cmake)
+  set(out ${PROJECT_BINARY_DIR}/generated/${kind}_data.cc)
+  file(GLOB texts CONFIGURE_DEPENDS ${dir}/*.json)
+  add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DKIND=${kind} -DDIR=${dir} -DOUT=${out} -P ${script}
+                     DEPENDS ${texts} ${script} COMMENT "Embedding data/${kind}s" VERBATIM)
   target_sources(stepscope_cost PRIVATE ${out})
 endfunction()
 

@@ -298,6 +298,10 @@ std::vector<std::string> JsonFields::texts(std::string_view key) {
   return out;
 }
 
+JsonFields JsonFields::inner(std::string_view key, const JsonValue& part) {
+  return {part, prefix_ + std::string(key) + ".", problems_, null_is_absent_};
+}
+
 void JsonFields::ignore(std::span<const std::string_view> keys) {
   for (const std::string_view key : keys) known_.emplace(key);
 }

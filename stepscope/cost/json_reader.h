@@ -82,6 +82,8 @@ class JsonFields {
   std::vector<std::string> texts(std::string_view key);
 
   void fail(std::string_view key, const std::string& why, std::string hint = {});
+  // The fields of the object `part`, which stands under `key`; problems go to the same place.
+  [[nodiscard]] JsonFields inner(std::string_view key, const JsonValue& part);
   // Keys that are allowed and not looked at.
   void ignore(std::span<const std::string_view> keys);
   // Every other key is an error: `field "x" ` + why; hint.

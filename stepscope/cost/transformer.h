@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/result.h"
+
 namespace stepscope {
 
 enum class Activation : std::uint8_t { relu, gelu, silu };
@@ -96,6 +98,7 @@ struct Transformer {
   std::optional<LatentAttention> latent{};
   std::optional<Experts> experts{};
   std::optional<Patches> patches{};
+  std::string source{};              // where the figures are from
   std::vector<std::string> notes{};  // what a reader left out of a model it could read
 };
 
@@ -114,5 +117,9 @@ struct Transformer {
 [[nodiscard]] constexpr bool has_window(const Transformer& m, std::int64_t layer) {
   return m.window.has_value() && layer % m.window_every == 0;
 }
+
+// What is wrong with the sizes (out of range, not divisible, contradicting), with the numbers. A
+// model that passes has a parameter count that fits 64 bits.
+[[nodiscard]] Result<Done> check_model(const Transformer& model);
 
 }  // namespace stepscope
