@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// FLOPs that a dense decoder transformer asks for, forward and backward, without recompute, by the
-// conventions in use. One and the same run has another MFU in each of them (docs/mfu.md), so a
-// figure always names its own. T = tokens, s = sequence, L layers, h hidden, a heads and g
-// key-value heads of size d, f feed-forward, V vocabulary.
+// FLOPs that a transformer asks for, forward and backward, without recompute, by the conventions in
+// use. One and the same run has another MFU in each of them (docs/mfu.md), so a figure always names
+// its own. T = tokens, s = sequence, L layers, h hidden, a heads of size d (d + v: of a key and of
+// a value), N parameters, of a mixture those that a token uses.
 #pragma once
 
 #include <array>
@@ -11,27 +11,15 @@
 #include <string_view>
 
 #include "stepscope/base/quantity.h"
+#include "stepscope/cost/transformer.h"
 
 namespace stepscope {
 
-struct TransformerShape {
-  std::int64_t layers = 0;
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;
-  std::int64_t head_size = 0;
-  std::int64_t feed_forward = 0;
-  std::int64_t feed_forward_matrices = 3;  // 3 with a gate (SwiGLU), 2 without
-  std::int64_t vocabulary = 0;
-  bool tied_embeddings = false;
-};
-
 enum class FlopsConvention : std::uint8_t {
-  causal_halved,  // Megatron: matmuls and logits, and the half of attention that a causal mask
-                  // leaves
+  causal_halved,  // Megatron: matmuls and logits, and of attention what the mask leaves
   six_n,          // 6 N T: all parameters, no attention
-  palm,           // PaLM appendix B: 6 N T + 12 L a d s T
-  torchtitan,     // 6 (N - input embedding) T + 12 L a d s T
+  palm,           // PaLM appendix B: 6 N T + 6 L a (d + v) s T
+  torchtitan,     // 6 (N - token table) T + 6 L a (d + v) s T
 };
 inline constexpr std::size_t flops_convention_count = 4;
 inline constexpr std::array<std::string_view, flops_convention_count> flops_convention_names = {
@@ -45,12 +33,15 @@ struct ModelFlops {
   Flops per_step;
 };
 
-// Weight matrices without norms and biases, which are less than 0.01 % of a model worth training on
-// several devices.
-[[nodiscard]] std::int64_t parameters(const TransformerShape& shape);
+// Pairs of a query and a key that this layer's mask leaves in one sequence: s^2 / 2 of a causal one
+// (half of the diagonal, as Megatron counts), w s - w^2 / 2 with a window w below s, s^2 otherwise.
+[[nodiscard]] double attention_pairs(const Transformer& model, std::int64_t layer,
+                                     std::int64_t sequence);
 
-// Of a global batch of `tokens` in sequences of `sequence`.
-[[nodiscard]] ModelFlops model_flops(const TransformerShape& shape, std::int64_t tokens,
+// Of a global batch of `tokens` in sequences of `sequence`. Heads onto classes and poolers work on
+// one token a sequence. Source: Megatron-LM's num_floating_point_operations; PaLM (arXiv
+// 2204.02311) appendix B; torchtitan's get_nparams_and_flops.
+[[nodiscard]] ModelFlops model_flops(const Transformer& model, std::int64_t tokens,
                                      std::int64_t sequence, FlopsConvention convention);
 
 }  // namespace stepscope

@@ -12,6 +12,7 @@
 
 #include "stepscope/cost/machine.h"
 #include "stepscope/cost/model_flops.h"
+#include "stepscope/cost/model_json.h"
 #include "stepscope/fit/mfu_budget.h"
 
 namespace stepscope {
@@ -19,15 +20,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr TransformerShape llama2_7b{.layers = 32,
-                                     .hidden = 4096,
-                                     .heads = 32,
-                                     .kv_heads = 32,
-                                     .head_size = 128,
-                                     .feed_forward = 11008,
-                                     .feed_forward_matrices = 3,
-                                     .vocabulary = 32000,
-                                     .tied_embeddings = false};
 constexpr std::int64_t sequence = 2048;
 constexpr std::int64_t tokens = 64 * sequence;
 
@@ -49,6 +41,7 @@ MfuRank example_rank() {
 }
 
 MfuBudget example() {
+  const Transformer llama2_7b = *find_model("llama-2-7b");
   MfuQuestion question{
       .world_size = 8,
       .model = model_flops(llama2_7b, tokens, sequence, FlopsConvention::causal_halved),
