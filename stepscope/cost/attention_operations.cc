@@ -58,7 +58,8 @@ Core core_of(const DeviceShare& s, Int layer) {
          .keys = p.sequence,
          .key_size = latent ? latent->nope_head_size + latent->rope_head_size : s.model.head_size,
          .value_size = latent ? latent->value_head_size : s.model.head_size};
-  c.scores = number(c.batch) * number(c.queries) * number(c.keys);
+  // Exact where sequences are cut unevenly and the shapes above are not.
+  c.scores = number(heads * s.work_rows * (swaps ? p.cp : 1)) * number(c.keys);
   c.pairs = p.fused_attention ? c.scores * visible(s.model, layer, p.sequence) : c.scores;
   const double rows = number(s.work_rows);
   c.q = rows * number(s.heads * c.key_size);
