@@ -216,10 +216,26 @@ void add_paths(const std::string& prefix, const Shape& shape, std::set<std::stri
 
 Shape parse_shape(std::string_view text) { return ShapeParser(text).parse(); }
 
-Shape read_contract(const std::string& markdown) {
+std::string part_of(const std::string& markdown, const std::string& command) {
+  std::string part;
+  bool inside = false;
+  bool found = false;
+  std::istringstream in(markdown);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("# ")) {
+      inside = line.find('`' + command + '`') != std::string::npos;
+      found = found || inside;
+    }
+    if (inside) part += line + '\n';
+  }
+  if (!found) fail("no part for " + command);
+  return part;
+}
+
+Shape read_contract(const std::string& part) {
   std::optional<Shape> top;
   std::map<std::string, Shape> below;
-  for (Section& section : sections_of(markdown)) {
+  for (Section& section : sections_of(part)) {
     if (section.name.empty()) {
       top = std::move(section.table);
     } else if (!section.table.members.empty()) {

@@ -5,7 +5,8 @@
 // A shape is a code span such as `{start_ns, notes{reason: count}, largest[] {wall_ns, culprit}}`:
 // key, key{} for an object with keys of its own making, key[] for a list, and the shape of what is
 // in either behind it; * stands for every key. A table's rows give key, type and, in the text,
-// perhaps the shape.
+// perhaps the shape. The document has a part for each schema, under a heading of the first level
+// that names the command in a code span.
 #pragma once
 
 #include <map>
@@ -31,8 +32,11 @@ struct Shape {
   std::map<std::string, Member> members;
 };
 
-// The shape of the whole. Throws std::runtime_error where the text is not as described.
-[[nodiscard]] Shape read_contract(const std::string& markdown);
+// What stands under "# … `command` …" up to the next such heading. Throws where there is none.
+[[nodiscard]] std::string part_of(const std::string& markdown, const std::string& command);
+
+// The shape of one part. Throws std::runtime_error where the text is not as described.
+[[nodiscard]] Shape read_contract(const std::string& part);
 
 // One shape, as "{…}".
 [[nodiscard]] Shape parse_shape(std::string_view text);

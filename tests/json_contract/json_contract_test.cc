@@ -15,10 +15,12 @@ namespace {
 
 const std::filesystem::path source = STEPSCOPE_SOURCE_DIR;
 
-Shape documented() {
+Shape documented(const std::string& command) {
   std::ifstream in(source / "docs" / "json.md");
-  return read_contract({std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()});
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return read_contract(part_of(text, command));
 }
+Shape documented() { return documented("stepscope analyze"); }
 
 // The top level's timeline is written only where it is asked for.
 Shape without_timeline(Shape shape) {
@@ -115,6 +117,14 @@ TEST(Contract, IsReadFromTablesAndShapes) {
   EXPECT_EQ(problems("/o/names", 1), std::vector<std::string>{"o.names is 1"});
   EXPECT_EQ(problems("/o/all/q/n", 1), std::vector<std::string>{"o.all.*.n is not documented"});
   EXPECT_EQ(problems("/o", nullptr).size(), 1U);
+}
+
+TEST(Contract, HasAPartForEachCommand) {
+  const std::string text =
+      "# All\n# `a b`\n## Top level\n| `k` | int | one |\n# `a`\n## Top level\n";
+  EXPECT_EQ(paths(read_contract(part_of(text, "a b"))), std::set<std::string>{"k"});
+  EXPECT_EQ(part_of(text, "a"), "# `a`\n## Top level\n");
+  EXPECT_THROW((void)part_of(text, "b"), std::runtime_error);
 }
 
 TEST(Contract, IsRefusedWhereItCannotBeRead) {
