@@ -36,7 +36,8 @@ class Accountant {
         steps_(steps),
         work_(work),
         result_(result),
-        tensor_(trace.strings.size(), unseen) {}
+        tensor_(trace.strings.size(), unseen),
+        named_(2 * trace.strings.size(), unseen) {}
 
   void add(const DeviceWork& device) {
     const std::uint32_t i = index(device.op);
@@ -71,11 +72,19 @@ class Accountant {
     return known == on;
   }
 
+  Precision named_precision(StringId name, NameClass kind) {
+    const std::size_t of_matmul = kind == NameClass::matmul ? 1 : 0;
+    std::int8_t& known = named_[2 * std::size_t{index(name)} + of_matmul];
+    if (known == unseen)
+      known = static_cast<std::int8_t>(precision_of_kernel(trace_.strings[name], kind));
+    return static_cast<Precision>(known);
+  }
+
   Precision precision(const DeviceWork& device, NameClass kind) {
     const StringId name = trace_.slices.name[index(device.op)];
     const OpCost* cost = device.owner == no_slice ? nullptr : work_.cost_of(trace_, device.owner);
     if (cost == nullptr || cost->precision == Precision::other) {
-      return precision_of_kernel(trace_.strings[name], kind);
+      return named_precision(name, kind);
     }
     const bool tf32 = cost->precision == Precision::fp32 && on_tensor_cores(name);
     return tf32 ? Precision::tf32 : cost->precision;
@@ -113,6 +122,7 @@ class Accountant {
   const OpWork& work_;
   Executed& result_;
   std::vector<std::int8_t> tensor_;  // by name
+  std::vector<std::int8_t> named_;   // Precision by name, as another kernel and as a matmul
 };
 
 void add_unions(Sweep& sweep, Ns start, Ns end, std::span<const Step> steps, Executed& result) {

@@ -30,24 +30,31 @@ std::vector<Step> wanted_steps(std::vector<Step> steps, const JobOptions& option
   return steps;
 }
 
-bool any_name_starts(const Trace& trace, Category category, std::string_view prefix) {
-  for (std::size_t i = 0; i < trace.slices.size(); ++i)
-    if (trace.slices.category[i] == category &&
-        trace.strings[trace.slices.name[i]].starts_with(prefix))
-      return true;
-  return false;
+// Names of a category's rows.
+std::vector<std::string_view> names_of(const Trace& trace, Category category) {
+  std::vector<bool> seen(trace.strings.size());
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < trace.slices.size(); ++i) {
+    const StringId name = trace.slices.name[i];
+    if (trace.slices.category[i] != category || seen[stepscope::index(name)]) continue;
+    seen[stepscope::index(name)] = true;
+    names.push_back(trace.strings[name]);
+  }
+  return names;
 }
 
 std::string device_kind(const Trace& trace, const RankIndex& index) {
   if (index.cpu_only()) return "cpu";
   const auto& texts = trace.metadata.texts;
+  const std::vector<std::string_view> calls = names_of(trace, Category::runtime);
+  const auto any_starts = [&](std::string_view prefix) {
+    return std::ranges::any_of(calls, [&](auto name) { return name.starts_with(prefix); });
+  };
   if (texts.contains("roctracer_version") || texts.contains("hip_runtime_version") ||
-      any_name_starts(trace, Category::runtime, "hip"))
+      any_starts("hip"))
     return "rocm";
-  if (any_name_starts(trace, Category::runtime, "runFunction")) return "mtia";
-  if (any_name_starts(trace, Category::runtime, "ur") ||
-      any_name_starts(trace, Category::runtime, "pi"))
-    return "xpu";
+  if (any_starts("runFunction")) return "mtia";
+  if (any_starts("ur") || any_starts("pi")) return "xpu";
   return "cuda";
 }
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <functional>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "stepscope/analysis/nesting.h"
+#include "stepscope/base/key_index.h"
 #include "stepscope/base/run_sort.h"
 
 namespace stepscope {
@@ -32,23 +32,25 @@ struct SignatureHash {
 void price_calls(const Trace& trace, OpWork& work) {
   const Slices& s = trace.slices;
   work.cost.assign(trace.ops.size(), no_row);
-  std::unordered_map<Signature, std::uint32_t, SignatureHash> known;
+  KeyIndex<Signature, SignatureHash> known;
+  std::vector<std::uint32_t> cost_of;  // by number in `known`
   for (std::uint32_t i = 0; i < s.size(); ++i) {
     const std::uint32_t row = s.detail[i];
     if (s.category[i] != Category::cpu_op || row >= trace.ops.size()) continue;
     const Signature key{s.name[i], trace.ops.input_dims[row], trace.ops.input_types[row],
                         trace.ops.concrete_inputs[row]};
     if (key.dims == empty_string) continue;
-    const auto [at, fresh] = known.try_emplace(key, no_row);
+    const auto [number, fresh] = known.insert(key);
     if (fresh) {
+      cost_of.push_back(no_row);
       const auto inputs = parse_inputs(trace.strings[key.dims], trace.strings[key.types],
                                        trace.strings[key.concrete]);
       if (inputs) {
-        at->second = static_cast<std::uint32_t>(work.costs.size());
+        cost_of.back() = static_cast<std::uint32_t>(work.costs.size());
         work.costs.push_back(op_cost(trace.strings[key.name], *inputs));
       }
     }
-    work.cost[row] = at->second;
+    work.cost[row] = cost_of[number];
   }
 }
 

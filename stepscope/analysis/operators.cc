@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
 
 #include "stepscope/analysis/step_at.h"
+#include "stepscope/base/key_index.h"
 
 namespace stepscope {
 namespace {
@@ -58,19 +58,19 @@ CallWork device_work(const Trace& trace, std::span<const DeviceWork> group) {
 class Table {
  public:
   Table(const Trace& trace, bool cpu_only, std::span<const Step> steps, const OpWork& work)
-      : trace_(trace),
-        cpu_only_(cpu_only),
-        steps_(steps),
-        work_(work),
-        launches_(trace.slices.size()) {
-    for (const DeviceWork& d : work.device) {
-      if (d.owner != no_slice) launches_[index(d.owner)] = true;
-    }
+      : trace_(trace), cpu_only_(cpu_only), steps_(steps), work_(work) {}
+
+  // The device work of one call; calls are asked for in the order of their ids, as it stands.
+  std::span<const DeviceWork> next_group(SliceId op) {
+    const std::vector<DeviceWork>& device = work_.device;
+    while (next_ < device.size() && index(device[next_].owner) < index(op)) ++next_;
+    const std::size_t first = next_;
+    while (next_ < device.size() && device[next_].owner == op) ++next_;
+    return std::span(device).subspan(first, next_ - first);
   }
 
-  void book(SliceId op, Ns self) {
-    CallWork call;
-    if (launches_[index(op)]) call = device_work(trace_, work_.of(op));
+  void book(SliceId op, Ns self, std::span<const DeviceWork> group) {
+    CallWork call = device_work(trace_, group);
     const bool inside = call.operations > 0
                             ? step_at(steps_, call.first).has_value()
                             : step_of_host(steps_, trace_.slices.start[index(op)]).has_value();
@@ -111,7 +111,7 @@ class Table {
       key.dims = trace_.ops.input_dims[detail];
       key.types = trace_.ops.input_types[detail];
     }
-    const auto [at, fresh] = places_.try_emplace(key, rows_.size());
+    const auto [place, fresh] = places_.insert(key);
     if (fresh) {
       OperatorRow row;
       row.name = key.name;
@@ -122,7 +122,7 @@ class Table {
       rows_.push_back(row);
       sums_.emplace_back();
     }
-    return at->second;
+    return place;
   }
 
   void add_work(SliceId op, const CallWork& call, Sums& sums) const {
@@ -154,8 +154,8 @@ class Table {
   bool cpu_only_;
   std::span<const Step> steps_;
   const OpWork& work_;
-  std::vector<bool> launches_;  // by slice id: has device work of its own
-  std::unordered_map<Key, std::size_t, KeyHash> places_;
+  std::size_t next_ = 0;  // in work_.device
+  KeyIndex<Key, KeyHash> places_;
   std::vector<OperatorRow> rows_;
   std::vector<Sums> sums_;
 };
@@ -165,6 +165,7 @@ struct Open {
   Ns end{};
   Ns covered_until{};  // by the operators inside so far
   Ns inside{};         // their time, as a union
+  std::span<const DeviceWork> group;
 };
 
 void book_thread(const Trace& trace, const Track& track, Table& table) {
@@ -172,7 +173,8 @@ void book_thread(const Trace& trace, const Track& track, Table& table) {
   std::vector<Open> open;
   const auto close_until = [&](Ns now) {
     while (!open.empty() && open.back().end <= now) {
-      table.book(open.back().op, s.dur[index(open.back().op)] - open.back().inside);
+      const Open& call = open.back();
+      table.book(call.op, s.dur[index(call.op)] - call.inside, call.group);
       open.pop_back();
     }
   };
@@ -187,7 +189,7 @@ void book_thread(const Trace& trace, const Track& track, Table& table) {
       parent.inside += std::max(to - from, Ns{});
       parent.covered_until = std::max(parent.covered_until, to);
     }
-    open.push_back({SliceId{i}, end, s.start[i], Ns{}});
+    open.push_back({SliceId{i}, end, s.start[i], Ns{}, table.next_group(SliceId{i})});
   }
   close_until(Ns::max());
 }

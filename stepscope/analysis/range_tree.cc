@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
-#include <unordered_map>
 
 #include "stepscope/analysis/nesting.h"
 #include "stepscope/analysis/step_at.h"
+#include "stepscope/base/key_index.h"
 
 namespace stepscope {
 namespace {
@@ -137,17 +137,17 @@ class Builder {
   }
 
   std::uint32_t child(std::uint32_t parent, RangeKind kind, std::uint32_t name) {
-    const auto [at, fresh] =
-        places_.try_emplace(Key{parent, kind, name}, static_cast<std::uint32_t>(nodes_.size()));
+    const Key key{parent, kind, name};
+    const auto [number, fresh] = places_.insert(key);
     if (fresh) {
       Node node;
-      node.key = at->first;
+      node.key = key;
       node.depth = nodes_[parent].depth + 1;
       node.phase =
           kind == RangeKind::phase ? std::optional(static_cast<Phase>(name)) : nodes_[parent].phase;
       nodes_.push_back(node);
     }
-    return at->second;
+    return number + 1;  // behind the root
   }
 
   std::uint32_t phase_below(std::uint32_t above, TrackId track, Ns instant) {
@@ -225,7 +225,7 @@ class Builder {
   std::vector<Node> nodes_;  // [0] is the root
   std::vector<std::uint32_t>
       place_;  // by slice id: the node that device work launched there hangs under
-  std::unordered_map<Key, std::uint32_t, KeyHash> places_;
+  KeyIndex<Key, KeyHash> places_;
 };
 
 }  // namespace

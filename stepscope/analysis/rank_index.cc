@@ -138,18 +138,33 @@ std::vector<SliceId> calls_by_correlation(const Slices& s) {
   return calls;
 }
 
+// Where `before` stops to hold in [first, last), looked for around `near`.
+template <class Iterator, class Before>
+Iterator partition_near(Iterator first, Iterator last, Iterator near, Before before) {
+  std::ptrdiff_t step = 1;
+  if (near != last && before(*near)) {
+    for (; last - near > step && before(*(near + step)); step *= 2) near += step;
+    return std::partition_point(near + 1, near + std::min(step, last - near), before);
+  }
+  for (; near - first > step && !before(*(near - step)); step *= 2) near -= step;
+  return std::partition_point(near - std::min(step, near - first), near, before);
+}
+
 // The last call of this correlation that began before the operation did; the first of all where the
 // clocks say that none did. A driver call inside a runtime call that shares its correlation gives
 // way to the outer one.
-SliceId call_behind(const Slices& s, const std::vector<SliceId>& calls, SliceId op) {
+// Operations come nearly in the order of their calls: `near` is where the one before was found.
+SliceId call_behind(const Slices& s, const std::vector<SliceId>& calls, SliceId op,
+                    std::vector<SliceId>::const_iterator& near) {
   const std::uint32_t correlation = s.correlation[index(op)];
   const Ns start = s.start[index(op)];
-  const auto first = std::lower_bound(
-      calls.begin(), calls.end(), correlation,
-      [&](SliceId call, std::uint32_t c) { return s.correlation[index(call)] < c; });
+  const auto first = partition_near(calls.begin(), calls.end(), near, [&](SliceId call) {
+    return s.correlation[index(call)] < correlation;
+  });
+  near = first;
   if (first == calls.end() || s.correlation[index(*first)] != correlation) return no_slice;
-  auto after = std::upper_bound(first, calls.end(), start, [&](Ns t, SliceId call) {
-    return s.correlation[index(call)] != correlation || t < s.start[index(call)];
+  auto after = partition_near(first, calls.end(), first, [&](SliceId call) {
+    return s.correlation[index(call)] == correlation && s.start[index(call)] <= start;
   });
   if (after == first) return *first;
   --after;
@@ -162,9 +177,11 @@ void join_launches(const Trace& trace, RankIndex& rank) {
   const Slices& s = trace.slices;
   rank.launch_of.assign(s.size(), no_slice);
   const std::vector<SliceId> calls = calls_by_correlation(s);
+  auto near = calls.cbegin();
   for (const DeviceLane& lane : rank.devices) {
     for (const SliceId op : lane.ops) {
-      if (s.correlation[index(op)] != 0) rank.launch_of[index(op)] = call_behind(s, calls, op);
+      if (s.correlation[index(op)] != 0)
+        rank.launch_of[index(op)] = call_behind(s, calls, op, near);
     }
   }
 }
