@@ -33,6 +33,7 @@ struct RowKey {
 
 struct Sums {
   CollectiveRow row;
+  std::set<std::uint32_t> groups;
   Values transfers;
   Values skews;
   Values spreads;
@@ -84,6 +85,7 @@ Sums& RowBuilder::sums_of(const CollectiveCall& call, std::optional<Bytes> bytes
   const RowKey key = key_of(call, bytes);
   const auto [at, fresh] = rows_.try_emplace(key);
   CollectiveRow& row = at->second.row;
+  if (call.group != no_row) at->second.groups.insert(call.group);
   if (fresh) {
     row.kind = key.kind;
     row.group = key.group;
@@ -179,6 +181,7 @@ void RowBuilder::add_unmatched() {
 
 CollectiveRow RowBuilder::finish(Sums& sums) {
   CollectiveRow row = std::move(sums.row);
+  row.groups.assign(sums.groups.begin(), sums.groups.end());
   std::uint64_t most = 0;
   Values durations;
   for (const auto& [rank, unmatched] : sums.unmatched) {
@@ -214,6 +217,7 @@ CollectiveRow RowBuilder::finish(Sums& sums) {
 
 void merge(Sums& into, Sums& from) {
   const auto append = [](Values& a, const Values& b) { a.insert(a.end(), b.begin(), b.end()); };
+  into.groups.merge(from.groups);
   append(into.transfers, from.transfers);
   append(into.skews, from.skews);
   append(into.spreads, from.spreads);

@@ -20,19 +20,20 @@ struct CollectiveRow {
   std::string group;                              // its label, or "unknown"
   Dimension dimension = Dimension::unknown;
   std::optional<int> group_size;
-  std::string dtype;              // c10's name; empty = not recorded
-  std::uint64_t count = 0;        // instances: matched ones, and the most any rank has besides
-  std::uint64_t matched = 0;      // of them found on all members that are traced
-  std::uint64_t split = 0;        // of them with wait and transfer told apart
-  std::optional<Bytes> bytes;     // S of one call (mean, where sizes vary too much to list)
-  std::optional<ByteRate> algbw;  // S / median transfer
-  std::optional<ByteRate> busbw;  // algbw × busbw_factor of the group's size
-  std::optional<Ns> transfer;     // Σ over split instances of the median over its ranks
-  std::optional<Ns> wait;         // Σ over split instances and their ranks
-  Ns duration{};                  // Σ over instances of the median over its ranks
-  Ns exposed{};                   // Σ over instances, mean over the ranks that took part
-  std::optional<Ns> skew;         // median of last - first arrival, of complete instances
-  std::optional<int> last_rank;   // who arrives last most often (the lowest of several)
+  std::vector<std::uint32_t> groups;  // rows of CollectiveMatches::groups; empty: not recorded
+  std::string dtype;                  // c10's name; empty = not recorded
+  std::uint64_t count = 0;            // instances: matched ones, and the most any rank has besides
+  std::uint64_t matched = 0;          // of them found on all members that are traced
+  std::uint64_t split = 0;            // of them with wait and transfer told apart
+  std::optional<Bytes> bytes;         // S of one call (mean, where sizes vary too much to list)
+  std::optional<ByteRate> algbw;      // S / median transfer
+  std::optional<ByteRate> busbw;      // algbw × busbw_factor of the group's size
+  std::optional<Ns> transfer;         // Σ over split instances of the median over its ranks
+  std::optional<Ns> wait;             // Σ over split instances and their ranks
+  Ns duration{};                      // Σ over instances of the median over its ranks
+  Ns exposed{};                       // Σ over instances, mean over the ranks that took part
+  std::optional<Ns> skew;             // median of last - first arrival, of complete instances
+  std::optional<int> last_rank;       // who arrives last most often (the lowest of several)
   std::optional<double> last_rank_share;
   std::optional<Ns> clock_uncertainty;  // median of last - first end; barrier-like kinds only
 };

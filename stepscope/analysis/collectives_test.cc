@@ -103,6 +103,9 @@ TEST(Collectives, GroupsOfOneDescriptionShareARow) {
   EXPECT_EQ(found.rows[0].group, "mesh_tp");
   EXPECT_EQ(found.rows[0].dimension, Dimension::tp);
   EXPECT_EQ(found.rows[0].count, 2U);
+  ASSERT_EQ(found.rows[0].groups.size(), 2U);
+  EXPECT_EQ(found.matches.groups[found.rows[0].groups[0]].ranks, (std::vector{0, 1}));
+  EXPECT_EQ(found.matches.groups[found.rows[0].groups[1]].ranks, (std::vector{2, 3}));
   ASSERT_EQ(found.dimensions.size(), 1U);
   EXPECT_EQ(found.dimensions[0].bytes, Bytes{8000});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/json_report.h"
 
+#include "stepscope/fit/collective_link.h"
 #include "stepscope/report/json_rank.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/words.h"
@@ -73,9 +74,9 @@ Json job_json(const AnalyzeReport& report) {
 }
 
 Json link_share(const AnalyzeReport& report, const CollectiveRow& row) {
-  if (report.machine == nullptr || !row.busbw || !row.group_size || !report.world_size)
-    return nullptr;
-  const auto link = link_rate(*report.machine, *row.group_size, *report.world_size);
+  if (report.machine == nullptr || !row.busbw) return nullptr;
+  const auto link =
+      link_of(*report.machine, row, report.job->collectives.matches.groups, report.world_size);
   return link ? Json(row.busbw->value / link->value) : Json(nullptr);
 }
 
