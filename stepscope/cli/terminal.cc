@@ -48,6 +48,7 @@ int terminal_width() {
 const StopFlag& stop_on_signals() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  std::signal(SIGXFSZ, SIG_IGN);
   return stop_flag;
 }
 

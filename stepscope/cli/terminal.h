@@ -13,7 +13,8 @@ namespace stepscope {
 [[nodiscard]] bool wants_colour();   // standard output is a terminal and NO_COLOR is unset
 [[nodiscard]] int terminal_width();  // columns of standard output; 100 where it is no terminal
 
-// From now on Ctrl-C and SIGTERM request a stop instead of killing; the second one kills.
+// From now on Ctrl-C and SIGTERM request a stop instead of killing; the second one kills. A file
+// that reaches the size limit of the process is an error of its writer.
 const StopFlag& stop_on_signals();
 
 // A line on standard error that is drawn over: only on a terminal, and only after the first second.

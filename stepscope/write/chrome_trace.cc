@@ -32,10 +32,8 @@ class RankWriter {
     name_tracks();
     find_linked();
     find_metrics();
-    for (const Track& track : trace_.tracks) {
-      if (stop != nullptr && stop->requested()) return;
-      write_track(track);
-    }
+    for (const Track& track : trace_.tracks) write_track(track, stop);
+    if (stop != nullptr && stop->requested()) return;
     for (std::size_t i = 0; i < trace_.memory.size(); ++i) write_memory(i);
     for (std::size_t i = 0; i < trace_.counters.size(); ++i)
       if (trace_.counters.slice[i] == no_slice) write_counter(i);
@@ -97,10 +95,11 @@ class RankWriter {
     linked_.erase(0);  // none
   }
 
-  void write_track(const Track& track) {
+  void write_track(const Track& track, const StopFlag* stop) {
     const auto place = static_cast<std::size_t>(&track - trace_.tracks.data());
     std::vector<std::vector<Ns>> rows(1);  // the open ends of each row of a stream
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      if (stop != nullptr && stop->requested()) return;
       const std::size_t known = rows.size();
       const std::size_t row = track.device ? free_row(rows, SliceId{i}) : 0;
       if (rows.size() > known) name_row(track, pids_[place], row);

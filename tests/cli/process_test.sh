@@ -94,6 +94,31 @@ if [ -w /dev/full ]; then
   err_has "standard output"
 fi
 
+# The same of every output. A limit on the size of files stands for a disk that fills up under a
+# file of its own; standard output is a pipe there, which has none.
+for flag in --json --html --perfetto; do
+  if [ -w /dev/full ]; then
+    run 1 "$flag on a full disk" analyze "$traces" "$flag" /dev/full
+    err_has "/dev/full: cannot write"
+    [ "$(wc -l <"$dir/err")" -eq 1 ] || fail "$flag on a full disk: one line for one failure"
+  fi
+  mkdir "$dir/small"
+  for file in "$dir/small/out" "$dir/small/out.gz"; do
+    [ -e "$file" ] && fail "$file is there before it is written"
+    (ulimit -f 1 && "$stepscope" analyze "$traces" "$flag" "$file" 2>&1 1>&3 3>&- | cat >"$dir/err"
+      exit "${PIPESTATUS[0]}") 3>&1 | cat >"$dir/out"
+    code=${PIPESTATUS[0]}
+    [ "$code" -eq 1 ] || fail "$flag beyond the size limit: exit $code instead of 1"
+    err_has "$file: cannot write"
+    out_has "A step takes"
+  done
+  [ -z "$(ls -A "$dir/small")" ] || fail "$flag beyond the size limit leaves: $(ls "$dir/small")"
+  rmdir "$dir/small" || exit 1
+done
+echo kept >"$dir/kept.json"
+(ulimit -f 1 && exec "$stepscope" analyze "$traces" --json "$dir/kept.json" 2>&1) | cat >"$dir/err"
+[ "$(cat "$dir/kept.json")" = kept ] || fail "a failure spoils the file that was there"
+
 # Large enough that a signal meets it at work; whether it does is up to the machine, so the delay
 # is tried shorter and shorter. A background process of a script ignores SIGINT unless it asks for
 # it, so 130 can only be the program's own.
@@ -117,6 +142,29 @@ for delay in 0.2 0.1 0.05 0.02; do
   fi
 done
 [ $interrupted = yes ] || fail "Ctrl-C does not end with 130"
+
+# Ctrl-C in the middle of writing: the temporary file shows that it has begun, 0 that it was done
+# sooner than looked at.
+met=no
+for _ in 1 2 3 4 5; do
+  rm -f "$dir/merged.json"
+  "$stepscope" analyze "$dir/large.json" --perfetto "$dir/merged.json" >"$dir/out" 2>"$dir/err" &
+  child=$!
+  while kill -0 "$child" 2>/dev/null; do
+    compgen -G "$dir/merged.json.tmp*" >/dev/null && break
+    sleep 0.005
+  done
+  kill -INT "$child" 2>/dev/null
+  wait "$child"
+  code=$?
+  [ $code -eq 0 ] && continue
+  met=yes
+  [ $code -eq 130 ] || fail "Ctrl-C while a trace is written: exit $code instead of 130"
+  err_empty "Ctrl-C while a trace is written"
+  [ -e "$dir/merged.json" ] && fail "Ctrl-C leaves a part of a trace"
+  break
+done
+[ $met = yes ] || fail "Ctrl-C never met the program while it wrote"
 leftovers=$(find "$dir" -name '*.tmp*')
 [ -z "$leftovers" ] || fail "temporary files are left: $leftovers"
 
