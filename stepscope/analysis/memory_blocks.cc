@@ -2,7 +2,9 @@
 #include "stepscope/analysis/memory_blocks.h"
 
 #include <algorithm>
-#include <utility>
+#include <functional>
+
+#include "stepscope/base/key_index.h"
 
 namespace stepscope {
 namespace {
@@ -86,31 +88,27 @@ MemoryUse use_of(const MemoryBlock& block, std::span<const PhaseSpan> phases) {
 }
 
 MemoryBlocks memory_blocks(const MemoryEvents& memory, std::span<const std::uint32_t> rows) {
-  std::vector<std::uint32_t> order(rows.begin(), rows.end());
-  std::ranges::sort(order, {},
-                    [&](std::uint32_t row) { return std::pair(memory.address[row], row); });
+  KeyIndex<std::uint64_t, std::identity> addresses;
+  std::vector<std::optional<MemoryBlock>> open;  // by number of the address
   MemoryBlocks result;
-  std::optional<MemoryBlock> open;
-  const auto close = [&](std::optional<Ns> freed) {
-    open->freed = freed;
-    result.blocks.push_back(*open);
-    open.reset();
-  };
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::uint32_t row = order[i];
-    if (i > 0 && memory.address[row] != memory.address[order[i - 1]] && open) close(std::nullopt);
+  for (const std::uint32_t row : rows) {
+    const auto [number, fresh] = addresses.insert(memory.address[row]);
+    if (fresh) open.emplace_back();
+    std::optional<MemoryBlock>& block = open[number];
     const Bytes bytes = memory.bytes[row];
-    if (bytes.value > 0) {
-      if (open) close(memory.time[row]);
-      open = MemoryBlock{memory.time[row], std::nullopt, bytes};
-    } else if (bytes.value < 0 && open) {
-      close(memory.time[row]);
+    if (bytes.value == 0) continue;
+    if (block) {
+      block->freed = memory.time[row];
+      result.blocks.push_back(*block);
+      block.reset();
     } else if (bytes.value < 0) {
       result.blocks.push_back({std::nullopt, memory.time[row], Bytes{-bytes.value}});
       ++result.unmatched_frees;
     }
+    if (bytes.value > 0) block = MemoryBlock{memory.time[row], std::nullopt, bytes};
   }
-  if (open) close(std::nullopt);
+  for (const std::optional<MemoryBlock>& block : open)
+    if (block) result.blocks.push_back(*block);
   return result;
 }
 

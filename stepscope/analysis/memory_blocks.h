@@ -24,7 +24,8 @@ struct MemoryBlocks {
 };
 
 // Of the events of one device, rows in time order. An address that is allocated twice lost its free
-// in between: the first block is taken to end where the second begins. O(N log N).
+// in between: the first block is taken to end where the second begins. Blocks stand in the order of
+// their ends, those never freed last. O(N).
 [[nodiscard]] MemoryBlocks memory_blocks(const MemoryEvents& memory,
                                          std::span<const std::uint32_t> rows);
 

@@ -45,24 +45,35 @@ Order track_order(Trace& trace, unsigned threads) {
   return order;
 }
 
-template <class T>
-void permute(std::vector<T>& column, std::span<const std::uint32_t> order) {
+// Each column moves into the memory that the one before leaves: new memory costs more than the
+// move.
+template <class T, class... More>
+void permute(std::span<const std::uint32_t> order, std::vector<T>& first, More&... more) {
   std::vector<T> sorted(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = column[order[i]];
-  column = std::move(sorted);
+  const auto move = [&](std::vector<T>& column) {
+    sorted.resize(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = column[order[i]];
+    std::swap(column, sorted);
+  };
+  move(first);
+  (move(more), ...);
 }
 
 void permute_slices(Slices& s, std::span<const std::uint32_t> order, unsigned threads) {
   const std::vector<std::function<void()>> columns = {
-      [&] { permute(s.start, order); },       [&] { permute(s.dur, order); },
-      [&] { permute(s.name, order); },        [&] { permute(s.track, order); },
-      [&] { permute(s.category, order); },    [&] { permute(s.correlation, order); },
-      [&] { permute(s.external_id, order); }, [&] { permute(s.detail, order); }};
+      [&] { permute(order, s.start, s.dur); },
+      [&] { permute(order, s.correlation, s.external_id, s.detail); },
+      [&] { permute(order, s.name); }, [&] { permute(order, s.track); },
+      [&] { permute(order, s.category); }};
   parallel_for(columns.size(), threads, [&](std::size_t c) { columns[c](); });
 }
 
 void shrink(Trace& trace) {
-  const auto fit = [](auto&... columns) { (columns.shrink_to_fit(), ...); };
+  // What a column has to spare was never touched, so a little of it costs no memory.
+  const auto fit_one = [](auto& column) {
+    if (column.capacity() - column.size() > column.size() / 4) column.shrink_to_fit();
+  };
+  const auto fit = [&](auto&... columns) { (fit_one(columns), ...); };
   Slices& s = trace.slices;
   fit(s.start, s.dur, s.name, s.track, s.category, s.correlation, s.external_id, s.detail);
   OpDetails& o = trace.ops;
@@ -74,13 +85,13 @@ void sort_memory(MemoryEvents& m) {
   Order order(m.size());
   std::iota(order.begin(), order.end(), 0U);
   std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return m.time[i]; });
-  permute(m.time, order);
-  permute(m.track, order);
-  permute(m.address, order);
-  permute(m.bytes, order);
-  permute(m.total_allocated, order);
-  permute(m.total_reserved, order);
-  permute(m.device, order);
+  permute(order, m.time);
+  permute(order, m.track);
+  permute(order, m.address);
+  permute(order, m.bytes);
+  permute(order, m.total_allocated);
+  permute(order, m.total_reserved);
+  permute(order, m.device);
 }
 
 // Slice ids held elsewhere follow their slices to the new places.
