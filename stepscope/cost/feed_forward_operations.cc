@@ -62,6 +62,9 @@ void add_feed_forward(const DeviceShare& share, std::vector<Operation>& to) {
                               .gathers_input = !shared,
                               .reduces_gradient = !shared}));
   to.push_back(activation(share, "activation", share.hidden(width), false));
+  if (m.activation_dropout > 0) {
+    to.push_back(dropout(share, "activation_dropout", share.hidden(width)));
+  }
   to.push_back(linear(share, {.name = "fc2",
                               .shape = {share.tokens, width, m.hidden},
                               .place = LinearPlace::second,

@@ -195,6 +195,15 @@ TEST(LayerOperations, EagerPointwiseOperationsPassMemoryMoreOften) {
   EXPECT_GT(bytes(llama()), fused_llama);
 }
 
+TEST(LayerOperations, ActivationsMayBeDroppedToo) {
+  Transformer m = gpt();
+  m.activation_dropout = 0.1;
+  const Operations ops = layer_operations(m, plan_of(4), 0);
+  const double elements = 2048 * 4 * 12288.0 / 4;
+  EXPECT_DOUBLE_EQ(named(ops, "activation_dropout").kept_bytes, elements);
+  EXPECT_DOUBLE_EQ(kept(ops) - kept(layer_operations(gpt(), plan_of(4), 0)), elements);
+}
+
 TEST(LayerOperations, ParallelBlocksShareTheirNorm) {
   Transformer m = gpt();
   m.dropout = 0;

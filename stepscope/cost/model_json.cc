@@ -144,6 +144,7 @@ Transformer read_fields(const JsonValue& root, JsonFields& in) {
   read_choice(in, "norm", norm_names, m.norm);
   read_choice(in, "positions", positions_names, m.positions);
   m.dropout = in.number("dropout", 0, 1, 0);
+  m.activation_dropout = in.number("activation_dropout", 0, 1, 0);
   m.window = in.optional_integer("window", {1, any.most});
   m.notes = in.texts("notes");
   read_parts(in, m);
@@ -206,6 +207,7 @@ std::string model_json(const Transformer& model) {
   out["norm"] = norm_names[static_cast<std::size_t>(model.norm)];
   out["positions"] = positions_names[static_cast<std::size_t>(model.positions)];
   if (model.dropout > 0) out["dropout"] = model.dropout;
+  if (model.activation_dropout > 0) out["activation_dropout"] = model.activation_dropout;
   if (model.window) out["window"] = *model.window;
   if (model.latent) write(out["latent"], latent_sizes, *model.latent);
   if (model.experts) {

@@ -73,6 +73,7 @@ TEST(ModelFile, IsWrittenAndReadBackTheSame) {
   odd.qk_norm = odd.pooler = true;
   odd.experts->capacity_factor = 1.25;
   odd.experts->every = 2;
+  odd.activation_dropout = 0.05;
   odd.notes = {"a note"};
   models.push_back(odd);
   for (const Transformer& m : models) {

@@ -57,6 +57,9 @@ Problem sizes(const Transformer& m) {
                    " does not divide heads = " + std::to_string(m.heads));
   }
   if (!(m.dropout >= 0 && m.dropout < 1)) return problem("dropout must be 0 or more and below 1");
+  if (!(m.activation_dropout >= 0 && m.activation_dropout < 1)) {
+    return problem("activation_dropout must be 0 or more and below 1");
+  }
   if (m.window && !m.causal) return problem("a window needs a causal model");
   return std::nullopt;
 }

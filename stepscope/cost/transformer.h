@@ -92,6 +92,7 @@ struct Transformer {
   std::int64_t classes = 0;  // > 0: the head projects onto classes instead (vision)
   std::int64_t token_types = 0;  // rows of a segment table (BERT)
   double dropout = 0;  // > 0: masks are drawn and kept (attention, and both residual branches)
+  double activation_dropout = 0;  // the same between the feed-forward's linear layers (T5)
   bool causal = true;
   std::optional<std::int64_t> window{};  // a token sees this many before it (itself included)
   std::int64_t window_every = 1;         // of layers, from the first: 1 = all have the window, ...
