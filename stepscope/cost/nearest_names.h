@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// "Did you mean": the known names that are nearest to one that is not.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace stepscope {
+
+// The three nearest of `known`, "a, b or c": those that begin with the name, then by letters to
+// insert, delete or replace (Levenshtein). Ignores case; compares the first 200 letters.
+[[nodiscard]] std::string nearest_names(std::string_view name,
+                                        std::span<const std::string_view> known);
+
+}  // namespace stepscope
