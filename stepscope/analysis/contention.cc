@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "stepscope/analysis/host_waits.h"
+#include "stepscope/base/run_sort.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -33,8 +34,7 @@ Shapes recorded_shapes(const Trace& trace) {
       continue;
     shapes.emplace_back(s.external_id[i], trace.ops.input_dims[s.detail[i]]);
   }
-  const auto by_id = [](const auto& a, const auto& b) { return a.first < b.first; };
-  std::stable_sort(shapes.begin(), shapes.end(), by_id);
+  run_sort(shapes, [](const auto& a, const auto& b) { return a.first < b.first; });
   return shapes;
 }
 

@@ -95,7 +95,7 @@ class OperatorsByExternalId {
       if (slices_.category[i] == Category::cpu_op && slices_.external_id[i] != 0)
         rows_.push_back(SliceId{i});
     }
-    std::ranges::stable_sort(rows_, {}, [&](SliceId id) { return key(id); });
+    run_sort(rows_, [&](SliceId a, SliceId b) { return key(a) < key(b); });
   }
   // The last of this id that began no later than `start`.
   [[nodiscard]] SliceId find(std::uint32_t external_id, Ns start) const {
