@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "stepscope/cost/model_flops.h"
 #include "stepscope/cost/operation_parts.h"
 
 namespace stepscope {
@@ -14,16 +15,6 @@ using enum CollectiveKind;
 using Int = std::int64_t;
 
 double number(Int n) { return static_cast<double>(n); }
-
-// Of all pairs of tokens those that see each other: a causal mask leaves half, a window of w tokens
-// w s - w^2 / 2.
-double visible(const Transformer& m, Int layer, Int sequence) {
-  const double s = number(sequence);
-  const double w = has_window(m, layer) ? std::min(number(*m.window), s) : s;
-  const double one_sided = (w * s - w * w / 2) / (s * s);
-  if (m.causal) return one_sided;
-  return w < s ? std::min(1.0, 2 * one_sided) : 1.0;
-}
 
 // The core as it lies on this device.
 struct Core {
@@ -60,7 +51,9 @@ Core core_of(const DeviceShare& s, Int layer) {
          .value_size = latent ? latent->value_head_size : s.model.head_size};
   // Exact where sequences are cut unevenly and the shapes above are not.
   c.scores = number(heads * s.work_rows * (swaps ? p.cp : 1)) * number(c.keys);
-  c.pairs = p.fused_attention ? c.scores * visible(s.model, layer, p.sequence) : c.scores;
+  const double seen =
+      attention_pairs(s.model, layer, p.sequence) / (number(p.sequence) * number(p.sequence));
+  c.pairs = p.fused_attention ? c.scores * seen : c.scores;
   const double rows = number(s.work_rows);
   c.q = rows * number(s.heads * c.key_size);
   c.k = rows * number(kv * c.key_size);

@@ -60,8 +60,12 @@ Operation token_embedding(const DeviceShare& s) {
 
 Operation patch_embedding(const DeviceShare& s) {
   const Patches& p = *s.model.patches;
+  // The class token is a parameter, no patch.
+  const std::int64_t all = image_tokens(p);
+  const std::int64_t tokens = s.tokens / all * (all - (p.class_token ? 1 : 0)) +
+                              s.tokens % all;  // of images cut by context parallelism
   return linear(s, {.name = "patch_embedding",
-                    .shape = {s.tokens, p.patch * p.patch * p.channels, s.model.hidden},
+                    .shape = {tokens, p.patch * p.patch * p.channels, s.model.hidden},
                     .replicated = true,
                     .bias = true,
                     .input_gradient = false});
@@ -135,6 +139,12 @@ void add_head_transform(const DeviceShare& s, std::vector<Operation>& to) {
   to.push_back(stream_norm(s, "head_norm", true));
 }
 
+// A dense layer on the first token of each sequence.
+Operation pooler(const DeviceShare& s) {
+  const std::int64_t h = s.model.hidden;
+  return linear(s, {.name = "pooler", .shape = {s.plan.micro_batch, h, h}, .bias = true});
+}
+
 }  // namespace
 
 std::int64_t padded_vocabulary(const Transformer& model, const Plan& plan) {
@@ -162,6 +172,7 @@ std::vector<Operation> head_operations(const Transformer& model, const Plan& pla
   const DeviceShare share = device_share(model, plan, counting);
   std::vector<Operation> ops;
   if (model.final_norm) ops.push_back(stream_norm(share, "final_norm", true));
+  if (model.pooler) ops.push_back(pooler(share));
   if (!model.head) return ops;
   if (model.head_transform) add_head_transform(share, ops);
   ops.push_back(projection(share));

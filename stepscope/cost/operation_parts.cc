@@ -15,14 +15,14 @@ bool every_read(const DeviceShare& s) {
 
 // Without a layout's help: every device has the whole W and its own rows.
 LinearLayout alone(const DeviceShare& s, const LinearShape& shape) {
-  const double rows = number(s.stream_rows);
-  return {.input = {s.stream_rows, shape.in},
+  const std::int64_t rows = shape.tokens / (s.tokens / s.stream_rows);
+  return {.input = {rows, shape.in},
           .weight = {shape.in, shape.out},
-          .output = {s.stream_rows, shape.out},
-          .input_elements = rows * number(shape.in),
+          .output = {rows, shape.out},
+          .input_elements = number(rows) * number(shape.in),
           .weight_elements = number(shape.in) * number(shape.out),
-          .output_elements = rows * number(shape.out),
-          .product = {.m = s.stream_rows, .n = shape.out, .k = shape.in}};
+          .output_elements = number(rows) * number(shape.out),
+          .product = {.m = rows, .n = shape.out, .k = shape.in}};
 }
 
 Communication communication(const LayoutCall& call, double element, double also) {
