@@ -14,17 +14,8 @@ using std::chrono::milliseconds;
 
 // 100 TFLOP/s in bf16, 200 in fp8: a device does 1e11 bf16 FLOPs in a millisecond.
 Machine box() {
-  Machine m{.name = "Box",
-            .vendor = {},
-            .aliases = {},
-            .peak_rates = {},
-            .matmul_max = {},
-            .memory = {},
-            .memory_rate = {},
-            .scale_up = {},
-            .scale_out = {},
-            .sources = {},
-            .notes = {}};
+  Machine m;
+  m.name = "Box";
   m.peak_rates[index(Dtype::bf16)] = FlopRate{100e12};
   m.peak_rates[index(Dtype::fp8)] = FlopRate{200e12};
   return m;
