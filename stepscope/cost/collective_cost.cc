@@ -50,14 +50,14 @@ void add_transfer(std::string& text, const Terms& t, const GroupPlacement& g, do
   if (!within && !across) text += "0";
 }
 
-// start + (steps^p + transfer^p)^(1/p) with the values.
+// start + (a + b + sqrt((a - b)^2 + 4 c a b)) / 2 + 2 k sqrt(a b) with the values.
 std::string formula(const Terms& t, const GroupPlacement& placed, const Group& g, double bytes) {
   std::string text;
-  add(text, "start %.4g us + ((", t.start);
+  add(text, "start %.4g us + combined(a = ", t.start);
   add_steps(text, t);
-  add(text, ")^%.3g + (", t.overlap);
+  text += ", b = ";
   add_transfer(text, t, placed, bytes);
-  add(text, ")^%.3g)^(1/%.3g) = %.6g us", t.overlap, t.overlap, time(t, g, bytes));
+  add(text, "; c = %.3g, k = %.3g) = %.6g us", t.exposed, t.fill, time(t, g, bytes));
   return text;
 }
 
@@ -72,9 +72,7 @@ Seconds collective_time(const Network& network, CollectiveKind kind, Bytes total
   for_each(network, kind, group, g, false, [&](Algorithm, Protocol, bool, const Terms& t) {
     const double a = steps(t);
     const double b = transfer(t, g, bytes);
-    // No overlap makes it shorter than the longer part.
-    if (t.start + std::max(a, b) >= best) return;
-    best = std::min(best, t.start + overlapped(a, b, t.overlap));
+    best = std::min(best, t.start + combined(t, a, b));
   });
   return micro(best);
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a collective takes: the fastest of the algorithms that the library would use.
 //
-// One algorithm over one protocol takes  start + (steps^p + transfer^p)^(1/p).
-// `steps` counts what happens one after the other for a message without bytes, `transfer` what the
-// narrowest links need for the bytes, p (`overlap`) how far the library runs both at once; a
-// pipeline with chunks of the best size has p = 1/2. With n ranks in N domains of k, S the total
-// buffer, B the rate within a domain, R that of k ports:
+// One algorithm over one protocol takes  start + combined(a, b), where a, the steps, is what
+// happens one after the other for a message without bytes and b, the transfer, what the narrowest
+// links need for the bytes:
+//
+//   combined(a, b) = (a + b + sqrt((a - b)^2 + 4 c a b)) / 2 + 2 k sqrt(a b)
+//
+// c = 0 is the longer of both, c = 1 their sum; k = 1 (with c = 1) is a pipeline whose chunks have
+// the best size, (sqrt a + sqrt b)^2. Rings have c = `exposed` and k = 0, trees c = 1 and k =
+// `tree_fill`, switches c = k = 1. With n ranks in N domains of k, S the total buffer, B the rate
+// within a domain, R that of k ports:
 //
 //   ring         steps  r ((n - N) hop + (N - 1) hop across)                     r = 2, 1, 1, ...
 //                within S (r (n - 1)/n / link_efficiency + pass) / B              AR, AG, RS

@@ -25,7 +25,7 @@ Network ideal() {
     for (const LinkParameter p :
          {LinkParameter::start_us, LinkParameter::tree_start_us, LinkParameter::reduce_start_us,
           LinkParameter::pass_all_reduce, LinkParameter::pass_all_gather,
-          LinkParameter::pass_reduce_scatter, LinkParameter::turn}) {
+          LinkParameter::pass_reduce_scatter, LinkParameter::turn, LinkParameter::tree_fill}) {
       (*t)[static_cast<std::size_t>(p)] = 0;
     }
   }

@@ -17,7 +17,8 @@ struct Terms {
   double hops_across = 0, hop_across = 0;
   double within_factor = 0;  // transfer within = S x factor / rate
   double across_factor = 0;
-  double overlap = 1;
+  double exposed = 1;
+  double fill = 0;
 };
 
 // What all algorithms need of a group, computed once a call.
@@ -34,22 +35,21 @@ inline double transfer(const Terms& t, const Group& g, double bytes) {
   return bytes * std::max(t.within_factor * g.per_byte_within, t.across_factor * g.per_byte_across);
 }
 
-inline double overlapped(double a, double b, double p) {
-  const double low = std::min(a, b);
-  const double high = std::max(a, b);
-  if (low <= 0) return high;
-  if (p == 0.5) return low + high + 2 * std::sqrt(low * high);
-  return high * std::pow(1 + std::pow(low / high, p), 1 / p);
+// `exposed` 0: the longer of both; 1: their sum; `fill` 1: a pipeline whose chunks have the best
+// size, (sqrt a + sqrt b)^2.
+inline double combined(const Terms& t, double a, double b) {
+  const double sum = a + b;
+  const double hidden = t.exposed == 1 ? sum : std::sqrt((a - b) * (a - b) + 4 * t.exposed * a * b);
+  const double filling = t.fill > 0 ? 2 * t.fill * std::sqrt(a * b) : 0;
+  return (sum + hidden) / 2 + filling;
 }
 
 inline double time(const Terms& t, const Group& g, double bytes) {
-  return t.start + overlapped(steps(t), transfer(t, g, bytes), t.overlap);
+  return t.start + combined(t, steps(t), transfer(t, g, bytes));
 }
 
 constexpr std::array<Protocol, protocol_count> protocols = {Protocol::ll, Protocol::ll128,
                                                             Protocol::simple};
-// Chunks of the best size in a pipeline: (sqrt(steps) + sqrt(transfer))^2.
-constexpr double pipeline_overlap = 0.5;
 
 inline Group group_of(const GroupPlacement& g, CollectiveKind kind) {
   const bool twice = kind == CollectiveKind::all_reduce || kind == CollectiveKind::barrier;
@@ -71,8 +71,8 @@ inline double port_cost(const Network& w, const Group& g) {
   return (1 + of(w.out_timing, LinkParameter::turn) / g.members) /
          of(w.out_timing, LinkParameter::link_efficiency);
 }
-inline double overlap(const Network& w, const Group& g) {
-  return of(g.across ? w.out_timing : w.up_timing, LinkParameter::overlap);
+inline double exposed(const Network& w, const Group& g) {
+  return of(g.across ? w.out_timing : w.up_timing, LinkParameter::exposed);
 }
 inline double start(const Network& w, const Group& g) {
   return of(w.up_timing, LinkParameter::start_us) +
@@ -100,7 +100,7 @@ inline Terms ring(const Network& w, CollectiveKind kind, const Group& g, Protoco
   Terms t{.start = start(w, g),
           .hops = g.rounds * (g.across ? g.n - g.domains : g.n - 1),
           .hop = of(w.up_timing, LinkParameter::hop_ll_us, protocol),
-          .overlap = overlap(w, g)};
+          .exposed = exposed(w, g)};
   if (g.per_byte_within > 0) {
     t.within_factor = (volume / of(w.up_timing, LinkParameter::link_efficiency) + pass(w, kind)) /
                       rate(w.up_timing, protocol);
@@ -128,7 +128,7 @@ inline Terms tree(const Network& w, const Group& g, Protocol protocol) {
           .across_factor = tree_volume(g) * port_cost(w, g) /
                            of(w.out_timing, LinkParameter::tree_efficiency) /
                            rate(w.out_timing, protocol),
-          .overlap = of(w.out_timing, LinkParameter::tree_overlap)};
+          .fill = of(w.out_timing, LinkParameter::tree_fill)};
   if (g.per_byte_within > 0) {
     t.within_factor =
         2 / of(w.up_timing, LinkParameter::link_efficiency) / rate(w.up_timing, protocol);
@@ -146,7 +146,7 @@ inline Terms in_network(const Network& w, const Group& g) {
           .hop = of(w.up_timing, LinkParameter::reduce_hop_us),
           .within_factor =
               2 * (g.members - 1) / g.members / of(w.up_timing, LinkParameter::reduce_efficiency),
-          .overlap = pipeline_overlap};
+          .fill = 1};
 }
 
 // All-reduce with switches that reduce: in the domain, then every device's share over the trees
@@ -177,7 +177,7 @@ inline Terms ring_hierarchy(const Network& w, CollectiveKind kind, const Group& 
           .hop_across = of(w.out_timing, LinkParameter::hop_ll_us, protocol),
           .across_factor = g.rounds * (g.domains - 1) / g.domains * port_cost(w, g) /
                            rate(w.out_timing, protocol),
-          .overlap = overlap(w, g)};
+          .exposed = exposed(w, g)};
   if (g.per_byte_within > 0) {
     t.within_factor =
         (g.rounds * inner / of(w.up_timing, LinkParameter::link_efficiency) + pass(w, kind)) /
@@ -193,7 +193,7 @@ inline Terms direct(const Network& w, const Group& g, Protocol protocol, bool ga
   Terms t{.start = start(w, g),
           .hops = g.members - 1,
           .hop = of(w.up_timing, LinkParameter::hop_ll_us, protocol),
-          .overlap = overlap(w, g)};
+          .exposed = exposed(w, g)};
   if (g.per_byte_within > 0) {
     t.within_factor = (gathered ? (g.members - 1) / g.members : (g.members - 1) / g.n) /
                       of(w.up_timing, LinkParameter::link_efficiency) / rate(w.up_timing, protocol);

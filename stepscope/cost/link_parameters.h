@@ -38,8 +38,8 @@ enum class LinkParameter : std::uint8_t {
   pass_reduce_scatter,
   turn,             // slowdown where the port that receives also sends: rate / (1 + turn / ports)
   tree_efficiency,  // of a tree beside link_efficiency
-  tree_overlap,     // p of a tree, whose chunks must fill it first
-  overlap,          // p in (a^p + b^p)^(1/p) of steps and transfer: 1 adds, more overlaps
+  tree_fill,        // of a tree with chunks: 1 where their size is the best one, 0 without chunks
+  exposed,          // share of the shorter of steps and transfer that the longer does not hide
   reduce_start_us,  // reduction in the switches: of a call, up and down, share of the links' rate
   reduce_hop_us,
   reduce_efficiency
@@ -74,8 +74,8 @@ inline constexpr std::array<LinkParameterInfo, link_parameter_count> link_parame
     {"pass_reduce_scatter", 0.25, std::nullopt, 1e-3, 4.0},
     {"turn", std::nullopt, 0.1, 1e-3, 4.0},
     {"tree_efficiency", std::nullopt, 0.95, 0.2, 1.0},
-    {"tree_overlap", std::nullopt, 0.75, 0.4, 4.0},
-    {"overlap", 1.4, 1.4, 0.5, 8.0},
+    {"tree_fill", std::nullopt, 0.4, 1e-3, 2.0},
+    {"exposed", 0.2, 0.4, 1e-3, 8.0},
     {"reduce_start_us", 38.0, 20.0, 0.1, 1e4},
     {"reduce_hop_us", 1.7, 5.0, 0.01, 1e4},
     {"reduce_efficiency", 1.09, 0.9, 0.05, 2.0},

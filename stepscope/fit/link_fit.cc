@@ -80,7 +80,7 @@ bool is_told(const Span& span, bool outer, LinkParameter parameter) {
   switch (parameter) {
     case tree_start_us:
     case tree_efficiency:
-    case tree_overlap:
+    case tree_fill:
       return outer && span.kinds_across.contains(CollectiveKind::all_reduce);
     case tree_hop_ll_us:
     case tree_hop_ll128_us:
