@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "csv_table.h"
+#include "stepscope/cost/collective_sweep.h"
 
 namespace stepscope::bench {
 namespace {
@@ -160,18 +161,7 @@ std::string add_row(const std::vector<std::string>& row, const Columns& c, std::
 }  // namespace
 
 double bus_bytes(const CollectiveTiming& timing) {
-  const double n = timing.group.size;
-  const auto bytes = static_cast<double>(timing.bytes.value);
-  switch (timing.kind) {
-    case CollectiveKind::all_reduce:
-      return bytes * 2 * (n - 1) / n;
-    case CollectiveKind::all_gather:
-    case CollectiveKind::reduce_scatter:
-    case CollectiveKind::all_to_all:
-      return bytes * (n - 1) / n;
-    default:
-      return bytes;
-  }
+  return bus_factor(timing.kind, timing.group.size) * static_cast<double>(timing.bytes.value);
 }
 
 Network unmeasured(const Machine& machine) {

@@ -32,8 +32,7 @@ struct CollectiveRows {
 // A row whose time is missing has it from busbw (nccl-tests' definition).
 [[nodiscard]] Result<CollectiveRows> read_collectives(const std::string& path);
 
-// Bytes that busbw counts: S x 2 (n - 1)/n for all-reduce, (n - 1)/n for all-gather,
-// reduce-scatter and all-to-all, otherwise S.
+// Bytes that busbw counts.
 [[nodiscard]] double bus_bytes(const CollectiveTiming& timing);
 
 // The network of a machine with nothing measured on it: where a fit begins.
