@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model, a machine and a plan from what was typed: files first, flags over them, and what
+// follows from the rest.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stepscope/base/result.h"
+#include "stepscope/cost/machine.h"
+#include "stepscope/cost/plan.h"
+#include "stepscope/cost/transformer.h"
+
+namespace stepscope {
+
+// As given; empty and 0 = not given.
+struct PlanSource {
+  std::string model;
+  std::string machine;
+  std::int64_t gpus = 0;
+  std::int64_t nodes = 0;
+  std::int64_t gpus_per_node = 0;
+  std::string plan_file;
+  std::string ds_config;
+  std::vector<std::string> values;  // one for each of plan_fields()
+};
+
+// Declares MODEL, --machine and the flags of a plan. `app` must not outlive `source`.
+void declare_plan_source(CLI::App& app, PlanSource& source);
+
+// One plan of a comparison: "zero=1, recompute=full" and what it sets.
+struct Variant {
+  std::string label;
+  std::vector<std::pair<std::string, std::string>> settings;
+};
+
+// "zero=0,1,2,3" for each axis; the variants are their product, the last axis fastest. At most 256.
+[[nodiscard]] Result<std::vector<Variant>> parse_variants(const std::vector<std::string>& axes);
+
+struct MadePlan {
+  Plan plan;
+  std::vector<std::string> notes;  // what a file says that a plan does not hold
+};
+
+// Defaults, then --ds-config or --plan, then flags, then `settings`. dp follows from the devices
+// where nobody gave it, the sequence from a model of fixed length. Errors are wrong usage: they say
+// which flag is missing or what is wrong with it. check_plan has still to be asked.
+[[nodiscard]] Result<MadePlan> make_plan(
+    const PlanSource& source, const Transformer& model, const Machine& machine,
+    const std::vector<std::pair<std::string, std::string>>& settings = {});
+
+// Devices that share a scale-up domain, where --gpus-per-node or --nodes say so.
+[[nodiscard]] std::optional<int> domain_of(const PlanSource& source);
+
+// "1KB", "64 MiB", "1e9", "1.5GB": units are powers of 1000, with an i of 1024.
+[[nodiscard]] Result<std::int64_t> parse_bytes(std::string_view text);
+
+}  // namespace stepscope

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/plan_source.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/cost/machine_named.h"
+#include "stepscope/cost/model_json.h"
+
+namespace stepscope {
+namespace {
+
+// The flags as CLI11 reads them.
+PlanSource typed(std::string line) {
+  CLI::App app;
+  PlanSource source;
+  declare_plan_source(app, source);
+  app.parse(std::move(line));
+  return source;
+}
+
+Result<MadePlan> made(std::string line, const char* model = "gpt3-175b",
+                      const std::vector<std::pair<std::string, std::string>>& settings = {}) {
+  const auto m = find_model(model);
+  const auto machine = machine_named("a100_sxm_80gb");
+  EXPECT_TRUE(m && machine);
+  return make_plan(typed(std::move(line)), *m, *machine, settings);
+}
+
+std::string complaint(const std::string& line, const char* model = "gpt3-175b") {
+  const auto plan = made(line, model);
+  return plan ? std::string() : plan.error().message();
+}
+
+TEST(PlanSource, DpIsWhatTheOtherDegreesLeave) {
+  const auto plan = made("--gpus 1024 --tp 8 --pp 16 --global-batch 1536");
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->plan.devices, 1024);
+  EXPECT_EQ(plan->plan.dp, 8);
+  EXPECT_EQ(plan->plan.sequence, 2048);  // learned positions
+}
+
+TEST(PlanSource, AGivenDpIsKeptEvenWhereItIsWrong) {
+  const auto plan = made("--gpus 64 --tp 8 --dp 3 --global-batch 64");
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->plan.dp, 3);
+  const auto m = find_model("gpt3-175b");
+  const auto checked = check_plan(*m, plan->plan);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message().find("dp must be 8"), std::string::npos);
+}
+
+TEST(PlanSource, NodesTimesTheirGpusAreTheDevices) {
+  EXPECT_EQ(made("--nodes 4 --global-batch 64")->plan.devices, 32);
+  EXPECT_EQ(made("--nodes 4 --gpus-per-node 4 --global-batch 64")->plan.devices, 16);
+  EXPECT_NE(complaint("--nodes 4 --gpus 31 --global-batch 64").find("are 32 GPUs"),
+            std::string::npos);
+}
+
+TEST(PlanSource, SwitchesNeedNoValue) {
+  const auto plan = made("--gpus 8 --tp 8 --sequence-parallel --global-batch 8");
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_TRUE(plan->plan.sequence_parallel);
+  EXPECT_FALSE(plan->plan.overlap_tensor);
+}
+
+TEST(PlanSource, WhatIsMissingIsAskedFor) {
+  EXPECT_NE(complaint("--global-batch 8").find("--gpus N"), std::string::npos);
+  EXPECT_NE(complaint("--gpus 8").find("--global-batch N"), std::string::npos);
+  EXPECT_NE(complaint("--gpus 8 --global-batch 8", "llama-2-7b").find("--seq N"),
+            std::string::npos);
+}
+
+TEST(PlanSource, AWrongValueNamesItsFlag) {
+  EXPECT_NE(complaint("--gpus 8 --global-batch 8 --zero 7").find("--zero \"7\""),
+            std::string::npos);
+  for (const char* wrong : {"--gpus 0", "--gpus -8", "--gpus nan", "--gpus 1e30", "--gpus 1.5"})
+    EXPECT_THROW((void)typed(wrong), CLI::ParseError) << wrong;
+}
+
+TEST(PlanSource, SettingsOverrideFlagsAndDpFollows) {
+  const auto plan = made("--gpus 64 --tp 8 --global-batch 64", "gpt3-175b", {{"tp", "4"}});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->plan.tp, 4);
+  EXPECT_EQ(plan->plan.dp, 16);
+}
+
+TEST(Variants, AreTheProductOfTheirAxes) {
+  const auto variants = parse_variants({"zero=0,1", "recompute=none,full"});
+  ASSERT_TRUE(variants);
+  ASSERT_EQ(variants->size(), 4U);
+  EXPECT_EQ((*variants)[1].label, "zero=0 recompute=full");
+  EXPECT_EQ((*variants)[2].settings[0].second, "1");
+  EXPECT_TRUE(parse_variants({})->empty());
+}
+
+TEST(Variants, ThatAreNoneAreRefused) {
+  for (const char* axis : {"zero", "zero=", "zero=0,9", "zerro=1", "=1", "zero=0,,1"})
+    EXPECT_FALSE(parse_variants({axis})) << axis;
+  std::string many = "global-batch=1";
+  for (int i = 2; i < 300; ++i) many += ',' + std::to_string(i);
+  EXPECT_NE(parse_variants({many}).error().message().find("more than 256"), std::string::npos);
+}
+
+TEST(ParseBytes, TakesUnitsOfAThousandAndOf1024) {
+  EXPECT_EQ(*parse_bytes("1KB"), 1000);
+  EXPECT_EQ(*parse_bytes("64 MiB"), 64 * 1024 * 1024);
+  EXPECT_EQ(*parse_bytes("1.5gb"), 1'500'000'000);
+  EXPECT_EQ(*parse_bytes("7"), 7);
+  for (const char* wrong : {"", "x", "0", "-1", "nan", "inf", "1XB", "1e99", "GB"})
+    EXPECT_FALSE(parse_bytes(wrong)) << wrong;
+}
+
+}  // namespace
+}  // namespace stepscope
