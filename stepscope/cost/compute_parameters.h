@@ -16,20 +16,27 @@
 namespace stepscope {
 
 enum class ComputeParameter : std::uint8_t {
-  launch_us,            // of a kernel that is no matmul: from one end to the next start
-  matmul_launch_us,     // of a matmul
+  launch_us,            // of a kernel: from the end of one to the start of the next
+  matmul_launch_us,     // the same of a matmul
   memory_efficiency,    // share of the memory's rate that large transfers reach
   matmul_memory_share,  // share of a matmul's traffic that its arithmetic does not hide
-  edge,                 // rows and columns at which half of a matmul's rate is lost
-  depth,                // the same for the summed dimension, at 2.9 Tflop/s a unit
-  depth_power,          // how that grows with the rate of a unit
-  wave,                 // share of the idle units of the last wave of tiles that is lost
+  depth,                // summed dimension at which half of a matmul's rate is lost, on units of
+                        // 2.9 Tflop/s; faster units need more to fill their pipelines
+  tail,                 // share of a wave of tiles that is lost at a matmul's end
   misaligned,           // slowdown where a dimension is no multiple of 8
   attention_backward,   // rate of fused attention backward against forward
   roofline_power,  // p in (a^p + b^p)^(1/p) of arithmetic and traffic: 1 adds, 1000 is the maximum
   cast,            // traffic of a cast to a format below 16 bits, against its input's
+  contention,      // slowdown of each by the other while arithmetic and communication run together
+  host_layer_us,   // the host's time to launch a layer's forward, eagerly; backward 1.5 of it
+  host_head_layers,  // the same of head and loss, in layers
+  host_ranks,        // by how much of itself each further tp rank lengthens it: they wait for each
+                     // other
+  host_power,        // p as above, of the device's and the host's time of a layer, with tp = 1
+  host_power_tp,     // and with tp > 1
+  optimizer_us       // of an optimizer step beside its traffic
 };
-inline constexpr std::size_t compute_parameter_count = 12;
+inline constexpr std::size_t compute_parameter_count = 17;
 
 struct ComputeParameterInfo {
   std::string_view name;
@@ -40,18 +47,24 @@ struct ComputeParameterInfo {
 inline constexpr std::array<ComputeParameterInfo, compute_parameter_count> compute_parameters = {{
     {"launch_us", 3.0, 0.0, 1e4},
     {"matmul_launch_us", 3.0, 0.0, 1e4},
-    {"memory_efficiency", 0.85, 0.01, 1.0},
-    {"matmul_memory_share", 0.5, 0.0, 1.0},
-    {"edge", 40.0, 0.0, 1e6},
-    {"depth", 30.0, 0.0, 1e6},
-    {"depth_power", 1.0, 0.0, 4.0},
-    {"wave", 0.3, 0.0, 1.0},
-    {"misaligned", 3.0, 1.0, 100.0},
-    {"attention_backward", 0.9, 0.01, 2.0},
+    {"memory_efficiency", 0.89, 0.01, 1.0},
+    {"matmul_memory_share", 1.0, 0.0, 1.0},
+    {"depth", 16.0, 0.0, 1e6},
+    {"tail", 1.0, 0.0, 10.0},
+    {"misaligned", 2.0, 1.0, 100.0},
+    {"attention_backward", 0.78, 0.01, 2.0},
     {"roofline_power", 1.0, 1.0, 1000.0},
     {"cast", 1.0, 0.0, 8.0},
+    {"contention", 0.1, 0.0, 1.0},
+    {"host_layer_us", 1000.0, 0.0, 1e6},
+    {"host_head_layers", 1.8, 0.0, 100.0},
+    {"host_ranks", 0.04, 0.0, 1.0},
+    {"host_power", 8.0, 1.0, 1000.0},
+    {"host_power_tp", 2.3, 1.0, 1000.0},
+    {"optimizer_us", 1000.0, 0.0, 1e6},
 }};
-static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::cast)].name == "cast");
+static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::optimizer_us)].name ==
+              "optimizer_us");
 
 // "compute" of a machine file.
 struct ComputeCurves {

@@ -49,9 +49,7 @@ double matmul_efficiency(const Machine& machine, Dtype dtype, ComputeModel& mode
 MatmulRates rates(const Machine& machine, Dtype dtype, ComputeModel& model) {
   MatmulRates r{.peak = machine.peak_rates[index(dtype)]->value};
   r.efficiency = matmul_efficiency(machine, dtype, model);
-  const double per_unit = r.peak / model.units / reference_unit;
-  r.depth = of(model, ComputeParameter::depth) *
-            std::pow(per_unit, of(model, ComputeParameter::depth_power));
+  r.depth = of(model, ComputeParameter::depth) * r.peak / model.units / reference_unit;
   if (below_16_bits(dtype)) r.cast = of(model, ComputeParameter::cast);
   return r;
 }
@@ -129,13 +127,11 @@ Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
   const auto k = static_cast<double>(shape.k);
   const auto batch = static_cast<double>(shape.batch);
   if (m * n * k * batch <= 0) return Seconds{0};
-  const double edge = of(model, ComputeParameter::edge);
-  const double waves = batch * std::ceil(m / tile) * std::ceil(n / tile) / model.units;
-  const double wave = of(model, ComputeParameter::wave) * (std::ceil(waves) / waves - 1);
+  const double waves = m * n * batch / (model.units * tile * tile);
   const bool aligned = shape.m % 8 == 0 && shape.n % 8 == 0 && shape.k % 8 == 0;
   const double align = aligned ? 1 : of(model, ComputeParameter::misaligned);
   const double slowdown =
-      (1 + edge / m) * (1 + edge / n) * (1 + rates.depth / k) * (1 + wave) * align;
+      (1 + rates.depth / k) * (1 + of(model, ComputeParameter::tail) / waves) * align;
   return Seconds{2 * m * n * k * batch * slowdown / (rates.peak * rates.efficiency)};
 }
 
@@ -160,16 +156,24 @@ double matmul_seconds(const ComputeModel& model, const MatmulRates& rates, const
   return seconds * pass.matrix.value / counted;
 }
 
+// One kernel that never writes scores; otherwise each of attention's products is a matmul of its
+// own.
+bool is_fused_attention(const Operation& operation) {
+  return operation.kind == OperationClass::attention && operation.forward.matmuls.size() > 1;
+}
+
 }  // namespace
 
 Seconds operation_time(const ComputeModel& model, const Operation& operation, Direction direction,
                        bool full_precision) {
+  const bool fused = is_fused_attention(operation);
   const Pass& pass = direction == Direction::forward ? operation.forward : operation.backward;
   const double power = of(model, ComputeParameter::roofline_power);
   const double vector = pass.vector.value / model.vector_rate;
   if (pass.flops().value <= 0 && pass.bytes() <= 0) return Seconds{0};
-  if (operation.kind == OperationClass::matmul) {
-    const MatmulRates& rates = full_precision ? model.full : model.matmul;
+  const bool attention = operation.kind == OperationClass::attention;
+  if (operation.kind == OperationClass::matmul || (attention && !fused)) {
+    const MatmulRates& rates = full_precision || attention ? model.full : model.matmul;
     const double traffic =
         memory_time(model, pass.bytes()).count() * of(model, ComputeParameter::matmul_memory_share);
     const double cast = rates.cast * memory_time(model, pass.input_bytes).count();
@@ -180,12 +184,18 @@ Seconds operation_time(const ComputeModel& model, const Operation& operation, Di
   }
   const double traffic = memory_time(model, pass.bytes()).count();
   double arithmetic = vector;
-  if (operation.kind == OperationClass::attention && pass.matrix.value > 0) {
+  if (fused) {
     const double backward =
         direction == Direction::backward ? of(model, ComputeParameter::attention_backward) : 1;
     arithmetic += pass.matrix.value / (model.full.peak * model.attention_efficiency * backward);
   }
   return Seconds{us(model, ComputeParameter::launch_us) + norm(arithmetic, traffic, power)};
+}
+
+double host_excess(const ComputeModel& model, double device, double host, bool tp) {
+  const ComputeParameter power =
+      tp ? ComputeParameter::host_power_tp : ComputeParameter::host_power;
+  return norm(device, host, of(model, power)) - device;
 }
 
 }  // namespace stepscope

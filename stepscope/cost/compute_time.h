@@ -3,18 +3,18 @@
 // measured on it (compute_parameters.h).
 //
 //   matmul     launch + norm_p(flops / (peak eff(m, n, k)), share bytes / (rate mem_eff)) + cast
-//     1 / eff  = (1 + edge/m) (1 + edge/n) (1 + depth'/k) q / matmul_efficiency
-//     depth'   = depth (peak / units / 2.9 Tflop/s)^depth_power
-//     q        = 1 + wave (ceil(w) / w - 1), w = batch ceil(m/128) ceil(n/128) / units waves of
-//                tiles; times `misaligned` where m, n or k is no multiple of 8
-//   attention  launch + flops / (peak attention_efficiency), backward / attention_backward
+//     1 / eff  = (1 + depth'/k) (1 + tail units 128^2 / (m n batch)) / matmul_efficiency, times
+//                `misaligned` where m, n or k is no multiple of 8
+//     depth'   = depth (peak / units) / 2.9 Tflop/s
+//   attention  fused: launch + flops / (peak attention_efficiency), backward / attention_backward;
+//              else its products are matmuls
 //   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff))
+//   a layer    norm_p(device, host), where the host launches it
 //
 // norm_p(a, b) = (a^p + b^p)^(1/p). The vector rate is the machine's fp32 peak.
 #pragma once
 
 #include <array>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -64,5 +64,8 @@ enum class Direction : std::uint8_t { forward, backward };
 
 // A pass over memory of `bytes`, without launch.
 [[nodiscard]] Seconds memory_time(const ComputeModel& model, double bytes);
+
+// What is added to `device` seconds of a layer by a host that needs `host` seconds to launch it.
+[[nodiscard]] double host_excess(const ComputeModel& model, double device, double host, bool tp);
 
 }  // namespace stepscope

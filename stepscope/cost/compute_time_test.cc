@@ -17,8 +17,9 @@ constexpr std::string_view ideal = R"({
   "compute": {"source": "by definition", "units": 108,
     "matmul_efficiency": {"bf16": 1}, "attention_efficiency": {"bf16": 1},
     "launch_us": 0, "matmul_launch_us": 0, "memory_efficiency": 1, "matmul_memory_share": 1,
-    "edge": 0, "depth": 0, "depth_power": 0, "wave": 0, "misaligned": 1,
-    "attention_backward": 1, "roofline_power": 1000, "cast": 0},
+    "depth": 0, "tail": 0, "misaligned": 1, "attention_backward": 1, "roofline_power": 1000,
+    "cast": 0, "contention": 0, "host_layer_us": 0, "host_head_layers": 0, "host_ranks": 0,
+    "host_power": 1000, "host_power_tp": 1000, "optimizer_us": 0},
   "sources": ["none"]})";
 
 std::string with(std::string text, const std::string& from, const std::string& to) {
@@ -78,9 +79,9 @@ TEST(ComputeTime, EachLossStandsWhereTheFormulaSays) {
   const auto time = [&](const std::string& from, const std::string& to) {
     return forward(model_of(with(std::string(ideal), from, to)), product);
   };
-  EXPECT_NEAR(time("\"edge\": 0", "\"edge\": 64"), flops * (1 + 64.0 / 1024) * (1 + 64.0 / 2048),
-              1e-15);
-  EXPECT_NEAR(time("\"depth\": 0", "\"depth\": 32"), flops * (1 + 32.0 / 512), 1e-15);
+  const double unit = 312e12 / 108 / 2.9e12;
+  EXPECT_NEAR(time("\"depth\": 0", "\"depth\": 32"), flops * (1 + 32 * unit / 512), 1e-15);
+  EXPECT_NEAR(time("\"tail\": 0", "\"tail\": 0.5"), flops * (1 + 0.5 * 108 / (8 * 16)), 1e-15);
   EXPECT_NEAR(
       time("\"matmul_efficiency\": {\"bf16\": 1}", "\"matmul_efficiency\": {\"bf16\": 0.5}"),
       flops * 2, 1e-15);
@@ -88,9 +89,6 @@ TEST(ComputeTime, EachLossStandsWhereTheFormulaSays) {
   EXPECT_NEAR(time("\"roofline_power\": 1000", "\"roofline_power\": 1"), flops + traffic, 1e-15);
   EXPECT_NEAR(time("\"roofline_power\": 1000", "\"roofline_power\": 2"), std::hypot(flops, traffic),
               1e-15);
-  // 8 * 16 tiles on 108 units: 1.185 waves take 2 turns.
-  const double waves = 128.0 / 108;
-  EXPECT_NEAR(time("\"wave\": 0", "\"wave\": 1"), flops * 2 / waves, 1e-15);
 }
 
 TEST(ComputeTime, AMisalignedMatmulIsSlower) {
@@ -126,6 +124,34 @@ TEST(ComputeTime, NarrowFormatsPayForCastsAndLeaveAttentionAndTheHeadIn16Bits) {
               product.forward.matrix.value / 312e12, 1e-15);
 }
 
+TEST(ComputeTime, UnfusedAttentionIsMadeOfMatmulsAndFusedOneOfOneKernel) {
+  const std::string json = with(std::string(ideal), "\"attention_efficiency\": {\"bf16\": 1}",
+                                "\"attention_efficiency\": {\"bf16\": 0.5}");
+  const ComputeModel model = model_of(json);
+  Operation core{.name = "attention", .kind = OperationClass::attention};
+  core.forward.matmuls = {{.batch = 8, .m = 2048, .n = 2048, .k = 128}};
+  core.forward.matrix = Flops{1e12};
+  EXPECT_NEAR(forward(model, core), 1e12 / 312e12, 1e-15);
+  core.forward.matmuls.push_back({.batch = 8, .m = 2048, .n = 128, .k = 2048});
+  EXPECT_NEAR(forward(model, core), 2 * 1e12 / 312e12, 1e-15);
+  core.backward = core.forward;
+  EXPECT_NEAR(operation_time(
+                  model_of(with(json, "\"attention_backward\": 1", "\"attention_backward\": 0.5")),
+                  core, Direction::backward)
+                  .count(),
+              4 * 1e12 / 312e12, 1e-15);
+}
+
+TEST(ComputeTime, AHostThatIsSlowerThanTheDeviceSetsThePace) {
+  const ComputeModel strict = model_of(std::string(ideal));
+  EXPECT_EQ(host_excess(strict, 2e-3, 1e-3, false), 0);
+  EXPECT_DOUBLE_EQ(host_excess(strict, 2e-3, 3e-3, false), 1e-3);
+  const ComputeModel jitter =
+      model_of(with(std::string(ideal), "\"host_power_tp\": 1000", "\"host_power_tp\": 2"));
+  EXPECT_DOUBLE_EQ(host_excess(jitter, 4e-3, 3e-3, true), 1e-3);
+  EXPECT_EQ(host_excess(jitter, 4e-3, 3e-3, false), 0);
+}
+
 TEST(ComputeTime, SaysWhichFigureItHadToAssume) {
   const ComputeModel model = model_of(R"({"name": "bare", "peak_tflops": {"bf16": 100},
     "matmul_max_tflops": {"bf16": 80}, "memory_gb_per_s": 1000, "sources": ["none"]})");
@@ -159,9 +185,9 @@ TEST(MachineCompute, RefusesWhatItDoesNotKnow) {
     ASSERT_FALSE(machine) << to;
     EXPECT_NE(machine.error().message().find(why), std::string::npos) << machine.error().message();
   };
-  refused("\"edge\": 0", "\"egde\": 0", "compute.egde");
-  refused("\"edge\": 0", "\"edge\": -1", "compute.edge");
-  refused("\"edge\": 0", "\"edge\": \"wide\"", "compute.edge");
+  refused("\"tail\": 0", "\"tial\": 0", "compute.tial");
+  refused("\"tail\": 0", "\"tail\": -1", "compute.tail");
+  refused("\"tail\": 0", "\"tail\": \"long\"", "compute.tail");
   refused("\"memory_efficiency\": 1", "\"memory_efficiency\": 1.5", "compute.memory_efficiency");
   refused("{\"bf16\": 1}", "{\"bf17\": 1}", "compute.matmul_efficiency.bf17");
   refused("{\"bf16\": 1}", "{\"bf16\": 1.2}", "compute.matmul_efficiency.bf16");
