@@ -88,6 +88,7 @@ struct Plan {
   Recompute recompute = Recompute::none;
   std::int64_t recompute_every = 1;  // every_k: k
   bool fused_attention = true;       // scores never reach memory (flash)
+  bool compiled = false;  // layers are launched by a compiler's code, not one by one in Python
   bool fused_pointwise = true;  // neighbouring elementwise operations share one pass over memory
   Precision precision{};
   Residence optimizer_at = Residence::device;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/layer_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "stepscope/cost/collective_cost.h"
+#include "stepscope/cost/recompute.h"
+#include "stepscope/cost/tensor_layouts.h"
+
+namespace stepscope {
+namespace {
+
+PassTerm class_of(const Operation& operation) {
+  if (operation.attention_core) return PassTerm::attention;
+  return operation.kind == OperationClass::matmul ? PassTerm::matmul : PassTerm::pointwise;
+}
+
+PassTerm class_of(ParallelDim dim) {
+  if (dim == ParallelDim::context) return PassTerm::context;
+  return dim == ParallelDim::expert ? PassTerm::expert : PassTerm::tensor;
+}
+
+double call_seconds(const Rates& rates, const Communication& c) {
+  const auto& group = rates.placements[static_cast<std::size_t>(c.dim)];
+  if (!group) return 0;
+  const Bytes bytes{static_cast<std::int64_t>(std::llround(c.bytes))};
+  return static_cast<double>(c.count) *
+         collective_time(rates.network, c.kind, bytes, *group).count();
+}
+
+// What stays of `call` seconds beside `work` seconds of the operation it belongs to.
+double exposed(const Communication& c, const Plan& plan, double call, double work) {
+  if (!c.can_overlap) return call;
+  if (c.dim == ParallelDim::context) {
+    const auto n = static_cast<double>(plan.cp);
+    return std::max(0.0, call - work * (n - 1) / n);
+  }
+  if (class_of(c.dim) != PassTerm::tensor || !plan.overlap_tensor) return call;
+  const auto n = static_cast<double>(plan.tp);
+  return call / n + std::max(0.0, call - work) * (n - 1) / n;
+}
+
+PassTime pass_time(const Operation& operation, Direction direction, const Rates& rates,
+                   const Plan& plan, bool full_precision) {
+  PassTime time;
+  double work = operation_time(rates.compute, operation, direction, full_precision).count();
+  time[class_of(operation)] += work;
+  const Pass& pass = direction == Direction::forward ? operation.forward : operation.backward;
+  for (const Communication& c : pass.communications) {
+    const double call = call_seconds(rates, c);
+    const double left = exposed(c, plan, call, work);
+    time[class_of(c.dim)] += left;
+    work = std::max(0.0, work - (call - left));  // what hid this call hides no other
+  }
+  return time;
+}
+
+void place_dim(Placements& placements, const Network& network, ParallelDim dim, std::int64_t size,
+               std::int64_t stride, std::optional<Error>& error) {
+  if (size < 2 || error) return;
+  auto& place_here = placements[static_cast<std::size_t>(dim)];
+  place_here = place(static_cast<int>(size), static_cast<int>(stride), network);
+  if (place_here) return;
+  error =
+      Error{.what = std::string(parallel_dim_names[static_cast<std::size_t>(dim)]) + " = " +
+                    std::to_string(size) + " leaves a domain of " + std::to_string(network.domain) +
+                    " devices, and the machine has no scale_out.gb_per_s_per_direction",
+            .hint = "give the network between domains in a machine file"};
+}
+
+// Backward takes the host half as long again; a compiler's code less (fitted to runs of both).
+constexpr double backward_launches = 1.5;
+constexpr double compiled_share = 0.6;
+
+// Adds what the device waits for the host, forward and backward.
+void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, double layers) {
+  const bool tp = plan.tp > 1;
+  const double ranks =
+      1 + of(compute, ComputeParameter::host_ranks) * static_cast<double>(plan.tp - 1);
+  const double host = layers * ranks * (plan.compiled ? compiled_share : 1) * 1e-6 *
+                      of(compute, ComputeParameter::host_layer_us);
+  if (host <= 0) return;
+  const double forward = host_excess(compute, cost.forward.total(), host, tp);
+  for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+    const double device = cost.backward[how].total() + cost.again[how].total();
+    const bool all = how == static_cast<std::size_t>(Recompute::full);
+    const double launches = host * (backward_launches + (all ? 1 : 0));
+    cost.backward[how][PassTerm::host] = host_excess(compute, device, launches, tp);
+  }
+  cost.forward[PassTerm::host] = forward;
+}
+
+}  // namespace
+
+Result<Placements> layer_placements(const Plan& plan, const Network& network) {
+  Placements placements;
+  std::optional<Error> error;
+  const auto at = [&](ParallelDim dim, std::int64_t size, std::int64_t stride) {
+    place_dim(placements, network, dim, size, stride, error);
+  };
+  at(ParallelDim::tensor, plan.tp, 1);
+  if (plan.tensor_layout != TensorLayout::one_d) {
+    const DeviceGrid grid = device_grid(plan);
+    at(ParallelDim::tensor_row, grid.columns, 1);
+    at(ParallelDim::tensor_column, grid.rows, grid.columns);
+    at(ParallelDim::tensor_depth, grid.depth, grid.columns * grid.rows);
+  }
+  at(ParallelDim::context, plan.cp, plan.tp);
+  at(ParallelDim::expert, plan.ep, plan.tp);
+  if (error) return *error;
+  return placements;
+}
+
+LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, const Plan& plan,
+                     const LayerRun& run) {
+  LayerCost cost;
+  PassTime all_backward;
+  for (const Operation& op : operations) {
+    const PassTime forward = pass_time(op, Direction::forward, rates, plan, run.full_precision);
+    const PassTime backward = pass_time(op, Direction::backward, rates, plan, run.full_precision);
+    cost.forward.add(forward, 1);
+    all_backward.add(backward, 1);
+    // Two products of the same size: one for the input's gradient, one for the weight's.
+    const bool has_weight = op.kind == OperationClass::matmul && op.parameters > 0;
+    if (has_weight) cost.weight_gradient += backward[PassTerm::matmul] / 2;
+    (op.expert ? cost.expert_parameters : cost.parameters) += op.parameters;
+    cost.passing_bytes =
+        std::max(cost.passing_bytes, op.backward.input_bytes + op.backward.output_bytes);
+    if (op.kind == OperationClass::loss) {
+      cost.logits_kept += op.kept_bytes;
+      cost.logits_bytes += op.forward.input_bytes + op.kept_bytes + op.backward.output_bytes;
+    }
+    for (const Recompute how : {Recompute::selective, Recompute::full}) {
+      if (runs_again(op, how)) cost.again[static_cast<std::size_t>(how)].add(forward, 1);
+    }
+  }
+  for (const Recompute how : {Recompute::none, Recompute::selective, Recompute::full}) {
+    const auto i = static_cast<std::size_t>(how);
+    cost.backward[i] = all_backward;
+    cost.kept_bytes[i] = kept_bytes(operations, how, run.input_bytes);
+    cost.recomputed_bytes[i] = recomputed_bytes(operations, how, run.input_bytes);
+  }
+  add_host(cost, rates.compute, plan, run.host_layers);
+  return cost;
+}
+
+}  // namespace stepscope
