@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/stage_cost.h"
+
+#include <algorithm>
+#include <array>
+
+#include "stepscope/cost/cost_context.h"
+#include "stepscope/cost/memory.h"
+#include "stepscope/cost/offload.h"
+#include "stepscope/cost/recompute.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t most_kinds = 4;
+using Counts = std::array<std::array<std::int64_t, recompute_kind_count>, most_kinds>;
+
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+  bool operator==(const Range&) const = default;
+};
+
+// How many layers of each kind are recomputed in which way.
+Counts count_layers(const CostContext& context, const Plan& plan, Range range) {
+  Counts counts{};
+  if (context.kinds.size() == 1) {
+    const auto none = static_cast<std::size_t>(Recompute::none);
+    const auto full = static_cast<std::size_t>(Recompute::full);
+    if (plan.recompute == Recompute::every_k) {
+      const std::int64_t kept = (range.count + plan.recompute_every - 1) / plan.recompute_every;
+      counts[0][none] = kept;
+      counts[0][full] = range.count - kept;
+    } else {
+      counts[0][static_cast<std::size_t>(plan.recompute)] = range.count;
+    }
+    return counts;
+  }
+  for (std::int64_t i = 0; i < range.count; ++i) {
+    const auto kind = context.kind[static_cast<std::size_t>(range.begin + i)];
+    ++counts[kind][static_cast<std::size_t>(recompute_at(plan, i))];
+  }
+  return counts;
+}
+
+// What of `call` seconds `work` seconds cannot hide, and what running both at once costs.
+double beside(double call, double work, double contention) {
+  return std::max(0.0, call - work) + contention * std::min(call, work);
+}
+
+class StageBuilder {
+ public:
+  StageBuilder(const CostContext& context, const DataEntry& data, const OffloadRates& offload,
+               const Plan& plan)
+      : context_(context),
+        data_(data),
+        plan_(plan),
+        contention_(of(context.compute, ComputeParameter::contention)),
+        shards_(shard_counts(plan)),
+        gathers_(plan.zero == 3),
+        prefetches_(plan.overlap_parameter_gather && plan.prefetch_units > 0) {
+    const Precision& p = plan.precision;
+    const double sum_bytes = p.gradient_bytes + 2.0 * p.accumulated_gradient_bytes;
+    const bool sums = plan.zero < 2 || micro_batches(plan) > 1;
+    sum_ = sums ? memory_time(context.compute, sum_bytes).count() : 0;
+    fetch_ = offload.fetch > 0 ? p.parameter_bytes / offload.fetch : 0;
+  }
+
+  StageCost build(Range range, bool first, bool last) {
+    StageCost stage;
+    const Counts counts = count_layers(context_, plan_, range);
+    double slack = 0;  // of a layer's forward, that a gather of a later unit may use
+    for (std::size_t k = 0; k < context_.kinds.size(); ++k) {
+      for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+        if (counts[k][how] == 0) continue;
+        const LayerCost& layer = context_.kinds[k];
+        add(stage, layer, how, static_cast<double>(counts[k][how]), data_.kinds[k], 0);
+        slack = std::max(slack, layer.forward.total() - data_.kinds[k].gather);
+        stage.first = stage.last = data_.kinds[k];
+      }
+    }
+    slack = std::max(0.0, slack) * static_cast<double>(plan_.prefetch_units);
+    if (first) add(stage, context_.embedding, 0, 1, data_.embedding, slack);
+    if (first) stage.first = stage.last = data_.embedding;
+    if (last) add(stage, context_.head[plan_.pp > 1 ? 1 : 0], 0, 1, data_.head, slack);
+    return stage;
+  }
+
+ private:
+  void add(StageCost& stage, const LayerCost& layer, std::size_t how, double times,
+           const UnitTime& unit, double slack) const {
+    stage.forward.add(layer.forward, times);
+    stage.backward.add(layer.backward[how], times);
+    stage.again.add(layer.again[how], times);
+    stage.weight_gradient += times * layer.weight_gradient;
+    const double summed =
+        plan_.zero >= 2 ? owned(layer) : layer.parameters + layer.expert_parameters;
+    stage.backward[PassTerm::pointwise] += times * sum_ * summed;
+    const double forward = layer.forward.total() + slack;
+    const double backward = layer.backward[how].total() + layer.again[how].total() + slack;
+    if (gathers_) add_data(stage, unit, times, forward, backward);
+    if (fetch_ > 0) add_fetch(stage, layer, times, forward, backward);
+    stage.parameters += times * layer.parameters;
+    stage.expert_parameters += times * layer.expert_parameters;
+    if (layer.parameters + layer.expert_parameters >
+        stage.unit_parameters + stage.unit_expert_parameters) {
+      stage.unit_parameters = layer.parameters;
+      stage.unit_expert_parameters = layer.expert_parameters;
+    }
+    stage.kept_bytes += times * (layer.kept_bytes[how] - layer.logits_kept);
+    stage.workspace_bytes =
+        std::max(stage.workspace_bytes, layer.recomputed_bytes[how] + layer.passing_bytes);
+    stage.logits_bytes += times * layer.logits_bytes;
+  }
+
+  [[nodiscard]] double owned(const LayerCost& layer) const {
+    return layer.parameters / static_cast<double>(shards_.dense) +
+           layer.expert_parameters / static_cast<double>(shards_.expert);
+  }
+
+  // One stream of gathers and reductions beside compute: what arrives later than compute is
+  // exposed, however far ahead it was asked for; prefetching 0 units hides no gather.
+  void add_data(StageCost& stage, const UnitTime& unit, double times, double forward,
+                double backward) const {
+    const double ahead = prefetches_ ? unit.gather : 0;
+    const double reduced = plan_.overlap_gradient_reduce ? unit.reduce : 0;
+    stage.data_forward += times * (unit.gather - ahead + beside(ahead, forward, contention_));
+    stage.data_backward += times * (unit.gather - ahead + unit.reduce - reduced +
+                                    beside(ahead + reduced, backward, contention_));
+  }
+
+  void add_fetch(StageCost& stage, const LayerCost& layer, double times, double forward,
+                 double backward) const {
+    const double whole = layer.parameters + layer.expert_parameters;
+    const double fetched = fetch_ * (plan_.zero == 3 ? owned(layer) : whole);
+    const bool ahead = plan_.prefetch_units > 0;
+    stage.fetch_forward += times * (ahead ? std::max(0.0, fetched - forward) : fetched);
+    stage.fetch_backward += times * (ahead ? std::max(0.0, fetched - backward) : fetched);
+  }
+
+  const CostContext& context_;
+  const DataEntry& data_;
+  const Plan& plan_;
+  double contention_;
+  ShardCounts shards_;
+  bool gathers_;
+  bool prefetches_;
+  double sum_ = 0;    // seconds to add one parameter's gradient to what micro-batches left
+  double fetch_ = 0;  // seconds to bring one parameter from where it is
+};
+
+}  // namespace
+
+void make_stages(CostContext& context, const DataEntry& data, const OffloadRates& offload,
+                 const Plan& plan) {
+  Stages& stages = context.stages;
+  const std::int64_t count = plan.pp * plan.virtual_stages;
+  const bool even = plan.stage_layers.empty();
+  const bool alike = context.kinds.size() == 1;
+  stages.costs.clear();
+  stages.cost_of.clear();
+  stages.times.clear();
+  stages.layers.clear();
+  StageBuilder builder(context, data, offload, plan);
+  Range range{0, 0};
+  Range before{-1, -1};  // of the stage built last, where another may be like it
+  for (std::int64_t s = 0; s < count; ++s) {
+    range.begin += range.count;
+    range.count =
+        even ? context.model->layers / count : plan.stage_layers[static_cast<std::size_t>(s)];
+    const bool first = s == 0;
+    const bool last = s + 1 == count;
+    const bool like = !first && !last && alike && before.count == range.count;
+    if (!like) {
+      stages.costs.push_back(builder.build(range, first, last));
+      before = first || last ? Range{-1, -1} : range;
+    }
+    stages.cost_of.push_back(static_cast<std::uint32_t>(stages.costs.size() - 1));
+    stages.times.push_back(like ? stages.times.back() : stages.costs.back().time());
+    stages.layers.push_back(range.count);
+  }
+}
+
+}  // namespace stepscope

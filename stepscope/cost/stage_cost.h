@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one (virtual) stage of a pipeline costs its device for one micro-batch: its layers, with the
+// embedding before the first and the head after the last.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stepscope/cost/layer_cost.h"
+#include "stepscope/cost/pipeline.h"
+#include "stepscope/cost/plan.h"
+
+namespace stepscope {
+
+struct CostContext;
+struct DataEntry;
+struct OffloadRates;
+
+// Seconds of a unit (a layer, the embedding, the head) that ZeRO-3 gathers and reduces as one.
+struct UnitTime {
+  double gather = 0;
+  double reduce = 0;
+};
+
+struct StageCost {
+  PassTime forward;
+  PassTime backward;  // without `again`; with the summing of gradients
+  PassTime again;
+  double weight_gradient = 0;
+  // ZeRO-3's gathers and reductions, and parameters fetched from the host, as far as compute does
+  // not hide them.
+  double data_forward = 0;
+  double data_backward = 0;
+  double fetch_forward = 0;
+  double fetch_backward = 0;
+  double parameters = 0;
+  double expert_parameters = 0;
+  double unit_parameters = 0;  // of the largest unit
+  double unit_expert_parameters = 0;
+  double kept_bytes = 0;
+  double workspace_bytes = 0;
+  double logits_bytes = 0;
+  UnitTime first;  // of the unit that starts the stage
+  UnitTime last;   // the unit whose gradients come last
+
+  [[nodiscard]] StageTime time() const {
+    return {.forward = Seconds{forward.total() + data_forward + fetch_forward},
+            .backward = Seconds{backward.total() + again.total() + data_backward + fetch_backward},
+            .weight = Seconds{weight_gradient}};
+  }
+};
+
+// Virtual stages in model order; stages that cost the same share a StageCost.
+struct Stages {
+  std::vector<StageCost> costs;
+  std::vector<std::uint32_t> cost_of;
+  std::vector<StageTime> times;
+  std::vector<std::int64_t> layers;  // of each
+
+  [[nodiscard]] const StageCost& operator[](std::size_t stage) const {
+    return costs[cost_of[stage]];
+  }
+};
+
+// Fills context.stages; allocates nothing once it has held as many.
+void make_stages(CostContext& context, const DataEntry& data, const OffloadRates& offload,
+                 const Plan& plan);
+
+}  // namespace stepscope

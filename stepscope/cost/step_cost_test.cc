@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/step_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "stepscope/cost/layer_operations.h"
+#include "stepscope/cost/operations_test_models.h"
+
+namespace stepscope {
+namespace {
+
+using operations_test::gpt;
+using operations_test::llama;
+
+// Every share of the paper figures 1, no host: what a step takes can be counted by hand.
+constexpr std::string_view ideal = R"({
+  "name": "ideal", "peak_tflops": {"bf16": 312, "fp32": 78}, "memory_gb": 80,
+  "memory_gb_per_s": 1555,
+  "compute": {"source": "by definition", "units": 108,
+    "matmul_efficiency": {"bf16": 1}, "attention_efficiency": {"bf16": 1},
+    "launch_us": 0, "matmul_launch_us": 0, "memory_efficiency": 1, "matmul_memory_share": 1,
+    "depth": 0, "tail": 0, "misaligned": 1, "attention_backward": 1, "roofline_power": 1000,
+    "cast": 0, "contention": 0, "host_layer_us": 0, "host_head_layers": 0, "host_ranks": 0,
+    "host_power": 1000, "host_power_tp": 1000, "optimizer_us": 0},
+  "scale_up": {"name": "links", "gb_per_s_per_direction": 300, "domain": 8, "topology": "switch"},
+  "scale_out": {"gb_per_s_per_direction": 25},
+  "sources": ["none"]})";
+
+struct Bench {
+  Machine machine;
+  Network network;
+  Transformer model;
+
+  explicit Bench(Transformer of, std::string_view json = ideal)
+      : machine(*parse_machine(json, "test.json")),
+        network(*make_network(machine)),
+        model(std::move(of)) {}
+
+  CostContext context(const Plan& plan) const {
+    const auto can = check_plan(model, plan);
+    EXPECT_TRUE(can) << (can ? "" : can.error().message());
+    auto made = make_cost_context(model, machine, network, plan);
+    EXPECT_TRUE(made) << (made ? "" : made.error().message());
+    return *std::move(made);
+  }
+  StepCost cost(const Plan& plan) const {
+    CostContext c = context(plan);
+    const auto cost = evaluate(c, plan);
+    EXPECT_TRUE(cost) << (cost ? "" : cost.error().message());
+    return *cost;
+  }
+};
+
+Plan plan_of(std::int64_t tp, std::int64_t pp, std::int64_t dp, std::int64_t batch) {
+  Plan plan;
+  plan.devices = tp * pp * dp;
+  plan.tp = tp;
+  plan.pp = pp;
+  plan.dp = dp;
+  plan.global_batch = batch;
+  return plan;
+}
+
+Transformer deep(std::int64_t layers) {
+  Transformer model = gpt();
+  model.layers = layers;
+  return model;
+}
+
+TEST(StepCost, OfOneDeviceIsItsOperationsAndTheOptimizer) {
+  const Bench bench(gpt(4096, 32));
+  const Plan plan = plan_of(1, 1, 1, 3);
+  const StepCost cost = bench.cost(plan);
+  const auto model = make_compute_model(bench.machine, Dtype::bf16);
+  double pass = 0;
+  double parameters = 0;
+  const auto add = [&](const std::vector<Operation>& ops, double times) {
+    for (const Operation& op : ops) {
+      pass += times * (operation_time(*model, op, Direction::forward) +
+                       operation_time(*model, op, Direction::backward))
+                          .count();
+      parameters += times * op.parameters;
+    }
+  };
+  add(layer_operations(bench.model, plan, 0), 4);
+  add(embedding_operations(bench.model, plan), 1);
+  add(head_operations(bench.model, plan), 1);
+  const double summed = parameters * (2 + 2 * 4) / 1555e9;  // into fp32, each micro-batch
+  const double update = parameters * (4 + 2 * 12 + 2) / 1555e9;
+  EXPECT_NEAR(cost.step().count() / (3 * (pass + summed) + update), 1, 1e-12);
+  EXPECT_NEAR(cost.tokens_per_second * cost.step().count(), 3 * 2048, 1e-6);
+}
+
+TEST(StepCost, TermsSumToThePipelineAndWhatComesOnce) {
+  const Bench bench(deep(16));
+  for (const std::int64_t pp : {1, 2, 4, 8}) {
+    for (const int zero : {0, 1, 2, 3}) {
+      Plan plan = plan_of(4, pp, 4, 64);
+      plan.zero = zero;
+      plan.sequence_parallel = true;
+      plan.recompute = Recompute::selective;
+      const StepCost cost = bench.cost(plan);
+      const StepTail& t = cost.tail;
+      const double once = t.reduce_exposed + t.reduce_earlier + t.gather_exposed + t.first_gather +
+                          t.last_reduce + t.tie + t.update + t.moves + t.drain_exposed;
+      EXPECT_NEAR(cost.step().count() / (cost.pipeline.step.count() + once), 1, 1e-12);
+      for (const double s : cost.seconds) EXPECT_GE(s, 0);
+      EXPECT_GT(cost.mfu[0], 0);
+      EXPECT_LT(cost.mfu[0], 1);
+    }
+  }
+}
+
+TEST(StepCost, DoesNotDependOnWhatWasEvaluatedBefore) {
+  const Bench bench(deep(16));
+  Plan one = plan_of(4, 2, 4, 64);
+  Plan other = plan_of(4, 4, 2, 64);
+  other.zero = 1;
+  other.schedule = Schedule::interleaved;
+  other.virtual_stages = 2;
+  const double alone = bench.cost(one).step().count();
+  CostContext context = bench.context(one);
+  ASSERT_TRUE(same_shape(one, other));
+  ASSERT_TRUE(evaluate(context, other));
+  EXPECT_EQ(evaluate(context, one)->step().count(), alone);
+  EXPECT_EQ(evaluate(context, other)->step().count(), bench.cost(other).step().count());
+}
+
+TEST(StepCost, FullRecomputationCostsAForwardAndSavesActivations) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(8, 1, 1, 8);
+  const StepCost kept = bench.cost(plan);
+  plan.recompute = Recompute::full;
+  const StepCost again = bench.cost(plan);
+  EXPECT_EQ(kept[StepTerm::recompute], 0);
+  EXPECT_GT(again[StepTerm::recompute], 0.25 * again[StepTerm::matmul]);
+  EXPECT_EQ(kept[StepTerm::matmul], again[StepTerm::matmul]);
+  EXPECT_LT(again.memory[MemoryTerm::activations], 0.2 * kept.memory[MemoryTerm::activations]);
+  plan.recompute = Recompute::every_k;
+  plan.recompute_every = 2;
+  const StepCost half = bench.cost(plan);
+  EXPECT_NEAR(half[StepTerm::recompute], again[StepTerm::recompute] / 2, 1e-9);
+}
+
+TEST(StepCost, OverlapHidesCommunicationButNeverAllOfIt) {
+  const Bench bench(deep(8));
+  for (const int zero : {0, 1, 2, 3}) {
+    Plan plan = plan_of(1, 1, 16, 64);
+    plan.zero = zero;
+    const double overlapped = bench.cost(plan)[StepTerm::data];
+    plan.overlap_gradient_reduce = false;
+    plan.overlap_parameter_gather = false;
+    const double bare = bench.cost(plan)[StepTerm::data];
+    EXPECT_GT(overlapped, 0) << zero;
+    EXPECT_LT(overlapped, bare) << zero;
+  }
+}
+
+TEST(StepCost, PrefetchingNothingExposesEveryGather) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(1, 1, 16, 16);
+  plan.zero = 3;
+  const double ahead = bench.cost(plan)[StepTerm::data];
+  plan.prefetch_units = 0;
+  EXPECT_GT(bench.cost(plan)[StepTerm::data], ahead);
+}
+
+TEST(StepCost, AShardGroupWithinADomainGathersFasterAndHoldsMore) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(1, 1, 64, 64);
+  plan.zero = 3;
+  const StepCost all = bench.cost(plan);
+  plan.shard_group = 8;
+  const StepCost hybrid = bench.cost(plan);
+  EXPECT_LT(hybrid[StepTerm::data], all[StepTerm::data]);
+  EXPECT_NEAR(hybrid.memory[MemoryTerm::optimizer], 8 * all.memory[MemoryTerm::optimizer], 1);
+}
+
+TEST(StepCost, UnevenStagesWaitForTheLongest) {
+  const Bench bench(deep(16));
+  Plan even = plan_of(4, 4, 1, 32);
+  Plan uneven = even;
+  uneven.stage_layers = {2, 6, 6, 2};
+  const StepCost a = bench.cost(even);
+  const StepCost b = bench.cost(uneven);
+  EXPECT_GT(b.step(), a.step());
+  EXPECT_TRUE(b.pipeline.busiest == 1 || b.pipeline.busiest == 2);
+}
+
+TEST(StepCost, OffloadNamesTheLinkThatTheMachineLacks) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(8, 1, 1, 8);
+  plan.optimizer_at = Residence::nvme;
+  CostContext context = bench.context(plan);
+  const auto cost = evaluate(context, plan);
+  ASSERT_FALSE(cost);
+  EXPECT_NE(cost.error().what.find("host.gb_per_s_per_direction"), std::string::npos);
+}
+
+TEST(StepCost, OffloadTradesDeviceMemoryForTime) {
+  std::string json(ideal);
+  json.replace(json.find("\"sources\""), 9,
+               R"("host": {"gb_per_s_per_direction": 25, "memory_gb_per_s": 20, "memory_gb": 200},
+                  "nvme": {"read_gb_per_s": 3, "write_gb_per_s": 1.5}, "sources")");
+  const Bench bench(deep(8), json);
+  Plan plan = plan_of(8, 1, 1, 8);
+  const StepCost here = bench.cost(plan);
+  plan.optimizer_at = Residence::host;
+  const StepCost host = bench.cost(plan);
+  plan.optimizer_at = Residence::nvme;
+  const StepCost nvme = bench.cost(plan);
+  EXPECT_EQ(here[StepTerm::offload], 0);
+  EXPECT_GT(host[StepTerm::offload], 0);
+  const double states = host.tail.owned * 12;
+  EXPECT_NEAR(nvme[StepTerm::offload] - host[StepTerm::offload], states / 3e9 + states / 1.5e9,
+              1e-9);
+  EXPECT_NEAR(host.memory.host_bytes, states, 1);
+  EXPECT_NEAR(here.memory.total() - host.memory.total(), states, 1);
+}
+
+TEST(StepCost, EveryTermExplainsItselfWithItsValue) {
+  const Bench bench(deep(16));
+  Plan plan = plan_of(4, 2, 4, 64);
+  plan.zero = 1;
+  plan.recompute = Recompute::full;
+  CostContext context = bench.context(plan);
+  for (std::size_t i = 0; i < step_term_count; ++i) {
+    const auto text = explain(context, plan, static_cast<StepTerm>(i));
+    ASSERT_TRUE(text);
+    EXPECT_EQ(text->find(step_term_names[i]), 0U) << *text;
+    EXPECT_NE(text->find(" = "), std::string::npos) << *text;
+  }
+  for (std::size_t i = 0; i < memory_term_count; ++i) {
+    const auto text = explain(context, plan, static_cast<MemoryTerm>(i));
+    ASSERT_TRUE(text);
+    EXPECT_EQ(text->find(memory_term_names[i]), 0U) << *text;
+  }
+  const auto optimizer = explain(context, plan, StepTerm::optimizer);
+  EXPECT_NE(optimizer->find("* 30 B / 1555 GB/s"), std::string::npos) << *optimizer;
+}
+
+TEST(LayerCost, RingsHideUnderTheAttentionThatDoesNotWaitForThem) {
+  const Bench bench(llama());
+  Plan plan = plan_of(1, 1, 1, 1);
+  plan.devices = plan.cp = 8;
+  plan.sequence = 131072;
+  const double gathered = bench.cost(plan)[StepTerm::context];
+  plan.context_exchange = ContextExchange::ring;
+  EXPECT_GT(gathered, 0);
+  EXPECT_LT(bench.cost(plan)[StepTerm::context], gathered);
+}
+
+TEST(LayerCost, TensorCommunicationHidesOnlyWherePlanned) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(8, 1, 1, 8);
+  plan.sequence_parallel = true;
+  const double bare = bench.cost(plan)[StepTerm::tensor];
+  plan.overlap_tensor = true;
+  const double overlapped = bench.cost(plan)[StepTerm::tensor];
+  EXPECT_GT(overlapped, bare / 16);
+  EXPECT_LT(overlapped, bare / 2);
+}
+
+}  // namespace
+}  // namespace stepscope
