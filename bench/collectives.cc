@@ -3,6 +3,7 @@
 // For each source and operation the error of
 //   catalogue   the machine files as they are
 //   group       links fitted without the group that is predicted (its members and domains)
+//   nodes       links fitted without all groups over as many domains
 //   size        links fitted without the octave of sizes that is predicted
 //   alpha-beta  a start and a bus rate, fitted to each group itself (not held out)
 //   spec        bytes on the wire over the rate on paper
@@ -28,9 +29,9 @@ namespace {
 using namespace stepscope;
 using namespace stepscope::bench;
 
-enum class Method : std::uint8_t { catalogue, group, size, alpha_beta, spec };
-constexpr std::array<std::string_view, 5> method_names = {"catalogue", "group", "size",
-                                                          "alpha-beta", "spec"};
+enum class Method : std::uint8_t { catalogue, group, nodes, size, alpha_beta, spec };
+constexpr std::array<std::string_view, 6> method_names = {"catalogue", "group",      "nodes",
+                                                          "size",      "alpha-beta", "spec"};
 constexpr int size_folds = 5;
 
 using Predictions = std::array<std::optional<double>, method_names.size()>;  // seconds
@@ -84,6 +85,13 @@ void cross_validate(Bench& bench) {
       hold_out(bench, m, Method::group, [&](const CollectiveTiming& t) {
         return t.group.domains == domains && t.group.members == members;
       });
+    }
+    std::set<int> domain_counts;
+    for (const auto& [domains, members] : groups) domain_counts.insert(domains);
+    for (const int domains : domain_counts) {
+      if (domains == 1) continue;  // what is left would say nothing of the links in a domain
+      hold_out(bench, m, Method::nodes,
+               [&](const CollectiveTiming& t) { return t.group.domains == domains; });
     }
     for (int fold = 0; fold < size_folds; ++fold) {
       hold_out(bench, m, Method::size,

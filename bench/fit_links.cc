@@ -23,8 +23,10 @@ struct Twin {
   std::string_view machine;
   std::string_view of;  // has the same links
 };
-constexpr std::array<Twin, 2> twins = {
-    {{"A100-40GB SXM", "A100-80GB SXM"}, {"V100-16GB SXM2", "V100-32GB SXM2"}}};
+constexpr std::array<Twin, 4> twins = {{{"A100-40GB SXM", "A100-80GB SXM"},
+                                        {"V100-16GB SXM2", "V100-32GB SXM2"},
+                                        {"H100-80GB SXM", "H200 SXM"},
+                                        {"H100-96GB SXM HBM2e (Meta Grand Teton)", "H200 SXM"}}};
 
 // Three digits: more would claim a precision that no fit has.
 double rounded(double value) {
@@ -82,7 +84,7 @@ int fit_all(const CollectiveRows& all, const std::string& directory) {
     for (const CollectiveRow& row : all.rows) {
       if (row.machine == m) timings.push_back(row.timing);
     }
-    const LinkFit fit = fit_links(unmeasured(*all.machines[m]), timings);
+    const LinkFit fit = fit_links(unmeasured(*all.machines[m]), timings, {.starts = 12});
     const auto up = timing_json(fit.up, sources_of(all, m));
     const auto out = timing_json(fit.out, sources_of(all, m));
     fmt::print("{}: {} timings, mean error {:.1f} %\n", all.machines[m]->name, timings.size(),
