@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <tuple>
 
 #include "stepscope/cost/collective_terms.h"
 
@@ -98,7 +99,9 @@ std::vector<AlgorithmTime> collective_algorithms(const Network& network, Collect
            .formula = formula(t, group, g, bytes)};
   };
   for_each(network, kind, group, g, true, visit);
-  std::ranges::stable_sort(times, {}, &AlgorithmTime::time);
+  std::ranges::sort(times, [](const AlgorithmTime& a, const AlgorithmTime& b) {
+    return std::tie(a.time, a.algorithm) < std::tie(b.time, b.algorithm);
+  });
   return times;
 }
 
