@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mixture of experts: the router picks top_k experts for each token, copies of the tokens go to
 // the devices that hold these experts and come back as sums. Experts get equal shares.
+#include <algorithm>
 #include <cmath>
 
 #include "stepscope/cost/operation_parts.h"
@@ -21,7 +22,8 @@ struct Routed {
 Routed routed(const DeviceShare& s) {
   const Experts& x = *s.model.experts;
   const double copies = number(x.top_k) * x.capacity_factor.value_or(1.0);
-  return {static_cast<std::int64_t>(std::llround(number(s.tokens) * copies)),
+  // However small its capacity, some expert has room for a token.
+  return {std::max<std::int64_t>(1, std::llround(number(s.tokens) * copies)),
           number(s.stream_rows) * copies};
 }
 
