@@ -19,6 +19,7 @@
 
 #include "bench/child_process.h"
 #include "stepscope/base/byte_source.h"
+#include "stepscope/base/freed_memory.h"
 #include "stepscope/read/read_trace.h"
 
 namespace stepscope::bench {
@@ -264,4 +265,7 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace stepscope::bench
 
-int main(int argc, char** argv) { return stepscope::bench::run({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  stepscope::keep_freed_memory();  // as the program does
+  return stepscope::bench::run({argv + 1, argv + argc});
+}
