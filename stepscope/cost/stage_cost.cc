@@ -18,7 +18,6 @@ using Counts = std::array<std::array<std::int64_t, recompute_kind_count>, most_k
 struct Range {
   std::int64_t begin = 0;
   std::int64_t count = 0;
-  bool operator==(const Range&) const = default;
 };
 
 // How many layers of each kind are recomputed in which way.
@@ -66,8 +65,7 @@ class StageBuilder {
     fetch_ = offload.fetch > 0 ? p.parameter_bytes / offload.fetch : 0;
   }
 
-  StageCost build(Range range, bool first, bool last) {
-    StageCost stage;
+  void build(StageCost& stage, Range range, bool first, bool last) const {
     const Counts counts = count_layers(context_, plan_, range);
     double slack = 0;  // of a layer's forward, that a gather of a later unit may use
     for (std::size_t k = 0; k < context_.kinds.size(); ++k) {
@@ -83,7 +81,6 @@ class StageBuilder {
     if (first) add(stage, context_.embedding, 0, 1, data_.embedding, slack);
     if (first) stage.first = stage.last = data_.embedding;
     if (last) add(stage, context_.head[plan_.pp > 1 ? 1 : 0], 0, 1, data_.head, slack);
-    return stage;
   }
 
  private:
@@ -154,30 +151,32 @@ class StageBuilder {
 void make_stages(CostContext& context, const DataEntry& data, const OffloadRates& offload,
                  const Plan& plan) {
   Stages& stages = context.stages;
-  const std::int64_t count = plan.pp * plan.virtual_stages;
+  const auto count = static_cast<std::size_t>(plan.pp * plan.virtual_stages);
   const bool even = plan.stage_layers.empty();
   const bool alike = context.kinds.size() == 1;
+  const std::int64_t each = even ? context.model->layers / static_cast<std::int64_t>(count) : 0;
   stages.costs.clear();
-  stages.cost_of.clear();
-  stages.times.clear();
-  stages.layers.clear();
-  StageBuilder builder(context, data, offload, plan);
+  stages.cost_of.resize(count);
+  stages.times.resize(count);
+  stages.layers.resize(count);
+  const StageBuilder builder(context, data, offload, plan);
   Range range{0, 0};
-  Range before{-1, -1};  // of the stage built last, where another may be like it
-  for (std::int64_t s = 0; s < count; ++s) {
+  std::int64_t before = -1;  // layers of the stage built last, where another may be like it
+  for (std::size_t s = 0; s < count; ++s) {
     range.begin += range.count;
-    range.count =
-        even ? context.model->layers / count : plan.stage_layers[static_cast<std::size_t>(s)];
+    range.count = even ? each : plan.stage_layers[s];
     const bool first = s == 0;
     const bool last = s + 1 == count;
-    const bool like = !first && !last && alike && before.count == range.count;
-    if (!like) {
-      stages.costs.push_back(builder.build(range, first, last));
-      before = first || last ? Range{-1, -1} : range;
+    if (first || last || !alike || before != range.count) {
+      StageCost& cost = stages.costs.emplace_back();
+      builder.build(cost, range, first, last);
+      stages.times[s] = cost.time();
+      before = first ? -1 : range.count;
+    } else {
+      stages.times[s] = stages.times[s - 1];
     }
-    stages.cost_of.push_back(static_cast<std::uint32_t>(stages.costs.size() - 1));
-    stages.times.push_back(like ? stages.times.back() : stages.costs.back().time());
-    stages.layers.push_back(range.count);
+    stages.cost_of[s] = static_cast<std::uint32_t>(stages.costs.size() - 1);
+    stages.layers[s] = range.count;
   }
 }
 
