@@ -20,8 +20,6 @@ enum class ComputeParameter : std::uint8_t {
   matmul_launch_us,     // the same of a matmul
   memory_efficiency,    // share of the memory's rate that large transfers reach
   matmul_memory_share,  // share of a matmul's traffic that its arithmetic does not hide
-  depth,                // summed dimension at which half of a matmul's rate is lost, on units of
-                        // 2.9 Tflop/s; faster units need more to fill their pipelines
   tail,                 // share of a wave of tiles that is lost at a matmul's end
   misaligned,           // slowdown where a dimension is no multiple of 8
   attention_backward,   // rate of fused attention backward against forward
@@ -30,13 +28,11 @@ enum class ComputeParameter : std::uint8_t {
   contention,      // slowdown of each by the other while arithmetic and communication run together
   host_layer_us,   // the host's time to launch a layer's forward, eagerly; backward 1.5 of it
   host_head_layers,  // the same of head and loss, in layers
-  host_ranks,        // by how much of itself each further tp rank lengthens it: they wait for each
-                     // other
   host_power,        // p as above, of the device's and the host's time of a layer, with tp = 1
   host_power_tp,     // and with tp > 1
   optimizer_us       // of an optimizer step beside its traffic
 };
-inline constexpr std::size_t compute_parameter_count = 17;
+inline constexpr std::size_t compute_parameter_count = 15;
 
 struct ComputeParameterInfo {
   std::string_view name;
@@ -47,20 +43,18 @@ struct ComputeParameterInfo {
 inline constexpr std::array<ComputeParameterInfo, compute_parameter_count> compute_parameters = {{
     {"launch_us", 3.0, 0.0, 1e4},
     {"matmul_launch_us", 3.0, 0.0, 1e4},
-    {"memory_efficiency", 0.89, 0.01, 1.0},
+    {"memory_efficiency", 0.78, 0.01, 1.0},
     {"matmul_memory_share", 1.0, 0.0, 1.0},
-    {"depth", 16.0, 0.0, 1e6},
-    {"tail", 1.0, 0.0, 10.0},
-    {"misaligned", 2.0, 1.0, 100.0},
-    {"attention_backward", 0.78, 0.01, 2.0},
+    {"tail", 0.85, 0.0, 10.0},
+    {"misaligned", 2.5, 1.0, 100.0},
+    {"attention_backward", 0.75, 0.01, 2.0},
     {"roofline_power", 1.0, 1.0, 1000.0},
-    {"cast", 1.0, 0.0, 8.0},
+    {"cast", 1.73, 0.0, 8.0},
     {"contention", 0.1, 0.0, 1.0},
-    {"host_layer_us", 1000.0, 0.0, 1e6},
-    {"host_head_layers", 1.8, 0.0, 100.0},
-    {"host_ranks", 0.04, 0.0, 1.0},
+    {"host_layer_us", 1210.0, 0.0, 1e6},
+    {"host_head_layers", 2.5, 0.0, 100.0},
     {"host_power", 8.0, 1.0, 1000.0},
-    {"host_power_tp", 2.3, 1.0, 1000.0},
+    {"host_power_tp", 2.0, 1.0, 1000.0},
     {"optimizer_us", 1000.0, 0.0, 1e6},
 }};
 static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::optimizer_us)].name ==
@@ -70,9 +64,10 @@ static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::opti
 struct ComputeCurves {
   std::optional<int> units;  // SMs, compute units, cores: what tiles are spread over
   // Share of the peak that a large matmul reaches, and fused attention forward (without the masked
-  // half).
+  // half); of the vendor's kernels where they differ (cuDNN).
   std::array<std::optional<double>, dtype_count> matmul_efficiency;
   std::array<std::optional<double>, dtype_count> attention_efficiency;
+  std::array<std::optional<double>, dtype_count> vendor_attention_efficiency;
   std::array<std::optional<double>, compute_parameter_count> values;
   std::string source;  // of what they were fitted to
 };

@@ -49,7 +49,6 @@ double matmul_efficiency(const Machine& machine, Dtype dtype, ComputeModel& mode
 MatmulRates rates(const Machine& machine, Dtype dtype, ComputeModel& model) {
   MatmulRates r{.peak = machine.peak_rates[index(dtype)]->value};
   r.efficiency = matmul_efficiency(machine, dtype, model);
-  r.depth = of(model, ComputeParameter::depth) * r.peak / model.units / reference_unit;
   if (below_16_bits(dtype)) r.cast = of(model, ComputeParameter::cast);
   return r;
 }
@@ -73,9 +72,11 @@ Dtype full_format(const Machine& machine, Dtype dtype) {
   return dtype;
 }
 
-double attention_efficiency(const Machine& machine, Dtype dtype, ComputeModel& model) {
+double attention_efficiency(const Machine& machine, Dtype dtype, bool vendor, ComputeModel& model) {
   constexpr double usual = 0.4;
   if (machine.compute) {
+    const auto& of_vendor = machine.compute->vendor_attention_efficiency[index(dtype)];
+    if (vendor && of_vendor) return *of_vendor;
     if (const auto& own = machine.compute->attention_efficiency[index(dtype)]) return *own;
   }
   model.assumptions.push_back("compute.attention_efficiency." + std::string(name(dtype)) + " = " +
@@ -90,7 +91,8 @@ Error lacks(const Machine& machine, const std::string& field, const std::string&
 
 }  // namespace
 
-Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype) {
+Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
+                                        bool vendor_attention) {
   const auto format = std::string(name(dtype));
   if (!peak(machine, dtype)) {
     return lacks(machine, "peak_tflops." + format, "the rate of the plan's matrix products");
@@ -109,7 +111,7 @@ Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype) {
   const Dtype full = full_format(machine, dtype);
   model.matmul = rates(machine, dtype, model);
   model.full = full == dtype ? model.matmul : rates(machine, full, model);
-  model.attention_efficiency = attention_efficiency(machine, full, model);
+  model.attention_efficiency = attention_efficiency(machine, full, vendor_attention, model);
   model.memory_rate = machine.memory_rate->value;
   const auto& vector = machine.peak_rates[index(Dtype::fp32)];
   model.vector_rate = vector ? vector->value : model.full.peak / 16;
@@ -130,8 +132,7 @@ Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
   const double waves = m * n * batch / (model.units * tile * tile);
   const bool aligned = shape.m % 8 == 0 && shape.n % 8 == 0 && shape.k % 8 == 0;
   const double align = aligned ? 1 : of(model, ComputeParameter::misaligned);
-  const double slowdown =
-      (1 + rates.depth / k) * (1 + of(model, ComputeParameter::tail) / waves) * align;
+  const double slowdown = (1 + of(model, ComputeParameter::tail) / waves) * align;
   return Seconds{2 * m * n * k * batch * slowdown / (rates.peak * rates.efficiency)};
 }
 

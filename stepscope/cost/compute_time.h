@@ -3,9 +3,8 @@
 // measured on it (compute_parameters.h).
 //
 //   matmul     launch + norm_p(flops / (peak eff(m, n, k)), share bytes / (rate mem_eff)) + cast
-//     1 / eff  = (1 + depth'/k) (1 + tail units 128^2 / (m n batch)) / matmul_efficiency, times
-//                `misaligned` where m, n or k is no multiple of 8
-//     depth'   = depth (peak / units) / 2.9 Tflop/s
+//     1 / eff  = (1 + tail units 128^2 / (m n batch)) / matmul_efficiency, times `misaligned` where
+//                m, n or k is no multiple of 8
 //   attention  fused: launch + flops / (peak attention_efficiency), backward / attention_backward;
 //              else its products are matmuls
 //   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff))
@@ -30,7 +29,6 @@ namespace stepscope {
 struct MatmulRates {
   double peak = 0;
   double efficiency = 0;  // of a large product
-  double depth = 0;       // depth' above
   double cast = 0;        // of formats below 16 bits
 };
 
@@ -49,8 +47,10 @@ constexpr double of(const ComputeModel& model, ComputeParameter p) {
   return model.values[static_cast<std::size_t>(p)];
 }
 
-// Errors name the field that the machine lacks: a peak for `dtype`, the memory's rate.
-[[nodiscard]] Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype);
+// `vendor_attention`: fused attention by the vendor's library, whose rate may be another. Errors
+// name the field that the machine lacks: a peak for `dtype`, the memory's rate.
+[[nodiscard]] Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
+                                                      bool vendor_attention = false);
 
 enum class Direction : std::uint8_t { forward, backward };
 

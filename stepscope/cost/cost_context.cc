@@ -13,9 +13,9 @@ namespace {
 
 auto shape_of(const Plan& p) {
   return std::tie(p.tp, p.tensor_layout, p.tp_depth, p.sequence_parallel, p.cp, p.context_exchange,
-                  p.ep, p.sequence, p.micro_batch, p.fused_attention, p.fused_pointwise, p.compiled,
-                  p.overlap_tensor, p.vocabulary_multiple, p.precision.matmul,
-                  p.precision.parameter_bytes, p.precision.gradient_bytes,
+                  p.ep, p.sequence, p.micro_batch, p.fused_attention, p.vendor_attention,
+                  p.fused_pointwise, p.compiled, p.overlap_tensor, p.vocabulary_multiple,
+                  p.precision.matmul, p.precision.parameter_bytes, p.precision.gradient_bytes,
                   p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
                   p.precision.optimizer_state_bytes, p.precision.activation_bytes);
 }
@@ -93,7 +93,8 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
   context.machine = &machine;
   context.network = &network;
   context.shape = plan;
-  Result<ComputeModel> compute = make_compute_model(machine, plan.precision.matmul);
+  Result<ComputeModel> compute =
+      make_compute_model(machine, plan.precision.matmul, plan.vendor_attention);
   if (!compute) return compute.error();
   context.compute = *std::move(compute);
   const Result<Placements> placements = layer_placements(plan, network);

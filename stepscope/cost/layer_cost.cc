@@ -77,9 +77,7 @@ constexpr double compiled_share = 0.6;
 // Adds what the device waits for the host, forward and backward.
 void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, double layers) {
   const bool tp = plan.tp > 1;
-  const double ranks =
-      1 + of(compute, ComputeParameter::host_ranks) * static_cast<double>(plan.tp - 1);
-  const double host = layers * ranks * (plan.compiled ? compiled_share : 1) * 1e-6 *
+  const double host = layers * (plan.compiled ? compiled_share : 1) * 1e-6 *
                       of(compute, ComputeParameter::host_layer_us);
   if (host <= 0) return;
   const double forward = host_excess(compute, cost.forward.total(), host, tp);

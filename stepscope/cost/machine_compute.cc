@@ -75,10 +75,12 @@ std::optional<ComputeCurves> read_compute(const Json& root, Fields& fields) {
   curves.units = fields.whole(*it, "compute.", "units");
   curves.matmul_efficiency = read_shares(*it, "matmul_efficiency", fields);
   curves.attention_efficiency = read_shares(*it, "attention_efficiency", fields);
+  curves.vendor_attention_efficiency = read_shares(*it, "vendor_attention_efficiency", fields);
   curves.source = fields.text(*it, "compute.", "source", true);
   for (const auto& [key, value] : it->items()) {
     const bool read = key == "units" || key == "matmul_efficiency" ||
-                      key == "attention_efficiency" || key == "source";
+                      key == "attention_efficiency" || key == "vendor_attention_efficiency" ||
+                      key == "source";
     if (!read) read_parameter(key, value, curves, fields);
   }
   return curves;

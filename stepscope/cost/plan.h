@@ -87,6 +87,7 @@ struct Plan {
   bool reduce_each_micro_batch = false;  // gradients are reduced after every pass, not once a step
   Recompute recompute = Recompute::none;
   std::int64_t recompute_every = 1;  // every_k: k
+  bool vendor_attention = false;     // fused attention is the vendor's (cuDNN), not FlashAttention
   bool fused_attention = true;       // scores never reach memory (flash)
   bool compiled = false;  // layers are launched by a compiler's code, not one by one in Python
   bool fused_pointwise = true;  // neighbouring elementwise operations share one pass over memory
