@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -84,8 +85,9 @@ class Builder {
     object.keys.push_back(std::move(k));
     return true;
   }
-  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception&) {
-    problem_ = "not JSON";
+  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& e) {
+    constexpr int number_out_of_range = 406;
+    problem_ = e.id == number_out_of_range ? "a number beyond any range" : "not JSON";
     problem_byte_ = byte > 0 ? byte - 1 : 0;
     return false;
   }
@@ -134,7 +136,48 @@ class Builder {
   std::size_t problem_byte_ = 0;
 };
 
+// The member of an object whose key begins `rest`, the longest such key: keys may hold dots.
+const JsonValue* step_into(const JsonValue& value, std::string_view& rest) {
+  std::size_t longest = 0;
+  const JsonValue* found = nullptr;
+  for (std::size_t i = 0; i < value.keys.size(); ++i) {
+    const std::string_view key = value.keys[i];
+    const bool whole =
+        rest.size() == key.size() ||
+        (rest.size() > key.size() && (rest[key.size()] == '.' || rest[key.size()] == '['));
+    if (!rest.starts_with(key) || !whole || key.size() < longest) continue;
+    longest = key.size();
+    found = &value.items[i];
+  }
+  rest.remove_prefix(longest);
+  return found;
+}
+
+// The item of a list that "[2]..." names.
+const JsonValue* step_to_item(const JsonValue& value, std::string_view& rest) {
+  std::size_t n = 0;
+  const char* end = rest.data() + rest.size();
+  const auto [after, error] = std::from_chars(rest.data() + 1, end, n);
+  if (error != std::errc{} || after == end || *after != ']' || n >= value.items.size()) {
+    return nullptr;
+  }
+  rest.remove_prefix(static_cast<std::size_t>(after + 1 - rest.data()));
+  return &value.items[n];
+}
+
 }  // namespace
+
+std::string json_place(const JsonValue& root, std::string_view json, std::string_view field) {
+  const JsonValue* at = &root;
+  while (!field.empty()) {
+    if (field.front() == '.') field.remove_prefix(1);
+    const bool item = field.starts_with('[') && at->kind == Kind::list;
+    const JsonValue* next = item ? step_to_item(*at, field) : step_into(*at, field);
+    if (next == nullptr) break;
+    at = next;
+  }
+  return place_of(json, at->byte);
+}
 
 const JsonValue* JsonValue::find(std::string_view key) const {
   const auto it = std::ranges::find(keys, key);

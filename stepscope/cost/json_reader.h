@@ -35,6 +35,11 @@ struct JsonValue {
 // column. `path` appears in messages only.
 [[nodiscard]] Result<JsonValue> parse_json(std::string_view json, std::string_view path);
 
+// "line 3, column 7" of a field by its path, as messages write it ("experts.count",
+// "list[2].name"); of the nearest object around it where it is not there.
+[[nodiscard]] std::string json_place(const JsonValue& root, std::string_view json,
+                                     std::string_view field);
+
 // The whole file. Errors name it.
 [[nodiscard]] Result<std::string> read_text(const std::string& path);
 

@@ -45,6 +45,7 @@ TEST(ParseJson, NamesTheLineAndColumnOfASyntaxError) {
   EXPECT_EQ(complaint("{\n  \"a\": 1,\n  \"b\": oops\n}"), "f.json: line 3, column 8: not JSON");
   EXPECT_EQ(complaint(""), "f.json: line 1, column 1: not JSON");
   EXPECT_EQ(complaint("{\"a\": NaN}"), "f.json: line 1, column 7: not JSON");
+  EXPECT_EQ(complaint("{\"a\": 1e30017}"), "f.json: line 1, column 14: a number beyond any range");
   EXPECT_NE(complaint("{} x").find("not JSON"), std::string::npos);
 }
 
@@ -107,6 +108,19 @@ TEST(JsonFields, RefuseWhatIsOfAnotherType) {
   says("{\"a\": [3]}", [](JsonFields& f) { f.texts("a"); }, "must hold texts");
   constexpr std::array<std::string_view, 2> names = {"x", "y"};
   says("{\"a\": \"z\"}", [&](JsonFields& f) { f.choice("a", names); }, "must be one of x, y");
+}
+
+TEST(JsonPlace, FindsAFieldByItsPath) {
+  const std::string_view json = "{\n \"a\": {\"b.c\": 1},\n \"l\": [1,\n {\"x\": 2}]\n}";
+  const auto root = parse_json(json, "f.json");
+  ASSERT_TRUE(root);
+  EXPECT_EQ(json_place(*root, json, "a"), "line 2, column 2");
+  EXPECT_EQ(json_place(*root, json, "a.b.c"), "line 2, column 8");
+  EXPECT_EQ(json_place(*root, json, "a.missing"), "line 2, column 2");
+  EXPECT_EQ(json_place(*root, json, "l[1].x"), "line 4, column 3");
+  EXPECT_EQ(json_place(*root, json, "l[7].x"), "line 3, column 2");
+  EXPECT_EQ(json_place(*root, json, "l[99999999999999999999999]"), "line 3, column 2");
+  EXPECT_EQ(json_place(*root, json, "missing"), "line 1, column 1");
 }
 
 TEST(ReadText, SaysWhatCannotBeRead) {

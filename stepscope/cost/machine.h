@@ -47,7 +47,7 @@ struct Machine {
   std::map<std::string, std::string> notes;  // field, dotted, to where sources disagree on it
 };
 
-// One machine file. Errors name the file, the byte of a syntax error or the field that is wrong
+// One machine file. Errors name the file, line and column, and the field that is wrong
 // (missing, unknown, of another type, not positive). `path` appears in messages only.
 [[nodiscard]] Result<Machine> parse_machine(std::string_view json, std::string_view path);
 // The same from disk (--machine FILE).

@@ -13,7 +13,9 @@ constexpr double giga = 1e9;
 }  // namespace
 
 void MachineFields::fail(const std::string& field, const std::string& why) {
-  if (!error_) error_ = Error{.what = "field \"" + field + "\" " + why, .file = path_};
+  if (error_) return;
+  error_ = Error{.what = "field \"" + field + "\" " + why, .file = path_};
+  wrong_field_ = field;
 }
 
 bool MachineFields::is_object(const Json& value, const std::string& field) {

@@ -33,10 +33,13 @@ class MachineFields {
   std::optional<bool> truth(const Json& object, const std::string& prefix, const char* key);
   std::optional<ByteRate> rate(const Json& object, const std::string& prefix, const char* key);
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  // The field that the error is about, dotted.
+  [[nodiscard]] const std::string& wrong_field() const { return wrong_field_; }
 
  private:
   std::string path_;
   std::optional<Error> error_;
+  std::string wrong_field_;
 };
 
 // The two tiers of links of a machine file's root (machine_links.cc).

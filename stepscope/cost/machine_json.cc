@@ -2,13 +2,11 @@
 // Machine files: strict, so that a misspelt field is an error and not an unknown figure.
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "stepscope/cost/json_reader.h"
 #include "stepscope/cost/machine.h"
 #include "stepscope/cost/machine_fields.h"
 
@@ -101,7 +99,9 @@ void read_provenance(const Json& root, Machine& machine, Fields& fields) {
   }
 }
 
-Result<Machine> from_json(const Json& root, std::string_view path) {
+// `tree` is the same text as `root`: it knows where a wrong field stands.
+Result<Machine> from_json(const Json& root, const JsonValue& tree, std::string_view json,
+                          std::string_view path) {
   Fields fields(path);
   if (!root.is_object()) {
     return Error{.what = "a machine file holds one JSON object", .file = std::string(path)};
@@ -125,34 +125,28 @@ Result<Machine> from_json(const Json& root, std::string_view path) {
     machine.memory = Bytes{static_cast<std::int64_t>(std::llround(*gb * giga))};
   }
   read_provenance(root, machine, fields);
-  if (fields.error()) return *fields.error();
-  return machine;
+  if (!fields.error()) return machine;
+  Error error = *fields.error();
+  error.what = json_place(tree, json, fields.wrong_field()) + ": " + error.what;
+  return error;
 }
 
 }  // namespace
 
 Result<Machine> parse_machine(std::string_view json, std::string_view path) {
-  try {
-    return from_json(Json::parse(json), path);
-  } catch (const Json::parse_error& e) {
-    return Error{.what = "not JSON",
-                 .file = std::string(path),
-                 .byte = e.byte,
-                 .hint = "data/machines shows what a machine file looks like"};
+  const Result<JsonValue> tree = parse_json(json, path);
+  if (!tree) {
+    Error error = tree.error();
+    error.hint = "data/machines shows what a machine file looks like";
+    return error;
   }
+  return from_json(Json::parse(json), *tree, json, path);
 }
 
 Result<Machine> read_machine(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
-  std::array<char, 4096> part{};
-  while (in.read(part.data(), part.size()) || in.gcount() > 0) {
-    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  if (!in.eof()) {
-    return Error{.what = std::string("cannot be read: ") + std::strerror(errno), .file = path};
-  }
-  return parse_machine(text, path);
+  const Result<std::string> text = read_text(path);
+  if (!text) return text.error();
+  return parse_machine(*text, path);
 }
 
 }  // namespace stepscope

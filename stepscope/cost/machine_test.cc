@@ -64,7 +64,8 @@ TEST(MachineFile, NamesTheFieldThatIsWrong) {
     return R"({"name": "x", "sources": ["s"], )" + field + "}";
   };
   EXPECT_EQ(complaint(with(R"("peak_tflops": {"bf16": -1})")),
-            "m.json: field \"peak_tflops.bf16\" must be a positive number up to 1e9; leave it "
+            "m.json: line 1, column 48: field \"peak_tflops.bf16\" must be a positive number up to "
+            "1e9; leave it "
             "out where it is unknown");
   EXPECT_NE(complaint(with(R"("peak_tflops": {}, "memory_gb": 1e300)")).find("\"memory_gb\""),
             std::string::npos);
@@ -93,11 +94,13 @@ TEST(MachineFile, NamesTheFieldThatIsWrong) {
             std::string::npos);
 }
 
-TEST(MachineFile, NamesTheByteOfASyntaxError) {
+TEST(MachineFile, NamesTheLineAndColumnOfASyntaxError) {
   const Result<Machine> m = parse_machine(R"({"name": })", "m.json");
   ASSERT_FALSE(m);
   EXPECT_EQ(m.error().file, "m.json");
-  EXPECT_EQ(m.error().byte, 10u);
+  EXPECT_NE(m.error().message().find("line 1, column 10: not JSON; data/machines"),
+            std::string::npos);
+  EXPECT_NE(complaint(R"({"name": 1e30017})").find("beyond any range"), std::string::npos);
   EXPECT_NE(complaint("").find("not JSON"), std::string::npos);
   EXPECT_NE(complaint("[1]").find("one JSON object"), std::string::npos);
 }
