@@ -16,17 +16,17 @@ enum Layer : std::size_t { product_layer, other_layer };
 using Sweep = IntervalSweep<2>;
 
 // The precision that a kernel's name betrays, where no shape tells.
-Precision precision_of_kernel(std::string_view name, NameClass kind) {
+OperandFormat precision_of_kernel(std::string_view name, NameClass kind) {
   const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
-  if (has("bf16") || has("bfloat16") || has("BFloat16") || has("_BBS_")) return Precision::bf16;
-  if (has("e4m3") || has("e5m2") || has("fp8")) return Precision::fp8;
-  if (has("tf32") || has("s1688")) return Precision::tf32;
+  if (has("bf16") || has("bfloat16") || has("BFloat16") || has("_BBS_")) return OperandFormat::bf16;
+  if (has("e4m3") || has("e5m2") || has("fp8")) return OperandFormat::fp8;
+  if (has("tf32") || has("s1688")) return OperandFormat::tf32;
   if (has("fp16") || has("f16_") || has("half") || has("h884") || has("_HHS_"))
-    return Precision::fp16;
-  if (has("dgemm")) return Precision::fp64;
+    return OperandFormat::fp16;
+  if (has("dgemm")) return OperandFormat::fp64;
   if (has("sgemm") || has("scudnn") || (kind == NameClass::matmul && has("<float")))
-    return Precision::fp32;
-  return Precision::other;
+    return OperandFormat::fp32;
+  return OperandFormat::other;
 }
 
 class Accountant {
@@ -72,22 +72,22 @@ class Accountant {
     return known == on;
   }
 
-  Precision named_precision(StringId name, NameClass kind) {
+  OperandFormat named_precision(StringId name, NameClass kind) {
     const std::size_t of_matmul = kind == NameClass::matmul ? 1 : 0;
     std::int8_t& known = named_[2 * std::size_t{index(name)} + of_matmul];
     if (known == unseen)
       known = static_cast<std::int8_t>(precision_of_kernel(trace_.strings[name], kind));
-    return static_cast<Precision>(known);
+    return static_cast<OperandFormat>(known);
   }
 
-  Precision precision(const DeviceWork& device, NameClass kind) {
+  OperandFormat precision(const DeviceWork& device, NameClass kind) {
     const StringId name = trace_.slices.name[index(device.op)];
     const OpCost* cost = device.owner == no_slice ? nullptr : work_.cost_of(trace_, device.owner);
-    if (cost == nullptr || cost->precision == Precision::other) {
+    if (cost == nullptr || cost->precision == OperandFormat::other) {
       return named_precision(name, kind);
     }
-    const bool tf32 = cost->precision == Precision::fp32 && on_tensor_cores(name);
-    return tf32 ? Precision::tf32 : cost->precision;
+    const bool tf32 = cost->precision == OperandFormat::fp32 && on_tensor_cores(name);
+    return tf32 ? OperandFormat::tf32 : cost->precision;
   }
 
   void add_known(const DeviceWork& device, ExecutedStep& step) {
@@ -122,7 +122,7 @@ class Accountant {
   const OpWork& work_;
   Executed& result_;
   std::vector<std::int8_t> tensor_;  // by name
-  std::vector<std::int8_t> named_;   // Precision by name, as another kernel and as a matmul
+  std::vector<std::int8_t> named_;   // OperandFormat by name, as another kernel and as a matmul
 };
 
 void add_unions(Sweep& sweep, Ns start, Ns end, std::span<const Step> steps, Executed& result) {

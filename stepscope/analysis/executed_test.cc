@@ -20,7 +20,7 @@ Executed executed(WorkBuilder& builder, const std::vector<Step>& steps) {
   return executed_work(trace, rank, steps, attribute_work(trace, rank));
 }
 
-const ExecutedProducts& in(const ExecutedStep& step, Precision p) {
+const ExecutedProducts& in(const ExecutedStep& step, OperandFormat p) {
   return step.products[static_cast<std::size_t>(p)];
 }
 
@@ -34,8 +34,8 @@ TEST(executed, books_flops_and_time_in_the_step_and_the_precision) {
   ASSERT_EQ(e.steps.size(), 2U);
   EXPECT_TRUE(e.any_shapes);
   EXPECT_EQ(e.steps[1].index, 8);
-  EXPECT_DOUBLE_EQ(in(e.steps[0], Precision::bf16).flops.value, mm_flops);
-  EXPECT_EQ(in(e.steps[0], Precision::bf16).time, Ns{40});
+  EXPECT_DOUBLE_EQ(in(e.steps[0], OperandFormat::bf16).flops.value, mm_flops);
+  EXPECT_EQ(in(e.steps[0], OperandFormat::bf16).time, Ns{40});
   EXPECT_EQ(e.steps[1].time(), Ns{20});
   EXPECT_DOUBLE_EQ(e.steps[0].flops().value, mm_flops);
 }
@@ -48,8 +48,8 @@ TEST(executed, tells_tf32_from_fp32_by_the_kernel) {
   b.call("aten::mm", 20, 40, fp32);
   b.launch_kernel(2, 25, "ampere_sgemm_128x64_nn", 110, 130);
   const Executed e = executed(b, {step(0, 0, 200)});
-  EXPECT_EQ(in(e.steps[0], Precision::tf32).time, Ns{10});
-  EXPECT_EQ(in(e.steps[0], Precision::fp32).time, Ns{20});
+  EXPECT_EQ(in(e.steps[0], OperandFormat::tf32).time, Ns{10});
+  EXPECT_EQ(in(e.steps[0], OperandFormat::fp32).time, Ns{20});
 }
 
 TEST(executed, keeps_products_of_unknown_size_apart) {
@@ -59,7 +59,7 @@ TEST(executed, keeps_products_of_unknown_size_apart) {
   b.launch_kernel(2, 30, "ampere_bf16_s16816gemm", 110, 130);
   const Executed e = executed(b, {step(0, 0, 200)});
   EXPECT_EQ(e.steps[0].unknown_time(), Ns{20});
-  EXPECT_EQ(in(e.steps[0], Precision::bf16).unknown_kernels, 1U);
+  EXPECT_EQ(in(e.steps[0], OperandFormat::bf16).unknown_kernels, 1U);
   EXPECT_EQ(e.steps[0].time(), Ns{10});
   EXPECT_EQ(e.steps[0].product_union, Ns{30});
 }
@@ -90,7 +90,7 @@ TEST(executed, counts_what_a_checkpoint_repeats) {
   const Executed e = executed(b, {step(0, 0, 300)});
   EXPECT_DOUBLE_EQ(e.steps[0].flops().value, 2 * mm_flops);
   EXPECT_DOUBLE_EQ(e.steps[0].recompute().value, mm_flops);
-  EXPECT_EQ(in(e.steps[0], Precision::other).recompute_time, Ns{10});
+  EXPECT_EQ(in(e.steps[0], OperandFormat::other).recompute_time, Ns{10});
 }
 
 TEST(executed, measures_the_bytes_of_memory_bound_work) {

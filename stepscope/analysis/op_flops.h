@@ -23,7 +23,8 @@ struct OpCost {
       flops;          // executed; empty for operators that are no product, and for unknown shapes
   Flops recompute{};  // of them, repeated work that the model does not ask for
   std::optional<Bytes> bytes;
-  Precision precision = Precision::other;  // of the first tensor; fp32 products may run as tf32
+  OperandFormat precision =
+      OperandFormat::other;  // of the first tensor; fp32 products may run as tf32
 };
 
 // `name` as in the trace ("aten::addmm"). Only what an operator computes itself is known:

@@ -284,8 +284,8 @@ TEST(op_cost, survives_any_shapes_of_any_operator) {
 
 TEST(op_cost, takes_the_precision_of_the_first_tensor) {
   EXPECT_EQ(cost("aten::mm", "[[3, 5], [5, 7]]", R"(["c10::BFloat16", "c10::BFloat16"])").precision,
-            Precision::bf16);
-  EXPECT_EQ(cost("aten::mm", "[[], []]", R"(["Scalar", ""])").precision, Precision::other);
+            OperandFormat::bf16);
+  EXPECT_EQ(cost("aten::mm", "[[], []]", R"(["Scalar", ""])").precision, OperandFormat::other);
 }
 
 }  // namespace

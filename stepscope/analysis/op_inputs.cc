@@ -105,30 +105,30 @@ bool parse_texts(std::string_view text, std::vector<OpInput>& args, std::string 
 struct ElementType {
   std::string_view name;
   std::int64_t bytes;
-  Precision precision;
+  OperandFormat precision;
 };
 constexpr auto element_types = std::to_array<ElementType>({
-    {"double", 8, Precision::fp64},
-    {"float", 4, Precision::fp32},
-    {"c10::Half", 2, Precision::fp16},
-    {"c10::BFloat16", 2, Precision::bf16},
-    {"c10::Float8_e4m3fn", 1, Precision::fp8},
-    {"c10::Float8_e5m2", 1, Precision::fp8},
-    {"c10::Float8_e4m3fnuz", 1, Precision::fp8},
-    {"c10::Float8_e5m2fnuz", 1, Precision::fp8},
-    {"c10::Float8_e8m0fnu", 1, Precision::other},
-    {"signed char", 1, Precision::int8},
-    {"unsigned char", 1, Precision::int8},
-    {"c10::qint8", 1, Precision::int8},
-    {"c10::quint8", 1, Precision::int8},
-    {"bool", 1, Precision::other},
-    {"short int", 2, Precision::other},
-    {"short", 2, Precision::other},
-    {"int", 4, Precision::other},
-    {"long int", 8, Precision::other},
-    {"long", 8, Precision::other},
-    {"c10::complex<float>", 8, Precision::other},
-    {"c10::complex<double>", 16, Precision::other},
+    {"double", 8, OperandFormat::fp64},
+    {"float", 4, OperandFormat::fp32},
+    {"c10::Half", 2, OperandFormat::fp16},
+    {"c10::BFloat16", 2, OperandFormat::bf16},
+    {"c10::Float8_e4m3fn", 1, OperandFormat::fp8},
+    {"c10::Float8_e5m2", 1, OperandFormat::fp8},
+    {"c10::Float8_e4m3fnuz", 1, OperandFormat::fp8},
+    {"c10::Float8_e5m2fnuz", 1, OperandFormat::fp8},
+    {"c10::Float8_e8m0fnu", 1, OperandFormat::other},
+    {"signed char", 1, OperandFormat::int8},
+    {"unsigned char", 1, OperandFormat::int8},
+    {"c10::qint8", 1, OperandFormat::int8},
+    {"c10::quint8", 1, OperandFormat::int8},
+    {"bool", 1, OperandFormat::other},
+    {"short int", 2, OperandFormat::other},
+    {"short", 2, OperandFormat::other},
+    {"int", 4, OperandFormat::other},
+    {"long int", 8, OperandFormat::other},
+    {"long", 8, OperandFormat::other},
+    {"c10::complex<float>", 8, OperandFormat::other},
+    {"c10::complex<double>", 16, OperandFormat::other},
 });
 
 const ElementType* find_type(std::string_view name) {
@@ -209,9 +209,9 @@ std::optional<std::int64_t> element_bytes(std::string_view type) {
   return found->bytes;
 }
 
-Precision precision_of(std::string_view type) {
+OperandFormat precision_of(std::string_view type) {
   const ElementType* found = find_type(type);
-  return found == nullptr ? Precision::other : found->precision;
+  return found == nullptr ? OperandFormat::other : found->precision;
 }
 
 std::optional<std::int64_t> element_count(const Dims& dims) {

@@ -13,11 +13,11 @@
 
 namespace stepscope {
 
-enum class Precision : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, int8, other };
+enum class OperandFormat : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, int8, other };
 inline constexpr std::size_t precision_count = 8;
 inline constexpr std::array<std::string_view, precision_count> precision_names = {
     "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "other"};
-static_assert(precision_names[static_cast<std::size_t>(Precision::other)] == "other");
+static_assert(precision_names[static_cast<std::size_t>(OperandFormat::other)] == "other");
 
 using Dims = std::vector<std::int64_t>;
 
@@ -50,7 +50,7 @@ struct OpInputs {
 
 // Bytes of one element of a C++ type name of PyTorch; empty for a name that is no tensor element.
 [[nodiscard]] std::optional<std::int64_t> element_bytes(std::string_view type);
-[[nodiscard]] Precision precision_of(std::string_view type);
+[[nodiscard]] OperandFormat precision_of(std::string_view type);
 
 // Product of the dims, 1 for none; empty on overflow or a negative dim.
 [[nodiscard]] std::optional<std::int64_t> element_count(const Dims& dims);

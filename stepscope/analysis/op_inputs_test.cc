@@ -90,8 +90,8 @@ TEST(op_inputs, knows_the_width_of_every_element_and_says_so_when_it_does_not) {
   EXPECT_EQ(element_bytes("long int"), 8);
   EXPECT_EQ(element_bytes("Scalar"), std::nullopt);
   EXPECT_EQ(element_bytes(""), std::nullopt);
-  EXPECT_EQ(precision_of("c10::BFloat16"), Precision::bf16);
-  EXPECT_EQ(precision_of("TensorList"), Precision::other);
+  EXPECT_EQ(precision_of("c10::BFloat16"), OperandFormat::bf16);
+  EXPECT_EQ(precision_of("TensorList"), OperandFormat::other);
   EXPECT_EQ(element_count({}), 1);
   EXPECT_EQ(element_count({1L << 40, 1L << 40}), std::nullopt);
 }

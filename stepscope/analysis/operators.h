@@ -26,7 +26,7 @@ struct OperatorRow {
   StringId dims = empty_string;  // as recorded; empty without record_shapes
   StringId types = empty_string;
   NameClass kind = NameClass::other;
-  Precision precision = Precision::other;
+  OperandFormat precision = OperandFormat::other;
   std::uint64_t calls = 0;
   std::uint64_t device_calls = 0;  // of them, with device work of their own
   Ns host_self{};

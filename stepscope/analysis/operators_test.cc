@@ -65,7 +65,7 @@ TEST(operators, keep_shapes_apart_and_rate_each) {
   EXPECT_EQ(large.mean(), Ns{20});
   EXPECT_EQ(large.min, Ns{10});
   EXPECT_EQ(large.max, Ns{30});
-  EXPECT_EQ(large.precision, Precision::bf16);
+  EXPECT_EQ(large.precision, OperandFormat::bf16);
   ASSERT_TRUE(large.flops && large.rate && large.bytes && large.bandwidth);
   EXPECT_DOUBLE_EQ(large.flops->value, 2 * mm_flops);
   EXPECT_DOUBLE_EQ(large.rate->value, 2 * mm_flops / 40e-9);

@@ -59,7 +59,7 @@ ComputeWork work_of(const Executed& executed, std::span<const std::size_t> place
   for (std::size_t p = 0; p < precision_count; ++p) {
     work.unknown_busy += shrunk(sums[p].unknown_time, share);
     if (sums[p].time == Ns{0}) continue;
-    const auto dtype = dtype_of(static_cast<Precision>(p));
+    const auto dtype = dtype_of(static_cast<OperandFormat>(p));
     const Ns busy = shrunk(sums[p].time, share);
     if (dtype)
       work.known.push_back({.dtype = *dtype, .flops = sums[p].flops, .busy = busy});
@@ -71,22 +71,22 @@ ComputeWork work_of(const Executed& executed, std::span<const std::size_t> place
 
 }  // namespace
 
-std::optional<Dtype> dtype_of(Precision precision) {
+std::optional<Dtype> dtype_of(OperandFormat precision) {
   switch (precision) {
-    case Precision::fp64:
+    case OperandFormat::fp64:
       return Dtype::fp64;
-    case Precision::fp32:
+    case OperandFormat::fp32:
       return Dtype::fp32;
-    case Precision::tf32:
+    case OperandFormat::tf32:
       return Dtype::tf32;
-    case Precision::fp16:
+    case OperandFormat::fp16:
       return Dtype::fp16;
-    case Precision::bf16:
+    case OperandFormat::bf16:
       return Dtype::bf16;
-    case Precision::fp8:
+    case OperandFormat::fp8:
       return Dtype::fp8;
-    case Precision::int8:
-    case Precision::other:
+    case OperandFormat::int8:
+    case OperandFormat::other:
       break;
   }
   return std::nullopt;

@@ -15,7 +15,7 @@
 namespace stepscope {
 
 // int8 and unknown formats have no peak here: absent.
-[[nodiscard]] std::optional<Dtype> dtype_of(Precision precision);
+[[nodiscard]] std::optional<Dtype> dtype_of(OperandFormat precision);
 
 // Of the steps at `places` (indices into the rank's steps, of which `budget` and `executed` were
 // made). A rank that drives several GPUs counts as so many: its `steps` are device steps, and the

@@ -28,7 +28,7 @@ TimeBudget budget_of(std::vector<DeviceBudget> devices) {
   return budget;
 }
 
-ExecutedProducts& products(ExecutedStep& step, Precision p) {
+ExecutedProducts& products(ExecutedStep& step, OperandFormat p) {
   return step.products[static_cast<std::size_t>(p)];
 }
 
@@ -38,9 +38,9 @@ Executed two_steps() {
   executed.any_shapes = true;
   for (int i = 0; i < 2; ++i) {
     ExecutedStep& step = executed.steps.emplace_back();
-    products(step, Precision::bf16).flops = Flops{1e12};
-    products(step, Precision::bf16).time = milliseconds(30);
-    products(step, Precision::other).unknown_time = milliseconds(10);
+    products(step, OperandFormat::bf16).flops = Flops{1e12};
+    products(step, OperandFormat::bf16).time = milliseconds(30);
+    products(step, OperandFormat::other).unknown_time = milliseconds(10);
     step.product_union = milliseconds(40);
   }
   return executed;
@@ -82,8 +82,8 @@ TEST(MfuRank, ShrinksProductsThatRunBesideEachOtherToTheirUnion) {
 
 TEST(MfuRank, LeavesFormatsWithoutAPeakUnknown) {
   Executed executed = two_steps();
-  products(executed.steps[0], Precision::int8).flops = Flops{5e12};
-  products(executed.steps[0], Precision::int8).time = milliseconds(6);
+  products(executed.steps[0], OperandFormat::int8).flops = Flops{5e12};
+  products(executed.steps[0], OperandFormat::int8).time = milliseconds(6);
   executed.steps[0].product_union = milliseconds(46);
   const TimeBudget budget = budget_of({device(0, {step_of(60, 40), step_of(70, 50)})});
   const MfuRank r = mfu_rank(0, budget, executed, Places{0});
@@ -113,11 +113,11 @@ TEST(ProductContention, CountsMatrixProductsAndAttentionOnly) {
 }
 
 TEST(MfuRank, KnowsEveryFormatWithAPeak) {
-  EXPECT_EQ(dtype_of(Precision::tf32), Dtype::tf32);
-  EXPECT_EQ(dtype_of(Precision::fp8), Dtype::fp8);
-  EXPECT_FALSE(dtype_of(Precision::int8));
+  EXPECT_EQ(dtype_of(OperandFormat::tf32), Dtype::tf32);
+  EXPECT_EQ(dtype_of(OperandFormat::fp8), Dtype::fp8);
+  EXPECT_FALSE(dtype_of(OperandFormat::int8));
   for (std::size_t p = 0; p < precision_count; ++p) {
-    const auto dtype = dtype_of(static_cast<Precision>(p));
+    const auto dtype = dtype_of(static_cast<OperandFormat>(p));
     if (!dtype) continue;
     EXPECT_EQ(name(*dtype), precision_names[p]);
   }

@@ -54,7 +54,7 @@ TEST(Roofline, BoundsWorkThatOnlyMovesBytesByMemoryWhateverThePeak) {
 TEST(Roofline, RatesAnOperatorsRow) {
   OperatorRow row;
   row.kind = NameClass::elementwise;
-  row.precision = Precision::bf16;
+  row.precision = OperandFormat::bf16;
   row.bytes = Bytes{600'000'000};
   row.device = std::chrono::milliseconds(1);
   const RooflinePlace streaming = place_on_roofline(roofline_work(row), box());
@@ -65,7 +65,7 @@ TEST(Roofline, RatesAnOperatorsRow) {
   EXPECT_EQ(place_on_roofline(roofline_work(row), box()).bound, Bound::unknown);
   row.flops = Flops{90e9};
   EXPECT_EQ(place_on_roofline(roofline_work(row), box()).bound, Bound::compute);
-  row.precision = Precision::int8;
+  row.precision = OperandFormat::int8;
   EXPECT_FALSE(place_on_roofline(roofline_work(row), box()).peak_share);
 }
 

@@ -11,7 +11,7 @@ namespace stepscope {
 struct TextOptions {
   int width = 100;
   bool colour = false;
-  std::string details;  // where more is to be seen ("report.html"), or empty
+  std::string details{};  // where more is to be seen ("report.html"), or empty
 };
 
 [[nodiscard]] std::string analyze_text(const AnalyzeReport& report,
