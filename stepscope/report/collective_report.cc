@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/collective_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "stepscope/report/format.h"
+#include "stepscope/report/text_table.h"
+
+namespace stepscope {
+namespace {
+
+std::string name(Algorithm a) { return std::string(algorithm_names[static_cast<std::size_t>(a)]); }
+std::string name(Protocol p) { return std::string(protocol_names[static_cast<std::size_t>(p)]); }
+std::string name(CollectiveKind k) {
+  return std::string(collective_kind_names[static_cast<std::size_t>(k)]);
+}
+double ns(Seconds t) { return t.count() * 1e9; }
+double algbw(Bytes bytes, Seconds time) {
+  return static_cast<double>(bytes.value) / time.count() / 1e9;
+}
+
+std::string placement(const GroupPlacement& g) {
+  if (g.domains == 1) return fmt::format("{} devices of one domain", g.size);
+  return fmt::format("{} devices in {} domains", g.size, g.domains);
+}
+
+// Of all points, in the order of the enumeration.
+std::set<Algorithm> algorithms_of(const CollectiveSweep& sweep) {
+  std::set<Algorithm> all;
+  for (const SweepPoint& p : sweep.points)
+    for (const AlgorithmTime& a : p.algorithms) all.insert(a.algorithm);
+  return all;
+}
+
+// The time of an algorithm; in brackets where the library would not use it.
+std::string time_of(const SweepPoint& point, Algorithm algorithm) {
+  const auto found = std::ranges::find(point.algorithms, algorithm, &AlgorithmTime::algorithm);
+  if (found == point.algorithms.end()) return "-";
+  const std::string time = format_time(ns(found->time));
+  return found->offered ? time : "(" + time + ")";
+}
+
+bool shows_what_is_not_offered(const CollectiveSweep& sweep) {
+  return std::ranges::any_of(sweep.points, [](const SweepPoint& p) {
+    return std::ranges::any_of(p.algorithms, [](const AlgorithmTime& a) { return !a.offered; });
+  });
+}
+
+std::string table(const CollectiveSweep& sweep, std::size_t width) {
+  const std::set<Algorithm> algorithms = algorithms_of(sweep);
+  std::vector<Column> columns = {{"bytes"}, {"best", false}, {"protocol", false},
+                                 {"time"},  {"algbw"},       {"busbw"}};
+  for (const Algorithm a : algorithms) columns.push_back({name(a)});
+  std::vector<std::vector<std::string>> rows;
+  for (const SweepPoint& p : sweep.points) {
+    std::vector<std::string> row = {format_bytes(static_cast<double>(p.bytes.value)),
+                                    name(p.best.algorithm),
+                                    name(p.best.protocol),
+                                    format_time(ns(p.best.time)),
+                                    format_digits(algbw(p.bytes, p.best.time)) + " GB/s",
+                                    format_digits(p.bus_rate.value / 1e9) + " GB/s"};
+    for (const Algorithm a : algorithms) row.push_back(time_of(p, a));
+    rows.push_back(std::move(row));
+  }
+  return text_table(std::move(columns), std::move(rows), width);
+}
+
+Json algorithm_json(const SweepPoint& point, const AlgorithmTime& a, double bus_factor) {
+  const double rate = algbw(point.bytes, a.time);
+  return {{"name", name(a.algorithm)},
+          {"protocol", name(a.protocol)},
+          {"offered", a.offered},
+          {"time_ns", ns(a.time)},
+          {"start_ns", ns(a.start)},
+          {"steps_ns", ns(a.steps)},
+          {"transfer_ns", ns(a.transfer)},
+          {"algbw_gb_per_s", rate},
+          {"busbw_gb_per_s", rate * bus_factor},
+          {"formula", a.formula}};
+}
+
+}  // namespace
+
+std::string collective_text(const CollectiveReport& report, const TextOptions& options) {
+  const CollectiveSweep& sweep = report.sweep;
+  const auto width = static_cast<std::size_t>(options.width);
+  std::string out = fmt::format("{} · {} · {}\n\n", name(sweep.kind), printable(report.machine),
+                                placement(sweep.group));
+  out += table(sweep, width);
+  if (shows_what_is_not_offered(sweep))
+    out += wrapped("In brackets: an algorithm that the library does not use here.", width);
+  for (const Crossover& c : sweep.crossovers)
+    out += fmt::format("{}From {}: {} ({}) instead of {} ({})\n",
+                       &c == sweep.crossovers.data() ? "\n" : "",
+                       format_bytes(static_cast<double>(c.bytes.value)), name(c.to),
+                       name(c.to_protocol), name(c.from), name(c.from_protocol));
+  if (!sweep.points.empty())
+    out += '\n' + wrapped("At the largest size: " + sweep.points.back().best.formula, width);
+  for (const std::string& w : report.warnings) out += wrapped("note: " + printable(w), width);
+  return out;
+}
+
+Json collective_tree(const CollectiveReport& report) {
+  const CollectiveSweep& sweep = report.sweep;
+  const double factor = bus_factor(sweep.kind, sweep.group.size);
+  Json sizes = Json::array();
+  for (const SweepPoint& p : sweep.points) {
+    Json algorithms = Json::array();
+    for (const AlgorithmTime& a : p.algorithms) algorithms.push_back(algorithm_json(p, a, factor));
+    sizes.push_back({{"bytes", p.bytes.value},
+                     {"best", name(p.best.algorithm)},
+                     {"best_protocol", name(p.best.protocol)},
+                     {"time_ns", ns(p.best.time)},
+                     {"busbw_gb_per_s", p.bus_rate.value / 1e9},
+                     {"algorithms", std::move(algorithms)}});
+  }
+  Json crossovers = Json::array();
+  for (const Crossover& c : sweep.crossovers)
+    crossovers.push_back({{"bytes", c.bytes.value},
+                          {"from", name(c.from)},
+                          {"from_protocol", name(c.from_protocol)},
+                          {"to", name(c.to)},
+                          {"to_protocol", name(c.to_protocol)}});
+  return {{"schema", "stepscope.predict_collective/1"},
+          {"version", report.version},
+          {"op", name(sweep.kind)},
+          {"group", sweep.group.size},
+          {"domains", sweep.group.domains},
+          {"machine", report.machine},
+          {"sizes", std::move(sizes)},
+          {"crossovers", std::move(crossovers)},
+          {"warnings", report.warnings}};
+}
+
+CsvFile collective_csv(const CollectiveReport& report) {
+  CsvFile file{
+      "collective.csv",
+      "op,group,bytes,algorithm,protocol,offered,time_ns,algbw_gb_per_s,busbw_gb_per_s\r\n"};
+  const double factor = bus_factor(report.sweep.kind, report.sweep.group.size);
+  for (const SweepPoint& p : report.sweep.points)
+    for (const AlgorithmTime& a : p.algorithms)
+      file.text += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", name(report.sweep.kind),
+                               report.sweep.group.size, p.bytes.value, name(a.algorithm),
+                               name(a.protocol), a.offered, ns(a.time), algbw(p.bytes, a.time),
+                               algbw(p.bytes, a.time) * factor);
+  return file;
+}
+
+}  // namespace stepscope
