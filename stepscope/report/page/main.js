@@ -55,6 +55,15 @@ function completed(report) {
   return report;
 }
 
+// What a report is drawn with, by its schema.
+function view_of(report) {
+  if (String(report.schema).startsWith('stepscope.predict/'))
+    return {report, hero: predict_hero, sections: predict_sections(report)};
+  const whole = completed(report);
+  const inputs_only = sections.filter((x) => x[0] === 'inputs');
+  return {report: whole, hero, sections: whole.ranks.length ? sections : inputs_only};
+}
+
 function section_frame([id, title, lede]) {
   return h(
       'section', {id, 'aria-labelledby': `${id}-title`, 'data-state': 'pending'},
@@ -165,9 +174,9 @@ function start_links(frames) {
 function start() {
   const root = document.documentElement;
   const main = document.getElementById('top');
-  let report = null;
+  let view = null;
   try {
-    report = completed(JSON.parse(document.getElementById('data').textContent));
+    view = view_of(JSON.parse(document.getElementById('data').textContent));
   } catch (error) {
     main.append(
         h('p', {class: 'missing broken', role: 'alert'},
@@ -176,8 +185,8 @@ function start() {
     return;
   }
   const tips = start_tooltips();
-  main.append(hero(report));
-  const shown = report.ranks.length ? sections : sections.filter((x) => x[0] === 'inputs');
+  const {report, sections: shown} = view;
+  main.append(view.hero(report));
   const frames = shown.map(section_frame);
   main.append(...frames);
   document.title = `${

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON of a prediction (docs/json.md) and its tables.
+#include <fmt/format.h>
+
+#include "stepscope/cost/plan_json.h"
+#include "stepscope/report/predict_report.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double ns_per_s = 1e9;
+
+template <class Names, class Enum>
+std::string name_of(const Names& names, Enum e) {
+  return std::string(names[static_cast<std::size_t>(e)]);
+}
+
+Json plan_tree(const Plan& plan) { return Json::parse(plan_json(plan)); }
+
+Json terms(const PredictReport& r) {
+  Json out = Json::array();
+  const double step = r.cost.step().count();
+  for (std::size_t t = 0; t < step_term_count; ++t)
+    out.push_back({{"name", std::string(step_term_names[t])},
+                   {"label", std::string(words_of(static_cast<StepTerm>(t)))},
+                   {"ns", r.cost.seconds[t] * ns_per_s},
+                   {"share", r.cost.seconds[t] / step},
+                   {"formula", text_or_null(r.formulas[t])}});
+  return out;
+}
+
+Json memory_bytes(const Memory& memory) {
+  Json out = Json::object();
+  for (std::size_t t = 0; t < memory_term_count; ++t)
+    out[std::string(memory_term_names[t])] = memory.bytes[t];
+  out["total"] = memory.total();
+  return out;
+}
+
+Json memory(const PredictReport& r) {
+  Json formulas = Json::object();
+  for (std::size_t t = 0; t < memory_term_count; ++t)
+    formulas[std::string(memory_term_names[t])] = text_or_null(r.memory_formulas[t]);
+  const auto capacity = r.machine->memory;
+  const double total = r.cost.memory.total();
+  const Json headroom =
+      capacity ? Json(static_cast<double>(capacity->value) - total) : Json(nullptr);
+  return {{"capacity_bytes", value(capacity)},
+          {"headroom_bytes", headroom},
+          {"fits", capacity ? Json(total <= static_cast<double>(capacity->value)) : Json(nullptr)},
+          {"peak_stage", r.cost.fullest},
+          {"host_bytes", r.cost.memory.host_bytes},
+          {"nvme_bytes", r.cost.memory.nvme_bytes},
+          {"formulas", std::move(formulas)}};
+}
+
+Json layers(const PredictReport& r) {
+  Json out = Json::array();
+  for (const OperationRow& o : r.operations) {
+    const Pass& f = o.operation.forward;
+    const Pass& b = o.operation.backward;
+    out.push_back({{"part", std::string(o.part)},
+                   {"name", std::string(o.operation.name)},
+                   {"class", name_of(operation_class_names, o.operation.kind)},
+                   {"count", o.count},
+                   {"flops_fwd", f.matrix.value},
+                   {"flops_bwd", b.matrix.value},
+                   {"vector_flops_fwd", f.vector.value},
+                   {"vector_flops_bwd", b.vector.value},
+                   {"mem_fwd_bytes", f.bytes()},
+                   {"mem_bwd_bytes", b.bytes()},
+                   {"input_fwd_bytes", f.input_bytes},
+                   {"weight_fwd_bytes", f.weight_bytes},
+                   {"output_fwd_bytes", f.output_bytes},
+                   {"kept_bytes", o.operation.kept_bytes},
+                   {"parameters", o.operation.parameters},
+                   {"comm_fwd_bytes", communicated_bytes(f)},
+                   {"comm_bwd_bytes", communicated_bytes(b)},
+                   {"t_fwd_ns", o.forward * ns_per_s},
+                   {"t_bwd_ns", o.backward * ns_per_s},
+                   {"t_comm_fwd_ns", o.communication_forward * ns_per_s},
+                   {"t_comm_bwd_ns", o.communication_backward * ns_per_s},
+                   {"intensity", o.intensity()}});
+  }
+  return out;
+}
+
+Json comparison(const PredictReport& r) {
+  Json out = Json::array();
+  for (const ComparedPlan& p : r.comparison)
+    out.push_back({{"label", p.label},
+                   {"plan", plan_tree(p.plan)},
+                   {"step_time_ns", p.cost ? Json(p.cost->step().count() * ns_per_s) : Json()},
+                   {"mfu", p.cost ? Json(p.cost->mfu[0]) : Json()},
+                   {"memory_bytes", p.cost ? memory_bytes(p.cost->memory) : Json()},
+                   {"communication_bytes", p.cost ? Json(p.communicated_bytes) : Json()},
+                   {"error", text_or_null(p.why_not)}});
+  return out;
+}
+
+Json conventions(const PredictReport& r) {
+  Json out = Json::array();
+  for (std::size_t c = 0; c < flops_convention_count; ++c)
+    out.push_back({{"name", std::string(flops_convention_names[c])},
+                   {"model_flops_per_step", r.step_flops[c]},
+                   {"mfu", r.cost.mfu[c]}});
+  return out;
+}
+
+Json cost(const PredictReport& r) {
+  if (!r.price_per_gpu_hour) return nullptr;
+  const double a_second = *r.price_per_gpu_hour * static_cast<double>(r.plan.devices) / 3600;
+  return {{"price_per_gpu_hour", *r.price_per_gpu_hour},
+          {"per_step", a_second * r.cost.step().count()},
+          {"per_giga_token", a_second / r.cost.tokens_per_second * 1e9}};
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + '"';
+}
+
+// Objects of the same keys, one a row; what is nested is left to the JSON.
+CsvFile table(std::string name, const Json& rows) {
+  CsvFile file{std::move(name), {}};
+  if (rows.empty()) return file;
+  const auto line = [&](auto cell) {
+    std::string text;
+    for (const auto& [key, first] : rows.front().items()) {
+      if (key == "plan" || key == "memory_bytes") continue;
+      if (!text.empty()) text += ',';
+      text += cell(key);
+    }
+    file.text += text + "\r\n";
+  };
+  line([](const std::string& key) { return key; });
+  for (const Json& row : rows)
+    line([&](const std::string& key) {
+      const Json& v = row[key];
+      return v.is_null() ? std::string() : v.is_string() ? quoted(v.get<std::string>()) : v.dump();
+    });
+  return file;
+}
+
+}  // namespace
+
+Json predict_tree(const PredictReport& r) {
+  const double devices = static_cast<double>(r.plan.devices);
+  return {{"schema", "stepscope.predict/1"},
+          {"version", r.version},
+          {"answer", {{"sentence", predict_sentence(r)}, {"plan", plan_in_words(r.plan)}}},
+          {"model",
+           {{"name", r.model->name},
+            {"parameters", r.parameters.total},
+            {"active_parameters", r.parameters.active},
+            {"layers", r.model->layers}}},
+          {"machine",
+           {{"name", r.machine->name},
+            {"devices", r.plan.devices},
+            {"peak_flops", r.peak},
+            {"memory_gb_per_s", r.memory_rate / 1e9}}},
+          {"plan", plan_tree(r.plan)},
+          {"step_time_ns", r.cost.step().count() * ns_per_s},
+          {"terms", terms(r)},
+          {"mfu", r.cost.mfu[0]},
+          {"hfu", r.hfu},
+          {"convention", std::string(flops_convention_names[0])},
+          {"conventions", conventions(r)},
+          {"tokens_per_second", r.cost.tokens_per_second},
+          {"tokens_per_second_per_device", r.cost.tokens_per_second / devices},
+          {"memory_bytes", memory_bytes(r.cost.memory)},
+          {"memory", memory(r)},
+          {"layers", layers(r)},
+          {"cost", cost(r)},
+          {"comparison", comparison(r)},
+          {"warnings", r.warnings}};
+}
+
+std::vector<CsvFile> predict_csv(const PredictReport& report) {
+  const Json tree = predict_tree(report);
+  Json memory = Json::array();
+  for (const auto& [key, bytes] : tree["memory_bytes"].items())
+    memory.push_back({{"name", key}, {"bytes", bytes}});
+  std::vector<CsvFile> files = {table("terms.csv", tree["terms"]), table("memory.csv", memory),
+                                table("layers.csv", tree["layers"])};
+  if (!report.comparison.empty()) files.push_back(table("comparison.csv", tree["comparison"]));
+  return files;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// The terminal face of a prediction.
+#include "stepscope/report/predict_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "stepscope/report/account.h"
+#include "stepscope/report/format.h"
+#include "stepscope/report/text_table.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double ns_per_s = 1e9;
+
+template <class Names, class Enum>
+std::string_view name(const Names& names, Enum e) {
+  return names[static_cast<std::size_t>(e)];
+}
+
+std::string headline(const PredictReport& r) {
+  return fmt::format("{} · {} parameters · {} × {}\n{}\n", printable(r.model->name),
+                     format_count(static_cast<double>(r.parameters.total)), r.plan.devices,
+                     printable(r.machine->name), plan_in_words(r.plan));
+}
+
+std::string waterfall(const PredictReport& r) {
+  const double step = r.cost.step().count();
+  std::vector<AccountLine> lines;
+  for (std::size_t t = 0; t < step_term_count; ++t)
+    lines.push_back({std::string(words_of(static_cast<StepTerm>(t))), r.cost.seconds[t] * ns_per_s,
+                     r.cost.seconds[t] / step * 100});
+  return "Where the step goes:\n" + account_text(std::move(lines));
+}
+
+std::string memory_bars(const PredictReport& r) {
+  const double total = r.cost.memory.total();
+  const double whole = r.machine->memory ? static_cast<double>(r.machine->memory->value) : total;
+  std::string out = fmt::format("Memory of the fullest device ({} of {}): {}", r.cost.fullest,
+                                r.plan.pp, format_bytes(total));
+  if (r.machine->memory)
+    out +=
+        total <= whole
+            ? fmt::format(" of {}, {} to spare", format_bytes(whole), format_bytes(whole - total))
+            : fmt::format(" of {}: {} TOO MUCH", format_bytes(whole), format_bytes(total - whole));
+  out += '\n';
+  for (std::size_t t = 0; t < memory_term_count; ++t) {
+    const double bytes = r.cost.memory.bytes[t];
+    if (bytes <= 0) continue;
+    out += fmt::format("  {:<32} {:>8}  {:>7}  {}\n", words_of(static_cast<MemoryTerm>(t)),
+                       format_bytes(bytes), format_percent(bytes / whole), bar(bytes / whole, 20));
+  }
+  for (const auto& [where, bytes] : {std::pair{"in host memory", r.cost.memory.host_bytes},
+                                     std::pair{"on NVMe", r.cost.memory.nvme_bytes}})
+    if (bytes > 0) out += fmt::format("  {:<32} {:>8}\n", where, format_bytes(bytes));
+  return out;
+}
+
+std::string rates(const PredictReport& r) {
+  std::string out =
+      fmt::format("{} tokens/s · {} tokens/s a device", format_count(r.cost.tokens_per_second),
+                  format_count(r.cost.tokens_per_second / static_cast<double>(r.plan.devices)));
+  if (r.price_per_gpu_hour) {
+    const double an_hour = *r.price_per_gpu_hour * static_cast<double>(r.plan.devices);
+    out += fmt::format(" · {:.2f} a step · {:.2f} for 1 G tokens",
+                       an_hour / 3600 * r.cost.step().count(),
+                       an_hour / 3600 / r.cost.tokens_per_second * 1e9);
+  }
+  out += "\nMFU by convention:";
+  for (std::size_t c = 0; c < flops_convention_count; ++c)
+    out += fmt::format("{} {} {}", c == 0 ? "" : " ·", flops_convention_names[c],
+                       format_percent(r.cost.mfu[c]));
+  return out + fmt::format(" · HFU {}\n", format_percent(r.hfu));
+}
+
+std::string bytes_or_none(double bytes) { return bytes > 0 ? format_bytes(bytes) : "-"; }
+std::string time_or_none(double seconds) {
+  return seconds > 0 ? format_time(seconds * ns_per_s) : "-";
+}
+std::string count_or_none(double n) { return n > 0 ? format_count(n) : "-"; }
+
+// Flops with a unit that fits.
+std::string flops(Flops f) {
+  return f.value >= 1e12 ? format_digits(f.value / 1e12) + " T" : count_or_none(f.value);
+}
+
+std::string layers_table(const PredictReport& r, std::size_t width) {
+  std::vector<Column> columns = {{"part", false},  {"operation", false},
+                                 {"class", false}, {"count"},
+                                 {"matrix fwd"},   {"bwd"},
+                                 {"vector fwd"},   {"bwd"},
+                                 {"memory fwd"},   {"bwd"},
+                                 {"kept"},         {"weights"},
+                                 {"sent fwd"},     {"bwd"},
+                                 {"flop/B"},       {"time fwd"},
+                                 {"bwd"},          {"comm fwd"},
+                                 {"bwd"}};
+  std::vector<std::vector<std::string>> rows;
+  for (const OperationRow& o : r.operations) {
+    const Pass& f = o.operation.forward;
+    const Pass& b = o.operation.backward;
+    rows.push_back({std::string(o.part), std::string(o.operation.name),
+                    std::string(name(operation_class_names, o.operation.kind)),
+                    std::to_string(o.count), flops(f.matrix), flops(b.matrix), flops(f.vector),
+                    flops(b.vector), bytes_or_none(f.bytes()), bytes_or_none(b.bytes()),
+                    bytes_or_none(o.operation.kept_bytes), count_or_none(o.operation.parameters),
+                    bytes_or_none(communicated_bytes(f)), bytes_or_none(communicated_bytes(b)),
+                    format_digits(o.intensity()), time_or_none(o.forward), time_or_none(o.backward),
+                    time_or_none(o.communication_forward), time_or_none(o.communication_backward)});
+  }
+  return "Operations of one micro-batch on one device (FLOPs, bytes; times alone):\n" +
+         text_table(std::move(columns), std::move(rows), std::max<std::size_t>(width, 220));
+}
+
+std::string comparison_table(const PredictReport& r, std::size_t width) {
+  std::vector<Column> columns = {{"plan", false},   {"dp"},       {"step"},
+                                 {"MFU"},           {"tokens/s"}, {"memory"},
+                                 {"communication"}, {"exposed"},  {"", false, 80}};
+  std::vector<std::vector<std::string>> rows;
+  for (const ComparedPlan& p : r.comparison) {
+    if (!p.cost) {
+      rows.push_back({p.label, std::to_string(p.plan.dp), "-", "-", "-", "-", "-", "-", p.why_not});
+      continue;
+    }
+    const StepCost& c = *p.cost;
+    const double memory = c.memory.total();
+    const double exposed = c[StepTerm::tensor] + c[StepTerm::context] + c[StepTerm::expert] +
+                           c[StepTerm::pipeline] + c[StepTerm::data];
+    const bool fits = !r.machine->memory || memory <= static_cast<double>(r.machine->memory->value);
+    rows.push_back({p.label, std::to_string(p.plan.dp), format_time(c.step().count() * ns_per_s),
+                    format_percent(c.mfu[0]), format_count(c.tokens_per_second),
+                    format_bytes(memory), bytes_or_none(p.communicated_bytes),
+                    time_or_none(exposed), fits ? "" : "does not fit"});
+  }
+  return "Compared:\n" + text_table(std::move(columns), std::move(rows), width);
+}
+
+}  // namespace
+
+std::string_view words_of(StepTerm term) {
+  static constexpr std::array<std::string_view, step_term_count> words = {
+      "matrix products",
+      "attention",
+      "norms, activations, loss",
+      "recomputation",
+      "host too slow to launch",
+      "tensor-parallel communication",
+      "context-parallel communication",
+      "expert-parallel communication",
+      "pipeline sends",
+      "data-parallel communication",
+      "pipeline bubble",
+      "optimizer",
+      "offload"};
+  return name(words, term);
+}
+
+std::string_view words_of(MemoryTerm term) {
+  static constexpr std::array<std::string_view, memory_term_count> words = {
+      "parameters",       "gathered units", "gradients",
+      "gradient buckets", "master weights", "optimizer states",
+      "activations kept", "workspace",      "logits"};
+  return name(words, term);
+}
+
+std::string plan_in_words(const Plan& p) {
+  std::vector<std::string> parts;
+  if (p.tp > 1)
+    parts.push_back(
+        fmt::format("TP {}{}{}", p.tp,
+                    p.tensor_layout == TensorLayout::one_d
+                        ? ""
+                        : fmt::format(" ({})", name(tensor_layout_names, p.tensor_layout)),
+                    p.sequence_parallel ? " with sequence parallelism" : ""));
+  if (p.cp > 1)
+    parts.push_back(
+        fmt::format("CP {} ({})", p.cp, name(context_exchange_names, p.context_exchange)));
+  if (p.ep > 1) parts.push_back(fmt::format("EP {}", p.ep));
+  if (p.pp > 1)
+    parts.push_back(
+        fmt::format("PP {} ({}{})", p.pp, name(schedule_names, p.schedule),
+                    p.virtual_stages > 1 ? fmt::format(" × {}", p.virtual_stages) : ""));
+  parts.push_back(fmt::format("DP {}{}", p.dp, p.zero > 0 ? fmt::format(", ZeRO-{}", p.zero) : ""));
+  if (p.shard_group > 0) parts.back() += fmt::format(" over {}", p.shard_group);
+  parts.push_back(fmt::format("{} micro-batch{} of {} × {} tokens", micro_batches(p),
+                              micro_batches(p) == 1 ? "" : "es", p.micro_batch, p.sequence));
+  if (p.recompute != Recompute::none)
+    parts.push_back(p.recompute == Recompute::every_k
+                        ? fmt::format("recompute but every {}th layer", p.recompute_every)
+                        : fmt::format("recompute {}", name(recompute_names, p.recompute)));
+  parts.emplace_back(stepscope::name(p.precision.matmul));
+  return fmt::format("{}", fmt::join(parts, " · "));
+}
+
+std::string predict_sentence(const PredictReport& r) {
+  const double step = r.cost.step().count();
+  const auto most = std::ranges::max_element(r.cost.seconds) - r.cost.seconds.begin();
+  std::string text =
+      fmt::format("A step takes {}: {} MFU ({}), most of it {} ({}).", format_time(step * ns_per_s),
+                  format_percent(r.cost.mfu[0]), flops_convention_names[0],
+                  words_of(static_cast<StepTerm>(most)),
+                  format_percent(r.cost.seconds[static_cast<std::size_t>(most)] / step));
+  if (r.machine->memory) {
+    const double spare = static_cast<double>(r.machine->memory->value) - r.cost.memory.total();
+    if (spare < 0)
+      text += fmt::format(" It does not fit: each device lacks {}.", format_bytes(-spare));
+  }
+  return text;
+}
+
+std::string predict_text(const PredictReport& r, const PredictTextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.text.width);
+  const std::string_view bold = options.text.colour ? "\033[1m" : "";
+  const std::string_view plain = options.text.colour ? "\033[0m" : "";
+  std::string out = headline(r) + '\n';
+  out += fmt::format("{}{}{}\n", bold, wrapped(predict_sentence(r), width), plain);
+  out += waterfall(r) + '\n' + memory_bars(r) + '\n' + rates(r);
+  if (!r.comparison.empty()) out += '\n' + comparison_table(r, width);
+  if (options.layers) out += '\n' + layers_table(r, width);
+  if (!options.text.details.empty())
+    out += fmt::format("Details: {}\n", printable(options.text.details));
+  for (const std::string& w : r.warnings) out += wrapped("note: " + printable(w), width);
+  return out;
+}
+
+}  // namespace stepscope
