@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <thread>
@@ -13,6 +11,7 @@
 #include "stepscope/analysis/job.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/analyze_flags.h"
+#include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/fit/mfu_job.h"
@@ -28,27 +27,6 @@
 
 namespace stepscope {
 namespace {
-
-// One line on standard error for each input or output that failed.
-class Failures {
- public:
-  void add(const Error& error) {
-    if (error.interrupted)
-      interrupted_ = true;
-    else
-      fmt::print(stderr, "stepscope: {}\n", error.message());
-    any_ = true;
-  }
-  void keep(const Result<Done>& result) {
-    if (!result) add(result.error());
-  }
-  [[nodiscard]] bool interrupted() const { return interrupted_; }
-  [[nodiscard]] bool any() const { return any_; }
-
- private:
-  bool any_ = false;
-  bool interrupted_ = false;
-};
 
 Run read_inputs(const AnalyzeFlags& flags, const StopFlag& stop, Failures& failures,
                 double& seconds) {
@@ -126,32 +104,14 @@ const Machine* machine_of(const AnalyzeFlags& flags, const JobResult& job) {
   return nullptr;
 }
 
-void write_json(const AnalyzeFlags& flags, const std::string& json, Failures& failures) {
-  if (flags.json == "-")
-    std::fwrite(json.data(), 1, json.size(), stdout);
-  else if (!flags.json.empty())
-    failures.keep(write_file(flags.json, json));
-}
-
 // One text for both; the page always has the timeline.
 void write_json_and_page(const AnalyzeFlags& flags, const Json& tree, const JobResult& job,
                          Failures& failures) {
   std::string json = json_text(tree);
-  if (!flags.timeline) write_json(flags, json, failures);
+  if (!flags.timeline) write_json_text(flags.json, json, failures);
   append_timeline(json, job);
-  if (flags.timeline) write_json(flags, json, failures);
+  if (flags.timeline) write_json_text(flags.json, json, failures);
   if (!flags.html.empty()) failures.keep(write_file(flags.html, render_html(json)));
-}
-
-void write_csv(const AnalyzeFlags& flags, const Json& tree, Failures& failures) {
-  std::error_code code;
-  std::filesystem::create_directories(flags.csv, code);
-  if (code)
-    return failures.add({.what = "cannot make the directory: " + code.message(),
-                         .file = flags.csv,
-                         .hint = "choose a place that you may write to"});
-  for (const CsvFile& file : analyze_csv(tree))
-    failures.keep(write_file((std::filesystem::path(flags.csv) / file.name).string(), file.text));
 }
 
 void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
@@ -160,7 +120,7 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
   if (as_text || !flags.csv.empty()) {
     const Json tree = analyze_tree(report);
     if (as_text) write_json_and_page(flags, tree, *report.job, failures);
-    if (!flags.csv.empty()) write_csv(flags, tree, failures);
+    if (!flags.csv.empty()) write_tables(flags.csv, analyze_csv(tree), failures);
   }
   if (!flags.perfetto.empty()) failures.keep(write_chrome_trace(ranks, flags.perfetto, &stop));
 }
@@ -182,10 +142,7 @@ void check_steps(const AnalyzeFlags& flags, const JobResult& job, Failures& fail
 
 // The flags that need a file or a list read; wrong ones are wrong usage.
 int analyze(AnalyzeFlags& flags) {
-  if (const auto resolved = resolve(flags); !resolved) {
-    fmt::print(stderr, "stepscope: {}\n", resolved.error().message());
-    return exit_usage;
-  }
+  if (const auto resolved = resolve(flags); !resolved) return wrong_usage(resolved.error());
   const StopFlag& stop = stop_on_signals();
   Failures failures;
   AnalyzeReport report;
@@ -230,9 +187,7 @@ int analyze(AnalyzeFlags& flags) {
                                            .colour = wants_colour(),
                                            .details = flags.html}));
   if (!ranks.empty() || !flags.json.empty()) write_outputs(flags, report, to_write, stop, failures);
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    failures.add(
-        {.what = "cannot write to standard output", .hint = "free space or choose another place"});
+  flush_output(failures);
   if (stop.requested() || failures.interrupted()) return exit_interrupted;
   return failures.any() || ranks.empty() ? exit_failed : exit_done;
 }

@@ -168,6 +168,7 @@ void declare_plan_source(CLI::App& app, PlanSource& s) {
     else
       app.add_option(flag, s.values[i], std::string(fields[i].what))
           ->type_name(std::string(fields[i].value))
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
           ->group("Plan");
   }
 }

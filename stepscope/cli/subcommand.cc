@@ -12,9 +12,11 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Subcommand, 1> table = {{
+constexpr std::array<Subcommand, 2> table = {{
     {"analyze", "where does each step go: a time budget from the traces of many ranks",
      declare_analyze},
+    {"predict", "what should a model, or a collective, reach on a machine, term by term",
+     declare_predict},
 }};
 
 bool known(std::string_view verb) {

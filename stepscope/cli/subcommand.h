@@ -31,5 +31,6 @@ struct Subcommand {
 [[nodiscard]] int run_command_line(int argc, char** argv);
 
 std::function<int()> declare_analyze(CLI::App& app);
+std::function<int()> declare_predict(CLI::App& app);
 
 }  // namespace stepscope

@@ -67,6 +67,69 @@ for arguments in "" "analyze" "bogus" "analyze x --steps y" "analyze x --steps 5
   [ -s "$dir/err" ] || fail "wrong usage without a reason: $arguments"
 done
 
+# shellcheck disable=SC2086  # the flags are words
+gpt3="predict gpt3-175b --machine a100_sxm_80gb --gpus 1024 --tp 8 --pp 16 --global-batch 1536"
+run 0 "a prediction" $gpt3
+out_has "A step takes"
+out_has "matrix products"
+err_empty "a prediction"
+run 0 "its help" predict --help
+out_has "Example: stepscope predict gpt3-175b"
+# What the help shows works.
+while read -r example; do
+  # shellcheck disable=SC2086
+  run 0 "example of the help: $example" $example
+  err_empty "$example"
+done < <(sed -n 's/^Example: stepscope //p' "$dir/out")
+run 0 "its JSON alone on standard output" $gpt3 --json -
+[ "$(head -c 24 "$dir/out")" = '{"schema":"stepscope.pre' ] || fail "JSON does not begin the output"
+run 0 "all its outputs" $gpt3 --compare zero=0,1 --json "$dir/p.json" --html "$dir/p.html" --csv "$dir/p" --layers
+out_has "qkv_proj"
+for file in p.json p.html p/terms.csv p/memory.csv p/layers.csv p/comparison.csv; do
+  [ -s "$dir/$file" ] || fail "$file is not written"
+done
+python3 -c 'import json, sys; json.dump(json.load(open(sys.argv[1]))["plan"], open(sys.argv[2], "w"))' \
+  "$dir/p.json" "$dir/plan.json"
+run 0 "read back" predict gpt3-175b --machine a100_sxm_80gb --plan "$dir/plan.json" --json "$dir/q.json"
+grep -o '"step_time_ns":[0-9.]*' "$dir/p.json" | head -1 >"$dir/step_of_p"
+grep -o '"step_time_ns":[0-9.]*' "$dir/q.json" | head -1 >"$dir/step_of_q"
+cmp -s "$dir/step_of_p" "$dir/step_of_q" || fail "a plan read back takes another time"
+run 0 "a formula" $gpt3 --explain bubble --explain activations
+out_has "="
+printf '{\n  "tp": 8,\n  "tq": 1\n}\n' >"$dir/bad.json"
+# ARGUMENTS|what standard error says
+while IFS='|' read -r arguments says; do
+  # shellcheck disable=SC2086
+  run 2 "wrong usage: $arguments" $arguments
+  out_empty "$arguments"
+  err_has "$says"
+  [ "$(wc -l <"$dir/err")" = 1 ] || fail "more than a line for: $arguments"
+done <<EOF
+predict|the model is missing
+predict gpt3-175b|the machine is missing
+predict gpt3-175 --machine a100_sxm_80gb --gpus 8 --global-batch 8|did you mean gpt3-175b
+predict gpt3-175b --machine a100_sxm --gpus 8 --global-batch 8|did you mean a100_sxm_40gb
+predict gpt3-175b --machine a100_sxm_80gb --global-batch 8|give --gpus N
+predict gpt3-175b --machine a100_sxm_80gb --gpus 8|give --global-batch N
+$gpt3 --dp 3|dp must be 8
+$gpt3 --tp 7|must divide 1024
+$gpt3 --tp 64 --pp 1 --dp 16|heads
+$gpt3 --pp 5|must divide 1024
+$gpt3 --zero 9|write 0, 1, 2 or 3
+$gpt3 --seq 0|no positive whole number
+$gpt3 --seq nan|no positive whole number
+$gpt3 --seq 99999999999999999999|no positive whole number
+$gpt3 --micro-batch -1|no positive whole number
+$gpt3 --plan $dir/none.json|none.json
+$gpt3 --plan $dir/bad.json|line 3
+$gpt3 --compare zerro=1|did you mean zero
+$gpt3 --explain buble|did you mean bubble
+predict --collective all_reduce --machine h100_sxm_80gb|give --group N
+predict --collective allreduce --group 8 --machine h100_sxm_80gb|did you mean all_reduce
+predict --collective all_reduce --group 8 --bytes 2GB:1KB --machine h100_sxm_80gb|write 1KB:1GB
+predict --collective all_reduce --group 8|the machine is missing
+EOF
+
 run 1 "an input that does not exist" analyze "$dir/none.json"
 err_has "none.json"
 run 1 "one input of two does not exist" analyze "$traces" "$dir/none.json"

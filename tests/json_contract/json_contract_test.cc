@@ -80,6 +80,35 @@ TEST(JsonContract, IsCoveredByTheseRuns) {
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
+TEST(JsonContract, HoldsForAPrediction) {
+  const auto run = program::run(
+      {"predict",   "gpt3-175b", "--machine", "a100_sxm_80gb",  "--gpus", "1024",    "--tp",
+       "8",         "--pp",      "16",        "--global-batch", "1536",   "--price", "2",
+       "--compare", "zero=0,3",  "--compare", "tp=8,7",         "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const Shape shape = documented("stepscope predict");
+  Comparison comparison;
+  compare(shape, nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  std::set<std::string> unseen = paths(shape);
+  for (const std::string& path : comparison.seen) unseen.erase(path);
+  EXPECT_EQ(unseen, std::set<std::string>{});
+}
+
+TEST(JsonContract, HoldsForACollective) {
+  const auto run =
+      program::run({"predict", "--collective", "all_reduce", "--group", "64", "--bytes", "1KB:1GB",
+                    "--machine", "h100_sxm_80gb", "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const Shape shape = documented("stepscope predict --collective");
+  Comparison comparison;
+  compare(shape, nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  std::set<std::string> unseen = paths(shape);
+  for (const std::string& path : comparison.seen) unseen.erase(path);
+  EXPECT_EQ(unseen, std::set<std::string>{});
+}
+
 TEST(Contract, IsReadFromTablesAndShapes) {
   const Shape shape = read_contract(R"(# Title
 ## Top level

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/outputs.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "stepscope/base/output_file.h"
+#include "stepscope/cli/subcommand.h"
+
+namespace stepscope {
+
+void Failures::add(const Error& error) {
+  if (error.interrupted)
+    interrupted_ = true;
+  else
+    fmt::print(stderr, "stepscope: {}\n", error.message());
+  any_ = true;
+}
+
+void write_json_text(const std::string& path, const std::string& json, Failures& failures) {
+  if (path == "-")
+    std::fwrite(json.data(), 1, json.size(), stdout);
+  else if (!path.empty())
+    failures.keep(write_file(path, json));
+}
+
+void write_tables(const std::string& directory, std::span<const CsvFile> files,
+                  Failures& failures) {
+  std::error_code code;
+  std::filesystem::create_directories(directory, code);
+  if (code)
+    return failures.add({.what = "cannot make the directory: " + code.message(),
+                         .file = directory,
+                         .hint = "choose a place that you may write to"});
+  for (const CsvFile& file : files)
+    failures.keep(write_file((std::filesystem::path(directory) / file.name).string(), file.text));
+}
+
+void flush_output(Failures& failures) {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    failures.add(
+        {.what = "cannot write to standard output", .hint = "free space or choose another place"});
+}
+
+int wrong_usage(const Error& error) {
+  fmt::print(stderr, "stepscope: {}\n", error.message());
+  return exit_usage;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where results go: one line on standard error for each input or output that failed, JSON, pages
+// and tables to files.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "stepscope/base/result.h"
+#include "stepscope/report/csv_report.h"
+
+namespace stepscope {
+
+class Failures {
+ public:
+  void add(const Error& error);
+  void keep(const Result<Done>& result) {
+    if (!result) add(result.error());
+  }
+  [[nodiscard]] bool interrupted() const { return interrupted_; }
+  [[nodiscard]] bool any() const { return any_; }
+
+ private:
+  bool any_ = false;
+  bool interrupted_ = false;
+};
+
+// To `path`, or to standard output where it is "-"; nothing where it is empty.
+void write_json_text(const std::string& path, const std::string& json, Failures& failures);
+// Into the directory, which is made.
+void write_tables(const std::string& directory, std::span<const CsvFile> files, Failures& failures);
+// What was printed has to arrive.
+void flush_output(Failures& failures);
+
+// Wrong usage: the error on standard error, and its exit code.
+[[nodiscard]] int wrong_usage(const Error& error);
+
+}  // namespace stepscope

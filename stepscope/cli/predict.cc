@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepscope predict`: asks the cost model and hands its answers to the faces.
+#include "stepscope/cli/predict.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "stepscope/base/output_file.h"
+#include "stepscope/cli/outputs.h"
+#include "stepscope/cli/subcommand.h"
+#include "stepscope/cli/terminal.h"
+#include "stepscope/cost/machine_named.h"
+#include "stepscope/cost/model_json.h"
+#include "stepscope/cost/nearest_names.h"
+#include "stepscope/report/html.h"
+#include "stepscope/report/json_report.h"
+#include "stepscope/report/predict_report.h"
+
+namespace stepscope {
+namespace {
+
+// What the report refers to.
+struct Prediction {
+  Transformer model;
+  Machine machine;
+  Network network;
+  PredictReport report;
+};
+
+// Bytes that a device sends within layers in a step: whole buffers.
+double communicated(const std::vector<OperationRow>& rows, const Plan& plan) {
+  double sum = 0;
+  for (const OperationRow& row : rows)
+    sum += static_cast<double>(row.count) *
+           (communicated_bytes(row.operation.forward) + communicated_bytes(row.operation.backward));
+  return sum * static_cast<double>(micro_batches(plan)) / static_cast<double>(plan.pp);
+}
+
+ComparedPlan compare(const PredictFlags& flags, const Prediction& p, const Variant& variant) {
+  ComparedPlan compared{.label = variant.label, .plan = {}, .cost = {}};
+  const auto fail = [&](const Error& error) {
+    compared.why_not = error.what;
+    return compared;
+  };
+  const auto made = make_plan(flags.source, p.model, p.machine, variant.settings);
+  if (!made) return fail(made.error());
+  compared.plan = made->plan;
+  if (const auto checked = check_plan(p.model, made->plan); !checked) return fail(checked.error());
+  auto context = make_cost_context(p.model, p.machine, p.network, made->plan);
+  if (!context) return fail(context.error());
+  const auto cost = evaluate(*context, made->plan);
+  if (!cost) return fail(cost.error());
+  compared.cost = *cost;
+  compared.communicated_bytes = communicated(operation_rows(*context, made->plan), made->plan);
+  return compared;
+}
+
+Result<Done> add_formulas(PredictReport& report, CostContext& context) {
+  for (std::size_t t = 0; t < step_term_count; ++t) {
+    auto text = explain(context, report.plan, static_cast<StepTerm>(t));
+    if (!text) return text.error();
+    report.formulas[t] = std::move(*text);
+  }
+  for (std::size_t t = 0; t < memory_term_count; ++t) {
+    auto text = explain(context, report.plan, static_cast<MemoryTerm>(t));
+    if (!text) return text.error();
+    report.memory_formulas[t] = std::move(*text);
+  }
+  return Done{};
+}
+
+void add_flops(PredictReport& report, const CostContext& context) {
+  const Plan& plan = report.plan;
+  for (std::size_t c = 0; c < flops_convention_count; ++c)
+    report.step_flops[c] = static_cast<double>(plan.global_batch) * context.sequence_flops[c];
+  const double model = report.step_flops[0];
+  report.hfu = report.cost.mfu[0] * (1 + recomputed_flops(context, plan).value / model);
+  report.peak = context.compute.matmul.peak;
+  report.memory_rate = context.compute.memory_rate;
+}
+
+// Figures that were taken from most machines make one remark together.
+void add_assumptions(std::vector<std::string>& warnings, const std::vector<std::string>& assumed) {
+  constexpr std::string_view usual = ", as of most machines";
+  std::string together;
+  for (const std::string& a : assumed)
+    if (a.ends_with(usual)) {
+      if (!together.empty()) together += ", ";
+      together += a.substr(0, a.size() - usual.size());
+    } else {
+      warnings.push_back(a);
+    }
+  if (!together.empty()) warnings.push_back("as of most machines: " + together);
+}
+
+Result<Done> fill(PredictReport& report, CostContext& context) {
+  const auto cost = evaluate(context, report.plan);
+  if (!cost) return cost.error();
+  report.cost = *cost;
+  add_flops(report, context);
+  report.operations = operation_rows(context, report.plan);
+  add_assumptions(report.warnings, context.compute.assumptions);
+  add_assumptions(report.warnings, context.network->assumptions);
+  return add_formulas(report, context);
+}
+
+Result<std::unique_ptr<Prediction>> predict(const PredictFlags& flags) {
+  const PlanSource& source = flags.source;
+  if (source.model.empty() || source.machine.empty())
+    return Error{.what = source.model.empty() ? "the model is missing" : "the machine is missing",
+                 .hint = "write stepscope predict MODEL --machine NAME --gpus N --global-batch N"};
+  const auto variants = parse_variants(flags.compare);
+  if (!variants) return variants.error();
+  auto model = find_model(source.model);
+  if (!model) return model.error();
+  auto machine = machine_named(source.machine);
+  if (!machine) return machine.error();
+  auto network = make_network(*machine, {.domain = domain_of(source)});
+  if (!network) return network.error();
+  auto p = std::make_unique<Prediction>(
+      Prediction{std::move(*model), std::move(*machine), std::move(*network), {}});
+  const auto made = make_plan(source, p->model, p->machine,
+                              variants->empty() ? std::vector<std::pair<std::string, std::string>>{}
+                                                : variants->front().settings);
+  if (!made) return made.error();
+  if (const auto checked = check_plan(p->model, made->plan); !checked) return checked.error();
+  PredictReport& report = p->report;
+  report.version = STEPSCOPE_VERSION;
+  report.model = &p->model;
+  report.machine = &p->machine;
+  report.plan = made->plan;
+  report.parameters = parameter_count(p->model);
+  report.warnings = made->notes;
+  report.warnings.insert(report.warnings.end(), p->model.notes.begin(), p->model.notes.end());
+  if (flags.price_per_gpu_hour > 0) report.price_per_gpu_hour = flags.price_per_gpu_hour;
+  auto context = make_cost_context(p->model, p->machine, p->network, made->plan);
+  if (!context) return context.error();
+  if (const auto filled = fill(report, *context); !filled) return filled.error();
+  for (const Variant& v : *variants) report.comparison.push_back(compare(flags, *p, v));
+  return p;
+}
+
+// The formulas asked for, one a line.
+Result<std::string> explained(const PredictReport& report, const std::vector<std::string>& terms) {
+  std::string out;
+  std::vector<std::string_view> names(step_term_names.begin(), step_term_names.end());
+  names.insert(names.end(), memory_term_names.begin(), memory_term_names.end());
+  for (const std::string& term : terms) {
+    const auto found = std::ranges::find(names, term);
+    if (found == names.end())
+      return Error{.what = "there is no term \"" + term.substr(0, 80) + "\"",
+                   .hint = "did you mean " + nearest_names(term, names) + "?"};
+    const auto at = static_cast<std::size_t>(found - names.begin());
+    out += (at < step_term_count ? report.formulas[at]
+                                 : report.memory_formulas[at - step_term_count]) +
+           '\n';
+  }
+  return out;
+}
+
+void write_outputs(const PredictFlags& flags, const PredictReport& report, Failures& failures) {
+  if (!flags.json.empty() || !flags.html.empty()) {
+    const std::string json = json_text(predict_tree(report));
+    write_json_text(flags.json, json, failures);
+    if (!flags.html.empty()) failures.keep(write_file(flags.html, render_html(json)));
+  }
+  if (!flags.csv.empty()) write_tables(flags.csv, predict_csv(report), failures);
+}
+
+int answer(const PredictFlags& flags) {
+  const auto prediction = predict(flags);
+  if (!prediction) return wrong_usage(prediction.error());
+  const PredictReport& report = (*prediction)->report;
+  const auto formulas = explained(report, flags.explain);
+  if (!formulas) return wrong_usage(formulas.error());
+  Failures failures;
+  if (flags.json != "-")
+    fmt::print("{}", !flags.explain.empty()
+                         ? *formulas
+                         : predict_text(report, {.text = {.width = terminal_width(),
+                                                          .colour = wants_colour(),
+                                                          .details = flags.html},
+                                                 .layers = flags.layers}));
+  write_outputs(flags, report, failures);
+  flush_output(failures);
+  return failures.any() ? exit_failed : exit_done;
+}
+
+}  // namespace
+
+std::function<int()> declare_predict(CLI::App& app) {
+  auto flags = std::make_shared<PredictFlags>();
+  declare(app, *flags);
+  return
+      [flags] { return flags->collective.empty() ? answer(*flags) : predict_collective(*flags); };
+}
+
+}  // namespace stepscope

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/predict_flags.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "stepscope/cost/nearest_names.h"
+
+namespace stepscope {
+namespace {
+
+CLI::Validator price() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        return end != text.c_str() && *end == '\0' && value > 0 && std::isfinite(value)
+                   ? std::string()
+                   : text + " is no positive number";
+      },
+      "POSITIVE");
+}
+
+}  // namespace
+
+void declare(CLI::App& app, PredictFlags& f) {
+  declare_plan_source(app, f.source);
+  app.add_flag("--layers", f.layers, "The table of all operations");
+  app.add_option("--explain", f.explain,
+                 "The formula of a term of the step or the memory with its values (repeatable)")
+      ->type_name("TERM")
+      ->take_all()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--compare", f.compare,
+                 "Plans side by side: zero=0,1,2,3 (repeatable: every combination)")
+      ->type_name("NAME=VALUES")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--price", f.price_per_gpu_hour, "Price of a GPU-hour")
+      ->check(price())
+      ->type_name("N");
+  app.add_option("--collective", f.collective,
+                 "Time a collective instead of a model: all_reduce, all_gather, ...")
+      ->type_name("OP")
+      ->group("Collective");
+  app.add_option("--bytes", f.bytes, "Sizes of its whole buffer (default 1KB:1GB)")
+      ->type_name("FROM:TO")
+      ->group("Collective");
+  app.add_option("--group", f.group, "Devices that take part")->type_name("N")->group("Collective");
+  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+      ->type_name("FILE");
+  app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
+  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
+      ->type_name("DIR");
+  app.footer(
+      "Example: stepscope predict gpt3-175b --machine a100_sxm_80gb --gpus 1024 --tp 8 --pp 16 "
+      "--global-batch 1536 --recompute selective --sequence-parallel\n"
+      "Example: stepscope predict --collective all_reduce --bytes 1KB:1GB --group 64 "
+      "--machine h100_sxm_80gb");
+}
+
+Result<CollectiveQuestion> collective_question(const PredictFlags& flags) {
+  CollectiveQuestion question;
+  const auto names = std::span(collective_kind_names).subspan(1, collective_kind_count - 2);
+  const auto found = std::ranges::find(names, flags.collective);
+  if (found == names.end())
+    return Error{.what = fmt::format("--collective {} is unknown", flags.collective),
+                 .hint = fmt::format("did you mean {}?", nearest_names(flags.collective, names))};
+  question.kind = static_cast<CollectiveKind>(found - names.begin() + 1);
+  const std::size_t colon = flags.bytes.find(':');
+  const std::string_view text = flags.bytes;
+  const auto from = parse_bytes(text.substr(0, colon));
+  const auto to = colon == std::string::npos ? from : parse_bytes(text.substr(colon + 1));
+  if (!from || !to || *from > *to)
+    return Error{.what = fmt::format("--bytes {} is no range of sizes", flags.bytes),
+                 .hint = "write 1KB:1GB or 64MiB"};
+  question.range.from = Bytes{*from};
+  question.range.to = Bytes{*to};
+  if (flags.group < 2)
+    return Error{.what = "a collective needs two devices or more", .hint = "give --group N"};
+  return question;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/predict_flags.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope {
+namespace {
+
+PredictFlags typed(std::string line) {
+  CLI::App app;
+  PredictFlags flags;
+  declare(app, flags);
+  app.parse(std::move(line));
+  return flags;
+}
+
+std::string complaint(const std::string& line) {
+  const auto question = collective_question(typed(line));
+  return question ? std::string() : question.error().message();
+}
+
+TEST(PredictFlags, ACollectiveHasAKindARangeAndAGroup) {
+  const auto question =
+      collective_question(typed("--collective all_gather --bytes 4KB:2MiB --group 16"));
+  ASSERT_TRUE(question) << question.error().message();
+  EXPECT_EQ(question->kind, CollectiveKind::all_gather);
+  EXPECT_EQ(question->range.from, Bytes{4000});
+  EXPECT_EQ(question->range.to, Bytes{2 * 1024 * 1024});
+  EXPECT_EQ(collective_question(typed("--collective barrier --bytes 8 --group 2"))->range.to,
+            Bytes{8});
+}
+
+TEST(PredictFlags, AWrongCollectiveIsRefusedWithWhatWouldWork) {
+  EXPECT_NE(complaint("--collective allreduce --group 8").find("did you mean all_reduce"),
+            std::string::npos);
+  EXPECT_NE(complaint("--collective none --group 8"), "");
+  EXPECT_NE(complaint("--collective unknown --group 8"), "");
+  for (const char* bytes : {"2GB:1GB", "x", ":", "1KB:", "0:1", "1:nan"})
+    EXPECT_NE(complaint("--collective all_reduce --group 8 --bytes " + std::string(bytes))
+                  .find("write 1KB:1GB"),
+              std::string::npos)
+        << bytes;
+  for (const char* group : {"", " --group 0", " --group 1", " --group -4"})
+    EXPECT_NE(complaint("--collective all_reduce" + std::string(group)).find("--group N"),
+              std::string::npos)
+        << group;
+}
+
+TEST(PredictFlags, MayAskForSeveralComparisonsAndFormulas) {
+  const PredictFlags flags =
+      typed("gpt3-175b --compare zero=0,1 --compare recompute=none,full --explain bubble");
+  EXPECT_EQ(flags.compare, (std::vector<std::string>{"zero=0,1", "recompute=none,full"}));
+  EXPECT_EQ(flags.explain, std::vector<std::string>{"bubble"});
+  EXPECT_EQ(flags.source.model, "gpt3-175b");
+  EXPECT_THROW((void)typed("m --price -1"), CLI::ParseError);
+}
+
+}  // namespace
+}  // namespace stepscope
