@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search below one shape.
+#pragma once
+
+#include <limits>
+
+#include "stepscope/cost/search_found.h"
+#include "stepscope/cost/search_space.h"
+
+namespace stepscope {
+
+struct ShapeSearch {
+  const Machine* machine = nullptr;  // all outlive it
+  const Network* network = nullptr;
+  SearchSpace space;
+  FoundLimits limits;
+};
+
+struct ShapeResult {
+  explicit ShapeResult(const FoundLimits& limits) : found(limits) {}
+
+  FoundPlans found;  // without those of `before`
+  std::int64_t feasible = 0;
+  std::int64_t evaluated = 0;
+  std::array<std::int64_t, rejected_count> rejected{};
+  std::optional<Error> error;  // of the first plan that the machine lacks something for
+};
+
+// Lower bounds over all plans of a shape, to try promising ones first; infinite where it has none.
+struct ShapeBound {
+  double step = std::numeric_limits<double>::infinity();
+};
+[[nodiscard]] ShapeBound shape_bound(const ShapeSearch& search, const Plan& shape);
+
+// `before`: what was found elsewhere, which plans here have to beat.
+void search_shape(const ShapeSearch& search, const SearchShape& shape, const FoundPlans& before,
+                  ShapeResult& result);
+
+}  // namespace stepscope
