@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a prediction in a real browser: what it shows agrees with the JSON of the same run. STEPSCOPE_CHROMIUM
+and STEPSCOPE_PROGRAM name the browser and the program."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from chromium import Chromium  # noqa: E402
+
+folder = tempfile.TemporaryDirectory(prefix="stepscope-predict-")
+browser = None
+
+
+def setUpModule():
+    global browser
+    browser = Chromium(os.environ["STEPSCOPE_CHROMIUM"])
+
+
+def tearDownModule():
+    browser.close()
+    folder.cleanup()
+
+
+def predicted(*flags):
+    page = os.path.join(folder.name, "page.html")
+    run = subprocess.run([os.environ["STEPSCOPE_PROGRAM"], "predict", *flags, "--html", page, "--json", "-"],
+                         check=True, capture_output=True)
+    return page, json.loads(run.stdout)
+
+
+GPT3 = ["gpt3-175b", "--machine", "a100_sxm_80gb", "--global-batch", "1536", "--recompute", "selective"]
+
+
+class PredictPage(unittest.TestCase):
+    def tearDown(self):
+        self.assertEqual(browser.errors, [])
+
+    def show(self, *flags, width=1280, theme="light"):
+        page, data = predicted(*flags)
+        browser.prefer(theme)
+        browser.size(width, 900)
+        browser.open(page)
+        return data
+
+    def js(self, script):
+        return browser.evaluate(script)
+
+    def test_every_section_is_drawn_from_the_same_figures(self):
+        data = self.show(*GPT3, "--gpus", "1024", "--tp", "8", "--pp", "16", "--compare", "zero=0,1")
+        states = self.js("Object.fromEntries([...document.querySelectorAll('section')].map((e) => "
+                         "[e.id, e.dataset.state]))")
+        self.assertEqual(states, dict.fromkeys(
+            ["account", "memory", "comparison", "roofline", "operations", "formulas"], "drawn"))
+        self.assertEqual(self.js("document.querySelector('h1').textContent"), data["answer"]["sentence"])
+        shown = self.js("[...document.querySelectorAll('#account [data-term]')].map((e) => e.dataset.term)")
+        self.assertEqual(set(shown), {"all"} | {t["name"] for t in data["terms"] if t["ns"]})
+        drawn = self.js("[...document.querySelectorAll('.roofline circle')].map((e) => e.dataset.operation)")
+        self.assertEqual(sorted(drawn), sorted(r["name"] for r in data["layers"] if r["intensity"]))
+        self.assertEqual(self.js("document.querySelectorAll('#comparison tbody tr').length"), 2)
+
+    def test_the_waterfall_ends_where_the_step_is_used_up(self):
+        self.show(*GPT3, "--gpus", "1024", "--tp", "8", "--pp", "16")
+        left = self.js("parseFloat([...document.querySelectorAll('#account .fall-row .fill')].pop().style.left)")
+        self.assertAlmostEqual(left, 0, places=6)
+
+    def test_memory_that_lacks_is_shown_as_such(self):
+        data = self.show(*GPT3, "--gpus", "8", "--tp", "8")
+        self.assertFalse(data["memory"]["fits"])
+        self.assertTrue(self.js("!!document.querySelector('[data-memory=lacking]')"))
+        self.assertFalse(self.js("!!document.querySelector('[data-memory=spare]')"))
+
+    def test_a_phone_needs_no_sideways_scrolling(self):
+        self.show(*GPT3, "--gpus", "1024", "--tp", "8", "--pp", "16", width=390, theme="dark")
+        self.assertLessEqual(self.js("document.documentElement.scrollWidth"), 390)
+
+
+if __name__ == "__main__":
+    unittest.main()
