@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -143,12 +144,16 @@ constexpr std::array<Unit, 14> units = {{{"", 1},
 
 }  // namespace
 
-void declare_plan_source(CLI::App& app, PlanSource& s) {
+void declare_model_and_machine(CLI::App& app, PlanSource& s) {
   app.add_option("MODEL", s.model,
                  "A model of the catalogue, a model file of ours or a Hugging Face config.json");
   app.add_option("--machine", s.machine,
                  "A machine of the catalogue (h100_sxm_80gb, \"NVIDIA H100 80GB HBM3\") or a file")
       ->type_name("NAME|FILE");
+}
+
+void declare_plan_source(CLI::App& app, PlanSource& s) {
+  declare_model_and_machine(app, s);
   app.add_option("--gpus", s.gpus, "Devices in all")->check(device_count())->type_name("N");
   app.add_option("--nodes", s.nodes, "Nodes, instead of --gpus")
       ->check(device_count())
@@ -159,9 +164,14 @@ void declare_plan_source(CLI::App& app, PlanSource& s) {
   app.add_option("--plan", s.plan_file, "A plan as JSON; flags override it")->type_name("FILE");
   app.add_option("--ds-config", s.ds_config, "A DeepSpeed ds_config.json as the plan")
       ->type_name("FILE");
+  declare_fields(app, s);
+}
+
+void declare_fields(CLI::App& app, PlanSource& s, std::span<const std::string_view> names) {
   const auto fields = plan_fields();
   s.values.resize(fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!names.empty() && std::ranges::find(names, fields[i].name) == names.end()) continue;
     const std::string flag = "--" + std::string(fields[i].name);
     if (fields[i].value.empty())
       app.add_flag(flag + "{true}", s.values[i], std::string(fields[i].what))->group("Plan");

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,8 +31,13 @@ struct PlanSource {
   std::vector<std::string> values;  // one for each of plan_fields()
 };
 
-// Declares MODEL, --machine and the flags of a plan. `app` must not outlive `source`.
+// Declares MODEL and --machine; `app` must not outlive `source`.
+void declare_model_and_machine(CLI::App& app, PlanSource& source);
+// These, where the plan comes from, and all its flags.
 void declare_plan_source(CLI::App& app, PlanSource& source);
+// A flag for each of plan_fields() that is among `names`; all of them where `names` is empty.
+void declare_fields(CLI::App& app, PlanSource& source,
+                    std::span<const std::string_view> names = {});
 
 // One plan of a comparison: "zero=1, recompute=full" and what it sets.
 struct Variant {

@@ -13,6 +13,7 @@
 #include "stepscope/cost/machine_named.h"
 #include "stepscope/cost/model_json.h"
 #include "stepscope/cost/nearest_names.h"
+#include "stepscope/cost/search.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
 #include "stepscope/report/predict_report.h"
@@ -105,6 +106,27 @@ Result<Done> fill(PredictReport& report, CostContext& context) {
   return add_formulas(report, context);
 }
 
+// What would fit: another plan on the same devices, else more of them.
+void suggest_what_fits(Prediction& p) {
+  PredictReport& report = p.report;
+  if (!p.machine.memory ||
+      report.cost.memory.total() <= static_cast<double>(p.machine.memory->value))
+    return;
+  SearchRequest request;
+  request.base = report.plan;
+  request.devices = {report.plan.devices};
+  request.memory_headroom = 0;
+  const auto found = search_plans(p.model, p.machine, p.network, request);
+  if (!found) return report.warnings.push_back(found.error().message());
+  if (!found->best.empty())
+    report.warnings.push_back(fmt::format("{} devices can hold it by another plan: {}",
+                                          report.plan.devices,
+                                          plan_in_words(found->best.front().plan)));
+  else if (found->smallest_devices)
+    report.warnings.push_back(fmt::format("no plan fits {} devices; {} would be enough",
+                                          report.plan.devices, *found->smallest_devices));
+}
+
 Result<std::unique_ptr<Prediction>> predict(const PredictFlags& flags) {
   const PlanSource& source = flags.source;
   if (source.model.empty() || source.machine.empty())
@@ -137,6 +159,7 @@ Result<std::unique_ptr<Prediction>> predict(const PredictFlags& flags) {
   auto context = make_cost_context(p->model, p->machine, p->network, made->plan);
   if (!context) return context.error();
   if (const auto filled = fill(report, *context); !filled) return filled.error();
+  suggest_what_fits(*p);
   for (const Variant& v : *variants) report.comparison.push_back(compare(flags, *p, v));
   return p;
 }

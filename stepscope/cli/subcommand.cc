@@ -12,11 +12,12 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Subcommand, 2> table = {{
+constexpr std::array<Subcommand, 3> table = {{
     {"analyze", "where does each step go: a time budget from the traces of many ranks",
      declare_analyze},
     {"predict", "what should a model, or a collective, reach on a machine, term by term",
      declare_predict},
+    {"plan", "the fastest way to run a model on a number of GPUs, out of all", declare_plan},
 }};
 
 bool known(std::string_view verb) {

@@ -32,5 +32,6 @@ struct Subcommand {
 
 std::function<int()> declare_analyze(CLI::App& app);
 std::function<int()> declare_predict(CLI::App& app);
+std::function<int()> declare_plan(CLI::App& app);
 
 }  // namespace stepscope

@@ -130,6 +130,28 @@ predict --collective all_reduce --group 8 --bytes 2GB:1KB --machine h100_sxm_80g
 predict --collective all_reduce --group 8|the machine is missing
 EOF
 
+run 0 "a plan that does not fit" predict gpt3-175b --machine a100_sxm_80gb --gpus 8 --tp 8 --global-batch 8
+out_has "does not fit"
+out_has "would be enough\|by another plan"
+run 0 "help of plan" plan --help
+example=$(sed -n 's/^Example: stepscope //p' "$dir/out")
+# shellcheck disable=SC2086
+run 0 "example of the help: $example" $example
+out_has "The fastest plan takes"
+out_has "Why it wins"
+run 1 "a model that fits nowhere" plan gpt3-175b --machine a100_sxm_80gb --gpus 2 --global-batch 8
+out_has "devices would be enough"
+for arguments in "plan" "plan gpt3-175b --machine a100_sxm_80gb --gpus 0 --global-batch 8" \
+  "plan gpt3-175b --machine a100_sxm_80gb --gpus 8:4 --global-batch 8" \
+  "plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --fix tq=8" \
+  "plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --max pp" \
+  "plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --flags horovod"; do
+  # shellcheck disable=SC2086
+  run 2 "wrong usage: $arguments" $arguments
+  out_empty "wrong usage: $arguments"
+  [ -s "$dir/err" ] || fail "wrong usage without a reason: $arguments"
+done
+
 run 1 "an input that does not exist" analyze "$dir/none.json"
 err_has "none.json"
 run 1 "one input of two does not exist" analyze "$traces" "$dir/none.json"

@@ -95,6 +95,18 @@ TEST(JsonContract, HoldsForAPrediction) {
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
+TEST(JsonContract, HoldsForAPlan) {
+  const auto run = program::run({"plan", "gpt3-175b", "--machine", "a100_sxm_80gb", "--gpus", "128",
+                                 "--global-batch", "128", "--fix", "tp=8", "--flags", "megatron",
+                                 "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  Comparison comparison;
+  compare(documented("stepscope plan"), nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  EXPECT_TRUE(comparison.seen.contains("best.words"));
+  EXPECT_TRUE(comparison.seen.contains("flags"));
+}
+
 TEST(JsonContract, HoldsForACollective) {
   const auto run =
       program::run({"predict", "--collective", "all_reduce", "--group", "64", "--bytes", "1KB:1GB",
