@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/search_request.h"
+
 #include <algorithm>
 #include <charconv>
 #include <span>
 #include <string>
-
-#include "stepscope/cost/search.h"
 
 namespace stepscope {
 namespace {
