@@ -56,8 +56,7 @@ TEST(CollectiveReport, GivesRatesOfEveryAlgorithmInJson) {
 TEST(CollectiveReport, HasACsvRowForEachSizeAndAlgorithm) {
   const std::string csv = collective_csv(made()).text;
   EXPECT_EQ(std::ranges::count(csv, '\n'), 6);
-  EXPECT_NE(csv.find("all_gather,16,2000000,ring,Simple,true,"), std::string::npos)
-      << csv;
+  EXPECT_NE(csv.find("all_gather,16,2000000,ring,Simple,true,"), std::string::npos) << csv;
 }
 
 }  // namespace
