@@ -199,6 +199,8 @@ constexpr std::array fields = {
               [](P p, T t) { return on_or_off(p.vendor_attention, t); }},
     PlanField{"compiled", "", "A compiler's code launches the layers, not Python one by one",
               [](P p, T t) { return on_or_off(p.compiled, t); }},
+    PlanField{"fused-loss", "", "Cross-entropy takes one pass each way",
+              [](P p, T t) { return on_or_off(p.fused_loss, t); }},
     PlanField{"dtype", "FORMAT", "Format of matrix products: fp32, tf32, bf16, fp16, fp8, fp4",
               dtype},
     PlanField{"grad-dtype", "FORMAT", "Format in which gradients are reduced",

@@ -14,10 +14,11 @@ namespace {
 auto shape_of(const Plan& p) {
   return std::tie(p.tp, p.tensor_layout, p.tp_depth, p.sequence_parallel, p.cp, p.context_exchange,
                   p.ep, p.sequence, p.micro_batch, p.fused_attention, p.vendor_attention,
-                  p.fused_pointwise, p.compiled, p.overlap_tensor, p.vocabulary_multiple,
-                  p.precision.matmul, p.precision.parameter_bytes, p.precision.gradient_bytes,
-                  p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
-                  p.precision.optimizer_state_bytes, p.precision.activation_bytes);
+                  p.fused_pointwise, p.fused_loss, p.compiled, p.overlap_tensor,
+                  p.vocabulary_multiple, p.precision.matmul, p.precision.parameter_bytes,
+                  p.precision.gradient_bytes, p.precision.accumulated_gradient_bytes,
+                  p.precision.master_bytes, p.precision.optimizer_state_bytes,
+                  p.precision.activation_bytes);
 }
 
 // Layers differ by their feed-forward part and by their window.
@@ -67,8 +68,15 @@ UnitTime unit_time(const DataTimes& times, const Plan& plan, double dense, doubl
           .reduce = reduce(times.dense, dense) + reduce(times.expert, expert)};
 }
 
-UnitTime unit_time(const DataTimes& times, const Plan& plan, const LayerCost& cost) {
-  return unit_time(times, plan, cost.parameters, cost.expert_parameters);
+// Timed at its own size: the bucket's says little of calls that are many times larger.
+Result<UnitTime> unit_time(const Network& network, const Plan& plan, const LayerCost& cost) {
+  Plan sized = plan;
+  const double parameters = std::max(cost.parameters, cost.expert_parameters);
+  sized.bucket = Bytes{std::max<std::int64_t>(
+      1, std::llround(parameters * static_cast<double>(plan.precision.parameter_bytes)))};
+  const Result<DataTimes> times = data_times(sized, network);
+  if (!times) return times.error();
+  return unit_time(*times, plan, cost.parameters, cost.expert_parameters);
 }
 
 // Whole, or each tp rank its part, which is completed on the other side: whichever is faster.
@@ -135,11 +143,17 @@ Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
   entry.bucket = plan.bucket.value;
   entry.sharded = sharded;
   entry.times = *times;
+  const LayerCost& head = context.head[plan.pp > 1 ? 1 : 0];
   for (const LayerCost& kind : context.kinds) {
-    entry.kinds.push_back(unit_time(*times, plan, kind));
+    const Result<UnitTime> unit = unit_time(*context.network, plan, kind);
+    if (!unit) return unit.error();
+    entry.kinds.push_back(*unit);
   }
-  entry.embedding = unit_time(*times, plan, context.embedding);
-  entry.head = unit_time(*times, plan, context.head[plan.pp > 1 ? 1 : 0]);
+  const Result<UnitTime> first = unit_time(*context.network, plan, context.embedding);
+  const Result<UnitTime> last = unit_time(*context.network, plan, head);
+  if (!first || !last) return (first ? last : first).error();
+  entry.embedding = *first;
+  entry.head = *last;
   entry.send = send_time(context, *times, plan);
   if (context.model->tied_embeddings && plan.pp > 1) {
     entry.tie = times->tie.once(context.embedding.parameters * plan.precision.gradient_bytes);

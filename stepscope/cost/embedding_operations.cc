@@ -120,6 +120,12 @@ Operation cross_entropy(const DeviceShare& s) {
   op.backward.other_bytes = 4 * logits + 8 * tokens;
   op.backward.output_bytes = logits * s.element;
   op.kept_bytes = 4 * logits;
+  if (!s.plan.fused_loss) {
+    // One after the other, in fp32: maximum, exponential, sum and logarithm reread what the cast
+    // wrote; backward the loss's own gradient, the softmax's and the cast's.
+    op.forward.other_bytes += 4 * 4 * logits;
+    op.backward.other_bytes += 4 * 4 * logits;
+  }
   if (s.plan.tp > 1) {
     const bool one_d = s.plan.tensor_layout == TensorLayout::one_d;
     op.forward.communications.push_back(

@@ -88,7 +88,7 @@ TEST(Korthikanti, FullRecomputationRunsEveryForwardPassAgain) {
   const Operations layer = layer_of(plan_with(8, true));
   const auto again = [&layer](Recompute how) {
     return sum(layer, [how](const Operation& op) {
-      return runs_again(op, how) ? op.forward.matrix.value : 0;
+      return share_again(op, how) * op.forward.matrix.value;
     });
   };
   EXPECT_DOUBLE_EQ(t * again(Recompute::full), 24 * b * s * h * h * (1 + s / (6 * h)));

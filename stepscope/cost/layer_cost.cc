@@ -130,12 +130,12 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
       cost.logits_kept += op.kept_bytes;
       cost.logits_bytes += op.forward.input_bytes + op.kept_bytes + op.backward.output_bytes;
     }
-    for (const Recompute how : {Recompute::selective, Recompute::full}) {
-      if (runs_again(op, how)) cost.again[static_cast<std::size_t>(how)].add(forward, 1);
+    for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+      cost.again[how].add(forward, share_again(op, static_cast<Recompute>(how)));
     }
   }
-  for (const Recompute how : {Recompute::none, Recompute::selective, Recompute::full}) {
-    const auto i = static_cast<std::size_t>(how);
+  for (std::size_t i = 0; i < recompute_kind_count; ++i) {
+    const auto how = static_cast<Recompute>(i);
     cost.backward[i] = all_backward;
     cost.kept_bytes[i] = kept_bytes(operations, how, run.input_bytes);
     cost.recomputed_bytes[i] = recomputed_bytes(operations, how, run.input_bytes);

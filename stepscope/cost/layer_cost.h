@@ -44,15 +44,15 @@ struct PassTime {
   }
 };
 
-// One of none, selective, full.
-inline constexpr std::size_t recompute_kind_count = 3;
+// One of none, selective, operations, full.
+inline constexpr std::size_t recompute_kind_count = 4;
 
 struct LayerCost {
   PassTime forward{};
   // By recomputation, as the host's waiting depends on it; without what is run again.
   std::array<PassTime, recompute_kind_count> backward{};
   double weight_gradient = 0;  // of backward: what a zero-bubble schedule may postpone
-  // By Recompute none, selective, full: the forward that backward runs again, the bytes kept from
+  // By Recompute none to full: the forward that backward runs again, the bytes kept from
   // forward to backward, and those that come back while the layer runs backward.
   std::array<PassTime, recompute_kind_count> again{};
   std::array<double, recompute_kind_count> kept_bytes{};

@@ -129,6 +129,8 @@ void recomputation(const Transformer& m, const Plan& p, Flags& out) {
       return;
     case Recompute::selective:
       return out.add("--recompute-granularity selective");
+    case Recompute::operations:
+      return out.lacks("recompute operations: selective recomputes attention's core");
     case Recompute::full:
       out.add("--recompute-granularity full\n--recompute-method uniform");
       return out.add("--recompute-num-layers", 1);
@@ -149,6 +151,7 @@ void recomputation(const Transformer& m, const Plan& p, Flags& out) {
 
 void kernels_and_offload(const Plan& p, Flags& out) {
   out.add(std::string("--attention-backend ") + (p.fused_attention ? "flash" : "unfused"));
+  if (p.fused_loss) out.add("--cross-entropy-loss-fusion");
   if (!p.fused_pointwise) {
     out.add(
         "--no-bias-gelu-fusion\n--no-bias-swiglu-fusion\n--no-bias-dropout-fusion\n"

@@ -74,8 +74,8 @@ Flops recomputed_flops(const CostContext& context, const Plan& plan) {
         for (const Operation& o :
              layer_operations(*context.model, plan, static_cast<std::int64_t>(layer)))
           for (std::size_t how = 0; how < recompute_kind_count; ++how)
-            if (runs_again(o, static_cast<Recompute>(how)))
-              of_kind[kind][how] += o.forward.matrix.value;
+            of_kind[kind][how] +=
+                o.forward.matrix.value * share_again(o, static_cast<Recompute>(how));
       }
       sum += of_kind[kind][static_cast<std::size_t>(recompute_at(plan, i))];
     }

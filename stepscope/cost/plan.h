@@ -40,10 +40,11 @@ inline constexpr std::array<std::string_view, 5> schedule_names = {"gpipe", "1f1
                                                                    "zb-h1", "zb-h2"};
 static_assert(schedule_names[static_cast<std::size_t>(Schedule::zero_bubble_h2)] == "zb-h2");
 
-// selective: attention's core alone; every_k: the first of each k layers of a stage is kept whole.
-enum class Recompute : std::uint8_t { none, selective, full, every_k };
-inline constexpr std::array<std::string_view, 4> recompute_names = {"none", "selective", "full",
-                                                                    "every_k"};
+// selective: attention's core alone; operations: all but attention's core and every second matmul;
+// every_k: the first of each k layers of a stage is kept whole.
+enum class Recompute : std::uint8_t { none, selective, operations, full, every_k };
+inline constexpr std::array<std::string_view, 5> recompute_names = {
+    "none", "selective", "operations", "full", "every_k"};
 static_assert(recompute_names[static_cast<std::size_t>(Recompute::every_k)] == "every_k");
 
 enum class Residence : std::uint8_t { device, host, nvme };
@@ -91,6 +92,7 @@ struct Plan {
   bool fused_attention = true;       // scores never reach memory (flash)
   bool compiled = false;  // layers are launched by a compiler's code, not one by one in Python
   bool fused_pointwise = true;  // neighbouring elementwise operations share one pass over memory
+  bool fused_loss = true;  // cross-entropy in one pass each way, not an operation after the other
   Precision precision{};
   Residence optimizer_at = Residence::device;
   Residence gradients_at = Residence::device;

@@ -281,7 +281,8 @@ Problem given_stages(const Transformer& m, const Plan& p, Int stages) {
 
 Problem stages(const Transformer& m, const Plan& p) {
   const Int count = p.pp * p.virtual_stages;
-  if (count > m.layers) {
+  constexpr Int ends = 2;  // stages that may have no layer where stage_layers say so
+  if (count > m.layers + (p.stage_layers.empty() ? 0 : ends)) {
     return problem(
         "pp * virtual_stages = " + text(count) + " stages for " + text(m.layers) + " layers",
         "there must be a layer for each");

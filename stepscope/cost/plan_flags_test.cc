@@ -47,6 +47,7 @@ TEST(MegatronFlags, SayThePlan) {
 --bf16
 --accumulate-allreduce-grads-in-fp32
 --attention-backend flash
+--cross-entropy-loss-fusion
 )");
   EXPECT_TRUE(flags.not_expressed.empty());
 }

@@ -38,7 +38,7 @@ TEST(PlanFile, IsWrittenAndReadBackTheSame) {
   plan.reduce_each_micro_batch = true;
   plan.recompute = Recompute::every_k;
   plan.recompute_every = 5;
-  plan.fused_attention = plan.fused_pointwise = false;
+  plan.fused_attention = plan.fused_pointwise = plan.fused_loss = false;
   plan.precision = {.matmul = Dtype::fp8,
                     .parameter_bytes = 1,
                     .gradient_bytes = 4,

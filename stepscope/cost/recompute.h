@@ -15,12 +15,14 @@ namespace stepscope {
 // and recomputes the others fully.
 [[nodiscard]] Recompute recompute_at(const Plan& plan, std::int64_t layer_of_stage);
 
-// Whether backward first runs the operation's forward pass again, communication included.
-[[nodiscard]] bool runs_again(const Operation& operation, Recompute how);
+// What share of the operation's forward pass backward runs again first, communication included:
+// all, nothing, or half of the matmuls.
+[[nodiscard]] double share_again(const Operation& operation, Recompute how);
 
 // Bytes that a layer of `operations` holds from its forward pass to its backward pass. Selective
-// keeps what attention's core reads; full keeps the layer's input (layer_input_bytes).
-// `how` is none, selective or full: recompute_at's answer.
+// keeps what attention's core reads; operations the layer's input, the core's output and statistics
+// and half of the matmuls' outputs; full keeps the layer's input (layer_input_bytes). `how` is none
+// to full: recompute_at's answer.
 [[nodiscard]] double kept_bytes(std::span<const Operation> operations, Recompute how,
                                 double input_bytes);
 

@@ -23,7 +23,8 @@ TEST(Recomputation, WhatIsNotKeptComesBackForOneLayer) {
   const Plan plan = plan_of(2);
   const Operations ops = layer_operations(llama(), plan, 0);
   const double input = layer_input_bytes(llama(), plan);
-  for (const Recompute how : {Recompute::none, Recompute::selective, Recompute::full}) {
+  for (const Recompute how :
+       {Recompute::none, Recompute::selective, Recompute::operations, Recompute::full}) {
     EXPECT_DOUBLE_EQ(kept_bytes(ops, how, input) + recomputed_bytes(ops, how, input), kept(ops));
   }
   EXPECT_EQ(recomputed_bytes(ops, Recompute::none, input), 0);
@@ -33,8 +34,20 @@ TEST(Recomputation, WhatIsNotKeptComesBackForOneLayer) {
 TEST(Recomputation, SelectiveRunsTheCoreOfAttentionAgainAndNothingElse) {
   const Operations ops = layer_operations(gpt(), plan_of(1), 0);
   for (const Operation& op : ops) {
-    EXPECT_EQ(runs_again(op, Recompute::selective), op.name == "attention") << op.name;
+    EXPECT_EQ(share_again(op, Recompute::selective), op.name == "attention" ? 1 : 0) << op.name;
   }
+}
+
+TEST(Recomputation, OperationsRunsHalfOfTheMatmulsAgainAndNeverTheCore) {
+  const Operations ops = layer_operations(llama(), plan_of(1), 0);
+  const double input = layer_input_bytes(llama(), plan_of(1));
+  for (const Operation& op : ops) {
+    const double share = op.attention_core ? 0 : op.kind == OperationClass::matmul ? 0.5 : 1;
+    EXPECT_EQ(share_again(op, Recompute::operations), share) << op.name;
+  }
+  const double held = kept_bytes(ops, Recompute::operations, input);
+  EXPECT_GT(held, kept_bytes(ops, Recompute::full, input));
+  EXPECT_LT(held, kept_bytes(ops, Recompute::selective, input));
 }
 
 TEST(Recomputation, SelectiveBringsLittleWhereAttentionIsFused) {

@@ -234,7 +234,11 @@ std::vector<Recomputation> list_recomputations(const SearchSpace& space, const S
   const Int stages = split.pp * split.virtual_stages;
   const Int largest = (space.model->layers + stages - 1) / stages;
   std::vector<Recomputation> list;
-  for (const auto how : {Recompute::none, Recompute::selective, Recompute::full}) {
+  // By operations only where asked for: it lies between the others and would grow every search.
+  const bool asked = request.fixed[static_cast<std::size_t>(SearchKey::recompute)].has_value();
+  for (const auto how :
+       {Recompute::none, Recompute::selective, Recompute::operations, Recompute::full}) {
+    if (how == Recompute::operations && !asked) continue;
     if (allows_enum(request, SearchKey::recompute, how)) list.push_back({.how = how, .every = 1});
   }
   if (!allows_enum(request, SearchKey::recompute, Recompute::every_k)) return list;

@@ -140,6 +140,10 @@ void recomputation(const Plan& p, Toml& out) {
     out.add("mode", std::string("selective"));
     return out.add("selective_ac_option", std::string("2"));
   }
+  if (p.recompute == Recompute::operations) {
+    out.add("mode", std::string("selective"));
+    return out.add("selective_ac_option", std::string("op"));
+  }
   out.add("mode", std::string(p.recompute == Recompute::full ? "full" : "none"));
   if (p.recompute == Recompute::selective && !p.fused_attention) {
     out.lacks("recompute selective: its selective modes keep other things");
