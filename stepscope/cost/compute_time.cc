@@ -31,15 +31,16 @@ std::string text(double value) {
 
 // Where no share of the peak was measured: of a format nearby, else of the largest measured matmul.
 double matmul_efficiency(const Machine& machine, Dtype dtype, ComputeModel& model) {
-  constexpr double usual = 0.7;
+  constexpr double usual = 0.65;
+  constexpr double sustained = 0.9;  // of the largest matmul: what training reaches of it
   const auto& known = machine.compute ? machine.compute->matmul_efficiency
                                       : std::array<std::optional<double>, dtype_count>{};
   if (const auto& own = known[index(dtype)]) return *own;
   double share = usual;
   std::string from = "as of most machines";
   if (const auto& most = machine.matmul_max[index(dtype)]) {
-    share = most->value / machine.peak_rates[index(dtype)]->value;
-    from = "its largest measured matmul";
+    share = sustained * most->value / machine.peak_rates[index(dtype)]->value;
+    from = "0.9 of its largest measured matmul";
   }
   model.assumptions.push_back("compute.matmul_efficiency." + std::string(name(dtype)) + " = " +
                               text(share) + ", " + from);
@@ -49,7 +50,11 @@ double matmul_efficiency(const Machine& machine, Dtype dtype, ComputeModel& mode
 MatmulRates rates(const Machine& machine, Dtype dtype, ComputeModel& model) {
   MatmulRates r{.peak = machine.peak_rates[index(dtype)]->value};
   r.efficiency = matmul_efficiency(machine, dtype, model);
-  if (below_16_bits(dtype)) r.cast = of(model, ComputeParameter::cast);
+  if (below_16_bits(dtype)) {
+    // Of fp4 each 16 elements share a scale of 8 bits.
+    r.operands = dtype == Dtype::fp8 ? 0.5 : 4.5 / 16;
+    r.cast = of(model, ComputeParameter::cast);
+  }
   return r;
 }
 
@@ -157,6 +162,13 @@ double matmul_seconds(const ComputeModel& model, const MatmulRates& rates, const
   return seconds * pass.matrix.value / counted;
 }
 
+// Operands in the format of the products, results in 16 bits; of a backward pass's weight bytes
+// half are its gradient.
+double matmul_bytes(const MatmulRates& rates, const Pass& pass, Direction direction) {
+  const double weights = pass.weight_bytes * (direction == Direction::forward ? 1 : 0.5);
+  return pass.bytes() - (1 - rates.operands) * (pass.input_bytes + pass.other_bytes + weights);
+}
+
 // One kernel that never writes scores; otherwise each of attention's products is a matmul of its
 // own.
 bool is_fused_attention(const Operation& operation) {
@@ -175,9 +187,11 @@ Seconds operation_time(const ComputeModel& model, const Operation& operation, Di
   const bool attention = operation.kind == OperationClass::attention;
   if (operation.kind == OperationClass::matmul || (attention && !fused)) {
     const MatmulRates& rates = full_precision || attention ? model.full : model.matmul;
-    const double traffic =
-        memory_time(model, pass.bytes()).count() * of(model, ComputeParameter::matmul_memory_share);
-    const double cast = rates.cast * memory_time(model, pass.input_bytes).count();
+    const double traffic = memory_time(model, matmul_bytes(rates, pass, direction)).count() *
+                           of(model, ComputeParameter::matmul_memory_share);
+    // Two products of a backward pass read the same gradient, which is cast once.
+    const double casts = pass.matmuls.size() > 1 ? 0.5 : 1;
+    const double cast = rates.cast * casts * memory_time(model, pass.input_bytes).count();
     const double arithmetic = matmul_seconds(model, rates, pass) + vector;
     const double calls = std::max<double>(1, static_cast<double>(pass.matmuls.size()));
     return Seconds{calls * us(model, ComputeParameter::matmul_launch_us) +

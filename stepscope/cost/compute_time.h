@@ -29,6 +29,7 @@ namespace stepscope {
 struct MatmulRates {
   double peak = 0;
   double efficiency = 0;  // of a large product
+  double operands = 1;    // bytes of an operand's element, against 16 bits
   double cast = 0;        // of formats below 16 bits
 };
 

@@ -48,9 +48,12 @@ void add_gradients(Memory& memory, const Plan& plan, const StageLoad& load, cons
   const bool narrower = precision.accumulated_gradient_bytes != precision.gradient_bytes;
   const double made = whole(load) * precision.gradient_bytes;
   const double of_unit = unit(load) * precision.gradient_bytes;
+  // ZeRO-1 sends each gradient's share elsewhere: from a bucket that they are copied into.
   if (leaves) {
     const double bucket = static_cast<double>(plan.bucket.value);
     at(memory, MemoryTerm::buckets) += std::min(made, 2 * std::max(bucket, of_unit));
+  } else if (plan.zero == 1 && n.dense > 1) {
+    at(memory, MemoryTerm::buckets) += std::min(made, static_cast<double>(plan.bucket.value));
   } else if (narrower) {
     at(memory, MemoryTerm::buckets) += std::min(made, of_unit);
   }
