@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/accuracy FILE.csv [--json OUT]: how well the model of steps meets published training runs.
+// For each source the error of
+//   catalogue  the machine files as they are
+//   folds      curves fitted without a fifth of the rows, which are predicted: all rows that share
+//              a layer's shape on the same devices are in the same fifth
+//   source     curves fitted without the source that is predicted
+//   HFU        one share of the peak for each GPU model, the median of the other sources
+//   Calculon   as published for the same runs (docs/benchmarks.md)
+// and of peak memory where it was published.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "accuracy_score.h"
+#include "stepscope/stats/summary.h"
+#include "training_model.h"
+
+namespace {
+
+using namespace stepscope;
+using namespace stepscope::bench;
+
+enum class Method : std::uint8_t { catalogue, folds, source, hfu };
+constexpr std::array<std::string_view, 4> method_names = {"catalogue", "folds", "source", "HFU"};
+constexpr std::size_t folds = 5;
+constexpr int iterations = 40;
+
+// Measured with stock Calculon on these collections: error and regret in percent.
+struct PeerFigure {
+  std::string_view word;  // in the part's name
+  std::string_view also;
+  double mape;
+  double bias;
+  std::optional<double> regret;
+};
+constexpr std::array<PeerFigure, 6> calculon = {{{"vTrain", "one node", 42.4, -42.4, 12.7},
+                                                 {"vTrain", "several nodes", 17.6, -11.5, 1.3},
+                                                 {"BLOOM", "", 32.4, -32.4, 7.0},
+                                                 {"SC21", "", 12.8, -12.8, {}},
+                                                 {"Korthikanti", "", 5.7, -5.5, {}},
+                                                 {"MT-NLG", "", 32.2, -32.2, {}}}};
+
+struct Bench {
+  TrainingRows data;
+  std::array<std::vector<double>, method_names.size()> steps;  // one a row and method
+  std::vector<double> memory;                                  // bytes a row, by the catalogue
+};
+
+std::vector<double>& steps(Bench& bench, Method m) {
+  return bench.steps[static_cast<std::size_t>(m)];
+}
+
+// Fits to the rows that `held` leaves and predicts the others.
+void hold_out(const TrainingModel& model, const TrainingRows& data,
+              std::span<const FitParameter> parameters, const std::vector<double>& start,
+              const std::vector<bool>& held, std::vector<double>& into) {
+  std::vector<bool> used;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    used.push_back(!held[i] && !data.rows[i].searches_micro_batch);
+  }
+  const std::vector<double> values = fit(model, parameters, used, start, iterations);
+  const std::vector<Prediction> predicted = model.predict(parameters, values, held);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (held[i]) into[i] = predicted[i].step;
+  }
+}
+
+// Shapes are dealt to the folds in turn, in the order of their names.
+std::vector<std::size_t> folds_of(const TrainingRows& data) {
+  std::map<std::string, std::size_t> shapes;
+  for (const TrainingRow& row : data.rows) shapes[row.shape] = 0;
+  std::size_t next = 0;
+  for (auto& [shape, fold] : shapes) fold = next++ % folds;
+  std::vector<std::size_t> all;
+  for (const TrainingRow& row : data.rows) all.push_back(shapes[row.shape]);
+  return all;
+}
+
+void cross_validate(Bench& bench, const TrainingModel& model) {
+  const TrainingRows& data = bench.data;
+  const std::vector<FitParameter> parameters = fit_parameters(data);
+  std::vector<double> prior;
+  for (const FitParameter& p : parameters) prior.push_back(p.prior);
+  const std::vector<std::size_t> fold = folds_of(data);
+  for (std::size_t f = 0; f < folds; ++f) {
+    std::vector<bool> held;
+    for (const std::size_t of : fold) held.push_back(of == f);
+    hold_out(model, data, parameters, prior, held, steps(bench, Method::folds));
+  }
+  std::set<std::string> sources;
+  for (const TrainingRow& row : data.rows) sources.insert(row.source);
+  for (const std::string& source : sources) {
+    std::vector<bool> held;
+    for (const TrainingRow& row : data.rows) held.push_back(row.source == source);
+    hold_out(model, data, parameters, prior, held, steps(bench, Method::source));
+  }
+}
+
+std::string percent(std::optional<double> value) {
+  return value ? fmt::format("{:.1f}", 100 * *value) : "-";
+}
+
+void print_part(Bench& bench, const Part& part) {
+  fmt::print("\n{}\n", part.name);
+  for (std::size_t m = 0; m < method_names.size(); ++m) {
+    const Score s = score(bench.data, part.rows, bench.steps[m]);
+    if (s.count == 0) continue;
+    fmt::print("  {:10} {:5} {:7} {:7} {:7} {:7} {:6} {:7} {:7}\n", method_names[m], s.count,
+               percent(s.mape), percent(s.median), percent(s.bias), percent(s.worst),
+               s.rank ? fmt::format("{:.2f}", *s.rank) : "-", percent(s.regret),
+               percent(s.worst_regret));
+  }
+  for (const PeerFigure& p : calculon) {
+    if (part.name.find(p.word) == part.name.npos || part.name.find(p.also) == part.name.npos) {
+      continue;
+    }
+    fmt::print("  {:10} {:5} {:7.1f} {:7} {:7.1f} {:7} {:6} {:7}\n", "Calculon", "", p.mape, "-",
+               p.bias, "-", "-", p.regret ? fmt::format("{:.1f}", *p.regret) : "-");
+    break;
+  }
+}
+
+void print_memory(const Bench& bench, const std::vector<Part>& parts) {
+  fmt::print("\npeak memory, %           n    MAPE    bias   worst\n");
+  for (const Part& part : parts) {
+    std::vector<double> errors;
+    for (const std::size_t i : part.rows) {
+      const auto& measured = bench.data.rows[i].peak_memory;
+      if (measured) errors.push_back(bench.memory[i] / *measured - 1);
+    }
+    if (errors.empty()) continue;
+    std::vector<double> absolute;
+    for (const double e : errors) absolute.push_back(std::abs(e));
+    const double worst =
+        *std::ranges::max_element(errors, {}, [](double e) { return std::abs(e); });
+    fmt::print("  {:20} {:4} {:7} {:7} {:7}\n", part.name.substr(0, 20), errors.size(),
+               percent(mean(absolute)), percent(mean(errors)), percent(worst));
+  }
+}
+
+bool write_json(Bench& bench, const std::string& path) {
+  nlohmann::ordered_json all;
+  for (std::size_t i = 0; i < bench.data.rows.size(); ++i) {
+    const TrainingRow& row = bench.data.rows[i];
+    nlohmann::ordered_json one{{"line", row.line},
+                               {"id", row.id},
+                               {"source", row.source},
+                               {"machine", bench.data.systems[row.system].machine.name},
+                               {"tp", row.plan.tp},
+                               {"pp", row.plan.pp},
+                               {"dp", row.plan.dp},
+                               {"micro_batch", row.plan.micro_batch},
+                               {"micro_batch_searched", row.searches_micro_batch},
+                               {"measured_s", row.step}};
+    for (std::size_t m = 0; m < method_names.size(); ++m) {
+      const double s = bench.steps[m][i];
+      if (s > 0) one[std::string(method_names[m]) + "_s"] = s;
+    }
+    one["memory_bytes"] = bench.memory[i];
+    if (row.peak_memory) one["measured_memory_bytes"] = *row.peak_memory;
+    all["rows"].push_back(std::move(one));
+  }
+  for (const auto& [reason, count] : bench.data.left_out) all["left_out"][reason] = count;
+  std::ofstream out(path);
+  out << all.dump(1) << '\n';
+  return static_cast<bool>(out.flush());
+}
+
+void run(Bench& bench) {
+  search_micro_batches(bench.data);
+  const TrainingModel model(bench.data);
+  const std::size_t n = bench.data.rows.size();
+  for (auto& list : bench.steps) list.assign(n, 0.0);
+  bench.memory.assign(n, 0.0);
+  const std::vector<Prediction> shipped = model.predict();
+  for (std::size_t i = 0; i < n; ++i) {
+    steps(bench, Method::catalogue)[i] = shipped[i].step;
+    bench.memory[i] = shipped[i].memory;
+  }
+  cross_validate(bench, model);
+  steps(bench, Method::hfu) = constant_hfu(bench.data);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  if (args.size() != 1 && !(args.size() == 3 && args[1] == "--json")) {
+    fmt::print(stderr, "usage: accuracy FILE.csv [--json OUT]\n");
+    return 2;
+  }
+  auto data = read_training_rows(args[0]);
+  if (!data) {
+    fmt::print(stderr, "accuracy: {}\n", data.error().message());
+    return 1;
+  }
+  Bench bench{.data = *std::move(data), .steps = {}, .memory = {}};
+  run(bench);
+  const std::vector<Part> parts = parts_of(bench.data);
+  fmt::print("step time, %     n    MAPE  median    bias   worst   rank  regret   worst\n");
+  for (const Part& part : parts) print_part(bench, part);
+  print_memory(bench, parts);
+  std::size_t rejected = 0;
+  for (const auto& [reason, count] : bench.data.left_out) rejected += count;
+  fmt::print("\n{} rows predicted, {} not:\n", bench.data.rows.size(), rejected);
+  for (const auto& [reason, count] : bench.data.left_out) fmt::print("  {:4}  {}\n", count, reason);
+  if (args.size() == 3 && !write_json(bench, args[2])) {
+    fmt::print(stderr, "accuracy: cannot write {}\n", args[2]);
+    return 1;
+  }
+  return 0;
+}

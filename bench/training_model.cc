@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "stepscope/cost/cost_context.h"
+#include "stepscope/cost/memory.h"
+#include "stepscope/cost/step_cost.h"
+#include "stepscope/stats/nonlinear_fit.h"
+
+namespace stepscope::bench {
+namespace {
+
+struct Twin {
+  std::string_view machine;
+  std::string_view curve;
+};
+constexpr std::array<Twin, 9> twins = {
+    {{"A100-40GB SXM", "A100-80GB SXM"},
+     {"A100-80GB SXM, NVLink 4 in the node, OmniPath (Jean Zay)", "A100-80GB SXM"},
+     {"A100-40GB SXM, 4 in a mesh (Perlmutter)", "A100-80GB SXM"},
+     {"V100-16GB SXM2", "V100-32GB SXM2"},
+     {"H200 SXM", "H100-80GB SXM"},
+     {"GH200 (H100 96GB)", "H100-80GB SXM"},
+     {"GH200 (H100 141GB)", "H100-80GB SXM"},
+     {"B200 SXM (HGX/DGX)", "GB200 (per GPU, NVL72)"},
+     {"B300 SXM", "GB300 (per GPU, NVL72)"}}};
+
+struct SharedPrior {
+  ComputeParameter parameter;
+  double prior, low, high, spread;
+};
+// What none of the machines' makers states, and all of them share.
+constexpr std::array<SharedPrior, 6> shared_priors = {
+    {{ComputeParameter::memory_efficiency, 0.8, 0.4, 0.95, 0.1},
+     {ComputeParameter::tail, 0.5, 0.01, 2.0, 0.7},
+     {ComputeParameter::host_layer_us, 1000, 300, 2000, 0.5},
+     {ComputeParameter::host_head_layers, 1.0, 0.2, 5.0, 0.5},
+     {ComputeParameter::misaligned, 2.5, 1.0, 6.0, 0.3},
+     {ComputeParameter::cast, 1.5, 0.3, 3.0, 0.5}}};
+
+constexpr double outlier_scale = 0.06;  // of an error's logarithm
+// Steps reach less than a matmul alone: clocks fall under sustained load, kernels share caches.
+constexpr double share_of_measured_matmul = 0.9;
+
+double matmul_prior(const Machine& machine, Dtype format) {
+  const std::size_t f = index(format);
+  if (machine.matmul_max[f] && machine.peak_rates[f]) {
+    return share_of_measured_matmul * machine.matmul_max[f]->value / machine.peak_rates[f]->value;
+  }
+  return 0.65;
+}
+
+void add_shares(const TrainingRows& data, std::vector<FitParameter>& to) {
+  std::set<std::pair<std::string, Dtype>> seen;
+  for (const TrainingRow& row : data.rows) {
+    const Machine& machine = *data.systems[row.system].catalogue;
+    const Dtype format =
+        row.plan.precision.matmul == Dtype::fp16 ? Dtype::bf16 : row.plan.precision.matmul;
+    const std::string curve(curve_of(machine.name));
+    if (!seen.insert({curve, format}).second) continue;
+    const std::string of = curve + ' ' + std::string(name(format));
+    to.push_back({.name = "matmul " + of,
+                  .curve = curve,
+                  .format = format,
+                  .prior = matmul_prior(machine, format),
+                  .low = 0.15,
+                  .high = 0.95,
+                  .spread = machine.matmul_max[index(format)] ? 0.06 : 0.12});
+  }
+  std::set<std::pair<std::string, bool>> kernels;
+  for (const TrainingRow& row : data.rows) {
+    const std::string curve(curve_of(data.systems[row.system].catalogue->name));
+    const bool vendor = row.plan.vendor_attention;
+    if (!row.plan.fused_attention || !kernels.insert({curve, vendor}).second) continue;
+    to.push_back({.name = (vendor ? "vendor attention " : "attention ") + curve,
+                  .curve = curve,
+                  .attention = true,
+                  .vendor = vendor,
+                  .prior = vendor ? 0.5 : 0.33,
+                  .low = 0.2,
+                  .high = 0.8,
+                  .spread = 0.1});
+  }
+}
+
+bool same_model(const Transformer& a, const Transformer& b) {
+  const auto sizes = [](const Transformer& m) {
+    return std::array<std::int64_t, 10>{m.layers,
+                                        m.hidden,
+                                        m.heads,
+                                        m.kv_heads,
+                                        m.feed_forward,
+                                        m.vocabulary,
+                                        m.max_positions,
+                                        static_cast<std::int64_t>(m.norm) * 2 + (m.gated ? 1 : 0),
+                                        m.experts ? m.experts->count : 0,
+                                        m.experts ? m.experts->top_k : 0};
+  };
+  return sizes(a) == sizes(b) && a.dropout == b.dropout && a.qkv_bias == b.qkv_bias &&
+         a.causal == b.causal;
+}
+
+std::optional<Prediction> evaluated(CostContext& context, const Plan& plan) {
+  const Result<StepCost> cost = evaluate(context, plan);
+  if (!cost) return std::nullopt;
+  return Prediction{.step = cost->step().count(), .memory = cost->memory.total()};
+}
+
+}  // namespace
+
+std::string_view curve_of(std::string_view machine) {
+  const auto* at = std::ranges::find(twins, machine, &Twin::machine);
+  return at == twins.end() ? machine : at->curve;
+}
+
+std::vector<FitParameter> fit_parameters(const TrainingRows& data) {
+  std::vector<FitParameter> all;
+  for (const SharedPrior& s : shared_priors) {
+    all.push_back(
+        {.name = std::string(compute_parameters[static_cast<std::size_t>(s.parameter)].name),
+         .shared = s.parameter,
+         .prior = s.prior,
+         .low = s.low,
+         .high = s.high,
+         .spread = s.spread});
+  }
+  add_shares(data, all);
+  return all;
+}
+
+void apply(std::span<const FitParameter> parameters, std::span<const double> values,
+           Machine& machine) {
+  if (!machine.compute) machine.compute.emplace();
+  ComputeCurves& curves = *machine.compute;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const FitParameter& p = parameters[i];
+    if (p.shared) {
+      curves.values[static_cast<std::size_t>(*p.shared)] = values[i];
+      continue;
+    }
+    if (p.curve != curve_of(machine.name)) continue;
+    auto& shares = p.vendor      ? curves.vendor_attention_efficiency
+                   : p.attention ? curves.attention_efficiency
+                                 : curves.matmul_efficiency;
+    shares[index(p.format)] = values[i];
+    if (p.format == Dtype::bf16) shares[index(Dtype::fp16)] = values[i];
+  }
+}
+
+TrainingModel::TrainingModel(const TrainingRows& data) : data_(data) {
+  for (std::size_t i = 0; i < data.rows.size(); ++i) {
+    const TrainingRow& row = data.rows[i];
+    const auto at = std::ranges::find_if(groups_, [&](const Group& g) {
+      const TrainingRow& first = data.rows[g.first];
+      return first.system == row.system && same_shape(first.plan, row.plan) &&
+             same_model(first.model, row.model);
+    });
+    if (at == groups_.end()) {
+      groups_.push_back({i, {i}});
+    } else {
+      at->rows.push_back(i);
+    }
+  }
+}
+
+std::vector<Prediction> TrainingModel::predict(const std::vector<Machine>& machines,
+                                               const std::vector<bool>& wanted,
+                                               const std::vector<bool>& stale,
+                                               std::vector<Prediction> into) const {
+  into.resize(data_.rows.size());
+  for (const Group& group : groups_) {
+    const TrainingRow& first = data_.rows[group.first];
+    const bool any = std::ranges::any_of(group.rows, [&](std::size_t i) { return wanted[i]; });
+    if (!any || !stale[group.first]) continue;
+    Result<CostContext> context = make_cost_context(
+        first.model, machines[first.system], data_.systems[first.system].network, first.plan);
+    if (!context) continue;
+    for (const std::size_t i : group.rows) {
+      if (!wanted[i]) continue;
+      into[i] = evaluated(*context, data_.rows[i].plan).value_or(Prediction{});
+    }
+  }
+  return into;
+}
+
+std::vector<Prediction> TrainingModel::predict() const {
+  std::vector<Machine> machines;
+  for (const TrainingSystem& s : data_.systems) machines.push_back(s.machine);
+  const std::vector<bool> all(data_.rows.size(), true);
+  return predict(machines, all, all, {});
+}
+
+std::vector<Prediction> TrainingModel::predict(std::span<const FitParameter> parameters,
+                                               std::span<const double> values,
+                                               const std::vector<bool>& wanted) const {
+  std::vector<Machine> machines;
+  for (const TrainingSystem& s : data_.systems) {
+    machines.push_back(s.machine);
+    apply(parameters, values, machines.back());
+  }
+  return predict(machines, wanted, std::vector<bool>(data_.rows.size(), true), {});
+}
+
+std::vector<double> fit(const TrainingModel& model, std::span<const FitParameter> parameters,
+                        const std::vector<bool>& used, std::span<const double> start,
+                        int iterations) {
+  const TrainingRows& data = model.data_;
+  const std::size_t rows = data.rows.size();
+  const std::size_t n = parameters.size();
+  std::map<std::string, double> in_source;
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (used[i]) ++in_source[data.rows[i].source + (data.rows[i].several_nodes ? "+" : "")];
+  }
+  std::vector<double> weights(rows + n, 1.0);
+  double sum = 0;
+  double count = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const TrainingRow& row = data.rows[i];
+    weights[i] =
+        used[i] ? 1 / std::sqrt(in_source[row.source + (row.several_nodes ? "+" : "")]) : 0;
+    sum += weights[i];
+    count += used[i] ? 1 : 0;
+  }
+  for (std::size_t i = 0; i < rows; ++i) weights[i] *= count / sum;
+  std::vector<double> x(n);
+  std::vector<double> low(n);
+  std::vector<double> high(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    x[i] = std::log(start[i]);
+    low[i] = std::log(parameters[i].low);
+    high[i] = std::log(parameters[i].high);
+  }
+  // What each system was computed with last: a derivative by one machine's number leaves the
+  // predictions of all others as they were.
+  std::vector<std::vector<double>> known(data.systems.size());
+  std::vector<Prediction> predicted(rows);
+  const Residuals residuals = [&](std::span<const double> at, std::span<double> out) {
+    std::vector<double> values(n);
+    for (std::size_t i = 0; i < n; ++i) values[i] = std::exp(at[i]);
+    std::vector<Machine> machines;
+    std::vector<bool> changed(data.systems.size());
+    for (std::size_t s = 0; s < data.systems.size(); ++s) {
+      machines.push_back(data.systems[s].machine);
+      apply(parameters, values, machines.back());
+      std::vector<double> concerning;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (parameters[i].shared || parameters[i].curve == curve_of(machines[s].name)) {
+          concerning.push_back(values[i]);
+        }
+      }
+      changed[s] = concerning != known[s];
+      known[s] = std::move(concerning);
+    }
+    std::vector<bool> stale(rows);
+    for (std::size_t i = 0; i < rows; ++i) stale[i] = changed[data.rows[i].system];
+    predicted = model.predict(machines, used, stale, std::move(predicted));
+    for (std::size_t i = 0; i < rows; ++i) {
+      const bool counts = used[i] && predicted[i].step > 0;
+      out[i] = counts ? std::log(predicted[i].step / data.rows[i].step) : 0;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const FitParameter& p = parameters[i];
+      out[rows + i] = outlier_scale * (at[i] - std::log(p.prior)) / p.spread;
+    }
+  };
+  const NonlinearFit found = fit_nonlinear(
+      residuals, weights, x, low, high,
+      {.outlier_scale = outlier_scale, .iterations = iterations, .tolerance = 1e-4, .step = 1e-3});
+  std::vector<double> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = std::exp(found.x[i]);
+  return values;
+}
+
+void search_micro_batches(TrainingRows& data) {
+  constexpr double runtime_bytes = 2e9;  // of the driver, NCCL and the allocator's waste
+  std::vector<TrainingRow> kept;
+  for (TrainingRow& row : data.rows) {
+    if (!row.searches_micro_batch) {
+      kept.push_back(std::move(row));
+      continue;
+    }
+    const TrainingSystem& system = data.systems[row.system];
+    std::optional<double> best;
+    Plan chosen = row.plan;
+    for (std::int64_t micro = 1; micro <= row.plan.global_batch / row.plan.dp; micro *= 2) {
+      Plan plan = row.plan;
+      plan.micro_batch = micro;
+      if (!check_plan(row.model, plan)) continue;
+      auto context = make_cost_context(row.model, system.machine, system.network, plan);
+      const auto cost = context ? evaluated(*context, plan) : std::nullopt;
+      const bool fits =
+          cost && (!system.machine.memory || cost->memory + runtime_bytes <
+                                                 static_cast<double>(system.machine.memory->value));
+      if (!fits || (best && *best <= cost->step)) continue;
+      best = cost->step;
+      chosen = plan;
+    }
+    if (!best) {
+      ++data.left_out[row.source + ": micro-batch is not published, and none fits in memory"];
+      continue;
+    }
+    row.plan = chosen;
+    kept.push_back(std::move(row));
+  }
+  data.rows = std::move(kept);
+}
+
+}  // namespace stepscope::bench

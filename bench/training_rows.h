@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Published training runs from a table with the columns of a collection of measured throughput
+// (source, framework, model and its sizes, gpu, interconnect, degrees of parallelism, batch,
+// precision, recompute, step_time_s and what it may be derived from, peak_mem_GB, ...): each row as
+// a model, a plan and a machine, or the reason why it cannot be.
+//
+// What a row leaves open follows from what its framework does by default (training_setup.h);
+// nothing is decided by a source's or a model's name. Columns that a file lacks read as empty.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "csv_table.h"
+#include "stepscope/cost/machine.h"
+#include "stepscope/cost/network.h"
+#include "stepscope/cost/plan.h"
+#include "stepscope/cost/transformer.h"
+
+namespace stepscope::bench {
+
+// A machine of the catalogue with the network that rows say they ran on.
+struct TrainingSystem {
+  const Machine* catalogue = nullptr;
+  Machine machine;
+  Network network;
+};
+
+struct TrainingRow {
+  std::size_t line = 0;
+  std::string id;
+  std::string source;
+  std::string group;  // rows that differ in their plan alone: same model, devices, batch, format
+  std::string shape;  // rows with the same layer on the same devices, micro-batch and degrees
+  std::size_t system = 0;
+  Transformer model;
+  Plan plan;
+  bool several_nodes = false;
+  bool searches_micro_batch = false;  // not published: the fastest that fits
+  double step = 0;                    // seconds, measured
+  std::optional<double> peak_memory;  // bytes
+};
+
+struct TrainingRows {
+  std::vector<TrainingSystem> systems;
+  std::vector<TrainingRow> rows;
+  std::map<std::string, std::size_t> left_out;  // "source: reason" to rows
+};
+
+[[nodiscard]] Result<TrainingRows> training_rows(const CsvTable& table);
+[[nodiscard]] Result<TrainingRows> read_training_rows(const std::string& path);
+
+}  // namespace stepscope::bench
