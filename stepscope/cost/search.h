@@ -63,7 +63,7 @@ struct SearchResult {
   std::int64_t evaluated = 0;  // completely, feasible or not
   std::array<std::int64_t, rejected_count> rejected{};
   Seconds elapsed{};
-  // The fastest plan of each shape (devices, tp with its layout, cp, ep, pp), fastest first: so the
+  // The fastest plan of each shape (devices, tp with its layout, ep, pp), fastest first: so the
   // second is the runner-up of a different shape.
   std::vector<FoundPlan> best;
   std::vector<FoundPlan> pareto;         // no other is both faster and smaller; fastest first

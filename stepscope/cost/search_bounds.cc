@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace stepscope {
 namespace {
@@ -18,104 +19,128 @@ double pass(const LayerCost& cost, std::size_t how) {
   return cost.forward.total() + cost.backward[how].total() + cost.again[how].total();
 }
 
-std::int64_t layers_of(const CostContext& context, const Plan& plan, std::int64_t stage) {
+std::int64_t layers_of(const LayerBounds& b, const Plan& plan, std::int64_t stage) {
   if (!plan.stage_layers.empty()) return plan.stage_layers[static_cast<std::size_t>(stage)];
-  return context.model->layers / (plan.pp * plan.virtual_stages);
+  const auto layers = static_cast<std::int64_t>(b.before.size()) - 1;
+  return layers / (plan.pp * plan.virtual_stages);
 }
 
-std::int64_t device_layers(const CostContext& context, const Plan& plan, std::int64_t device) {
-  std::int64_t layers = 0;
-  for (std::int64_t v = 0; v < plan.virtual_stages; ++v) {
-    layers += layers_of(context, plan, v * plan.pp + device);
+// Calls body(stage, first layer, end) for each virtual stage.
+template <class Body>
+void each_stage(const LayerBounds& b, const Plan& plan, Body body) {
+  std::int64_t begin = 0;
+  for (std::int64_t stage = 0; stage < plan.pp * plan.virtual_stages; ++stage) {
+    const std::int64_t end = begin + layers_of(b, plan, stage);
+    body(stage, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
+    begin = end;
   }
-  return layers;
+}
+
+LayerSums plus(const LayerSums& sums, const LayerCost& layer) {
+  LayerSums next = sums;
+  for (std::size_t how = 0; how <= full; ++how) {
+    next.seconds[how] += pass(layer, how);
+    next.kept_bytes[how] += layer.kept_bytes[how];
+  }
+  next.seconds[every_k] += std::min(pass(layer, none), pass(layer, full));
+  next.kept_bytes[every_k] += std::min(layer.kept_bytes[none], layer.kept_bytes[full]);
+  next.parameters += layer.parameters;
+  next.expert_parameters += layer.expert_parameters;
+  return next;
+}
+
+void add_end(StageLoad& load, const LayerCost& end) {
+  load.parameters += end.parameters;
+  load.expert_parameters += end.expert_parameters;
+  load.activation_bytes += std::max(0.0, end.kept_bytes[none] - end.logits_kept);
+  load.logits_bytes += end.logits_bytes;
+}
+
+void add_layers(StageLoad& load, const LayerBounds& b, const Plan& plan, std::size_t begin,
+                std::size_t end) {
+  const LayerSums& from = b.before[begin];
+  const LayerSums& to = b.before[end];
+  const auto how = static_cast<std::size_t>(plan.recompute);
+  load.parameters += to.parameters - from.parameters;
+  load.expert_parameters += to.expert_parameters - from.expert_parameters;
+  load.activation_bytes += to.kept_bytes[how] - from.kept_bytes[how];
+  if (plan.recompute != Recompute::every_k) return;
+  load.activation_bytes +=
+      static_cast<double>(end - begin) / static_cast<double>(plan.recompute_every) * b.whole_bytes;
 }
 
 }  // namespace
 
 LayerBounds layer_bounds(const CostContext& context) {
-  constexpr double infinite = std::numeric_limits<double>::infinity();
   LayerBounds b;
-  b.least.fill(infinite);
-  b.kept_bytes.fill(infinite);
-  b.parameters = b.expert_parameters = infinite;
-  std::vector<double> layers(context.kinds.size(), 0);
-  for (const std::uint8_t kind : context.kind) ++layers[kind];
-  for (std::size_t k = 0; k < context.kinds.size(); ++k) {
-    const LayerCost& kind = context.kinds[k];
-    for (std::size_t how = 0; how <= every_k; ++how) {
-      const double time =
-          how == every_k ? std::min(pass(kind, none), pass(kind, full)) : pass(kind, how);
-      const double kept = how == every_k ? std::min(kind.kept_bytes[none], kind.kept_bytes[full])
-                                         : kind.kept_bytes[how];
-      b.least[how] = std::min(b.least[how], time);
-      b.all[how] += layers[k] * time;
-      b.kept_bytes[how] = std::min(b.kept_bytes[how], kept);
-    }
-    b.parameters = std::min(b.parameters, kind.parameters);
-    b.expert_parameters = std::min(b.expert_parameters, kind.expert_parameters);
+  b.before.reserve(context.kind.size() + 1);
+  b.before.emplace_back();
+  for (const std::uint8_t kind : context.kind) {
+    b.before.push_back(plus(b.before.back(), context.kinds[kind]));
+  }
+  b.whole_bytes = std::numeric_limits<double>::infinity();
+  for (const LayerCost& kind : context.kinds) {
+    const double more = std::max(0.0, kind.kept_bytes[none] - kind.kept_bytes[full]);
+    b.whole_bytes = std::min(b.whole_bytes, more);
   }
   b.embedding = pass(context.embedding, none);
   for (std::size_t apart = 0; apart < 2; ++apart) b.head[apart] = pass(context.head[apart], none);
   return b;
 }
 
-double least_step(const LayerBounds& b, const CostContext& context, const Plan& plan) {
+double least_step(const LayerBounds& b, const Plan& plan) {
   const auto how = static_cast<std::size_t>(plan.recompute);
-  const auto p = static_cast<double>(plan.pp);
   const auto m = static_cast<double>(micro_batches(plan));
-  const double head = b.head[plan.pp > 1 ? 1 : 0];
-  const double all = b.all[how] + b.embedding + head;
-  const std::int64_t end = plan.pp - 1;
-  double last = static_cast<double>(device_layers(context, plan, end)) * b.least[how] + head;
-  if (plan.pp == 1) last = all;
-  double step = m * std::max(all / p, last);
-  if (plan.schedule == Schedule::gpipe || plan.schedule == Schedule::one_f_one_b) {
-    step = std::max(step, all + (m - 1) * last);
-  }
-  if (plan.schedule == Schedule::interleaved && plan.pp > 1) {
-    double before = b.embedding;
-    for (std::int64_t r = 0; r < end; ++r) {
-      before += static_cast<double>(layers_of(context, plan, r)) * b.least[how];
-    }
-    step = std::max(step, m * last + before);
+  const std::int64_t stages = plan.pp * plan.virtual_stages;
+  const bool turns = plan.schedule == Schedule::gpipe || plan.schedule == Schedule::one_f_one_b;
+  std::array<double, 64> few{};
+  std::vector<double> many;
+  if (plan.pp > static_cast<std::int64_t>(few.size()))
+    many.resize(static_cast<std::size_t>(plan.pp));
+  const std::span<double> own = many.empty() ? std::span<double>(few) : std::span<double>(many);
+  double before = 0;  // of the stages up to this one
+  double first_chunk = 0;
+  double step = 0;
+  each_stage(b, plan, [&](std::int64_t s, std::size_t begin, std::size_t end) {
+    double u = b.before[end].seconds[how] - b.before[begin].seconds[how];
+    if (s == 0) u += b.embedding;
+    if (s + 1 == stages) u += b.head[plan.pp > 1 ? 1 : 0];
+    own[static_cast<std::size_t>(s % plan.pp)] += u;
+    before += u;
+    if (s + 1 < plan.pp) first_chunk += u;
+    if (turns && micro_batches(plan) >= plan.pp - s) step = std::max(step, before + (m - 1) * u);
+  });
+  for (const double u : own.first(static_cast<std::size_t>(plan.pp))) step = std::max(step, m * u);
+  if (plan.schedule == Schedule::interleaved && plan.virtual_stages > 1) {
+    step = std::max(step, m * own[static_cast<std::size_t>(plan.pp - 1)] + first_chunk);
   }
   return step * rounding;
 }
 
-StageLoad least_load(const LayerBounds& b, const CostContext& context, const Plan& plan) {
-  const auto how = static_cast<std::size_t>(plan.recompute);
-  const auto layers = static_cast<double>(device_layers(context, plan, 0));
-  StageLoad load;
-  load.parameters = layers * b.parameters + context.embedding.parameters;
-  load.expert_parameters = layers * b.expert_parameters + context.embedding.expert_parameters;
-  load.activation_bytes = layers * b.kept_bytes[how];
-  if (plan.recompute == Recompute::every_k) {
-    const double more = context.kinds.size() > 1
-                            ? 0
-                            : context.kinds[0].kept_bytes[none] - context.kinds[0].kept_bytes[full];
-    load.activation_bytes +=
-        layers / static_cast<double>(plan.recompute_every) * std::max(0.0, more);
+LeastLoads least_loads(const LayerBounds& b, const CostContext& context, const Plan& plan) {
+  LeastLoads loads;
+  const std::int64_t devices = std::min<std::int64_t>(plan.pp, 2);
+  const std::int64_t last = plan.pp * plan.virtual_stages - 1;
+  for (std::int64_t d = 0; d < devices; ++d) {
+    loads[static_cast<std::size_t>(d)].emplace().in_flight = micro_batches_in_flight(
+        plan.schedule, plan.pp, d, plan.virtual_stages, micro_batches(plan));
   }
-  load.activation_bytes += std::max(0.0, context.embedding.kept_bytes[none]);
-  if (plan.pp == 1) {
-    const LayerCost& head = context.head[0];
-    load.parameters += head.parameters;
-    load.expert_parameters += head.expert_parameters;
-    load.activation_bytes += std::max(0.0, head.kept_bytes[none] - head.logits_kept);
-    load.logits_bytes = head.logits_bytes;
-  }
-  if (layers > 0) {
-    load.unit_parameters = b.parameters;
-    load.unit_expert_parameters = b.expert_parameters;
-  }
-  load.in_flight =
-      micro_batches_in_flight(plan.schedule, plan.pp, 0, plan.virtual_stages, micro_batches(plan));
-  return load;
+  each_stage(b, plan, [&](std::int64_t s, std::size_t begin, std::size_t end) {
+    if (s % plan.pp >= devices) return;
+    StageLoad& load = *loads[static_cast<std::size_t>(s % plan.pp)];
+    add_layers(load, b, plan, begin, end);
+    if (s == 0) add_end(load, context.embedding);
+    if (s == last) add_end(load, context.head[plan.pp > 1 ? 1 : 0]);
+  });
+  return loads;
 }
 
-double least_memory(const StageLoad& load, const Plan& plan) {
-  return memory_of(plan, load).total() * rounding;
+double least_memory(const LeastLoads& loads, const Plan& plan) {
+  double most = 0;
+  for (const auto& load : loads) {
+    if (load) most = std::max(most, memory_of(plan, *load).total());
+  }
+  return most * rounding;
 }
 
 }  // namespace stepscope

@@ -15,8 +15,7 @@ bool faster(const Candidate& a, const Candidate& b) {
 }  // namespace
 
 Family family_of(const Plan& p) {
-  return {p.devices, p.tp, static_cast<std::int64_t>(p.tensor_layout), p.tp_depth, p.cp,
-          p.ep,      p.pp};
+  return {p.devices, p.tp, static_cast<std::int64_t>(p.tensor_layout), p.tp_depth, p.ep, p.pp};
 }
 
 bool FoundPlans::beaten(double step, double memory) const {

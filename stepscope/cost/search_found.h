@@ -21,8 +21,8 @@ struct Candidate {
   Plan plan;
 };
 
-// devices, tp, layout, depth, cp, ep, pp.
-using Family = std::array<std::int64_t, 7>;
+// devices, tp, layout, depth, ep, pp. Not cp: it trades with the micro-batch for next to nothing.
+using Family = std::array<std::int64_t, 6>;
 [[nodiscard]] Family family_of(const Plan& plan);
 
 struct FoundLimits {

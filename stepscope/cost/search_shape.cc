@@ -42,13 +42,13 @@ class Below {
   void below(const Recomputation& recomputation) {
     take(plan_, recomputation);
     const bool prune = search_.space.request->prune;
-    const double step = prune ? least_step(bounds_, context_, plan_) : 0;
+    const double step = prune ? least_step(bounds_, plan_) : 0;
     if (prune && step > before_.latest()) return reject(Rejected::slow, states_->size());
-    const StageLoad load = least_load(bounds_, context_, plan_);
+    const LeastLoads loads = least_loads(bounds_, context_, plan_);
     for (const StateChoice& state : *states_) {
       take(plan_, state);
       if (prune) {
-        const double memory = least_memory(load, plan_);
+        const double memory = least_memory(loads, plan_);
         if (memory > search_.limits.extended) {
           reject(Rejected::memory, 1);
           continue;
@@ -132,7 +132,7 @@ ShapeBound shape_bound(const ShapeSearch& search, const Plan& shape) {
     if (obstacle(*search.space.model, plan)) continue;
     for (const Recomputation& r : list_recomputations(search.space, split)) {
       take(plan, r);
-      bound.step = std::min(bound.step, least_step(layers, *context, plan));
+      bound.step = std::min(bound.step, least_step(layers, plan));
     }
   }
   return bound;

@@ -146,12 +146,11 @@ TEST(SearchBounds, AreNoMoreThanWhatPlansTake) {
       const LayerBounds bounds = layer_bounds(context);
       const auto cost = evaluate(context, p);
       ASSERT_TRUE(cost);
-      const bool holds = least_step(bounds, context, p) <= cost->step().count() &&
-                         least_memory(least_load(bounds, context, p), p) <= cost->memory.total();
+      const bool holds = least_step(bounds, p) <= cost->step().count() &&
+                         least_memory(least_loads(bounds, context, p), p) <= cost->memory.total();
       if (!holds && ++wrong < 5) {
-        ADD_FAILURE() << plan_json(p) << least_step(bounds, context, p) << " of "
-                      << cost->step().count() << " s, "
-                      << least_memory(least_load(bounds, context, p), p) << " of "
+        ADD_FAILURE() << plan_json(p) << least_step(bounds, p) << " of " << cost->step().count()
+                      << " s, " << least_memory(least_loads(bounds, context, p), p) << " of "
                       << cost->memory.total() << " bytes";
       }
     });
