@@ -142,7 +142,7 @@ void check_steps(const AnalyzeFlags& flags, const JobResult& job, Failures& fail
 
 // The flags that need a file or a list read; wrong ones are wrong usage.
 int analyze(AnalyzeFlags& flags) {
-  if (const auto resolved = resolve(flags); !resolved) return wrong_usage(resolved.error());
+  if (const auto resolved = resolve(flags); !resolved) return refused(resolved.error());
   const StopFlag& stop = stop_on_signals();
   Failures failures;
   AnalyzeReport report;

@@ -44,9 +44,9 @@ void flush_output(Failures& failures) {
         {.what = "cannot write to standard output", .hint = "free space or choose another place"});
 }
 
-int wrong_usage(const Error& error) {
+int refused(const Error& error) {
   fmt::print(stderr, "stepscope: {}\n", error.message());
-  return exit_usage;
+  return error.file.empty() ? exit_usage : exit_failed;
 }
 
 }  // namespace stepscope

@@ -32,7 +32,8 @@ void write_tables(const std::string& directory, std::span<const CsvFile> files, 
 // What was printed has to arrive.
 void flush_output(Failures& failures);
 
-// Wrong usage: the error on standard error, and its exit code.
-[[nodiscard]] int wrong_usage(const Error& error);
+// Before any work: the error on standard error, and its exit code: failed where a file is at fault,
+// else wrong usage.
+[[nodiscard]] int refused(const Error& error);
 
 }  // namespace stepscope

@@ -150,21 +150,21 @@ std::string framework_flags(const PlanFlags& flags, const PlanReport& report) {
 int answer(const PlanFlags& flags) {
   const PlanSource& source = flags.source;
   if (source.model.empty() || source.machine.empty())
-    return wrong_usage(
+    return refused(
         {.what = source.model.empty() ? "the model is missing" : "the machine is missing",
          .hint = "write stepscope plan MODEL --machine NAME --gpus N --global-batch N"});
   const auto model = find_model(source.model);
-  if (!model) return wrong_usage(model.error());
+  if (!model) return refused(model.error());
   const auto machine = machine_named(source.machine);
-  if (!machine) return wrong_usage(machine.error());
+  if (!machine) return refused(machine.error());
   const auto network = make_network(*machine, {.domain = domain_of(source)});
-  if (!network) return wrong_usage(network.error());
+  if (!network) return refused(network.error());
   PlanReport report;
   auto request = request_of(flags, *model, *machine, report.warnings);
-  if (!request) return wrong_usage(request.error());
+  if (!request) return refused(request.error());
   request->stop = &stop_on_signals();
   auto found = search_plans(*model, *machine, *network, *request);
-  if (!found) return wrong_usage(found.error());
+  if (!found) return refused(found.error());
   report.version = STEPSCOPE_VERSION;
   report.model = &*model;
   report.machine = &*machine;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "stepscope/base/output_file.h"
@@ -38,6 +39,17 @@ double communicated(const std::vector<OperationRow>& rows, const Plan& plan) {
   return sum * static_cast<double>(micro_batches(plan)) / static_cast<double>(plan.pp);
 }
 
+// Bytes that the busiest device of the pipeline sends to data-parallel ranks in a step.
+double sent_to_data_ranks(const Stages& stages, const Plan& plan) {
+  double most = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(plan.pp); ++d) {
+    const StageLoad load = stage_load(stages, plan, d);
+    const DataVolume v = data_volume(plan, load.parameters, load.expert_parameters);
+    most = std::max(most, v.reduced + v.averaged + v.gathered);
+  }
+  return most;
+}
+
 ComparedPlan compare(const PredictFlags& flags, const Prediction& p, const Variant& variant) {
   ComparedPlan compared{.label = variant.label, .plan = {}, .cost = {}};
   const auto fail = [&](const Error& error) {
@@ -53,6 +65,7 @@ ComparedPlan compare(const PredictFlags& flags, const Prediction& p, const Varia
   const auto cost = evaluate(*context, made->plan);
   if (!cost) return fail(cost.error());
   compared.cost = *cost;
+  compared.data_bytes = sent_to_data_ranks(context->stages, made->plan);
   compared.communicated_bytes = communicated(operation_rows(*context, made->plan), made->plan);
   return compared;
 }
@@ -193,10 +206,10 @@ void write_outputs(const PredictFlags& flags, const PredictReport& report, Failu
 
 int answer(const PredictFlags& flags) {
   const auto prediction = predict(flags);
-  if (!prediction) return wrong_usage(prediction.error());
+  if (!prediction) return refused(prediction.error());
   const PredictReport& report = (*prediction)->report;
   const auto formulas = explained(report, flags.explain);
-  if (!formulas) return wrong_usage(formulas.error());
+  if (!formulas) return refused(formulas.error());
   Failures failures;
   if (flags.json != "-")
     fmt::print("{}", !flags.explain.empty()

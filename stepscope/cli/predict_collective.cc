@@ -43,7 +43,7 @@ Result<CollectiveReport> report_of(const PredictFlags& flags) {
 
 int predict_collective(const PredictFlags& flags) {
   const auto report = report_of(flags);
-  if (!report) return wrong_usage(report.error());
+  if (!report) return refused(report.error());
   Failures failures;
   if (flags.json != "-") fmt::print("{}", collective_text(*report, {.width = terminal_width()}));
   if (!flags.json.empty())

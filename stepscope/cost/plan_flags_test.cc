@@ -35,7 +35,8 @@ TEST(MegatronFlags, SayThePlan) {
   EXPECT_EQ(flags.text, R"(--tensor-model-parallel-size 8
 --sequence-parallel
 --pipeline-model-parallel-size 16
---pipeline-model-parallel-layout "Et*7|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*7,L"
+--pipeline-model-parallel-layout "Et*7|t*8|t*8|t*8|t*8|t*8|t*8|)"
+                        R"(t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*7,L"
 --use-distributed-optimizer
 --overlap-grad-reduce
 --overlap-param-gather

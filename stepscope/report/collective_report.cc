@@ -99,7 +99,8 @@ std::string collective_text(const CollectiveReport& report, const TextOptions& o
                        name(c.to_protocol), name(c.from), name(c.from_protocol));
   if (!sweep.points.empty())
     out += '\n' + wrapped("At the largest size: " + sweep.points.back().best.formula, width);
-  for (const std::string& w : report.warnings) out += wrapped("note: " + printable(w), width);
+  for (const std::string& w : report.warnings)
+    out += wrapped("note: " + shorten(printable(w), note_width), width);
   return out;
 }
 

@@ -94,6 +94,7 @@ Json comparison(const PredictReport& r) {
                    {"mfu", p.cost ? Json(p.cost->mfu[0]) : Json()},
                    {"memory_bytes", p.cost ? memory_bytes(p.cost->memory) : Json()},
                    {"communication_bytes", p.cost ? Json(p.communicated_bytes) : Json()},
+                   {"data_bytes", p.cost ? Json(p.data_bytes) : Json()},
                    {"error", text_or_null(p.why_not)}});
   return out;
 }

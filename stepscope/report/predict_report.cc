@@ -116,13 +116,14 @@ std::string layers_table(const PredictReport& r, std::size_t width) {
 }
 
 std::string comparison_table(const PredictReport& r, std::size_t width) {
-  std::vector<Column> columns = {{"plan", false},   {"dp"},       {"step"},
-                                 {"MFU"},           {"tokens/s"}, {"memory"},
-                                 {"communication"}, {"exposed"},  {"", false, 80}};
+  std::vector<Column> columns = {{"plan", false}, {"dp"},         {"step"},      {"MFU"},
+                                 {"tokens/s"},    {"memory"},     {"in layers"}, {"dp sends"},
+                                 {"exposed"},     {"", false, 80}};
   std::vector<std::vector<std::string>> rows;
   for (const ComparedPlan& p : r.comparison) {
     if (!p.cost) {
-      rows.push_back({p.label, std::to_string(p.plan.dp), "-", "-", "-", "-", "-", "-", p.why_not});
+      rows.push_back(
+          {p.label, std::to_string(p.plan.dp), "-", "-", "-", "-", "-", "-", "-", p.why_not});
       continue;
     }
     const StepCost& c = *p.cost;
@@ -133,7 +134,8 @@ std::string comparison_table(const PredictReport& r, std::size_t width) {
     rows.push_back({p.label, std::to_string(p.plan.dp), format_time(c.step().count() * ns_per_s),
                     format_percent(c.mfu[0]), format_count(c.tokens_per_second),
                     format_bytes(memory), bytes_or_none(p.communicated_bytes),
-                    time_or_none(exposed), fits ? "" : "does not fit"});
+                    bytes_or_none(p.data_bytes), time_or_none(exposed),
+                    fits ? "" : "does not fit"});
   }
   return "Compared:\n" + text_table(std::move(columns), std::move(rows), width);
 }
@@ -222,7 +224,8 @@ std::string predict_text(const PredictReport& r, const PredictTextOptions& optio
   if (options.layers) out += '\n' + layers_table(r, width);
   if (!options.text.details.empty())
     out += fmt::format("Details: {}\n", printable(options.text.details));
-  for (const std::string& w : r.warnings) out += wrapped("note: " + printable(w), width);
+  for (const std::string& w : r.warnings)
+    out += wrapped("note: " + shorten(printable(w), note_width), width);
   return out;
 }
 

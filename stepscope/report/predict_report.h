@@ -23,7 +23,8 @@ struct ComparedPlan {
   Plan plan;
   std::optional<StepCost> cost;  // absent: it cannot run
   std::string why_not{};
-  double communicated_bytes = 0;  // by one device in a step, within layers
+  double communicated_bytes = 0;  // by one device in a step, within layers: whole buffers
+  double data_bytes = 0;          // sent by one device in a step to data-parallel ranks
 };
 
 struct PredictReport {

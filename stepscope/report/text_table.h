@@ -24,6 +24,8 @@ struct Column {
 [[nodiscard]] std::string bar(double share, std::size_t width);
 // Words break at spaces; ends with a line break.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width);
+// Columns of a note on the terminal; the JSON has the whole.
+inline constexpr std::size_t note_width = 240;
 // How many columns a UTF-8 text takes (one a character).
 [[nodiscard]] std::size_t columns_of(std::string_view text);
 

@@ -170,10 +170,16 @@ function predict_comparison(report) {
         show: (r) => (r.memory_bytes ? bytes(r.memory_bytes.total) : none)
       },
       {
-        label: 'Sent by a device',
+        label: 'In layers',
         value: (r) => r.communication_bytes,
         show: (r) => bytes(r.communication_bytes),
-        tip: 'Within layers, a step'
+        tip: 'Communicated by a device in a step, whole buffers'
+      },
+      {
+        label: 'To data-parallel ranks',
+        value: (r) => r.data_bytes,
+        show: (r) => bytes(r.data_bytes),
+        tip: 'Sent by the busiest device in a step'
       },
       {
         label: 'Fits',
