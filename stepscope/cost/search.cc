@@ -94,7 +94,7 @@ struct Search {
 
 // Doubling, then halving the distance between a count that does not fit and one that does.
 std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
-  constexpr std::int64_t most = 1 << 20;
+  constexpr std::int64_t most = 1 << 16;
   const auto fits = [&](std::int64_t n) { return search.of(n, offload, true).feasible > 0; };
   std::int64_t below = *std::ranges::max_element(search.request.devices);
   std::int64_t above = below;
@@ -103,7 +103,7 @@ std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
     below = above;
     above *= 2;
   } while (!fits(above));
-  const auto unit = std::max<std::int64_t>(1, std::min<std::int64_t>(search.network.domain, below));
+  const std::int64_t unit = below < search.network.domain ? 1 : search.network.domain;  // whole
   while (above - below > unit && !stopped(search.request)) {
     const std::int64_t middle = std::max(unit, (below + above) / 2 / unit * unit);
     if (middle <= below || middle >= above) break;
@@ -237,7 +237,10 @@ Result<SearchResult> search_plans(const Transformer& model, const Machine& machi
     result = {};
     if (auto error = search_counts(search, true, result)) return *std::move(error);
   }
-  if (result.feasible == 0) result.smallest_devices = smallest_count(search, request.offload);
+  const bool too_large = result.rejected[static_cast<std::size_t>(Rejected::memory)] > 0;
+  if (result.feasible == 0 && too_large) {
+    result.smallest_devices = smallest_count(search, request.offload);
+  }
   for (const std::int64_t n : result.rejected) result.candidates += n;
   result.candidates += result.feasible;
   result.stopped = stopped(request);

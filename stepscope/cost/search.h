@@ -69,7 +69,7 @@ struct SearchResult {
   std::vector<FoundPlan> pareto;         // no other is both faster and smaller; fastest first
   std::vector<FoundPlan> by_devices;     // the fastest of each count that has one
   std::vector<Sensitivity> sensitivity;  // of best[0]
-  std::optional<std::int64_t> smallest_devices;  // nothing fits: a count that would
+  std::optional<std::int64_t> smallest_devices;  // nothing fits: up to 65,536, the fewest found
   bool offload_searched = false;
   bool stopped = false;  // by request.stop: what was found until then
 };

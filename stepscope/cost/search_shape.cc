@@ -72,6 +72,7 @@ class Below {
     ++place_;
     const double step = cost->step().count();
     const double memory = cost->memory.total();
+    if (!fits_behind(cost->memory)) return reject(Rejected::memory, 1);
     if (memory > search_.limits.capacity) {
       reject(Rejected::memory, 1);
     } else {
@@ -80,6 +81,17 @@ class Below {
     if (!wanted(step, memory)) return;
     result_.found.add(
         family_, {.step = step, .memory = memory, .place = {shape_.index, place_}, .plan = plan_});
+  }
+
+  // Host and drives, as far as their sizes are known.
+  [[nodiscard]] bool fits_behind(const Memory& memory) const {
+    const auto& host = search_.machine->host;
+    const auto& nvme = search_.machine->nvme;
+    const auto fits = [](double bytes, const std::optional<Bytes>& room) {
+      return !room || bytes <= static_cast<double>(room->value);
+    };
+    return (!host || fits(memory.host_bytes, host->memory)) &&
+           (!nvme || fits(memory.nvme_bytes, nvme->capacity));
   }
 
   [[nodiscard]] bool wanted(double step, double memory) const {

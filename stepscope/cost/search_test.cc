@@ -257,6 +257,31 @@ TEST(Search, OffloadsWhereAskedAndWhereNothingElseFits) {
               best.parameters_at != Residence::device);
 }
 
+TEST(Search, LeavesToTheHostNoMoreThanItHolds) {
+  Bench bench;
+  Transformer model = llama();
+  model.layers = 32;
+  Host host;
+  host.per_direction = ByteRate{25e9};
+  host.memory_rate = ByteRate{200e9};
+  host.memory = Bytes{1'000'000'000};
+  bench.machine.host = host;
+  const SearchResult result = bench.search(model, request_of(1, 4));
+  EXPECT_TRUE(result.offload_searched);
+  EXPECT_EQ(result.feasible, 0);
+  EXPECT_EQ(result.smallest_devices, 3);  // 18 bytes of 8e9 parameters over 72e9 bytes each
+}
+
+TEST(Search, SuggestsNoCountWhereMemoryIsNotWhatLacks) {
+  const Bench bench;
+  SearchRequest request = request_of(8, 7);
+  ASSERT_TRUE(fix(request, "dp", "8"));
+  const SearchResult result = bench.search(llama(), request);
+  EXPECT_EQ(result.feasible, 0);
+  EXPECT_FALSE(result.smallest_devices);
+  EXPECT_GT(result.rejected[static_cast<std::size_t>(Rejected::batch)], 0);
+}
+
 TEST(Search, ShowsWhatMoreOrLessOfAMachineDoes) {
   const Bench bench;
   const SearchResult result = bench.search(llama(), request_of(16, 32));
