@@ -170,7 +170,7 @@ int analyze(AnalyzeFlags& flags) {
   report.peak_override = flags.peak;
   report.step_annotation = flags.step_annotation;
   std::optional<Error> no_mfu;
-  auto mfu = mfu_of_job(job, {.model_flops_per_step = flags.model_flops,
+  auto mfu = mfu_of_job(job, {.model_flops = flags.model_flops,
                               .peak = flags.peak,
                               .dtype = flags.dtype,
                               .price_per_gpu_hour = flags.price,

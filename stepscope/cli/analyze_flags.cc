@@ -9,6 +9,9 @@
 #include <sstream>
 #include <thread>
 
+#include "stepscope/cost/machine_named.h"
+#include "stepscope/cost/model_json.h"
+
 namespace stepscope {
 namespace {
 
@@ -116,6 +119,16 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
                  "FLOPs of the model for one global batch, without recompute: gives MFU")
       ->check(positive_number())
       ->type_name("N");
+  app.add_option("--model", f.model_name,
+                 "The model, to count those FLOPs by every convention: a name of the catalogue, a "
+                 "file of ours or a Hugging Face config.json")
+      ->type_name("NAME|FILE");
+  app.add_option("--global-batch", f.global_batch, "Sequences of one optimizer step, for --model")
+      ->check(positive_number())
+      ->type_name("N");
+  app.add_option("--seq", f.sequence, "Tokens of a sequence, for --model")
+      ->check(positive_number())
+      ->type_name("N");
   app.add_option("--peak-tflops", f.peak_tflops, "Peak of one device, instead of the catalogue's")
       ->check(positive_number())
       ->type_name("N");
@@ -124,8 +137,8 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
          "Which peak counts where the trace does not show the format: bf16, fp16, fp8, tf32, fp32")
       ->type_name("FORMAT");
   app.add_option("--machine", f.machine_file,
-                 "A machine file (as data/machines/*.json) for this device")
-      ->type_name("FILE");
+                 "The device: a machine of the catalogue or a file (as data/machines/*.json)")
+      ->type_name("NAME|FILE");
   app.add_option("--price", f.price_per_gpu_hour,
                  "Price of a GPU-hour: each loss also in money a day")
       ->check(positive_number())
@@ -136,13 +149,40 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   app.footer("Example: stepscope analyze examples/train_tiny/traces/ddp --html report.html");
 }
 
+namespace {
+
+Result<Done> count_model_flops(AnalyzeFlags& f) {
+  if (f.model_name.empty()) {
+    if (f.global_batch > 0 || f.sequence > 0)
+      return Error{.what = "--global-batch and --seq are of a model", .hint = "give --model NAME"};
+    if (f.model_flops_per_step > 0)
+      f.model_flops = {{std::string(flops_as_given), Flops{f.model_flops_per_step}}};
+    return Done{};
+  }
+  if (f.model_flops_per_step > 0)
+    return Error{.what = "--model and --model-flops-per-step are two answers to one question",
+                 .hint = "give one of them"};
+  const auto model = find_model(f.model_name);
+  if (!model) return model.error();
+  if (f.sequence == 0 && model->patches) f.sequence = image_tokens(*model->patches);
+  if (f.global_batch == 0 || f.sequence == 0)
+    return Error{.what = "--model needs the batch of a step",
+                 .hint = "give --global-batch N and --seq N"};
+  for (std::size_t c = 0; c < flops_convention_count; ++c)
+    f.model_flops.push_back(stepscope::model_flops(*model, f.global_batch * f.sequence, f.sequence,
+                                                   static_cast<FlopsConvention>(c)));
+  return Done{};
+}
+
+}  // namespace
+
 Result<Done> resolve(AnalyzeFlags& f) {
   for (const auto& part : {parse_steps(f), parse_ranks(f), read_groups(f)})
     if (!part) return part.error();
   const auto positive = [](int n) { return n > 0 ? std::optional(n) : std::nullopt; };
   f.sizes = {positive(f.tp), positive(f.pp), positive(f.dp)};
   if (!f.machine_file.empty()) {
-    auto machine = read_machine(f.machine_file);
+    auto machine = machine_named(f.machine_file);
     if (!machine) return machine.error();
     f.machine = std::move(*machine);
   }
@@ -152,7 +192,7 @@ Result<Done> resolve(AnalyzeFlags& f) {
       return Error{.what = "--peak-dtype " + f.dtype_text + " is unknown",
                    .hint = "write bf16, fp16, fp8, tf32 or fp32"};
   }
-  if (f.model_flops_per_step > 0) f.model_flops = Flops{f.model_flops_per_step};
+  if (const auto counted = count_model_flops(f); !counted) return counted.error();
   if (f.peak_tflops > 0) f.peak = FlopRate{f.peak_tflops * 1e12};
   if (f.price_per_gpu_hour > 0) f.price = f.price_per_gpu_hour;
   if (f.threads == 0) f.threads = std::max(1U, std::thread::hardware_concurrency());

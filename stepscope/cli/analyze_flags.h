@@ -12,6 +12,7 @@
 #include "stepscope/analysis/roles.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine.h"
+#include "stepscope/cost/model_flops.h"
 
 namespace stepscope {
 
@@ -30,6 +31,9 @@ struct AnalyzeFlags {
   std::string machine_file;
   std::string dtype_text;
   double model_flops_per_step = 0;
+  std::string model_name;
+  std::int64_t global_batch = 0;
+  std::int64_t sequence = 0;
   double peak_tflops = 0;
   double price_per_gpu_hour = 0;
   int tp = 0;
@@ -45,7 +49,7 @@ struct AnalyzeFlags {
   ParallelSizes sizes;
   std::optional<Machine> machine;
   std::optional<Dtype> dtype;
-  std::optional<Flops> model_flops;
+  std::vector<ModelFlops> model_flops;  // the convention to tell MFU in, then the others
   std::optional<FlopRate> peak;
   std::optional<double> price;
 };

@@ -87,13 +87,40 @@ TEST(AnalyzeFlags, AnUnknownNumberFormatIsRefused) {
 TEST(AnalyzeFlags, FiguresThatWereNotGivenStayAbsent) {
   AnalyzeFlags flags;
   ASSERT_TRUE(resolve(flags));
-  EXPECT_FALSE(flags.model_flops || flags.peak || flags.price || flags.dtype || flags.machine);
+  EXPECT_TRUE(flags.model_flops.empty());
+  EXPECT_FALSE(flags.peak || flags.price || flags.dtype || flags.machine);
   EXPECT_GE(flags.threads, 1U);
   flags.peak_tflops = 989;
   flags.model_flops_per_step = 2e15;
   ASSERT_TRUE(resolve(flags));
   EXPECT_DOUBLE_EQ(flags.peak->value, 989e12);
-  EXPECT_DOUBLE_EQ(flags.model_flops->value, 2e15);
+  ASSERT_EQ(flags.model_flops.size(), 1U);
+  EXPECT_DOUBLE_EQ(flags.model_flops[0].per_step.value, 2e15);
+  EXPECT_EQ(flags.model_flops[0].convention, flops_as_given);
+}
+
+TEST(AnalyzeFlags, AModelGivesItsFlopsByEveryConvention) {
+  AnalyzeFlags flags;
+  flags.model_name = "llama-2-7b";
+  EXPECT_NE(complaint(flags).find("--global-batch N and --seq N"), std::string::npos);
+  flags.global_batch = 4;
+  flags.sequence = 2048;
+  ASSERT_TRUE(resolve(flags));
+  ASSERT_EQ(flags.model_flops.size(), flops_convention_count);
+  EXPECT_EQ(flags.model_flops[0].convention, "causal attention halved");
+  // 6 N T, N = 6,738,415,616.
+  EXPECT_NEAR(flags.model_flops[1].per_step.value / (6 * 6738415616.0 * 4 * 2048), 1, 1e-4);
+  flags.model_flops_per_step = 2e15;
+  EXPECT_NE(complaint(flags).find("two answers"), std::string::npos);
+}
+
+TEST(AnalyzeFlags, ABatchWithoutAModelAndAnUnknownModelAreRefused) {
+  AnalyzeFlags flags;
+  flags.sequence = 2048;
+  EXPECT_NE(complaint(flags).find("give --model NAME"), std::string::npos);
+  flags.model_name = "llama2-7b";
+  flags.global_batch = 1;
+  EXPECT_NE(complaint(flags).find("did you mean llama-2-7b"), std::string::npos);
 }
 
 TEST(AnalyzeFlags, ANumberThatMustBePositiveIsRefusedInOneShortLine) {

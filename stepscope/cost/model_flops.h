@@ -27,6 +27,9 @@ inline constexpr std::array<std::string_view, flops_convention_count> flops_conv
 static_assert(flops_convention_names[static_cast<std::size_t>(FlopsConvention::torchtitan)] ==
               "torchtitan");
 
+// Stands for a convention where the user gives the FLOPs.
+inline constexpr std::string_view flops_as_given = "model FLOPs as given";
+
 // FLOPs of one step of the whole job and how they were counted.
 struct ModelFlops {
   std::string convention;

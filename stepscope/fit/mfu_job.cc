@@ -57,8 +57,10 @@ Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
   }
   MfuQuestion question;
   question.world_size = std::max(figures.world_size.value_or(0), static_cast<int>(devices));
-  if (figures.model_flops_per_step)
-    question.model = ModelFlops{"model FLOPs as given", *figures.model_flops_per_step};
+  if (!figures.model_flops.empty()) {
+    question.model = figures.model_flops.front();
+    question.other_conventions.assign(figures.model_flops.begin() + 1, figures.model_flops.end());
+  }
   const bool on_cpu = !job.ranks.empty() && job.ranks.front().device == "cpu";
   question.gpu_name = job.ranks.empty() ? "" : on_cpu ? "cpu" : job.ranks.front().gpu_name;
   question.machine = figures.machine;

@@ -3,17 +3,20 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "stepscope/analysis/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine.h"
+#include "stepscope/cost/model_flops.h"
 #include "stepscope/fit/mfu_budget.h"
 
 namespace stepscope {
 
 struct MfuFigures {
-  std::optional<Flops> model_flops_per_step;  // of the whole job's global batch
-  std::optional<FlopRate> peak;               // --peak-tflops
+  // Of the whole job's global batch: the convention that MFU is told in, then the others.
+  std::vector<ModelFlops> model_flops;
+  std::optional<FlopRate> peak;  // --peak-tflops
   std::optional<Dtype> dtype;
   std::optional<double> price_per_gpu_hour;
   const Machine* machine = nullptr;  // null: not in the catalogue

@@ -37,7 +37,7 @@ JobResult job_of(std::vector<RankResult> ranks, const std::vector<std::int64_t>&
 
 MfuFigures figures(double model_flops) {
   MfuFigures f;
-  f.model_flops_per_step = Flops{model_flops};
+  f.model_flops = {{std::string(flops_as_given), Flops{model_flops}}};
   f.peak = FlopRate{1e12};
   return f;
 }
