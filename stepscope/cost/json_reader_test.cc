@@ -45,7 +45,7 @@ TEST(ParseJson, NamesTheLineAndColumnOfASyntaxError) {
   EXPECT_EQ(complaint("{\n  \"a\": 1,\n  \"b\": oops\n}"), "f.json: line 3, column 8: not JSON");
   EXPECT_EQ(complaint(""), "f.json: line 1, column 1: not JSON");
   EXPECT_EQ(complaint("{\"a\": NaN}"), "f.json: line 1, column 7: not JSON");
-  EXPECT_EQ(complaint("{\"a\": 1e30017}"), "f.json: line 1, column 14: a number beyond any range");
+  EXPECT_EQ(complaint("{\"a\": 1e30017}"), "f.json: line 1, column 13: a number beyond any range");
   EXPECT_NE(complaint("{} x").find("not JSON"), std::string::npos);
 }
 
