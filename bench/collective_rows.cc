@@ -161,7 +161,8 @@ std::string add_row(const std::vector<std::string>& row, const Columns& c, std::
 }  // namespace
 
 double bus_bytes(const CollectiveTiming& timing) {
-  return bus_factor(timing.kind, timing.group.size) * static_cast<double>(timing.bytes.value);
+  return busbw_factor(timing.kind, timing.group.size).value() *
+         static_cast<double>(timing.bytes.value);
 }
 
 Network unmeasured(const Machine& machine) {

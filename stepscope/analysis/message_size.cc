@@ -77,32 +77,6 @@ std::optional<Bytes> message_bytes(CollectiveKind kind, const MessageElements& e
   return Bytes{total * bytes_per_element};
 }
 
-std::optional<double> busbw_factor(CollectiveKind kind, int group_size) {
-  if (group_size <= 0) return std::nullopt;
-  const double n = group_size;
-  switch (kind) {
-    case CollectiveKind::all_reduce:
-      return 2 * (n - 1) / n;
-    case CollectiveKind::all_gather:
-    case CollectiveKind::reduce_scatter:
-    case CollectiveKind::all_to_all:
-    case CollectiveKind::gather:
-    case CollectiveKind::scatter:
-      return (n - 1) / n;
-    case CollectiveKind::broadcast:
-    case CollectiveKind::reduce:
-    case CollectiveKind::send:
-    case CollectiveKind::recv:
-    case CollectiveKind::send_recv:
-      return 1.0;
-    case CollectiveKind::none:
-    case CollectiveKind::barrier:
-    case CollectiveKind::unknown:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 std::optional<TensorArguments> tensor_arguments(std::string_view dims, std::string_view types) {
   const auto inputs = parse_inputs(dims, types, "");
   if (!inputs) return std::nullopt;

@@ -30,11 +30,6 @@ struct MessageElements {
                                                  const MessageElements& elements,
                                                  std::int64_t bytes_per_element);
 
-// busbw = algbw × this, for a group of n ranks: 2(n-1)/n for all-reduce, (n-1)/n for all-gather,
-// reduce-scatter, all-to-all, gather and scatter, 1 for broadcast, reduce, send and recv (the same
-// source). 0 for a group of one; absent for what has no message.
-[[nodiscard]] std::optional<double> busbw_factor(CollectiveKind kind, int group_size);
-
 // The operator arguments of an annotation, "[[394241], []]" and "[\"float\", \"Scalar\"]": its
 // tensors as one message. Absent where none of them is a tensor of known type.
 struct TensorArguments {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -260,12 +261,6 @@ const OpCost* OpWork::cost_of(const Trace& trace, SliceId op) const {
   const std::uint32_t row = trace.slices.detail[index(op)];
   if (trace.slices.category[index(op)] != Category::cpu_op || row >= cost.size()) return nullptr;
   return cost[row] == no_row ? nullptr : &costs[cost[row]];
-}
-
-std::span<const DeviceWork> OpWork::of(SliceId owner) const {
-  const auto found = std::ranges::equal_range(device, index(owner), {},
-                                              [](const DeviceWork& d) { return index(d.owner); });
-  return {found.begin(), found.end()};
 }
 
 OpWork attribute_work(const Trace& trace, const RankIndex& rank) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "stepscope/analysis/op_flops.h"
@@ -33,8 +32,6 @@ struct OpWork {
 
   // What the shapes say about a call, counted or not; null where it has none.
   [[nodiscard]] const OpCost* cost_of(const Trace& trace, SliceId op) const;
-  // The device work of one operator call.
-  [[nodiscard]] std::span<const DeviceWork> of(SliceId owner) const;
 };
 
 // O(N log N). Memory beside the trace: 4.3 bytes a slice, 4 an operator, 16 a device operation.

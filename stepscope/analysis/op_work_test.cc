@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "stepscope/analysis/work_test_builder.h"
 
 namespace stepscope {
@@ -55,7 +57,8 @@ TEST(op_work, shares_the_flops_of_a_call_by_time_among_its_products_only) {
   EXPECT_FLOAT_EQ(a.of("ampere_sgemm_b").flops_share, 0.25F);
   EXPECT_EQ(a.of("vectorized_elementwise_kernel").flops_share, 0.0F);
   EXPECT_FLOAT_EQ(a.of("vectorized_elementwise_kernel").bytes_share, 0.5F);
-  EXPECT_EQ(a.work.of(find_slice(a.trace, "aten::mm")).size(), 3U);
+  EXPECT_EQ(std::ranges::count(a.work.device, find_slice(a.trace, "aten::mm"), &DeviceWork::owner),
+            3);
 }
 
 TEST(op_work, takes_the_longest_kernel_where_no_name_tells_the_product) {

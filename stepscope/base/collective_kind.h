@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace stepscope {
@@ -32,5 +33,34 @@ inline constexpr std::array<std::string_view, collective_kind_count> collective_
     "send", "recv",       "send_recv",  "gather",         "scatter",   "barrier", "unknown"};
 static_assert(collective_kind_names[static_cast<std::size_t>(CollectiveKind::unknown)] ==
               "unknown");
+
+// busbw = algbw × this, for a group of n ranks: 2(n-1)/n for all-reduce, (n-1)/n for all-gather,
+// reduce-scatter, all-to-all, gather and scatter, 1 for broadcast, reduce, send and recv
+// (nccl-tests, PERFORMANCE.md). 0 for a group of one; absent for what has no message.
+[[nodiscard]] constexpr std::optional<double> busbw_factor(CollectiveKind kind, int group_size) {
+  if (group_size <= 0) return std::nullopt;
+  const double n = group_size;
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      return 2 * (n - 1) / n;
+    case CollectiveKind::all_gather:
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::all_to_all:
+    case CollectiveKind::gather:
+    case CollectiveKind::scatter:
+      return (n - 1) / n;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:
+    case CollectiveKind::send:
+    case CollectiveKind::recv:
+    case CollectiveKind::send_recv:
+      return 1.0;
+    case CollectiveKind::none:
+    case CollectiveKind::barrier:
+    case CollectiveKind::unknown:
+      break;
+  }
+  return std::nullopt;
+}
 
 }  // namespace stepscope

@@ -45,7 +45,7 @@ SweepPoint point(const Network& network, CollectiveKind kind, const GroupPlaceme
   SweepPoint p{
       .bytes = bytes, .algorithms = collective_algorithms(network, kind, bytes, group), .best = {}};
   p.best = best_offered(p.algorithms);
-  p.bus_rate = ByteRate{bus_factor(kind, group.size) * static_cast<double>(bytes.value) /
+  p.bus_rate = ByteRate{busbw_factor(kind, group.size).value() * static_cast<double>(bytes.value) /
                         p.best.time.count()};
   return p;
 }
@@ -76,22 +76,6 @@ void find_crossovers(const Network& network, const SweepPoint& low, const SweepP
 }
 
 }  // namespace
-
-double bus_factor(CollectiveKind kind, int group_size) {
-  const double n = group_size;
-  switch (kind) {
-    case CollectiveKind::all_reduce:
-      return 2 * (n - 1) / n;
-    case CollectiveKind::all_gather:
-    case CollectiveKind::reduce_scatter:
-    case CollectiveKind::all_to_all:
-    case CollectiveKind::gather:
-    case CollectiveKind::scatter:
-      return (n - 1) / n;
-    default:
-      return 1;
-  }
-}
 
 Result<CollectiveSweep> sweep_collective(const Network& network, CollectiveKind kind,
                                          const GroupPlacement& group, const SweepRange& range) {

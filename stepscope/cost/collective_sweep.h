@@ -47,8 +47,4 @@ struct SweepRange {
                                                        const GroupPlacement& group,
                                                        const SweepRange& range = {});
 
-// What busbw counts of a total buffer: times 2 (n - 1)/n for all-reduce, (n - 1)/n for all-gather,
-// reduce-scatter, all-to-all, gather and scatter, otherwise 1 (nccl-tests, PERFORMANCE.md).
-[[nodiscard]] double bus_factor(CollectiveKind kind, int group_size);
-
 }  // namespace stepscope

@@ -356,10 +356,9 @@ std::string find_culprit(const JobResult& job, BoundBy bound, const std::optiona
 
 std::string mfu_text(const MfuBudget& mfu) {
   if (mfu.mfu)
-    return fmt::format(" {} of the peak becomes model FLOPs (MFU{}).", format_percent(*mfu.mfu),
-                       mfu.convention.empty() || mfu.convention == flops_as_given
-                           ? ""
-                           : ", " + mfu.convention);
+    return fmt::format(
+        " {} of the peak becomes model FLOPs (MFU{}).", format_percent(*mfu.mfu),
+        mfu.convention.empty() || mfu.convention == flops_as_given ? "" : ", " + mfu.convention);
   // Without model FLOPs the products' share is all that can be said, and only where it says much.
   if (mfu.hfu && *mfu.hfu >= 0.0005)
     return fmt::format(" Matrix products and attention use {} of the peak (HFU).",

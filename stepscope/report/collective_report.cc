@@ -68,7 +68,7 @@ std::string table(const CollectiveSweep& sweep, std::size_t width) {
   return text_table(std::move(columns), std::move(rows), width);
 }
 
-Json algorithm_json(const SweepPoint& point, const AlgorithmTime& a, double bus_factor) {
+Json algorithm_json(const SweepPoint& point, const AlgorithmTime& a, double factor) {
   const double rate = algbw(point.bytes, a.time);
   return {{"name", name(a.algorithm)},
           {"protocol", name(a.protocol)},
@@ -78,7 +78,7 @@ Json algorithm_json(const SweepPoint& point, const AlgorithmTime& a, double bus_
           {"steps_ns", ns(a.steps)},
           {"transfer_ns", ns(a.transfer)},
           {"algbw_gb_per_s", rate},
-          {"busbw_gb_per_s", rate * bus_factor},
+          {"busbw_gb_per_s", rate * factor},
           {"formula", a.formula}};
 }
 
@@ -106,7 +106,7 @@ std::string collective_text(const CollectiveReport& report, const TextOptions& o
 
 Json collective_tree(const CollectiveReport& report) {
   const CollectiveSweep& sweep = report.sweep;
-  const double factor = bus_factor(sweep.kind, sweep.group.size);
+  const double factor = busbw_factor(sweep.kind, sweep.group.size).value();
   Json sizes = Json::array();
   for (const SweepPoint& p : sweep.points) {
     Json algorithms = Json::array();
@@ -140,7 +140,7 @@ CsvFile collective_csv(const CollectiveReport& report) {
   CsvFile file{
       "collective.csv",
       "op,group,bytes,algorithm,protocol,offered,time_ns,algbw_gb_per_s,busbw_gb_per_s\r\n"};
-  const double factor = bus_factor(report.sweep.kind, report.sweep.group.size);
+  const double factor = busbw_factor(report.sweep.kind, report.sweep.group.size).value();
   for (const SweepPoint& p : report.sweep.points)
     for (const AlgorithmTime& a : p.algorithms)
       file.text += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", name(report.sweep.kind),
