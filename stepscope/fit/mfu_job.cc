@@ -21,8 +21,9 @@ bool has_pipeline(const JobResult& job) {
          job.collectives.dimension_of.end();
 }
 
-// Time that a rank's receives between pipeline stages wait with nothing beside them.
-Ns pipeline_wait(const JobResult& job, std::size_t rank) {
+// Time that a rank's receives between pipeline stages wait with nothing beside them, of those that
+// begin in the steps at `places`.
+Ns pipeline_wait(const JobResult& job, std::size_t rank, std::span<const std::size_t> places) {
   Ns wait{};
   const RankCalls& calls = job.collectives.matches.ranks[rank];
   for (std::size_t i = 0; i < calls.calls.size(); ++i) {
@@ -30,7 +31,8 @@ Ns pipeline_wait(const JobResult& job, std::size_t rank) {
     const CallTime& time = job.collectives.times.by_view[rank][i];
     const bool message =
         call.kind == CollectiveKind::recv || call.kind == CollectiveKind::send_recv;
-    if (!message || !time.split || call.group >= job.collectives.dimension_of.size() ||
+    const bool counted = call.step && std::ranges::binary_search(places, std::size_t{*call.step});
+    if (!message || !counted || !time.split || call.group >= job.collectives.dimension_of.size() ||
         job.collectives.dimension_of[call.group] != Dimension::pp)
       continue;
     wait += std::min(wait_of(call, time), job.collectives.exposed[rank][i]);
@@ -51,7 +53,7 @@ Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
     if (rank.work && r.overlap) rank.work->contention = product_contention(r.overlap->contention);
     if (has_pipeline(job))
       rank.pipeline_receive_wait =
-          std::min(pipeline_wait(job, i), rank.budget[BudgetCategory::comm_exposed_wait]);
+          std::min(pipeline_wait(job, i, places), rank.budget[BudgetCategory::comm_exposed_wait]);
     devices += rank.steps / static_cast<std::int64_t>(places.size());
     ranks.push_back(std::move(rank));
   }

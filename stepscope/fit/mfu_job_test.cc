@@ -102,5 +102,33 @@ TEST(MfuOfJob, NoCommonStepIsAnError) {
   EXPECT_FALSE(mfu_of_job(JobResult{}, figures(1e10)));
 }
 
+TEST(MfuOfJob, TheBubbleIsOfReceivesInsideTheSteps) {
+  JobResult job = job_of({rank_with(0, {1, 2}, 80)}, {2});
+  for (Budget& b : job.ranks[0].budget.devices[0].steps) {
+    b[BudgetCategory::idle_host] -= milliseconds(12);
+    b[BudgetCategory::comm_exposed_wait] = milliseconds(12);
+  }
+  job.collectives.dimension_of = {Dimension::pp};
+  RankCalls& rank = job.collectives.matches.ranks.emplace_back();
+  auto& times = job.collectives.times.by_view.emplace_back();
+  auto& exposed = job.collectives.exposed.emplace_back();
+  const auto receive = [&](std::optional<std::uint32_t> step, int wait) {
+    CollectiveCall& call = rank.calls.emplace_back();
+    call.kind = CollectiveKind::recv;
+    call.group = 0;
+    call.step = step;
+    call.end = milliseconds(20);
+    times.push_back({milliseconds(wait), true});
+    exposed.push_back(milliseconds(20));
+  };
+  receive(std::nullopt, 7);  // in front of the first step
+  receive(0, 5);             // in a step that another rank lacks
+  receive(1, 3);
+  const auto mfu = mfu_of_job(job, figures(5e10));
+  ASSERT_TRUE(mfu) << mfu.error().message();
+  EXPECT_NEAR(percent_of(*mfu, MfuTerm::pipeline_bubble), 3, 1e-9);
+  EXPECT_NEAR(percent_of(*mfu, MfuTerm::exposed_wait), 9, 1e-9);
+}
+
 }  // namespace
 }  // namespace stepscope
