@@ -104,15 +104,19 @@ std::optional<Bytes> RowBuilder::bytes_of(const MatchedCollective& matched) cons
   return bytes;
 }
 
-// A fused call shows up once for each of its messages.
+// A fused call shows up once for each of its messages: its times are divided among them.
+std::int64_t messages_of(const CollectiveCall& call) {
+  return std::max<std::int64_t>(1, call.edge_count);
+}
+
 void RowBuilder::add_exposed(CollectiveMember m, Sums& sums) {
-  const std::uint32_t messages = std::max(1U, matches_.call(m).edge_count);
-  sums.exposed[views_[m.view].rank] += job_.exposed[m.view][m.call] / messages;
+  sums.exposed[views_[m.view].rank] += job_.exposed[m.view][m.call] / messages_of(matches_.call(m));
 }
 
 void RowBuilder::add_timing(const MatchedCollective& matched, Sums& sums) {
   const auto members = matches_.members_of(matched);
-  Values transfers;
+  Values transfers;  // of each member: the bandwidth's time
+  Values shares;     // and what of it is this message's
   Ns wait{};
   bool split = true;
   CollectiveMember last = members.front();
@@ -121,8 +125,9 @@ void RowBuilder::add_timing(const MatchedCollective& matched, Sums& sums) {
     const CollectiveCall& call = matches_.call(m);
     const CallTime& time = job_.times.by_view[m.view][m.call];
     split = split && time.split;
-    wait += wait_of(call, time);
+    wait += wait_of(call, time) / messages_of(call);
     transfers.push_back(transfer_of(call, time).count());
+    shares.push_back(transfers.back() / messages_of(call));
     first_start = std::min(first_start, call.start);
     if (call.start > matches_.call(last).start) last = m;
   }
@@ -133,10 +138,9 @@ void RowBuilder::add_timing(const MatchedCollective& matched, Sums& sums) {
   }
   if (const auto spread = end_spread(matches_, matched)) sums.spreads.push_back(spread->count());
   if (!split) return;
-  const Ns transfer = *median_of(transfers);
-  sums.transfers.push_back(transfer.count());
+  sums.transfers.push_back(median_of(transfers)->count());
   ++sums.row.split;
-  sums.row.transfer = sums.row.transfer.value_or(Ns{0}) + transfer;
+  sums.row.transfer = sums.row.transfer.value_or(Ns{0}) + *median_of(shares);
   sums.row.wait = sums.row.wait.value_or(Ns{0}) + wait;
 }
 
@@ -153,7 +157,7 @@ void RowBuilder::add_matched(const MatchedCollective& matched) {
   Values durations;
   for (const CollectiveMember m : members) {
     const CollectiveCall& call = matches_.call(m);
-    durations.push_back((call.end - call.start).count());
+    durations.push_back((call.end - call.start).count() / messages_of(call));
     matched_[m.view][m.call] = true;
     add_exposed(m, sums);
   }

@@ -131,6 +131,9 @@ TEST(Collectives, MessagesOfOneFusedKernelShareItsExposedTime) {
   EXPECT_EQ(found.rows[0].count, 2U);
   EXPECT_EQ(found.rows[0].matched, 2U);
   EXPECT_EQ(found.rows[0].exposed, Ns{75});
+  EXPECT_EQ(found.rows[0].wait, Ns{50}) << "of rank 0, once";
+  EXPECT_EQ(found.rows[0].transfer, Ns{50}) << "the kernel moves both";
+  EXPECT_EQ(found.rows[0].duration, Ns{76}) << "medians of 50 and 25, rounded, for each";
   EXPECT_EQ(found.splits[0].spans.at(0).transfer_start, Ns{150});
 }
 
