@@ -76,6 +76,15 @@ TEST(Format, ControlCharactersAndBrokenUtf8CannotReachTheTerminal) {
   EXPECT_EQ(printable("\xFFz"), "\xEF\xBF\xBDz");
   EXPECT_EQ(printable("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD") << "a surrogate";
   EXPECT_EQ(printable("µ 日本"), "µ 日本");
+  EXPECT_EQ(printable("a\xC2\x9B"
+                      "2J"),
+            "a\xEF\xBF\xBD"
+            "2J")
+      << "the control sequence introducer of eight bits";
+  EXPECT_EQ(printable("\xE2\x80\xAE\xE2\x80\xA8\xE2\x81\xA6"),
+            "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD")
+      << "right to left, a line's end, an isolate";
+  EXPECT_EQ(printable("\xC2\xA0…–€"), "\xC2\xA0…–€");
 }
 
 }  // namespace

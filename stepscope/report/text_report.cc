@@ -77,7 +77,7 @@ std::string analyze_text(const AnalyzeReport& report, const TextOptions& options
   out += headline(report) + '\n';
   out += fmt::format("{}{}{}", bold, wrapped(report.answer.sentence, width), plain);
   if (report.answer.culprit) {
-    std::string culprit = *report.answer.culprit;
+    std::string culprit = printable(*report.answer.culprit);
     culprit[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(culprit[0])));
     out += wrapped(culprit + ".", width);
   }

@@ -42,6 +42,12 @@ TEST(TextReport, ColourOnlyWhereItIsWanted) {
       says(analyze_text(t.report, {.width = 100, .colour = true, .details = {}}), "\033[1m"));
 }
 
+TEST(TextReport, NamesInTheAnswerDoNotSteerTheTerminal) {
+  TestReport t({{{compute, 60}}});
+  t.report.answer.culprit = "most of it gemm\033]0;title\007";
+  EXPECT_FALSE(says(analyze_text(t.report), "\033"));
+}
+
 TEST(TextReport, LinesKeepToTheWidthEvenWithLongNames) {
   TestReport t({{{compute, 60}, {idle_host, 40}}, {{compute, 100}}});
   t.gap(idle_host, 5'000'000, std::string(300, 'x'), std::string(300, 'y'));

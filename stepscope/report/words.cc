@@ -19,10 +19,11 @@ std::string doing_in_words(const StragglerCause& cause) {
     case LateDoing::more_compute: {
       std::string text = "more compute";
       if (cause.peer) text += fmt::format(" than rank {}", *cause.peer);
-      if (!cause.what.empty())
-        text += fmt::format(", most of it {}{}", std::string_view(cause.what).substr(0, most),
-                            cause.what.size() > most ? "..." : "");
-      return text;
+      if (cause.what.empty()) return text;
+      std::size_t cut = std::min(most, cause.what.size());
+      while (cut > 0 && cut < cause.what.size() && (cause.what[cut] & 0xC0) == 0x80) --cut;
+      return text + fmt::format(", most of it {}{}", std::string_view(cause.what).substr(0, cut),
+                                cut < cause.what.size() ? "..." : "");
     }
     case LateDoing::more_loading:
       return "more data loading";

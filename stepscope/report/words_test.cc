@@ -53,6 +53,13 @@ TEST(Words, ALongKernelNameIsCut) {
                                        std::string(60, 'k') + "... each step");
 }
 
+TEST(Words, ACutNameEndsWithAWholeCharacter) {
+  StragglerCause cause = gemm();
+  cause.what = std::string(59, 'k') + "µtail";
+  EXPECT_EQ(cause_in_words(cause), "40.0 ms more compute than rank 2, most of it " +
+                                       std::string(59, 'k') + "... each step");
+}
+
 TEST(Words, WhoWaitsIsSaidBehindTheCause) {
   StragglerCause cause = gemm();
   EXPECT_EQ(waiting_in_words(cause), "");
