@@ -3,6 +3,7 @@
 #include "stepscope/report/csv_report.h"
 
 #include <cmath>
+#include <map>
 
 #include "stepscope/base/utf8.h"
 
@@ -48,32 +49,40 @@ void flatten(const std::string& prefix, const Json& object, Json& out) {
   }
 }
 
+// A column for each key that any row has, in the order of their first rows.
 class Table {
  public:
   void add(const Json& row) {
     Json flat = Json::object();
     flatten("", row, flat);
-    if (text_.empty()) {
-      for (const auto& [key, v] : flat.items()) columns_.push_back(key);
-      line([&](const std::string& key) { return cell(key); });
+    std::vector<std::string>& cells = rows_.emplace_back(columns_.size());
+    for (const auto& [key, v] : flat.items()) {
+      const auto [at, fresh] = place_.try_emplace(key, columns_.size());
+      if (fresh) columns_.push_back(key);
+      cells.resize(columns_.size());
+      cells[at->second] = cell(v);
     }
-    line([&](const std::string& key) {
-      return flat.contains(key) ? cell(flat[key]) : std::string();
-    });
   }
-  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    if (rows_.empty()) return out;
+    const auto line = [&](auto cell_of) {
+      for (std::size_t c = 0; c < columns_.size(); ++c) {
+        if (c > 0) out += ',';
+        out += cell_of(c);
+      }
+      out += "\r\n";
+    };
+    line([&](std::size_t c) { return cell(columns_[c]); });
+    for (const std::vector<std::string>& row : rows_)
+      line([&](std::size_t c) { return c < row.size() ? row[c] : std::string(); });
+    return out;
+  }
 
  private:
-  template <class Cell>
-  void line(Cell cell_of) {
-    for (const std::string& column : columns_) {
-      if (&column != columns_.data()) text_ += ',';
-      text_ += cell_of(column);
-    }
-    text_ += "\r\n";
-  }
   std::vector<std::string> columns_;
-  std::string text_;
+  std::map<std::string, std::size_t> place_;
+  std::vector<std::vector<std::string>> rows_;
 };
 
 // The rows of ranks[].key, each with its rank in front.

@@ -55,6 +55,18 @@ TEST(CsvReport, AbsentValuesAreEmptyCellsAndEveryLineHasAllColumns) {
   EXPECT_EQ(commas[0], commas[2]);
 }
 
+TEST(CsvReport, WhatOnlyALaterRowHasIsAColumnToo) {
+  TestReport t({{{compute, 60}}});
+  complete(t);
+  t.kernel("plain", NameClass::matmul, 0.5);
+  const StringId metric = t.name("dram");
+  t.kernel("counted", NameClass::matmul, 0.5).counters = {{metric, 12.5, 1}};
+  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "kernels.csv");
+  EXPECT_NE(text.find(",counters.dram\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(",12.5\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(",\r\n0,counted,"), std::string::npos) << text;
+}
+
 TEST(CsvReport, TablesWithoutRowsAreNoFiles) {
   TestReport t({{{compute, 60}}});
   complete(t);
