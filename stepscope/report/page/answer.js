@@ -125,22 +125,29 @@ function account_of(report) {
   return {top: 'the mean step', whole, rows, kept: [rows[1], rows[0]].filter((r) => r.ns > 0)};
 }
 
+// The percentages of these rows sum to 100 where their shares do.
+function rounded_together(rows) {
+  const shown = percents_to_sum(rows.map((r) => r.share));
+  return rows.map((r, i) => ({...r, shown: shown[i]}));
+}
+
 function fall_row(row, from, kept, account) {
   const low = Math.min(from, from + row.share);
   const width = Math.abs(row.share);
   const t = row.term;
+  const shown = row.shown || percent(row.share);
   return h(
       'div', {
         class: `fall-row${kept ? ' end' : ''}`,
         'data-term': row.name,
-        'data-tip': `${row.label}: ${percent(row.share)}, ${ns(row.ns)} a step\n${row.what}`
+        'data-tip': `${row.label}: ${shown}, ${ns(row.ns)} a step\n${row.what}`
       },
       h('span', {class: 'what'}, row.label),
       h('span', {class: 'track', 'aria-hidden': 'true'}, h('span', {
           class: `fill ${row.pattern || ''}`,
           style: {left: `${100 * low}%`, width: `${100 * width}%`, '--c': `var(--${row.colour})`}
         })),
-      h('span', {class: 'percent'}, percent(row.share)), h('span', {class: 'amount'}, ns(row.ns)),
+      h('span', {class: 'percent'}, shown), h('span', {class: 'amount'}, ns(row.ns)),
       account.priced &&
           h('span', {class: 'amount money'},
             account.money ? money(t.money_per_day) : number(t.gpu_hours_per_day)));
@@ -155,8 +162,10 @@ function waterfall(report) {
   const losses = account.rows.filter((r) => !account.kept.includes(r) && r.ns !== 0)
                      .sort((a, b) => unexplained(a) - unexplained(b) || b.ns - a.ns);
   let at = 1;
-  const rows = losses.map((row) => fall_row(row, (at -= row.share), false, account));
-  const kept = account.kept.map((row) => fall_row(row, (at -= row.share), true, account));
+  const ends = new Set(account.kept);
+  const order = [...losses, ...account.kept];
+  const rows = rounded_together(order).map(
+      (row, i) => fall_row(row, (at -= row.share), ends.has(order[i]), account));
   const head = account.priced &&
       h('div', {class: 'fall-row'}, h('span', {class: 'fall-head'}), h('span'), h('span'),
         h('span', {class: 'fall-head amount'}, 'a step'),
@@ -182,7 +191,7 @@ function waterfall(report) {
         role: 'group',
         'aria-label': 'From 100 % down'
       },
-      head, top, rows, kept);
+      head, top, rows);
 }
 
 // Why there is no MFU: what the run said of it, else what it needs.

@@ -48,6 +48,17 @@ function percent(v) {
 }
 const part = (v, whole) => (whole > 0 ? percent(v / whole) : none);
 
+// Shares of 1 as percentages that sum to their rounded sum: the largest remainders are rounded up.
+function percents_to_sum(shares) {
+  const tenths = shares.map((v) => Math.floor(v * 1000 + 1e-9));
+  let lacking = Math.round(sum(shares) * 1000) - sum(tenths);
+  const order = shares.map((_, i) => i);
+  order.sort((a, b) => (shares[b] * 1000 - tenths[b]) - (shares[a] * 1000 - tenths[a]));
+  for (const i of order)
+    if (lacking-- > 0) tenths[i]++;
+  return tenths.map((t, i) => percent(t === 0 ? Math.sign(shares[i]) * 1e-9 : t / 1000));
+}
+
 // Round values that cut [0, top] into about `wanted` pieces.
 function ticks(low, high, wanted) {
   const rough = (high - low) / Math.max(1, wanted);

@@ -56,10 +56,17 @@ function predict_figures(report) {
   if (report.cost)
     rows.push(['Cost of a step', number(report.cost.per_step),
       `${number(report.cost.per_giga_token)} for 10⁹ tokens`]);
-  return h('dl', {class: 'figures'},
-    rows.map(([label, value, remark]) => h('div', null, h('dt', null, label),
-      h('dd', null, value, remark && h('small', null, remark)))));
+  return figures(rows);
 }
+
+const figures = (rows) => h('dl', {class: 'figures'},
+  rows.map(([label, value, remark]) => h('div', null, h('dt', null, label),
+    h('dd', null, value, remark && h('small', null, remark)))));
+
+const remarks = (warnings, on) => warnings.length > 0 &&
+    h('details', {class: 'notes', open: warnings.length <= 3},
+      h('summary', null, `${plural(warnings.length, 'remark')} on ${on}`),
+      h('ul', null, warnings.map((w) => h('li', null, w))));
 
 const compact = (v) => in_units(v, [[1, ''], [1e3, 'k'], [1e6, 'M'], [1e9, 'G']]).trim();
 
@@ -69,15 +76,11 @@ function predict_hero(report) {
   const kicker = `${model.name} · ${size} · ${count(machine.devices)} × ${machine.name}`;
   return h('header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker),
     h('h1', null, report.answer.sentence), h('p', {class: 'culprit plan'}, report.answer.plan),
-    predict_figures(report),
-    report.warnings.length > 0 &&
-        h('details', {class: 'notes', open: report.warnings.length <= 3},
-          h('summary', null, `${plural(report.warnings.length, 'remark')} on this prediction`),
-          h('ul', null, report.warnings.map((w) => h('li', null, w)))));
+    predict_figures(report), remarks(report.warnings, 'this prediction'));
 }
 
 // The step from all of it down to what the matrix units do.
-function predict_account(report) {
+function step_fall(terms, step_ns) {
   const account = {priced: false};
   const row = (t) => ({
     label: t.label,
@@ -87,36 +90,40 @@ function predict_account(report) {
     ns: t.ns,
     share: t.share
   });
-  const terms = report.terms.filter((t) => t.ns !== 0).map(row);
-  const kept = terms.filter((t) => t.name === 'matmul');
-  const rest = terms.filter((t) => t.name !== 'matmul').sort((a, b) => b.ns - a.ns);
+  const some = terms.filter((t) => t.ns !== 0).map(row);
+  const kept = some.filter((t) => t.name === 'matmul');
+  const rest = some.filter((t) => t.name !== 'matmul').sort((a, b) => b.ns - a.ns);
+  const rows = rounded_together([...rest, ...kept]);
   const top = {
     label: 'the step',
     name: 'all',
     what: 'All of it.',
     colour: 'strong-rule',
-    ns: report.step_time_ns,
+    ns: step_ns,
     share: 1
   };
   let at = 1;
+  return h('div', {class: 'fall', role: 'group', 'aria-label': 'The step from 100 % down'},
+    fall_row(top, 0, false, account),
+    rows.map((t) => fall_row(t, (at -= t.share), t.name === 'matmul', account)));
+}
+
+function predict_account(report) {
   return [
-    h('div', {class: 'fall', role: 'group', 'aria-label': 'The step from 100 % down'},
-      fall_row(top, 0, false, account),
-      rest.map((t) => fall_row(t, (at -= t.share), false, account)),
-      kept.map((t) => fall_row(t, (at -= t.share), true, account))),
+    step_fall(report.terms, report.step_time_ns),
     note(['MFU by convention: ',
       report.conventions.map((c) => `${c.name} ${percent(c.mfu)}`).join(' · '), '.'].join(''))
   ];
 }
 
-function memory_row({label, name, colour, value, from, what}, full) {
+function memory_row({label, name, colour, value, from, what, shown}, full) {
   const place = {left: `${100 * from / full}%`, width: `${100 * value / full}%`};
   return h('div', {class: 'fall-row', 'data-memory': name,
-    'data-tip': `${label}: ${bytes(value)}, ${part(value, full)}\n${what || ''}`},
+    'data-tip': `${label}: ${bytes(value)}, ${shown}\n${what || ''}`},
   h('span', {class: 'what'}, label),
   h('span', {class: 'track', 'aria-hidden': 'true'},
     h('span', {class: 'fill', style: {...place, '--c': `var(--${colour})`}})),
-  h('span', {class: 'percent'}, part(value, full)), h('span', {class: 'amount'}, bytes(value)));
+  h('span', {class: 'percent'}, shown), h('span', {class: 'amount'}, bytes(value)));
 }
 
 function predict_memory(report) {
@@ -125,31 +132,32 @@ function predict_memory(report) {
   const capacity = memory.capacity_bytes;
   const full = Math.max(total, capacity || 0);
   let at = 0;
-  const rows = [];
+  const parts = [];
+  const add = (label, name, colour, value, what) => {
+    parts.push({label, name, colour, value, from: at, what, share: value / full});
+    at += value;
+  };
   for (const [name, [label, colour]] of Object.entries(memory_terms)) {
     const value = report.memory_bytes[name];
-    if (!(value > 0)) continue;
-    rows.push(memory_row({label, name, colour, value, from: at, what: memory.formulas[name]}, full));
-    at += value;
+    if (value > 0) add(label, name, colour, value, memory.formulas[name]);
   }
-  if (known(capacity) && capacity > total)
-    rows.push(memory_row(
-        {label: 'to spare', name: 'spare', colour: 'rule', value: capacity - total, from: total},
-        full));
+  if (known(capacity) && capacity > total) add('to spare', 'spare', 'rule', capacity - total);
+  const rows = rounded_together(parts);
   if (known(capacity) && capacity < total)
-    rows.push(memory_row({
+    rows.push({
       label: 'more than there is',
       name: 'lacking',
       colour: 'alarm',
       value: total - capacity,
-      from: capacity
-    }, full));
+      from: capacity,
+      shown: part(total - capacity, full)
+    });
   const elsewhere = [['host memory', memory.host_bytes], ['NVMe', memory.nvme_bytes]]
       .filter(([, v]) => v > 0).map(([where, v]) => `${bytes(v)} in ${where}`);
   const fullest = `Pipeline device ${memory.peak_stage}, the fullest, at its fullest moment` +
       (known(capacity) ? `; a device has ${bytes(capacity)}.` : '.');
   return [h('div', {class: 'fall', role: 'group', 'aria-label': 'Memory of the fullest device'},
-    rows), note([fullest, ...elsewhere.map((e) => `${e}.`)].join(' '))];
+    rows.map((r) => memory_row(r, full))), note([fullest, ...elsewhere.map((e) => `${e}.`)].join(' '))];
 }
 
 function predict_comparison(report) {

@@ -23,29 +23,66 @@ const decades = (low, high) => {
   return out;
 };
 
-// Labels of the largest points: right, left, above or below, where no other label is.
-function roofline_labels(points, width, left) {
-  const taken = [];
+const meet = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+const around = (x, y, r) => ({x0: x - r, x1: x + r, y0: y - r, y1: y + r});
+const text_width = (text) => 6.4 * text.length;
+
+// Where a label may stand: beside its point; that of a large one further and further out too.
+function label_places(p, large) {
+  const width = text_width(p.label);
+  const at = (x, y) => ({x0: x, x1: x + width, y0: y - 8, y1: y + 8});
+  const places = [];
+  for (const gap of large ? [5, 16, 30, 46, 64, 84] : [5]) {
+    const far = p.r + gap;
+    const aside = far * 0.7;
+    places.push(...[
+      at(p.px + far, p.py), at(p.px - far - width, p.py), at(p.px - width / 2, p.py - far - 5),
+      at(p.px - width / 2, p.py + far + 6), at(p.px + aside, p.py + far),
+      at(p.px - aside - width, p.py + far), at(p.px + aside, p.py - far),
+      at(p.px - aside - width, p.py - far)
+    ].map((place) => ({...place, led: gap > 5})));
+  }
+  return places;
+}
+
+// Ends of a line from a point to a label that stands apart from it.
+function leader(p, place) {
+  const x2 = Math.max(place.x0, Math.min(p.px, place.x1));
+  const y2 = Math.max(place.y0 + 2, Math.min(p.py, place.y1 - 2));
+  const length = Math.hypot(x2 - p.px, y2 - p.py) || 1;
+  return {
+    x1: p.px + (x2 - p.px) * p.r / length,
+    y1: p.py + (y2 - p.py) * p.r / length,
+    x2,
+    y2
+  };
+}
+
+// Small boxes along a line, so that no label lies across it.
+function along({x1, y1, x2, y2}, r = 2) {
+  const pieces = Math.max(1, Math.ceil(Math.hypot(x2 - x1, y2 - y1) / 8));
+  return Array.from({length: pieces + 1}, (_, i) =>
+    around(x1 + (x2 - x1) * i / pieces, y1 + (y2 - y1) * i / pieces, r));
+}
+
+// Labels, the largest points' first, each where no point, no other label and nothing of `taken` is;
+// one without such a place is left to the tooltip.
+function roofline_labels(points, box, taken) {
+  const blocked = [...taken, ...points.map((q) => ({...around(q.px, q.py, q.r * 0.8), of: q}))];
+  const labels = [];
   const out = [];
-  const meets = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+  const whole = sum(points.map((p) => p.time));
   for (const p of [...points].sort((a, b) => b.time - a.time)) {
-    const size = 6.4 * p.label.length;
-    const far = p.r + 5;
-    const places = [
-      [p.px + far, p.py], [p.px - far - size, p.py], [p.px - size / 2, p.py - far - 5],
-      [p.px - size / 2, p.py + far + 6]
-    ].map(([x, y]) => ({x0: x, x1: x + size, y0: y - 8, y1: y + 8}));
-    const place = places.find((b) => b.x0 >= left && b.x1 <= width &&
-        !taken.some((t) => meets(b, t)) &&
-        !points.some((q) => q !== p && meets(b, {
-          x0: q.px - q.r * 0.8,
-          x1: q.px + q.r * 0.8,
-          y0: q.py - q.r * 0.8,
-          y1: q.py + q.r * 0.8
-        })));
+    const free = (b) => b.x0 >= box.left && b.x1 <= box.right && b.y0 >= box.top - 14 &&
+        b.y1 <= box.bottom && !blocked.some((t) => t.of !== p && meet(b, t));
+    const crosses = (b) => b.led && along(leader(p, b), 1).some((a) =>
+      labels.some((t) => meet(a, t)));
+    const place = label_places(p, p.time > whole / 100).find((b) => free(b) && !crosses(b));
     if (!place) continue;
-    taken.push(place);
-    out.push(s('text', {class: 'ink', x: place.x0, y: (place.y0 + place.y1) / 2 + 4}, p.label));
+    labels.push(place);
+    blocked.push(place, ...(place.led ? along(leader(p, place), 1) : []));
+    out.push(place.led && s('line', {class: 'leader', ...leader(p, place)}),
+      s('text', {class: 'ink', x: place.x0, y: (place.y0 + place.y1) / 2 + 4}, p.label));
   }
   return out;
 }
@@ -73,6 +110,16 @@ function draw_roofline(report, width) {
   })).sort((a, b) => b.r - a.r);
   const roof_left = Math.max(low_y, low_x * rate * 1e9);
   const start = roof_left / (rate * 1e9);
+  const said = {
+    peak: {text: `peak ${flops(peak)}/s`, x: box.right, y: py(peak) - 8},
+    rate: {text: gb_per_s(rate), x: px(ridge / 12) - 12, y: py(peak / 12) - 4}
+  };
+  const taken = [
+    ...Object.values(said).map(({text, x, y}) =>
+      ({x0: x - text_width(text) - 4, x1: x, y0: y - 12, y1: y + 4})),
+    ...along({x1: px(start), y1: py(roof_left), x2: px(ridge), y2: py(peak)}),
+    ...along({x1: px(ridge), y1: py(peak), x2: box.right, y2: py(peak)})
+  ];
   const path = `M${px(start)},${py(roof_left)}L${px(ridge)},${py(peak)}H${box.right}`;
   const tip = (p) => `${p.part}: ${p.name} (${p.class})\n${number(p.x)} FLOP/B, ` +
       `${flops(p.y)}/s, ${percent(p.y / Math.min(peak, p.x * rate * 1e9))} of the roof\n` +
@@ -92,13 +139,7 @@ function draw_roofline(report, width) {
   s('text', {x: box.right, y: box.bottom + 38, 'text-anchor': 'end'},
     'FLOPs for each byte of memory traffic'),
   s('path', {class: 'roof', d: path}),
-  s('text', {x: box.right, y: py(peak) - 8, 'text-anchor': 'end'},
-    `peak ${flops(peak)}/s`),
-  s('text', {
-    x: px(ridge / 12) - 12,
-    y: py(peak / 12) - 4,
-    'text-anchor': 'end'
-  }, gb_per_s(rate)),
+  Object.values(said).map(({text, x, y}) => s('text', {x, y, 'text-anchor': 'end'}, text)),
   points.map((p) => s('circle', {
     cx: p.px,
     cy: p.py,
@@ -107,7 +148,7 @@ function draw_roofline(report, width) {
     'data-tip': tip(p),
     style: {'--c': `var(--${class_colours[p.class] || 'other'})`}
   })),
-  roofline_labels(points, box.right, box.left));
+  roofline_labels(points, box, taken));
 }
 
 function predict_roofline(report) {
