@@ -94,18 +94,24 @@ void add_flops(PredictReport& report, const CostContext& context) {
   report.memory_rate = context.compute.memory_rate;
 }
 
-// Figures that were taken from most machines make one remark together.
+// Figures that were taken from most machines make one remark together, which names a few.
 void add_assumptions(std::vector<std::string>& warnings, const std::vector<std::string>& assumed) {
   constexpr std::string_view usual = ", as of most machines";
-  std::string together;
-  for (const std::string& a : assumed)
-    if (a.ends_with(usual)) {
-      if (!together.empty()) together += ", ";
-      together += a.substr(0, a.size() - usual.size());
-    } else {
+  constexpr std::size_t few = 3;
+  std::vector<std::string> taken;
+  for (const std::string& a : assumed) {
+    if (a.ends_with(usual))
+      taken.push_back(a.substr(0, a.size() - usual.size()));
+    else
       warnings.push_back(a);
-    }
-  if (!together.empty()) warnings.push_back("as of most machines: " + together);
+  }
+  if (taken.empty()) return;
+  const std::size_t more = taken.size() > few + 1 ? taken.size() - few : 0;
+  taken.resize(taken.size() - more);
+  warnings.push_back(fmt::format(
+      "as of most machines: {}{}; to have this machine's, fit them to "
+      "measured runs with bench/fit_compute (docs/benchmarks.md)",
+      fmt::join(taken, ", "), more > 0 ? fmt::format(" and {} more", more) : std::string()));
 }
 
 Result<Done> fill(PredictReport& report, CostContext& context) {

@@ -23,6 +23,7 @@ std::string shown(double value) {
 void resolve(const std::optional<LinkTiming>& timing, bool outer, ResolvedTiming& into,
              std::vector<std::string>& assumptions) {
   std::string assumed;
+  std::size_t count = 0;
   for (std::size_t p = 0; p < link_parameter_count; ++p) {
     const LinkParameterInfo& parameter = link_parameters[p];
     const std::optional<double> fallback = outer ? parameter.out : parameter.up;
@@ -31,10 +32,16 @@ void resolve(const std::optional<LinkTiming>& timing, bool outer, ResolvedTiming
     if (measured || !fallback) continue;
     assumed.append(assumed.empty() ? "" : ", ").append(parameter.name);
     assumed.append(" ").append(shown(*fallback));
+    ++count;
   }
-  if (assumed.empty()) return;
-  assumptions.push_back(std::string(outer ? "scale_out" : "scale_up") +
-                        ".timing was not measured on this machine; taken: " + assumed);
+  if (count == 0) return;
+  constexpr std::size_t few = 4;
+  std::string said = std::string(outer ? "scale_out" : "scale_up") + ".timing lacks " +
+                     std::to_string(count) + " of its numbers";
+  if (count <= few) said += " (taken: " + assumed + ")";
+  assumptions.push_back(said +
+                        ", those of other machines are used: time collectives there "
+                        "(nccl-tests) and fit them with bench/fit_links (docs/collectives.md)");
 }
 
 // A topology that the file leaves open shows in its rates.

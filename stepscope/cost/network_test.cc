@@ -41,9 +41,23 @@ TEST(Network, TakesMeasuredTimingAndSaysWhatItAssumes) {
   EXPECT_EQ(of(n.up_timing, LinkParameter::hop_ll_us, Protocol::simple),
             *info(LinkParameter::hop_simple_us).up);
   ASSERT_EQ(n.assumptions.size(), 2u);
-  EXPECT_EQ(n.assumptions[0].find("taken: start_us"), std::string::npos) << n.assumptions[0];
-  EXPECT_NE(n.assumptions[0].find("hop_ll_us 0.75"), std::string::npos) << n.assumptions[0];
-  EXPECT_NE(n.assumptions[1].find("scale_out.timing"), std::string::npos);
+  EXPECT_TRUE(n.assumptions[0].starts_with("scale_up.timing lacks ")) << n.assumptions[0];
+  EXPECT_NE(n.assumptions[0].find("bench/fit_links"), std::string::npos) << n.assumptions[0];
+  EXPECT_TRUE(n.assumptions[1].starts_with("scale_out.timing lacks ")) << n.assumptions[1];
+}
+
+TEST(Network, NamesTheFewTimingsThatLack) {
+  std::string timing = R"("source": "s")";
+  for (const LinkParameterInfo& parameter : link_parameters)
+    if (parameter.up && parameter.name != "hop_ll_us")
+      timing += ", \"" + std::string(parameter.name) + "\": " + std::to_string(*parameter.up);
+  const Network n = network(R"("scale_up": {"name": "l", "gb_per_s_per_direction": 400,
+      "domain": 8, "topology": "switch", "timing": {)" +
+                            timing + "}}");
+  ASSERT_FALSE(n.assumptions.empty());
+  EXPECT_NE(n.assumptions[0].find("lacks 1 of its numbers (taken: hop_ll_us 0.75)"),
+            std::string::npos)
+      << n.assumptions[0];
 }
 
 TEST(Network, ListsItsTiersInnermostFirst) {
