@@ -55,6 +55,7 @@ struct CostContext {
   std::array<double, flops_convention_count> sequence_flops{};  // forward and backward, of one
   std::vector<DataEntry> data;                                  // grows as plans ask
   Stages stages;                                                // of the plan evaluated last
+  PipelineTime pipeline;                                        // of these stages
 };
 
 // Whether a plan's layers cost what this context's do.

@@ -41,7 +41,10 @@ std::vector<SearchShape> promising_first(const ShapeSearch& search,
   std::ranges::sort(order);
   std::vector<SearchShape> sorted;
   sorted.reserve(shapes.size());
-  for (const auto& [step, i] : order) sorted.push_back(std::move(shapes[i]));
+  for (const auto& [step, i] : order) {
+    shapes[i].least = step;
+    sorted.push_back(std::move(shapes[i]));
+  }
   return sorted;
 }
 

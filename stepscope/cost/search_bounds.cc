@@ -117,6 +117,12 @@ double least_step(const LayerBounds& b, const Plan& plan) {
   return step * rounding;
 }
 
+double least_busy(const LayerBounds& b, const Plan& plan) {
+  const double all = b.before.back().seconds[static_cast<std::size_t>(plan.recompute)] +
+                     b.embedding + b.head[plan.pp > 1 ? 1 : 0];
+  return static_cast<double>(micro_batches(plan)) * all / static_cast<double>(plan.pp) * rounding;
+}
+
 LeastLoads least_loads(const LayerBounds& b, const CostContext& context, const Plan& plan) {
   LeastLoads loads;
   const std::int64_t devices = std::min<std::int64_t>(plan.pp, 2);
@@ -139,6 +145,23 @@ double least_memory(const LeastLoads& loads, const Plan& plan) {
   double most = 0;
   for (const auto& load : loads) {
     if (load) most = std::max(most, memory_of(plan, *load).total());
+  }
+  return most * rounding;
+}
+
+double least_memory_of_any(const LeastLoads& loads, const Plan& plan, bool away) {
+  const Precision& p = plan.precision;
+  const double state_bytes = away ? 0
+                                  : p.parameter_bytes + p.accumulated_gradient_bytes +
+                                        p.master_bytes + p.optimizer_state_bytes;
+  const auto replicas = static_cast<double>(plan.dp * plan.cp);
+  double most = 0;
+  for (const auto& load : loads) {
+    if (!load) continue;
+    const double owned = load->parameters / replicas +
+                         load->expert_parameters * static_cast<double>(plan.ep) / replicas;
+    most = std::max(
+        most, load->activation_bytes * load->in_flight + load->logits_bytes + owned * state_bytes);
   }
   return most * rounding;
 }

@@ -50,11 +50,15 @@ struct LayerBounds {
 
 // REQUIRES: plan has shape, split and recomputation.
 [[nodiscard]] double least_step(const LayerBounds& bounds, const Plan& plan);
+// The same without a look at the stages: the mean over devices of `busy`. REQUIRES: as least_step.
+[[nodiscard]] double least_busy(const LayerBounds& bounds, const Plan& plan);
 // Of the pipeline's first device and, where it has more, its second.
 using LeastLoads = std::array<std::optional<StageLoad>, 2>;
 [[nodiscard]] LeastLoads least_loads(const LayerBounds& bounds, const CostContext& context,
                                      const Plan& plan);
 // REQUIRES: plan has its states too.
 [[nodiscard]] double least_memory(const LeastLoads& loads, const Plan& plan);
+// Over all states that a plan may have: every state split over all ranks, or (`away`) elsewhere.
+[[nodiscard]] double least_memory_of_any(const LeastLoads& loads, const Plan& plan, bool away);
 
 }  // namespace stepscope

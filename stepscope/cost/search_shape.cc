@@ -2,6 +2,7 @@
 #include "stepscope/cost/search_shape.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "stepscope/cost/search_bounds.h"
@@ -19,7 +20,13 @@ class Below {
         result_(result),
         context_(std::move(context)),
         bounds_(layer_bounds(context_)),
-        plan_(shape.plan) {}
+        plan_(shape.plan) {
+    for (const auto key :
+         {SearchKey::optimizer_at, SearchKey::gradients_at, SearchKey::parameters_at}) {
+      away_ |= search.space.request->fixed[static_cast<std::size_t>(key)].has_value();
+    }
+    away_ |= search.space.offload;
+  }
 
   void run() {
     for (const Split& split : list_splits(search_.space, shape_.plan)) {
@@ -42,9 +49,17 @@ class Below {
   void below(const Recomputation& recomputation) {
     take(plan_, recomputation);
     const bool prune = search_.space.request->prune;
+    if (prune && least_busy(bounds_, plan_) > latest())
+      return reject(Rejected::slow, states_->size());
     const double step = prune ? least_step(bounds_, plan_) : 0;
-    if (prune && step > before_.latest()) return reject(Rejected::slow, states_->size());
-    const LeastLoads loads = least_loads(bounds_, context_, plan_);
+    if (prune && step > latest()) return reject(Rejected::slow, states_->size());
+    LeastLoads loads;
+    if (prune) {
+      loads = least_loads(bounds_, context_, plan_);
+      const double memory = least_memory_of_any(loads, plan_, away_);
+      if (memory > search_.limits.extended) return reject(Rejected::memory, states_->size());
+      if (!wanted(step, memory)) return reject(Rejected::slow, states_->size());
+    }
     for (const StateChoice& state : *states_) {
       take(plan_, state);
       if (prune) {
@@ -79,6 +94,10 @@ class Below {
       ++result_.feasible;
     }
     if (!wanted(step, memory)) return;
+    if (search_.count_below) {
+      ++result_.faster;
+      return;
+    }
     result_.found.add(
         family_, {.step = step, .memory = memory, .place = {shape_.index, place_}, .plan = plan_});
   }
@@ -94,7 +113,13 @@ class Below {
            (!nvme || fits(memory.nvme_bytes, nvme->capacity));
   }
 
+  [[nodiscard]] double latest() const {
+    return search_.count_below ? *search_.count_below : before_.latest();
+  }
+
   [[nodiscard]] bool wanted(double step, double memory) const {
+    if (search_.count_below)
+      return step < *search_.count_below && memory <= search_.limits.capacity;
     return before_.wants(family_, step, memory) && result_.found.wants(family_, step, memory);
   }
 
@@ -123,6 +148,7 @@ class Below {
   Plan plan_;
   Family family_{};
   const std::vector<StateChoice>* states_ = nullptr;
+  bool away_ = false;  // whether states may leave the device
   std::map<std::pair<std::int64_t, bool>, std::vector<StateChoice>> state_lists_;
   std::int64_t place_ = 0;
 };
@@ -144,7 +170,9 @@ ShapeBound shape_bound(const ShapeSearch& search, const Plan& shape) {
     if (obstacle(*search.space.model, plan)) continue;
     for (const Recomputation& r : list_recomputations(search.space, split)) {
       take(plan, r);
-      bound.step = std::min(bound.step, least_step(layers, plan));
+      if (least_busy(layers, plan) < bound.step) {
+        bound.step = std::min(bound.step, least_step(layers, plan));
+      }
     }
   }
   return bound;
@@ -152,6 +180,10 @@ ShapeBound shape_bound(const ShapeSearch& search, const Plan& shape) {
 
 void search_shape(const ShapeSearch& search, const SearchShape& shape, const FoundPlans& before,
                   ShapeResult& result) {
+  const bool late = shape.least > before.latest() && std::isfinite(shape.least);
+  if (late && search.space.request->prune && !search.count_below) {
+    return count_plans(search.space, shape.plan, Rejected::slow, result.rejected);
+  }
   auto context = context_of(search, shape.plan);
   if (context) {
     Below(search, shape, before, result, *std::move(context)).run();

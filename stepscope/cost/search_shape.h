@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 
 #include "stepscope/cost/search_found.h"
 #include "stepscope/cost/search_space.h"
@@ -14,6 +15,8 @@ struct ShapeSearch {
   const Network* network = nullptr;
   SearchSpace space;
   FoundLimits limits;
+  // Where given, plans that fit and take fewer seconds are counted, and none is kept.
+  std::optional<double> count_below{};
 };
 
 struct ShapeResult {
@@ -22,6 +25,7 @@ struct ShapeResult {
   FoundPlans found;  // without those of `before`
   std::int64_t feasible = 0;
   std::int64_t evaluated = 0;
+  std::int64_t faster = 0;  // than count_below
   std::array<std::int64_t, rejected_count> rejected{};
   std::optional<Error> error;  // of the first plan that the machine lacks something for
 };

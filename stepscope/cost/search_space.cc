@@ -2,6 +2,7 @@
 #include "stepscope/cost/search_space.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 namespace stepscope {
@@ -152,6 +153,26 @@ std::vector<Int> shard_groups(const SearchRequest& request, const Plan& shape, I
   return list;
 }
 
+// Calls each(plan, plans below) for the splits of a shape; their stages are not made.
+template <class Each>
+void each_count(const SearchSpace& space, const Plan& shape, Each each) {
+  Plan plan = shape;
+  Int dp = 0;
+  Int states = 0;
+  for (const Split& split : list_splits(space, shape)) {
+    plan.pp = split.pp;
+    plan.dp = split.dp;
+    plan.schedule = split.schedule;
+    plan.virtual_stages = split.virtual_stages;
+    if (split.dp != dp) {
+      const bool several = space.request->base.global_batch / (split.dp * shape.micro_batch) > 1;
+      states = static_cast<Int>(list_states(space, shape, split.dp * shape.cp, several).size());
+      dp = split.dp;
+    }
+    each(plan, states * static_cast<Int>(list_recomputations(space, split).size()));
+  }
+}
+
 }  // namespace
 
 bool allows(const SearchRequest& request, SearchKey key, Int value) {
@@ -169,13 +190,16 @@ ShapeList list_shapes(const SearchSpace& space) {
   p.devices = space.devices;
   p.stage_layers.clear();
   Int index = 0;
+  std::map<std::array<Int, 4>, Int> counts;  // by all of a shape that count_plans looks at
   const auto add = [&] {
     ++index;
     const auto why = shape_obstacle(*space.model, p);
     if (!why) {
       list.shapes.push_back({.plan = p, .index = index});
     } else {
-      list.rejected[static_cast<std::size_t>(*why)] += count_plans(space, p);
+      const auto [plans, is_new] = counts.try_emplace({p.tp * p.cp, p.cp, p.ep, p.micro_batch});
+      if (is_new) plans->second = count_plans(space, p);
+      list.rejected[static_cast<std::size_t>(*why)] += plans->second;
     }
   };
   for (const Int tp : divisors(request, SearchKey::tp, space.devices)) {
@@ -315,12 +339,16 @@ std::optional<Rejected> obstacle(const Transformer&, const Plan& plan) {
 
 Int count_plans(const SearchSpace& space, const Plan& shape) {
   Int count = 0;
-  for (const Split& split : list_splits(space, shape)) {
-    const bool several = space.request->base.global_batch / (split.dp * shape.micro_batch) > 1;
-    const auto states = list_states(space, shape, split.dp * shape.cp, several);
-    count += static_cast<Int>(states.size() * list_recomputations(space, split).size());
-  }
+  each_count(space, shape, [&count](const Plan&, Int plans) { count += plans; });
   return count;
+}
+
+void count_plans(const SearchSpace& space, const Plan& shape, Rejected otherwise,
+                 std::array<Int, rejected_count>& rejected) {
+  each_count(space, shape, [&](const Plan& plan, Int plans) {
+    const Rejected why = obstacle(*space.model, plan).value_or(otherwise);
+    rejected[static_cast<std::size_t>(why)] += plans;
+  });
 }
 
 }  // namespace stepscope

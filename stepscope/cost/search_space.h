@@ -17,6 +17,7 @@ namespace stepscope {
 struct SearchShape {
   Plan plan;
   std::int64_t index = 0;  // in the order of the tree
+  double least = 0;        // seconds: no plan below takes less; infinite: none can run
 };
 
 // pp, schedule, virtual_stages; dp is what is left.
@@ -74,5 +75,8 @@ void take(Plan& plan, const StateChoice& states);
 
 // Plans below a shape.
 [[nodiscard]] std::int64_t count_plans(const SearchSpace& space, const Plan& shape);
+// The same by what is in the way of them, and `otherwise` where nothing is.
+void count_plans(const SearchSpace& space, const Plan& shape, Rejected otherwise,
+                 std::array<std::int64_t, rejected_count>& rejected);
 
 }  // namespace stepscope

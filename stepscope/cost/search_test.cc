@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "stepscope/cost/operations_test_models.h"
 #include "stepscope/cost/plan_json.h"
 #include "stepscope/cost/search_bounds.h"
+#include "stepscope/cost/search_rank.h"
 #include "stepscope/cost/search_shape.h"
 
 namespace stepscope {
@@ -146,8 +149,11 @@ TEST(SearchBounds, AreNoMoreThanWhatPlansTake) {
       const LayerBounds bounds = layer_bounds(context);
       const auto cost = evaluate(context, p);
       ASSERT_TRUE(cost);
+      const LeastLoads loads = least_loads(bounds, context, p);
       const bool holds = least_step(bounds, p) <= cost->step().count() &&
-                         least_memory(least_loads(bounds, context, p), p) <= cost->memory.total();
+                         least_busy(bounds, p) <= cost->step().count() &&
+                         least_memory(loads, p) <= cost->memory.total() &&
+                         least_memory_of_any(loads, p, false) <= cost->memory.total();
       if (!holds && ++wrong < 5) {
         ADD_FAILURE() << plan_json(p) << least_step(bounds, p) << " of " << cost->step().count()
                       << " s, " << least_memory(least_loads(bounds, context, p), p) << " of "
@@ -192,6 +198,57 @@ TEST(Search, CountsAsManyPlansAsItVisits) {
   every.prune = false;
   const SearchResult result = bench.search(model, every);
   EXPECT_EQ(result.evaluated, visited);
+}
+
+TEST(Search, CountsPlansByWhatIsInTheirWay) {
+  const Transformer model = mixture();
+  const SearchRequest request = request_of(12, 24);
+  const SearchSpace space{.model = &model, .request = &request, .devices = 12};
+  std::int64_t obstructed = 0;
+  for (const SearchShape& shape : list_shapes(space).shapes) {
+    std::array<std::int64_t, rejected_count> rejected{};
+    count_plans(space, shape.plan, Rejected::slow, rejected);
+    std::int64_t sum = 0;
+    for (const std::int64_t n : rejected) sum += n;
+    EXPECT_EQ(sum, count_plans(space, shape.plan));
+    obstructed += sum - rejected[static_cast<std::size_t>(Rejected::slow)];
+  }
+  EXPECT_GT(obstructed, 0);
+}
+
+TEST(SearchRank, CountsThePlansThatFitAndAreFaster) {
+  const Bench bench;
+  for (Transformer model : {llama(), mixture()}) {
+    model.layers = 6;
+    SearchRequest request = request_of(8, 16);
+    request.memory_headroom = 0.85;
+    const double capacity = static_cast<double>(bench.machine.memory->value) * 0.15;
+    const SearchSpace space{.model = &model, .request = &request, .devices = 8};
+    std::vector<double> steps;
+    visit_plans(bench, model, space, [&](CostContext& context, const Plan& plan) {
+      const auto cost = evaluate(context, plan);
+      ASSERT_TRUE(cost);
+      if (cost->memory.total() <= capacity) steps.push_back(cost->step().count());
+    });
+    std::ranges::sort(steps);
+    ASSERT_GT(steps.size(), 100U);
+    for (const std::size_t at : {std::size_t{0}, steps.size() / 50, steps.size() - 1}) {
+      const auto place = std::ranges::lower_bound(steps, steps[at]) - steps.begin();
+      for (const unsigned threads : {1U, 3U}) {
+        request.threads = threads;
+        const auto rank = rank_plan(model, bench.machine, bench.network, request,
+                                    {.step = steps[at], .devices = 8});
+        ASSERT_TRUE(rank);
+        EXPECT_TRUE(rank->complete);
+        EXPECT_EQ(rank->faster, place) << model.name << " " << threads;
+      }
+    }
+    const auto cut = rank_plan(model, bench.machine, bench.network, request,
+                               {.step = steps.back(), .devices = 8, .most_evaluations = 10});
+    ASSERT_TRUE(cut);
+    EXPECT_FALSE(cut->complete);
+    EXPECT_LE(cut->faster, static_cast<std::int64_t>(steps.size()));
+  }
 }
 
 TEST(Search, KeepsWhatIsFixedAndBelowWhatIsLimited) {
@@ -255,6 +312,11 @@ TEST(Search, OffloadsWhereAskedAndWhereNothingElseFits) {
   const Plan& best = result.best.front().plan;
   EXPECT_TRUE(best.optimizer_at != Residence::device || best.gradients_at != Residence::device ||
               best.parameters_at != Residence::device);
+  request.devices = {2};
+  request.offload = true;
+  const SearchResult pruned = bench.search(model, request);
+  request.prune = false;
+  EXPECT_EQ(answer(pruned), answer(bench.search(model, request)));
 }
 
 TEST(Search, LeavesToTheHostNoMoreThanItHolds) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "stepscope/cost/cost_context.h"
 #include "stepscope/cost/memory.h"
@@ -146,14 +147,50 @@ class StageBuilder {
   double fetch_ = 0;  // seconds to bring one parameter from where it is
 };
 
+// Whether two ranges have the same kinds of layers in the same order.
+bool alike(const CostContext& context, Range a, Range b) {
+  if (a.count != b.count) return false;
+  if (context.kinds.size() == 1) return true;
+  const auto from = [&context](Range r) { return context.kind.begin() + r.begin; };
+  return std::equal(from(a), from(a) + a.count, from(b));
+}
+
+void compare_devices(Stages& stages, std::size_t devices) {
+  stages.as_before.assign(devices, 0);
+  for (std::size_t d = 1; d < devices; ++d) {
+    bool same = true;
+    for (std::size_t s = d; same && s < stages.cost_of.size(); s += devices) {
+      same = stages.cost_of[s] == stages.cost_of[s - 1];
+    }
+    stages.as_before[d] = same ? 1 : 0;
+  }
+}
+
 }  // namespace
+
+StageKey stage_key(const Plan& p) {
+  const auto number = [](auto e) { return static_cast<std::uint8_t>(e); };
+  const int sharded = p.zero < 2 ? 0 : p.zero;  // parameters or the gradients that are summed
+  return {.numbers = {p.devices, p.pp, p.virtual_stages, p.dp, p.sequence, p.micro_batch,
+                      p.global_batch, p.recompute_every, p.prefetch_units, p.bucket.value,
+                      sharded == 0 ? 0 : p.shard_group},
+          .choices = {number(sharded), number(p.schedule), number(p.recompute),
+                      number(p.optimizer_at), number(p.gradients_at), number(p.parameters_at),
+                      number(p.overlap_gradient_reduce), number(p.overlap_parameter_gather)}};
+}
+
+bool has_stages(const CostContext& context, const Plan& plan) {
+  const Stages& stages = context.stages;
+  if (!stages.made_for || *stages.made_for != stage_key(plan)) return false;
+  if (!plan.stage_layers.empty()) return plan.stage_layers == stages.layers;
+  return std::ranges::adjacent_find(stages.layers, std::not_equal_to<>()) == stages.layers.end();
+}
 
 void make_stages(CostContext& context, const DataEntry& data, const OffloadRates& offload,
                  const Plan& plan) {
   Stages& stages = context.stages;
   const auto count = static_cast<std::size_t>(plan.pp * plan.virtual_stages);
   const bool even = plan.stage_layers.empty();
-  const bool alike = context.kinds.size() == 1;
   const std::int64_t each = even ? context.model->layers / static_cast<std::int64_t>(count) : 0;
   stages.costs.clear();
   stages.cost_of.resize(count);
@@ -161,23 +198,24 @@ void make_stages(CostContext& context, const DataEntry& data, const OffloadRates
   stages.layers.resize(count);
   const StageBuilder builder(context, data, offload, plan);
   Range range{0, 0};
-  std::int64_t before = -1;  // layers of the stage built last, where another may be like it
   for (std::size_t s = 0; s < count; ++s) {
+    const Range before = range;
     range.begin += range.count;
     range.count = even ? each : plan.stage_layers[s];
     const bool first = s == 0;
     const bool last = s + 1 == count;
-    if (first || last || !alike || before != range.count) {
+    if (last || s < 2 || !alike(context, before, range)) {
       StageCost& cost = stages.costs.emplace_back();
       builder.build(cost, range, first, last);
       stages.times[s] = cost.time();
-      before = first ? -1 : range.count;
     } else {
       stages.times[s] = stages.times[s - 1];
     }
     stages.cost_of[s] = static_cast<std::uint32_t>(stages.costs.size() - 1);
     stages.layers[s] = range.count;
   }
+  compare_devices(stages, static_cast<std::size_t>(plan.pp));
+  stages.made_for = stage_key(plan);
 }
 
 }  // namespace stepscope

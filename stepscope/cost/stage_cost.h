@@ -3,7 +3,9 @@
 // embedding before the first and the head after the last.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "stepscope/cost/layer_cost.h"
@@ -50,17 +52,34 @@ struct StageCost {
   }
 };
 
+// What stages and their pipeline depend on beside a context's shape and layers of each stage: plans
+// that differ elsewhere (ZeRO 0 and 1, who reduces when, the optimizer's place) share them.
+struct StageKey {
+  std::array<std::int64_t, 11> numbers{};
+  std::array<std::uint8_t, 8> choices{};
+
+  bool operator==(const StageKey&) const = default;
+};
+[[nodiscard]] StageKey stage_key(const Plan& plan);
+
 // Virtual stages in model order; stages that cost the same share a StageCost.
 struct Stages {
   std::vector<StageCost> costs;
   std::vector<std::uint32_t> cost_of;
   std::vector<StageTime> times;
   std::vector<std::int64_t> layers;  // of each
+  // Of each device of the pipeline: whether all its stages cost what those of the device before it
+  // do.
+  std::vector<std::uint8_t> as_before;
+  std::optional<StageKey> made_for;
 
   [[nodiscard]] const StageCost& operator[](std::size_t stage) const {
     return costs[cost_of[stage]];
   }
 };
+
+// Whether the context's stages are those of this plan.
+[[nodiscard]] bool has_stages(const CostContext& context, const Plan& plan);
 
 // Fills context.stages; allocates nothing once it has held as many.
 void make_stages(CostContext& context, const DataEntry& data, const OffloadRates& offload,

@@ -43,14 +43,12 @@ void add_tail(StepCost& cost) {
   add(cost, StepTerm::offload, t.moves + t.drain_exposed);
 }
 
-// Of devices that hold the same stages the first holds the most micro-batches.
+// Of neighbours that hold the same stages the first holds the most micro-batches.
 void find_fullest(StepCost& cost, const Stages& stages, const Plan& plan) {
   const auto p = static_cast<std::size_t>(plan.pp);
   double most = -1;
   for (std::size_t device = 0; device < p; ++device) {
-    const bool as_before =
-        device > 1 && device + 1 < p && plan.stage_layers.empty() && stages.costs.size() <= 3;
-    if (as_before) continue;
+    if (stages.as_before[device] != 0) continue;
     const Memory memory = memory_of(plan, stage_load(stages, plan, device));
     const double total = memory.total();
     if (total <= most) continue;
@@ -99,14 +97,17 @@ Result<StepCost> evaluate(CostContext& context, const Plan& plan) {
   if (!data) return data.error();
   const Result<OffloadRates> offload = offload_rates(*context.machine, plan);
   if (!offload) return offload.error();
-  make_stages(context, **data, *offload, plan);
   const Stages& stages = context.stages;
+  if (!has_stages(context, plan)) {
+    make_stages(context, **data, *offload, plan);
+    context.pipeline = pipeline_time({.schedule = plan.schedule,
+                                      .virtual_stages = plan.virtual_stages,
+                                      .micro_batches = micro_batches(plan),
+                                      .send = Seconds{(*data)->send},
+                                      .stages = stages.times});
+  }
   StepCost cost;
-  cost.pipeline = pipeline_time({.schedule = plan.schedule,
-                                 .virtual_stages = plan.virtual_stages,
-                                 .micro_batches = micro_batches(plan),
-                                 .send = Seconds{(*data)->send},
-                                 .stages = stages.times});
+  cost.pipeline = context.pipeline;
   const auto m = static_cast<double>(micro_batches(plan));
   for (auto s = static_cast<std::size_t>(cost.pipeline.busiest); s < stages.cost_of.size();
        s += static_cast<std::size_t>(plan.pp)) {

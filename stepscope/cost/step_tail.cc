@@ -20,15 +20,15 @@ struct DeviceWork {
   UnitTime last;
 };
 
-DeviceWork work_of(const Stages& stages, std::size_t device, std::size_t devices) {
+DeviceWork work_of(const Stages& stages, std::size_t device, std::size_t devices, double drain) {
   DeviceWork work;
+  work.drain = drain;
   for (std::size_t s = device; s < stages.cost_of.size(); s += devices) {
     work.forward += stages.times[s].forward.count();
     work.backward += stages.times[s].backward.count();
     work.parameters += stages[s].parameters;
     work.expert_parameters += stages[s].expert_parameters;
   }
-  for (std::size_t s = 0; s < device; ++s) work.drain += stages.times[s].backward.count();
   work.first = stages[device].first;
   work.last = stages[device].last;
   return work;
@@ -121,12 +121,13 @@ StepTail step_tail(const CostContext& context, const DataEntry& data, const Offl
   const auto p = static_cast<std::size_t>(plan.pp);
   const double contention = of(context.compute, ComputeParameter::contention);
   StepTail tail;
+  double drain = 0;
   for (std::size_t device = 0; device < p; ++device) {
-    // Devices in the middle that hold the same as device 1 have more of the drain to hide in.
-    const bool as_before =
-        device > 1 && device + 1 < p && plan.stage_layers.empty() && stages.costs.size() <= 3;
-    if (as_before) continue;
-    const DeviceWork work = work_of(stages, device, p);
+    const double drained = drain;
+    drain += stages.times[device].backward.count();
+    // One that holds what its neighbour does has more of the drain to hide in.
+    if (stages.as_before[device] != 0) continue;
+    const DeviceWork work = work_of(stages, device, p, drained);
     if (plan.zero < 3) add_reduction(tail, data, plan, work, contention);
     if (plan.zero == 1 || plan.zero == 2) {
       const Hidden gather = gathering(data, plan, work, contention);
