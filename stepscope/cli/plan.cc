@@ -7,13 +7,15 @@
 #include <memory>
 #include <thread>
 
+#include "stepscope/base/output_file.h"
 #include "stepscope/cli/outputs.h"
+#include "stepscope/cli/plan_against.h"
 #include "stepscope/cli/plan_source.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/cost/machine_named.h"
 #include "stepscope/cost/model_json.h"
-#include "stepscope/cost/plan_flags.h"
+#include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
 #include "stepscope/report/plan_report.h"
 
@@ -25,12 +27,15 @@ struct PlanFlags {
   std::string gpus;  // "512" or "64:512"
   std::vector<std::string> fix;
   std::vector<std::string> most;
+  std::vector<std::string> against;
   double memory_headroom = 0.1;
   bool offload = false;
   std::size_t top = 10;
   unsigned threads = 0;
   std::string framework;
   std::string json;
+  std::string html;
+  std::string csv;
 };
 
 // What is not searched.
@@ -38,6 +43,14 @@ constexpr std::array<std::string_view, 12> kept_fields = {
     "seq",        "global-batch", "attention",        "fused-pointwise",
     "dtype",      "grad-dtype",   "accumulate-dtype", "no-overlap",
     "tp-overlap", "prefetch",     "bucket-mb",        "vocabulary-multiple"};
+
+struct Framework {
+  const char* name;
+  FrameworkFlags (*print)(const Transformer&, const Plan&);
+};
+constexpr std::array<Framework, 3> frameworks = {{{"megatron", megatron_flags},
+                                                  {"deepspeed", deepspeed_flags},
+                                                  {"torchtitan", torchtitan_flags}}};
 
 void declare(CLI::App& app, PlanFlags& f) {
   declare_model_and_machine(app, f.source);
@@ -53,6 +66,11 @@ void declare(CLI::App& app, PlanFlags& f) {
   app.add_option("--max", f.most, "Only plans with at most these: pp=16")
       ->delimiter(',')
       ->type_name("NAME=VALUE,...");
+  app.add_option("--against", f.against,
+                 "A plan of yours beside the best: tp=8,pp=16,zero=1 or a plan file (repeatable)")
+      ->type_name("NAME=VALUE,...|FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--memory-headroom", f.memory_headroom,
                  "Share of the memory that stays free (default 0.1)")
       ->check(CLI::Range(0.0, 0.95))
@@ -69,8 +87,12 @@ void declare(CLI::App& app, PlanFlags& f) {
       ->type_name("N");
   app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
       ->type_name("FILE");
+  app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
+  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
+      ->type_name("DIR");
   app.footer(
-      "Example: stepscope plan gpt3-175b --machine a100_sxm_80gb --gpus 1024 --global-batch 1536");
+      "Example: stepscope plan gpt3-175b --machine a100_sxm_80gb --gpus 1024 --global-batch 1536 "
+      "--against tp=8,pp=16,schedule=interleaved,virtual-stages=3");
 }
 
 Result<std::vector<std::int64_t>> devices_of(const std::string& text) {
@@ -135,16 +157,50 @@ Result<SearchRequest> request_of(const PlanFlags& flags, const Transformer& mode
   return request;
 }
 
-std::string framework_flags(const PlanFlags& flags, const PlanReport& report) {
-  if (flags.framework.empty() || report.result.best.empty()) return {};
-  const auto print = flags.framework == "megatron"    ? megatron_flags
-                     : flags.framework == "deepspeed" ? deepspeed_flags
-                                                      : torchtitan_flags;
-  const FrameworkFlags out = print(*report.model, report.result.best.front().plan);
-  std::string text = out.text;
-  for (const std::string& lost : out.not_expressed)
-    text += fmt::format("# not expressed: {}\n", lost);
-  return text;
+// The plans of --against, before anything is searched.
+Result<std::vector<AgainstPlan>> own_plans(const PlanFlags& flags, const SearchRequest& request) {
+  std::vector<AgainstPlan> plans;
+  for (const std::string& text : flags.against) {
+    auto plan = plan_against(text, request.base, request.devices);
+    if (!plan) return plan.error();
+    plans.push_back({.label = text, .plan = std::move(*plan)});
+  }
+  return plans;
+}
+
+void price(AgainstPlan& own, const PlanReport& report, const Network& network) {
+  constexpr std::int64_t most_evaluations = 4'000'000;  // a few seconds
+  const auto fail = [&own](const Error& error) { own.why_not = error.message(); };
+  if (const auto can = check_plan(*report.model, own.plan); !can) return fail(can.error());
+  auto context = make_cost_context(*report.model, *report.machine, network, own.plan);
+  if (!context) return fail(context.error());
+  const auto cost = evaluate(*context, own.plan);
+  if (!cost) return fail(cost.error());
+  own.cost = *cost;
+  const auto rank = rank_plan(*report.model, *report.machine, network, report.request,
+                              {.step = cost->step().count(),
+                               .devices = own.plan.devices,
+                               .offload = report.result.offload_searched,
+                               .most_evaluations = most_evaluations});
+  if (rank) own.rank = *rank;  // else the search has failed with the same error
+}
+
+void add_framework_flags(const PlanFlags& flags, PlanReport& report) {
+  if (report.result.best.empty()) return;
+  const Plan& best = report.result.best.front().plan;
+  for (const Framework& f : frameworks) {
+    report.flags.push_back(f.print(*report.model, best));
+    if (f.name == flags.framework) report.framework = report.flags.back().framework;
+  }
+}
+
+void write_outputs(const PlanFlags& flags, const PlanReport& report, Failures& failures) {
+  if (!flags.json.empty() || !flags.html.empty()) {
+    const std::string json = json_text(plan_tree(report));
+    write_json_text(flags.json, json, failures);
+    if (!flags.html.empty()) failures.keep(write_file(flags.html, render_html(json)));
+  }
+  if (!flags.csv.empty()) write_tables(flags.csv, plan_csv(report), failures);
 }
 
 int answer(const PlanFlags& flags) {
@@ -162,6 +218,8 @@ int answer(const PlanFlags& flags) {
   PlanReport report;
   auto request = request_of(flags, *model, *machine, report.warnings);
   if (!request) return refused(request.error());
+  auto own = own_plans(flags, *request);
+  if (!own) return refused(own.error());
   request->stop = &stop_on_signals();
   auto found = search_plans(*model, *machine, *network, *request);
   if (!found) return refused(found.error());
@@ -170,11 +228,15 @@ int answer(const PlanFlags& flags) {
   report.machine = &*machine;
   report.request = std::move(*request);
   report.result = std::move(*found);
-  report.flags = framework_flags(flags, report);
+  report.against = std::move(*own);
+  for (AgainstPlan& plan : report.against) price(plan, report, *network);
+  add_framework_flags(flags, report);
   Failures failures;
   if (flags.json != "-")
-    fmt::print("{}", plan_text(report, {.width = terminal_width(), .colour = wants_colour()}));
-  if (!flags.json.empty()) write_json_text(flags.json, json_text(plan_tree(report)), failures);
+    fmt::print("{}", plan_text(report, {.width = terminal_width(),
+                                        .colour = wants_colour(),
+                                        .details = flags.html}));
+  write_outputs(flags, report, failures);
   flush_output(failures);
   if (report.result.stopped) return exit_interrupted;
   return failures.any() || report.result.best.empty() ? exit_failed : exit_done;

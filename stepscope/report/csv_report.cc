@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "stepscope/base/utf8.h"
 
@@ -109,20 +110,22 @@ CsvFile gaps(const Json& root) {
   return {"gaps.csv", table.text()};
 }
 
-CsvFile plain(const Json& rows, const std::string& file) {
-  Table table;
-  for (const Json& row : rows) table.add(row);
-  return {file, table.text()};
-}
-
 }  // namespace
 
+CsvFile csv_table(std::string name, const Json& rows) {
+  Table table;
+  for (const Json& row : rows) table.add(row);
+  return {std::move(name), table.text()};
+}
+
 std::vector<CsvFile> analyze_csv(const Json& tree) {
-  std::vector<CsvFile> files = {
-      per_rank(tree, "steps", "steps.csv"),          gaps(tree),
-      plain(tree["collectives"], "collectives.csv"), plain(tree["stragglers"], "stragglers.csv"),
-      per_rank(tree, "kernels", "kernels.csv"),      per_rank(tree, "operators", "operators.csv")};
-  if (!tree["mfu"].is_null()) files.push_back(plain(tree["mfu"]["terms"], "mfu.csv"));
+  std::vector<CsvFile> files = {per_rank(tree, "steps", "steps.csv"),
+                                gaps(tree),
+                                csv_table("collectives.csv", tree["collectives"]),
+                                csv_table("stragglers.csv", tree["stragglers"]),
+                                per_rank(tree, "kernels", "kernels.csv"),
+                                per_rank(tree, "operators", "operators.csv")};
+  if (!tree["mfu"].is_null()) files.push_back(csv_table("mfu.csv", tree["mfu"]["terms"]));
   std::erase_if(files, [](const CsvFile& f) { return f.text.empty(); });
   return files;
 }

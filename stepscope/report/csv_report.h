@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of an analysis as CSV files (RFC 4180), for spreadsheets and data frames: the columns
+// Tables as CSV files (RFC 4180), for spreadsheets and data frames: the columns
 // and units of docs/json.md.
 #pragma once
 
@@ -14,6 +14,10 @@ struct CsvFile {
   std::string name;  // "steps.csv"
   std::string text;
 };
+
+// One row an object; objects in them become columns "key.inner", arrays are left out. No rows: no
+// text.
+[[nodiscard]] CsvFile csv_table(std::string name, const Json& rows);
 
 // steps, gaps, collectives, stragglers, kernels, operators; and mfu where there is one. `tree` is
 // analyze_tree()'s.

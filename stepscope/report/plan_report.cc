@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "stepscope/cost/plan_json.h"
 #include "stepscope/report/format.h"
+#include "stepscope/report/plan_difference.h"
 #include "stepscope/report/predict_report.h"
 #include "stepscope/report/text_table.h"
 
@@ -40,29 +39,6 @@ std::string headline(const PlanReport& r) {
                      plain_count(r.result.candidates), time(r.result.elapsed.count()));
 }
 
-// A plan as short as a table needs it: "tp4+sp pp4 interleaved×24 dp64 zero3/32 3×8 full".
-std::string brief(const Plan& p) {
-  const auto name = [](const auto& names, auto e) { return names[static_cast<std::size_t>(e)]; };
-  std::string out = fmt::format("tp{}{}", p.tp, p.sequence_parallel ? "+sp" : "");
-  if (p.tensor_layout != TensorLayout::one_d)
-    out += fmt::format(" {}", name(tensor_layout_names, p.tensor_layout));
-  if (p.cp > 1)
-    out += fmt::format(" cp{} {}", p.cp, name(context_exchange_names, p.context_exchange));
-  if (p.ep > 1) out += fmt::format(" ep{}", p.ep);
-  if (p.pp > 1) out += fmt::format(" pp{} {}", p.pp, name(schedule_names, p.schedule));
-  if (p.virtual_stages > 1) out += fmt::format("×{}", p.virtual_stages);
-  out += fmt::format(" dp{} zero{}", p.dp, p.zero);
-  if (p.shard_group > 0) out += fmt::format("/{}", p.shard_group);
-  out += fmt::format(" {}×{}", p.micro_batch, micro_batches(p));
-  if (p.recompute != Recompute::none)
-    out += fmt::format(" recompute {}", name(recompute_names, p.recompute));
-  if (p.recompute == Recompute::every_k) out += fmt::format("={}", p.recompute_every);
-  if (p.optimizer_at != Residence::device || p.gradients_at != Residence::device ||
-      p.parameters_at != Residence::device)
-    out += " offload";
-  return out;
-}
-
 // At most `most`, evenly spread, both ends among them.
 std::vector<FoundPlan> spread(const std::vector<FoundPlan>& plans, std::size_t most) {
   if (plans.size() <= most) return plans;
@@ -78,7 +54,7 @@ std::vector<std::string> row_of(const FoundPlan& p) {
           format_count(p.cost.tokens_per_second),
           format_bytes(p.cost.memory.total()),
           p.near_tie ? "≈" : "",
-          brief(p.plan)};
+          plan_in_brief(p.plan)};
 }
 
 std::string table(const std::string& title, const std::vector<FoundPlan>& plans,
@@ -99,25 +75,18 @@ std::string table(const std::string& title, const std::vector<FoundPlan>& plans,
 // Term by term against the runner-up, the largest difference first.
 std::string why(const SearchResult& found) {
   if (found.best.size() < 2) return {};
-  const FoundPlan& best = found.best[0];
-  const FoundPlan& second = found.best[1];
-  std::vector<std::size_t> order;
-  for (std::size_t t = 0; t < step_term_count; ++t)
-    if (best.cost.seconds[t] != second.cost.seconds[t]) order.push_back(t);
-  const auto gain = [&](std::size_t t) { return second.cost.seconds[t] - best.cost.seconds[t]; };
-  std::ranges::stable_sort(order, std::greater<>(),
-                           [&](std::size_t t) { return std::abs(gain(t)); });
-  std::vector<std::vector<std::string>> rows;
-  for (const std::size_t t : order)
-    rows.push_back({std::string(words_of(static_cast<StepTerm>(t))), time(best.cost.seconds[t]),
-                    time(second.cost.seconds[t]),
-                    fmt::format("{}{}", gain(t) > 0 ? "-" : "+", time(std::abs(gain(t))))});
-  const double all = step_of(second) - step_of(best);
-  rows.push_back(
-      {"the step", time(step_of(best)), time(step_of(second)), fmt::format("-{}", time(all))});
-  std::string out = fmt::format("\nWhy it wins against {}:\n", plan_in_words(second.plan));
-  return out + text_table({{"", false, 40}, {"best"}, {"runner-up"}, {"difference"}},
-                          std::move(rows), 100);
+  return fmt::format("\nWhy it wins against {}:\n", plan_in_words(found.best[1].plan)) +
+         difference_table(found.best[0].cost, found.best[1].cost, "runner-up");
+}
+
+std::string shown_against(const PlanReport& r, std::size_t width) {
+  std::string out;
+  for (const AgainstPlan& own : r.against) {
+    out += '\n' + wrapped(against_sentence(r, own), width);
+    if (own.cost && !r.result.best.empty())
+      out += difference_table(r.result.best.front().cost, *own.cost, "yours");
+  }
+  return out;
 }
 
 std::string rejected(const SearchResult& found) {
@@ -139,7 +108,7 @@ std::string sensitivity(const SearchResult& found) {
     rows.push_back({std::string(Sensitivity::names[static_cast<std::size_t>(s.what)]),
                     fmt::format("× {:g}", s.factor), s.step ? time(*s.step) : "nothing fits",
                     s.step ? fmt::format("{:+.1f} %", (*s.step / step - 1) * 100) : "",
-                    s.other ? brief(*s.other) : ""});
+                    s.other ? plan_in_brief(*s.other) : ""});
   return '\n' + text_table({{"if it had", false, 40},
                             {"", false},
                             {"step"},
@@ -155,28 +124,23 @@ std::string ties(const PlanReport& r) {
                      format_percent(r.request.model_error));
 }
 
-Json found_json(const FoundPlan& p) {
-  Json memory = Json::object();
-  for (std::size_t t = 0; t < memory_term_count; ++t)
-    memory[std::string(memory_term_names[t])] = p.cost.memory.bytes[t];
-  memory["total"] = p.cost.memory.total();
-  Json terms = Json::object();
-  for (std::size_t t = 0; t < step_term_count; ++t)
-    terms[std::string(step_term_names[t])] = p.cost.seconds[t] * ns_per_s;
-  return {{"plan", Json::parse(plan_json(p.plan))},
-          {"words", plan_in_words(p.plan)},
-          {"step_time_ns", step_of(p) * ns_per_s},
-          {"mfu", p.cost.mfu[0]},
-          {"tokens_per_second", p.cost.tokens_per_second},
-          {"memory_bytes", std::move(memory)},
-          {"terms_ns", std::move(terms)},
-          {"near_tie", p.near_tie}};
+// What there is to say of the memory that a plan of one's own takes.
+std::string fitting(const PlanReport& r, const Memory& memory) {
+  if (!r.machine->memory) return {};
+  const double total = memory.total();
+  const auto capacity = static_cast<double>(r.machine->memory->value);
+  if (total > capacity)
+    return fmt::format(": it does not fit, each device lacks {}", format_bytes(total - capacity));
+  if (total > allowed_bytes(r))
+    return fmt::format(": it fits, but leaves less than the {} that the search keeps free",
+                       format_percent(r.request.memory_headroom));
+  return {};
 }
 
-Json found_list(const std::vector<FoundPlan>& plans) {
-  Json out = Json::array();
-  for (const FoundPlan& p : plans) out.push_back(found_json(p));
-  return out;
+std::string standing(const PlanRank& rank) {
+  if (rank.faster == 0) return {};
+  return fmt::format("{}{} plans that fit are faster. ", rank.complete ? "" : "More than ",
+                     plain_count(rank.faster));
 }
 
 }  // namespace
@@ -187,9 +151,55 @@ std::string plan_sentence(const PlanReport& r) {
                                                    *r.result.smallest_devices)
                                      : "Nothing fits.";
   const FoundPlan& best = r.result.best.front();
-  return fmt::format("The fastest plan takes {} a step, {} MFU ({}): {}.", time(step_of(best)),
-                     format_percent(best.cost.mfu[0]), flops_convention_names[0],
-                     plan_in_words(best.plan));
+  return fmt::format("The fastest plan takes {} a step: {} MFU ({}).", time(step_of(best)),
+                     format_percent(best.cost.mfu[0]), flops_convention_names[0]);
+}
+
+std::string plan_in_brief(const Plan& p) {
+  const auto name = [](const auto& names, auto e) { return names[static_cast<std::size_t>(e)]; };
+  std::string out = fmt::format("tp{}{}", p.tp, p.sequence_parallel ? "+sp" : "");
+  if (p.tensor_layout != TensorLayout::one_d)
+    out += fmt::format(" {}", name(tensor_layout_names, p.tensor_layout));
+  if (p.cp > 1)
+    out += fmt::format(" cp{} {}", p.cp, name(context_exchange_names, p.context_exchange));
+  if (p.ep > 1) out += fmt::format(" ep{}", p.ep);
+  if (p.pp > 1) out += fmt::format(" pp{} {}", p.pp, name(schedule_names, p.schedule));
+  if (p.virtual_stages > 1) out += fmt::format("×{}", p.virtual_stages);
+  out += fmt::format(" dp{} zero{}", p.dp, p.zero);
+  if (p.shard_group > 0) out += fmt::format("/{}", p.shard_group);
+  out += fmt::format(" {}×{}", p.micro_batch, micro_batches(p));
+  if (p.recompute != Recompute::none)
+    out += fmt::format(" recompute {}", name(recompute_names, p.recompute));
+  if (p.recompute == Recompute::every_k) out += fmt::format("={}", p.recompute_every);
+  if (p.optimizer_at != Residence::device || p.gradients_at != Residence::device ||
+      p.parameters_at != Residence::device)
+    out += " offload";
+  return out;
+}
+
+double allowed_bytes(const PlanReport& r) {
+  return static_cast<double>(r.machine->memory.value_or(Bytes{0}).value) *
+         (1 - r.request.memory_headroom);
+}
+
+std::string against_sentence(const PlanReport& r, const AgainstPlan& own) {
+  const std::string name = printable(own.label);
+  if (!own.cost) return fmt::format("{} cannot run: {}.", name, printable(own.why_not));
+  const StepCost& cost = *own.cost;
+  const double step = cost.step().count();
+  std::string text = fmt::format("{} takes {} a step, {} MFU, in {}", name, time(step),
+                                 format_percent(cost.mfu[0]), format_bytes(cost.memory.total()));
+  text += fitting(r, cost.memory) + ". ";
+  if (r.result.best.empty()) return text + "No plan fits.";
+  const StepCost& best = r.result.best.front().cost;
+  const double gain = step - best.step().count();
+  if (gain == 0) return text + "It is the fastest plan.";
+  if (gain < 0)
+    return text + fmt::format("It is {} faster than the fastest plan that the search may take: {}.",
+                              time(-gain), gains_in_words(cost, best));
+  return text + standing(own.rank) +
+         fmt::format("The fastest plan saves {} ({}): {}.", time(gain), format_percent(gain / step),
+                     gains_in_words(best, cost));
 }
 
 std::string plan_text(const PlanReport& r, const TextOptions& options) {
@@ -198,8 +208,10 @@ std::string plan_text(const PlanReport& r, const TextOptions& options) {
   const std::string_view plain = options.colour ? "\033[0m" : "";
   std::string out = headline(r) + '\n';
   out += fmt::format("{}{}{}", bold, wrapped(plan_sentence(r), width), plain);
+  if (!r.result.best.empty())
+    out += wrapped(plan_in_words(r.result.best.front().plan) + '.', width);
   if (r.result.stopped) out += "The search was interrupted: this is what was found until then.\n";
-  out += why(r.result);
+  out += shown_against(r, width) + why(r.result);
   const std::size_t wide = std::max<std::size_t>(width, 120);
   constexpr std::size_t shown = 12;
   out += table("The fastest of each shape:", r.result.best, wide) + ties(r);
@@ -211,40 +223,15 @@ std::string plan_text(const PlanReport& r, const TextOptions& options) {
   if (r.result.by_devices.size() > 1)
     out += table("By the number of devices:", r.result.by_devices, wide);
   out += rejected(r.result) + sensitivity(r.result);
-  if (!r.flags.empty()) out += "\nThe fastest plan there:\n" + r.flags;
+  for (const FrameworkFlags& f : r.flags) {
+    if (f.framework != r.framework) continue;
+    out += fmt::format("\nThe fastest plan for {}:\n{}", f.framework, f.text);
+    for (const std::string& lost : f.not_expressed)
+      out += fmt::format("# not expressed: {}\n", lost);
+  }
+  if (!options.details.empty()) out += fmt::format("\nDetails: {}\n", printable(options.details));
   for (const std::string& w : r.warnings) out += wrapped("note: " + printable(w), width);
   return out;
-}
-
-Json plan_tree(const PlanReport& r) {
-  const SearchResult& found = r.result;
-  Json reasons = Json::object();
-  for (std::size_t i = 0; i < rejected_count; ++i)
-    reasons[std::string(rejected_names[i])] = found.rejected[i];
-  Json changes = Json::array();
-  for (const Sensitivity& s : found.sensitivity)
-    changes.push_back({{"what", std::string(Sensitivity::names[static_cast<std::size_t>(s.what)])},
-                       {"factor", s.factor},
-                       {"step_time_ns", s.step ? Json(*s.step * ns_per_s) : Json()},
-                       {"other_plan", s.other ? Json::parse(plan_json(*s.other)) : Json()}});
-  return {{"schema", "stepscope.plan/1"},
-          {"version", r.version},
-          {"answer", {{"sentence", plan_sentence(r)}}},
-          {"model", r.model->name},
-          {"machine", r.machine->name},
-          {"devices", r.request.devices},
-          {"candidates", found.candidates},
-          {"feasible", found.feasible},
-          {"evaluated", found.evaluated},
-          {"rejected", std::move(reasons)},
-          {"elapsed_ns", found.elapsed.count() * ns_per_s},
-          {"best", found_list(found.best)},
-          {"pareto", found_list(found.pareto)},
-          {"by_devices", found_list(found.by_devices)},
-          {"sensitivity", std::move(changes)},
-          {"smallest_devices", value(found.smallest_devices)},
-          {"flags", text_or_null(r.flags)},
-          {"warnings", r.warnings}};
 }
 
 }  // namespace stepscope

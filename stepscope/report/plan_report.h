@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The faces of `stepscope plan`: the best plan, why it wins, what comes near, what was left out.
+// The faces of `stepscope plan`: the best plan, why it wins, what comes near, what was left out,
+// and the user's own plans beside it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "stepscope/cost/parameter_count.h"
+#include "stepscope/cost/plan_flags.h"
 #include "stepscope/cost/search.h"
+#include "stepscope/cost/search_rank.h"
+#include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_report.h"
 
 namespace stepscope {
+
+// One plan of --against.
+struct AgainstPlan {
+  std::string label;  // as typed
+  Plan plan;
+  std::optional<StepCost> cost{};  // absent: it cannot run
+  std::string why_not{};
+  PlanRank rank{};
+};
 
 struct PlanReport {
   std::string version;
@@ -18,15 +31,25 @@ struct PlanReport {
   const Machine* machine = nullptr;
   SearchRequest request;
   SearchResult result;
-  std::string flags{};  // the best plan as another framework writes it, or empty
+  std::vector<AgainstPlan> against{};
+  std::vector<FrameworkFlags> flags{};  // the best plan for each framework
+  std::string framework{};              // whose flags the terminal shows, or empty
   std::vector<std::string> warnings{};
 };
 
-// "Fastest of 1.2 M plans: a step takes 3.21 s, 45.1 % MFU: TP 8 · …"; where nothing fits, the
-// smallest count that does.
+// "The fastest plan takes 3.21 s a step: 45.1 % MFU (…)."; where nothing fits, the smallest count
+// that does.
 [[nodiscard]] std::string plan_sentence(const PlanReport& report);
+// How the plan of one's own does, whether it fits, and why the fastest wins.
+[[nodiscard]] std::string against_sentence(const PlanReport& report, const AgainstPlan& own);
+// A plan as short as a table needs it: "tp4+sp pp4 interleaved×24 dp64 zero3/32 3×8 full".
+[[nodiscard]] std::string plan_in_brief(const Plan& plan);
+// Bytes of a device that the search left to plans.
+[[nodiscard]] double allowed_bytes(const PlanReport& report);
 [[nodiscard]] std::string plan_text(const PlanReport& report, const TextOptions& options = {});
 // docs/json.md.
 [[nodiscard]] Json plan_tree(const PlanReport& report);
+// plans, pareto, rejected, sensitivity; by_devices and against where there are some.
+[[nodiscard]] std::vector<CsvFile> plan_csv(const PlanReport& report);
 
 }  // namespace stepscope

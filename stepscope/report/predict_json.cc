@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON of a prediction (docs/json.md) and its tables.
-#include <fmt/format.h>
-
 #include "stepscope/cost/plan_json.h"
 #include "stepscope/report/predict_report.h"
 
@@ -26,14 +24,6 @@ Json terms(const PredictReport& r) {
                    {"ns", r.cost.seconds[t] * ns_per_s},
                    {"share", r.cost.seconds[t] / step},
                    {"formula", text_or_null(r.formulas[t])}});
-  return out;
-}
-
-Json memory_bytes(const Memory& memory) {
-  Json out = Json::object();
-  for (std::size_t t = 0; t < memory_term_count; ++t)
-    out[std::string(memory_term_names[t])] = memory.bytes[t];
-  out["total"] = memory.total();
   return out;
 }
 
@@ -92,7 +82,7 @@ Json comparison(const PredictReport& r) {
                    {"plan", plan_tree(p.plan)},
                    {"step_time_ns", p.cost ? Json(p.cost->step().count() * ns_per_s) : Json()},
                    {"mfu", p.cost ? Json(p.cost->mfu[0]) : Json()},
-                   {"memory_bytes", p.cost ? memory_bytes(p.cost->memory) : Json()},
+                   {"memory_bytes", p.cost ? memory_tree(p.cost->memory) : Json()},
                    {"communication_bytes", p.cost ? Json(p.communicated_bytes) : Json()},
                    {"data_bytes", p.cost ? Json(p.data_bytes) : Json()},
                    {"error", text_or_null(p.why_not)}});
@@ -116,35 +106,15 @@ Json cost(const PredictReport& r) {
           {"per_giga_token", a_second / r.cost.tokens_per_second * 1e9}};
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
-}
-
-// Objects of the same keys, one a row; what is nested is left to the JSON.
-CsvFile table(std::string name, const Json& rows) {
-  CsvFile file{std::move(name), {}};
-  if (rows.empty()) return file;
-  const auto line = [&](auto cell) {
-    std::string text;
-    for (const auto& [key, first] : rows.front().items()) {
-      if (key == "plan" || key == "memory_bytes") continue;
-      if (!text.empty()) text += ',';
-      text += cell(key);
-    }
-    file.text += text + "\r\n";
-  };
-  line([](const std::string& key) { return key; });
-  for (const Json& row : rows)
-    line([&](const std::string& key) {
-      const Json& v = row[key];
-      return v.is_null() ? std::string() : v.is_string() ? quoted(v.get<std::string>()) : v.dump();
-    });
-  return file;
-}
-
 }  // namespace
+
+Json memory_tree(const Memory& memory) {
+  Json out = Json::object();
+  for (std::size_t t = 0; t < memory_term_count; ++t)
+    out[std::string(memory_term_names[t])] = memory.bytes[t];
+  out["total"] = memory.total();
+  return out;
+}
 
 Json predict_tree(const PredictReport& r) {
   const double devices = static_cast<double>(r.plan.devices);
@@ -170,7 +140,7 @@ Json predict_tree(const PredictReport& r) {
           {"conventions", conventions(r)},
           {"tokens_per_second", r.cost.tokens_per_second},
           {"tokens_per_second_per_device", r.cost.tokens_per_second / devices},
-          {"memory_bytes", memory_bytes(r.cost.memory)},
+          {"memory_bytes", memory_tree(r.cost.memory)},
           {"memory", memory(r)},
           {"layers", layers(r)},
           {"cost", cost(r)},
@@ -183,9 +153,10 @@ std::vector<CsvFile> predict_csv(const PredictReport& report) {
   Json memory = Json::array();
   for (const auto& [key, bytes] : tree["memory_bytes"].items())
     memory.push_back({{"name", key}, {"bytes", bytes}});
-  std::vector<CsvFile> files = {table("terms.csv", tree["terms"]), table("memory.csv", memory),
-                                table("layers.csv", tree["layers"])};
-  if (!report.comparison.empty()) files.push_back(table("comparison.csv", tree["comparison"]));
+  std::vector<CsvFile> files = {csv_table("terms.csv", tree["terms"]),
+                                csv_table("memory.csv", memory),
+                                csv_table("layers.csv", tree["layers"])};
+  if (!report.comparison.empty()) files.push_back(csv_table("comparison.csv", tree["comparison"]));
   return files;
 }
 

@@ -57,6 +57,8 @@ struct PredictTextOptions {
                                        const PredictTextOptions& options = {});
 // docs/json.md.
 [[nodiscard]] Json predict_tree(const PredictReport& report);
+// The parts of a memory by name, and their total.
+[[nodiscard]] Json memory_tree(const Memory& memory);
 // terms, memory, layers, and comparison where there is one.
 [[nodiscard]] std::vector<CsvFile> predict_csv(const PredictReport& report);
 

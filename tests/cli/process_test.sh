@@ -152,12 +152,22 @@ example=$(sed -n 's/^Example: stepscope //p' "$dir/out")
 run 0 "example of the help: $example" $example
 out_has "The fastest plan takes"
 out_has "Why it wins"
+out_has "plans that fit are faster"
+printf '{"tp": 8, "pp": 8, "dp": 1, "sequence": 2048, "global_batch": 64}' >"$dir/own.json"
+run 0 "all outputs of plan" plan gpt3-175b --machine a100_sxm_80gb --gpus 64 --global-batch 64 --fix tp=8 \
+  --against tp=8,pp=8 --against "$dir/own.json" --json "$dir/s.json" --html "$dir/s.html" --csv "$dir/s" --flags megatron
+out_has "tensor-model-parallel-size 8"
+for file in s.json s.html s/plans.csv s/pareto.csv s/against.csv s/rejected.csv s/sensitivity.csv; do
+  [ -s "$dir/$file" ] || fail "$file is not written"
+done
 run 1 "a model that fits nowhere" plan gpt3-175b --machine a100_sxm_80gb --gpus 2 --global-batch 8
 out_has "devices would be enough"
 for arguments in "plan" "plan gpt3-175b --machine a100_sxm_80gb --gpus 0 --global-batch 8" \
   "plan gpt3-175b --machine a100_sxm_80gb --gpus 8:4 --global-batch 8" \
   "plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --fix tq=8" \
   "plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --max pp" \
+  "plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --against tq=8" \
+  "plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --against tp=8,global-batch=9" \
   "plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --flags horovod"; do
   # shellcheck disable=SC2086
   run 2 "wrong usage: $arguments" $arguments

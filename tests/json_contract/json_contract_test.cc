@@ -97,14 +97,15 @@ TEST(JsonContract, HoldsForAPrediction) {
 
 TEST(JsonContract, HoldsForAPlan) {
   const auto run = program::run({"plan", "gpt3-175b", "--machine", "a100_sxm_80gb", "--gpus", "128",
-                                 "--global-batch", "128", "--fix", "tp=8", "--flags", "megatron",
-                                 "--json", "-"});
+                                 "--global-batch", "128", "--fix", "tp=8", "--against", "tp=8,pp=4",
+                                 "--against", "tp=7", "--json", "-"});
   ASSERT_EQ(run.exit_code, 0) << run.errors;
   Comparison comparison;
   compare(documented("stepscope plan"), nlohmann::json::parse(run.printed), comparison);
   EXPECT_EQ(comparison.problems, std::vector<std::string>{});
   EXPECT_TRUE(comparison.seen.contains("best.words"));
-  EXPECT_TRUE(comparison.seen.contains("flags"));
+  EXPECT_TRUE(comparison.seen.contains("flags.not_expressed"));
+  EXPECT_TRUE(comparison.seen.contains("against.gains.term"));
 }
 
 TEST(JsonContract, HoldsForACollective) {

@@ -59,6 +59,8 @@ function completed(report) {
 function view_of(report) {
   if (String(report.schema).startsWith('stepscope.predict/'))
     return {report, hero: predict_hero, sections: predict_sections(report)};
+  if (String(report.schema).startsWith('stepscope.plan/'))
+    return {report, hero: plan_hero, sections: plan_sections(report)};
   const whole = completed(report);
   const inputs_only = sections.filter((x) => x[0] === 'inputs');
   return {report: whole, hero, sections: whole.ranks.length ? sections : inputs_only};

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a search for plans in a real browser: what it shows agrees with the JSON of the same run. STEPSCOPE_CHROMIUM
+and STEPSCOPE_PROGRAM name the browser and the program."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from chromium import Chromium  # noqa: E402
+
+folder = tempfile.TemporaryDirectory(prefix="stepscope-plan-")
+browser = None
+
+
+def setUpModule():
+    global browser
+    browser = Chromium(os.environ["STEPSCOPE_CHROMIUM"])
+
+
+def tearDownModule():
+    browser.close()
+    folder.cleanup()
+
+
+def planned(*flags, code=0):
+    page = os.path.join(folder.name, "page.html")
+    run = subprocess.run([os.environ["STEPSCOPE_PROGRAM"], "plan", *flags, "--html", page, "--json", "-"],
+                         capture_output=True)
+    assert run.returncode == code, run.stderr.decode()
+    return page, json.loads(run.stdout)
+
+
+GPT3 = ["gpt3-175b", "--machine", "a100_sxm_80gb", "--global-batch", "128", "--fix", "tp=8"]
+
+
+class PlanPage(unittest.TestCase):
+    def tearDown(self):
+        self.assertEqual(browser.errors, [])
+
+    def show(self, *flags, width=1280, theme="light", code=0):
+        page, data = planned(*flags, code=code)
+        browser.prefer(theme)
+        browser.size(width, 900)
+        browser.open(page)
+        return data
+
+    def js(self, script):
+        return browser.evaluate(script)
+
+    def texts(self, selector):
+        return self.js(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.textContent)")
+
+    def test_every_section_is_drawn_from_the_same_figures(self):
+        data = self.show(*GPT3, "--gpus", "64:128", "--against", "tp=8,pp=8", "--against", "tp=7")
+        states = self.js("Object.fromEntries([...document.querySelectorAll('section')].map((e) => "
+                         "[e.id, e.dataset.state]))")
+        self.assertEqual(states, dict.fromkeys(
+            ["account", "why", "ranking", "front", "devices", "rejected", "sensitivity", "launch"], "drawn"))
+        self.assertEqual(self.js("document.querySelector('h1').textContent"), data["answer"]["sentence"])
+        self.assertEqual(self.texts("#why .own-plan"), [p["sentence"] for p in data["against"]])
+        self.assertEqual(len(self.texts("#ranking tbody tr")), len(data["best"]))
+        self.assertEqual(len(self.texts("#devices tbody tr")), len(data["by_devices"]))
+        self.assertEqual(sum("≈" in row for row in self.texts("#ranking tbody tr")),
+                         sum(p["near_tie"] for p in data["best"]))
+        self.assertEqual(self.texts("#launch summary"), ["Megatron-LM", "DeepSpeed", "torchtitan"])
+        self.assertEqual(self.texts("#launch pre"), [f["text"] for f in data["flags"]])
+
+    def test_the_front_has_every_plan_and_says_it(self):
+        data = self.show(*GPT3, "--gpus", "128", "--against", "tp=8,pp=8")
+        plans = {(p["step_time_ns"], p["memory_bytes"]["total"])
+                 for p in data["pareto"] + data["best"] + data["against"]}
+        self.assertEqual(self.js("document.querySelectorAll('#front svg [data-plan]').length"), len(plans))
+        self.assertEqual(self.js("document.querySelectorAll('#front svg [data-plan=own]').length"), 1)
+        tips = self.js("[...document.querySelectorAll('#front svg [data-plan=front]')].map((e) => e.dataset.tip)")
+        for plan in data["pareto"][:1] + data["pareto"][-1:]:
+            self.assertTrue(any(plan["words"] in tip for tip in tips), plan["words"])
+        self.js("document.querySelector('#front').scrollIntoView(), document.querySelector("
+                "'#front svg [data-plan=front]').dispatchEvent(new PointerEvent('pointermove', "
+                "{bubbles: true, clientX: 400, clientY: 400}))")
+        self.assertIn("a step", self.js("document.getElementById('tip').textContent"))
+
+    def test_the_percentages_of_the_waterfall_sum_to_a_hundred(self):
+        self.show(*GPT3, "--gpus", "128")
+        shown = self.texts("#account .fall-row .percent")[1:]
+        tenths = [0 if "<" in t else round(10 * float(re.sub("[^0-9.]", "", t))) for t in shown]
+        self.assertEqual(sum(tenths), 1000, shown)
+
+    def test_the_differences_lead_from_one_step_to_the_other(self):
+        data = self.show(*GPT3, "--gpus", "128", "--against", "tp=8,pp=8,recompute=full")
+        gains = data["against"][0]["gains"]
+        shown = self.js("[...document.querySelectorAll('#why [data-gain]')].map((e) => e.dataset.gain)")
+        self.assertEqual(sorted(shown), sorted(["all", "all"] + [g["term"] for g in gains]))
+        widths = self.js("[...document.querySelectorAll('#why [data-gain] .fill')].map((e) => "
+                         "[parseFloat(e.style.left), parseFloat(e.style.width)])")
+        best = data["best"][0]["step_time_ns"]
+        last = widths[-2]  # paid or saved: one of its ends is the fastest step
+        ends = [last[0], last[0] + last[1]]
+        self.assertLess(min(abs(e / widths[-1][1] - 1) for e in ends), 1e-5, best)
+
+    def test_where_nothing_fits_the_page_says_so(self):
+        data = self.show("gpt3-175b", "--machine", "a100_sxm_80gb", "--global-batch", "8", "--gpus", "2",
+                         "--against", "tp=2", code=1)
+        self.assertIn("would be enough", self.js("document.querySelector('h1').textContent"))
+        self.assertEqual(data["best"], [])
+        self.assertEqual(self.texts("section h2"), ["Your plan beside it", "What was searched"])
+
+    def test_a_phone_needs_no_sideways_scrolling(self):
+        self.show(*GPT3, "--gpus", "128", "--against", "tp=8,pp=8", width=390, theme="dark")
+        self.assertLessEqual(self.js("document.documentElement.scrollWidth"), 390)
+
+
+if __name__ == "__main__":
+    unittest.main()
