@@ -48,6 +48,24 @@ TEST(EventEdges, WhatDoesNotPairIsCounted) {
   EXPECT_EQ(test::noted(t, "begin_without_end"), 1U);
 }
 
+TEST(EventEdges, ManyOpenRangesThatEndInTheirOrderTakeNoLongWalk) {
+  static constexpr int count = 100'000;
+  Trace trace;
+  std::vector<Edge> edges;
+  for (int i = 0; i < 2 * count; ++i) {
+    Edge& edge = edges.emplace_back();
+    edge.time = Ns{i};
+    edge.byte = static_cast<std::uint64_t>(i);
+    edge.name = trace.strings.intern(std::to_string(i % count));
+    edge.begin = i < count;
+  }
+  trace.tracks.emplace_back();
+  pair_edges(trace, std::move(edges));
+  ASSERT_EQ(trace.slices.size(), std::size_t{count});
+  EXPECT_TRUE(std::ranges::all_of(trace.slices.dur, [](Ns t) { return t == Ns{count}; }));
+  EXPECT_TRUE(trace.notes.counts.empty());
+}
+
 TEST(EventEdges, TracksPairApart) {
   const Trace t = test::trace_of(test::document(
       R"({"ph": "B", "name": "a", "pid": 1, "tid": 1, "ts": 1}, {"ph": "B", "name": "a",
@@ -55,6 +73,19 @@ TEST(EventEdges, TracksPairApart) {
          {"ph": "E", "name": "a", "pid": 1, "tid": 1, "ts": 3}, {"ph": "E", "name": "a",
           "pid": 1, "tid": 2, "ts": 9})"));
   EXPECT_EQ(test::slices_of(t), "a 1000 2000, a 2000 7000");
+}
+
+TEST(EventEdges, AnEndNeedNotRepeatWhatItsBeginSays) {
+  const Trace t = test::trace_of(test::document(
+      R"({"ph": "B", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 3, "ts": 1,
+          "args": {"stream": 7, "device": 0}}, {"ph": "E", "pid": 0, "tid": 3, "ts": 4},
+         {"ph": "B", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 3, "ts": 6,
+          "args": {"stream": 7, "device": 0}}, {"ph": "E", "name": "gemm", "pid": 0, "tid": 3,
+          "ts": 8})"));
+  EXPECT_EQ(test::slices_of(t), "gemm 1000 3000, gemm 6000 2000");
+  EXPECT_TRUE(t.notes.counts.empty());
+  ASSERT_EQ(t.tracks.size(), 1U);
+  EXPECT_EQ(t.tracks[0].tid, 7);
 }
 
 }  // namespace

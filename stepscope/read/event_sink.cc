@@ -325,10 +325,17 @@ void EventSink::add_range_metrics(const RawEvent& event, SliceId slice, Ns time)
 void EventSink::add_edge(const RawEvent& event, std::uint64_t byte, bool begin) {
   const auto time = time_of(event, byte);
   if (!time) return;
-  const Id pid = id_of(event, Field::pid);
-  const StringId name = text_of(event, Field::name);
-  const Category category = category_of(event, trace_.strings[name], pid);
-  edges_.push_back({*time, byte, track_of(event, category, pid, byte), name, category, begin});
+  Edge edge{.time = *time,
+            .byte = byte,
+            .pid = id_of(event, Field::pid),
+            .tid = id_of(event, Field::tid),
+            .name = text_of(event, Field::name),
+            .begin = begin};
+  if (begin) {
+    edge.category = category_of(event, trace_.strings[edge.name], edge.pid);
+    edge.track = track_of(event, edge.category, edge.pid, byte);
+  }
+  edges_.push_back(edge);
 }
 
 void EventSink::add_metadata(const RawEvent& event, std::uint64_t byte) {
@@ -391,7 +398,9 @@ EventSink EventSink::join(std::vector<EventSink>&& parts, unsigned threads) {
       all.names_.push_back(
           {moved(n.pid), moved(n.tid), map.strings[index(n.name)], n.byte, n.thread});
     for (Edge edge : parts[p].edges_) {
-      edge.track = map.tracks[index(edge.track)];
+      if (edge.begin) edge.track = map.tracks[index(edge.track)];
+      edge.pid = moved(edge.pid);
+      edge.tid = moved(edge.tid);
       edge.name = map.strings[index(edge.name)];
       all.edges_.push_back(edge);
     }
