@@ -12,6 +12,7 @@
 #include "stepscope/read/event_parse.h"
 #include "stepscope/read/event_sink.h"
 #include "stepscope/read/split_ranks.h"
+#include "stepscope/read/stray_rows.h"
 
 namespace stepscope {
 namespace {
@@ -19,8 +20,6 @@ namespace {
 constexpr std::size_t first_head = 64 * 1024;
 constexpr std::size_t longest_head = 256 << 20;
 constexpr std::size_t longest_tail = 16 << 20;  // of one member behind the events
-// ts of a file without baseTimeNanoseconds beyond this counts from the UNIX epoch (1985 in ns).
-constexpr Ns earliest_epoch{500'000'000'000'000'000};
 
 Error interrupted(const std::string& path) {
   return {.what = "interrupted", .file = path, .byte = {}, .hint = {}, .interrupted = true};
@@ -292,8 +291,8 @@ class Reading {
 
   static void set_clock(Trace& trace) {
     Metadata& metadata = trace.metadata;
-    const auto begin = std::ranges::min_element(trace.slices.start);
-    const bool epoch = begin != trace.slices.start.end() && *begin > earliest_epoch;
+    const bool epoch = counts_from_epoch(trace);
+    drop_strays(trace, epoch);
     metadata.clock = metadata.base.count() > 0 || epoch ? Clock::unix_epoch : Clock::relative;
     if (metadata.base.count() == 0) return;
     for (std::vector<Ns>* column : {&trace.slices.start, &trace.memory.time, &trace.counters.time})

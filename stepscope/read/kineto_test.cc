@@ -40,6 +40,27 @@ TEST(Kineto, EpochMicrosecondsWithoutABaseAreUnixToo) {
   EXPECT_EQ(trace_of(document(op("a", "17.5"))).metadata.clock, Clock::relative);
 }
 
+TEST(Kineto, ARowWithoutATimeDoesNotMoveTheClock) {
+  const std::string at = "1711964646000000";
+  const std::string collective =
+      R"(, "args": {"Collective name": "allreduce", "Process Group Name": "0"})";
+  const std::string reading = R"({"ph": "C", "name": "sm", "pid": 1, "ts": 0, "args": {"sm": 1}})";
+  const Trace t =
+      trace_of(document(joined({op("lost", "0", "5", collective), ",", op("a", at, "2"), ",",
+                                op("reduced", at, "1", collective), ",", reading})));
+  EXPECT_EQ(t.metadata.clock, Clock::unix_epoch);
+  EXPECT_EQ(slices_of(t), "a 1711964646000000000 2000, reduced 1711964646000000000 1000");
+  ASSERT_EQ(t.collectives.size(), 1U);
+  EXPECT_EQ(t.name(t.collectives[0].slice), "reduced");
+  EXPECT_EQ(t.counters.size(), 0U);
+  EXPECT_EQ(noted(t, "timestamp_out_of_range"), 2U);
+
+  const Trace relative =
+      trace_of(document(joined({op("a", "5"), ",", op("b", "7"), ",", op("lost", at)})));
+  EXPECT_EQ(relative.metadata.clock, Clock::relative);
+  EXPECT_EQ(slices_of(relative), "a 5000 1000, b 7000 1000");
+}
+
 TEST(Kineto, TheOrderOfKeysMeansNothing) {
   const Trace t = trace_of(
       R"({"traceEvents": [{"args": {"correlation": 4, "device": 1, "External id": 9}, "dur": 2,
