@@ -11,6 +11,7 @@
 #include "stepscope/read/document.h"
 #include "stepscope/read/event_parse.h"
 #include "stepscope/read/event_sink.h"
+#include "stepscope/read/overruns.h"
 #include "stepscope/read/split_ranks.h"
 #include "stepscope/read/stray_rows.h"
 
@@ -286,6 +287,7 @@ class Reading {
           .byte = text_bytes,
           .hint = "record at least one step: see docs/recording.md"};
     set_clock(trace);
+    cut_overruns(trace);
     return trace;
   }
 

@@ -37,6 +37,8 @@ constexpr std::array reasons = {
     Reason{"begin_without_end", "that begin and never end", "they last as long as the trace"},
     Reason{"end_without_begin", "that end without a beginning", "left out"},
     Reason{"end_of_other_name", "that end under another name", "taken for the one begun"},
+    Reason{"kernel_beyond_the_next", "that outlast the next of their stream (ROCm)",
+           "they end where it begins"},
     Reason{"rows_of_no_rank", "that belong to no rank", "left out"},
 };
 
