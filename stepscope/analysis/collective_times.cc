@@ -68,11 +68,19 @@ void Timer::collective(const MatchedCollective& matched) {
     if (call.root >= 0 && views_[m.view].rank == call.root) root_start = call.start;
   }
   if (waits == Waits::unknown || (waits != Waits::for_all && !root_start)) return;
-  for (const CollectiveMember m : members) {
+  const auto ready_of = [&](CollectiveMember m) {
     const bool is_root = views_[m.view].rank == matches_.call(m).root;
     const bool all = waits == Waits::for_all || (waits == Waits::root_for_all && is_root);
-    set(m, all ? last : *root_start);
-  }
+    return all ? last : *root_start;
+  };
+  // Nobody leaves before those it needs have come: the clocks are off by at least that much, and
+  // tell nothing about a shorter call. What a reduce sends may wait in a buffer for its root.
+  Ns error{};
+  for (const CollectiveMember m : members)
+    if (waits != Waits::root_for_all || ready_of(m) == last)
+      error = std::max(error, ready_of(m) - matches_.call(m).end);
+  for (const CollectiveMember m : members)
+    if (matches_.call(m).end - matches_.call(m).start >= error) set(m, ready_of(m));
 }
 
 std::vector<std::vector<CallTime>> Timer::run() {

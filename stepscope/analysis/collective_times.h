@@ -4,7 +4,7 @@
 // reduce-scatter, all-to-all, barrier). Of a broadcast or scatter only the root is waited for; of a
 // reduce or gather the root waits for all and the others for the root. A send waits for its receive
 // and the reverse; a fused kernel for the last of its peers. Broadcasts whose root is not recorded,
-// and collectives of which a member is not traced, cannot be split.
+// collectives with an untraced member and calls shorter than their clocks are off are not split.
 #pragma once
 
 #include <cstdint>

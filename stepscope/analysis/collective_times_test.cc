@@ -114,6 +114,24 @@ TEST(CollectiveTimes, AnArrivalAfterTheEndNeverMakesANegativeTransfer) {
   EXPECT_EQ(timed.transfer(0), Ns{0});
 }
 
+TEST(CollectiveTimes, ClocksFurtherApartThanACallIsLongDoNotSplitIt) {
+  std::vector<TestRank> ranks(3);
+  const TestMeta meta{.ranks = "[0, 1, 2]", .size = 3, .seq = 1};
+  ranks[0].all_reduce(0, 100, meta);
+  ranks[1].all_reduce(300, 400, meta);  // begins when rank 0 has left: 200 off or more
+  ranks[2].all_reduce(50, 350, meta);
+  ranks[0].all_reduce(1000, 1100, {.ranks = "[0, 1, 2]", .size = 3, .seq = 2});
+  ranks[1].all_reduce(1040, 1100, {.ranks = "[0, 1, 2]", .size = 3, .seq = 2});
+  ranks[2].all_reduce(1050, 1100, {.ranks = "[0, 1, 2]", .size = 3, .seq = 2});
+  const Timed timed{TestJob(std::move(ranks))};
+  EXPECT_FALSE(timed.time(0).split);
+  EXPECT_FALSE(timed.time(1).split);
+  EXPECT_TRUE(timed.time(2).split);
+  EXPECT_EQ(timed.wait(2), Ns{250});
+  EXPECT_TRUE(timed.time(0, 1).split);
+  EXPECT_EQ(timed.wait(0, 1), Ns{50});
+}
+
 TEST(CollectiveTimes, TheBudgetGetsOneSpanForEachOperation) {
   std::vector<TestRank> ranks(2);
   ranks[0].all_reduce(0, 1000, {.seq = 1});
