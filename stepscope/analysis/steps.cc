@@ -24,7 +24,9 @@ std::optional<std::int64_t> number_of(std::string_view name) {
   std::int64_t number = 0;
   const char* last = name.data() + name.size();
   const auto [end, error] = std::from_chars(name.data() + hash + 1, last, number);
-  if (error != std::errc{} || end != last) return std::nullopt;
+  constexpr std::int64_t largest = std::int64_t{1} << 53;  // that JSON keeps exactly
+  if (error != std::errc{} || end != last || number < -largest || number > largest)
+    return std::nullopt;
   return number;
 }
 

@@ -147,6 +147,16 @@ TEST(Steps, NumbersThatRepeatAreReplacedByOrdinals) {
   EXPECT_EQ(steps[1].index, 1);
 }
 
+TEST(Steps, NumbersThatNoCounterReachesAreReplacedToo) {
+  TraceBuilder b;
+  b.step("ProfilerStep#9223372036854775807", 0, 100);
+  b.step("ProfilerStep#9007199254740992", 100, 200);
+  const std::vector<Step> steps = steps_of(b);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].index, 0);
+  EXPECT_EQ(steps[1].index, 1);
+}
+
 TEST(Steps, WithoutAnnotationsTheDeviceWindowIsTheStep) {
   TraceBuilder b;
   b.op("aten::mm", 0, 1000);
