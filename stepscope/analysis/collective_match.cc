@@ -155,9 +155,9 @@ void Matcher::match_messages(const Views& capture) {
       }
     }
   }
+  const std::set<int> traced = ranks_of(capture);
   for (auto& [key, by_view] : by_pair) {
     SequenceSet set{.group = std::get<0>(key), .group_size = 2, .message = true};
-    const std::set<int> traced = ranks_of(capture);
     for (const int rank : {std::get<1>(key), std::get<2>(key)}) {
       if (traced.contains(rank)) set.expected_ranks.insert(rank);
     }

@@ -114,13 +114,15 @@ void join_renamed(std::span<const std::vector<CommGroup>> by_view, std::span<con
     }
   }
   for (const auto& [ranks, members] : names) {
-    const auto everywhere = [&](const std::string& name) {
-      return std::ranges::all_of(members, [&](const auto& m) { return m.second.contains(name); });
-    };
+    std::map<std::string_view, std::size_t> known_to;  // name → how many members
+    for (const auto& [rank, mine] : members)
+      for (const std::string& name : mine) ++known_to[name];
     std::vector<std::string> left;
     bool single = members.size() > 1;
     for (const auto& [rank, mine] : members) {
-      const auto is_left = [&](const std::string& name) { return !everywhere(name); };
+      const auto is_left = [&](const std::string& name) {
+        return known_to.at(name) < members.size();
+      };
       single = single && std::ranges::count_if(mine, is_left) == 1;
       std::ranges::copy_if(mine, std::back_inserter(left), is_left);
     }
