@@ -60,7 +60,8 @@ TEST(name_class, is_not_fooled_by_words_of_communication_inside_other_kernels) {
 TEST(name_class, knows_matmuls_and_convolutions_of_every_vendor) {
   expect_kernels(
       NameClass::matmul,
-      {"volta_sgemm_128x64_tn", "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x3_tn",
+      {"volta_sgemm_128x64_tn",
+       "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x3_tn",
        "nvjet_tst_192x192_64x4_1x2_h_bz_coopB_TNT",
        "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_cublas",
        "Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT16x16x256",
@@ -70,10 +71,15 @@ TEST(name_class, knows_matmuls_and_convolutions_of_every_vendor) {
        "void splitKreduce_kernel<32, 16, int, float>(cublasSplitKParams<float>)",
        "void cudnn::winograd_nonfused::winogradForwardData4x4<float>(int)",
        "void implicit_convolve_sgemm<float, float, 128, 5>(int)",
-       "volta_scudnn_128x64_relu_small_nn_v1", "igemm_bwd_gtcx3_nhwc_bf16_bx0_ex1",
-       "miopenSp3AsmConv_v30_3_1_gfx9", "triton_tem_fused_mm_3",
+       "volta_scudnn_128x64_relu_small_nn_v1",
+       "igemm_bwd_gtcx3_nhwc_bf16_bx0_ex1",
+       "miopenSp3AsmConv_v30_3_1_gfx9",
+       "triton_tem_fused_mm_3",
        "_ZN2ck16tensor_operation6device12_GLOBAL__N_139kernel_grouped_conv_fwd_xdl_cshuffle_v3",
-       "wgmma_m64n256k16_kernel"});
+       "wgmma_m64n256k16_kernel",
+       "fused_moe_kernel",
+       "_dsd_kernel",
+       "void wvSplitK_hf_sml_<__hip_bfloat16, 64>(int)"});
   EXPECT_EQ(classify_kernel("void fbgemm_gpu::permute_2D_data_kernel<false, int>(int)"),
             NameClass::other);
   EXPECT_EQ(

@@ -101,7 +101,8 @@ inline constexpr auto matmul_head =
     words("gemm", "gemv", "scudnn", "hcudnn", "winograd", "convolve", "convolution", "conv1d",
           "conv2d", "conv3d", "conv_depthwise", "depthwise", "grouped_conv", "naive_conv",
           "asmconv", "_conv_", "dgrad", "wgrad_alg", "reduce_wgrad", "wgrad2d", "fprop",
-          "fft2d_r2c", "fft2d_c2r", "matmul", "marlin", "machete", "linear_relu", "fused_linear");
+          "fft2d_r2c", "fft2d_c2r", "matmul", "marlin", "machete", "linear_relu", "fused_linear",
+          "fused_moe", "wvsplitk", "_sdd_kernel", "_dsd_kernel", "_dds_kernel");
 inline constexpr auto matmul_start = words("nvjet", "cijk_", "custom_cijk_", "fc-", "xxt_kernel",
                                            "ba_plus_caa_kernel", "mm_kernel", "bmm_kernel");
 inline constexpr auto elementwise_head = words(
