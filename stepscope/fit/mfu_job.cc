@@ -8,11 +8,18 @@
 namespace stepscope {
 namespace {
 
-std::vector<std::size_t> common_places(const JobResult& job, const RankResult& r) {
+// Of the steps that every rank has, in ascending order.
+std::vector<std::int64_t> common_steps(const JobResult& job) {
+  std::vector<std::int64_t> indices;
+  for (const JobStep& step : job.steps) indices.push_back(step.index);
+  std::ranges::sort(indices);
+  return indices;
+}
+
+std::vector<std::size_t> common_places(std::span<const std::int64_t> common, const RankResult& r) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < r.steps.size(); ++i)
-    if (std::ranges::find(job.steps, r.steps[i].index, &JobStep::index) != job.steps.end())
-      places.push_back(i);
+    if (std::ranges::binary_search(common, r.steps[i].index)) places.push_back(i);
   return places;
 }
 
@@ -43,11 +50,12 @@ Ns pipeline_wait(const JobResult& job, std::size_t rank, std::span<const std::si
 }  // namespace
 
 Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
+  const std::vector<std::int64_t> common = common_steps(job);
   std::vector<MfuRank> ranks;
   std::int64_t devices = 0;
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankResult& r = job.ranks[i];
-    const std::vector<std::size_t> places = common_places(job, r);
+    const std::vector<std::size_t> places = common_places(common, r);
     if (places.empty()) continue;
     MfuRank rank = mfu_rank(r.rank, r.budget, r.executed, places);
     if (rank.work && r.overlap) rank.work->contention = product_contention(r.overlap->contention);
