@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 
@@ -55,6 +56,7 @@ class CallReader {
   void read_arguments(SliceId row, CollectiveCall& call);
   void read_root(const HostRow& op, CollectiveCall& call);
   void add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call);
+  [[nodiscard]] std::string_view common_dtype(std::span<const HostRow* const> rows) const;
   void collect_pending(SliceId launch, CollectiveCall& call);
   std::uint32_t group_row(const Collective& meta);
   [[nodiscard]] int global_rank(std::uint32_t group, int in_group) const;
@@ -170,6 +172,18 @@ void CallReader::add_edge(const HostRow* row, const Collective* meta, Collective
   ++call.edge_count;
 }
 
+// Of rows with metadata; empty where they differ or one does not say.
+std::string_view CallReader::common_dtype(std::span<const HostRow* const> rows) const {
+  std::string_view common;
+  for (const HostRow* row : rows) {
+    if (row->meta == nullptr || row->meta->dtype == empty_string) return {};
+    const std::string_view dtype = dtype_name(trace_.strings[row->meta->dtype]);
+    if (!common.empty() && dtype != common) return {};
+    common = dtype;
+  }
+  return common;
+}
+
 // A fused kernel runs the sends and receives that were recorded before its launch on the same
 // thread and have no kernel of their own.
 void CallReader::collect_pending(SliceId launch, CollectiveCall& call) {
@@ -196,7 +210,9 @@ void CallReader::collect_pending(SliceId launch, CollectiveCall& call) {
     inner = at->form == HostForm::backend ? &*at : nullptr;
   }
   for (auto row = batch.rbegin(); row != batch.rend(); ++row) add_edge(*row, (*row)->meta, call);
-  if (call.edge_count != 0) call.kind = CollectiveKind::send_recv;
+  if (call.edge_count == 0) return;
+  call.kind = CollectiveKind::send_recv;
+  if (call.dtype.empty()) call.dtype = common_dtype(batch);
 }
 
 Sources CallReader::sources_of(SliceId kernel, CollectiveKind by_name, SliceId& innermost) {

@@ -61,6 +61,7 @@ class RowBuilder {
   void add_unmatched();
   void add_exposed(CollectiveMember m, Sums& sums);
   [[nodiscard]] std::optional<Bytes> bytes_of(const MatchedCollective& matched) const;
+  [[nodiscard]] std::optional<Bytes> fused_bytes_of(const MatchedCollective& matched) const;
   void merge_scattered_sizes();
   static CollectiveRow finish(Sums& sums);
 
@@ -101,7 +102,25 @@ std::optional<Bytes> RowBuilder::bytes_of(const MatchedCollective& matched) cons
   std::optional<Bytes> bytes;
   for (const CollectiveMember m : matches_.members_of(matched))
     bytes = std::max(bytes, matches_.call(m).bytes);
-  return bytes;
+  return bytes || !matched.message ? bytes : fused_bytes_of(matched);
+}
+
+// One of several messages of a fused call: absent where those between its two ranks differ.
+std::optional<Bytes> RowBuilder::fused_bytes_of(const MatchedCollective& matched) const {
+  const auto members = matches_.members_of(matched);
+  const CollectiveCall& call = matches_.call(members.front());
+  const auto size = dtype_bytes(call.dtype);
+  const int mine = views_[members.front().view].rank;
+  const int peer = views_[members.back().view].rank;
+  std::int64_t elements = -1;
+  for (std::uint32_t e = 0; e < call.edge_count; ++e) {
+    const P2pEdge& edge = matches_.ranks[members.front().view].edges[call.first_edge + e];
+    if (std::minmax(edge.src, edge.dst) != std::minmax(mine, peer)) continue;
+    if (edge.elements < 0 || (elements >= 0 && edge.elements != elements)) return std::nullopt;
+    elements = edge.elements;
+  }
+  if (!size || elements < 0) return std::nullopt;
+  return Bytes{elements * *size};
 }
 
 // A fused call shows up once for each of its messages: its times are divided among them.

@@ -135,6 +135,30 @@ TEST(Collectives, MessagesOfOneFusedKernelShareItsExposedTime) {
   EXPECT_EQ(found.rows[0].transfer, Ns{50}) << "the kernel moves both";
   EXPECT_EQ(found.rows[0].duration, Ns{76}) << "medians of 50 and 25, rounded, for each";
   EXPECT_EQ(found.splits[0].spans.at(0).transfer_start, Ns{150});
+  EXPECT_EQ(found.rows[0].dtype, "Float");
+  EXPECT_EQ(found.rows[0].bytes, Bytes{400}) << "each";
+  EXPECT_DOUBLE_EQ(found.rows[0].busbw->value, 400 / 50e-9);
+}
+
+TEST(Collectives, OfUnequalMessagesBetweenTwoRanksTheSizeIsNotGuessed) {
+  std::vector<TestRank> ranks(2);
+  for (int r = 0; r < 2; ++r) {
+    TestRank& rank = ranks[static_cast<std::size_t>(r)];
+    TraceBuilder& rows = rank.rows();
+    const auto message = [&](std::int64_t start, const TestMeta& meta) {
+      rank.annotate(
+          rows.row(rows.thread(1), Category::cpu_op, "record_param_comms", start, start + 5), meta);
+    };
+    message(10, {.name = "send", .elements = r == 0 ? 100 : 7, .dst = 1 - r});
+    message(20, {.name = "recv", .elements = r == 0 ? 7 : 100, .src = 1 - r});
+    rows.launch(9, 30, 32);
+    rank.comm(send_recv_kernel, 100, 200, 9);
+  }
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  ASSERT_EQ(found.rows.size(), 1U);
+  EXPECT_EQ(found.rows[0].matched, 2U);
+  EXPECT_FALSE(found.rows[0].bytes);
 }
 
 TEST(Collectives, ScatteredSizesOfAnExchangeShareRows) {
