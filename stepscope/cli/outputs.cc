@@ -8,6 +8,7 @@
 
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/subcommand.h"
+#include "stepscope/report/format.h"
 
 namespace stepscope {
 
@@ -15,7 +16,7 @@ void Failures::add(const Error& error) {
   if (error.interrupted)
     interrupted_ = true;
   else
-    fmt::print(stderr, "stepscope: {}\n", error.message());
+    fmt::print(stderr, "stepscope: {}\n", printable(error.message()));
   any_ = true;
 }
 
@@ -45,7 +46,7 @@ void flush_output(Failures& failures) {
 }
 
 int refused(const Error& error) {
-  fmt::print(stderr, "stepscope: {}\n", error.message());
+  fmt::print(stderr, "stepscope: {}\n", printable(error.message()));
   return error.file.empty() ? exit_usage : exit_failed;
 }
 
