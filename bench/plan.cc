@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast `plan` is: complete evaluations a second on one thread, what a second thread adds, and a
 // search over all dimensions on 16,384 devices with its memory. Rates are per second of processor
-// time, so that a busy machine does not change them. Beside them two models in Python: Calculon
+// time, so that a busy machine does not change them. What a second thread adds is told twice: as it
+// ran, which a busy machine does change, and by handing out each shape's own processor time to two
+// threads as the search does. Beside them two models in Python: Calculon
 // evaluates 95 to 132 plans a second, transformer-perf-estimates 332 to 350.
 //
 //   plan [--model NAME] [--machine NAME] [--gpus N] [--global-batch B] [--seq S] [--fix
@@ -11,14 +13,19 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "stepscope/cost/machine_named.h"
 #include "stepscope/cost/model_json.h"
 #include "stepscope/cost/search.h"
+#include "stepscope/cost/search_sensitivity.h"
+#include "stepscope/cost/search_shape.h"
 
 namespace stepscope {
 namespace {
@@ -70,6 +77,83 @@ Result<Run> run(const Transformer& model, const Machine& machine, const Network&
   const double all = processor_seconds() - before;
   const double own = own_seconds() - own_before;
   return Run{.result = *std::move(found), .processor = all, .busiest = std::max(own, all - own)};
+}
+
+// All of a search on one thread, and what it would take where two share the shapes of a round and
+// the rest is done by one: seconds of processor time.
+struct Replay {
+  double alone = 0;
+  double serial = 0;
+  double of_two = 0;
+
+  void share(const std::vector<double>& pieces) {
+    std::array<double, 2> busy{};
+    for (const double t : pieces) {
+      alone += t;
+      *std::ranges::min_element(busy) += t;
+    }
+    of_two += std::ranges::max(busy);
+  }
+  void keep(double t) {
+    alone += t;
+    serial += t;
+    of_two += t;
+  }
+};
+
+Replay replay(const ShapeSearch& search) {
+  Replay r;
+  double at = own_seconds();
+  const auto lap = [&at] {
+    const double before = std::exchange(at, own_seconds());
+    return at - before;
+  };
+  std::vector<SearchShape> shapes = list_shapes(search.space).shapes;
+  r.keep(lap());
+  std::vector<double> pieces;
+  for (SearchShape& shape : shapes) {
+    shape.least = shape_bound(search, shape.plan).step;
+    pieces.push_back(lap());
+  }
+  r.share(pieces);
+  std::ranges::sort(shapes, {}, &SearchShape::least);
+  FoundPlans found(search.limits);
+  std::size_t round = 0;
+  for (std::size_t begin = 0; begin < shapes.size(); begin += round) {
+    round = next_round(round);
+    std::vector<ShapeResult> results(std::min(round, shapes.size() - begin),
+                                     ShapeResult(search.limits));
+    r.keep(lap());
+    pieces.clear();
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      search_shape(search, shapes[begin + i], found, results[i]);
+      pieces.push_back(lap());
+    }
+    r.share(pieces);
+    for (const ShapeResult& result : results) found.merge(result.found);
+    found.settle();
+    r.keep(lap());
+  }
+  return r;
+}
+
+void print_replay(const Transformer& model, const Machine& machine, const Network& network,
+                  const SearchRequest& request) {
+  const double capacity =
+      static_cast<double>(machine.memory->value) * (1 - request.memory_headroom);
+  const Replay r = replay({.machine = &machine,
+                           .network = &network,
+                           .space = {.model = &model,
+                                     .request = &request,
+                                     .devices = request.devices.front(),
+                                     .offload = request.offload},
+                           .limits = {.capacity = capacity,
+                                      .extended = capacity * most_memory,
+                                      .slowest = request.slowest,
+                                      .top = request.top}});
+  fmt::print(
+      "two threads, each shape's time handed out: {:.3f} x, {:.2f} % of the work is serial\n",
+      r.alone / r.of_two, r.serial / r.alone * 100);
 }
 
 // "tp=8,zero=1"
@@ -124,6 +208,7 @@ int measure(const Case& c) {
   fmt::print("{} on {} {}: {:.2f} s, {:.2f} s of processor time, {:.0f} MiB\n", c.model, c.gpus,
              c.machine, pruned->result.elapsed.count(), pruned->processor, resident_mib());
   print_found(pruned->result);
+  print_replay(*model, *machine, *network, request);
   request.prune = false;
   request.devices = {std::min<std::int64_t>(c.gpus, 256)};
   if (c.batch % 256 != 0) request.base.global_batch = 256;
@@ -140,6 +225,7 @@ int measure(const Case& c) {
         threads, all->result.evaluated, evaluations / all->processor, all->result.elapsed.count(),
         alone / all->busiest);
   }
+  print_replay(*model, *machine, *network, request);
   return 0;
 }
 

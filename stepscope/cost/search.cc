@@ -16,9 +16,6 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t first_round = 8;
-constexpr std::size_t largest_round = 128;
-
 struct CountOutcome {
   explicit CountOutcome(const FoundLimits& limits) : found(limits) {}
 
@@ -63,9 +60,9 @@ CountOutcome search_count(const ShapeSearch& search, bool until_one_fits) {
   ShapeList list = list_shapes(search.space);
   sum.rejected = list.rejected;
   const auto shapes = promising_first(search, std::move(list.shapes));
-  std::size_t round = first_round;
+  std::size_t round = 0;
   for (std::size_t begin = 0; begin < shapes.size(); begin += round) {
-    if (begin > 0) round = std::min(2 * round, largest_round);
+    round = next_round(round);
     if (stopped(request) || (until_one_fits && sum.feasible > 0)) break;
     const std::size_t count = std::min(round, shapes.size() - begin);
     std::vector<ShapeResult> results(count, ShapeResult(search.limits));

@@ -2,6 +2,7 @@
 // The search below one shape.
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <optional>
 
@@ -35,6 +36,13 @@ struct ShapeBound {
   double step = std::numeric_limits<double>::infinity();
 };
 [[nodiscard]] ShapeBound shape_bound(const ShapeSearch& search, const Plan& shape);
+
+// Shapes are searched in rounds that prune with what earlier rounds found; the first has few.
+[[nodiscard]] constexpr std::size_t next_round(std::size_t round) {
+  constexpr std::size_t first = 8;
+  constexpr std::size_t largest = 128;
+  return round == 0 ? first : round < largest / 2 ? 2 * round : largest;
+}
 
 // `before`: what was found elsewhere, which plans here have to beat.
 void search_shape(const ShapeSearch& search, const SearchShape& shape, const FoundPlans& before,
