@@ -127,6 +127,12 @@ bool is_log_softmax_warp(std::string_view name) {
   return rest.starts_with(" true") || rest.starts_with("true");
 }
 
+// "flash_attn_3::fwd": the library says what its operators leave out.
+bool is_attention_library(std::string_view operator_name) {
+  const auto at = operator_name.rfind("::");
+  return at != std::string_view::npos && has_any(operator_name.substr(0, at), attention_anywhere);
+}
+
 }  // namespace
 
 NameClass classify_kernel(std::string_view text) {
@@ -146,6 +152,8 @@ NameClass classify_operator(std::string_view text) {
   std::erase(flat, '_');
   if (starts_with_any(flat, optimizer_stems) || name.starts_with("optimizer."))
     return NameClass::optimizer;
+  if (is_attention_library(name) && (has(stem, "fwd") || has(stem, "bwd")))
+    return NameClass::attention;
   static constexpr auto purposes = std::span(kernel_rules).subspan(1, 4);  // attention … embedding
   for (const ClassRule& rule : purposes) {
     if (has_any(stem, rule.anywhere) || has_any(stem, rule.head)) return rule.result;
