@@ -82,9 +82,10 @@ void describe(const Trace& trace, const Prepared& p, RankResult& r) {
 using Questions = std::vector<std::function<void()>>;
 
 // The questions about one rank. Those of one list are independent and may run side by side.
-void account(const RankInput& input, const Prepared& p, const CommSplit& split, unsigned threads,
-             RankResult& r) {
+void account(const RankInput& input, const Prepared& p, const Collectives& collectives,
+             std::size_t view, unsigned threads, RankResult& r) {
   const Trace& trace = *input.trace;
+  const CommSplit& split = collectives.splits[view];
   r.rank = input.rank;
   r.strings = &trace.strings;
   r.steps = p.steps;
@@ -106,6 +107,15 @@ void account(const RankInput& input, const Prepared& p, const CommSplit& split, 
        [&] {
          r.phases = phase_budget(trace, p.index, p.steps, phases, r.budget.chosen);
          r.phase_summaries = summarize_phases(r.phases.steps);
+       },
+       [&] {
+         r.classes = class_times(trace, {.rank = p.index,
+                                         .steps = p.steps,
+                                         .phases = phases,
+                                         .split = split,
+                                         .calls = collectives.matches.ranks[view],
+                                         .dimensions = collectives.dimension_of,
+                                         .budget = r.budget});
        },
        [&] { r.ranges = range_tree(trace, p.index, p.steps, phases); },
        [&] { r.overlap = overlap(trace, p.index, p.steps, r.budget); },
@@ -213,7 +223,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   const bool side_by_side = ranks.size() >= options.threads;
   parallel_for(ranks.size(), side_by_side ? options.threads : 1, [&](std::size_t i) {
     if (options.stop != nullptr && options.stop->requested()) return;
-    account(ranks[i], prepared[i], job.collectives.splits[i], side_by_side ? 1 : options.threads,
+    account(ranks[i], prepared[i], job.collectives, i, side_by_side ? 1 : options.threads,
             job.ranks[i]);
   });
   if (stopped()) return job;

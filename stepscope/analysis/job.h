@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/analysis/class_time.h"
 #include "stepscope/analysis/collectives.h"
 #include "stepscope/analysis/ddp_buckets.h"
 #include "stepscope/analysis/executed.h"
@@ -60,6 +61,7 @@ struct RankResult {
   std::string role = "all";
   std::vector<Step> steps;
   TimeBudget budget;
+  std::vector<ClassTime> classes;  // parallel to steps; empty without a device
   OutsideSteps outside;
   Ns window_start{};  // first start and last end of any row
   Ns window_end{};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "stepscope/analysis/comm_states.h"
 #include "stepscope/analysis/cpu_budget.h"
 #include "stepscope/analysis/idle_cause.h"
 #include "stepscope/analysis/interval_sweep.h"
@@ -21,19 +22,12 @@ enum Layer : std::size_t { compute_work, waiting, transferring, unsplit, copying
 using Sweep = IntervalSweep<layer_count>;
 
 void add_communication(const Trace& trace, const CommSplit& split, SliceId op, Sweep& sweep) {
-  const Ns start = trace.slices.start[index(op)];
-  const Ns end = trace.slices.end(op);
-  const CommSpan* span = split.find(op);
-  if (span != nullptr && span->split) {
-    const Ns transfer = std::clamp(span->transfer_start, start, end);
-    sweep.add(waiting, start, transfer);
-    sweep.add(transferring, transfer, end);
-    return;
-  }
-  // A group of one waits for nobody.
-  const Collective* collective = trace.collective(op);
-  const bool alone = collective != nullptr && collective->group_size == 1;
-  sweep.add(alone ? transferring : unsplit, start, end);
+  for_each_comm_state(trace, split, op, [&](CommState state, Ns start, Ns end) {
+    const Layer layer = state == CommState::waiting        ? waiting
+                        : state == CommState::transferring ? transferring
+                                                           : unsplit;
+    sweep.add(layer, start, end);
+  });
 }
 
 Sweep sweep_of(const Trace& trace, const DeviceLane& lane, const CommSplit& split) {
