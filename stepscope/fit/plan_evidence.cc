@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/fit/plan_evidence.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "stepscope/fit/mfu_rank.h"
+
+namespace stepscope {
+namespace {
+
+std::string text(std::int64_t n) { return std::to_string(n); }
+
+// Sizes that groups of the dimension have under the plan. Ranks of one data group may be those of
+// dp, of dp * cp (they average gradients together), of those that hold one expert's weights, and
+// of a shard group and its replicas.
+std::vector<std::int64_t> sizes(const Plan& p, Dimension dimension) {
+  switch (dimension) {
+    case Dimension::tp:
+    case Dimension::sp:
+      return {p.tp};
+    case Dimension::cp:
+      return {p.cp};
+    case Dimension::ep:
+      return {p.ep, p.ep * p.tp};
+    case Dimension::dp: {
+      const std::int64_t all = p.dp * p.cp;
+      std::vector<std::int64_t> list = {all, p.dp, all / p.ep, all * p.tp};
+      if (p.shard_group > 0) list.insert(list.end(), {p.shard_group, all / p.shard_group});
+      return list;
+    }
+    case Dimension::pp:
+      return {p.pp, 2};  // stages talk in pairs, and the two ends share embeddings
+    case Dimension::world:
+    case Dimension::unknown:
+      break;
+  }
+  return {};
+}
+
+std::string flag_of(Dimension dimension) {
+  const auto known = dimension == Dimension::sp ? Dimension::tp : dimension;
+  return std::string(dimension_names[static_cast<std::size_t>(known)]);
+}
+
+std::int64_t size_of(const CommGroup& group) {
+  return group.ranks.empty() ? group.size : static_cast<std::int64_t>(group.ranks.size());
+}
+
+// Groups that some rank of the job used.
+std::vector<bool> used_groups(const CollectiveMatches& matches) {
+  std::vector<bool> used(matches.groups.size());
+  for (const RankCalls& rank : matches.ranks)
+    for (const CollectiveCall& call : rank.calls)
+      if (call.group < used.size()) used[call.group] = true;
+  return used;
+}
+
+}  // namespace
+
+std::optional<Error> contradiction(const Plan& plan, const JobResult& job,
+                                   std::optional<int> recorded_world) {
+  const std::string degrees = "tp * cp * pp * dp = " + text(plan.tp) + " * " + text(plan.cp) +
+                              " * " + text(plan.pp) + " * " + text(plan.dp);
+  const auto traced = static_cast<std::int64_t>(job.ranks.size());
+  if (recorded_world && *recorded_world != plan.devices)
+    return Error{.what = "the plan has " + text(plan.devices) + " devices (" + degrees +
+                         "), the traces record a world of " + text(*recorded_world) + " ranks",
+                 .hint = "give the --tp, --pp, --cp and --dp of this run"};
+  if (traced > plan.devices)
+    return Error{.what = "the plan has " + text(plan.devices) + " devices (" + degrees + "), and " +
+                         text(traced) + " ranks were traced",
+                 .hint = "give the --tp, --pp, --cp and --dp of this run"};
+  const CollectiveMatches& matches = job.collectives.matches;
+  const std::vector<bool> used = used_groups(matches);
+  for (std::size_t g = 0; g < matches.groups.size(); ++g) {
+    const Dimension dimension = job.collectives.dimension_of[g];
+    const std::vector<std::int64_t> right = sizes(plan, dimension);
+    const std::int64_t size = size_of(matches.groups[g]);
+    if (!used[g] || size < 2 || right.empty() || std::ranges::find(right, size) != right.end())
+      continue;
+    const std::string flag = flag_of(dimension);
+    const std::int64_t degree = right.front();
+    return Error{.what = "the plan has " + flag + " = " + text(degree) + ", but the group \"" +
+                         group_label(matches.groups[g]) + "\" of the traces, whose dimension is " +
+                         flag + ", has " + text(size) + " ranks",
+                 .hint = "give --" + flag + " " + text(size) +
+                         ", or --groups FILE where the group serves another dimension"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Dtype> traced_dtype(const JobResult& job) {
+  std::array<Ns, dtype_count> time{};
+  for (const RankResult& r : job.ranks)
+    for (const ExecutedStep& step : r.executed.steps)
+      for (std::size_t p = 0; p < precision_count; ++p)
+        if (const auto dtype = dtype_of(static_cast<OperandFormat>(p)))
+          time[index(*dtype)] += step.products[p].time + step.products[p].unknown_time;
+  const auto most = std::ranges::max_element(time);
+  if (*most <= Ns{}) return std::nullopt;
+  return static_cast<Dtype>(most - time.begin());
+}
+
+}  // namespace stepscope

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What traces say about the plan that their job ran by: its world, and the sizes of the process
+// groups whose dimension is known.
+#pragma once
+
+#include <optional>
+
+#include "stepscope/analysis/job.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/dtype.h"
+#include "stepscope/cost/plan.h"
+
+namespace stepscope {
+
+// The first contradiction between plan and traces, which names both and what to give; absent where
+// none is seen. `recorded_world`: of the traces themselves, not the user's.
+[[nodiscard]] std::optional<Error> contradiction(const Plan& plan, const JobResult& job,
+                                                 std::optional<int> recorded_world);
+
+// The format that most of the time of the traced products is spent in; absent where neither shapes
+// nor kernels tell.
+[[nodiscard]] std::optional<Dtype> traced_dtype(const JobResult& job);
+
+}  // namespace stepscope

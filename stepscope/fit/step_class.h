@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The classes in which a step is expected by a model and measured in a trace: they exclude each
+// other, and on both sides they sum to the step.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace stepscope {
+
+enum class StepClass : std::uint8_t {
+  matmul,
+  attention,
+  norm,
+  elementwise,  // with copies by kernels and what no other class names
+  embedding,
+  loss,
+  optimizer,
+  tensor_comm,  // exposed communication by dimension, without waiting for late ranks
+  context_comm,
+  expert_comm,
+  pipeline_comm,
+  data_comm,
+  other_comm,  // of groups whose dimension is not known
+  bubble,      // waiting between pipeline stages
+  wait,        // for late ranks elsewhere: a model has none
+  copy,        // exposed copies; expected: offload
+  host         // nothing runs; expected: the device waits for launches
+};
+inline constexpr std::size_t step_class_count = 17;
+inline constexpr std::array<std::string_view, step_class_count> step_class_names = {
+    "matmul",     "attention",   "norm",         "elementwise", "embedding",     "loss",
+    "optimizer",  "tensor_comm", "context_comm", "expert_comm", "pipeline_comm", "data_comm",
+    "other_comm", "bubble",      "wait",         "copy",        "host"};
+static_assert(step_class_names[static_cast<std::size_t>(StepClass::host)] == "host");
+
+// Compilers fuse what is between matrix products across these classes: only their sum is compared.
+constexpr bool is_pointwise(StepClass c) { return c >= StepClass::norm && c <= StepClass::loss; }
+
+using StepSeconds = std::array<double, step_class_count>;
+
+}  // namespace stepscope
