@@ -10,6 +10,7 @@
 
 #include "stepscope/analysis/job.h"
 #include "stepscope/base/output_file.h"
+#include "stepscope/cli/analyze_expected.h"
 #include "stepscope/cli/analyze_flags.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
@@ -182,6 +183,7 @@ int analyze(AnalyzeFlags& flags) {
     no_mfu = mfu.error();
   report.answer = find_answer(job, report.mfu, report.machine);
   report.warnings = analyze_warnings(report, no_mfu);
+  report.expected = expected_of_job(flags, report, run.world_size, report.warnings, failures);
   if (flags.json != "-" && !ranks.empty())
     fmt::print("{}", analyze_text(report, {.width = terminal_width(),
                                            .colour = wants_colour(),

@@ -2,6 +2,7 @@
 #include "stepscope/cli/analyze_flags.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -9,8 +10,10 @@
 #include <sstream>
 #include <thread>
 
+#include "stepscope/cli/plan_fields.h"
 #include "stepscope/cost/machine_named.h"
 #include "stepscope/cost/model_json.h"
+#include "stepscope/cost/plan_json.h"
 
 namespace stepscope {
 namespace {
@@ -88,6 +91,28 @@ Result<Done> read_groups(AnalyzeFlags& flags) {
 
 }  // namespace
 
+namespace {
+
+// What of a plan has no flag of its own here already.
+void declare_plan(CLI::App& app, PlanSource& plan) {
+  static constexpr std::array<std::string_view, 5> here = {"tp", "pp", "dp", "seq", "global-batch"};
+  std::vector<std::string_view> names;
+  for (const PlanField& field : plan_fields())
+    if (std::ranges::find(here, field.name) == here.end()) names.push_back(field.name);
+  app.add_option("--plan", plan.plan_file,
+                 "The plan of the run as JSON (docs/plans.md), for what the model expects of it; "
+                 "flags override it")
+      ->type_name("FILE")
+      ->group("Plan");
+  app.add_option("--gpus-per-node", plan.gpus_per_node, "Devices that share the fast links")
+      ->check(positive_number())
+      ->type_name("N")
+      ->group("Plan");
+  declare_fields(app, plan, names);
+}
+
+}  // namespace
+
 void declare(CLI::App& app, AnalyzeFlags& f) {
   app.add_option("INPUT", f.inputs,
                  "Traces of one run: files (.json, .json.gz, .json.zst), directories, patterns")
@@ -119,9 +144,10 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
                  "FLOPs of the model for one global batch, without recompute: gives MFU")
       ->check(positive_number())
       ->type_name("N");
-  app.add_option("--model", f.model_name,
-                 "The model, to count those FLOPs by every convention: a name of the catalogue, a "
-                 "file of ours or a Hugging Face config.json")
+  app.add_option(
+         "--model", f.model_name,
+         "The model, to count those FLOPs by every convention and to expect the step: a name, a "
+         "file of ours or a Hugging Face config.json")
       ->type_name("NAME|FILE");
   app.add_option("--global-batch", f.global_batch, "Sequences of one optimizer step, for --model")
       ->check(positive_number())
@@ -129,6 +155,7 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   app.add_option("--seq", f.sequence, "Tokens of a sequence, for --model")
       ->check(positive_number())
       ->type_name("N");
+  declare_plan(app, f.plan);
   app.add_option("--peak-tflops", f.peak_tflops, "Peak of one device, instead of the catalogue's")
       ->check(positive_number())
       ->type_name("N");
@@ -151,10 +178,26 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
 
 namespace {
 
+bool is_given(const PlanSource& plan) {
+  return !plan.plan_file.empty() ||
+         std::ranges::any_of(plan.values, [](const std::string& v) { return !v.empty(); });
+}
+
+// A plan file has the batch too.
+Result<Done> batch_of_plan(AnalyzeFlags& f) {
+  if (f.plan.plan_file.empty()) return Done{};
+  const auto plan = read_plan(f.plan.plan_file);
+  if (!plan) return plan.error();
+  if (f.global_batch == 0) f.global_batch = plan->global_batch;
+  if (f.sequence == 0) f.sequence = plan->sequence;
+  return Done{};
+}
+
 Result<Done> count_model_flops(AnalyzeFlags& f) {
   if (f.model_name.empty()) {
     if (f.global_batch > 0 || f.sequence > 0)
       return Error{.what = "--global-batch and --seq are of a model", .hint = "give --model NAME"};
+    if (is_given(f.plan)) return Error{.what = "a plan is of a model", .hint = "give --model NAME"};
     if (f.model_flops_per_step > 0)
       f.model_flops = {{std::string(flops_as_given), Flops{f.model_flops_per_step}}};
     return Done{};
@@ -162,8 +205,9 @@ Result<Done> count_model_flops(AnalyzeFlags& f) {
   if (f.model_flops_per_step > 0)
     return Error{.what = "--model and --model-flops-per-step are two answers to one question",
                  .hint = "give one of them"};
-  const auto model = find_model(f.model_name);
+  auto model = find_model(f.model_name);
   if (!model) return model.error();
+  if (const auto read = batch_of_plan(f); !read) return read.error();
   if (f.sequence == 0 && model->patches) f.sequence = image_tokens(*model->patches);
   if (f.global_batch == 0 || f.sequence == 0)
     return Error{.what = "--model needs the batch of a step",
@@ -171,6 +215,7 @@ Result<Done> count_model_flops(AnalyzeFlags& f) {
   for (std::size_t c = 0; c < flops_convention_count; ++c)
     f.model_flops.push_back(stepscope::model_flops(*model, f.global_batch * f.sequence, f.sequence,
                                                    static_cast<FlopsConvention>(c)));
+  f.model = std::move(*model);
   return Done{};
 }
 

@@ -11,6 +11,7 @@
 #include "stepscope/analysis/dimensions.h"
 #include "stepscope/analysis/roles.h"
 #include "stepscope/base/result.h"
+#include "stepscope/cli/plan_source.h"
 #include "stepscope/cost/machine.h"
 #include "stepscope/cost/model_flops.h"
 
@@ -39,6 +40,7 @@ struct AnalyzeFlags {
   int tp = 0;
   int pp = 0;
   int dp = 0;
+  PlanSource plan;  // what the run's plan is, but for the model and what stands above
   unsigned threads = 0;
 
   // As understood, by resolve().
@@ -49,6 +51,7 @@ struct AnalyzeFlags {
   ParallelSizes sizes;
   std::optional<Machine> machine;
   std::optional<Dtype> dtype;
+  std::optional<Transformer> model;
   std::vector<ModelFlops> model_flops;  // the convention to tell MFU in, then the others
   std::optional<FlopRate> peak;
   std::optional<double> price;

@@ -123,6 +123,28 @@ TEST(AnalyzeFlags, ABatchWithoutAModelAndAnUnknownModelAreRefused) {
   EXPECT_NE(complaint(flags).find("did you mean llama-2-7b"), std::string::npos);
 }
 
+TEST(AnalyzeFlags, APlanIsOfAModelAndAFileOfItHasTheBatch) {
+  CLI::App app;
+  AnalyzeFlags flags;
+  declare(app, flags);
+  app.parse("trace.json --micro-batch 4 --zero 3");
+  EXPECT_NE(complaint(flags).find("give --model NAME"), std::string::npos);
+
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("stepscope_flags_" + std::to_string(getpid()) + ".json");
+  std::ofstream(path) << R"({"devices": 8, "global_batch": 32, "sequence": 4096})";
+  AnalyzeFlags with_file;
+  with_file.model_name = "llama-2-7b";
+  with_file.plan.plan_file = path.string();
+  EXPECT_EQ(complaint(with_file), "");
+  ASSERT_TRUE(resolve(with_file));
+  EXPECT_EQ(with_file.global_batch, 32);
+  EXPECT_EQ(with_file.sequence, 4096);
+  EXPECT_TRUE(with_file.model);
+  std::filesystem::remove(path);
+  EXPECT_NE(complaint(with_file), "");
+}
+
 TEST(AnalyzeFlags, ANumberThatMustBePositiveIsRefusedInOneShortLine) {
   CLI::App app;
   AnalyzeFlags flags;

@@ -46,8 +46,8 @@ struct ExpectedOperators {
   int rank = 0;
   std::vector<ExpectedOperatorClass> classes{};  // largest gap first; those with an expectation,
                                                  // and matmul and attention
-  std::vector<ExpectedOperator> operators{};  // likewise
-  std::vector<std::string> assumptions{};     // what the machine does not say
+  std::vector<ExpectedOperator> operators{};     // likewise
+  std::vector<std::string> assumptions{};        // what the machine does not say
 };
 
 // `rank` outlives the result. Errors: what the machine lacks for every format of the products.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "stepscope/fit/expected_step.h"
 #include "stepscope/fit/plan_evidence.h"
@@ -51,16 +52,20 @@ void add_step(const ClassTime& time, const Budget& budget, const Plan& plan, Cla
     if (is_idle(static_cast<BudgetCategory>(c))) at(sums, StepClass::host) += budget.time[c];
 }
 
-bool is_common(const JobResult& job, const Step& step) {
-  return std::ranges::find(job.steps, step.index, &JobStep::index) != job.steps.end();
+// Of the steps that every rank has, in ascending order.
+std::vector<std::int64_t> common_steps(const JobResult& job) {
+  std::vector<std::int64_t> indices;
+  for (const JobStep& step : job.steps) indices.push_back(step.index);
+  std::ranges::sort(indices);
+  return indices;
 }
 
-RankSeconds measured(const JobResult& job, const RankResult& r, const Plan& plan) {
+RankSeconds measured(std::span<const std::int64_t> common, const RankResult& r, const Plan& plan) {
   RankSeconds result{.rank = r.rank};
   ClassNs sums{};
   double steps = 0;
   for (std::size_t i = 0; i < r.classes.size(); ++i) {
-    if (!is_common(job, r.steps[i])) continue;
+    if (!std::ranges::binary_search(common, r.steps[i].index)) continue;
     add_step(r.classes[i], r.budget.rank().steps[i], plan, sums);
     ++steps;
   }
@@ -110,8 +115,8 @@ std::optional<Error> cannot_compare(const JobResult& job) {
   for (const RankResult& r : job.ranks)
     if (r.classes.empty())
       return Error{.what = "rank " + std::to_string(r.rank) +
-                           " has no device rows: the classes of a step are those of its kernels",
-                   .hint = "record with the device's activity"};
+                           " ran no kernels on a device, and a step's classes are those of kernels",
+                   .hint = "operators of a CPU are held against its machine file by their shapes"};
   const auto has = [&](Phase phase) {
     return std::ranges::find(job.phases, phase, &PhaseSummary::phase) != job.phases.end();
   };
@@ -137,9 +142,10 @@ Result<StepComparison> compare_step(const JobResult& job, const StepQuestion& qu
                         .machine = question.machine.name,
                         .plan = question.plan,
                         .assumptions = expected->assumptions};
+  const std::vector<std::int64_t> common = common_steps(job);
   StepSeconds mean{};
   for (const RankResult& r : job.ranks) {
-    const RankSeconds& rank = result.ranks.emplace_back(measured(job, r, question.plan));
+    const RankSeconds& rank = result.ranks.emplace_back(measured(common, r, question.plan));
     for (std::size_t c = 0; c < step_class_count; ++c)
       mean[c] += rank.measured[c] / static_cast<double>(job.ranks.size());
   }

@@ -11,6 +11,7 @@
 
 #include "stepscope/analysis/job.h"
 #include "stepscope/cost/machine.h"
+#include "stepscope/fit/expectation.h"
 #include "stepscope/fit/mfu_budget.h"
 #include "stepscope/report/answer.h"
 
@@ -40,7 +41,8 @@ struct AnalyzeReport {
   const Machine* machine = nullptr;  // of the ranks' GPU, null = not in the catalogue
   std::optional<FlopRate> peak_override;
   std::optional<MfuBudget> mfu;
-  std::string step_annotation;  // --step-annotation; empty = ProfilerStep
+  std::optional<Expectation> expected;  // absent: no machine is known
+  std::string step_annotation;          // --step-annotation; empty = ProfilerStep
   Answer answer;
   std::vector<std::string> warnings;
   double read_seconds = 0;

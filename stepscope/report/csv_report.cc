@@ -125,6 +125,12 @@ std::vector<CsvFile> analyze_csv(const Json& tree) {
                                 csv_table("stragglers.csv", tree["stragglers"]),
                                 per_rank(tree, "kernels", "kernels.csv"),
                                 per_rank(tree, "operators", "operators.csv")};
+  if (const Json& expected = tree["expected"]; !expected.is_null()) {
+    if (!expected["step"].is_null())
+      files.push_back(csv_table("expected_step.csv", expected["step"]["classes"]));
+    files.push_back(per_rank(expected, "operators", "expected_operators.csv"));
+    files.push_back(csv_table("expected_collectives.csv", expected["collectives"]));
+  }
   if (!tree["mfu"].is_null()) files.push_back(csv_table("mfu.csv", tree["mfu"]["terms"]));
   std::erase_if(files, [](const CsvFile& f) { return f.text.empty(); });
   return files;

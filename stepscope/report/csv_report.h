@@ -19,8 +19,8 @@ struct CsvFile {
 // text.
 [[nodiscard]] CsvFile csv_table(std::string name, const Json& rows);
 
-// steps, gaps, collectives, stragglers, kernels, operators; and mfu where there is one. `tree` is
-// analyze_tree()'s.
+// steps, gaps, collectives, stragglers, kernels, operators; expected_* and mfu where there is one.
+// `tree` is analyze_tree()'s.
 [[nodiscard]] std::vector<CsvFile> analyze_csv(const Json& tree);
 
 }  // namespace stepscope

@@ -2,6 +2,7 @@
 #include "stepscope/report/json_report.h"
 
 #include "stepscope/fit/collective_link.h"
+#include "stepscope/report/expected_report.h"
 #include "stepscope/report/json_rank.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/words.h"
@@ -259,6 +260,7 @@ Json analyze_tree(const AnalyzeReport& report) {
           {"ddp_buckets", ddp_buckets(job)},
           {"stragglers", stragglers(job)},
           {"mfu", mfu_json(report.mfu)},
+          {"expected", expected_json(report)},
           {"findings", Json::array()}};
 }
 

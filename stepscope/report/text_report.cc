@@ -7,6 +7,7 @@
 #include <set>
 
 #include "stepscope/report/account.h"
+#include "stepscope/report/expected_report.h"
 #include "stepscope/report/format.h"
 #include "stepscope/report/text_sections.h"
 #include "stepscope/report/text_table.h"
@@ -88,8 +89,12 @@ std::string analyze_text(const AnalyzeReport& report, const TextOptions& options
     out += budget_account(*report.job);
   out += phases(*report.job);
   if (!options.details.empty()) out += fmt::format("Details: {}\n", printable(options.details));
+  const std::string by_model = expected_step_text(report, width);
+  if (!by_model.empty()) out += '\n' + by_model;
   for (const std::string& section : text_sections(report, width))
     if (!section.empty()) out += '\n' + section;
+  const std::string by_shapes = expected_shapes_text(report, width);
+  if (!by_shapes.empty()) out += '\n' + by_shapes;
   const std::string said = notes(report, width);
   if (!said.empty()) out += '\n' + said;
   return out;

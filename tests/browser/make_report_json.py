@@ -274,6 +274,33 @@ def mfu_of(step):
             "step_ns": step, "contention_ns": step // 200, "terms": terms, "warnings": ["flops_mismatch: executed FLOPs lie 3 % below the model's"]}
 
 
+def expected_of(step, ranks):
+    shares = [("host", 4, 12), ("data_comm", 5, 11), ("matmul", 47, 49), ("norm", 3, 6), ("elementwise", 9, 8),
+              ("loss", 2, 2), ("optimizer", 3, 3), ("attention", 12, 9)]
+    classes = [{"class": c, "expected_ns": e * step / 100, "recompute_ns": 0, "measured_ns": m * step / 100,
+                "ratio": m / e, "gap_ns": (m - e) * step / 100} for c, e, m in shares]
+    inner = [c for c in classes if c["class"] in ("norm", "elementwise", "embedding", "loss")]
+    together = {k: sum(c[k] for c in inner) for k in ("expected_ns", "measured_ns", "gap_ns")}
+    together["ratio"] = together["measured_ns"] / together["expected_ns"]
+    operators = [{"name": "aten::mm", "class": "matmul", "shape": "[[4096, 4096], [4096, 14336]]", "dtype": "bf16",
+                  "calls": 640, "expected_ns": 81e6, "measured_ns": 102e6, "ratio": 102 / 81},
+                 {"name": "aten::fill_", "class": "elementwise", "shape": "[[1]]", "dtype": "bf16", "calls": 9,
+                  "expected_ns": 0.01, "measured_ns": 18e3, "ratio": 1.8e6}]
+    by_class = [{"class": "matmul", "expected_ns": 81e6, "measured_ns": 102e6, "ratio": 102 / 81, "unknown_ns": 3e6},
+                {"class": "attention", "expected_ns": 0, "measured_ns": 0, "ratio": None, "unknown_ns": 9e6}]
+    return {"machine": "H100-80GB SXM", "sentences": ["The step takes 1.18 × what the model expects on H100-80GB SXM."],
+            "step": {"model": "llama-3-8b", "plan": {"tp": 1}, "plan_words": "DP 8, ZeRO-3",
+                     "expected_ns": sum(c["expected_ns"] for c in classes),
+                     "measured_ns": sum(c["measured_ns"] for c in classes), "pointwise": together, "classes": classes,
+                     "ranks": [{"rank": r["rank"], "measured_ns": {c: m * step / 100 for c, _, m in shares}}
+                               for r in ranks]},
+            "ranks": [{"rank": 0, "classes": by_class, "operators": operators}],
+            "collectives": [{"name": "all_gather", "dimension": "dp", "group": "dp", "group_size": 8, "bytes": 436e6,
+                             "calls": 320, "expected_ns": 310e6, "measured_ns": 390e6, "ratio": 39 / 31,
+                             "with_wait": False}],
+            "assumptions": ["scale_up.timing.hop_ll_us = 0.75, as of most machines"]}
+
+
 def stragglers_of(rng, ranks, slow):
     rows = []
     for r in ranks:
@@ -344,7 +371,7 @@ def report(args):
         "dimensions": [{"dimension": d, "count": 640, "bytes": b, "wait_ns": w, "transfer_ns": t, "exposed_ns": e}
                        for d, b, w, t, e in (("dp", 91e9, 210e6, 390e6, 300e6), ("tp", 12e9, 40e6, 120e6, 90e6))],
         "ddp_buckets": buckets_of(ranks), "stragglers": stragglers_of(rng, ranks, slow),
-        "mfu": mfu_of(job["step_mean_ns"]), "findings": [], "timeline": timeline_of(rng, ranks, args.timeline_rows)}
+        "mfu": mfu_of(job["step_mean_ns"]), "expected": expected_of(job["step_mean_ns"], ranks), "findings": [], "timeline": timeline_of(rng, ranks, args.timeline_rows)}
 
 
 def reduced(data, variant):
@@ -352,7 +379,7 @@ def reduced(data, variant):
     if variant == "no_mfu":
         data["mfu"] = None
     elif variant == "cpu_only":
-        data["mfu"] = None
+        data["mfu"] = data["expected"] = None
         for r in data["ranks"]:
             r.update(device="cpu", gpu_name=None, gpu_window=None, overlap=None, memory=None, kernels=[],
                      kernel_classes=[])
@@ -367,13 +394,13 @@ def reduced(data, variant):
             r.update(steps=[], budget_ns={}, phases_ns={}, phases=[], gaps=[], overlap=None, kernels=[], kernel_classes=[],
                      operators=[], ranges=[], memory=None, gpu_window=None)
         data.update(collectives=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], stragglers=[], mfu=None,
-                    timeline=None)
+                    expected=None, timeline=None)
         data["job"].update(steps=[], phases=[], step_mean_ns=None, step_min_ns=None, step_max_ns=None, step_stdev_ns=None)
     elif variant == "zero_ranks":
         data["inputs"] = [dict(data["inputs"][0], rank=None, events=0, error="broken.json: byte 17: expected a value; "
                                "is it <JSON>?")]
         data.update(ranks=[], collectives=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], stragglers=[],
-                    mfu=None, timeline=None, answer={"bound_by": "unexplained", "sentence": None, "culprit": None})
+                    mfu=None, expected=None, timeline=None, answer={"bound_by": "unexplained", "sentence": None, "culprit": None})
         data["job"].update(ranks=0, world_size=None, steps=[], phases=[], budget_ns={}, spread={}, step_mean_ns=None,
                            step_min_ns=None, step_max_ns=None, step_stdev_ns=None)
     return data

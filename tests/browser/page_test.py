@@ -15,8 +15,8 @@ sys.dont_write_bytecode = True
 from chromium import Chromium  # noqa: E402
 from make_report_json import CATEGORIES, reduced, report  # noqa: E402
 
-SECTIONS = ["account", "budget", "timeline", "stragglers", "collectives", "overlap", "gaps", "phases", "kernels",
-            "operators", "ranges", "host", "memory", "inputs"]
+SECTIONS = ["account", "budget", "expected", "timeline", "stragglers", "collectives", "overlap", "gaps", "phases",
+            "kernels", "operators", "ranges", "host", "memory", "inputs"]
 folder = tempfile.TemporaryDirectory(prefix="stepscope-page-")
 browser = None
 
@@ -128,6 +128,21 @@ class WholeReport(Page):
         self.assertEqual({s[0] for s in spans[1:]}, set(terms))
         for name, _, width in spans[1:]:
             self.assertAlmostEqual(width, terms[name], places=4)
+
+    def test_expected_and_measured_stand_on_one_scale_largest_gap_first(self):
+        bars = self.js("[...document.querySelectorAll('#expected .fall-row')].map((r) => [r.dataset.class, "
+                       "parseFloat(r.querySelector('.upper').style.width), "
+                       "parseFloat(r.querySelector('.lower').style.width)])")
+        step = self.data["expected"]["step"]
+        rows = [c for c in step["classes"] if c["class"] not in ("norm", "elementwise", "embedding", "loss")]
+        rows.append({"class": "pointwise", **step["pointwise"]})
+        rows.sort(key=lambda c: -c["gap_ns"])
+        full = max(max(c["expected_ns"], c["measured_ns"]) for c in rows)
+        self.assertEqual([b[0] for b in bars], [c["class"] for c in rows])
+        for (_, upper, lower), c in zip(bars, rows):
+            self.assertAlmostEqual(upper, 100 * c["expected_ns"] / full, places=3)
+            self.assertAlmostEqual(lower, 100 * c["measured_ns"] / full, places=3)
+        self.assertIn("> 1000\u202f×", "".join(self.texts("#expected td")))
 
     def test_a_click_on_a_column_sorts_and_a_second_one_turns_the_order(self):
         self.choose_rank("kernels", 1)
@@ -297,7 +312,7 @@ class PoorReports(Page):
 
     def test_without_mfu_the_time_budget_falls_instead_and_the_switch_is_named(self):
         self.show(made(variant="no_mfu"))
-        self.assertEqual(self.js("[...document.querySelectorAll('.fall-row')].pop().dataset.term"), "compute")
+        self.assertEqual(self.js("[...document.querySelectorAll('#account .fall-row')].pop().dataset.term"), "compute")
         self.assertIn("--model-flops-per-step", self.texts("#account")[0])
 
     def test_on_a_cpu_what_needs_a_gpu_says_so(self):

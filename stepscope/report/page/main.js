@@ -8,6 +8,11 @@ const sections = [
     'budget', 'Time budget',
     'Every nanosecond of a step is in one category; the categories sum to the step.', budget_section
   ],
+  [
+    'expected', 'Expected beside measured',
+    'What this machine should take for the same work, by the curves measured on it.',
+    expected_section
+  ],
   ['timeline', 'Timeline', null, timeline_section],
   [
     'stragglers', 'Stragglers',

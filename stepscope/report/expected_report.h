@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expected beside measured, for the terminal and for the JSON (from which page and CSV are made).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/fit/expectation.h"
+#include "stepscope/report/analyze_report.h"
+#include "stepscope/report/json_values.h"
+
+namespace stepscope {
+
+[[nodiscard]] std::string_view words_of(StepClass c);
+
+// The largest excess of each comparison in one sentence; those without an answer are left out.
+[[nodiscard]] std::vector<std::string> expected_sentences(const AnalyzeReport& report);
+
+[[nodiscard]] Json expected_json(const AnalyzeReport& report);
+
+// For the terminal: the step by the model, then operators and collectives by their shapes. Empty
+// where nothing is expected.
+[[nodiscard]] std::string expected_step_text(const AnalyzeReport& report, std::size_t width);
+[[nodiscard]] std::string expected_shapes_text(const AnalyzeReport& report, std::size_t width);
+
+}  // namespace stepscope
