@@ -3,6 +3,7 @@
 and STEPSCOPE_PROGRAM name the browser and the program."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,33 @@ class PredictPage(unittest.TestCase):
         self.show(*GPT3, "--gpus", "1024", "--tp", "8", "--pp", "16")
         left = self.js("parseFloat([...document.querySelectorAll('#account .fall-row .fill')].pop().style.left)")
         self.assertAlmostEqual(left, 0, places=6)
+
+    def test_the_percentages_sum_to_a_hundred(self):
+        self.show(*GPT3, "--gpus", "1024", "--tp", "8", "--pp", "16")
+        for section in ("account", "memory"):
+            shown = self.js(f"[...document.querySelectorAll('#{section} .fall-row .percent')].map((e) => e.textContent)")
+            tenths = [0 if "<" in t else round(10 * float(re.sub("[^0-9.]", "", t))) for t in shown]
+            self.assertEqual(sum(tenths), 2000 if section == "account" else 1000, shown)  # the first row is the step
+
+    def test_no_label_of_the_roofline_lies_on_another_or_on_the_roof(self):
+        for width in (1280, 390):
+            self.show("llama-3-70b", "--machine", "h100_sxm_80gb", "--gpus", "512", "--global-batch", "512", "--seq",
+                      "8192", "--tp", "8", "--sequence-parallel", "--pp", "4", width=width)
+            boxes = self.js("[...document.querySelectorAll('.roofline text:not([text-anchor=middle])')].map((e) => {"
+                            "const b = e.getBoundingClientRect(); return [e.textContent, b.left, b.top + 3, b.right, "
+                            "b.bottom - 3]; })")
+            self.assertGreater(len(boxes), 8)
+            for i, (name, left, top, right, bottom) in enumerate(boxes):
+                for other, *o in boxes[:i]:
+                    apart = right <= o[0] or o[2] <= left or bottom <= o[1] or o[3] <= top
+                    self.assertTrue(apart, f"{name} lies on {other} at {width}")
+            over = self.js("(() => { const roof = document.querySelector('.roofline .roof'); const n = "
+                           "roof.getTotalLength(); const m = roof.getScreenCTM(); const on = []; for (let l = 0; l < n; "
+                           "l += 2) { const p = roof.getPointAtLength(l).matrixTransform(m); for (const e of "
+                           "document.querySelectorAll('.roofline text.ink')) { const b = e.getBoundingClientRect(); if "
+                           "(p.x > b.left && p.x < b.right && p.y > b.top + 3 && p.y < b.bottom - 3) "
+                           "on.push(e.textContent); } } return [...new Set(on)]; })()")
+            self.assertEqual(over, [])
 
     def test_memory_that_lacks_is_shown_as_such(self):
         data = self.show(*GPT3, "--gpus", "8", "--tp", "8")

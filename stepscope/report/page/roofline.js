@@ -25,7 +25,7 @@ const decades = (low, high) => {
 
 const meet = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
 const around = (x, y, r) => ({x0: x - r, x1: x + r, y0: y - r, y1: y + r});
-const text_width = (text) => 6.4 * text.length;
+const text_width = (text) => 7.1 * text.length;  // at most, of most texts
 
 // Where a label may stand: beside its point; that of a large one further and further out too.
 function label_places(p, large) {
