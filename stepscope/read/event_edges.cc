@@ -72,8 +72,10 @@ class Pairing {
 }  // namespace
 
 void pair_edges(Trace& trace, std::vector<Edge>&& edges) {
-  const auto thread_of = [](const Edge& e) {
-    return std::tuple(e.pid.number, index(e.pid.text), e.tid.number, index(e.tid.text));
+  // By texts, not by their ids: those depend on how the file was cut for the threads that read it.
+  const auto thread_of = [&](const Edge& e) {
+    return std::tuple(e.pid.number, trace.strings[e.pid.text], e.tid.number,
+                      trace.strings[e.tid.text]);
   };
   std::ranges::sort(edges, {}, [&](const Edge& e) {
     return std::tuple_cat(thread_of(e), std::tuple(e.time, e.byte));

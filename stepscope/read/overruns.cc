@@ -29,7 +29,7 @@ void cut_overruns(Trace& trace) {
   for (std::uint32_t i = 0; i < s.size(); ++i)
     if (s.category[i] == Category::kernel) kernels.push_back(i);
   std::ranges::sort(kernels, {}, [&](std::uint32_t i) {
-    return std::tuple(index(s.track[i]), s.start[i], -s.dur[i]);
+    return std::tuple(index(s.track[i]), s.start[i], -s.dur[i], i);
   });
   std::uint64_t cut = 0;
   for (std::size_t k = kernels.size(); k-- > 1;) {  // from the last: the next has its real end
@@ -42,7 +42,7 @@ void cut_overruns(Trace& trace) {
     s.dur[i] = s.start[next] - s.start[i];
     ++cut;
   }
-  if (cut > 0) trace.notes.add("kernel_beyond_the_next", 0, cut);
+  if (cut > 0) trace.notes.add("kernel_beyond_the_next", trace.metadata.text_bytes, cut);
 }
 
 }  // namespace stepscope

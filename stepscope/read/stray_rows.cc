@@ -67,7 +67,8 @@ void drop_strays(Trace& trace, bool epoch) {
   if (const Kept kept = kept_of(c.time, epoch); !all(kept))
     keep_rows(kept, c.time, c.metric, c.value, c.slice);
   const std::size_t after = trace.slices.size() + trace.memory.size() + trace.counters.size();
-  if (after < before) trace.notes.add("timestamp_out_of_range", 0, before - after);
+  if (after < before)
+    trace.notes.add("timestamp_out_of_range", trace.metadata.text_bytes, before - after);
 }
 
 }  // namespace stepscope
