@@ -101,7 +101,27 @@ std::vector<DeviceSpan> device_spans(const Trace& trace, const RankIndex& rank,
   return spans;
 }
 
-void bound_steps(std::vector<Step>& steps, const std::vector<DeviceSpan>& spans) {
+// The profiler's own rows, one for each window that it recorded.
+std::vector<SliceId> recorded_windows(const Trace& trace) {
+  std::vector<SliceId> windows;
+  for (std::uint32_t i = 0; i < trace.slices.size(); ++i)
+    if (trace.slices.category[i] == Category::trace_window) windows.push_back(SliceId{i});
+  return windows;
+}
+
+// Whether one window holds the starts of both; true where the trace is of one window.
+bool in_one_window(const Trace& trace, const std::vector<SliceId>& windows, const Step& a,
+                   const Step& b) {
+  if (windows.size() < 2) return true;
+  return std::ranges::any_of(windows, [&](SliceId window) {
+    return trace.slices.start[index(window)] <= a.host_start &&
+           b.host_start < trace.slices.end(window);
+  });
+}
+
+void bound_steps(const Trace& trace, std::vector<Step>& steps,
+                 const std::vector<DeviceSpan>& spans) {
+  const std::vector<SliceId> windows = recorded_windows(trace);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const bool on_device = spans[i].end != Ns::min();
     steps[i].start = on_device ? spans[i].start : steps[i].host_start;
@@ -109,8 +129,10 @@ void bound_steps(std::vector<Step>& steps, const std::vector<DeviceSpan>& spans)
     steps[i].end = std::max({steps[i].start, steps[i].host_end, spans[i].end});
   }
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    // A gap in the numbers is a part that was not profiled: it belongs to no step.
-    const bool adjacent = steps[i + 1].index == steps[i].index + 1;
+    // A gap in the numbers, or between two windows, is a part that was not profiled: it belongs to
+    // no step.
+    const bool adjacent = steps[i + 1].index == steps[i].index + 1 &&
+                          in_one_window(trace, windows, steps[i], steps[i + 1]);
     steps[i].end = adjacent ? steps[i + 1].start : std::min(steps[i].end, steps[i + 1].start);
   }
 }
@@ -152,7 +174,7 @@ std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
   }
   if (steps.empty()) return {whole_window(trace, rank)};
   number_steps(steps);
-  bound_steps(steps, device_spans(trace, rank, steps));
+  bound_steps(trace, steps, device_spans(trace, rank, steps));
   return steps;
 }
 

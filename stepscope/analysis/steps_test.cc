@@ -100,6 +100,20 @@ TEST(Steps, WhatLiesBetweenStepsOfDistantNumbersBelongsToNone) {
   EXPECT_EQ(steps[1].start, Ns{1000});
 }
 
+TEST(Steps, WhatLiesBetweenTwoWindowsOfTheProfilerBelongsToNone) {
+  TraceBuilder b;
+  b.row(b.thread(9), Category::trace_window, "PyTorch Profiler (0)", 0, 200);
+  b.row(b.thread(9), Category::trace_window, "PyTorch Profiler (0)", 900, 1100);
+  b.step("ProfilerStep#5", 0, 100);
+  b.step("ProfilerStep#6", 110, 200);
+  b.step("ProfilerStep#7", 910, 1000);
+  const std::vector<Step> steps = steps_of(b);
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[0].end, Ns{110});
+  EXPECT_EQ(steps[1].end, Ns{200}) << "the trace was written until 900";
+  EXPECT_EQ(steps[2].start, Ns{910});
+}
+
 TEST(Steps, CopiesOfTheAnnotationOnTheDeviceAndOnOtherThreadsAreIgnored) {
   TraceBuilder b;
   b.step("ProfilerStep#1", 0, 100);
