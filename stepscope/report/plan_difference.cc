@@ -20,6 +20,11 @@ std::string difference(double seconds) {
   return fmt::format("{}{}", seconds > 0 ? "-" : "+", time(std::abs(seconds)));
 }
 
+// In a list, where commas part the terms.
+std::string_view in_list(StepTerm term) {
+  return term == StepTerm::pointwise ? "norms and activations" : words_of(term);
+}
+
 // Those of one sign, as many as make nine tenths of their sum, three at most.
 std::vector<TermGain> most_of(const std::vector<TermGain>& gains, double sign) {
   constexpr std::size_t most = 3;
@@ -65,13 +70,13 @@ std::string gains_in_words(const StepCost& fast, const StepCost& slow) {
   const std::vector<TermGain> gains = term_gains(fast, slow);
   std::vector<std::string> saved;
   for (const TermGain& g : most_of(gains, 1))
-    saved.push_back(fmt::format("{} of {}", time(g.seconds), words_of(g.term)));
+    saved.push_back(fmt::format("{} of {}", time(g.seconds), in_list(g.term)));
   std::string text = listed(saved);
   std::vector<std::string> paid;
   const double all = slow.step().count() - fast.step().count();
   for (const TermGain& g : most_of(gains, -1))
     if (-g.seconds > 0.05 * all)
-      paid.push_back(fmt::format("{} more on {}", time(-g.seconds), words_of(g.term)));
+      paid.push_back(fmt::format("{} more on {}", time(-g.seconds), in_list(g.term)));
   if (!paid.empty()) text += fmt::format("; it spends {}", listed(paid));
   return text;
 }

@@ -83,8 +83,8 @@ std::string shown_against(const PlanReport& r, std::size_t width) {
   std::string out;
   for (const AgainstPlan& own : r.against) {
     out += '\n' + wrapped(against_sentence(r, own), width);
-    if (own.cost && !r.result.best.empty())
-      out += difference_table(r.result.best.front().cost, *own.cost, "yours");
+    const FoundPlan* best = fastest_beside(r, own);
+    if (own.cost && best != nullptr) out += difference_table(best->cost, *own.cost, "yours");
   }
   return out;
 }
@@ -182,6 +182,14 @@ double allowed_bytes(const PlanReport& r) {
          (1 - r.request.memory_headroom);
 }
 
+const FoundPlan* fastest_beside(const PlanReport& r, const AgainstPlan& own) {
+  const auto& counts = r.result.by_devices;
+  const auto same = std::ranges::find(counts, own.plan.devices,
+                                      [](const FoundPlan& p) { return p.plan.devices; });
+  if (same != counts.end()) return &*same;
+  return r.result.best.empty() ? nullptr : &r.result.best.front();
+}
+
 std::string against_sentence(const PlanReport& r, const AgainstPlan& own) {
   const std::string name = printable(own.label);
   if (!own.cost) return fmt::format("{} cannot run: {}.", name, printable(own.why_not));
@@ -190,16 +198,19 @@ std::string against_sentence(const PlanReport& r, const AgainstPlan& own) {
   std::string text = fmt::format("{} takes {} a step, {} MFU, in {}", name, time(step),
                                  format_percent(cost.mfu[0]), format_bytes(cost.memory.total()));
   text += fitting(r, cost.memory) + ". ";
-  if (r.result.best.empty()) return text + "No plan fits.";
-  const StepCost& best = r.result.best.front().cost;
-  const double gain = step - best.step().count();
-  if (gain == 0) return text + "It is the fastest plan.";
+  const FoundPlan* best = fastest_beside(r, own);
+  if (best == nullptr) return text + "No plan fits.";
+  const bool several = r.request.devices.size() > 1;
+  const std::string fastest =
+      several ? fmt::format("fastest plan on {}", best->plan.devices) : "fastest plan";
+  const double gain = step - step_of(*best);
+  if (gain == 0) return text + fmt::format("It is the {}.", fastest);
   if (gain < 0)
-    return text + fmt::format("It is {} faster than the fastest plan that the search may take: {}.",
-                              time(-gain), gains_in_words(cost, best));
+    return text + fmt::format("It is {} faster than the {} that the search may take: {}.",
+                              time(-gain), fastest, gains_in_words(cost, best->cost));
   return text + standing(own.rank) +
-         fmt::format("The fastest plan saves {} ({}): {}.", time(gain), format_percent(gain / step),
-                     gains_in_words(best, cost));
+         fmt::format("The {} saves {} ({}): {}.", fastest, time(gain), format_percent(gain / step),
+                     gains_in_words(best->cost, cost));
 }
 
 std::string plan_text(const PlanReport& r, const TextOptions& options) {

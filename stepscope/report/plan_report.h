@@ -40,6 +40,9 @@ struct PlanReport {
 // "The fastest plan takes 3.21 s a step: 45.1 % MFU (…)."; where nothing fits, the smallest count
 // that does.
 [[nodiscard]] std::string plan_sentence(const PlanReport& report);
+// The fastest plan on as many devices as one's own has, else the fastest of all; null where nothing
+// fits.
+[[nodiscard]] const FoundPlan* fastest_beside(const PlanReport& report, const AgainstPlan& own);
 // How the plan of one's own does, whether it fits, and why the fastest wins.
 [[nodiscard]] std::string against_sentence(const PlanReport& report, const AgainstPlan& own);
 // A plan as short as a table needs it: "tp4+sp pp4 interleaved×24 dp64 zero3/32 3×8 full".

@@ -127,6 +127,20 @@ TEST(PlanReport, SaysWhetherThePlanOfOnesOwnFits) {
   EXPECT_FALSE(tree["against"][1]["allowed"].get<bool>());
 }
 
+TEST(PlanReport, HoldsThePlanOfOnesOwnAgainstTheFastestOnAsManyDevices) {
+  Searched s;
+  FoundPlan larger = found(8, 1, 0.5);
+  larger.plan.devices = 128;
+  s.report.request.devices = {64, 128};
+  s.report.result.best = {larger, found(8, 3, 0.5)};
+  s.report.result.by_devices = {found(8, 3, 0.5), larger};
+  s.report.against = {own(4, 3, 1)};
+  EXPECT_NE(against_sentence(s.report, s.report.against[0])
+                .find("The fastest plan on 64 saves 500 ms (12.5 %): 500 ms of pipeline bubble."),
+            std::string::npos);
+  EXPECT_EQ(plan_tree(s.report)["against"][0]["gains"].size(), 1U);
+}
+
 TEST(PlanReport, ShowsAPlanThatCannotRun) {
   Searched s;
   s.report.result.best = {found(8, 3, 0.5)};

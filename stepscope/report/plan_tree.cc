@@ -41,8 +41,9 @@ Json found_list(const std::vector<FoundPlan>& plans) {
 
 Json gains_json(const PlanReport& r, const AgainstPlan& own) {
   Json out = Json::array();
-  if (!own.cost || r.result.best.empty()) return out;
-  for (const TermGain& g : term_gains(r.result.best.front().cost, *own.cost))
+  const FoundPlan* best = fastest_beside(r, own);
+  if (!own.cost || best == nullptr) return out;
+  for (const TermGain& g : term_gains(best->cost, *own.cost))
     out.push_back({{"term", std::string(step_term_names[static_cast<std::size_t>(g.term)])},
                    {"ns", g.seconds * ns_per_s}});
   return out;

@@ -102,6 +102,15 @@ class PlanPage(unittest.TestCase):
         ends = [last[0], last[0] + last[1]]
         self.assertLess(min(abs(e / widths[-1][1] - 1) for e in ends), 1e-5, best)
 
+    def test_on_paper_everything_is_there(self):
+        data = self.show(*GPT3, "--gpus", "128")
+        self.js("dispatchEvent(new Event('beforeprint'))")
+        self.assertTrue(self.js("[...document.querySelectorAll('details')].every((d) => d.open)"))
+        self.assertEqual(self.js("new Set([...document.querySelectorAll('section')].map((e) => "
+                                 "e.dataset.state)).size"), 1)
+        self.assertEqual(self.texts("#launch pre"), [f["text"] for f in data["flags"]])
+        self.js("dispatchEvent(new Event('afterprint'))")
+
     def test_where_nothing_fits_the_page_says_so(self):
         data = self.show("gpt3-175b", "--machine", "a100_sxm_80gb", "--global-batch", "8", "--gpus", "2",
                          "--against", "tp=2", code=1)
