@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stepscope/fit/mfu_rank.h"
+#include "stepscope/fit/step_comparison.h"
 
 namespace stepscope {
 namespace {
@@ -58,6 +59,43 @@ std::vector<bool> used_groups(const CollectiveMatches& matches) {
   return used;
 }
 
+// What data-parallel ranks moved, in bytes of whole buffers.
+struct DataTraffic {
+  double scattered = 0;
+  double gathered = 0;
+  double reduced = 0;
+};
+
+DataTraffic data_traffic(const Plan& plan, const JobResult& job) {
+  DataTraffic sum;
+  for (const CollectiveRow& row : job.collectives.rows) {
+    if (!row.bytes || class_of(row.dimension, plan) != StepClass::data_comm) continue;
+    const double bytes = static_cast<double>(row.bytes->value) * static_cast<double>(row.count);
+    if (row.kind == CollectiveKind::reduce_scatter) sum.scattered += bytes;
+    if (row.kind == CollectiveKind::all_gather) sum.gathered += bytes;
+    if (row.kind == CollectiveKind::all_reduce) sum.reduced += bytes;
+  }
+  return sum;
+}
+
+// Gradients that are scattered are sharded states; parameters that nobody gathers are not sharded.
+// Less than a megabyte is some metric's.
+std::optional<Error> sharding_contradiction(const Plan& plan, const JobResult& job) {
+  constexpr double matters = 1e6;
+  const DataTraffic sum = data_traffic(plan, job);
+  if (plan.zero == 0 && sum.scattered > matters)
+    return Error{.what =
+                     "the plan has zero = 0, but data-parallel ranks of the traces "
+                     "reduce-scatter gradients, which shards the optimizer's states",
+                 .hint = "give --zero 1, 2 or 3"};
+  if (plan.zero == 3 && sum.reduced > matters && sum.gathered < matters)
+    return Error{.what =
+                     "the plan has zero = 3, but data-parallel ranks of the traces all-reduce "
+                     "gradients and gather no parameters",
+                 .hint = "give --zero 0, 1 or 2"};
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Error> contradiction(const Plan& plan, const JobResult& job,
@@ -89,7 +127,7 @@ std::optional<Error> contradiction(const Plan& plan, const JobResult& job,
                  .hint = "give --" + flag + " " + text(size) +
                          ", or --groups FILE where the group serves another dimension"};
   }
-  return std::nullopt;
+  return sharding_contradiction(plan, job);
 }
 
 std::optional<Dtype> traced_dtype(const JobResult& job) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What traces say about the plan that their job ran by: its world, and the sizes of the process
-// groups whose dimension is known.
+// What traces say about the plan that their job ran by: its world, the sizes of the process groups
+// whose dimension is known, and whether data-parallel ranks shard what they hold.
 #pragma once
 
 #include <optional>

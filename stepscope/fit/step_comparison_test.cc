@@ -218,6 +218,38 @@ TEST(PlanEvidence, DataGroupsMayBeThoseOfContextExpertsAndShards) {
   EXPECT_NE(contradicts(plan, with_group(Dimension::dp, 3)), "");
 }
 
+void add_row(JobResult& job, CollectiveKind kind, Dimension dimension, std::int64_t bytes) {
+  CollectiveRow& row = job.collectives.rows.emplace_back();
+  row.kind = kind;
+  row.dimension = dimension;
+  row.bytes = Bytes{bytes};
+  row.count = 4;
+}
+
+TEST(PlanEvidence, WhatDataParallelRanksShardIsThePlans) {
+  Plan plan = plan_of(2, 1, 4);
+  JobResult sharded = job_of({0});
+  add_row(sharded, CollectiveKind::reduce_scatter, Dimension::dp, 1'000'000);
+  EXPECT_NE(contradicts(plan, sharded).find("zero = 0"), std::string::npos);
+  plan.zero = 1;
+  EXPECT_EQ(contradicts(plan, sharded), "");
+  plan.zero = 3;
+  EXPECT_EQ(contradicts(plan, sharded), "") << "nothing is all-reduced";
+
+  JobResult replicated = job_of({0});
+  add_row(replicated, CollectiveKind::all_reduce, Dimension::dp, 1'000'000);
+  EXPECT_NE(contradicts(plan, replicated).find("zero = 3"), std::string::npos);
+  add_row(replicated, CollectiveKind::all_gather, Dimension::dp, 1'000'000);
+  EXPECT_EQ(contradicts(plan, replicated), "");
+  plan.zero = 0;
+  EXPECT_EQ(contradicts(plan, replicated), "");
+
+  JobResult tensor = job_of({0});
+  add_row(tensor, CollectiveKind::reduce_scatter, Dimension::tp, 1'000'000);
+  add_row(tensor, CollectiveKind::reduce_scatter, Dimension::dp, 1000);
+  EXPECT_EQ(contradicts(plan, tensor), "") << "sequence parallelism, and a metric";
+}
+
 TEST(PlanEvidence, GroupsThatNobodyUsesSayNothing) {
   JobResult job = with_group(Dimension::tp, 4);
   job.collectives.matches.ranks.clear();
