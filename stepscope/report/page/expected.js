@@ -73,15 +73,14 @@ function expected_step(step) {
   ];
 }
 
+// Nothing expected, nothing compared: all of it is unknown.
+const compared = (show) => (r) => (r.expected_ns > 0 ? show(r) : none);
+const gap_of = (r) => r.measured_ns - r.expected_ns;
 const compared_columns = [
-  {label: 'Expected', value: (r) => r.expected_ns, show: (r) => ns(r.expected_ns)},
-  {label: 'Measured', value: (r) => r.measured_ns, show: (r) => ns(r.measured_ns)},
+  {label: 'Expected', value: (r) => r.expected_ns, show: compared((r) => ns(r.expected_ns))},
+  {label: 'Measured', value: (r) => r.measured_ns, show: compared((r) => ns(r.measured_ns))},
   {label: 'Ratio', value: (r) => r.ratio, show: (r) => times(r.ratio)},
-  {
-    label: 'Gap',
-    value: (r) => r.measured_ns - r.expected_ns,
-    show: (r) => signed_ns(r.measured_ns - r.expected_ns)
-  }
+  {label: 'Gap', value: gap_of, show: compared((r) => signed_ns(gap_of(r)))}
 ];
 
 function expected_operators(rank) {
