@@ -203,6 +203,13 @@ void write_outputs(const PlanFlags& flags, const PlanReport& report, Failures& f
   if (!flags.csv.empty()) write_tables(flags.csv, plan_csv(report), failures);
 }
 
+Error nothing_fits(const SearchResult& result) {
+  return {.what = "no plan can run",
+          .hint = result.smallest_devices
+                      ? fmt::format("{} devices would be enough", *result.smallest_devices)
+                      : "see what was rejected and why"};
+}
+
 int answer(const PlanFlags& flags) {
   const PlanSource& source = flags.source;
   if (source.model.empty() || source.machine.empty())
@@ -239,7 +246,8 @@ int answer(const PlanFlags& flags) {
   write_outputs(flags, report, failures);
   flush_output(failures);
   if (report.result.stopped) return exit_interrupted;
-  return failures.any() || report.result.best.empty() ? exit_failed : exit_done;
+  if (report.result.best.empty()) failures.add(nothing_fits(report.result));
+  return failures.any() ? exit_failed : exit_done;
 }
 
 }  // namespace

@@ -128,9 +128,7 @@ Result<Done> fill(PredictReport& report, CostContext& context) {
 // What would fit: another plan on the same devices, else more of them.
 void suggest_what_fits(Prediction& p) {
   PredictReport& report = p.report;
-  if (!p.machine.memory ||
-      report.cost.memory.total() <= static_cast<double>(p.machine.memory->value))
-    return;
+  if (!shortage(report.cost.memory, p.machine).any()) return;
   SearchRequest request;
   request.base = report.plan;
   request.devices = {report.plan.devices};
@@ -226,6 +224,10 @@ int answer(const PredictFlags& flags) {
                                                  .layers = flags.layers}));
   write_outputs(flags, report, failures);
   flush_output(failures);
+  const std::string lacks = words_of(shortage(report.cost.memory, *report.machine));
+  if (!lacks.empty())
+    failures.add({.what = "the plan does not fit: " + lacks,
+                  .hint = "stepscope plan searches for one that does"});
   return failures.any() ? exit_failed : exit_done;
 }
 

@@ -84,9 +84,13 @@ Memory memory_of(const Plan& plan, const StageLoad& load) {
   return memory;
 }
 
-std::optional<double> headroom(const Memory& memory, const Machine& machine, Bytes reserved) {
-  if (!machine.memory) return std::nullopt;
-  return static_cast<double>(machine.memory->value - reserved.value) - memory.total();
+Shortage shortage(const Memory& memory, const Machine& machine) {
+  const auto lacks = [](double needed, const std::optional<Bytes>& room) {
+    return room ? std::max(0.0, needed - static_cast<double>(room->value)) : 0;
+  };
+  return {.device = lacks(memory.total(), machine.memory),
+          .host = machine.host ? lacks(memory.host_bytes, machine.host->memory) : 0,
+          .nvme = machine.nvme ? lacks(memory.nvme_bytes, machine.nvme->capacity) : 0};
 }
 
 }  // namespace stepscope

@@ -81,9 +81,14 @@ struct ShardCounts {
   return plan.zero >= 2 || plan.reduce_each_micro_batch;
 }
 
-// Bytes of the device left (negative: short of), given what a run cannot use; absent where the
-// machine's memory is unknown.
-[[nodiscard]] std::optional<double> headroom(const Memory& memory, const Machine& machine,
-                                             Bytes reserved = Bytes{0});
+// Bytes that a plan needs and one device, its share of the host or of the drives lacks; 0 where
+// there is room, or where the machine does not say how much there is.
+struct Shortage {
+  double device = 0;
+  double host = 0;
+  double nvme = 0;
+  [[nodiscard]] bool any() const { return device > 0 || host > 0 || nvme > 0; }
+};
+[[nodiscard]] Shortage shortage(const Memory& memory, const Machine& machine);
 
 }  // namespace stepscope

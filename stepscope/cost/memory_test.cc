@@ -135,13 +135,25 @@ TEST(Memory, ActivationsCountForEveryMicroBatchInFlight) {
   EXPECT_DOUBLE_EQ(memory.total(), 10.5e9);
 }
 
-TEST(Memory, HeadroomIsWhatTheMachineHasLeft) {
+TEST(Memory, ShortageIsWhatTheMachineLacksWhereItSaysHowMuchItHas) {
   Machine machine;
-  const Memory memory = memory_of(plan_of(0), load_of(1e9));
-  EXPECT_FALSE(headroom(memory, machine).has_value());
-  machine.memory = Bytes{20'000'000'000};
-  EXPECT_DOUBLE_EQ(headroom(memory, machine).value(), 4e9);
-  EXPECT_DOUBLE_EQ(headroom(memory, machine, Bytes{5'000'000'000}).value(), -1e9);
+  Plan plan = plan_of(0);
+  plan.optimizer_at = Residence::host;
+  plan.gradients_at = Residence::nvme;
+  const Memory memory = memory_of(plan, load_of(1e9));
+  EXPECT_FALSE(shortage(memory, machine).any());
+  machine.memory = Bytes{static_cast<std::int64_t>(memory.total())};
+  machine.host = Host{};
+  machine.nvme = Nvme{};
+  EXPECT_FALSE(shortage(memory, machine).any());
+  machine.memory->value -= 3'000'000'000;
+  machine.host->memory = Bytes{static_cast<std::int64_t>(memory.host_bytes) - 2'000'000'000};
+  machine.nvme->capacity = Bytes{static_cast<std::int64_t>(memory.nvme_bytes) - 1'000'000'000};
+  const Shortage lacks = shortage(memory, machine);
+  EXPECT_TRUE(lacks.any());
+  EXPECT_DOUBLE_EQ(lacks.device, 3e9);
+  EXPECT_DOUBLE_EQ(lacks.host, 2e9);
+  EXPECT_DOUBLE_EQ(lacks.nvme, 1e9);
 }
 
 }  // namespace

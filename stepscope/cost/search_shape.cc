@@ -87,7 +87,8 @@ class Below {
     ++place_;
     const double step = cost->step().count();
     const double memory = cost->memory.total();
-    if (!fits_behind(cost->memory)) return reject(Rejected::memory, 1);
+    const Shortage lacks = shortage(cost->memory, *search_.machine);
+    if (lacks.host > 0 || lacks.nvme > 0) return reject(Rejected::memory, 1);
     if (memory > search_.limits.capacity) {
       reject(Rejected::memory, 1);
     } else {
@@ -100,17 +101,6 @@ class Below {
     }
     result_.found.add(
         family_, {.step = step, .memory = memory, .place = {shape_.index, place_}, .plan = plan_});
-  }
-
-  // Host and drives, as far as their sizes are known.
-  [[nodiscard]] bool fits_behind(const Memory& memory) const {
-    const auto& host = search_.machine->host;
-    const auto& nvme = search_.machine->nvme;
-    const auto fits = [](double bytes, const std::optional<Bytes>& room) {
-      return !room || bytes <= static_cast<double>(room->value);
-    };
-    return (!host || fits(memory.host_bytes, host->memory)) &&
-           (!nvme || fits(memory.nvme_bytes, nvme->capacity));
   }
 
   [[nodiscard]] double latest() const {

@@ -126,12 +126,9 @@ std::string ties(const PlanReport& r) {
 
 // What there is to say of the memory that a plan of one's own takes.
 std::string fitting(const PlanReport& r, const Memory& memory) {
-  if (!r.machine->memory) return {};
-  const double total = memory.total();
-  const auto capacity = static_cast<double>(r.machine->memory->value);
-  if (total > capacity)
-    return fmt::format(": it does not fit, each device lacks {}", format_bytes(total - capacity));
-  if (total > allowed_bytes(r))
+  if (const std::string lacks = words_of(shortage(memory, *r.machine)); !lacks.empty())
+    return fmt::format(": it does not fit, {}", lacks);
+  if (r.machine->memory && memory.total() > allowed_bytes(r))
     return fmt::format(": it fits, but leaves less than the {} that the search keeps free",
                        format_percent(r.request.memory_headroom));
   return {};

@@ -58,7 +58,7 @@ Json against_list(const PlanReport& r) {
     const double total = own.cost ? own.cost->memory.total() : 0;
     const double spare = sized ? static_cast<double>(r.machine->memory->value) - total : 0;
     row["headroom_bytes"] = sized ? Json(spare) : Json();
-    row["fits"] = sized ? Json(spare >= 0) : Json();
+    row["fits"] = sized ? Json(!shortage(own.cost->memory, *r.machine).any()) : Json();
     row["allowed"] = sized ? Json(total <= allowed_bytes(r)) : Json();
     row["faster_plans"] = own.cost ? Json(own.rank.faster) : Json();
     row["faster_plans_complete"] = own.cost ? Json(own.rank.complete) : Json();

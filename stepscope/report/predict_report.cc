@@ -53,9 +53,19 @@ std::string memory_bars(const PredictReport& r) {
     out += fmt::format("  {:<32} {:>8}  {:>7}  {}\n", words_of(static_cast<MemoryTerm>(t)),
                        format_bytes(bytes), format_percent(bytes / whole), bar(bytes / whole, 20));
   }
-  for (const auto& [where, bytes] : {std::pair{"in host memory", r.cost.memory.host_bytes},
-                                     std::pair{"on NVMe", r.cost.memory.nvme_bytes}})
-    if (bytes > 0) out += fmt::format("  {:<32} {:>8}\n", where, format_bytes(bytes));
+  const Machine& m = *r.machine;
+  const auto away = [&out](std::string_view where, double bytes, const std::optional<Bytes>& room) {
+    if (bytes <= 0) return;
+    out += fmt::format("  {:<32} {:>8}", where, format_bytes(bytes));
+    if (room) {
+      const auto all = static_cast<double>(room->value);
+      out += fmt::format(" of {}", format_bytes(all));
+      if (bytes > all) out += fmt::format(": {} TOO MUCH", format_bytes(bytes - all));
+    }
+    out += '\n';
+  };
+  away("in host memory", r.cost.memory.host_bytes, m.host ? m.host->memory : std::nullopt);
+  away("on NVMe", r.cost.memory.nvme_bytes, m.nvme ? m.nvme->capacity : std::nullopt);
   return out;
 }
 
@@ -130,7 +140,7 @@ std::string comparison_table(const PredictReport& r, std::size_t width) {
     const double memory = c.memory.total();
     const double exposed = c[StepTerm::tensor] + c[StepTerm::context] + c[StepTerm::expert] +
                            c[StepTerm::pipeline] + c[StepTerm::data];
-    const bool fits = !r.machine->memory || memory <= static_cast<double>(r.machine->memory->value);
+    const bool fits = !shortage(c.memory, *r.machine).any();
     rows.push_back({p.label, std::to_string(p.plan.dp), format_time(c.step().count() * ns_per_s),
                     format_percent(c.mfu[0]), format_count(c.tokens_per_second),
                     format_bytes(memory), bytes_or_none(p.communicated_bytes),
@@ -166,6 +176,15 @@ std::string_view words_of(MemoryTerm term) {
       "gradient buckets", "master weights", "optimizer states",
       "activations kept", "workspace",      "logits"};
   return name(words, term);
+}
+
+std::string words_of(const Shortage& lacks) {
+  std::vector<std::string> parts;
+  if (lacks.device > 0) parts.push_back(format_bytes(lacks.device));
+  if (lacks.host > 0) parts.push_back(format_bytes(lacks.host) + " of host memory");
+  if (lacks.nvme > 0) parts.push_back(format_bytes(lacks.nvme) + " of NVMe");
+  return parts.empty() ? std::string()
+                       : fmt::format("each device lacks {}", fmt::join(parts, " and "));
 }
 
 std::string plan_in_words(const Plan& p) {
@@ -205,11 +224,8 @@ std::string predict_sentence(const PredictReport& r) {
                   format_percent(r.cost.mfu[0]), flops_convention_names[0],
                   words_of(static_cast<StepTerm>(most)),
                   format_percent(r.cost.seconds[static_cast<std::size_t>(most)] / step));
-  if (r.machine->memory) {
-    const double spare = static_cast<double>(r.machine->memory->value) - r.cost.memory.total();
-    if (spare < 0)
-      text += fmt::format(" It does not fit: each device lacks {}.", format_bytes(-spare));
-  }
+  const std::string lacks = words_of(shortage(r.cost.memory, *r.machine));
+  if (!lacks.empty()) text += fmt::format(" It does not fit: {}.", lacks);
   return text;
 }
 

@@ -65,6 +65,8 @@ struct PredictTextOptions {
 // For people, where the enumeration's name is for programs.
 [[nodiscard]] std::string_view words_of(StepTerm term);
 [[nodiscard]] std::string_view words_of(MemoryTerm term);
+// "each device lacks 3.2 GB and 12 GB of host memory"; empty where it fits.
+[[nodiscard]] std::string words_of(const Shortage& lacks);
 // "TP 8 · PP 16 (1F1B) · DP 8, ZeRO-1 · 12 micro-batches of 1 × 2048".
 [[nodiscard]] std::string plan_in_words(const Plan& plan);
 

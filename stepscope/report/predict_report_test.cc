@@ -57,6 +57,20 @@ TEST(PredictReport, SaysByHowMuchItFitsOrDoesNot) {
   EXPECT_EQ(predict_tree(p.report)["memory"]["fits"], false);
 }
 
+TEST(PredictReport, HoldsWhatLiesOnTheHostAgainstItsSize) {
+  Predicted p;
+  p.report.cost.memory.host_bytes = 300e9;
+  EXPECT_EQ(predict_tree(p.report)["memory"]["fits"], true);
+  EXPECT_TRUE(predict_tree(p.report)["memory"]["host_capacity_bytes"].is_null());
+  p.machine.host = Host{};
+  p.machine.host->memory = Bytes{250'000'000'000};
+  EXPECT_EQ(predict_tree(p.report)["memory"]["fits"], false);
+  EXPECT_EQ(predict_tree(p.report)["memory"]["host_capacity_bytes"], 250'000'000'000);
+  EXPECT_NE(predict_sentence(p.report).find("each device lacks 50.0 GB of host memory"),
+            std::string::npos);
+  EXPECT_NE(predict_text(p.report).find("300 GB of 250 GB: 50.0 GB TOO MUCH"), std::string::npos);
+}
+
 TEST(PredictReport, LeavesFitsOpenWhereTheMemoryIsUnknown) {
   Predicted p;
   p.machine.memory.reset();

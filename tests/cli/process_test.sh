@@ -143,9 +143,10 @@ $gpt3 --plan $dir/none.json|none.json
 $gpt3 --plan $dir/bad.json|line 3
 EOF
 
-run 0 "a plan that does not fit" predict gpt3-175b --machine a100_sxm_80gb --gpus 8 --tp 8 --global-batch 8
+run 1 "a plan that does not fit" predict gpt3-175b --machine a100_sxm_80gb --gpus 8 --tp 8 --global-batch 8
 out_has "does not fit"
 out_has "would be enough\|by another plan"
+err_has "the plan does not fit: each device lacks .*; stepscope plan"
 run 0 "help of plan" plan --help
 example=$(sed -n 's/^Example: stepscope //p' "$dir/out")
 # shellcheck disable=SC2086
@@ -162,6 +163,7 @@ for file in s.json s.html s/plans.csv s/pareto.csv s/against.csv s/rejected.csv 
 done
 run 1 "a model that fits nowhere" plan gpt3-175b --machine a100_sxm_80gb --gpus 2 --global-batch 8
 out_has "devices would be enough"
+err_has "no plan can run; .* devices would be enough"
 for arguments in "plan" "plan gpt3-175b --machine a100_sxm_80gb --gpus 0 --global-batch 8" \
   "plan gpt3-175b --machine a100_sxm_80gb --gpus 8:4 --global-batch 8" \
   "plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --fix tq=8" \
