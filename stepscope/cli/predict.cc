@@ -11,9 +11,9 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/cost/explain.h"
 #include "stepscope/cost/machine_named.h"
 #include "stepscope/cost/model_json.h"
-#include "stepscope/cost/nearest_names.h"
 #include "stepscope/cost/search.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
@@ -28,6 +28,7 @@ struct Prediction {
   Machine machine;
   Network network;
   PredictReport report;
+  std::string explained{};  // what --explain asks for
 };
 
 // Bytes that a device sends within layers in a step: whole buffers.
@@ -144,6 +145,18 @@ void suggest_what_fits(Prediction& p) {
                                           report.plan.devices, *found->smallest_devices));
 }
 
+// The formulas asked for, one a line.
+Result<std::string> explained(CostContext& context, const Plan& plan,
+                              const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) {
+    const auto lines = name == "all" ? explain_all(context, plan) : explain(context, plan, name);
+    if (!lines) return lines.error();
+    for (const std::string& line : *lines) out += line + '\n';
+  }
+  return out;
+}
+
 Result<std::unique_ptr<Prediction>> predict(const PredictFlags& flags) {
   const PlanSource& source = flags.source;
   if (source.model.empty() || source.machine.empty())
@@ -158,7 +171,7 @@ Result<std::unique_ptr<Prediction>> predict(const PredictFlags& flags) {
   auto network = make_network(*machine, {.domain = domain_of(source)});
   if (!network) return network.error();
   auto p = std::make_unique<Prediction>(
-      Prediction{std::move(*model), std::move(*machine), std::move(*network), {}});
+      Prediction{std::move(*model), std::move(*machine), std::move(*network), {}, {}});
   const auto made = make_plan(source, p->model, p->machine,
                               variants->empty() ? std::vector<std::pair<std::string, std::string>>{}
                                                 : variants->front().settings);
@@ -176,27 +189,12 @@ Result<std::unique_ptr<Prediction>> predict(const PredictFlags& flags) {
   auto context = make_cost_context(p->model, p->machine, p->network, made->plan);
   if (!context) return context.error();
   if (const auto filled = fill(report, *context); !filled) return filled.error();
+  auto formulas = explained(*context, made->plan, flags.explain);
+  if (!formulas) return formulas.error();
+  p->explained = std::move(*formulas);
   suggest_what_fits(*p);
   for (const Variant& v : *variants) report.comparison.push_back(compare(flags, *p, v));
   return p;
-}
-
-// The formulas asked for, one a line.
-Result<std::string> explained(const PredictReport& report, const std::vector<std::string>& terms) {
-  std::string out;
-  std::vector<std::string_view> names(step_term_names.begin(), step_term_names.end());
-  names.insert(names.end(), memory_term_names.begin(), memory_term_names.end());
-  for (const std::string& term : terms) {
-    const auto found = std::ranges::find(names, term);
-    if (found == names.end())
-      return Error{.what = "there is no term \"" + term.substr(0, 80) + "\"",
-                   .hint = "did you mean " + nearest_names(term, names) + "?"};
-    const auto at = static_cast<std::size_t>(found - names.begin());
-    out += (at < step_term_count ? report.formulas[at]
-                                 : report.memory_formulas[at - step_term_count]) +
-           '\n';
-  }
-  return out;
 }
 
 void write_outputs(const PredictFlags& flags, const PredictReport& report, Failures& failures) {
@@ -212,12 +210,10 @@ int answer(const PredictFlags& flags) {
   const auto prediction = predict(flags);
   if (!prediction) return refused(prediction.error());
   const PredictReport& report = (*prediction)->report;
-  const auto formulas = explained(report, flags.explain);
-  if (!formulas) return refused(formulas.error());
   Failures failures;
   if (flags.json != "-")
     fmt::print("{}", !flags.explain.empty()
-                         ? *formulas
+                         ? (*prediction)->explained
                          : predict_text(report, {.text = {.width = terminal_width(),
                                                           .colour = wants_colour(),
                                                           .details = flags.html},

@@ -29,7 +29,7 @@ void declare(CLI::App& app, PredictFlags& f) {
   declare_plan_source(app, f.source);
   app.add_flag("--layers", f.layers, "The table of all operations");
   app.add_option("--explain", f.explain,
-                 "The formula of a term of the step or the memory with its values (repeatable)")
+                 "The formula of a term, a part or an operation with its values; all (repeatable)")
       ->type_name("TERM")
       ->take_all()
       ->expected(1)

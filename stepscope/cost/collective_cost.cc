@@ -2,8 +2,8 @@
 #include "stepscope/cost/collective_cost.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
+#include <optional>
 #include <tuple>
 
 #include "stepscope/cost/collective_terms.h"
@@ -20,46 +20,48 @@ double bytes_of(CollectiveKind kind, Bytes total) {
   return kind == CollectiveKind::barrier ? 0 : static_cast<double>(total.value);
 }
 
-template <class... Values>
-void add(std::string& text, const char* format, Values... values) {
-  std::array<char, 160> part{};
-  const int length = std::snprintf(part.data(), part.size(), format, values...);
-  text.append(part.data(), std::min(part.size() - 1, static_cast<std::size_t>(length)));
+// "7 * 3.5 us within + 2 * 5.1 us across".
+Formula steps_formula(const Terms& t) {
+  const auto part = [](double hops, double hop, const char* where) {
+    using namespace formula;
+    const Formula f = count(hops) * seconds(hop * 1e-6);
+    return Formula(f.text() + where, f.value(), Formula::Binding::product);
+  };
+  return formula::sum(
+      {part(t.hops, t.hop, " within"), part(t.hops_across, t.hop_across, " across")},
+      formula::seconds(0));
 }
 
-void add_steps(std::string& text, const Terms& t) {
-  if (t.hops > 0) add(text, "%.0f x %.3g us within", t.hops, t.hop);
-  if (t.hops > 0 && t.hops_across > 0) text += " + ";
-  if (t.hops_across > 0) add(text, "%.0f x %.3g us across", t.hops_across, t.hop_across);
-  if (t.hops + t.hops_across == 0) text += "0";
+// "max(1.75 * 0.05 GB / 300 GB/s within, 1.8 * 0.05 GB / 100 GB/s across)".
+Formula transfer_formula(const Terms& t, const GroupPlacement& g, double bytes) {
+  const auto part = [bytes](double factor, ByteRate rate, const char* where) {
+    using namespace formula;
+    const Formula f =
+        count(factor) * formula::bytes(bytes) / byte_rate(rate.value > 0 ? rate.value : 1);
+    return Formula(f.text() + where, f.value(), Formula::Binding::product);
+  };
+  const Formula within = part(t.within_factor, g.within, " within");
+  const Formula across = part(t.across_factor, g.across, " across");
+  const bool uses_within = t.within_factor > 0 && g.within.value > 0;
+  const bool uses_across = t.across_factor > 0 && g.across.value > 0;
+  if (uses_within && uses_across) return formula::max(within, across);
+  if (uses_within) return within;
+  return uses_across ? across : formula::seconds(0);
 }
 
-void add_transfer(std::string& text, const Terms& t, const GroupPlacement& g, double bytes) {
-  const bool within = t.within_factor > 0 && g.within.value > 0;
-  const bool across = t.across_factor > 0;
-  if (within && across) text += "max(";
-  if (within) {
-    add(text, "%.4g x %.6g GB / %.4g GB/s within", t.within_factor, bytes / 1e9,
-        g.within.value / 1e9);
-  }
-  if (within && across) text += ", ";
-  if (across) {
-    add(text, "%.4g x %.6g GB / %.4g GB/s across", t.across_factor, bytes / 1e9,
-        g.across.value / 1e9);
-  }
-  if (within && across) text += ")";
-  if (!within && !across) text += "0";
+// start + combined(a, b, c, k).
+Formula expression(const Terms& t, const GroupPlacement& placed, const Group& g, double bytes) {
+  const Formula a = steps_formula(t);
+  const Formula b = transfer_formula(t, placed, bytes);
+  const Formula start = formula::seconds(t.start * 1e-6);
+  const std::string text = start.text() + " + combined(" + a.text() + ", " + b.text() + ", " +
+                           formula::count(t.exposed).text() + ", " + formula::count(t.fill).text() +
+                           ")";
+  return {text, time(t, g, bytes) * 1e-6, Formula::Binding::sum};
 }
 
-// start + (a + b + sqrt((a - b)^2 + 4 c a b)) / 2 + 2 k sqrt(a b) with the values.
-std::string formula(const Terms& t, const GroupPlacement& placed, const Group& g, double bytes) {
-  std::string text;
-  add(text, "start %.4g us + combined(a = ", t.start);
-  add_steps(text, t);
-  text += ", b = ";
-  add_transfer(text, t, placed, bytes);
-  add(text, "; c = %.3g, k = %.3g) = %.6g us", t.exposed, t.fill, time(t, g, bytes));
-  return text;
+std::string shown(const Formula& f) {
+  return f.text() + " = " + formula::seconds(f.value()).text();
 }
 
 }  // namespace
@@ -76,6 +78,18 @@ Seconds collective_time(const Network& network, CollectiveKind kind, Bytes total
     best = std::min(best, t.start + combined(t, a, b));
   });
   return micro(best);
+}
+
+Formula collective_formula(const Network& network, CollectiveKind kind, Bytes total,
+                           const GroupPlacement& group) {
+  check(group.size >= 2, "a collective has two devices or more");
+  const Group g = group_of(group, kind);
+  const double bytes = bytes_of(kind, total);
+  std::optional<Terms> best;
+  for_each(network, kind, group, g, false, [&](Algorithm, Protocol, bool, const Terms& t) {
+    if (!best || time(t, g, bytes) < time(*best, g, bytes)) best = t;
+  });
+  return expression(*best, group, g, bytes);
 }
 
 std::vector<AlgorithmTime> collective_algorithms(const Network& network, CollectiveKind kind,
@@ -96,7 +110,7 @@ std::vector<AlgorithmTime> collective_algorithms(const Network& network, Collect
            .start = micro(t.start),
            .steps = micro(steps(t)),
            .transfer = micro(transfer(t, g, bytes)),
-           .formula = formula(t, group, g, bytes)};
+           .formula = shown(expression(t, group, g, bytes))};
   };
   for_each(network, kind, group, g, true, visit);
   std::ranges::sort(times, [](const AlgorithmTime& a, const AlgorithmTime& b) {

@@ -34,6 +34,7 @@
 
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/quantity.h"
+#include "stepscope/cost/formula.h"
 #include "stepscope/cost/network.h"
 
 namespace stepscope {
@@ -55,8 +56,12 @@ struct AlgorithmTime {
   Seconds start{};
   Seconds steps{};      // alpha: with `start`, what a message without bytes takes
   Seconds transfer{};   // beta: what the bytes take alone
-  std::string formula;  // with the values in it
+  std::string formula;  // with the values in it, and what it comes to
 };
+
+// What collective_time says, with the values in it. REQUIRES: a group of two or more.
+[[nodiscard]] Formula collective_formula(const Network& network, CollectiveKind kind, Bytes total,
+                                         const GroupPlacement& group);
 
 // One entry an algorithm that can run this collective, fastest first. Empty for a group of one.
 [[nodiscard]] std::vector<AlgorithmTime> collective_algorithms(const Network& network,

@@ -30,18 +30,6 @@ double call_seconds(const Rates& rates, const Communication& c) {
          collective_time(rates.network, c.kind, bytes, *group).count();
 }
 
-// What stays of `call` seconds beside `work` seconds of the operation it belongs to.
-double exposed(const Communication& c, const Plan& plan, double call, double work) {
-  if (!c.can_overlap) return call;
-  if (c.dim == ParallelDim::context) {
-    const auto n = static_cast<double>(plan.cp);
-    return std::max(0.0, call - work * (n - 1) / n);
-  }
-  if (class_of(c.dim) != PassTerm::tensor || !plan.overlap_tensor) return call;
-  const auto n = static_cast<double>(plan.tp);
-  return call / n + std::max(0.0, call - work) * (n - 1) / n;
-}
-
 PassTime pass_time(const Operation& operation, Direction direction, const Rates& rates,
                    const Plan& plan, bool full_precision) {
   PassTime time;
@@ -50,7 +38,7 @@ PassTime pass_time(const Operation& operation, Direction direction, const Rates&
   const Pass& pass = direction == Direction::forward ? operation.forward : operation.backward;
   for (const Communication& c : pass.communications) {
     const double call = call_seconds(rates, c);
-    const double left = exposed(c, plan, call, work);
+    const double left = exposed_call(c, plan, call, work);
     time[class_of(c.dim)] += left;
     work = std::max(0.0, work - (call - left));  // what hid this call hides no other
   }
@@ -70,9 +58,8 @@ void place_dim(Placements& placements, const Network& network, ParallelDim dim, 
             .hint = "give the network between domains in a machine file"};
 }
 
-// Backward takes the host half as long again; a compiler's code less (fitted to runs of both).
+// Backward takes the host half as long again.
 constexpr double backward_launches = 1.5;
-constexpr double compiled_share = 0.6;
 
 // Adds what the device waits for the host, forward and backward.
 void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, double layers) {
@@ -91,6 +78,17 @@ void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, do
 }
 
 }  // namespace
+
+double exposed_call(const Communication& c, const Plan& plan, double call, double work) {
+  if (!c.can_overlap) return call;
+  if (c.dim == ParallelDim::context) {
+    const auto n = static_cast<double>(plan.cp);
+    return std::max(0.0, call - work * (n - 1) / n);
+  }
+  if (class_of(c.dim) != PassTerm::tensor || !plan.overlap_tensor) return call;
+  const auto n = static_cast<double>(plan.tp);
+  return call / n + std::max(0.0, call - work) * (n - 1) / n;
+}
 
 Result<Placements> layer_placements(const Plan& plan, const Network& network) {
   Placements placements;

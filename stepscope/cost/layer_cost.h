@@ -78,12 +78,19 @@ struct Rates {
   const Placements& placements;
 };
 
+// A compiler's code takes the host this share of its time (fitted to runs of both).
+inline constexpr double compiled_share = 0.6;
+
 // How the operations run as a whole.
 struct LayerRun {
   double input_bytes = 0;       // of what the layer before hands on (layer_input_bytes)
   bool full_precision = false;  // the head
   double host_layers = 1;       // the host's time to launch them, in layers
 };
+
+// What stays of a call of `call` seconds beside `work` seconds of the operation it belongs to.
+[[nodiscard]] double exposed_call(const Communication& c, const Plan& plan, double call,
+                                  double work);
 
 // Communication that can overlap is hidden as far as its own operation reaches: a ring of n ranks
 // under the (n - 1)/n of attention that does not need the first block; with plan.overlap_tensor a

@@ -31,32 +31,6 @@ double layer_weights(const Transformer& m, std::int64_t layer) {
          h * real(e.count) + (e.shared_gate ? h : 0);
 }
 
-// Weights that one sequence is multiplied with, each times its tokens: layers, head and patches.
-double sequence_weights(const Transformer& m, std::int64_t sequence) {
-  double per_token = 0;
-  for (std::int64_t layer = 0; layer < m.layers; ++layer) per_token += layer_weights(m, layer);
-  const double h = real(m.hidden);
-  double once = m.pooler ? h * h : 0;
-  if (m.head && m.head_transform) per_token += h * h;
-  if (m.head && m.classes > 0) {
-    once += h * real(m.classes);
-  } else if (m.head) {
-    per_token += h * real(m.vocabulary);
-  }
-  if (m.patches) {
-    const Patches& p = *m.patches;
-    once +=
-        real(sequence - (p.class_token ? 1 : 0)) * real(p.patch * p.patch) * real(p.channels) * h;
-  }
-  return per_token * real(sequence) + once;
-}
-
-// FLOPs, forward and backward, of one query-key pair in all heads of a layer.
-double pair_flops(const Transformer& m) {
-  const std::int64_t value = m.latent ? m.latent->value_head_size : m.head_size;
-  return 6 * real(m.heads) * real(m.head_size + value);
-}
-
 double per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention convention) {
   const double s = real(sequence);
   const ParameterCount n = parameter_count(m);
@@ -80,6 +54,30 @@ double per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention
 }
 
 }  // namespace
+
+double sequence_weights(const Transformer& m, std::int64_t sequence) {
+  double per_token = 0;
+  for (std::int64_t layer = 0; layer < m.layers; ++layer) per_token += layer_weights(m, layer);
+  const double h = real(m.hidden);
+  double once = m.pooler ? h * h : 0;
+  if (m.head && m.head_transform) per_token += h * h;
+  if (m.head && m.classes > 0) {
+    once += h * real(m.classes);
+  } else if (m.head) {
+    per_token += h * real(m.vocabulary);
+  }
+  if (m.patches) {
+    const Patches& p = *m.patches;
+    once +=
+        real(sequence - (p.class_token ? 1 : 0)) * real(p.patch * p.patch) * real(p.channels) * h;
+  }
+  return per_token * real(sequence) + once;
+}
+
+double pair_flops(const Transformer& m) {
+  const std::int64_t value = m.latent ? m.latent->value_head_size : m.head_size;
+  return 6 * real(m.heads) * real(m.head_size + value);
+}
 
 double attention_pairs(const Transformer& model, std::int64_t layer, std::int64_t sequence) {
   const double s = real(sequence);

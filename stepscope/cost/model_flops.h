@@ -41,6 +41,11 @@ struct ModelFlops {
 [[nodiscard]] double attention_pairs(const Transformer& model, std::int64_t layer,
                                      std::int64_t sequence);
 
+// Weights that one sequence is multiplied with, each times its tokens: layers, head and patches.
+[[nodiscard]] double sequence_weights(const Transformer& m, std::int64_t sequence);
+// FLOPs, forward and backward, of one query-key pair in all heads of a layer: 6 a (d + v).
+[[nodiscard]] double pair_flops(const Transformer& m);
+
 // Of a global batch of `tokens` in sequences of `sequence`. Heads onto classes and poolers work on
 // one token a sequence. Source: Megatron-LM's num_floating_point_operations; PaLM (arXiv
 // 2204.02311) appendix B; torchtitan's get_nparams_and_flops.

@@ -82,9 +82,4 @@ struct StepCost {
 // What pipeline device `device` holds under a plan whose stages were made.
 [[nodiscard]] StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device);
 
-// The term's formula with the values in it, one line each.
-[[nodiscard]] Result<std::string> explain(CostContext& context, const Plan& plan, StepTerm term);
-// Likewise of a part of the memory of the fullest device.
-[[nodiscard]] Result<std::string> explain(CostContext& context, const Plan& plan, MemoryTerm term);
-
 }  // namespace stepscope

@@ -221,27 +221,6 @@ TEST(StepCost, OffloadTradesDeviceMemoryForTime) {
   EXPECT_NEAR(here.memory.total() - host.memory.total(), states, 1);
 }
 
-TEST(StepCost, EveryTermExplainsItselfWithItsValue) {
-  const Bench bench(deep(16));
-  Plan plan = plan_of(4, 2, 4, 64);
-  plan.zero = 1;
-  plan.recompute = Recompute::full;
-  CostContext context = bench.context(plan);
-  for (std::size_t i = 0; i < step_term_count; ++i) {
-    const auto text = explain(context, plan, static_cast<StepTerm>(i));
-    ASSERT_TRUE(text);
-    EXPECT_EQ(text->find(step_term_names[i]), 0U) << *text;
-    EXPECT_NE(text->find(" = "), std::string::npos) << *text;
-  }
-  for (std::size_t i = 0; i < memory_term_count; ++i) {
-    const auto text = explain(context, plan, static_cast<MemoryTerm>(i));
-    ASSERT_TRUE(text);
-    EXPECT_EQ(text->find(memory_term_names[i]), 0U) << *text;
-  }
-  const auto optimizer = explain(context, plan, StepTerm::optimizer);
-  EXPECT_NE(optimizer->find("* 30 B / 1555 GB/s"), std::string::npos) << *optimizer;
-}
-
 TEST(LayerCost, RingsHideUnderTheAttentionThatDoesNotWaitForThem) {
   const Bench bench(llama());
   Plan plan = plan_of(1, 1, 1, 1);

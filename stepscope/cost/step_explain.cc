@@ -1,156 +1,200 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formulas behind a step's terms, with the values of one plan in them.
-#include <array>
-#include <cstdio>
+// The formulas behind the terms of a step, with the values of one plan in them.
 #include <string>
 
-#include "stepscope/cost/offload.h"
-#include "stepscope/cost/step_cost.h"
+#include "stepscope/cost/compute_time.h"
+#include "stepscope/cost/explain_parts.h"
+#include "stepscope/cost/formula.h"
 
-namespace stepscope {
+namespace stepscope::explain_parts {
 namespace {
 
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
+// NOLINTNEXTLINE(google-build-using-namespace): the operators of an expression
+using namespace formula;
+
+std::string text(std::int64_t n) { return std::to_string(n); }
+
+Formula passes(const Evaluated& e) { return count(micro_batches(e.plan)); }
+
+std::string where(const Evaluated& e) {
+  std::int64_t layers = 0;
+  for (auto s = static_cast<std::size_t>(e.cost.pipeline.busiest);
+       s < e.context.stages.layers.size(); s += static_cast<std::size_t>(e.plan.pp)) {
+    layers += e.context.stages.layers[s];
+  }
+  return "m = " + text(micro_batches(e.plan)) + " micro-batches, on the busiest pipeline device " +
+         text(e.cost.pipeline.busiest) + " of " + text(e.plan.pp) + " with " + text(layers) +
+         " layers";
 }
 
-std::string number(std::int64_t value) { return std::to_string(value); }
-
-std::string seconds(double value) {
-  if (value != 0 && value < 1e-3) return number(value * 1e6) + " us";
-  return value != 0 && value < 1 ? number(value * 1e3) + " ms" : number(value) + " s";
+std::string line(const Evaluated& e, StepTerm term, std::string_view words,
+                 const Formula& expression, const std::string& more = {}) {
+  return explained(step_term_names[static_cast<std::size_t>(term)], words, expression,
+                   seconds(e.cost[term]), more);
 }
 
-std::string gigabytes(double bytes) { return number(bytes * 1e-9) + " GB"; }
-
-struct Explained {
-  const CostContext& context;
-  const Plan& plan;
-  const StepCost& cost;
-
-  [[nodiscard]] double m() const { return static_cast<double>(micro_batches(plan)); }
-  [[nodiscard]] std::string where() const {
-    std::int64_t layers = 0;
-    for (auto s = static_cast<std::size_t>(cost.pipeline.busiest); s < context.stages.layers.size();
-         s += static_cast<std::size_t>(plan.pp)) {
-      layers += context.stages.layers[s];
-    }
-    return "; m = " + number(micro_batches(plan)) +
-           " micro-batches, on the busiest pipeline device " + number(cost.pipeline.busiest) +
-           " of " + number(plan.pp) + " with " + number(layers) + " layers";
-  }
-  template <class Value>
-  [[nodiscard]] double over_stages(Value value) const {
-    double sum = 0;
-    for (auto s = static_cast<std::size_t>(cost.pipeline.busiest); s < context.stages.layers.size();
-         s += static_cast<std::size_t>(plan.pp)) {
-      sum += value(context.stages[s]);
-    }
-    return sum;
-  }
-};
-
-std::string result(const Explained& e, StepTerm term) { return " = " + seconds(e.cost[term]); }
-
-// m (forward + backward) of one class.
-std::string of_passes(const Explained& e, StepTerm term, PassTerm pass) {
-  const double forward = e.over_stages([pass](const StageCost& s) { return s.forward[pass]; });
-  const double backward = e.over_stages([pass](const StageCost& s) { return s.backward[pass]; });
-  const bool compute =
-      pass == PassTerm::matmul || pass == PassTerm::attention || pass == PassTerm::pointwise;
-  std::string text = std::string(step_term_names[static_cast<std::size_t>(term)]);
-  text += compute ? " = m (forward + backward)" : " = m (forward + backward + recomputed)";
-  text += " = " + number(e.m()) + " * (" + seconds(forward) + " + " + seconds(backward);
-  if (!compute) {
-    text += " + " + seconds(e.over_stages([pass](const StageCost& s) { return s.again[pass]; }));
-  }
-  return text + ")" + result(e, term) + e.where();
+// m (forward + backward) of one class of arithmetic.
+std::string of_arithmetic(const Evaluated& e, StepTerm term, PassTerm pass) {
+  const Formula forward =
+      seconds(e.over_stages([pass](const StageCost& s) { return s.forward[pass]; }));
+  const Formula backward =
+      seconds(e.over_stages([pass](const StageCost& s) { return s.backward[pass]; }));
+  return line(e, term, "m (forward + backward)", passes(e) * (forward + backward), where(e));
 }
 
-std::string of_recompute(const Explained& e) {
+// The same of what waits or communicates, which a pass that runs again does as well.
+std::string of_waiting(const Evaluated& e, StepTerm term, PassTerm pass) {
+  const Formula forward =
+      seconds(e.over_stages([pass](const StageCost& s) { return s.forward[pass]; }));
+  const Formula backward =
+      seconds(e.over_stages([pass](const StageCost& s) { return s.backward[pass]; }));
+  const Formula again =
+      seconds(e.over_stages([pass](const StageCost& s) { return s.again[pass]; }));
+  return line(e, term, "m (forward + backward + recomputed)",
+              passes(e) * (forward + backward + again), where(e));
+}
+
+std::string of_recompute(const Evaluated& e) {
   const double again = e.over_stages([](const StageCost& s) { return s.again.compute(); });
-  return "recompute = m (forward that backward runs again: " +
-         std::string(recompute_names[static_cast<std::size_t>(e.plan.recompute)]) +
-         ") = " + number(e.m()) + " * " + seconds(again) + result(e, StepTerm::recompute) +
-         e.where();
+  const auto how = recompute_names[static_cast<std::size_t>(e.plan.recompute)];
+  return line(e, StepTerm::recompute,
+              "m (forward that backward runs again: " + std::string(how) + ")",
+              passes(e) * seconds(again), where(e));
 }
 
-std::string of_bubble(const Explained& e) {
+std::string schedule(const Evaluated& e) {
+  return std::string(schedule_names[static_cast<std::size_t>(e.plan.schedule)]) + " of " +
+         text(e.plan.pp * e.plan.virtual_stages) + " stages and " + text(micro_batches(e.plan)) +
+         " micro-batches";
+}
+
+std::string of_bubble(const Evaluated& e) {
   const PipelineTime& p = e.cost.pipeline;
-  return "bubble = schedule " +
-         std::string(schedule_names[static_cast<std::size_t>(e.plan.schedule)]) + " of " +
-         number(e.plan.pp * e.plan.virtual_stages) + " stages with " +
-         number(micro_batches(e.plan)) + " micro-batches, sends free, less the busiest device = " +
-         seconds((p.busy + p.bubble).count()) + " - " + seconds(p.busy.count()) +
-         result(e, StepTerm::bubble);
+  return line(e, StepTerm::bubble,
+              "longest path through the schedule, sends free - the busiest device",
+              seconds((p.busy + p.bubble).count()) - seconds(p.busy.count()), schedule(e));
 }
 
-std::string of_pipeline(const Explained& e) {
+std::string of_pipeline(const Evaluated& e) {
   const PipelineTime& p = e.cost.pipeline;
-  return "pipeline_comm = the same schedule with sends of " + gigabytes(e.context.input_bytes) +
-         " less without = " + seconds(p.step.count()) + " - " +
-         seconds((p.busy + p.bubble).count()) + result(e, StepTerm::pipeline);
+  return line(e, StepTerm::pipeline, "longest path with sends - without",
+              seconds(p.step.count()) - seconds((p.busy + p.bubble).count()), schedule(e));
 }
 
-std::string of_data(const Explained& e) {
+std::string of_data(const Evaluated& e) {
   const StepTail& t = e.cost.tail;
   if (e.plan.zero == 3) {
     const double forward = e.over_stages([](const StageCost& s) { return s.data_forward; });
     const double backward = e.over_stages([](const StageCost& s) { return s.data_backward; });
-    return "data_comm = m (what compute does not hide of gathers forward, of gathers and "
-           "reductions "
-           "backward) + first gather + last reduction + tied embeddings = " +
-           number(e.m()) + " * (" + seconds(forward) + " + " + seconds(backward) + ") + " +
-           seconds(t.first_gather) + " + " + seconds(t.last_reduce) + " + " + seconds(t.tie) +
-           result(e, StepTerm::data) + e.where();
+    return line(e, StepTerm::data,
+                "m (unhidden gathers forward + unhidden gathers and reductions backward) + first "
+                "gather + last reduction + tied embeddings",
+                passes(e) * (seconds(forward) + seconds(backward)) + seconds(t.first_gather) +
+                    seconds(t.last_reduce) + seconds(t.tie),
+                where(e));
   }
-  return "data_comm = exposed of the last reduction (all: " + seconds(t.reduce) +
-         ") + of the earlier ones + of the parameter gather (all: " + seconds(t.gather) +
-         ") + tied embeddings = " + seconds(t.reduce_exposed) + " + " + seconds(t.reduce_earlier) +
-         " + " + seconds(t.gather_exposed) + " + " + seconds(t.tie) + result(e, StepTerm::data);
+  return line(e, StepTerm::data,
+              "reduce_exposed + reduce_earlier + gather_exposed + tied embeddings",
+              seconds(t.reduce_exposed) + seconds(t.reduce_earlier) + seconds(t.gather_exposed) +
+                  seconds(t.tie));
 }
 
-std::string of_optimizer(const Explained& e) {
-  const double rate = e.plan.optimizer_at == Residence::device
-                          ? e.context.compute.memory_rate *
-                                of(e.context.compute, ComputeParameter::memory_efficiency)
-                          : e.context.machine->host->memory_rate->value;
+Formula optimizer_rate(const Evaluated& e) {
+  if (e.plan.optimizer_at != Residence::device) return byte_rate(e.offload.host_memory);
+  return byte_rate(e.context.compute.memory_rate) *
+         count(of(e.context.compute, ComputeParameter::memory_efficiency));
+}
+
+std::string of_optimizer(const Evaluated& e) {
   const double fixed = of(e.context.compute, ComputeParameter::optimizer_us) * 1e-6;
-  return "optimizer = owned parameters * (a + 2 (w + s) + p) bytes / memory rate + fixed = " +
-         number(e.cost.tail.owned) + " * " + number(optimizer_bytes(e.plan.precision)) + " B / " +
-         number(rate * 1e-9) + " GB/s + " + seconds(fixed) + result(e, StepTerm::optimizer);
+  return line(
+      e, StepTerm::optimizer, "owned parameters * (A + 2 (M + O) + P) bytes / memory rate + fixed",
+      count(e.cost.tail.owned) * bytes(optimizer_bytes(e.plan.precision)) / optimizer_rate(e) +
+          seconds(fixed));
 }
 
-std::string of_offload(const Explained& e) {
+// What the optimizer step sends over links and drives (optimizer_time).
+Formula moves(const Evaluated& e) {
+  const Precision& p = e.plan.precision;
+  const OffloadRates& r = e.offload;
+  const Formula owned = count(e.cost.tail.owned);
+  const Formula none = seconds(0);
+  const auto over = [&owned, &none](double width, double rate, bool moved) {
+    return moved && rate > 0 ? owned * bytes(width) / byte_rate(rate) : none;
+  };
+  const bool stays = e.plan.optimizer_at == Residence::device;
+  const bool gradients_away = e.plan.gradients_at != Residence::device;
+  const bool parameters_away = e.plan.parameters_at != Residence::device;
+  const bool drives = e.plan.optimizer_at == Residence::nvme;
+  const double states = p.master_bytes + p.optimizer_state_bytes;
+  return sum({over(p.accumulated_gradient_bytes, r.link, gradients_away == stays),
+              over(p.parameter_bytes, r.link, parameters_away == stays),
+              over(states, r.nvme_read, drives), over(states, r.nvme_write, drives)},
+             none);
+}
+
+std::string of_offload(const Evaluated& e) {
   const double fetched =
       e.over_stages([](const StageCost& s) { return s.fetch_forward + s.fetch_backward; });
-  const StepTail& t = e.cost.tail;
-  return "offload = m * parameters fetched late + gradients drained late + optimizer states moved "
-         "= " +
-         number(e.m()) + " * " + seconds(fetched) + " + " + seconds(t.drain_exposed) + " + " +
-         seconds(t.moves) + result(e, StepTerm::offload);
+  return line(e, StepTerm::offload,
+              "m * parameters fetched late + gradients drained late + what the optimizer moves",
+              passes(e) * seconds(fetched) + seconds(e.cost.tail.drain_exposed) + moves(e));
 }
 
-std::string text_of(const Explained& e, StepTerm term) {
+std::string of_whole_step(const Evaluated& e, std::string_view name) {
+  Formula all = seconds(e.cost.seconds[0]);
+  for (std::size_t i = 1; i < step_term_count; ++i) {
+    if (e.cost.seconds[i] != 0) all = all + seconds(e.cost.seconds[i]);
+  }
+  return explained(name, "the terms", all, seconds(e.cost.step().count()));
+}
+
+std::string of_busy(const Evaluated& e, std::string_view name) {
+  Formula all = seconds(0);
+  for (auto s = static_cast<std::size_t>(e.cost.pipeline.busiest);
+       s < e.context.stages.times.size(); s += static_cast<std::size_t>(e.plan.pp)) {
+    const StageTime& t = e.context.stages.times[s];
+    const Formula stage = seconds(t.forward.count()) + seconds(t.backward.count());
+    all = all.value() == 0 ? stage : all + stage;
+  }
+  return explained(name, "m * sum over the busiest device's stages of (F + B)", passes(e) * all,
+                   seconds(e.cost.pipeline.busy.count()), where(e));
+}
+
+// The host launches a layer of the first kind forward (host_excess).
+std::string of_host_layer(const Evaluated& e, std::string_view name) {
+  const ComputeModel& c = e.context.compute;
+  const LayerCost& layer = e.context.kinds.front();
+  const double device = layer.forward.total() - layer.forward[PassTerm::host];
+  Formula host = seconds(of(c, ComputeParameter::host_layer_us) * 1e-6);
+  if (e.plan.compiled) host = host * count(compiled_share);
+  const double p =
+      of(c, e.plan.tp > 1 ? ComputeParameter::host_power_tp : ComputeParameter::host_power);
+  return explained(name, "norm_x(device, host) - device, of a layer forward",
+                   host.value() > 0 ? norm(seconds(device), host, p) - seconds(device) : seconds(0),
+                   seconds(layer.forward[PassTerm::host]));
+}
+
+}  // namespace
+
+std::string of_step(const Evaluated& e, StepTerm term) {
   switch (term) {
     case StepTerm::matmul:
-      return of_passes(e, term, PassTerm::matmul);
+      return of_arithmetic(e, term, PassTerm::matmul);
     case StepTerm::attention:
-      return of_passes(e, term, PassTerm::attention);
+      return of_arithmetic(e, term, PassTerm::attention);
     case StepTerm::pointwise:
-      return of_passes(e, term, PassTerm::pointwise);
+      return of_arithmetic(e, term, PassTerm::pointwise);
     case StepTerm::recompute:
       return of_recompute(e);
     case StepTerm::host:
-      return of_passes(e, term, PassTerm::host);
+      return of_waiting(e, term, PassTerm::host);
     case StepTerm::tensor:
-      return of_passes(e, term, PassTerm::tensor);
+      return of_waiting(e, term, PassTerm::tensor);
     case StepTerm::context:
-      return of_passes(e, term, PassTerm::context);
+      return of_waiting(e, term, PassTerm::context);
     case StepTerm::expert:
-      return of_passes(e, term, PassTerm::expert);
+      return of_waiting(e, term, PassTerm::expert);
     case StepTerm::pipeline:
       return of_pipeline(e);
     case StepTerm::data:
@@ -165,67 +209,8 @@ std::string text_of(const Explained& e, StepTerm term) {
   return {};
 }
 
-// "parameters = 2 B * ... / 16 ranks".
-std::string states(const Plan& plan, const StageLoad& load, double width, bool split) {
-  const ShardCounts n = shard_counts(plan);
-  std::string text = number(width) + " B * (" + number(load.parameters);
-  if (split) text += " / " + number(n.dense) + " ranks";
-  if (load.expert_parameters > 0) {
-    text += " + experts " + number(load.expert_parameters);
-    if (split) text += " / " + number(n.expert) + " ranks";
-  }
-  return text + ")";
+std::vector<Part> step_parts() {
+  return {{"step", of_whole_step}, {"busy", of_busy}, {"host_layer", of_host_layer}};
 }
 
-std::string text_of(const Plan& plan, const StageLoad& load, MemoryTerm term) {
-  const Precision& p = plan.precision;
-  const double unit = load.unit_parameters + load.unit_expert_parameters;
-  switch (term) {
-    case MemoryTerm::parameters:
-      return states(plan, load, p.parameter_bytes, plan.zero == 3);
-    case MemoryTerm::gathered:
-      return "(1 + prefetched " + number(plan.prefetch_units) + ") units * " + number(unit) +
-             " parameters * " + number(std::int64_t{p.parameter_bytes}) +
-             " B where ZeRO-3 or offload "
-             "gathers them, at most all";
-    case MemoryTerm::gradients:
-      return states(plan, load, p.accumulated_gradient_bytes, plan.zero >= 2);
-    case MemoryTerm::buckets:
-      return "gradients on their way: 2 buckets of " +
-             gigabytes(static_cast<double>(plan.bucket.value)) + " or of a unit of " +
-             number(unit) + " * " + number(std::int64_t{p.gradient_bytes}) +
-             " B with ZeRO-2, 3 or offload; else one unit where sums are wider than gradients";
-    case MemoryTerm::master:
-      return states(plan, load, p.master_bytes, plan.zero >= 1);
-    case MemoryTerm::optimizer:
-      return states(plan, load, p.optimizer_state_bytes, plan.zero >= 1);
-    case MemoryTerm::activations:
-      return "kept by the device's layers * micro-batches in flight = " +
-             gigabytes(load.activation_bytes) + " * " + number(load.in_flight);
-    case MemoryTerm::workspace:
-      return "recomputed in one layer and passing between two operations";
-    case MemoryTerm::logits:
-      return "scores of the vocabulary, their exponentials and gradient";
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<std::string> explain(CostContext& context, const Plan& plan, StepTerm term) {
-  const Result<StepCost> cost = evaluate(context, plan);
-  if (!cost) return cost.error();
-  return text_of(Explained{context, plan, *cost}, term);
-}
-
-Result<std::string> explain(CostContext& context, const Plan& plan, MemoryTerm term) {
-  const Result<StepCost> cost = evaluate(context, plan);
-  if (!cost) return cost.error();
-  const auto device = static_cast<std::size_t>(cost->fullest);
-  return std::string(memory_term_names[static_cast<std::size_t>(term)]) + " = " +
-         text_of(plan, stage_load(context.stages, plan, device), term) + " = " +
-         gigabytes(cost->memory[term]) + "; on pipeline device " + number(cost->fullest) + " of " +
-         number(plan.pp);
-}
-
-}  // namespace stepscope
+}  // namespace stepscope::explain_parts

@@ -9,31 +9,6 @@
 namespace stepscope {
 namespace {
 
-// A device of the pipeline: all its chunks together.
-struct DeviceWork {
-  double forward = 0;  // of one micro-batch
-  double backward = 0;
-  double parameters = 0;
-  double expert_parameters = 0;
-  double drain = 0;  // backward of the devices before it, which end later
-  UnitTime first;
-  UnitTime last;
-};
-
-DeviceWork work_of(const Stages& stages, std::size_t device, std::size_t devices, double drain) {
-  DeviceWork work;
-  work.drain = drain;
-  for (std::size_t s = device; s < stages.cost_of.size(); s += devices) {
-    work.forward += stages.times[s].forward.count();
-    work.backward += stages.times[s].backward.count();
-    work.parameters += stages[s].parameters;
-    work.expert_parameters += stages[s].expert_parameters;
-  }
-  work.first = stages[device].first;
-  work.last = stages[device].last;
-  return work;
-}
-
 struct Hidden {
   double all = 0;
   double exposed = 0;
@@ -45,10 +20,6 @@ double left_over(double all, double pieces, double window, double contention) {
   return std::max(all - open, all / pieces) + contention * std::min(all, open);
 }
 
-double pieces(const Plan& plan, double bytes) {
-  return std::max(1.0, std::ceil(bytes / static_cast<double>(plan.bucket.value)));
-}
-
 Hidden reduction(const DataEntry& data, const Plan& plan, const DeviceWork& work, double contention,
                  double window) {
   const double width = plan.precision.gradient_bytes;
@@ -58,7 +29,7 @@ Hidden reduction(const DataEntry& data, const Plan& plan, const DeviceWork& work
   h.all = data.times.dense.reduce.of(dense) + data.times.dense.average.of(dense) +
           data.times.expert.reduce.of(expert) + data.times.expert.average.of(expert);
   h.exposed = plan.overlap_gradient_reduce
-                  ? left_over(h.all, pieces(plan, dense + expert), window, contention)
+                  ? left_over(h.all, bucket_count(plan, dense + expert), window, contention)
                   : h.all;
   return h;
 }
@@ -72,7 +43,7 @@ Hidden gathering(const DataEntry& data, const Plan& plan, const DeviceWork& work
   Hidden h;
   h.all = data.times.dense.gather.of(dense) + data.times.expert.gather.of(expert);
   h.exposed = plan.overlap_parameter_gather
-                  ? left_over(h.all, pieces(plan, dense + expert), work.forward, contention)
+                  ? left_over(h.all, bucket_count(plan, dense + expert), work.forward, contention)
                   : h.all;
   return h;
 }
@@ -107,13 +78,31 @@ double draining(const OffloadRates& offload, const Plan& plan, const DeviceWork&
   const double held = plan.zero >= 2 ? owned(plan, work) : work.parameters + work.expert_parameters;
   const double bytes = held * plan.precision.gradient_bytes;
   const double all = bytes / offload.drain;
-  const double last = left_over(all, pieces(plan, bytes), work.backward, 0);
+  const double last = left_over(all, bucket_count(plan, bytes), work.backward, 0);
   if (!reduces_each_micro_batch(plan)) return last;
   const auto others = static_cast<double>(micro_batches(plan) - 1);
   return last + others * std::max(0.0, all - work.backward - work.forward);
 }
 
 }  // namespace
+
+DeviceWork work_of(const Stages& stages, std::size_t device, std::size_t devices, double drain) {
+  DeviceWork work;
+  work.drain = drain;
+  for (std::size_t s = device; s < stages.cost_of.size(); s += devices) {
+    work.forward += stages.times[s].forward.count();
+    work.backward += stages.times[s].backward.count();
+    work.parameters += stages[s].parameters;
+    work.expert_parameters += stages[s].expert_parameters;
+  }
+  work.first = stages[device].first;
+  work.last = stages[device].last;
+  return work;
+}
+
+double bucket_count(const Plan& plan, double bytes) {
+  return std::max(1.0, std::ceil(bytes / static_cast<double>(plan.bucket.value)));
+}
 
 StepTail step_tail(const CostContext& context, const DataEntry& data, const OffloadRates& offload,
                    const Plan& plan) {

@@ -6,6 +6,22 @@
 
 namespace stepscope {
 
+// What a device of the pipeline has of all its chunks together; seconds of one micro-batch.
+struct DeviceWork {
+  double forward = 0;
+  double backward = 0;
+  double parameters = 0;
+  double expert_parameters = 0;
+  double drain = 0;  // backward of the devices before it, which end later
+  UnitTime first;
+  UnitTime last;
+};
+[[nodiscard]] DeviceWork work_of(const Stages& stages, std::size_t device, std::size_t devices,
+                                 double drain);
+
+// Pieces that `bytes` are sent in.
+[[nodiscard]] double bucket_count(const Plan& plan, double bytes);
+
 // REQUIRES: context.stages of this plan. With B the last backward of a device, R all its
 // reductions in k buckets, and overlap: exposed max(R - B (k - 1)/k, R / k) + contention min(R, B),
 // less the drain of the pipeline that the device does not wait for.
