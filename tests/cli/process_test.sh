@@ -88,13 +88,40 @@ out_has "qkv_proj"
 for file in p.json p.html p/terms.csv p/memory.csv p/layers.csv p/comparison.csv; do
   [ -s "$dir/$file" ] || fail "$file is not written"
 done
-sed -n 's/^.*"plan":\({.*}\),"step_time_ns":[0-9.]*,"terms".*$/\1/p' "$dir/p.json" >"$dir/plan.json"
+plan_in() { sed -n 's/^.*"plan":\({.*}\),"step_time_ns":[0-9.]*,"terms".*$/\1/p' "$1"; }
+plan_in "$dir/p.json" >"$dir/plan.json"
 run 0 "read back" predict gpt3-175b --machine a100_sxm_80gb --plan "$dir/plan.json" --json "$dir/q.json"
 grep -o '"step_time_ns":[0-9.]*' "$dir/p.json" | head -1 >"$dir/step_of_p"
 grep -o '"step_time_ns":[0-9.]*' "$dir/q.json" | head -1 >"$dir/step_of_q"
 cmp -s "$dir/step_of_p" "$dir/step_of_q" || fail "a plan read back takes another time"
 run 0 "a formula" $gpt3 --explain bubble --explain activations
-out_has "="
+[ "$(wc -l <"$dir/out")" = 2 ] || fail "a line for each formula"
+out_has "^activations = .* = .* GB; on pipeline device"
+run 0 "an operation's formulas" $gpt3 --explain fc1
+out_has "^fc1 forward = .* = .* ms; of layer, 96 layers"
+run 0 "all formulas" $gpt3 --explain all
+out_has "^lm_head backward = "
+
+# A DeepSpeed config is a plan: the batch, its accumulation and ZeRO are the file's, degrees the flags'.
+cat >"$dir/ds.json" <<EOF
+{"train_batch_size": 512, "train_micro_batch_size_per_gpu": 2,
+ "bf16": {"enabled": true},
+ "zero_optimization": {"stage": 3, "reduce_bucket_size": 100000000, "overlap_comm": true,
+                       "offload_optimizer": {"device": "cpu"}}}
+EOF
+of_deepspeed="predict llama-3-8b --machine a100_sxm_80gb --gpus 64 --seq 2048"
+run 0 "a DeepSpeed config as the plan" $of_deepspeed --ds-config "$dir/ds.json" --json "$dir/ds_out.json"
+out_has "DP 64, ZeRO-3 · 4 micro-batches of 2 × 2048"
+for part in '"zero":3' '"dp":64' '"global_batch":512' '"micro_batch":2' '"optimizer_at":"host"' '"gradients_at":"host"' '"sequence":2048'; do
+  grep -q "$part" "$dir/ds_out.json" || fail "the plan of a DeepSpeed config lacks $part"
+done
+step_of() { grep -o '"step_time_ns":[0-9.]*' "$1" | head -1; }
+plan_in "$dir/ds_out.json" >"$dir/ds_plan.json"
+run 0 "the plan that it is" $of_deepspeed --plan "$dir/ds_plan.json" --json "$dir/ds_again.json"
+[ "$(step_of "$dir/ds_out.json")" = "$(step_of "$dir/ds_again.json")" ] ||
+  fail "a DeepSpeed config takes another time than the plan that it is"
+run 0 "with degrees beside it" $of_deepspeed --ds-config "$dir/ds.json" --tp 4 --json "$dir/ds_tp.json"
+grep -q '"dp":16' "$dir/ds_tp.json" || fail "--tp beside a DeepSpeed config leaves dp"
 printf '{\n  "tp": 8,\n  "tq": 1\n}\n' >"$dir/bad.json"
 # ARGUMENTS|what standard error says
 while IFS='|' read -r arguments says; do
