@@ -24,6 +24,11 @@ bool known(std::string_view verb) {
   return std::ranges::find(table, verb, &Subcommand::name) != table.end();
 }
 
+// One line, as every other error.
+std::string usage_error(const CLI::App* /*app*/, const CLI::Error& error) {
+  return std::string("stepscope: ") + error.what() + "; --help lists the flags\n";
+}
+
 }  // namespace
 
 std::span<const Subcommand> subcommands() { return table; }
@@ -34,6 +39,7 @@ int run_command_line(int argc, char** argv) try {
       "stepscope");
   app.set_version_flag("--version", STEPSCOPE_VERSION);
   app.require_subcommand(1);
+  app.failure_message(usage_error);
   app.footer("Example: stepscope analyze traces/ --html report.html");
   std::vector<std::function<int()>> actions;
   for (const Subcommand& verb : table) {

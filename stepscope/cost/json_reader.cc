@@ -185,6 +185,9 @@ const JsonValue* JsonValue::find(std::string_view key) const {
 }
 
 Result<JsonValue> parse_json(std::string_view json, std::string_view path) {
+  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return Error{.what = "the file is empty", .file = std::string(path)};
+  }
   const char* taken = json.data();
   Builder builder(json, taken);
   const Counted first{.at = json.data(), .taken = &taken};

@@ -43,7 +43,7 @@ TEST(ParseJson, KeepsEveryKindOfValue) {
 
 TEST(ParseJson, NamesTheLineAndColumnOfASyntaxError) {
   EXPECT_EQ(complaint("{\n  \"a\": 1,\n  \"b\": oops\n}"), "f.json: line 3, column 8: not JSON");
-  EXPECT_EQ(complaint(""), "f.json: line 1, column 1: not JSON");
+  EXPECT_EQ(complaint(""), "f.json: the file is empty");
   EXPECT_EQ(complaint("{\"a\": NaN}"), "f.json: line 1, column 7: not JSON");
   EXPECT_EQ(complaint("{\"a\": 1e30017}"), "f.json: line 1, column 13: a number beyond any range");
   EXPECT_NE(complaint("{} x").find("not JSON"), std::string::npos);

@@ -101,7 +101,7 @@ TEST(MachineFile, NamesTheLineAndColumnOfASyntaxError) {
   EXPECT_NE(m.error().message().find("line 1, column 10: not JSON; data/machines"),
             std::string::npos);
   EXPECT_NE(complaint(R"({"name": 1e30017})").find("beyond any range"), std::string::npos);
-  EXPECT_NE(complaint("").find("not JSON"), std::string::npos);
+  EXPECT_NE(complaint("").find("the file is empty"), std::string::npos);
   EXPECT_NE(complaint("[1]").find("one JSON object"), std::string::npos);
 }
 

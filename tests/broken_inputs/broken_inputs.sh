@@ -2,13 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # broken_inputs.sh STEPSCOPE: makes each broken input in a directory of its own, runs `stepscope analyze` on it and
 # checks the exit code, the lines on standard error, and what is still analysed. Prints the table.
-set -uo pipefail
-
-stepscope=$(realpath "$1")
-work=$(mktemp -d)
-trap 'umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
+# shellcheck source=tests/broken_inputs/expect.sh
+. "$(dirname "$0")/expect.sh"
 
 # event CAT NAME PID TID TS DUR [ARGS]
 event() {
@@ -37,33 +32,6 @@ trace() {
   tail
 }
 
-# expect NAME CODE STDERR-PATTERN... -- COMMAND...: each pattern (a basic regular expression) is on a line of its own
-# of standard error, and there are no other lines. `ranks=N` before it: so many ranks are in out.json.
-expect() {
-  local name=$1 code=$2 got lines=0 ok=1 patterns=()
-  shift 2
-  while [ "$1" != -- ]; do patterns+=("$1"); shift; done
-  shift
-  rm -f out.json
-  "$@" >stdout 2>stderr </dev/null
-  got=$?
-  [ "$got" = "$code" ] || ok=0
-  for pattern in "${patterns[@]}"; do grep -q -- "$pattern" stderr || ok=0; done
-  lines=$(wc -l <stderr)
-  [ "$code" = 2 ] || [ "$lines" = "${#patterns[@]}" ] || ok=0
-  if [ -n "${ranks:-}" ]; then
-    [ "$(grep -o '"rank":[0-9]*,"rank_source":' out.json 2>/dev/null | wc -l)" = "$ranks" ] || ok=0
-  fi
-  if [ -n "${says:-}" ]; then grep -q -- "$says" stdout out.json 2>/dev/null || ok=0; fi
-  printf '%-34s exit %-3s %s\n' "$name" "$got" "$(sed 's/^stepscope: //; s/^\(.\{150\}\).*/\1…/' stderr | sed -n 1p)"
-  if [ $ok = 0 ]; then
-    failed=1
-    echo "  FAILED: expected exit $code, ${#patterns[@]} line(s) (${patterns[*]:-none}), ranks ${ranks:-any}, ${says:-}"
-    sed 's/^/  stderr: /' stderr
-    sed -n '1,6s/^/  stdout: /p' stdout
-    [ -e out.json ] && cut -c1-800 out.json | sed 's/^/  json: /'
-  fi
-}
 analyze() { "$stepscope" analyze "$@" --json out.json; }
 
 trace 0 2 3 >good0.json
