@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cost/operation_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -26,14 +27,38 @@ double communication_time(const CostContext& context, const Pass& pass) {
   return sum;
 }
 
+bool leaves_domain(const CostContext& context, const Operation& o) {
+  const auto far = [&context](const Pass& pass) {
+    return std::ranges::any_of(pass.communications, [&context](const Communication& c) {
+      const auto& place = context.placements[static_cast<std::size_t>(c.dim)];
+      return place && place->domains > 1;
+    });
+  };
+  return far(o.forward) || far(o.backward);
+}
+
+// In the format that the part runs in.
+IdealRates paper_rates(const CostContext& context, bool full_precision) {
+  const ComputeModel& c = context.compute;
+  const MatmulRates& matrix = full_precision ? c.full : c.matmul;
+  const double link = context.network->up.value;
+  return {FlopRate{matrix.peak}, FlopRate{c.vector_rate}, ByteRate{c.memory_rate},
+          ByteRate{link > 0 ? link : 1}};
+}
+
 void add(std::vector<OperationRow>& rows, const CostContext& context, std::string_view part,
          std::int64_t count, std::vector<Operation> operations, bool full_precision) {
-  for (Operation& o : operations) {
+  const std::vector<LayerRow> ideal =
+      layer_table(operations, context.shape, paper_rates(context, full_precision));
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    Operation& o = operations[i];
     OperationRow row{.part = part, .count = count};
     row.forward = operation_time(context.compute, o, Direction::forward, full_precision).count();
     row.backward = operation_time(context.compute, o, Direction::backward, full_precision).count();
     row.communication_forward = communication_time(context, o.forward);
     row.communication_backward = communication_time(context, o.backward);
+    row.leaves_domain = leaves_domain(context, o);
+    row.ideal = ideal[i];
     row.operation = std::move(o);
     rows.push_back(std::move(row));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepscope/cost/cost_context.h"
+#include "stepscope/cost/layer_table.h"
 #include "stepscope/cost/operation.h"
 
 namespace stepscope {
@@ -21,6 +22,8 @@ struct OperationRow {
   double backward = 0;
   double communication_forward = 0;
   double communication_backward = 0;
+  bool leaves_domain = false;  // what it sends goes over the network between domains
+  LayerRow ideal{};            // the same at the peaks on paper
 
   // Flops a byte of memory traffic, forward and backward; 0 without traffic.
   [[nodiscard]] double intensity() const {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON of a prediction (docs/json.md) and its tables.
+#include <algorithm>
+
 #include "stepscope/cost/plan_json.h"
 #include "stepscope/report/predict_report.h"
 
@@ -35,13 +37,47 @@ Json memory(const PredictReport& r) {
   const double total = r.cost.memory.total();
   const Json headroom =
       capacity ? Json(static_cast<double>(capacity->value) - total) : Json(nullptr);
-  return {{"capacity_bytes", value(capacity)},
-          {"headroom_bytes", headroom},
-          {"fits", capacity ? Json(total <= static_cast<double>(capacity->value)) : Json(nullptr)},
-          {"peak_stage", r.cost.fullest},
-          {"host_bytes", r.cost.memory.host_bytes},
-          {"nvme_bytes", r.cost.memory.nvme_bytes},
-          {"formulas", std::move(formulas)}};
+  return {
+      {"capacity_bytes", value(capacity)},
+      {"headroom_bytes", headroom},
+      {"fits", capacity ? Json(!shortage(r.cost.memory, *r.machine).any()) : Json(nullptr)},
+      {"peak_stage", r.cost.fullest},
+      {"host_bytes", r.cost.memory.host_bytes},
+      {"host_capacity_bytes", value(r.machine->host ? r.machine->host->memory : std::nullopt)},
+      {"nvme_bytes", r.cost.memory.nvme_bytes},
+      {"nvme_capacity_bytes", value(r.machine->nvme ? r.machine->nvme->capacity : std::nullopt)},
+      {"formulas", std::move(formulas)}};
+}
+
+// The first call's; nothing is null.
+Json sent_by(const PassRow& pass) {
+  if (pass.group == 0) return nullptr;
+  return std::string(collective_kind_names[static_cast<std::size_t>(pass.sent_by)]);
+}
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+// What a table of a layer has besides: by operand, at the peaks on paper, with communication.
+void add_details(Json& row, const OperationRow& o) {
+  const LayerRow& ideal = o.ideal;
+  const std::int64_t group = std::max(ideal.forward.group, ideal.backward.group);
+  const double forward = o.forward + o.communication_forward;
+  const double backward = o.backward + o.communication_backward;
+  row.update({{"other_fwd_bytes", ideal.other_bytes},
+              {"gradient_bytes", ideal.gradient_bytes},
+              {"weight_gradient_bytes", ideal.weight_gradient_bytes},
+              {"comm_fwd", sent_by(ideal.forward)},
+              {"comm_bwd", sent_by(ideal.backward)},
+              {"comm_group", group > 0 ? Json(group) : Json(nullptr)},
+              {"comm_tier", group > 0 ? Json(o.leaves_domain ? "network" : "domain") : Json()},
+              {"t_compute_fwd_ns", ideal.forward.compute.count() * ns_per_s},
+              {"t_compute_bwd_ns", ideal.backward.compute.count() * ns_per_s},
+              {"t_memory_fwd_ns", ideal.forward.memory.count() * ns_per_s},
+              {"t_memory_bwd_ns", ideal.backward.memory.count() * ns_per_s},
+              {"t_total_fwd_ns", forward * ns_per_s},
+              {"t_total_bwd_ns", backward * ns_per_s},
+              {"comm_share_fwd", share(o.communication_forward, forward)},
+              {"comm_share_bwd", share(o.communication_backward, backward)}});
 }
 
 Json layers(const PredictReport& r) {
@@ -71,6 +107,7 @@ Json layers(const PredictReport& r) {
                    {"t_comm_fwd_ns", o.communication_forward * ns_per_s},
                    {"t_comm_bwd_ns", o.communication_backward * ns_per_s},
                    {"intensity", o.intensity()}});
+    add_details(out.back(), o);
   }
   return out;
 }
