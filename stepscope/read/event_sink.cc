@@ -19,6 +19,11 @@ constexpr std::int64_t earliest = -100'000'000'000'000'000;
 constexpr std::int64_t latest = 4'500'000'000'000'000'000;
 constexpr std::int64_t longest = 2'600'000'000'000'000;
 
+// So are a pebibyte and a tensor of 2^40 elements: sums over a trace, and elements times their size
+// and the ranks of a group, stay within 64 bits too.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
+constexpr std::int64_t most_elements = std::int64_t{1} << 40;
+
 std::int64_t integer(const RawEvent& event, Field field, std::int64_t absent = -1) {
   if (!event.has(field)) return absent;
   return parse_integer(event[field]).value_or(absent);
@@ -129,6 +134,14 @@ std::optional<Ns> EventSink::time_of(const RawEvent& event, std::uint64_t byte) 
   return ts;
 }
 
+std::int64_t EventSink::size_of(const RawEvent& event, Field field, std::int64_t most,
+                                std::uint64_t byte, std::int64_t absent) {
+  const std::int64_t v = integer(event, field, absent);
+  if (v >= -most && v <= most) return v;
+  note("size_out_of_range", byte);
+  return absent;
+}
+
 EventSink::Id EventSink::id_of(const RawEvent& event, Field field) {
   if (!event.has(field)) return {};
   const RawValue& value = event[field];
@@ -230,10 +243,10 @@ void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
                                         .category = category,
                                         .correlation = link_id(event, Field::correlation),
                                         .external_id = link_id(event, Field::external_id),
-                                        .detail = add_detail(event, category, name)});
+                                        .detail = add_detail(event, category, name, byte)});
   if (event.has(Field::collective_name) ||
       (event.has(Field::group_name) && event.has(Field::in_elements)))
-    add_collective(event, slice);
+    add_collective(event, slice, byte);
   if (category == Category::profiler_range) add_range_metrics(event, slice, *start);
 }
 
@@ -253,7 +266,8 @@ bool EventSink::keeps_concrete_inputs(StringId name) {
   return known == 1;
 }
 
-std::uint32_t EventSink::add_detail(const RawEvent& event, Category category, StringId name) {
+std::uint32_t EventSink::add_detail(const RawEvent& event, Category category, StringId name,
+                                    std::uint64_t byte) {
   const auto row = [](std::size_t size) { return static_cast<std::uint32_t>(size); };
   switch (category) {
     case Category::cpu_op:
@@ -274,8 +288,8 @@ std::uint32_t EventSink::add_detail(const RawEvent& event, Category category, St
     }
     case Category::memcpy:
     case Category::memset:
-      trace_.copies.bytes.push_back(
-          Bytes{integer(event, event.has(Field::bytes) ? Field::bytes : Field::size)});
+      trace_.copies.bytes.push_back(Bytes{
+          size_of(event, event.has(Field::bytes) ? Field::bytes : Field::size, most_bytes, byte)});
       return row(trace_.copies.size() - 1);
     case Category::sync:
       trace_.syncs.stream.push_back(integer32(event, Field::stream));
@@ -287,25 +301,26 @@ std::uint32_t EventSink::add_detail(const RawEvent& event, Category category, St
   }
 }
 
-void EventSink::add_collective(const RawEvent& event, SliceId slice) {
-  trace_.collectives.push_back({.slice = slice,
-                                .name = text_of(event, Field::collective_name),
-                                .dtype = text_of(event, Field::dtype),
-                                .group_name = text_of(event, Field::group_name),
-                                .group_description = text_of(event, Field::group_description),
-                                .group_ranks = text_of(event, Field::group_ranks),
-                                .in_split = text_of(event, Field::in_split),
-                                .out_split = text_of(event, Field::out_split),
-                                .in_elements = integer(event, Field::in_elements),
-                                .out_elements = integer(event, Field::out_elements),
-                                .seq = integer(event, Field::seq),
-                                .group_size = integer32(event, Field::group_size),
-                                .global_rank_start = integer32(event, Field::rank_start),
-                                .global_rank_stride = integer32(event, Field::rank_stride),
-                                .src_rank = integer32(event, Field::src_rank),
-                                .dst_rank = integer32(event, Field::dst_rank),
-                                .rank = integer32(event, Field::rank),
-                                .is_async = integer(event, Field::is_async, 0) != 0});
+void EventSink::add_collective(const RawEvent& event, SliceId slice, std::uint64_t byte) {
+  trace_.collectives.push_back(
+      {.slice = slice,
+       .name = text_of(event, Field::collective_name),
+       .dtype = text_of(event, Field::dtype),
+       .group_name = text_of(event, Field::group_name),
+       .group_description = text_of(event, Field::group_description),
+       .group_ranks = text_of(event, Field::group_ranks),
+       .in_split = text_of(event, Field::in_split),
+       .out_split = text_of(event, Field::out_split),
+       .in_elements = size_of(event, Field::in_elements, most_elements, byte),
+       .out_elements = size_of(event, Field::out_elements, most_elements, byte),
+       .seq = integer(event, Field::seq),
+       .group_size = integer32(event, Field::group_size),
+       .global_rank_start = integer32(event, Field::rank_start),
+       .global_rank_stride = integer32(event, Field::rank_stride),
+       .src_rank = integer32(event, Field::src_rank),
+       .dst_rank = integer32(event, Field::dst_rank),
+       .rank = integer32(event, Field::rank),
+       .is_async = integer(event, Field::is_async, 0) != 0});
 }
 
 void EventSink::add_range_metrics(const RawEvent& event, SliceId slice, Ns time) {
@@ -355,9 +370,9 @@ void EventSink::add_memory(const RawEvent& event, std::uint64_t byte) {
   m.time.push_back(*time);
   m.track.push_back(track_of(event, Category::cpu_op, id_of(event, Field::pid), byte));
   m.address.push_back(static_cast<std::uint64_t>(integer(event, Field::address, 0)));
-  m.bytes.push_back(Bytes{integer(event, Field::bytes, 0)});
-  m.total_allocated.push_back(Bytes{integer(event, Field::total_allocated)});
-  m.total_reserved.push_back(Bytes{integer(event, Field::total_reserved)});
+  m.bytes.push_back(Bytes{size_of(event, Field::bytes, most_bytes, byte, 0)});
+  m.total_allocated.push_back(Bytes{size_of(event, Field::total_allocated, most_bytes, byte)});
+  m.total_reserved.push_back(Bytes{size_of(event, Field::total_reserved, most_bytes, byte)});
   const bool on_cpu = integer(event, Field::device_type, 1) == 0;
   m.device.push_back(on_cpu ? std::int16_t{-1}
                             : static_cast<std::int16_t>(integer32(event, Field::device_id)));

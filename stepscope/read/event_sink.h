@@ -60,11 +60,15 @@ class EventSink {
   void add_metadata(const RawEvent& event, std::uint64_t byte);
   void add_memory(const RawEvent& event, std::uint64_t byte);
   void add_counter(const RawEvent& event, std::uint64_t byte);
-  void add_collective(const RawEvent& event, SliceId slice);
-  std::uint32_t add_detail(const RawEvent& event, Category category, StringId name);
+  void add_collective(const RawEvent& event, SliceId slice, std::uint64_t byte);
+  std::uint32_t add_detail(const RawEvent& event, Category category, StringId name,
+                           std::uint64_t byte);
   void add_range_metrics(const RawEvent& event, SliceId slice, Ns time);
 
   std::optional<Ns> time_of(const RawEvent& event, std::uint64_t byte);
+  // An integer that is no larger than `most` either way; `absent`, and a note, where it is.
+  std::int64_t size_of(const RawEvent& event, Field field, std::int64_t most, std::uint64_t byte,
+                       std::int64_t absent = -1);
   Category category_of(const RawEvent& event, std::string_view name, const Id& pid);
   TrackId track_of(const RawEvent& event, Category category, const Id& pid, std::uint64_t byte);
   TrackId add_track(const RawEvent& event, const TrackKey& key, std::uint64_t byte);

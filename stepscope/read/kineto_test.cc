@@ -61,6 +61,26 @@ TEST(Kineto, ARowWithoutATimeDoesNotMoveTheClock) {
   EXPECT_EQ(slices_of(relative), "a 5000 1000, b 7000 1000");
 }
 
+TEST(Kineto, SizesThatNothingHasAreNotRecorded) {
+  const Trace t = trace_of(document(
+      R"({"ph": "X", "cat": "gpu_memcpy", "name": "c", "pid": 0, "tid": 7, "ts": 1, "dur": 2,
+          "args": {"bytes": 4611686018427387904}},
+         {"ph": "X", "cat": "kernel", "name": "nccl", "pid": 0, "tid": 7, "ts": 4, "dur": 2,
+          "args": {"Collective name": "allreduce", "In msg nelems": 4611686018427387904,
+                   "Out msg nelems": 1099511627776}},
+         {"ph": "i", "name": "[memory]", "pid": 1, "tid": 2, "ts": 5, "args": {"Addr": 1,
+          "Bytes": -9223372036854775808, "Total Allocated": 1125899906842624}})"));
+  ASSERT_EQ(t.copies.size(), 1U);
+  EXPECT_EQ(t.copies.bytes[0], Bytes{-1});
+  ASSERT_EQ(t.collectives.size(), 1U);
+  EXPECT_EQ(t.collectives[0].in_elements, -1);
+  EXPECT_EQ(t.collectives[0].out_elements, 1099511627776);
+  ASSERT_EQ(t.memory.size(), 1U);
+  EXPECT_EQ(t.memory.bytes[0], Bytes{0});
+  EXPECT_EQ(t.memory.total_allocated[0], Bytes{1125899906842624});
+  EXPECT_EQ(noted(t, "size_out_of_range"), 3U);
+}
+
 TEST(Kineto, TheOrderOfKeysMeansNothing) {
   const Trace t = trace_of(
       R"({"traceEvents": [{"args": {"correlation": 4, "device": 1, "External id": 9}, "dur": 2,

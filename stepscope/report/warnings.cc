@@ -29,6 +29,7 @@ constexpr std::array reasons = {
     Reason{"missing_timestamp", "without a time", "left out"},
     Reason{"unreadable_timestamp", "with a time that is no number", "left out"},
     Reason{"timestamp_out_of_range", "with an impossible time", "left out"},
+    Reason{"size_out_of_range", "with an impossible size", "it counts as not recorded"},
     Reason{"event_without_phase", "that do not say what they are (no ph)", "left out"},
     Reason{"unknown_phase", "of an unknown phase (ph)", "left out"},
     Reason{"not_an_event", "that are no objects", "left out"},
