@@ -18,6 +18,19 @@ Error in_flag(const std::string& text, Error error) {
   return error;
 }
 
+std::string_view without_spaces(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+// No setting begins it: a path then.
+bool is_path(std::string_view text) {
+  const std::string_view first = text.substr(0, std::min(text.find(','), text.size()));
+  return !without_spaces(text).empty() && text.find('=') == std::string_view::npos &&
+         find_plan_field(without_spaces(first)) == nullptr;
+}
+
 // Whether "gradients=host" of "offload=optimizer=host,gradients=host" belongs to what is before it.
 bool continues(const Settings& settings, std::string_view part) {
   if (settings.empty()) return false;
@@ -53,7 +66,7 @@ Result<Settings> parse_settings(std::string_view text) {
   Settings settings;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string_view part = text.substr(at, end - at);
+    const std::string_view part = without_spaces(text.substr(at, end - at));
     at = end + 1;
     const std::size_t is = std::min(part.find('='), part.size());
     const PlanField* field = find_plan_field(part.substr(0, is));
@@ -74,7 +87,7 @@ Result<Settings> parse_settings(std::string_view text) {
 
 Result<Plan> plan_against(const std::string& text, const Plan& base,
                           std::span<const std::int64_t> counts) {
-  const bool file = text.find('=') == std::string::npos;
+  const bool file = is_path(text);
   auto plan = file ? read_plan(text) : from_settings(text, base, counts);
   if (!plan) return file ? plan.error() : in_flag(text, plan.error());
   if (plan->global_batch != base.global_batch || plan->sequence != base.sequence)

@@ -19,9 +19,9 @@ namespace stepscope {
 [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> parse_settings(
     std::string_view text);
 
-// Without "=" a plan file. Settings change `base`, whose degrees are 1; on the largest of `counts`
-// devices, dp what is left, unless dp is given and there are several counts. Another batch or
-// sequence than those of `base` is an error: the two would not do the same work; so are devices
+// Without a setting a plan file. Settings change `base`, whose degrees are 1; on the largest of
+// `counts` devices, dp what is left, unless dp is given and there are several counts. Another batch
+// or sequence than those of `base` is an error: the two would not do the same work; so are devices
 // outside of `counts`, which are ascending. check_plan has still to be asked.
 [[nodiscard]] Result<Plan> plan_against(const std::string& text, const Plan& base,
                                         std::span<const std::int64_t> counts);

@@ -44,6 +44,16 @@ TEST(PlanAgainst, TakesSettingsSwitchesAndLists) {
   EXPECT_EQ(plan->global_batch, 64);
 }
 
+TEST(PlanAgainst, SpacesAndALoneSwitchAreSettings) {
+  const auto spaced = plan_against(" tp=4 , pp=2", base(), one_count);
+  ASSERT_TRUE(spaced) << spaced.error().message();
+  EXPECT_EQ(spaced->tp, 4);
+  EXPECT_EQ(spaced->pp, 2);
+  const auto lone = plan_against("sequence-parallel", base(), one_count);
+  ASSERT_TRUE(lone) << lone.error().message();
+  EXPECT_TRUE(lone->sequence_parallel);
+}
+
 TEST(PlanAgainst, OfSeveralCountsTakesTheLargestOrWhatItsDegreesMake) {
   EXPECT_EQ(plan_against("tp=8", base(), counts)->devices, 256);
   EXPECT_EQ(plan_against("tp=8", base(), counts)->dp, 32);
@@ -63,6 +73,8 @@ TEST(PlanAgainst, RefusesWhatItDoesNotUnderstand) {
   EXPECT_NE(complaint("tp=x").find("positive whole number"), std::string::npos);
   EXPECT_NE(complaint("tp=8,pp").find("positive whole number"), std::string::npos);
   EXPECT_NE(complaint("8,tp=8").find("write tp=8"), std::string::npos);
+  for (const char* nothing : {"", " ", "tp"})
+    EXPECT_NE(complaint(nothing).find("write tp=8,pp=16"), std::string::npos) << nothing;
   EXPECT_NE(complaint("=").find("--against ="), std::string::npos);
   EXPECT_NE(complaint("tp=8,global-batch=32").find("32 × 2048"), std::string::npos);
   EXPECT_FALSE(plan_against("tp=8,dp=64", base(), counts));  // 512 devices
