@@ -27,10 +27,11 @@ def tearDownModule():
     folder.cleanup()
 
 
-def predicted(*flags):
+def predicted(*flags, code=0):
     page = os.path.join(folder.name, "page.html")
     run = subprocess.run([os.environ["STEPSCOPE_PROGRAM"], "predict", *flags, "--html", page, "--json", "-"],
-                         check=True, capture_output=True)
+                         capture_output=True)
+    assert run.returncode == code, run.stderr.decode()
     return page, json.loads(run.stdout)
 
 
@@ -41,8 +42,8 @@ class PredictPage(unittest.TestCase):
     def tearDown(self):
         self.assertEqual(browser.errors, [])
 
-    def show(self, *flags, width=1280, theme="light"):
-        page, data = predicted(*flags)
+    def show(self, *flags, width=1280, theme="light", code=0):
+        page, data = predicted(*flags, code=code)
         browser.prefer(theme)
         browser.size(width, 900)
         browser.open(page)
@@ -97,7 +98,7 @@ class PredictPage(unittest.TestCase):
             self.assertEqual(over, [])
 
     def test_memory_that_lacks_is_shown_as_such(self):
-        data = self.show(*GPT3, "--gpus", "8", "--tp", "8")
+        data = self.show(*GPT3, "--gpus", "8", "--tp", "8", code=1)  # it does not fit
         self.assertFalse(data["memory"]["fits"])
         self.assertTrue(self.js("!!document.querySelector('[data-memory=lacking]')"))
         self.assertFalse(self.js("!!document.querySelector('[data-memory=spare]')"))
