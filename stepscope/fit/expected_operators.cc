@@ -121,7 +121,7 @@ class Expectations {
       return times(calls, product(row, row.flops->value / calls, bytes));
     if (row.kind == NameClass::attention && row.flops)
       return times(calls, attention(row, row.flops->value / calls, bytes));
-    if (roofline_streams(row) && row.bytes) return times(calls, streaming(bytes));
+    if (streams(row) && row.bytes) return times(calls, streaming(bytes));
     return std::nullopt;
   }
 
@@ -133,18 +133,10 @@ class Expectations {
     return calls * *one;
   }
 
-  static bool roofline_streams(const OperatorRow& row) {
-    switch (row.kind) {
-      case NameClass::norm:
-      case NameClass::elementwise:
-      case NameClass::optimizer:
-      case NameClass::embedding:
-      case NameClass::loss:
-      case NameClass::copy:
-        return !row.flops;
-      default:
-        return false;
-    }
+  // Softmax and reductions have no class of their own; their traffic bounds them all the same.
+  static bool streams(const OperatorRow& row) {
+    return row.kind != NameClass::matmul && row.kind != NameClass::attention &&
+           row.kind != NameClass::communication && !row.flops;
   }
 
   std::optional<Dtype> format(const OperatorRow& row) const {

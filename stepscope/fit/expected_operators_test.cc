@@ -105,8 +105,11 @@ TEST(ExpectedOperators, OthersMoveTheirBytes) {
   Rank rank;
   rank.add("aten::gelu", NameClass::elementwise, "[[1000]]", OperandFormat::bf16, 4, Ns{400})
       .bytes = Bytes{4'000'000};
+  rank.add("aten::_softmax", NameClass::other, "[[2000]]", OperandFormat::bf16, 1, Ns{90'000})
+      .bytes = Bytes{8'000'000};
   const ExpectedOperators e = rank.expected();
-  EXPECT_NEAR(e.operators.at(0).expected, 4e6 / 0.5e12, 1e-15);
+  EXPECT_NEAR(e.operators.at(0).expected, 8e6 / 0.5e12, 1e-15);
+  EXPECT_NEAR(e.operators.at(1).expected, 4e6 / 0.5e12, 1e-15);
 }
 
 TEST(ExpectedOperators, ClassesSumTheirOperatorsAndKeepApartWhatHasNoExpectation) {
