@@ -177,6 +177,7 @@ bool write_json(Bench& bench, const std::string& path) {
 }
 
 void run(Bench& bench) {
+  decide_recompute(bench.data);
   search_micro_batches(bench.data);
   const TrainingModel model(bench.data);
   const std::size_t n = bench.data.rows.size();

@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "fit_compute: {}\n", data.error().message());
     return 1;
   }
+  decide_recompute(*data);
   const std::vector<FitParameter> parameters = fit_parameters(*data);
   std::vector<double> prior;
   for (const FitParameter& p : parameters) prior.push_back(p.prior);

@@ -35,13 +35,20 @@ struct SharedPrior {
   double prior, low, high, spread;
 };
 // What none of the machines' makers states, and all of them share.
-constexpr std::array<SharedPrior, 6> shared_priors = {
+constexpr std::array<SharedPrior, 13> shared_priors = {
     {{ComputeParameter::memory_efficiency, 0.8, 0.4, 0.95, 0.1},
-     {ComputeParameter::tail, 0.5, 0.01, 2.0, 0.7},
+     {ComputeParameter::tail, 0.7, 0.2, 1.0, 0.3},
+     {ComputeParameter::fill, 100, 10, 1000, 0.7},
+     {ComputeParameter::launch_us, 4, 2, 12, 0.4},
+     {ComputeParameter::matmul_launch_us, 4, 2, 12, 0.4},
+     {ComputeParameter::matmul_memory_share, 0.5, 0.05, 1.0, 0.7},
+     {ComputeParameter::contention, 0.3, 0.05, 2.0, 0.5},
+     {ComputeParameter::jitter, 0.01, 0.001, 0.05, 0.7},
+     {ComputeParameter::pass_us, 100, 10, 1000, 0.7},
      {ComputeParameter::host_layer_us, 1000, 300, 2000, 0.5},
      {ComputeParameter::host_head_layers, 1.0, 0.2, 5.0, 0.5},
      {ComputeParameter::misaligned, 2.5, 1.0, 6.0, 0.3},
-     {ComputeParameter::cast, 1.5, 0.3, 3.0, 0.5}}};
+     {ComputeParameter::cast, 1.5, 0.3, 8.0, 0.5}}};
 
 constexpr double outlier_scale = 0.06;  // of an error's logarithm
 // Steps reach less than a matmul alone: clocks fall under sustained load, kernels share caches.
@@ -276,8 +283,52 @@ std::vector<double> fit(const TrainingModel& model, std::span<const FitParameter
   return values;
 }
 
+namespace {
+
+constexpr double runtime_bytes = 2e9;  // of the driver, NCCL and the allocator's waste
+
+bool fits(const TrainingSystem& system, const Prediction& prediction) {
+  return !system.machine.memory ||
+         prediction.memory + runtime_bytes < static_cast<double>(system.machine.memory->value);
+}
+
+std::optional<Prediction> predicted(const TrainingSystem& system, const Transformer& model,
+                                    const Plan& plan) {
+  auto context = make_cost_context(model, system.machine, system.network, plan);
+  return context ? evaluated(*context, plan) : std::nullopt;
+}
+
+bool ran_alike(const TrainingRow& a, const TrainingRow& b) {
+  return a.recompute_in_doubt && b.recompute_in_doubt && a.source == b.source &&
+         a.plan.devices == b.plan.devices && same_model(a.model, b.model);
+}
+
+}  // namespace
+
+void decide_recompute(TrainingRows& data) {
+  std::vector<bool> decided(data.rows.size());
+  for (std::size_t i = 0; i < data.rows.size(); ++i) {
+    if (!data.rows[i].recompute_in_doubt || decided[i]) continue;
+    std::vector<std::size_t> alike;
+    bool all_fit = true;
+    for (std::size_t j = i; j < data.rows.size(); ++j) {
+      const TrainingRow& row = data.rows[j];
+      if (!ran_alike(data.rows[i], row)) continue;
+      alike.push_back(j);
+      Plan plan = row.plan;
+      plan.recompute = Recompute::none;
+      const auto& system = data.systems[row.system];
+      const auto without = all_fit ? predicted(system, row.model, plan) : std::nullopt;
+      all_fit = without && fits(system, *without);
+    }
+    for (const std::size_t j : alike) {
+      decided[j] = true;
+      if (all_fit) data.rows[j].plan.recompute = Recompute::none;
+    }
+  }
+}
+
 void search_micro_batches(TrainingRows& data) {
-  constexpr double runtime_bytes = 2e9;  // of the driver, NCCL and the allocator's waste
   std::vector<TrainingRow> kept;
   for (TrainingRow& row : data.rows) {
     if (!row.searches_micro_batch) {
@@ -291,12 +342,8 @@ void search_micro_batches(TrainingRows& data) {
       Plan plan = row.plan;
       plan.micro_batch = micro;
       if (!check_plan(row.model, plan)) continue;
-      auto context = make_cost_context(row.model, system.machine, system.network, plan);
-      const auto cost = context ? evaluated(*context, plan) : std::nullopt;
-      const bool fits =
-          cost && (!system.machine.memory || cost->memory + runtime_bytes <
-                                                 static_cast<double>(system.machine.memory->value));
-      if (!fits || (best && *best <= cost->step)) continue;
+      const auto cost = predicted(system, row.model, plan);
+      if (!cost || !fits(system, *cost) || (best && *best <= cost->step)) continue;
       best = cost->step;
       chosen = plan;
     }

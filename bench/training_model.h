@@ -81,6 +81,10 @@ class TrainingModel {
                                       const std::vector<bool>& used, std::span<const double> start,
                                       int iterations);
 
+// Where recomputation is in doubt, runs of one model on as many devices recompute (as their rows
+// say) if one of them would not fit into memory without; else none does.
+void decide_recompute(TrainingRows& data);
+
 // Rows whose micro-batch is not published get the fastest that fits by the catalogue's figures.
 // A row that fits with none is moved to `left_out`.
 void search_micro_batches(TrainingRows& data);

@@ -146,6 +146,8 @@ bool read_model(const Fields& f, Draft& d) {
 bool read_recompute(const Fields& f, Draft& d) {
   const std::string text = lower_case(f.text("recompute"));
   Plan& p = d.row.plan;
+  const std::string notes = lower_case(f.text("notes"));
+  d.row.recompute_in_doubt = has(notes, "use_checkpoint") && has(notes, "shipped config");
   if (text.empty() || text == "none" || has(text, "none")) return true;
   if (text.starts_with("full")) {
     p.recompute = Recompute::full;
@@ -196,7 +198,7 @@ void apply_habits(const Fields& f, Draft& d) {
   if (h.bucket_bytes > 0) p.bucket = Bytes{h.bucket_bytes};
   const Sharding sharding = stated_sharding(f.text("zero_or_fsdp"), d.devices_per_node);
   p.zero = sharding.zero.value_or(h.zero);
-  if (p.zero == 3 && p.pp > 1 && h.whole_in_pipeline) p.zero = 1;
+  if (p.zero >= 2 && p.pp > 1 && h.whole_in_pipeline) p.zero = 1;
   const Int ranks = p.dp * p.cp;
   if (p.zero > 0 && sharding.group > 0 && sharding.group < ranks) p.shard_group = sharding.group;
 }

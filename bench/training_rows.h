@@ -40,6 +40,7 @@ struct TrainingRow {
   Plan plan;
   bool several_nodes = false;
   bool searches_micro_batch = false;  // not published: the fastest that fits
+  bool recompute_in_doubt = false;    // stated of a simulator's configuration, not of the run
   double step = 0;                    // seconds, measured
   std::optional<double> peak_memory;  // bytes
 };

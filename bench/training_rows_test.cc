@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "accuracy_score.h"
+#include "training_model.h"
 #include "training_setup.h"
 
 namespace stepscope::bench {
@@ -83,6 +84,27 @@ TEST(TrainingRows, AskForTheMicroBatchWhereNobodyGaveIt) {
   const TrainingRows rows = rows_of(with(",8,,4,512", ",8,,,512"));
   ASSERT_EQ(rows.rows.size(), 1U);
   EXPECT_TRUE(rows.rows[0].searches_micro_batch);
+}
+
+// 48 layers of 8192 over 16 devices keep more than 80 GB without recomputation in micro-batches of
+// 4 and of 1 hold less: one run that would not fit says that its fellows recomputed too.
+TEST(TrainingRows, RecomputeAConfigurationSaysOnlyWhereARunWouldNotFitWithout) {
+  const std::string note = "use_checkpoint=true is from the shipped config";
+  const std::string stated(megatron);
+  const std::string large = with(",70,,\n", ",,," + note + "\n");
+  const std::string small = with(",8,,4,512", ",8,,1,512", large);
+  const auto decided = [](const std::string& text) {
+    TrainingRows rows = rows_of(text);
+    decide_recompute(rows);
+    std::vector<Recompute> how;
+    for (const TrainingRow& row : rows.rows) how.push_back(row.plan.recompute);
+    return how;
+  };
+  const auto full = Recompute::full;
+  EXPECT_EQ(decided(small), (std::vector{Recompute::none}));
+  EXPECT_EQ(decided(large), (std::vector{full}));
+  EXPECT_EQ(decided(small + large), (std::vector{full, full}));
+  EXPECT_EQ(decided(with(",8,,4,512", ",8,,1,512")), (std::vector{full}));
 }
 
 TEST(TrainingRows, SayWhyARowCannotBeExpressed) {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace stepscope {
 namespace {
 
-constexpr double tile = 128;               // rows and columns of one unit's share of a product
 constexpr double maximum_from = 1000;      // a power from which norm_p is the larger of the two
 constexpr double reference_unit = 2.9e12;  // flop/s: 16-bit peak of one SM of an A100
 
@@ -127,6 +127,44 @@ Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
   return model;
 }
 
+namespace {
+
+// Rows and columns that one unit computes at a time, and how much longer it takes for each of its
+// elements than with the largest tile, as it loads more operands for each.
+struct Tile {
+  double m, n, cost;
+};
+constexpr double load_share = 0.2;  // of loads, in the largest tile's time
+constexpr Tile tile(double m, double n) {
+  return {m, n, 1 - load_share + load_share * (256.0 * 128 / (256 + 128)) / (m * n / (m + n))};
+}
+constexpr std::array<Tile, 6> tiles = {tile(256, 128), tile(128, 256), tile(128, 128),
+                                       tile(128, 64),  tile(64, 128),  tile(64, 64)};
+constexpr std::array<double, 4> splits = {1, 2, 4, 8};  // of the depth, summed up at the end
+
+double rounded_up(double whole, double part) { return std::ceil(whole / part) * part; }
+
+// The work of the fastest choice of a tile, against m n k batch.
+double fastest_tile(const ComputeModel& model, double m, double n, double k, double batch) {
+  const double fill = of(model, ComputeParameter::fill);
+  double best = std::numeric_limits<double>::infinity();
+  for (const Tile& t : tiles) {
+    const double count = std::ceil(m / t.m) * std::ceil(n / t.n) * batch;
+    for (const double split : splits) {
+      const double waves = rounded_up(count * split, model.units) / split;
+      best = std::min(best, waves * t.m * t.n * t.cost * (k + fill * split));
+    }
+  }
+  return best / (m * n * k * batch);
+}
+
+}  // namespace
+
+double matmul_waves(const ComputeModel& model, const MatmulShape& s) {
+  return fastest_tile(model, static_cast<double>(s.m), static_cast<double>(s.n),
+                      static_cast<double>(s.k), static_cast<double>(s.batch));
+}
+
 Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
                           const MatmulShape& shape) {
   const auto m = static_cast<double>(shape.m);
@@ -134,10 +172,10 @@ Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
   const auto k = static_cast<double>(shape.k);
   const auto batch = static_cast<double>(shape.batch);
   if (m * n * k * batch <= 0) return Seconds{0};
-  const double waves = m * n * batch / (model.units * tile * tile);
   const bool aligned = shape.m % 8 == 0 && shape.n % 8 == 0 && shape.k % 8 == 0;
   const double align = aligned ? 1 : of(model, ComputeParameter::misaligned);
-  const double slowdown = (1 + of(model, ComputeParameter::tail) / waves) * align;
+  const double tail = of(model, ComputeParameter::tail);
+  const double slowdown = (tail > 0 ? 1 + tail * (matmul_waves(model, shape) - 1) : 1) * align;
   return Seconds{2 * m * n * k * batch * slowdown / (rates.peak * rates.efficiency)};
 }
 

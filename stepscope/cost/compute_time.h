@@ -2,9 +2,14 @@
 // How long a device takes for an operation: a roofline with the shares of the peaks that were
 // measured on it (compute_parameters.h).
 //
-//   matmul     launch + norm_p(flops / (peak eff(m, n, k)), share bytes / (rate mem_eff)) + cast
-//     1 / eff  = (1 + tail units 128^2 / (m n batch)) / matmul_efficiency, times `misaligned` where
-//                m, n or k is no multiple of 8
+//   matmul     launch + norm_p(flops slowdown / (peak matmul_efficiency), share bytes / (rate
+//              mem_eff)) + cast
+//     slowdown = 1 + tail (w - 1), times `misaligned` where m, n or k is no multiple of 8
+//     w        = the least over tiles (a x b, from 256 x 128 to 64 x 64) and cuts of the depth in
+//                c = 1, 2, 4, 8 of  ceil(tiles c / units) units a b / c (1 + fill c / k) l(a, b) /
+//                (m n batch), where l is 0.8 + 0.2 of what the tile loads for each element against
+//                256 x 128: whole tiles, whole waves of them, and the start of each (NVIDIA, Matrix
+//                Multiplication Background: tile and wave quantization)
 //   attention  fused: launch + flops / (peak attention_efficiency), backward / attention_backward;
 //              else its products are matmuls
 //   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff))
@@ -58,6 +63,9 @@ enum class Direction : std::uint8_t { forward, backward };
 // `full_precision`: runs in 16 bits whatever the plan's format (the head).
 [[nodiscard]] Seconds operation_time(const ComputeModel& model, const Operation& operation,
                                      Direction direction, bool full_precision = false);
+
+// w above: what whole tiles and waves of them make of a product's work. REQUIRES: no side is 0.
+[[nodiscard]] double matmul_waves(const ComputeModel& model, const MatmulShape& shape);
 
 // One product of `batch`; without launch and traffic.
 [[nodiscard]] Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,

@@ -17,9 +17,9 @@ constexpr std::string_view ideal = R"({
   "compute": {"source": "by definition", "units": 108,
     "matmul_efficiency": {"bf16": 1}, "attention_efficiency": {"bf16": 1},
     "launch_us": 0, "matmul_launch_us": 0, "memory_efficiency": 1, "matmul_memory_share": 1,
-    "tail": 0, "misaligned": 1, "attention_backward": 1, "roofline_power": 1000,
-    "cast": 0, "contention": 0, "host_layer_us": 0, "host_head_layers": 0,
-    "host_power": 1000, "host_power_tp": 1000, "optimizer_us": 0},
+    "tail": 0, "fill": 0, "misaligned": 1, "attention_backward": 1, "roofline_power": 1000,
+    "cast": 0, "contention": 0, "jitter": 0, "host_layer_us": 0, "host_head_layers": 0,
+    "host_power": 1000, "host_power_tp": 1000, "optimizer_us": 0, "pass_us": 0},
   "sources": ["none"]})";
 
 std::string with(std::string text, const std::string& from, const std::string& to) {
@@ -79,7 +79,13 @@ TEST(ComputeTime, EachLossStandsWhereTheFormulaSays) {
   const auto time = [&](const std::string& from, const std::string& to) {
     return forward(model_of(with(std::string(ideal), from, to)), product);
   };
-  EXPECT_NEAR(time("\"tail\": 0", "\"tail\": 0.5"), flops * (1 + 0.5 * 108 / (8 * 16)), 1e-15);
+  // 64 tiles of 256 x 128, their depth in 8 parts: 512 pieces of work for 5 x 108 units.
+  EXPECT_NEAR(time("\"tail\": 0", "\"tail\": 1"), flops * 540 / 512, 1e-15);
+  EXPECT_NEAR(time("\"tail\": 0", "\"tail\": 0.5"), flops * (1 + 0.5 * 28 / 512), 1e-15);
+  // A tile that starts for as long as its depth takes is not cut: 512 of 64 x 64, which load 8/3
+  // as much for each element as 256 x 128 (a fifth of whose time loads are).
+  EXPECT_NEAR(time("\"tail\": 0, \"fill\": 0", "\"tail\": 1, \"fill\": 512"),
+              flops * 2 * 540 / 512 * (0.8 + 0.2 * 8 / 3), 1e-15);
   EXPECT_NEAR(
       time("\"matmul_efficiency\": {\"bf16\": 1}", "\"matmul_efficiency\": {\"bf16\": 0.5}"),
       flops * 2, 1e-15);

@@ -64,8 +64,19 @@ UnitTime unit_time(const DataTimes& times, const Plan& plan, double dense, doubl
     const double bytes = parameters * precision.gradient_bytes;
     return t.reduce.once(bytes) + t.average.once(bytes);
   };
-  return {.gather = gather(times.dense, dense) + gather(times.expert, expert),
-          .reduce = reduce(times.dense, dense) + reduce(times.expert, expert)};
+  const auto copying = [](const PieceTime& t, double parameters, int width) {
+    return t.copying(parameters * width);
+  };
+  const auto reduce_copying = [&](const StateTimes& t, double parameters) {
+    return copying(t.reduce, parameters, precision.gradient_bytes) +
+           copying(t.average, parameters, precision.gradient_bytes);
+  };
+  return {
+      .gather = gather(times.dense, dense) + gather(times.expert, expert),
+      .reduce = reduce(times.dense, dense) + reduce(times.expert, expert),
+      .gather_copying = copying(times.dense.gather, dense, precision.parameter_bytes) +
+                        copying(times.expert.gather, expert, precision.parameter_bytes),
+      .reduce_copying = reduce_copying(times.dense, dense) + reduce_copying(times.expert, expert)};
 }
 
 // Timed at its own size: the bucket's says little of calls that are many times larger.
@@ -155,6 +166,7 @@ Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
   entry.embedding = *first;
   entry.head = *last;
   entry.send = send_time(context, *times, plan);
+  entry.send_copying = std::min(entry.send, times->send.copying(context.input_bytes));
   if (context.model->tied_embeddings && plan.pp > 1) {
     entry.tie = times->tie.once(context.embedding.parameters * plan.precision.gradient_bytes);
   }

@@ -34,8 +34,9 @@ struct DataEntry {
   std::vector<UnitTime> kinds;  // as CostContext::kinds
   UnitTime embedding;
   UnitTime head;
-  double send = 0;  // of one micro-batch to the next stage
-  double tie = 0;   // of the tied embedding's gradients
+  double send = 0;          // of one micro-batch to the next stage
+  double send_copying = 0;  // of it, as PieceTime::copying
+  double tie = 0;           // of the tied embedding's gradients
 };
 
 struct CostContext {

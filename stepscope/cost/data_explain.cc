@@ -86,15 +86,33 @@ std::string of_reduce(const Evaluated& e, std::string_view name) {
                    seconds(e.cost.tail.reduce), of_device(e, g.device));
 }
 
-double contention(const Evaluated& e) {
-  return of(e.context.compute, ComputeParameter::contention);
+// contention C / R, of `all` seconds R of which `copying` C.
+Formula slowdown(const Evaluated& e, double copying, double all) {
+  const double contention = of(e.context.compute, ComputeParameter::contention);
+  return all > 0 ? count(contention) * seconds(copying) / seconds(all) : count(0.0);
+}
+
+double reduce_copying(const Evaluated& e, const DeviceWork& work) {
+  const double width = e.plan.precision.gradient_bytes;
+  const DataTimes& t = e.data.times;
+  const double dense = work.parameters * width;
+  const double expert = work.expert_parameters * width;
+  return t.dense.reduce.copying(dense) + t.dense.average.copying(dense) +
+         t.expert.reduce.copying(expert) + t.expert.average.copying(expert);
+}
+
+double gather_copying(const Evaluated& e, const DeviceWork& work) {
+  const double width = e.plan.precision.parameter_bytes;
+  return e.data.times.dense.gather.copying(work.parameters * width) +
+         e.data.times.expert.gather.copying(work.expert_parameters * width);
 }
 
 // left_over of step_tail.cc: `all` in `pieces` that become ready during `window`.
-Formula left_over(const Evaluated& e, const Formula& all, double pieces, const Formula& window) {
+Formula left_over(const Evaluated& e, const Formula& all, double copying, double pieces,
+                  const Formula& window) {
   const Formula k = count(pieces);
   const Formula open = window * (k - count(std::int64_t{1})) / k;
-  return max(all - open, all / k) + count(contention(e)) * min(all, open);
+  return max(all - open, all / k) + slowdown(e, copying, all.value()) * min(all, open);
 }
 
 double bytes_of(const DeviceWork& work, double width) {
@@ -105,7 +123,7 @@ Formula last_reduction(const Evaluated& e, const Gradients& g) {
   const Formula all = seconds(g.all);
   const Formula left =
       e.plan.overlap_gradient_reduce
-          ? left_over(e, all,
+          ? left_over(e, all, reduce_copying(e, g.work),
                       bucket_count(e.plan, bytes_of(g.work, e.plan.precision.gradient_bytes)),
                       seconds(g.work.backward))
           : all;
@@ -118,7 +136,7 @@ std::string of_reduce_exposed(const Evaluated& e, std::string_view name) {
       largest(e, [&e](const Gradients& each) { return last_reduction(e, each).value(); });
   return explained(name,
                    e.plan.overlap_gradient_reduce
-                       ? "max(R - B (j - 1) / j, R / j) + contention min(R, B (j - 1) / j) - "
+                       ? "max(R - B (j - 1) / j, R / j) + slowdown min(R, B (j - 1) / j) - "
                          "drain"
                        : "R - drain",
                    last_reduction(e, g), seconds(e.cost.tail.reduce_exposed),
@@ -130,7 +148,8 @@ Formula earlier_reductions(const Evaluated& e, const Gradients& g) {
   const Formula all = seconds(g.all);
   if (!e.plan.overlap_gradient_reduce) return others * all;
   const Formula window = seconds(g.work.backward + g.work.forward);
-  return others * (max(seconds(0), all - window) + count(contention(e)) * min(all, window));
+  return others * (max(seconds(0), all - window) +
+                   slowdown(e, reduce_copying(e, g.work), g.all) * min(all, window));
 }
 
 std::string of_reduce_earlier(const Evaluated& e, std::string_view name) {
@@ -138,7 +157,7 @@ std::string of_reduce_earlier(const Evaluated& e, std::string_view name) {
   if (!reduces_each_micro_batch(e.plan)) return nothing(name, "none: reduced once a step");
   const Gradients g =
       largest(e, [&e](const Gradients& each) { return earlier_reductions(e, each).value(); });
-  return explained(name, "(m - 1) (max(0, R - (B + F)) + contention min(R, B + F))",
+  return explained(name, "(m - 1) (max(0, R - (B + F)) + slowdown min(R, B + F))",
                    earlier_reductions(e, g), seconds(e.cost.tail.reduce_earlier),
                    of_device(e, g.device));
 }
@@ -163,7 +182,8 @@ std::string of_gather(const Evaluated& e, std::string_view name) {
 Formula gather_left(const Evaluated& e, const DeviceWork& work) {
   const Formula all = seconds(gathering(e, work).value());
   if (!e.plan.overlap_parameter_gather) return all;
-  return left_over(e, all, bucket_count(e.plan, bytes_of(work, e.plan.precision.parameter_bytes)),
+  return left_over(e, all, gather_copying(e, work),
+                   bucket_count(e.plan, bytes_of(work, e.plan.precision.parameter_bytes)),
                    seconds(work.forward));
 }
 
@@ -173,7 +193,7 @@ std::string of_gather_exposed(const Evaluated& e, std::string_view name) {
       largest(e, [&e](const Gradients& each) { return gather_left(e, each.work).value(); });
   return explained(name,
                    e.plan.overlap_parameter_gather
-                       ? "max(C - F (j - 1) / j, C / j) + contention min(C, F (j - 1) / j)"
+                       ? "max(C - F (j - 1) / j, C / j) + slowdown min(C, F (j - 1) / j)"
                        : "C",
                    gather_left(e, g.work), seconds(e.cost.tail.gather_exposed),
                    "C gather, F the first forward, j buckets; " + of_device(e, g.device));
@@ -188,9 +208,13 @@ Formula unit_left(const Evaluated& e, const UnitTime& unit, bool backward, doubl
   const double all = unit.gather + (backward ? unit.reduce : 0);
   const Formula call = seconds(hidden);
   const Formula beside = seconds(work);
-  const Formula left = max(seconds(0), call - beside) + count(contention(e)) * min(call, beside);
-  if (hidden == all) return left;
-  return hidden == 0 ? seconds(all) : seconds(all - hidden) + left;
+  const double copying = (ahead ? unit.gather_copying : 0) +
+                         (backward && p.overlap_gradient_reduce ? unit.reduce_copying : 0);
+  const Formula waits =
+      count(latest_rank(e.context.compute, shard_counts(p).dense)) * seconds(work);
+  const Formula rest = hidden == all ? waits : seconds(all - hidden) + waits;
+  if (hidden == 0) return rest;
+  return max(seconds(0), call - beside) + slowdown(e, copying, hidden) * min(call, beside) + rest;
 }
 
 // The layers of one kind and one way of recomputation in a stage.
@@ -248,7 +272,7 @@ Formula units_left(const Evaluated& e, bool backward) {
 
 std::string of_units_forward(const Evaluated& e, std::string_view name) {
   if (e.plan.zero != 3) return nothing(name, "none: of ZeRO-3 alone");
-  return explained(name, "sum over units of max(0, C - F) + contention min(C, F)",
+  return explained(name, "sum over units of max(0, C - F) + slowdown min(C, F) + jitter_n F",
                    units_left(e, false),
                    seconds(e.over_stages([](const StageCost& s) { return s.data_forward; })),
                    "C gathers a layer, embedding or head beside F, its forward");
@@ -256,7 +280,8 @@ std::string of_units_forward(const Evaluated& e, std::string_view name) {
 
 std::string of_units_backward(const Evaluated& e, std::string_view name) {
   if (e.plan.zero != 3) return nothing(name, "none: of ZeRO-3 alone");
-  return explained(name, "sum over units of max(0, C + R - B) + contention min(C + R, B)",
+  return explained(name,
+                   "sum over units of max(0, C + R - B) + slowdown min(C + R, B) + jitter_n B",
                    units_left(e, true),
                    seconds(e.over_stages([](const StageCost& s) { return s.data_backward; })),
                    "C gathers and R reduces a layer, embedding or head beside B, its backward");

@@ -41,7 +41,12 @@ PieceTime piece_time(const Network& network, CollectiveKind kind,
   };
   const double time = at(piece);
   const double per_byte = std::max(0.0, (at(2 * piece) - time) / piece);
-  return {.start = std::max(0.0, time - per_byte * piece), .per_byte = per_byte, .piece = piece};
+  const double rounds = kind == CollectiveKind::all_reduce ? 2 : 1;
+  const double on_links = network.up.value > 0 ? rounds / network.up.value : per_byte;
+  return {.start = std::max(0.0, time - per_byte * piece),
+          .per_byte = per_byte,
+          .piece = piece,
+          .busy = std::min(per_byte, on_links)};
 }
 
 class Groups {
@@ -84,6 +89,7 @@ StateTimes state_times(const Plan& plan, const Network& network, Groups& groups,
   times.average =
       piece_time(network, CollectiveKind::all_reduce, between, std::max(1.0, bucket / k));
   times.average.per_byte /= k;
+  times.average.busy /= k;
   times.average.piece *= k;
   return times;
 }

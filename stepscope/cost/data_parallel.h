@@ -32,10 +32,14 @@ struct PieceTime {
   double start = 0;     // of a piece without bytes
   double per_byte = 0;  // near the size of a piece
   double piece = 1;     // bytes
+  double busy = 0;      // of per_byte: what the device's own links to its domain take for a byte
 
   [[nodiscard]] double of(double bytes) const;
   // As one call, whatever its size.
   [[nodiscard]] double once(double bytes) const { return bytes > 0 ? start + per_byte * bytes : 0; }
+  // Of either, the seconds in which the device's units copy: only these slow down arithmetic that
+  // runs beside them. A network that is slower than the domain's links leaves the units idle.
+  [[nodiscard]] double copying(double bytes) const { return busy * bytes; }
 };
 
 // The calls of one kind of weights: those of all ranks, or experts'.

@@ -30,17 +30,28 @@ double call_seconds(const Rates& rates, const Communication& c) {
          collective_time(rates.network, c.kind, bytes, *group).count();
 }
 
+// A column-parallel product that gathered its input and scatters its input's gradient: Megatron-LM
+// gathers beside the product for one gradient and scatters beside the other's.
+bool gathers_and_scatters(const Pass& backward) {
+  return std::ranges::any_of(backward.communications, [](const Communication& c) {
+    return c.kind == CollectiveKind::reduce_scatter && c.dim == ParallelDim::tensor;
+  });
+}
+
 PassTime pass_time(const Operation& operation, Direction direction, const Rates& rates,
                    const Plan& plan, bool full_precision) {
   PassTime time;
-  double work = operation_time(rates.compute, operation, direction, full_precision).count();
-  time[class_of(operation)] += work;
+  const double whole = operation_time(rates.compute, operation, direction, full_precision).count();
+  time[class_of(operation)] += whole;
+  double work = whole;
   const Pass& pass = direction == Direction::forward ? operation.forward : operation.backward;
   for (const Communication& c : pass.communications) {
     const double call = call_seconds(rates, c);
-    const double left = exposed_call(c, plan, call, work);
-    time[class_of(c.dim)] += left;
-    work = std::max(0.0, work - (call - left));  // what hid this call hides no other
+    const CallWindow open = call_window(c, plan, operation, direction, whole, work);
+    const double beside = open.share * std::min(call, open.seconds);
+    time[class_of(c.dim)] +=
+        call - beside + call_slowdown(rates.compute, rates.network, c, call) * beside;
+    work -= beside;  // what hid this call hides no other
   }
   return time;
 }
@@ -79,15 +90,28 @@ void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, do
 
 }  // namespace
 
-double exposed_call(const Communication& c, const Plan& plan, double call, double work) {
-  if (!c.can_overlap) return call;
+CallWindow call_window(const Communication& c, const Plan& plan, const Operation& operation,
+                       Direction direction, double whole, double left) {
+  if (!c.can_overlap) return {};
   if (c.dim == ParallelDim::context) {
     const auto n = static_cast<double>(plan.cp);
-    return std::max(0.0, call - work * (n - 1) / n);
+    return {1, left * (n - 1) / n};
   }
-  if (class_of(c.dim) != PassTerm::tensor || !plan.overlap_tensor) return call;
+  if (class_of(c.dim) != PassTerm::tensor) return {};
+  if (plan.sequence_parallel && direction == Direction::backward &&
+      gathers_and_scatters(operation.backward)) {
+    return {1, std::min(whole / 2, left)};
+  }
+  if (!plan.overlap_tensor) return {};
   const auto n = static_cast<double>(plan.tp);
-  return call / n + std::max(0.0, call - work) * (n - 1) / n;
+  return {(n - 1) / n, left};
+}
+
+double call_slowdown(const ComputeModel& compute, const Network& network, const Communication& c,
+                     double call) {
+  if (call <= 0 || network.up.value <= 0) return 0;
+  const double copying = static_cast<double>(c.count) * c.bytes / network.up.value;
+  return of(compute, ComputeParameter::contention) * std::min(1.0, copying / call);
 }
 
 Result<Placements> layer_placements(const Plan& plan, const Network& network) {

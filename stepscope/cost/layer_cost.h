@@ -88,13 +88,26 @@ struct LayerRun {
   double host_layers = 1;       // the host's time to launch them, in layers
 };
 
-// What stays of a call of `call` seconds beside `work` seconds of the operation it belongs to.
-[[nodiscard]] double exposed_call(const Communication& c, const Plan& plan, double call,
-                                  double work);
+// What hides a call: `share` of min(call, seconds).
+struct CallWindow {
+  double share = 0;
+  double seconds = 0;  // of its operation's arithmetic
+};
+// `whole`: seconds of the operation, `left` of which hide no call yet.
+[[nodiscard]] CallWindow call_window(const Communication& c, const Plan& plan,
+                                     const Operation& operation, Direction direction, double whole,
+                                     double left);
+// What arithmetic loses in each second that runs beside a call of `call` seconds: contention, in
+// the share of them that its bytes take on the links of the domain (Lee et al. 2025 measured 0.19,
+// at most 0.4, within a node).
+[[nodiscard]] double call_slowdown(const ComputeModel& compute, const Network& network,
+                                   const Communication& c, double call);
 
 // Communication that can overlap is hidden as far as its own operation reaches: a ring of n ranks
 // under the (n - 1)/n of attention that does not need the first block; with plan.overlap_tensor a
-// tensor-parallel call that is cut in n parts under all but one of them.
+// tensor-parallel call that is cut in n parts under all but one of them; under sequence parallelism
+// the backward gather and scatter of a column-parallel product under half of it each (Korthikanti
+// et al. 2022, 4.2.2; Megatron-LM).
 [[nodiscard]] LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates,
                                    const Plan& plan, const LayerRun& run);
 

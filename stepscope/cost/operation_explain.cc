@@ -24,14 +24,14 @@ Formula memory_rate(const ComputeModel& model) {
   return byte_rate(model.memory_rate) * parameter(model, ComputeParameter::memory_efficiency);
 }
 
-// 2 m n k batch (1 + tail units 128^2 / (m n batch)) misaligned.
+// 2 m n k batch (1 + tail (w - 1)) misaligned.
 Formula slowed_flops(const ComputeModel& model, const MatmulShape& s) {
-  constexpr std::int64_t tile = 128;
   const Formula all = flops(2) * count(s.m) * count(s.n) * count(s.k) * count(s.batch);
-  const Formula waves = count(s.m) * count(s.n) * count(s.batch);
-  const Formula tail =
-      parameter(model, ComputeParameter::tail) * count(model.units) * count(tile * tile) / waves;
-  const Formula slowed = all * (count(std::int64_t{1}) + tail);
+  if (all.value() <= 0) return all;
+  const Formula one = count(std::int64_t{1});
+  const Formula lost =
+      parameter(model, ComputeParameter::tail) * (count(matmul_waves(model, s)) - one);
+  const Formula slowed = all * (one + lost);
   const bool aligned = s.m % 8 == 0 && s.n % 8 == 0 && s.k % 8 == 0;
   return aligned ? slowed : slowed * parameter(model, ComputeParameter::misaligned);
 }
@@ -127,6 +127,8 @@ void add_calls(const Evaluated& e, const OperationRow& row, Direction direction,
                std::vector<std::string>& lines) {
   const bool forward = direction == Direction::forward;
   const Pass& pass = forward ? row.operation.forward : row.operation.backward;
+  const double whole = work_of(row, direction);
+  double left = whole;
   for (const Communication& c : pass.communications) {
     const auto& group = e.context.placements[static_cast<std::size_t>(c.dim)];
     if (!group) continue;
@@ -140,19 +142,16 @@ void add_calls(const Evaluated& e, const OperationRow& row, Direction direction,
     lines.push_back(line(row, what, "calls (start + combined(steps, transfer, exposed, fill))",
                          count(c.count) * once, seconds(time)));
     if (!c.can_overlap) continue;
-    const double work = work_of(row, direction);
-    const double left = exposed_call(c, e.plan, time, work);
-    const bool context = c.dim == ParallelDim::context;
-    if (left == time && !context) continue;
-    const Formula n = count(context ? e.plan.cp : e.plan.tp);
-    const Formula share = (n - count(std::int64_t{1})) / n;
+    const CallWindow open = call_window(c, e.plan, row.operation, direction, whole, left);
+    if (open.share == 0) continue;
+    const double lost = call_slowdown(e.context.compute, *e.context.network, c, time);
+    const double hidden = open.share * std::min(time, open.seconds);
+    left -= hidden;
     const Formula call = seconds(time);
-    lines.push_back(line(
-        row, "exposed " + what,
-        context ? "max(0, call - work (n - 1) / n)" : "call / n + max(0, call - work) (n - 1) / n",
-        context ? max(seconds(0), call - seconds(work) * share)
-                : call / n + max(seconds(0), call - seconds(work)) * share,
-        seconds(left)));
+    const Formula beside = count(open.share) * min(call, seconds(open.seconds));
+    lines.push_back(line(row, "exposed " + what, "call - hidden + slowdown hidden",
+                         call - beside + count(lost) * beside,
+                         seconds(time - hidden + lost * hidden)));
   }
 }
 

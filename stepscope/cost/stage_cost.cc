@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 
 #include "stepscope/cost/cost_context.h"
@@ -43,9 +44,21 @@ Counts count_layers(const CostContext& context, const Plan& plan, Range range) {
   return counts;
 }
 
+// A call of so many seconds, in `copying` of which the device's units move its bytes.
+struct Call {
+  double seconds = 0;
+  double copying = 0;
+
+  Call operator+(const Call& other) const {
+    return {seconds + other.seconds, copying + other.copying};
+  }
+};
+
 // What of `call` seconds `work` seconds cannot hide, and what running both at once costs.
-double beside(double call, double work, double contention) {
-  return std::max(0.0, call - work) + contention * std::min(call, work);
+double beside(const Call& call, double work, double contention) {
+  if (call.seconds <= 0) return 0;
+  const double hidden = std::min(call.seconds, work);
+  return call.seconds - hidden + contention * call.copying * hidden / call.seconds;
 }
 
 class StageBuilder {
@@ -58,7 +71,8 @@ class StageBuilder {
         contention_(of(context.compute, ComputeParameter::contention)),
         shards_(shard_counts(plan)),
         gathers_(plan.zero == 3),
-        prefetches_(plan.overlap_parameter_gather && plan.prefetch_units > 0) {
+        prefetches_(plan.overlap_parameter_gather && plan.prefetch_units > 0),
+        latest_(latest_rank(context.compute, shards_.dense)) {
     const Precision& p = plan.precision;
     const double sum_bytes = p.gradient_bytes + 2.0 * p.accumulated_gradient_bytes;
     const bool sums = plan.zero < 2 || micro_batches(plan) > 1;
@@ -82,6 +96,7 @@ class StageBuilder {
     if (first) add(stage, context_.embedding, 0, 1, data_.embedding, slack);
     if (first) stage.first = stage.last = data_.embedding;
     if (last) add(stage, context_.head[plan_.pp > 1 ? 1 : 0], 0, 1, data_.head, slack);
+    if (plan_.pp > 1) add_passes(stage);
   }
 
  private:
@@ -117,14 +132,31 @@ class StageBuilder {
   }
 
   // One stream of gathers and reductions beside compute: what arrives later than compute is
-  // exposed, however far ahead it was asked for; prefetching 0 units hides no gather.
+  // exposed, however far ahead it was asked for; prefetching 0 units hides no gather. Every unit is
+  // there when the latest rank has asked for it.
   void add_data(StageCost& stage, const UnitTime& unit, double times, double forward,
                 double backward) const {
-    const double ahead = prefetches_ ? unit.gather : 0;
-    const double reduced = plan_.overlap_gradient_reduce ? unit.reduce : 0;
-    stage.data_forward += times * (unit.gather - ahead + beside(ahead, forward, contention_));
-    stage.data_backward += times * (unit.gather - ahead + unit.reduce - reduced +
-                                    beside(ahead + reduced, backward, contention_));
+    const Call ahead = prefetches_ ? Call{unit.gather, unit.gather_copying} : Call{};
+    const Call reduced =
+        plan_.overlap_gradient_reduce ? Call{unit.reduce, unit.reduce_copying} : Call{};
+    stage.data_forward += times * (unit.gather - ahead.seconds + latest_ * forward +
+                                   beside(ahead, forward, contention_));
+    stage.data_backward +=
+        times * (unit.gather - ahead.seconds + unit.reduce - reduced.seconds + latest_ * backward +
+                 beside(ahead + reduced, backward, contention_));
+  }
+
+  // One chunk's forwards and backwards alternate with other chunks', so that a send has one pass
+  // to hide in (Narayanan et al. 2021, figure 4); with one chunk the schedule waits for it
+  // (pipeline.h).
+  void add_passes(StageCost& stage) const {
+    const Call send{data_.send, data_.send_copying};
+    const auto pass = [&](double work) {
+      const double start = of(context_.compute, ComputeParameter::pass_us) * 1e-6;
+      return start + (plan_.virtual_stages > 1 ? beside(send, work, contention_) : 0);
+    };
+    stage.pass_forward = pass(stage.forward.total());
+    stage.pass_backward = pass(stage.backward.total() + stage.again.total());
   }
 
   void add_fetch(StageCost& stage, const LayerCost& layer, double times, double forward,
@@ -143,6 +175,7 @@ class StageBuilder {
   ShardCounts shards_;
   bool gathers_;
   bool prefetches_;
+  double latest_;     // rank of a shard group behind the mean, of a layer's time
   double sum_ = 0;    // seconds to add one parameter's gradient to what micro-batches left
   double fetch_ = 0;  // seconds to bring one parameter from where it is
 };
@@ -167,6 +200,12 @@ void compare_devices(Stages& stages, std::size_t devices) {
 }
 
 }  // namespace
+
+double latest_rank(const ComputeModel& compute, std::int64_t ranks) {
+  if (ranks < 2) return 0;
+  return of(compute, ComputeParameter::jitter) *
+         std::sqrt(2 * std::log(static_cast<double>(ranks)));
+}
 
 StageKey stage_key(const Plan& p) {
   const auto number = [](auto e) { return static_cast<std::uint8_t>(e); };

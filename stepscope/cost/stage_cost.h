@@ -22,6 +22,8 @@ struct OffloadRates;
 struct UnitTime {
   double gather = 0;
   double reduce = 0;
+  double gather_copying = 0;  // of these, as PieceTime::copying
+  double reduce_copying = 0;
 };
 
 struct StageCost {
@@ -35,6 +37,10 @@ struct StageCost {
   double data_backward = 0;
   double fetch_forward = 0;
   double fetch_backward = 0;
+  // To schedule the passes and start their sends; of sends, what the passes of one of several
+  // chunks do not hide. Without a pipeline 0.
+  double pass_forward = 0;
+  double pass_backward = 0;
   double parameters = 0;
   double expert_parameters = 0;
   double unit_parameters = 0;  // of the largest unit
@@ -46,8 +52,9 @@ struct StageCost {
   UnitTime last;   // the unit whose gradients come last
 
   [[nodiscard]] StageTime time() const {
-    return {.forward = Seconds{forward.total() + data_forward + fetch_forward},
-            .backward = Seconds{backward.total() + again.total() + data_backward + fetch_backward},
+    return {.forward = Seconds{forward.total() + data_forward + fetch_forward + pass_forward},
+            .backward = Seconds{backward.total() + again.total() + data_backward + fetch_backward +
+                                pass_backward},
             .weight = Seconds{weight_gradient}};
   }
 };
@@ -77,6 +84,10 @@ struct Stages {
     return costs[cost_of[stage]];
   }
 };
+
+// How far the latest of n ranks is behind their mean, of a layer's time: jitter sqrt(2 ln n), which
+// the expected maximum of n normal variables nears from below (Cramer 1946, 28.6).
+[[nodiscard]] double latest_rank(const ComputeModel& compute, std::int64_t ranks);
 
 // Whether the context's stages are those of this plan.
 [[nodiscard]] bool has_stages(const CostContext& context, const Plan& plan);

@@ -32,6 +32,7 @@ void add_stage(StepCost& cost, const StageCost& stage, double times) {
   add_communication(cost, stage.again, times);
   add(cost, StepTerm::data, times * (stage.data_forward + stage.data_backward));
   add(cost, StepTerm::offload, times * (stage.fetch_forward + stage.fetch_backward));
+  add(cost, StepTerm::pipeline, times * (stage.pass_forward + stage.pass_backward));
 }
 
 void add_tail(StepCost& cost) {

@@ -22,9 +22,9 @@ constexpr std::string_view ideal = R"({
   "compute": {"source": "by definition", "units": 108,
     "matmul_efficiency": {"bf16": 1}, "attention_efficiency": {"bf16": 1},
     "launch_us": 0, "matmul_launch_us": 0, "memory_efficiency": 1, "matmul_memory_share": 1,
-    "tail": 0, "misaligned": 1, "attention_backward": 1, "roofline_power": 1000,
-    "cast": 0, "contention": 0, "host_layer_us": 0, "host_head_layers": 0,
-    "host_power": 1000, "host_power_tp": 1000, "optimizer_us": 0},
+    "tail": 0, "fill": 0, "misaligned": 1, "attention_backward": 1, "roofline_power": 1000,
+    "cast": 0, "contention": 0, "jitter": 0, "host_layer_us": 0, "host_head_layers": 0,
+    "host_power": 1000, "host_power_tp": 1000, "optimizer_us": 0, "pass_us": 0},
   "scale_up": {"name": "links", "gb_per_s_per_direction": 300, "domain": 8, "topology": "switch"},
   "scale_out": {"gb_per_s_per_direction": 25},
   "sources": ["none"]})";
@@ -190,6 +190,79 @@ TEST(StepCost, UnevenStagesWaitForTheLongest) {
   EXPECT_TRUE(b.pipeline.busiest == 1 || b.pipeline.busiest == 2);
 }
 
+std::string with(std::string_view from, std::string_view to) {
+  std::string text(ideal);
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, text.npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(StepCost, APassOfAStageTakesItsStart) {
+  const Bench bench(deep(16));
+  const Bench slow(deep(16), with("\"pass_us\": 0", "\"pass_us\": 50"));
+  Plan plan = plan_of(1, 4, 1, 32);
+  const StepCost before = bench.cost(plan);
+  const StepCost after = slow.cost(plan);
+  EXPECT_NEAR(after[StepTerm::pipeline] - before[StepTerm::pipeline], 32 * 2 * 50e-6, 1e-9);
+  EXPECT_GE(after.step().count() - before.step().count(), 32 * 2 * 50e-6 - 1e-9);
+  plan.schedule = Schedule::interleaved;
+  plan.virtual_stages = 4;
+  const double chunks = slow.cost(plan)[StepTerm::pipeline] - bench.cost(plan)[StepTerm::pipeline];
+  EXPECT_NEAR(chunks, 4 * 32 * 2 * 50e-6, 1e-9);
+  plan.pp = 1;
+  plan.virtual_stages = 1;
+  plan.schedule = Schedule::one_f_one_b;
+  plan.devices = 1;
+  EXPECT_EQ(slow.cost(plan).step().count(), bench.cost(plan).step().count());
+}
+
+TEST(StepCost, ASendOfAChunkHidesBehindOnePassOnly) {
+  const Bench bench(deep(16));
+  const Bench narrow(deep(16), with("\"scale_out\": {\"gb_per_s_per_direction\": 25",
+                                    "\"scale_out\": {\"gb_per_s_per_direction\": 0.25"));
+  Plan plan = plan_of(8, 4, 1, 32);
+  plan.schedule = Schedule::interleaved;
+  plan.virtual_stages = 4;
+  const StepCost wide = bench.cost(plan);
+  const StepCost late = narrow.cost(plan);
+  const double send = 2.0 * 2048 * static_cast<double>(bench.model.hidden) / 0.25e9;
+  const double compute = wide.pipeline.busy.count();
+  EXPECT_GT(late.pipeline.busy.count(), 32 * 4 * 2 * send / 8);
+  EXPECT_GT(late.pipeline.busy.count(), compute);
+}
+
+TEST(StepCost, BytesSentBesideArithmeticSlowItByTheirTimeOnTheLinks) {
+  const Bench bench(deep(16));
+  const Bench contended(deep(16), with("\"contention\": 0", "\"contention\": 0.5"));
+  Plan plan = plan_of(1, 1, 8, 64);
+  plan.zero = 3;
+  const double free = bench.cost(plan)[StepTerm::data];
+  const double within = contended.cost(plan)[StepTerm::data] - free;
+  EXPECT_GT(within, 0);
+  // Eight more nodes send no more bytes a device, but most of the time wait for the network.
+  plan.devices = plan.dp = 64;
+  plan.global_batch = 512;
+  const double across = contended.cost(plan)[StepTerm::data] - bench.cost(plan)[StepTerm::data];
+  EXPECT_GT(across, 0);
+  EXPECT_LT(across, 1.2 * within);
+}
+
+TEST(StepCost, AShardedUnitWaitsForTheLatestOfItsRanks) {
+  const Bench even(deep(16));
+  const Bench jitters(deep(16), with("\"jitter\": 0", "\"jitter\": 0.01"));
+  Plan plan = plan_of(1, 1, 8, 64);
+  plan.zero = 3;
+  const StepCost before = even.cost(plan);
+  const StepCost after = jitters.cost(plan);
+  const double compute =
+      before[StepTerm::matmul] + before[StepTerm::attention] + before[StepTerm::pointwise];
+  const double waited = after[StepTerm::data] - before[StepTerm::data];
+  EXPECT_GT(waited, 0.9 * 0.01 * std::sqrt(2 * std::log(8.0)) * compute);
+  EXPECT_LT(waited, 0.01 * std::sqrt(2 * std::log(8.0)) * compute * 1.05);
+  plan.zero = 2;
+  EXPECT_EQ(jitters.cost(plan).step().count(), even.cost(plan).step().count());
+}
+
 TEST(StepCost, OffloadNamesTheLinkThatTheMachineLacks) {
   const Bench bench(deep(8));
   Plan plan = plan_of(8, 1, 1, 8);
@@ -241,6 +314,17 @@ TEST(LayerCost, TensorCommunicationHidesOnlyWherePlanned) {
   const double overlapped = bench.cost(plan)[StepTerm::tensor];
   EXPECT_GT(overlapped, bare / 16);
   EXPECT_LT(overlapped, bare / 2);
+}
+
+// Of a layer's ten calls four run beside the gradients of the two column-parallel products.
+TEST(LayerCost, SequenceParallelBackwardGathersAndScattersBesideGradients) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(8, 1, 1, 8);
+  plan.sequence_parallel = true;
+  const CostContext context = bench.context(plan);
+  const LayerCost& layer = context.kinds[0];
+  const double call = layer.forward[PassTerm::tensor] / 4;
+  EXPECT_NEAR(layer.backward[0][PassTerm::tensor] / (2 * call), 1, 0.05);
 }
 
 }  // namespace

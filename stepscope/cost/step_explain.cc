@@ -77,8 +77,15 @@ std::string of_bubble(const Evaluated& e) {
 
 std::string of_pipeline(const Evaluated& e) {
   const PipelineTime& p = e.cost.pipeline;
-  return line(e, StepTerm::pipeline, "longest path with sends - without",
-              seconds(p.step.count()) - seconds((p.busy + p.bubble).count()), schedule(e));
+  const Formula forward = seconds(e.over_stages([](const StageCost& s) { return s.pass_forward; }));
+  const Formula backward =
+      seconds(e.over_stages([](const StageCost& s) { return s.pass_backward; }));
+  return line(e, StepTerm::pipeline,
+              "m (starts of passes and late sends, forward + backward) + longest path with sends - "
+              "without",
+              passes(e) * (forward + backward) + seconds(p.step.count()) -
+                  seconds((p.busy + p.bubble).count()),
+              schedule(e));
 }
 
 std::string of_data(const Evaluated& e) {

@@ -12,12 +12,18 @@ namespace {
 struct Hidden {
   double all = 0;
   double exposed = 0;
+  double slowdown = 0;  // of arithmetic, a second beside it
 };
 
-// `all` seconds in `pieces` that become ready one after the other during `window`.
-double left_over(double all, double pieces, double window, double contention) {
+// `all` seconds in `pieces` that become ready one after the other during `window`; each second
+// beside arithmetic costs it `slowdown` seconds.
+double left_over(double all, double pieces, double window, double slowdown) {
   const double open = window * (pieces - 1) / pieces;
-  return std::max(all - open, all / pieces) + contention * std::min(all, open);
+  return std::max(all - open, all / pieces) + slowdown * std::min(all, open);
+}
+
+double slowdown_of(double contention, double copying, double all) {
+  return all > 0 ? contention * copying / all : 0;
 }
 
 Hidden reduction(const DataEntry& data, const Plan& plan, const DeviceWork& work, double contention,
@@ -28,8 +34,12 @@ Hidden reduction(const DataEntry& data, const Plan& plan, const DeviceWork& work
   Hidden h;
   h.all = data.times.dense.reduce.of(dense) + data.times.dense.average.of(dense) +
           data.times.expert.reduce.of(expert) + data.times.expert.average.of(expert);
+  const double copying =
+      data.times.dense.reduce.copying(dense) + data.times.dense.average.copying(dense) +
+      data.times.expert.reduce.copying(expert) + data.times.expert.average.copying(expert);
+  h.slowdown = slowdown_of(contention, copying, h.all);
   h.exposed = plan.overlap_gradient_reduce
-                  ? left_over(h.all, bucket_count(plan, dense + expert), window, contention)
+                  ? left_over(h.all, bucket_count(plan, dense + expert), window, h.slowdown)
                   : h.all;
   return h;
 }
@@ -42,8 +52,11 @@ Hidden gathering(const DataEntry& data, const Plan& plan, const DeviceWork& work
   const double expert = work.expert_parameters * width;
   Hidden h;
   h.all = data.times.dense.gather.of(dense) + data.times.expert.gather.of(expert);
+  h.slowdown = slowdown_of(
+      contention, data.times.dense.gather.copying(dense) + data.times.expert.gather.copying(expert),
+      h.all);
   h.exposed = plan.overlap_parameter_gather
-                  ? left_over(h.all, bucket_count(plan, dense + expert), work.forward, contention)
+                  ? left_over(h.all, bucket_count(plan, dense + expert), work.forward, h.slowdown)
                   : h.all;
   return h;
 }
@@ -65,9 +78,10 @@ void add_reduction(StepTail& tail, const DataEntry& data, const Plan& plan, cons
   // The others have the next forward to hide in as well.
   const double window = work.backward + work.forward;
   const Hidden each = reduction(data, plan, work, contention, window);
-  const double earlier = plan.overlap_gradient_reduce ? std::max(0.0, each.all - window) +
-                                                            contention * std::min(each.all, window)
-                                                      : each.all;
+  const double earlier =
+      plan.overlap_gradient_reduce
+          ? std::max(0.0, each.all - window) + each.slowdown * std::min(each.all, window)
+          : each.all;
   const auto others = static_cast<double>(micro_batches(plan) - 1);
   tail.reduce_earlier = std::max(tail.reduce_earlier, others * earlier);
 }

@@ -22,8 +22,9 @@ struct DeviceWork {
 // Pieces that `bytes` are sent in.
 [[nodiscard]] double bucket_count(const Plan& plan, double bytes);
 
-// REQUIRES: context.stages of this plan. With B the last backward of a device, R all its
-// reductions in k buckets, and overlap: exposed max(R - B (k - 1)/k, R / k) + contention min(R, B),
+// REQUIRES: context.stages of this plan. With B the last backward of a device, O = B (k - 1)/k,
+// R all its reductions in k buckets, C of R copying (PieceTime::copying), and overlap: exposed
+// max(R - O, R / k) + contention C / R min(R, O),
 // less the drain of the pipeline that the device does not wait for.
 [[nodiscard]] StepTail step_tail(const CostContext& context, const DataEntry& data,
                                  const OffloadRates& offload, const Plan& plan);
