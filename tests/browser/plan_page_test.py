@@ -1,59 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a search for plans in a real browser: what it shows agrees with the JSON of the same run. STEPSCOPE_CHROMIUM
 and STEPSCOPE_PROGRAM name the browser and the program."""
-import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from chromium import Chromium  # noqa: E402
-
-folder = tempfile.TemporaryDirectory(prefix="stepscope-plan-")
-browser = None
-
-
-def setUpModule():
-    global browser
-    browser = Chromium(os.environ["STEPSCOPE_CHROMIUM"])
-
-
-def tearDownModule():
-    browser.close()
-    folder.cleanup()
-
-
-def planned(*flags, code=0):
-    page = os.path.join(folder.name, "page.html")
-    run = subprocess.run([os.environ["STEPSCOPE_PROGRAM"], "plan", *flags, "--html", page, "--json", "-"],
-                         capture_output=True)
-    assert run.returncode == code, run.stderr.decode()
-    return page, json.loads(run.stdout)
-
+from command_page import CommandPage  # noqa: E402
 
 GPT3 = ["gpt3-175b", "--machine", "a100_sxm_80gb", "--global-batch", "128", "--fix", "tp=8"]
 
 
-class PlanPage(unittest.TestCase):
-    def tearDown(self):
-        self.assertEqual(browser.errors, [])
-
-    def show(self, *flags, width=1280, theme="light", code=0):
-        page, data = planned(*flags, code=code)
-        browser.prefer(theme)
-        browser.size(width, 900)
-        browser.open(page)
-        return data
-
-    def js(self, script):
-        return browser.evaluate(script)
-
-    def texts(self, selector):
-        return self.js(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.textContent)")
+class PlanPage(CommandPage):
+    verb = "plan"
 
     def test_every_section_is_drawn_from_the_same_figures(self):
         data = self.show(*GPT3, "--gpus", "64:128", "--against", "tp=8,pp=8", "--against", "tp=7")

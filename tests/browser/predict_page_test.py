@@ -1,56 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a prediction in a real browser: what it shows agrees with the JSON of the same run. STEPSCOPE_CHROMIUM
 and STEPSCOPE_PROGRAM name the browser and the program."""
-import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from chromium import Chromium  # noqa: E402
-
-folder = tempfile.TemporaryDirectory(prefix="stepscope-predict-")
-browser = None
-
-
-def setUpModule():
-    global browser
-    browser = Chromium(os.environ["STEPSCOPE_CHROMIUM"])
-
-
-def tearDownModule():
-    browser.close()
-    folder.cleanup()
-
-
-def predicted(*flags, code=0):
-    page = os.path.join(folder.name, "page.html")
-    run = subprocess.run([os.environ["STEPSCOPE_PROGRAM"], "predict", *flags, "--html", page, "--json", "-"],
-                         capture_output=True)
-    assert run.returncode == code, run.stderr.decode()
-    return page, json.loads(run.stdout)
-
+from command_page import CommandPage  # noqa: E402
 
 GPT3 = ["gpt3-175b", "--machine", "a100_sxm_80gb", "--global-batch", "1536", "--recompute", "selective"]
 
 
-class PredictPage(unittest.TestCase):
-    def tearDown(self):
-        self.assertEqual(browser.errors, [])
-
-    def show(self, *flags, width=1280, theme="light", code=0):
-        page, data = predicted(*flags, code=code)
-        browser.prefer(theme)
-        browser.size(width, 900)
-        browser.open(page)
-        return data
-
-    def js(self, script):
-        return browser.evaluate(script)
+class PredictPage(CommandPage):
+    verb = "predict"
 
     def test_every_section_is_drawn_from_the_same_figures(self):
         data = self.show(*GPT3, "--gpus", "1024", "--tp", "8", "--pp", "16", "--compare", "zero=0,1")
