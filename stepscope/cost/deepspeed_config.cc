@@ -5,8 +5,8 @@
 #include <array>
 #include <optional>
 
+#include "stepscope/base/json_reader.h"
 #include "stepscope/cost/deepspeed_keys.h"
-#include "stepscope/cost/json_reader.h"
 #include "stepscope/cost/parameter_count.h"
 
 namespace stepscope {

@@ -7,8 +7,8 @@
 
 #include <string_view>
 
+#include "stepscope/base/json_reader.h"
 #include "stepscope/base/result.h"
-#include "stepscope/cost/json_reader.h"
 #include "stepscope/cost/transformer.h"
 
 namespace stepscope {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "stepscope/cost/json_reader.h"
+#include "stepscope/base/json_reader.h"
 #include "stepscope/cost/transformer.h"
 
 namespace stepscope::hugging_face {

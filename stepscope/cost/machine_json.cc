@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "stepscope/cost/json_reader.h"
+#include "stepscope/base/json_reader.h"
 #include "stepscope/cost/machine.h"
 #include "stepscope/cost/machine_fields.h"
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "stepscope/base/json_reader.h"
 #include "stepscope/cost/hugging_face.h"
-#include "stepscope/cost/json_reader.h"
 #include "stepscope/cost/parameter_count.h"
 
 namespace stepscope {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
-#include "stepscope/cost/json_reader.h"
+#include "stepscope/base/json_reader.h"
 
 namespace stepscope {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cost/json_reader.h"
+#include "stepscope/base/json_reader.h"
 
 #include <gtest/gtest.h>
 

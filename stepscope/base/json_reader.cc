@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cost/json_reader.h"
+#include "stepscope/base/json_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 namespace stepscope {
 namespace {
@@ -76,7 +77,7 @@ class Builder {
   bool end_array() { return close(); }
   bool key(std::string& k) {
     JsonValue& object = open_.back();
-    if (std::ranges::find(object.keys, k) != object.keys.end()) {
+    if (!keys_.back().insert(k).second) {
       problem_ = "field \"" + k + "\" is given twice";
       problem_byte_ = here();
       return false;
@@ -118,19 +119,22 @@ class Builder {
     }
     open_.push_back({.kind = kind});
     key_byte_.push_back(0);
+    keys_.emplace_back();
     return true;
   }
   bool close() {
     JsonValue value = std::move(open_.back());
     open_.pop_back();
     key_byte_.pop_back();
+    keys_.pop_back();
     return add(std::move(value));
   }
 
   std::string_view json_;
   const char* const& taken_;
   std::vector<JsonValue> open_;
-  std::vector<std::size_t> key_byte_;  // of the last key of each open object
+  std::vector<std::size_t> key_byte_;                  // of the last key of each open object
+  std::vector<std::unordered_set<std::string>> keys_;  // of each open object
   JsonValue root_;
   std::string problem_;
   std::size_t problem_byte_ = 0;
