@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calibration of a device's arithmetic and memory: the numbers of cost/compute_parameters.h that
+// explain timed operations, by the formulas of cost/compute_time.h. For devices whose operations
+// can be timed one by one, such as the cores of this machine; bench/fit_compute does the same for
+// accelerators of which only whole steps were published.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/cost/compute_time.h"
+#include "stepscope/cost/dtype.h"
+#include "stepscope/cost/machine.h"
+#include "stepscope/cost/operation.h"
+
+namespace stepscope {
+
+struct OperationTiming {
+  Dtype dtype = Dtype::fp32;
+  Operation operation;
+  Direction direction = Direction::forward;
+  Seconds time{};  // measured, above 0
+};
+
+struct ComputeFit {
+  ComputeCurves curves;   // of a core: one unit, no tiles, no host behind it; source empty
+  double mean_error = 0;  // |modelled / measured - 1| over the timings
+};
+
+// `machine` gives the peaks and the memory's rate (compute_time.h needs both). Free are the shares
+// of the peaks, the memory's efficiency, the share of a product's traffic that its arithmetic does
+// not hide and what a call costs; where no timing tells one, it is absent. Residuals are relative.
+// Deterministic. REQUIRES: a peak for each timing's format, and a memory rate.
+[[nodiscard]] ComputeFit fit_core(const Machine& machine, std::span<const OperationTiming> timings);
+
+}  // namespace stepscope
