@@ -10,7 +10,8 @@ namespace {
 
 Machine core() {
   const auto machine = parse_machine(
-      R"({"name": "core", "peak_tflops": {"fp32": 0.1174, "bf16": 0.2352}, "memory_gb_per_s": 20,
+      R"({"name": "core", "peak_tflops": {"fp32": 0.1174, "bf16": 0.2352},
+          "memory_gb_per_s": 20,
           "sources": ["test"],
           "compute": {"units": 1, "matmul_efficiency": {"fp32": 0.93, "bf16": 0.81},
                       "attention_efficiency": {"fp32": 0.42, "bf16": 0.3}, "attention_backward": 0.6,
