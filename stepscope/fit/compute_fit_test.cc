@@ -11,10 +11,11 @@ namespace {
 Machine core() {
   const auto machine = parse_machine(
       R"({"name": "core", "peak_tflops": {"fp32": 0.1174, "bf16": 0.2352},
-          "memory_gb_per_s": 20,
-          "sources": ["test"],
-          "compute": {"units": 1, "matmul_efficiency": {"fp32": 0.93, "bf16": 0.81},
-                      "attention_efficiency": {"fp32": 0.42, "bf16": 0.3}, "attention_backward": 0.6,
+          "memory_gb_per_s": 20, "sources": ["test"],
+          "compute": {"units": 1,
+                      "matmul_efficiency": {"fp32": 0.93, "bf16": 0.81},
+                      "attention_efficiency": {"fp32": 0.42, "bf16": 0.3},
+                      "attention_backward": 0.6,
                       "launch_us": 0.8, "matmul_launch_us": 2.5, "memory_efficiency": 0.65,
                       "matmul_memory_share": 0.2, "tail": 0, "fill": 0, "misaligned": 1,
                       "roofline_power": 1, "source": "test"}})",
