@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantiles of a stream of positive numbers in bounded memory, within 1 % of the true value, and
+// mergeable: DDSketch (Masson, Rim, Lee, VLDB 2019). A value falls into a bucket whose edges have
+// the ratio g = (1 + a) / (1 - a), a = 0.01, and is answered by the point of its bucket that is at
+// most a × value away from both edges. The logarithm is the exponent of the double plus a cubic of
+// its significand, with as many buckets as keep every ratio below g.
+//
+// Tracked are values in [1, 2^44): as ns, from 1 ns to 4.8 hours. Smaller and larger ones are
+// counted in a bucket each, answered as the least value and as 2^44; min(), max(), sum() and
+// count() are exact always. Merging adds counts: sketches of the same values are equal whatever the
+// order and the grouping.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace stepscope {
+
+class QuantileSketch {
+ public:
+  static constexpr double relative_error = 0.01;
+  static constexpr int octaves = 44;
+  // 7 / (10 ln g): the cubic logarithm rises by at least 10/7 while ln x rises by 1.
+  static constexpr double buckets_per_octave = 7 / (10 * 0.020000666706669435);
+  static constexpr int bucket_count = static_cast<int>(octaves * buckets_per_octave) + 3;
+
+  QuantileSketch() = default;
+  // From what counts(), first_bucket(), sum(), min() and max() gave; empty where `counts` holds no
+  // value or reaches beyond bucket_count.
+  QuantileSketch(std::span<const std::uint64_t> counts, int first_bucket, double sum, double min,
+                 double max);
+
+  // Takes the memory of all buckets, so that add() never allocates (12 kB).
+  void reserve();
+  // NaN is not allowed. A negative number counts as 0.
+  void add(double value) {
+    if (!(value > 0)) value = 0;
+    const auto at = static_cast<std::size_t>(bucket(value) - first_);
+    if (at < counts_.size()) [[likely]]
+      ++counts_[at];
+    else
+      add_outside(bucket(value));
+    if (count_ == 0 || value < min_) min_ = value;
+    if (count_ == 0 || value > max_) max_ = value;
+    ++count_;
+    sum_ += value;
+  }
+  void merge(const QuantileSketch& other);
+  void clear();  // keeps the memory
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] double sum() const { return sum_; }
+  [[nodiscard]] std::optional<double> min() const;
+  [[nodiscard]] std::optional<double> max() const;
+  [[nodiscard]] std::optional<double> mean() const;
+  // The value of rank floor(q (n - 1)) in ascending order, q in [0, 1], clamped; q = 0 and 1 are
+  // exact. Absent without values.
+  [[nodiscard]] std::optional<double> quantile(double q) const;
+  // How many values were at most `bound`, within the bucket that holds it: for histograms.
+  [[nodiscard]] std::uint64_t count_up_to(double bound) const;
+
+  [[nodiscard]] std::span<const std::uint64_t> counts() const { return counts_; }
+  [[nodiscard]] int first_bucket() const { return first_; }
+  // Equal in all but sum(), which depends on the order of additions beyond 2^53.
+  [[nodiscard]] bool same_distribution(const QuantileSketch& other) const;
+
+  // The bucket of a value, and the upper edge of a bucket.
+  [[nodiscard]] static int bucket(double value) {
+    if (value < 1) return 0;
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    const auto exponent = static_cast<int>(bits >> 52) - 1023;
+    if (exponent >= octaves) return bucket_count - 1;
+    const double s =
+        std::bit_cast<double>((bits & 0x000FFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL) - 1;
+    const double log = exponent + ((6.0 / 35 * s - 3.0 / 5) * s + 10.0 / 7) * s;
+    return 1 + static_cast<int>(log * buckets_per_octave);
+  }
+  [[nodiscard]] static double upper_edge(int bucket);
+
+ private:
+  void add_outside(int bucket);
+  void cover(int first, int last);
+
+  std::vector<std::uint64_t> counts_;  // of the buckets from first_ on
+  int first_ = 0;
+  std::uint64_t count_ = 0;
+  double sum_ = 0;
+  double min_ = 0;
+  double max_ = 0;
+};
+
+}  // namespace stepscope
