@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one rank of a training job does and counts, as enums that index arrays, with the names that
+// JSON and OpenMetrics use.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace stepscope {
+
+// What the main thread of a rank does: exactly one at a time, so that a step's times sum to its
+// wall time. The waits are of the main thread; what runs elsewhere meanwhile is not seen here.
+enum class Activity : std::uint8_t {
+  forward,
+  backward,
+  recompute,
+  optimizer,
+  wait_fetch,     // for parameters to be all-gathered
+  wait_reduce,    // for gradients to be reduced
+  wait_gather,    // for updated parameters after the step (stages 1, 2), and other collectives
+  wait_transfer,  // host, device
+  wait_io,        // NVMe, files, checkpoints
+  data,
+  other
+};
+inline constexpr std::size_t activity_count = 11;
+inline constexpr std::array<std::string_view, activity_count> activity_names = {
+    "forward",     "backward",      "recompute", "optimizer", "wait_fetch", "wait_reduce",
+    "wait_gather", "wait_transfer", "wait_io",   "data",      "other"};
+
+enum class TransferDirection : std::uint8_t {
+  host_to_device,
+  device_to_host,
+  nvme_to_host,
+  host_to_nvme,
+  nvme_to_device,
+  device_to_nvme
+};
+inline constexpr std::size_t transfer_direction_count = 6;
+inline constexpr std::array<std::string_view, transfer_direction_count> transfer_direction_names = {
+    "host_to_device", "device_to_host", "nvme_to_host",
+    "host_to_nvme",   "nvme_to_device", "device_to_nvme"};
+
+// Why a collective was called.
+enum class CollectivePurpose : std::uint8_t { parameters, gradients, other };
+inline constexpr std::size_t collective_purpose_count = 3;
+inline constexpr std::array<std::string_view, collective_purpose_count> collective_purpose_names = {
+    "parameters", "gradients", "other"};
+
+// hit: there when needed, no stall. late: on its way when needed. miss: asked for only then.
+// wasted: evicted without being used.
+enum class PrefetchOutcome : std::uint8_t { hit, late, miss, wasted };
+inline constexpr std::size_t prefetch_outcome_count = 4;
+inline constexpr std::array<std::string_view, prefetch_outcome_count> prefetch_outcome_names = {
+    "hit", "late", "miss", "wasted"};
+
+enum class MemoryClass : std::uint8_t {
+  parameters,
+  gradients,
+  optimizer_state,  // master weights and moments
+  unit_pool,        // gathered units
+  buckets,          // of collectives
+  activations,
+  scratch,
+  staging,  // of offload
+  other
+};
+inline constexpr std::size_t memory_class_count = 9;
+inline constexpr std::array<std::string_view, memory_class_count> memory_class_names = {
+    "parameters",  "gradients", "optimizer_state", "unit_pool", "buckets",
+    "activations", "scratch",   "staging",         "other"};
+
+template <class Enum>
+[[nodiscard]] constexpr std::size_t slot(Enum value) {
+  return static_cast<std::size_t>(value);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/telemetry/fast_clock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace stepscope {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Ns first_baseline = 2ms;
+constexpr Ns least_baseline = 1ms;  // shorter ones say less than they err
+constexpr Ns renewed_after = 16s;   // the clock's own rate is steered too (NTP)
+constexpr double most_steering = 5e-4;
+
+std::uint64_t counter() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return 0;
+#endif
+}
+
+}  // namespace
+
+Ns host_now() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return Ns{static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec};
+}
+
+bool has_invariant_tsc() {
+#if defined(__x86_64__)
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid(0x80000007U, &a, &b, &c, &d) != 0 && (d & (1U << 8)) != 0;
+#else
+  return false;
+#endif
+}
+
+// The tightest of some readings: one that was interrupted between counter and clock says little.
+FastClock::Pair FastClock::read_pair() {
+  Pair best;
+  for (int i = 0; i < 8; ++i) {
+    const std::uint64_t before = counter();
+    const Ns time = host_now();
+    const std::uint64_t after = counter();
+    if (i == 0 || after - before < best.width)
+      best = {.ticks = before + (after - before) / 2, .time = time, .width = after - before};
+  }
+  return best;
+}
+
+FastClock::FastClock(ClockSource source) {
+  uses_counter_ = source == ClockSource::automatic && has_invariant_tsc();
+  if (!uses_counter_) return;
+  static const double process_rate = [] {
+    const Pair start = read_pair();
+    while (host_now() - start.time < first_baseline) {
+    }
+    const Pair end = read_pair();
+    return static_cast<double>((end.time - start.time).count()) /
+           static_cast<double>(end.ticks - start.ticks);
+  }();
+  older_ = newer_ = read_pair();
+  base_ticks_ = older_.ticks;
+  base_ = older_.time;
+  rate_ = process_rate;
+  set_rate(rate_);
+}
+
+void FastClock::set_rate(double ns_per_tick) {
+  multiplier_ = std::llround(std::ldexp(ns_per_tick, shift));
+}
+
+void FastClock::discipline() {
+  if (!uses_counter_) return;
+  const std::uint64_t before = counter();
+  const Ns time = host_now();
+  const std::uint64_t after = counter();
+  const std::uint64_t ticks = before + (after - before) / 2;
+  if (static_cast<double>(after - before) * rate_ > 1000) return;  // interrupted: the next step
+  if (time - older_.time > least_baseline)
+    rate_ = static_cast<double>((time - older_.time).count()) /
+            static_cast<double>(ticks - older_.ticks);
+  if (time - newer_.time > renewed_after) {
+    older_ = newer_;
+    newer_ = {.ticks = ticks, .time = time, .width = after - before};
+  }
+  const std::uint64_t here = counter();
+  const auto passed = static_cast<std::int64_t>(here - base_ticks_);
+  base_ += Ns{static_cast<std::int64_t>((Wide{passed} * multiplier_) >> shift)};
+  base_ticks_ = here;
+  const double here_truth =
+      static_cast<double>(time.count()) + static_cast<double>(here - ticks) * rate_;
+  const double ahead = static_cast<double>(base_.count()) - here_truth;
+  set_rate(rate_ * (1 - std::clamp(ahead / 1e9, -most_steering, most_steering)));
+}
+
+}  // namespace stepscope

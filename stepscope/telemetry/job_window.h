@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ranks of a job did over the same steps, side by side. gather() joins ranks: associative,
+// commutative, with the empty window as its identity; it refuses a rank that comes twice and ranks
+// over different steps. concat() appends a later stretch of the same ranks. In this order: gather
+// stretch by stretch, then concat; both orders give the same window as long as steps are kept.
+//
+// Nothing is added over ranks until it is read: wall time is, step by step, the latest end minus
+// the earliest begin, never a sum; times keep their distribution over ranks; collectives count once
+// for all their members.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/stats/quantile_sketch.h"
+#include "stepscope/telemetry/rank_window.h"
+
+namespace stepscope {
+
+// What needs all ranks' steps at once, summed over steps.
+struct JobTotals {
+  std::int64_t steps = 0;
+  Ns wall{};            // sum over steps of (latest end - earliest begin)
+  Ns committed_wall{};  // of steps that no rank skipped
+  Ns device_wall{};     // ranks × that
+  std::int64_t tokens = 0;
+  Flops model_flops{};
+  Flops executed_flops{};
+  ActivityTimes longest{};     // sum over steps of the longest of any rank
+  QuantileSketch step_wall{};  // ns
+};
+
+struct JobWindow {
+  std::vector<RankWindow> ranks{};  // ascending, one each
+  JobTotals folded{};               // of steps whose records are no longer kept
+  [[nodiscard]] bool empty() const { return ranks.empty(); }
+};
+
+[[nodiscard]] Result<JobWindow> gather(std::span<const RankWindow> ranks);
+[[nodiscard]] Result<JobWindow> gather(const JobWindow& a, const JobWindow& b);
+// The same ranks, later. An empty window is the identity.
+[[nodiscard]] Result<JobWindow> concat(const JobWindow& earlier, const JobWindow& later);
+
+// Sums up the records of single steps and collectives and lets them go: a long run's account stays
+// small. The window can no longer be gathered with other ranks.
+void fold_steps(JobWindow& window);
+
+// One step of the job.
+struct JobStepTimes {
+  std::int64_t index = 0;
+  Ns begin{};  // earliest of any rank, on the job's clock
+  Ns end{};    // latest
+  int ranks = 0;
+  std::int64_t tokens = 0;
+  Flops model_flops{};
+  Flops executed_flops{};
+  bool skipped = false;
+  ActivityTimes activity_sum{};  // over ranks: device time
+  ActivityTimes longest{};       // of any rank
+};
+
+// The steps that are kept, ascending.
+[[nodiscard]] std::vector<JobStepTimes> job_steps(const JobWindow& window);
+// Of all steps, kept or folded.
+[[nodiscard]] JobTotals job_totals(const JobWindow& window);
+
+// A quantity over ranks.
+struct OverRanks {
+  double min = 0;
+  double mean = 0;
+  double max = 0;
+  double stdev = 0;  // of these ranks: divided by their number
+  int min_rank = 0;
+  int max_rank = 0;
+  double sum = 0;
+};
+// Absent without ranks.
+[[nodiscard]] std::optional<OverRanks> over_ranks(const JobWindow& window, Activity activity);
+// Compute = forward, backward, recompute and optimizer.
+[[nodiscard]] std::optional<OverRanks> compute_over_ranks(const JobWindow& window);
+// max / mean - 1 of compute time.
+[[nodiscard]] std::optional<double> imbalance(const JobWindow& window);
+[[nodiscard]] Ns computing_time(const ActivityTimes& times);
+
+// One kind in one group, over all ranks that called it.
+struct JobCollective {
+  CollectiveGroup group{};
+  CollectiveKind kind = CollectiveKind::none;
+  CollectivePurpose purpose = CollectivePurpose::other;
+  std::uint64_t unique = 0;  // each once, however many ranks took part; messages: each side's calls
+  Bytes most_bytes{};        // of any rank
+  CollectiveTotals sum{};    // over ranks
+};
+[[nodiscard]] std::vector<JobCollective> job_collectives(const JobWindow& window);
+
+struct JobLayer {
+  std::string name{};
+  Durations forward{};
+  Durations backward{};
+  int slowest_rank = 0;  // with the longest single forward or backward
+  int fastest_rank = 0;  // with the shortest
+};
+[[nodiscard]] std::vector<JobLayer> job_layers(const JobWindow& window);
+
+}  // namespace stepscope

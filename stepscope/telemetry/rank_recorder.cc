@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/telemetry/rank_recorder.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+namespace {
+
+std::size_t slot_number(std::uint16_t group, CollectiveKind kind, CollectivePurpose purpose) {
+  return (group * collective_kind_count + slot(kind)) * collective_purpose_count + slot(purpose);
+}
+
+// Without giving back the memory of its quantiles.
+void restart(CollectiveTotals& totals) {
+  QuantileSketch durations = std::move(totals.durations);
+  durations.clear();
+  totals = {.group = totals.group, .kind = totals.kind, .purpose = totals.purpose};
+  totals.durations = std::move(durations);
+}
+
+template <class Row>
+void copy_rows(const std::vector<Row>& from, std::vector<Row>& to) {
+  to.assign(from.begin(), from.end());
+}
+
+}  // namespace
+
+RankRecorder::RankRecorder(const RecorderOptions& options) : clock_(options.clock) {
+  check(options.rank >= 0 && options.rank < options.world, "a recorder's rank is not of its world");
+  window_.rank = options.rank;
+  window_.world = options.world;
+  window_.first_step = window_.end_step = options.first_step;
+  window_.clock_offset = options.clock_offset;
+  window_.groups = options.groups;
+  for (const std::string& unit : options.units) window_.layers.push_back({.name = unit});
+  window_.steps.reserve(options.steps);
+  window_.arrivals.reserve(options.collectives);
+  slots_.resize(options.groups.size() * collective_kind_count * collective_purpose_count);
+  window_.collectives.reserve(slots_.size());
+  window_.step_wall.reserve();
+  since_ = open_.begin = window_.begin = window_.end = clock_.now();
+  open_.index = options.first_step;
+}
+
+void RankRecorder::prepare(std::uint16_t group, CollectiveKind kind, CollectivePurpose purpose) {
+  check(group < window_.groups.size(), "a collective's group is not one of the recorder's");
+  Slot& place = slots_[slot_number(group, kind, purpose)];
+  if (place.at != 0) return;
+  window_.collectives.push_back({.group = group, .kind = kind, .purpose = purpose});
+  window_.collectives.back().durations.reserve();
+  place.at = static_cast<std::uint16_t>(window_.collectives.size());
+  place.bus_factor = busbw_factor(kind, window_.groups[group].size).value_or(0);
+}
+
+CollectiveTotals& RankRecorder::totals_of(const CollectiveRecord& record) {
+  check(record.group < window_.groups.size(), "a collective's group is not one of the recorder's");
+  const Slot& place = slots_[slot_number(record.group, record.kind, record.purpose)];
+  if (place.at == 0) prepare(record.group, record.kind, record.purpose);
+  return window_.collectives[place.at - 1U];
+}
+
+void RankRecorder::collective(const CollectiveRecord& record) {
+  CollectiveTotals& totals = totals_of(record);
+  const double factor = slots_[slot_number(record.group, record.kind, record.purpose)].bus_factor;
+  const Bytes bus{
+      static_cast<std::int64_t>(static_cast<double>(record.bytes.value) * factor + 0.5)};
+  const Ns time = std::max(record.finished - record.submitted, Ns{});
+  ++totals.calls;
+  totals.bytes += record.bytes;
+  totals.padding += record.padding;
+  totals.bus_bytes += bus;
+  totals.time += time;
+  totals.stall += record.stall;
+  if (record.last_arrival) {
+    const Ns arrival = std::clamp(*record.last_arrival, record.submitted, record.submitted + time);
+    ++totals.timed_calls;
+    totals.timed_bus_bytes += bus;
+    totals.transfer += record.submitted + time - arrival;
+    totals.peer_wait += arrival - record.submitted;
+    totals.peer_stall +=
+        std::clamp(arrival - (record.finished - record.stall), Ns{}, std::max(record.stall, Ns{}));
+  }
+  totals.durations.add(static_cast<double>(time.count()));
+  comm_.add(record.submitted, record.finished);
+  if (window_.arrivals.size() < window_.arrivals.capacity())
+    window_.arrivals.push_back({.group = record.group,
+                                .kind = record.kind,
+                                .sequence = record.sequence,
+                                .step = open_.index,
+                                .submitted = record.submitted,
+                                .finished = record.finished,
+                                .stall = record.stall});
+  else
+    ++window_.totals.arrivals_dropped;
+}
+
+void RankRecorder::transfer(TransferDirection direction, Bytes bytes, Ns begin, Ns end,
+                            bool parameters) {
+  TransferTotals& totals = window_.totals.transfers[slot(direction)];
+  const Ns time = std::max(end - begin, Ns{});
+  ++totals.calls;
+  totals.bytes += bytes;
+  totals.time += time;
+  if (parameters) {
+    ++totals.parameter_calls;
+    totals.parameter_bytes += bytes;
+    totals.parameter_time += time;
+  }
+  busy_[slot(direction)].add(begin, end);
+}
+
+void RankRecorder::memory(MemoryClass memory_class, Bytes current, Bytes peak) {
+  MemoryTotals& totals = window_.totals.memory[slot(memory_class)];
+  MemoryTotals& all = window_.totals.memory_total;
+  all.current += current - totals.current;
+  all.peak = std::max(all.peak, all.current);
+  totals.current = current;
+  totals.peak = std::max({totals.peak, peak, current});
+}
+
+void RankRecorder::end_step_at(Ns now, std::int64_t tokens, Flops model, Flops executed,
+                               bool skipped) {
+  advance(now);
+  open_.end = since_;
+  open_.tokens = tokens;
+  open_.model_flops = model;
+  open_.executed_flops = executed;
+  open_.skipped = skipped;
+  RankTotals& totals = window_.totals;
+  const Ns wall = open_.end - open_.begin;
+  ++totals.steps;
+  totals.wall += wall;
+  if (skipped) {
+    ++totals.skipped_steps;
+    totals.skipped_wall += wall;
+  }
+  for (std::size_t i = 0; i < activity_count; ++i) totals.activity[i] += open_.activity[i];
+  totals.tokens += tokens;
+  totals.model_flops += model;
+  totals.executed_flops += executed;
+  window_.step_wall.add(static_cast<double>(wall.count()));
+  window_.end = open_.end;
+  ++window_.end_step;
+  if (window_.steps.size() < window_.steps.capacity()) window_.steps.push_back(open_);
+  last_step_ = open_;
+  open_ = {.index = open_.index + 1, .begin = since_};
+}
+
+void RankRecorder::take_window(RankWindow& into) {
+  RankTotals& totals = window_.totals;
+  totals.comm_in_flight = comm_.covered() - comm_taken_;
+  comm_taken_ = comm_.covered();
+  for (std::size_t i = 0; i < transfer_direction_count; ++i) {
+    totals.transfers[i].busy = busy_[i].covered() - busy_taken_[i];
+    busy_taken_[i] = busy_[i].covered();
+  }
+  into.rank = window_.rank;
+  into.world = window_.world;
+  into.first_step = window_.first_step;
+  into.end_step = window_.end_step;
+  into.begin = window_.begin;
+  into.end = window_.end;
+  into.clock_offset = window_.clock_offset;
+  into.totals = totals;
+  into.step_wall = window_.step_wall;
+  copy_rows(window_.groups, into.groups);
+  copy_rows(window_.layers, into.layers);
+  copy_rows(window_.steps, into.steps);
+  copy_rows(window_.arrivals, into.arrivals);
+  // Those with calls, in order of group, kind, purpose, as the slots are.
+  std::size_t rows = 0;
+  for (const Slot& place : slots_) {
+    if (place.at == 0 || window_.collectives[place.at - 1U].calls == 0) continue;
+    CollectiveTotals& calls = window_.collectives[place.at - 1U];
+    if (rows == into.collectives.size()) into.collectives.emplace_back();
+    into.collectives[rows++] = calls;
+    restart(calls);
+  }
+  into.collectives.resize(rows);
+
+  const auto memory = totals.memory;
+  const Bytes held = totals.memory_total.current;
+  totals = {};
+  for (std::size_t i = 0; i < memory_class_count; ++i)
+    totals.memory[i] = {memory[i].current, memory[i].current};
+  totals.memory_total = {held, held};
+  window_.step_wall.clear();
+  for (LayerTotals& layer : window_.layers) layer.forward = layer.backward = {};
+  window_.steps.clear();
+  window_.arrivals.clear();
+  window_.first_step = window_.end_step;
+  window_.begin = window_.end;
+}
+
+RankWindow RankRecorder::take_window() {
+  RankWindow window;
+  take_window(window);
+  return window;
+}
+
+}  // namespace stepscope

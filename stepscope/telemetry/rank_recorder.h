@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the training thread of a rank calls while it trains: a few ns each besides reading the
+// clock, no lock, and no allocation after construction (but see prepare()). One thread owns a
+// recorder; what other threads should see is taken as a window and handed over.
+//
+//   RankRecorder recorder({.rank = rank, .world = world, .units = names, .groups = {{"world",
+//   8}}}); for (each step) {
+//     { ActivityScope on(recorder, Activity::forward); … }
+//     …
+//     recorder.end_step(tokens, model_flops, executed_flops);
+//   }
+//   recorder.take_window(window);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/collective_kind.h"
+#include "stepscope/base/quantity.h"
+#include "stepscope/telemetry/activity.h"
+#include "stepscope/telemetry/fast_clock.h"
+#include "stepscope/telemetry/interval_union.h"
+#include "stepscope/telemetry/rank_window.h"
+
+namespace stepscope {
+
+struct RecorderOptions {
+  int rank = 0;
+  int world = 1;
+  std::vector<std::string> units{};       // names of the layers; layer() takes their numbers
+  std::vector<CollectiveGroup> groups{};  // collective() takes their numbers
+  std::size_t steps = 1024;               // kept between two windows; what is beyond is only summed
+  std::size_t collectives = 16'384;       // likewise, of single collectives (56 bytes each)
+  std::int64_t first_step = 0;
+  Ns clock_offset{};  // job's clock less this host's CLOCK_MONOTONIC
+  ClockSource clock = ClockSource::automatic;
+};
+
+// One finished collective; sizes as CollectiveTotals counts them. Instants are CLOCK_MONOTONIC.
+struct CollectiveRecord {
+  CollectiveKind kind = CollectiveKind::none;
+  CollectivePurpose purpose = CollectivePurpose::other;
+  std::uint16_t group = 0;
+  std::uint64_t sequence = 0;  // the same at all members
+  Bytes bytes{};
+  Bytes padding{};  // part of bytes
+  Ns submitted{};
+  std::optional<Ns> last_arrival{};  // of the latest member
+  Ns finished{};
+  Ns stall{};  // that the main thread waited for it
+};
+
+class RankRecorder {
+ public:
+  // The first step begins here, with Activity::other.
+  explicit RankRecorder(const RecorderOptions& options);
+  RankRecorder(RankRecorder&&) noexcept = default;
+  RankRecorder& operator=(RankRecorder&&) noexcept = default;
+  RankRecorder(const RankRecorder&) = delete;  // a copy would lose the memory that was set aside
+  RankRecorder& operator=(const RankRecorder&) = delete;
+  ~RankRecorder() = default;
+
+  // The main thread does `next` from now on. Returns what it did before.
+  Activity enter(Activity next) { return enter_at(next, clock_.now()); }
+  // The same at an instant that was read already; an instant before the last one counts as that.
+  Activity enter_at(Activity next, Ns now) {
+    advance(now);
+    const Activity before = current_;
+    current_ = next;
+    return before;
+  }
+  [[nodiscard]] Ns now() const { return clock_.now(); }
+
+  void pass(TrainingPass pass, Ns duration, std::int64_t items) {
+    PassTotals& totals = window_.totals.passes[slot(pass)];
+    totals.time.add(duration);
+    totals.items += items;
+  }
+  void layer(std::uint16_t unit, bool backward, Ns duration) {
+    LayerTotals& totals = window_.layers[unit];
+    (backward ? totals.backward : totals.forward).add(duration);
+  }
+  void collective(const CollectiveRecord& record);
+  void transfer(TransferDirection direction, Bytes bytes, Ns begin, Ns end, bool parameters);
+  void prefetch(PrefetchOutcome outcome, Bytes bytes, Ns stall, Ns service) {
+    PrefetchTotals& totals = window_.totals.prefetch[slot(outcome)];
+    ++totals.count;
+    totals.bytes += bytes;
+    totals.stall += stall;
+    totals.service += service;
+  }
+  // A class now holds `current`, and held `peak` at most since it was last said.
+  void memory(MemoryClass memory_class, Bytes current, Bytes peak);
+
+  // The step ends here and the next one begins. What the main thread does goes on.
+  void end_step(std::int64_t tokens, Flops model, Flops executed, bool skipped = false) {
+    end_step_at(clock_.now(), tokens, model, executed, skipped);
+    clock_.discipline();
+  }
+  void end_step_at(Ns now, std::int64_t tokens, Flops model, Flops executed, bool skipped = false);
+
+  // The first collective of a kind, group and purpose takes memory for its quantiles (12 kB),
+  // unless it was announced here.
+  void prepare(std::uint16_t group, CollectiveKind kind, CollectivePurpose purpose);
+
+  // What was recorded since the last window, which starts anew. Call it right after end_step().
+  // Uses the memory that `into` has: a window that is passed again needs no allocation once it has
+  // been as large.
+  void take_window(RankWindow& into);
+  [[nodiscard]] RankWindow take_window();
+
+  // The last finished step, e.g. for a progress line; absent before the first.
+  [[nodiscard]] const std::optional<StepRecord>& last_step() const { return last_step_; }
+
+ private:
+  void advance(Ns now) {
+    if (now < since_) now = since_;
+    open_.activity[slot(current_)] += now - since_;
+    since_ = now;
+  }
+  CollectiveTotals& totals_of(const CollectiveRecord& record);
+
+  FastClock clock_;
+  Activity current_ = Activity::other;
+  Ns since_{};
+  StepRecord open_;
+  std::optional<StepRecord> last_step_;
+  RankWindow window_;  // its collectives in the order of slots, some without calls
+  struct Slot {
+    std::uint16_t at = 0;  // of window_.collectives, + 1; 0 = none yet
+    double bus_factor = 0;
+  };
+  std::vector<Slot> slots_;  // by group, kind, purpose
+  IntervalUnion comm_;
+  std::array<IntervalUnion, transfer_direction_count> busy_{};
+  Ns comm_taken_{};  // covered when the last window was taken
+  std::array<Ns, transfer_direction_count> busy_taken_{};
+};
+
+// Does `activity` until the end of its scope, then what was done before.
+class ActivityScope {
+ public:
+  ActivityScope(RankRecorder& recorder, Activity activity)
+      : recorder_(recorder), before_(recorder.enter(activity)) {}
+  ~ActivityScope() { recorder_.enter(before_); }
+  ActivityScope(const ActivityScope&) = delete;
+  ActivityScope& operator=(const ActivityScope&) = delete;
+
+ private:
+  RankRecorder& recorder_;
+  Activity before_;
+};
+
+}  // namespace stepscope
