@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cores that this thread may run on.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace stepscope::comm {
+
+// One bit a core, the first 1024 of them.
+using CoreMask = std::array<std::uint64_t, 16>;
+[[nodiscard]] CoreMask core_mask();
+[[nodiscard]] int count_cores(const CoreMask& mask);
+[[nodiscard]] inline int usable_cores() { return count_cores(core_mask()); }
+
+}  // namespace stepscope::comm
