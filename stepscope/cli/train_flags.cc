@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/train_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "stepscope/cli/plan_source.h"
+
+namespace stepscope {
+namespace {
+
+constexpr const char* text_type = "NAME";
+
+// Unlike CLI::Range it refuses nan.
+CLI::Validator between(double low, double high) {
+  return CLI::Validator(
+      [low, high](const std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        return end != text.c_str() && *end == '\0' && value >= low && value <= high
+                   ? std::string()
+                   : fmt::format("{} is no number from {} to {}", text, low, high);
+      },
+      "NUMBER");
+}
+
+void declare_model(CLI::App& app, TrainFlags& f) {
+  const char* group = "Model and data";
+  app.add_option("--preset", f.preset,
+                 "Which network: gpt2-tiny, gpt2-124m, llama-tiny, …; list names them")
+      ->type_name(text_type)
+      ->group(group);
+  app.add_option("--data", f.data,
+                 "Text, or token files (repeatable); without it the run makes its own text")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--data-format", f.data_format, "text, u16, u32 or llmc; else told by the file")
+      ->check(CLI::IsMember({"text", "u16", "u32", "llmc"}))
+      ->group(group);
+  app.add_option("--validation", f.validation, "Share of the data kept for --evaluate-every")
+      ->check(between(0.0, 0.9))
+      ->group(group);
+  app.add_option("--dropout", f.dropout, "Instead of the preset's")
+      ->check(between(0.0, 0.95))
+      ->group(group);
+  app.add_option("--init-from", f.init_from,
+                 "Start from a .safetensors file or an llm.c checkpoint (.bin)")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--seed", f.seed, "Of initial values, data order and dropout")->group(group);
+}
+
+void declare_job(CLI::App& app, TrainFlags& f) {
+  const char* group = "Job";
+  app.add_option(
+         "--ranks", f.ranks,
+         "Processes on this machine (default: its cores); under mpirun or srun its own count")
+      ->check(CLI::Range(1, 4096))
+      ->group(group);
+  app.add_option("--transport", f.transport, "shm (processes), threads, mpi")
+      ->check(CLI::IsMember({"shm", "threads", "mpi"}))
+      ->group(group);
+  app.add_option("--zero", f.zero, "ZeRO stage (default 3)")->check(CLI::Range(0, 3))->group(group);
+  app.add_option("--precision", f.precision, "f32, or bf16 with f32 master weights")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->group(group);
+  app.add_option("--batch", f.batch, "Sequences of a micro-batch of one rank")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+      ->group(group);
+  app.add_option("--seq", f.sequence,
+                 "Tokens of a sequence (default: the model's context, at most 128)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+      ->group(group);
+  app.add_option("--grad-accum", f.accumulation, "Micro-batches of a step")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+      ->group(group);
+  app.add_option("--accumulation", f.accumulation_policy,
+                 "reduce_each_microstep or accumulate_then_reduce")
+      ->check(CLI::IsMember({"reduce_each_microstep", "accumulate_then_reduce"}))
+      ->group(group);
+  app.add_option("--steps", f.steps,
+                 "Steps of the whole run, a resumed one's earlier steps included")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->group(group);
+}
+
+void declare_optimizer(CLI::App& app, TrainFlags& f) {
+  const char* group = "AdamW";
+  const auto above_zero = between(0, 1e9);
+  app.add_option("--lr", f.learning_rate, "Learning rate")->check(above_zero)->group(group);
+  app.add_option("--min-lr", f.minimum_rate, "Where a falling schedule ends")
+      ->check(above_zero)
+      ->group(group);
+  app.add_option("--warmup", f.warmup, "Steps of linear rise")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  app.add_option("--schedule", f.schedule, "constant, linear or cosine")
+      ->check(CLI::IsMember({"constant", "linear", "cosine"}))
+      ->group(group);
+  app.add_option("--beta1", f.beta1)->check(between(0.0, 0.999999))->group(group);
+  app.add_option("--beta2", f.beta2)->check(between(0.0, 0.999999))->group(group);
+  app.add_option("--eps", f.epsilon)->check(above_zero)->group(group);
+  app.add_option("--weight-decay", f.weight_decay, "Of matrices")->check(above_zero)->group(group);
+  app.add_option("--clip", f.clip, "Largest norm of all gradients together; 0: none")
+      ->check(above_zero)
+      ->group(group);
+  app.add_option("--on-nan", f.on_nan,
+                 "skip the step or stop, where a loss or gradient is not finite")
+      ->check(CLI::IsMember({"skip", "stop"}))
+      ->group(group);
+}
+
+void declare_memory(CLI::App& app, TrainFlags& f) {
+  const char* group = "Memory and overlap";
+  app.add_option("--bucket", f.bucket, "Bytes of one reduction or gathering message")
+      ->type_name("BYTES")
+      ->group(group);
+  app.add_option("--prefetch", f.prefetch, "Passes that parameters are gathered ahead")
+      ->check(CLI::Range(0, 1 << 20))
+      ->group(group);
+  app.add_option("--recompute", f.recompute,
+                 "none, selective, full, or every:K (all but each K-th layer)")
+      ->group(group);
+  app.add_option("--offload", f.offload,
+                 "optimizer, gradients, parameters: kept in a file (repeatable)")
+      ->check(CLI::IsMember({"optimizer", "gradients", "parameters"}))
+      ->group(group);
+  app.add_option("--offload-dir", f.offload_directory, "Where that file is made (and removed)")
+      ->type_name("DIR")
+      ->group(group);
+  app.add_flag("--plan", f.plan_only, "Print the memory and communication plan and stop")
+      ->group(group);
+}
+
+void declare_files(CLI::App& app, TrainFlags& f) {
+  const char* group = "Evaluation and checkpoints";
+  app.add_option("--evaluate-every", f.evaluate_every, "Steps between evaluations")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  app.add_option("--evaluate-batches", f.evaluate_batches, "Micro-batches of one, of each rank")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  app.add_option("--checkpoint", f.checkpoint, "Directory of checkpoints")
+      ->type_name("DIR")
+      ->group(group);
+  app.add_option("--checkpoint-every", f.checkpoint_every,
+                 "Steps between them (default: at the end)")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  app.add_option("--keep", f.keep, "Checkpoints kept")->check(CLI::Range(1, 1000000))->group(group);
+  app.add_flag("--resume", f.resume,
+               "Go on from the last committed checkpoint, at any --zero and --ranks")
+      ->group(group);
+  app.add_option("--restarts", f.restarts, "Start again from it when a rank dies, at most so often")
+      ->check(CLI::Range(0, 1000000))
+      ->group(group);
+  app.add_option("--export", f.export_file,
+                 "Write the trained weights: .safetensors, or .bin as llm.c")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--generate", f.generate, "Tokens of text to write with the trained network")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 20))
+      ->group(group);
+  app.add_option("--prompt", f.prompt, "What that text goes on from")
+      ->type_name("TEXT")
+      ->group(group);
+}
+
+void declare_views(CLI::App& app, TrainFlags& f) {
+  const char* group = "What is seen";
+  app.add_option("--trace", f.trace, "Directory for a trace of each rank, for stepscope analyze")
+      ->type_name("DIR")
+      ->group(group);
+  app.add_option("--trace-steps", f.trace_steps,
+                 "wait,warmup,active,repeat, as torch.profiler.schedule")
+      ->group(group);
+  app.add_option("--metrics", f.metrics, "OpenMetrics on this port of localhost, or in this file")
+      ->type_name("PORT|FILE")
+      ->group(group);
+  app.add_option("--inject", f.inject,
+                 "A fault to show: slow:RANK:30%, sleep:RANK:5ms, data:RANK:20ms, "
+                 "throttle:50us:1GB; @FROM-UNTIL behind it (repeatable)")
+      ->group(group);
+  app.add_flag("--isolate", f.isolate, "Measure compute alone, communication alone, and both")
+      ->group(group);
+  app.add_option("--peak-tflops", f.peak_tflops, "Of one core, instead of measuring it")
+      ->check(between(1e-6, 1e6))
+      ->group(group);
+  app.add_option("--deadline", f.deadline, "Seconds after which a collective fails")
+      ->check(between(0.1, 86400.0))
+      ->group(group);
+  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+      ->type_name("FILE");
+  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
+      ->type_name("DIR");
+  app.add_flag("--quiet", f.quiet, "No progress line and no line a step");
+}
+
+// A number, then what is left of the text. Absent where it begins with none, or with a negative
+// one.
+std::optional<double> leading_number(std::string_view& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value) || value < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+std::optional<Ns> parse_time(std::string_view text) {
+  const auto number = leading_number(text);
+  constexpr std::array<std::pair<std::string_view, double>, 4> units = {
+      {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+  const auto* unit = std::ranges::find(units, text, [](const auto& u) { return u.first; });
+  constexpr double longest = 1e13;  // ns: hours
+  if (!number || unit == units.end() || *number * unit->second > longest) return std::nullopt;
+  return Ns{std::llround(*number * unit->second)};
+}
+
+std::optional<std::int64_t> parse_whole(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (std::size_t from = 0;;) {
+    const std::size_t to = text.find(at, from);
+    parts.push_back(text.substr(from, to - from));
+    if (to == std::string_view::npos) return parts;
+    from = to + 1;
+  }
+}
+
+// "@from-until" behind a fault.
+bool parse_steps(std::string_view text, Fault& fault) {
+  const std::vector<std::string_view> ends = split(text, '-');
+  const auto from = parse_whole(ends.front());
+  if (!from || ends.size() > 2) return false;
+  fault.from = *from;
+  fault.until = *from + 1;
+  if (ends.size() == 1) return true;
+  if (ends[1].empty()) {
+    fault.until = -1;
+    return true;
+  }
+  const auto until = parse_whole(ends[1]);
+  if (!until || *until <= *from) return false;
+  fault.until = *until;
+  return true;
+}
+
+bool parse_throttle(const std::vector<std::string_view>& parts, Fault& fault) {
+  if (parts.size() != 3) return false;
+  const auto latency = parse_time(parts[1]);
+  const auto rate = parse_bytes(parts[2]);
+  if (!latency || !rate || *rate <= 0) return false;
+  fault.kind = FaultKind::throttle;
+  fault.time = *latency;
+  fault.rate = ByteRate{static_cast<double>(*rate)};
+  return true;
+}
+
+bool parse_of_rank(const std::vector<std::string_view>& parts, Fault& fault) {
+  if (parts.size() != 3) return false;
+  const auto rank = parse_whole(parts[1]);
+  if (!rank || *rank > std::numeric_limits<int>::max()) return false;
+  fault.rank = static_cast<int>(*rank);
+  if (parts[0] == "slow") {
+    std::string_view share = parts[2];
+    const auto percent = leading_number(share);
+    constexpr double most = 1e6;
+    if (!percent || share != "%" || *percent > most) return false;
+    fault.kind = FaultKind::slow;
+    fault.percent = *percent;
+    return true;
+  }
+  const auto time = parse_time(parts[2]);
+  if (!time || (parts[0] != "sleep" && parts[0] != "data")) return false;
+  fault.kind = parts[0] == "sleep" ? FaultKind::sleep : FaultKind::data;
+  fault.time = *time;
+  return true;
+}
+
+}  // namespace
+
+void declare(CLI::App& app, TrainFlags& f) {
+  declare_model(app, f);
+  declare_job(app, f);
+  declare_optimizer(app, f);
+  declare_memory(app, f);
+  declare_files(app, f);
+  declare_views(app, f);
+  app.footer(
+      "Example: stepscope train --zero 3 --ranks 2 --steps 30 --trace traces && stepscope analyze "
+      "traces --html report.html");
+}
+
+bool TraceSchedule::records(std::int64_t step) const {
+  const std::int64_t period = wait + warmup + active;
+  if (period <= 0 || step < 0) return false;
+  if (repeat > 0 && step >= repeat * period) return false;
+  return step % period >= wait + warmup;
+}
+
+std::int64_t TraceSchedule::longest(std::int64_t steps) const {
+  std::int64_t first = -1;
+  std::int64_t last = -1;
+  const std::int64_t end = repeat > 0 ? std::min(steps, repeat * (wait + warmup + active)) : steps;
+  for (std::int64_t s = 0; s < end; ++s) {
+    if (!records(s)) continue;
+    if (first < 0) first = s;
+    last = s;
+  }
+  return first < 0 ? 0 : last - first + 1;
+}
+
+Result<TraceSchedule> parse_trace_schedule(std::string_view text) {
+  if (text.empty()) return TraceSchedule{.wait = 2, .warmup = 1, .active = 5, .repeat = 1};
+  const std::vector<std::string_view> parts = split(text, ',');
+  std::array<std::int64_t, 4> numbers = {0, 0, 0, 1};
+  constexpr std::int64_t most = 1 << 30;
+  bool good = parts.size() == 3 || parts.size() == 4;
+  for (std::size_t i = 0; good && i < parts.size(); ++i) {
+    const auto number = parse_whole(parts[i]);
+    good = number && *number < most;
+    if (good) numbers[i] = *number;
+  }
+  if (!good || numbers[2] == 0)
+    return Error{.what = fmt::format("--trace-steps {} is no schedule", text),
+                 .hint = "write wait,warmup,active,repeat, such as 2,1,5,1"};
+  return TraceSchedule{numbers[0], numbers[1], numbers[2], numbers[3]};
+}
+
+Result<Fault> parse_fault(std::string_view text) {
+  Fault fault;
+  const std::size_t at = text.find('@');
+  const std::vector<std::string_view> parts = split(text.substr(0, at), ':');
+  const bool known =
+      parts[0] == "throttle" ? parse_throttle(parts, fault) : parse_of_rank(parts, fault);
+  const bool steps = at == std::string_view::npos || parse_steps(text.substr(at + 1), fault);
+  if (!known || !steps)
+    return Error{.what = fmt::format("--inject {} is no fault", text),
+                 .hint =
+                     "write slow:RANK:30%, sleep:RANK:5ms, data:RANK:20ms or "
+                     "throttle:50us:1GB, with @FROM-UNTIL behind it for some steps only"};
+  return fault;
+}
+
+}  // namespace stepscope
