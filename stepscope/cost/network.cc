@@ -137,10 +137,12 @@ Result<Network> make_network(const Machine& machine, const NetworkOptions& optio
     network.oversubscription = out.oversubscription.value_or(1.0);
     if (out.reduction) network.out_reduction_from = out.reduction->group_from.value_or(2);
   }
+  // Of links that do not exist nothing is assumed.
+  std::vector<std::string> of_no_links;
   resolve(machine.scale_up ? machine.scale_up->timing : std::nullopt, false, network.up_timing,
-          network.assumptions);
+          network.domain > 1 ? network.assumptions : of_no_links);
   resolve(machine.scale_out ? machine.scale_out->timing : std::nullopt, true, network.out_timing,
-          network.assumptions);
+          network.out ? network.assumptions : of_no_links);
   add_tiers(machine, network);
   return network;
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was measured of this machine's cores, links and drives, as a machine that predict, plan,
+// train and analyze take: a device is one rank's core.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/dtype.h"
+#include "stepscope/cost/machine.h"
+#include "stepscope/fit/compute_fit.h"
+#include "stepscope/fit/link_fit.h"
+
+namespace stepscope {
+
+// All rates are one rank's, while every rank does the same.
+struct Calibration {
+  std::string name;                                               // of the machine
+  std::string vendor;                                             // of its processor; may be empty
+  int ranks = 1;                                                  // that were measured at once
+  Bytes memory{};                                                 // of the whole machine
+  std::array<std::optional<FlopRate>, dtype_count> peaks{};       // of a loop of multiply-adds
+  std::array<std::optional<FlopRate>, dtype_count> matmul_max{};  // largest product measured
+  ByteRate memory_rate{};                                         // reads and writes together
+  std::vector<OperationTiming> operations;
+  std::vector<CollectiveTiming> collectives;  // groups of neighbours, placed in one domain
+  std::optional<Nvme> drive;
+  std::vector<std::string> sources;  // how and when it was measured; at least one
+};
+
+struct CalibratedMachine {
+  Machine machine;
+  double compute_error = 0;  // |modelled / measured - 1|, mean over the operations
+  double link_error = 0;     // the same over the collectives
+};
+
+// Error: no peak at all, or no memory rate. With one rank there are no links.
+[[nodiscard]] Result<CalibratedMachine> calibrated_machine(const Calibration& measured);
+
+}  // namespace stepscope
