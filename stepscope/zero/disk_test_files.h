@@ -28,7 +28,9 @@ class DiskTest : public testing::Test {
     return std::string(test->test_suite_name()) + "." + test->name() + "." +
            std::to_string(::getpid());
   }
-  [[nodiscard]] std::string path(std::string_view file) const { return dir_ + std::string(file); }
+  [[nodiscard]] std::string path(std::string_view file) const {
+    return dir_ + "/" + std::string(file);
+  }
   std::string write(std::string_view file, std::string_view bytes) const {
     const std::string at = path(file);
     std::ofstream(at, std::ios::binary).write(bytes.data(), std::ssize(bytes));
@@ -50,7 +52,13 @@ class DiskTest : public testing::Test {
     f.put(static_cast<char>(c ^ mask));
   }
 
-  std::string dir_ = testing::TempDir() + "stepscope_" + name() + "/";
+  // In memory where that is: tests flush many files.
+  static std::string place() {
+    const std::string memory = "/dev/shm/";
+    return ::access(memory.c_str(), W_OK) == 0 ? memory : testing::TempDir();
+  }
+
+  std::string dir_ = place() + "stepscope_" + name();
 };
 
 // A file system in memory of so many bytes, where the test may mount one.
