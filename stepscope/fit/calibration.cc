@@ -37,7 +37,13 @@ Result<double> add_links(const Calibration& measured, const std::string& source,
                              .timing = {}};
   const auto network = make_network(machine);
   if (!network) return network.error();
-  const LinkFit fit = fit_links(*network, measured.collectives);
+  std::vector<CollectiveTiming> timings = measured.collectives;
+  for (CollectiveTiming& t : timings) {
+    const auto group = place(t.group.size, 1, *network);
+    check(group.has_value(), "groups that were measured lie in one domain");
+    t.group = *group;
+  }
+  const LinkFit fit = fit_links(*network, timings);
   machine.scale_up->timing = whole_timing(fit.network.up_timing, source);
   return fit.mean_error;
 }

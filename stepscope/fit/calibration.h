@@ -28,7 +28,7 @@ struct Calibration {
   std::array<std::optional<FlopRate>, dtype_count> matmul_max{};  // largest product measured
   ByteRate memory_rate{};                                         // reads and writes together
   std::vector<OperationTiming> operations;
-  std::vector<CollectiveTiming> collectives;  // groups of neighbours, placed in one domain
+  std::vector<CollectiveTiming> collectives;  // of neighbours; of a group only its size is read
   std::optional<Nvme> drive;
   std::vector<std::string> sources;  // how and when it was measured; at least one
 };

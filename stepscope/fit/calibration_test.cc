@@ -17,15 +17,13 @@ Calibration measured() {
   c.peaks[index(Dtype::fp32)] = FlopRate{100e9};
   c.memory_rate = ByteRate{20e9};
   c.sources = {"stepscope calibrate"};
-  const GroupPlacement pair{
-      .size = 2, .members = 2, .domains = 1, .stride = 1, .within = {}, .across = {}};
   for (const CollectiveKind kind :
        {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
     for (std::int64_t bytes = 1024; bytes <= (std::int64_t{64} << 20); bytes *= 4) {
       const double sent = static_cast<double>(bytes) * *busbw_factor(kind, 2);
       CollectiveTiming t{
-          .kind = kind, .group = pair, .bytes = Bytes{bytes}, .time = {}, .algorithm = {}};
-      t.group.within = ByteRate{8e9};
+          .kind = kind, .group = {}, .bytes = Bytes{bytes}, .time = {}, .algorithm = {}};
+      t.group.size = 2;
       t.time = Seconds{2e-6 + sent / 8e9};
       c.collectives.push_back(t);
     }
