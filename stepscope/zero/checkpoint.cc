@@ -89,23 +89,9 @@ Error directory_error(const std::string& path, const std::string& doing,
   return file_error(path, doing, code.value());
 }
 
-// A file of text that is on the device when this returns.
 Result<Done> write_durably(const std::string& path, std::string_view text) {
-  const std::string temporary = path + ".tmp";
-  const auto write = [&]() -> Result<Done> {
-    auto file = DiskFile::create(temporary);
-    if (!file) return file.error();
-    if (auto written = file->write(0, std::as_bytes(std::span(text))); !written)
-      return written.error();
-    if (auto synced = file->sync(); !synced) return synced.error();
-    if (std::rename(temporary.c_str(), path.c_str()) != 0)
-      return file_error(path, "cannot write", errno);
-    return Done{};
-  };
-  auto written = write();
-  std::error_code ignored;
-  if (!written) fs::remove(temporary, ignored);
-  return written;
+  return write_in_place(
+      path, [&](const DiskFile& file) { return file.write(0, std::as_bytes(std::span(text))); });
 }
 
 // Renamed first, so that a death within leaves nothing that looks like a checkpoint.

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -94,6 +96,24 @@ Result<Done> DiskFile::write(std::uint64_t offset, std::span<const std::byte> by
 Result<Done> DiskFile::sync() const {
   if (::fsync(fd_) != 0) return file_error(path_, "cannot write to the device", errno);
   return Done{};
+}
+
+Result<Done> write_in_place(const std::string& path,
+                            const std::function<Result<Done>(const DiskFile&)>& write) {
+  const std::string temporary = path + ".tmp";
+  const auto all = [&]() -> Result<Done> {
+    auto file = DiskFile::create(temporary);
+    if (!file) return file.error();
+    if (auto written = write(*file); !written) return written.error();
+    if (auto synced = file->sync(); !synced) return synced.error();
+    if (std::rename(temporary.c_str(), path.c_str()) != 0)
+      return file_error(path, "cannot write", errno);
+    return Done{};
+  };
+  auto written = all();
+  std::error_code ignored;
+  if (!written) std::filesystem::remove(temporary, ignored);
+  return written;
 }
 
 Result<Done> sync_directory(const std::string& path) {

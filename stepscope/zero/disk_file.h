@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -41,6 +42,11 @@ class DiskFile {
   std::string path_;
   int fd_ = -1;
 };
+
+// Calls `write` with a new file beside `path`, flushes it to the device and renames it into place;
+// on failure nothing is left of it.
+[[nodiscard]] Result<Done> write_in_place(
+    const std::string& path, const std::function<Result<Done>(const DiskFile&)>& write);
 
 // The entries of a directory are on the device.
 [[nodiscard]] Result<Done> sync_directory(const std::string& path);

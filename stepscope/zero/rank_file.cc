@@ -2,10 +2,7 @@
 #include "stepscope/zero/rank_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -156,7 +153,6 @@ Result<RankFileSummary> write_all(const DiskFile& file, const RankFileHeader& he
   }
   const auto checksum = out.finish();
   if (!checksum) return checksum.error();
-  if (auto synced = file.sync(); !synced) return synced.error();
   return RankFileSummary{.bytes = out.end(),
                          .checksum = whole_checksum(header_checksum, *checksum)};
 }
@@ -172,18 +168,15 @@ Error damaged(const std::string& path, std::uint64_t byte, std::string what) {
 
 Result<RankFileSummary> write_rank_file(const std::string& path, const RankFileHeader& header,
                                         std::span<const StateExtent> extents) {
-  const std::string temporary = path + ".tmp";
-  auto file = DiskFile::create(temporary);
-  if (!file) return file.error();
-  auto written = write_all(*file, header, extents);
-  if (written && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = file_error(path, "cannot write", errno);
-  }
-  if (!written) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-  }
-  return written;
+  RankFileSummary summary;
+  const auto written = write_in_place(path, [&](const DiskFile& file) -> Result<Done> {
+    const auto all = write_all(file, header, extents);
+    if (!all) return all.error();
+    summary = *all;
+    return Done{};
+  });
+  if (!written) return written.error();
+  return summary;
 }
 
 Result<RankFile> RankFile::open(const std::string& path) {
