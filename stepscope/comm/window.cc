@@ -12,6 +12,9 @@
 #include <cstring>
 #include <system_error>
 
+#include "stepscope/comm/futex.h"
+#include "stepscope/comm/memory_room.h"
+
 namespace stepscope::comm {
 namespace {
 
@@ -48,6 +51,12 @@ Error no_room(const WindowShape& shape, int reason) {
                .hint =
                    "free memory, raise the container's shared memory limit, or ask for smaller "
                    "communication buckets"};
+}
+
+// Asked before: the kernel would end other programs to make room.
+bool fits(const WindowLayout& at) {
+  const auto room = memory_room();
+  return !room || at.end < *room;
 }
 
 }  // namespace
@@ -120,9 +129,16 @@ std::optional<BucketHeader> Position::load() const {
   return std::bit_cast<BucketHeader>(image);
 }
 
+void ring(RankControl& control) {
+  if (control.sleeping.load() == 0 || control.sleeping.exchange(0) == 0) return;
+  control.doorbell.fetch_add(1);
+  futex_wake_all(control.doorbell);
+}
+
 WindowShape window_shape(int ranks, Bytes bucket) {
   const auto n = static_cast<std::uint64_t>(ranks);
-  const auto bytes = static_cast<std::uint64_t>(bucket.value);
+  constexpr std::int64_t most = std::int64_t{1} << 50;
+  const auto bytes = static_cast<std::uint64_t>(std::clamp<std::int64_t>(bucket.value, 0, most));
   WindowShape shape;
   shape.ranks = n;
   shape.slots = 16;
@@ -142,6 +158,7 @@ Window::~Window() { ::munmap(memory_, at_.end); }
 
 Result<std::shared_ptr<Window>> Window::create(const WindowShape& shape) {
   const WindowLayout at = layout_of(shape);
+  if (!fits(at)) return no_room(shape, ENOMEM);
   void* memory = ::mmap(nullptr, at.end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return no_room(shape, errno);
   return std::shared_ptr<Window>(new Window(static_cast<std::byte*>(memory), shape, at));
@@ -168,14 +185,15 @@ Result<std::shared_ptr<Window>> Window::map(int descriptor) {
 }
 
 Result<int> make_segment(const WindowShape& shape) {
-  const std::size_t bytes = layout_of(shape).end;
+  const WindowLayout at = layout_of(shape);
+  if (!fits(at)) return no_room(shape, ENOMEM);
   const int descriptor = ::memfd_create("stepscope-comm", MFD_CLOEXEC);
   if (descriptor < 0) return no_room(shape, errno);
   Prefix prefix;
   prefix.magic = magic;
   prefix.shape = shape;
   // Reserved now: a page that is missing later would kill the rank that touches it.
-  if (::fallocate(descriptor, 0, 0, static_cast<off_t>(bytes)) != 0 ||
+  if (::fallocate(descriptor, 0, 0, static_cast<off_t>(at.end)) != 0 ||
       ::pwrite(descriptor, &prefix, sizeof prefix, 0) != sizeof prefix) {
     const int reason = errno;
     ::close(descriptor);

@@ -11,10 +11,12 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/comm/communicator.h"
+#include "stepscope/comm/cores.h"
 
 namespace stepscope::comm {
 
@@ -72,10 +74,14 @@ struct RankControl {
   alignas(64) std::atomic<std::uint32_t> sleeping{};
   alignas(64) std::atomic<std::uint32_t> doorbell{};  // rung by peers when this rank sleeps
   alignas(64) std::atomic<RankState> state{};
-  std::atomic<std::int32_t> pid{};  // 0: a thread
+  std::atomic<std::int32_t> pid{};                                              // 0: a thread
+  std::array<std::atomic<std::uint64_t>, std::tuple_size_v<CoreMask>> cores{};  // it may run on
   alignas(64) Position position;
   std::array<char, failure_characters> failure{};  // written before `state` becomes failed
 };
+
+// Wakes the rank if it sleeps.
+void ring(RankControl& control);
 
 struct PairControl {
   alignas(64) std::atomic<std::uint64_t> staged{};

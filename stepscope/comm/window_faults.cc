@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "stepscope/comm/futex.h"
 #include "stepscope/comm/window_group.h"
 
 namespace stepscope::comm {
@@ -26,27 +25,14 @@ std::string_view state_text(RankState state) {
 
 }  // namespace
 
-// The oldest unfinished operation of each queue that waits for others, and for whom.
-std::vector<WindowGroup::Blocked> WindowGroup::blocked() const {
-  std::vector<Blocked> all;
-  if (taking_ < queue_.submitted()) {
-    const Operation& operation = queue_[taking_];
-    Blocked collective{&operation, {}};
-    for (int p = 0; p < ranks_; ++p) {
-      if (p == setup_.rank) continue;
-      const RankControl& control = window_.control(p);
-      const bool no_data = taken_ < staged_ && control.staged.load() <= taken_;
-      const bool no_bucket =
-          staging_ < queue_.submitted() && control.taken.load() + window_.shape().slots <= staged_;
-      if (no_data || no_bucket) collective.by.push_back(p);
-    }
-    if (!collective.by.empty()) all.push_back(collective);
-  }
-  for (std::size_t c = 0; c < pairs_.size(); ++c) {
-    if (pairs_[c] == nullptr || pairs_[c]->finished == pairs_[c]->queue.submitted()) continue;
-    all.push_back({&pairs_[c]->queue[pairs_[c]->finished], {static_cast<int>(c / 2)}});
-  }
-  return all;
+// Whether the oldest unfinished collective waits for this rank's data, or for a bucket it holds.
+bool WindowGroup::blocks(int peer) const {
+  if (peer == setup_.rank || taking_ == queue_.submitted()) return false;
+  const RankControl& control = window_.control(peer);
+  const bool no_data = taken_ < staged_ && control.staged.load() <= taken_;
+  const bool no_bucket =
+      staging_ < queue_.submitted() && control.taken.load() + window_.shape().slots <= staged_;
+  return no_data || no_bucket;
 }
 
 std::string WindowGroup::waiting_text(const Operation& operation) const {
@@ -59,53 +45,78 @@ std::string WindowGroup::last_text(int peer) const {
   return last ? "its last was " + header_text(*last) : "it has called nothing yet";
 }
 
-// Peers that can never bring what is waited for.
-void WindowGroup::look_for_faults() {
-  for (int p = 0; p < ranks_; ++p) {
-    const RankControl& control = window_.control(p);
-    if (p == setup_.rank || control.state.load() != RankState::failed) continue;
-    if (progress()) return;  // it may have staged before
-    const std::string theirs(text_of({control.failure.data(), control.failure.size()}));
-    const bool ours_too = taking_ < queue_.submitted();
-    const std::string own = ours_too ? waiting_text(queue_[taking_])
-                                     : setup_.name + ": rank " + std::to_string(setup_.rank);
-    failure_ = Error{.what = own + ": rank " + std::to_string(p) + " gave up: " + theirs,
-                     .hint = std::string(see_record)};
-    return fail(theirs, std::string(see_record));
-  }
-  for (const Blocked& blocked : this->blocked()) {
-    for (const int p : blocked.by) {
-      const RankState state = window_.control(p).state.load();
-      const PeerProcess& process = peers_[static_cast<std::size_t>(p)];
-      const bool dead = state == RankState::dead || (state != RankState::left && process.dead());
-      if (!dead && state != RankState::left) continue;
-      if (progress()) return;  // what it staged before its end still counts
-      std::string end = dead ? "died" : "left the group";
-      if (process.pid() != 0) end += " (process " + std::to_string(process.pid()) + ")";
-      return fail(waiting_text(*blocked.operation) + ": rank " + std::to_string(p) + " " + end +
-                      "; " + last_text(p),
-                  std::string(see_record));
-    }
-  }
+// Whether the peer gave up before it brought what is waited for.
+bool WindowGroup::peer_gave_up(int peer) {
+  const RankControl& control = window_.control(peer);
+  if (control.state.load() != RankState::failed || progress()) return false;
+  const std::string theirs(text_of({control.failure.data(), control.failure.size()}));
+  std::string own = setup_.name + ": rank " + std::to_string(setup_.rank);
+  if (taking_ < queue_.submitted()) own = waiting_text(queue_[taking_]);
+  own += ": rank " + std::to_string(peer) + " gave up: " + theirs;
+  failure_ = Error{.what = own, .hint = std::string(see_record)};
+  fail(theirs, {});
+  return true;
 }
 
-void WindowGroup::give_up(const Blocked& blocked, Ns waited) {
-  std::string who;
-  for (const int p : blocked.by) {
-    if (!who.empty()) who += "; ";
-    const bool stopped = peers_[static_cast<std::size_t>(p)].stopped();
-    who += "rank " + std::to_string(p);
-    if (stopped) {
-      who += " (process " + std::to_string(peers_[static_cast<std::size_t>(p)].pid()) +
-             ") is stopped (SIGSTOP); ";
-    } else {
-      who += " has not come; ";
-    }
-    who += last_text(p);
+// Whether the peer, for which the operation waits, is gone.
+bool WindowGroup::peer_ended(const Operation& operation, int peer) {
+  const RankState state = window_.control(peer).state.load();
+  const PeerProcess& process = peers_[static_cast<std::size_t>(peer)];
+  const bool dead = state == RankState::dead || (state != RankState::left && process.dead());
+  if (!dead && state != RankState::left) return false;
+  if (progress()) return false;  // what it staged before its end still counts
+  std::string text = waiting_text(operation) + ": rank " + std::to_string(peer);
+  text += dead ? " died" : " left the group";
+  if (process.pid() != 0) text += " (process " + std::to_string(process.pid()) + ")";
+  fail(text + "; " + last_text(peer), std::string(see_record));
+  return true;
+}
+
+// Nothing moves: looks now and then whether it ever can, and gives up at the deadline.
+void WindowGroup::look_for_faults(Ns now, Ns waited) {
+  if (now - looked_at_ < look_interval) return;
+  looked_at_ = now;
+  for (int p = 0; p < ranks_; ++p) {
+    if (p != setup_.rank && peer_gave_up(p)) return;
   }
-  fail(
-      waiting_text(*blocked.operation) + ": nothing moved for " + seconds_text(waited) + ": " + who,
-      "raise the deadline if this was no hang; " + std::string(see_record));
+  for (int p = 0; p < ranks_; ++p) {
+    if (blocks(p) && peer_ended(queue_[taking_], p)) return;
+  }
+  for (std::size_t c = 0; c < pairs_.size(); ++c) {
+    if (pairs_[c] == nullptr || pairs_[c]->finished == pairs_[c]->queue.submitted()) continue;
+    const int peer = static_cast<int>(c / 2);
+    if (peer != setup_.rank && peer_ended(pairs_[c]->queue[pairs_[c]->finished], peer)) return;
+  }
+  if (waited >= setup_.deadline) give_up(waited);
+}
+
+std::string WindowGroup::late_text(int peer) const {
+  const PeerProcess& process = peers_[static_cast<std::size_t>(peer)];
+  std::string text = "rank " + std::to_string(peer);
+  if (process.stopped()) {
+    text += " (process " + std::to_string(process.pid()) + ") is stopped by a signal; ";
+  } else {
+    text += " has not come; ";
+  }
+  return text + last_text(peer);
+}
+
+void WindowGroup::give_up(Ns waited) {
+  const Operation* operation = nullptr;
+  std::string who;
+  for (int p = 0; p < ranks_; ++p) {
+    if (!blocks(p)) continue;
+    operation = &queue_[taking_];
+    who += (who.empty() ? "" : "; ") + late_text(p);
+  }
+  for (std::size_t c = 0; c < pairs_.size() && operation == nullptr; ++c) {
+    if (pairs_[c] == nullptr || pairs_[c]->finished == pairs_[c]->queue.submitted()) continue;
+    operation = &pairs_[c]->queue[pairs_[c]->finished];
+    who = late_text(static_cast<int>(c / 2));
+  }
+  if (operation == nullptr) return;  // it has just come
+  fail(waiting_text(*operation) + ": nothing moved for " + seconds_text(waited) + ": " + who,
+       "raise the deadline if this was no hang; " + std::string(see_record));
 }
 
 void WindowGroup::report_mismatch(const Operation& operation, int peer,

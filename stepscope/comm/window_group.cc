@@ -14,8 +14,6 @@ namespace {
 constexpr std::size_t kept_collectives = 512;
 constexpr std::size_t kept_of_pair = 64;
 constexpr Ns spin_limit = std::chrono::microseconds(30);
-constexpr Ns look_interval = std::chrono::milliseconds(5);  // for dead or failed peers
-
 StepPlace place_of(const Operation& operation, int rank, const WindowShape& shape) {
   return {rank, static_cast<int>(shape.ranks), shape.slot_bytes, operation.header.bytes};
 }
@@ -47,16 +45,9 @@ WindowGroup::~WindowGroup() {
   wake_all();
 }
 
-void WindowGroup::wake(int peer) const {
-  RankControl& control = window_.control(peer);
-  if (control.sleeping.load() == 0 || control.sleeping.exchange(0) == 0) return;
-  control.doorbell.fetch_add(1);
-  futex_wake_all(control.doorbell);
-}
-
 void WindowGroup::wake_all() const {
   for (int p = 0; p < ranks_; ++p) {
-    if (p != setup_.rank) wake(p);
+    if (p != setup_.rank) ring(window_.control(p));
   }
 }
 
@@ -228,7 +219,7 @@ bool WindowGroup::send_chunk(int peer, PairLane& lane) {
     ++lane.finished;
     --unfinished_pairs_;
   }
-  wake(peer);
+  ring(window_.control(peer));
   return true;
 }
 
@@ -258,7 +249,7 @@ bool WindowGroup::recv_chunk(int peer, PairLane& lane) {
     ++lane.finished;
     --unfinished_pairs_;
   }
-  wake(peer);
+  ring(window_.control(peer));
   return true;
 }
 
@@ -331,13 +322,9 @@ Result<bool> WindowGroup::test(Ticket ticket) {
   if (operation.state == OperationState::done) return true;
   const Ns now = monotonic_now();
   if (moved || !operation.polled_since) operation.polled_since = now;
-  if (!failure_ && !moved) look_for_faults();
-  if (!failure_ && now - *operation.polled_since > setup_.deadline) {
-    const auto stuck = blocked();
-    if (!stuck.empty()) give_up(stuck.front(), now - *operation.polled_since);
-  }
+  if (!failure_ && !moved) look_for_faults(now, now - *operation.polled_since);
   if (failure_) return *failure_;
-  return false;
+  return operation.state == OperationState::done;
 }
 
 Result<CollectiveTimes> WindowGroup::wait(Ticket ticket) {
@@ -351,12 +338,8 @@ Result<CollectiveTimes> WindowGroup::wait(Ticket ticket) {
     const Ns now = monotonic_now();
     if (moved) {
       since = now;
-      continue;
-    }
-    if (!failure_) look_for_faults();
-    if (!failure_ && now - since > setup_.deadline) {
-      const auto stuck = blocked();
-      if (!stuck.empty()) give_up(stuck.front(), now - since);
+    } else if (!failure_) {
+      look_for_faults(now, now - since);
     }
   }
   if (operation.state != OperationState::done) return *failure_;

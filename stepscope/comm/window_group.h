@@ -21,6 +21,8 @@
 
 namespace stepscope::comm {
 
+inline constexpr Ns look_interval = std::chrono::milliseconds(5);  // for dead or failed peers
+
 struct WindowGroupSetup {
   std::shared_ptr<Window> window;
   int rank = 0;
@@ -59,12 +61,6 @@ class WindowGroup final : public Communicator {
     std::uint64_t chunks = 0;    // staged or taken
     std::uint64_t next_first = 0;
   };
-  // What keeps an operation from going on.
-  struct Blocked {
-    const Operation* operation = nullptr;
-    std::vector<int> by;
-  };
-
   // window_group.cc
   Result<Ticket> submit_pair(const CollectiveRequest& request);
   void begin(Operation& operation, const CollectiveRequest& request, std::uint64_t sequence);
@@ -78,18 +74,20 @@ class WindowGroup final : public Communicator {
   bool send_chunk(int peer, PairLane& lane);
   bool recv_chunk(int peer, PairLane& lane);
   void finish(Operation& operation);
-  void wake(int peer) const;
   void wake_all() const;
   void sleep(Ns limit, bool& moved);
   Result<Operation*> find(Ticket ticket);
 
   // window_faults.cc
-  [[nodiscard]] std::vector<Blocked> blocked() const;
-  void look_for_faults();
-  void give_up(const Blocked& blocked, Ns waited);
+  [[nodiscard]] bool blocks(int peer) const;
+  void look_for_faults(Ns now, Ns waited);
+  bool peer_gave_up(int peer);
+  bool peer_ended(const Operation& operation, int peer);
+  void give_up(Ns waited);
   void report_mismatch(const Operation& operation, int peer, const BucketHeader& theirs);
   void fail(const std::string& text, const std::string& hint);
   [[nodiscard]] std::string waiting_text(const Operation& operation) const;
+  [[nodiscard]] std::string late_text(int peer) const;
   [[nodiscard]] std::string last_text(int peer) const;
 
   // window_subgroup.cc
@@ -110,6 +108,7 @@ class WindowGroup final : public Communicator {
   std::vector<std::unique_ptr<PairLane>> pairs_;  // by channel
   std::size_t unfinished_pairs_ = 0;
   std::vector<PeerProcess> peers_;
+  Ns looked_at_{};
   std::optional<Error> failure_;
 };
 
