@@ -7,6 +7,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Isal REQUIRED)
 find_package(Zstd REQUIRED)
+find_package(Dnnl REQUIRED)
 set(STEPSCOPE_BASE_LIBS Isal::Isal Zstd::Zstd nlohmann_json::nlohmann_json Threads::Threads)
 
 find_package(Uring QUIET)

@@ -23,6 +23,7 @@ install(FILES
   ${PROJECT_BINARY_DIR}/stepscope-config.cmake ${PROJECT_BINARY_DIR}/stepscope-config-version.cmake
   ${CMAKE_CURRENT_LIST_DIR}/FindIsal.cmake ${CMAKE_CURRENT_LIST_DIR}/FindZstd.cmake
   ${CMAKE_CURRENT_LIST_DIR}/FindUring.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/FindDnnl.cmake
   DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -7,6 +7,7 @@ set -euo pipefail
 build_packages=(
   g++ cmake ninja-build make git
   libisal-dev libzstd-dev libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev
+  libdnnl-dev                                        # nn/matmul
   liburing-dev                                       # zero/offload_file
   libsimdjson-dev libdeflate-dev libbenchmark-dev    # bench/
 )

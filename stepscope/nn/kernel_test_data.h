@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels' tests share: numbers, comparison, and every instruction set in turn.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "stepscope/base/element.h"
+#include "stepscope/nn/isa.h"
+
+namespace stepscope::nn {
+
+inline double as_double(float x) { return static_cast<double>(x); }
+inline double as_double(Bf16 x) { return static_cast<double>(to_float(x)); }
+inline double as_double(double x) { return x; }
+
+template <class T>
+T element(double x) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    return to_bf16(static_cast<float>(x));
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
+// Half the distance of neighbouring values of T, relative: what one rounding may cost.
+template <class T>
+constexpr double rounding = std::is_same_v<T, Bf16> ? 0x1p-8 : 0x1p-24;
+
+// Numbers of T, normally distributed.
+template <class T>
+std::vector<T> numbers(std::int64_t count, std::uint32_t seed, double deviation = 1.0) {
+  std::mt19937 bits(seed);
+  std::normal_distribution<double> normal(0.0, deviation);
+  std::vector<T> out;
+  for (std::int64_t i = 0; i < count; ++i) out.push_back(element<T>(normal(bits)));
+  return out;
+}
+
+template <class T>
+std::vector<double> doubles(const std::vector<T>& x) {
+  std::vector<double> out;
+  for (const T value : x) out.push_back(as_double(value));
+  return out;
+}
+
+// |got - want| <= error * (|want| + unit) for all elements. `unit` is the size of the terms that
+// cancel in a result near zero.
+template <class T>
+void expect_close(const std::vector<T>& got, const std::vector<double>& want, double error,
+                  double unit, const std::string& what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  double worst = 0;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double off = std::abs(as_double(got[i]) - want[i]) / (std::abs(want[i]) + unit);
+    if (!(off <= worst)) {
+      worst = off;
+      at = i;
+    }
+    if (std::isnan(off)) break;
+  }
+  EXPECT_LE(worst, error) << what << ": element " << at << " is " << as_double(got[at])
+                          << ", should be " << want[at];
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](const T& x, const T& y) {
+           if constexpr (std::is_same_v<T, float>) {
+             return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+           } else {
+             return x == y;
+           }
+         });
+}
+
+// A test that runs for float and Bf16, at each instruction set of this machine:
+// TYPED_TEST_SUITE(X, Elements), struct X : KernelTest<T>, and for_each_isa([&] { ... }).
+template <class T>
+class KernelTest : public testing::Test {
+ protected:
+  ~KernelTest() override { use_isa(available_isas().back()); }
+};
+using Elements = testing::Types<float, Bf16>;
+
+template <class Body>
+void for_each_isa(Body body) {
+  for (const Isa level : available_isas()) {
+    use_isa(level);
+    SCOPED_TRACE(isa_name(level));
+    body();
+  }
+}
+
+}  // namespace stepscope::nn
