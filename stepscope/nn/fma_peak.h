@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one core can reach at most: multiply-adds between registers, with the widest instructions
+// that this CPU has for the type.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "stepscope/base/element.h"
+#include "stepscope/base/quantity.h"
+
+namespace stepscope::nn {
+
+struct FmaPeak {
+  FlopRate rate;
+  std::string_view instructions;  // "AVX-512", "AMX"
+};
+
+// Best of several loops that together take about `duration`, on the calling thread: a neighbour on
+// the same core lowers the rate, never raises it. f32 or bf16 (accumulated in f32); absent where
+// the CPU has no instruction for the type.
+[[nodiscard]] std::optional<FmaPeak> fma_peak(ElementType type, Ns duration);
+
+}  // namespace stepscope::nn
