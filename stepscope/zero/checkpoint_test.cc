@@ -2,6 +2,7 @@
 #include "stepscope/zero/checkpoint.h"
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <csignal>
 
@@ -364,6 +365,34 @@ TEST_F(CheckpointTest, AFileTooLargeLosesNothing) {
   };
   EXPECT_EXIT(fails(), testing::ExitedWithCode(0), "");
   EXPECT_EQ(complaint(dir_ + "/step-00000001"), "");
+}
+
+// SIGKILL at any moment of a save: every committed checkpoint is whole, and none is lost.
+TEST_F(CheckpointTest, AKilledWriterLosesNothing) {
+  const auto model = model_of({20000, 33});
+  std::size_t committed = 0;
+  std::mt19937 random(1);
+  for (int round = 0; round < 15; ++round) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (auto step = static_cast<std::int64_t>(committed) + 1;; ++step)
+        if (!save(dir_, info_of(model, step, 3))) std::_Exit(1);
+    }
+    ::usleep(static_cast<useconds_t>(random() % 8000));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    const auto all = committed_checkpoints(dir_);
+    ASSERT_GE(all.size(), committed);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(all[i], dir_ + "/" + checkpoint_name(static_cast<std::int64_t>(i) + 1));
+    }
+    for (std::size_t i = committed == 0 ? 0 : committed - 1; i < all.size(); ++i)
+      EXPECT_EQ(complaint(all[i]), "");
+    committed = all.size();
+  }
 }
 
 TEST_F(CheckpointTest, APlaceThatCannotBeWrittenIsNamed) {
