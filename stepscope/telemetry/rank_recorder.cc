@@ -45,6 +45,15 @@ RankRecorder::RankRecorder(const RecorderOptions& options) : clock_(options.cloc
   open_.index = options.first_step;
 }
 
+// Pieces of one activity that touch are one.
+void RankRecorder::log_piece(Ns now) {
+  if (now == since_) return;
+  if (!log_->empty() && log_->back().activity == current_ && log_->back().end == since_)
+    log_->back().end = now;
+  else if (log_->size() < log_->capacity())
+    log_->push_back({current_, since_, now});
+}
+
 void RankRecorder::prepare(std::uint16_t group, CollectiveKind kind, CollectivePurpose purpose) {
   check(group < window_.groups.size(), "a collective's group is not one of the recorder's");
   Slot& place = slots_[slot_number(group, kind, purpose)];

@@ -53,6 +53,14 @@ struct CollectiveRecord {
   Ns stall{};  // that the main thread waited for it
 };
 
+// A piece of the main thread's time line.
+struct ActivitySpan {
+  Activity activity = Activity::other;
+  Ns begin{};
+  Ns end{};
+  bool operator==(const ActivitySpan&) const = default;
+};
+
 class RankRecorder {
  public:
   // The first step begins here, with Activity::other.
@@ -73,6 +81,12 @@ class RankRecorder {
     return before;
   }
   [[nodiscard]] Ns now() const { return clock_.now(); }
+  // From now on the time line is also listed, for a trace, as long as `log` has capacity left: it
+  // is never made larger. Null: no longer; what went on until then is listed.
+  void log_activities(std::vector<ActivitySpan>* log) {
+    advance(clock_.now());
+    log_ = log;
+  }
 
   void pass(TrainingPass pass, Ns duration, std::int64_t items) {
     PassTotals& totals = window_.totals.passes[slot(pass)];
@@ -119,13 +133,16 @@ class RankRecorder {
   void advance(Ns now) {
     if (now < since_) now = since_;
     open_.activity[slot(current_)] += now - since_;
+    if (log_ != nullptr) log_piece(now);
     since_ = now;
   }
+  void log_piece(Ns now);
   CollectiveTotals& totals_of(const CollectiveRecord& record);
 
   FastClock clock_;
   Activity current_ = Activity::other;
   Ns since_{};
+  std::vector<ActivitySpan>* log_ = nullptr;
   StepRecord open_;
   std::optional<StepRecord> last_step_;
   RankWindow window_;  // its collectives in the order of slots, some without calls

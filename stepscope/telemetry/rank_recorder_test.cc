@@ -128,6 +128,32 @@ TEST(RankRecorder, AnInstantBeforeTheLastCountsAsThat) {
   EXPECT_EQ(recorder.last_step()->activity[slot(Activity::backward)], 20ns);
 }
 
+// The listed pieces are the step's times again, and do not leave a gap.
+TEST(RankRecorder, ListsItsTimeLineWhileAsked) {
+  RankRecorder recorder({.clock = ClockSource::monotonic});
+  std::vector<ActivitySpan> log;
+  log.reserve(100);
+  recorder.log_activities(&log);
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 60; ++i) recorder.enter(any_activity(random));
+  recorder.enter(Activity::other);
+  recorder.end_step(1, Flops{}, Flops{});
+  recorder.log_activities(nullptr);
+  recorder.enter(Activity::forward);
+  ASSERT_FALSE(log.empty());
+  for (std::size_t i = 1; i < log.size(); ++i) {
+    EXPECT_EQ(log[i].begin, log[i - 1].end);
+    EXPECT_NE(log[i].activity, log[i - 1].activity);
+  }
+  ActivityTimes listed{};
+  const StepRecord& step = *recorder.last_step();
+  for (const ActivitySpan& piece : log)
+    listed[slot(piece.activity)] +=
+        std::min(piece.end, step.end) - std::max(piece.begin, step.begin);
+  listed[slot(Activity::other)] += log.front().begin - step.begin;
+  EXPECT_EQ(listed, step.activity);
+}
+
 TEST(RankRecorder, KeepsCollectivesByGroupKindAndPurpose) {
   RankRecorder recorder({.rank = 1, .world = 4, .groups = {{"world", 4}, {"pair", 2}}});
   const Ns t = recorder.now();
