@@ -186,6 +186,7 @@ void apply_habits(const Fields& f, Draft& d) {
   p.fused_attention = h.flash || has(notes, "flash attention");
   p.compiled = has(notes, "compile");
   p.vendor_attention = h.vendor_attention;
+  p.torch_buffers = h.torch_buffers;
   p.fused_pointwise = h.fused_pointwise || p.compiled;
   p.fused_loss = h.fused_loss || p.compiled;
   p.overlap_gradient_reduce = p.overlap_parameter_gather = h.overlap_data;
@@ -433,7 +434,8 @@ Draft read_row(const CsvTable& table, std::size_t index, TrainingRows& into) {
   const auto step = measured_step(f, d.row, rate->value);
   if (!step) d.fail("neither step time nor a rate is published");
   d.row.step = step.value_or(0);
-  if (const auto gb = f.positive("peak_mem_GB")) d.row.peak_memory = *gb * 1e9;
+  const double unit = d.habits->memory_in_gib ? 1024.0 * 1024 * 1024 : 1e9;
+  if (const auto gb = f.positive("peak_mem_GB")) d.row.peak_memory = *gb * unit;
   name_groups(d);
   return d;
 }

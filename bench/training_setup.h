@@ -16,6 +16,8 @@ namespace stepscope::bench {
 // What a framework does unless a row says otherwise.
 struct FrameworkHabits {
   std::string_view word;          // in the framework's name, lower case; the first that fits counts
+  bool torch_buffers = false;     // PyTorch's fully_shard, DTensor and pipelining
+  bool memory_in_gib = false;     // its log, and tables made of it, print GiB (2^30 bytes)
   bool flash = true;              // attention that keeps no scores
   bool vendor_attention = false;  // cuDNN's instead of FlashAttention
   double dropout = 0;

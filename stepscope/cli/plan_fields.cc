@@ -216,6 +216,8 @@ constexpr std::array fields = {
     PlanField{"prefetch", "N", "Layers gathered ahead (ZeRO-3)",
               [](P p, T t) { return whole(p.prefetch_units, t, 0); }},
     PlanField{"bucket-mb", "N", "MiB of gradients that are reduced at once", bucket},
+    PlanField{"torch-buffers", "", "Buffers as PyTorch's fully_shard and pipelining keep them",
+              [](P p, T t) { return on_or_off(p.torch_buffers, t); }},
     PlanField{"vocabulary-multiple", "N", "Pad the embedding to a multiple of this times tp",
               [](P p, T t) { return whole(p.vocabulary_multiple, t); }},
 };

@@ -286,6 +286,14 @@ void add_rotary(const DeviceShare& s, std::vector<Operation>& to) {
                              .gradient_writes = fused ? 1.0 : 4.0}));
 }
 
+// Llama's queries, keys and values are matrices of their own, GPT's are one.
+void split_products(const DeviceShare& s, Operation& qkv) {
+  const double head = qkv.forward.output_bytes / number(s.heads + 2 * s.kv_heads);
+  qkv.products = 3;
+  qkv.product_outputs = {number(s.heads) * head, number(s.kv_heads) * head,
+                         number(s.kv_heads) * head};
+}
+
 void add_projections(const DeviceShare& s, std::vector<Operation>& to) {
   const Transformer& m = s.model;
   if (m.latent) {
@@ -295,6 +303,7 @@ void add_projections(const DeviceShare& s, std::vector<Operation>& to) {
         linear(s, {.name = "qkv_proj",
                    .shape = {s.tokens, m.hidden, columns(s, s.heads + 2 * s.kv_heads, m.head_size)},
                    .bias = m.qkv_bias}));
+    if (m.heads != m.kv_heads || m.gated) split_products(s, to.back());
   }
   if (m.qk_norm) {
     const double vectors = m.norm == Norm::layer_norm && m.norm_bias ? 2 : 1;

@@ -61,6 +61,11 @@ void add_feed_forward(const DeviceShare& share, std::vector<Operation>& to) {
                               .keeps_input = !shared,
                               .gathers_input = !shared,
                               .reduces_gradient = !shared}));
+  if (m.gated) {
+    const double half = to.back().forward.output_bytes / 2;
+    to.back().products = 2;
+    to.back().product_outputs = {half, half};
+  }
   to.push_back(activation(share, "activation", share.hidden(width), false));
   if (m.activation_dropout > 0) {
     to.push_back(dropout(share, "activation_dropout", share.hidden(width)));

@@ -25,24 +25,37 @@ double whole(const StageLoad& load) { return load.parameters + load.expert_param
 
 double unit(const StageLoad& load) { return load.unit_parameters + load.unit_expert_parameters; }
 
+bool shares(const Plan& plan) {
+  const ShardCounts n = shard_counts(plan);
+  return n.dense > 1 || n.expert > 1;
+}
+
 void add_parameters(Memory& memory, const Plan& plan, const StageLoad& load, const ShardCounts& n) {
   const double width = plan.precision.parameter_bytes;
-  const bool away = plan.parameters_at != Residence::device;
   const double held = plan.zero == 3 ? split(load, n) : whole(load);
-  put(memory, MemoryTerm::parameters, plan.parameters_at, held * width);
-  const bool gathers = plan.zero == 3 && (n.dense > 1 || n.expert > 1);
-  if (!gathers && !away) return;
-  // The unit that runs and those fetched ahead of it.
+  if (!gathers_from_master(plan)) {
+    put(memory, MemoryTerm::parameters, plan.parameters_at, held * width);
+  }
   const double units = 1 + static_cast<double>(plan.prefetch_units);
-  at(memory, MemoryTerm::gathered) += std::min(whole(load), units * unit(load)) * width;
+  if (gathers_into_buffers(plan)) {
+    // The root's units, the layer that runs, and the buffers they came through.
+    const double kept = plan.zero == 3 ? load.end_parameters + load.layer_parameters : 0;
+    const double buffers = std::max(load.end_parameters, units * load.layer_parameters);
+    at(memory, MemoryTerm::gathered) +=
+        std::min(whole(load), kept) * width + std::min(whole(load), buffers) * width;
+  } else if (plan.parameters_at != Residence::device || (plan.zero == 3 && shares(plan))) {
+    // The unit that runs and those fetched ahead of it.
+    at(memory, MemoryTerm::gathered) += std::min(whole(load), units * unit(load)) * width;
+  }
 }
 
 void add_gradients(Memory& memory, const Plan& plan, const StageLoad& load, const ShardCounts& n) {
   const auto& precision = plan.precision;
   const bool away = plan.gradients_at != Residence::device;
   const double held = plan.zero >= 2 ? split(load, n) : whole(load);
+  const double reduced = reduces_apart(plan) ? split(load, n) : 0;
   put(memory, MemoryTerm::gradients, plan.gradients_at,
-      held * precision.accumulated_gradient_bytes);
+      (held + reduced) * precision.accumulated_gradient_bytes);
   // What backward has just made and somebody else sums: a bucket that fills and one that is sent.
   const bool leaves = away || (plan.zero >= 2 && (n.dense > 1 || n.expert > 1));
   const bool narrower = precision.accumulated_gradient_bytes != precision.gradient_bytes;
@@ -52,6 +65,8 @@ void add_gradients(Memory& memory, const Plan& plan, const StageLoad& load, cons
   if (leaves) {
     const double bucket = static_cast<double>(plan.bucket.value);
     at(memory, MemoryTerm::buckets) += std::min(made, 2 * std::max(bucket, of_unit));
+  } else if (reduces_apart(plan)) {
+    at(memory, MemoryTerm::buckets) += unit(load) * precision.parameter_bytes;
   } else if (plan.zero == 1 && n.dense > 1) {
     at(memory, MemoryTerm::buckets) += std::min(made, static_cast<double>(plan.bucket.value));
   } else if (narrower) {
@@ -69,6 +84,21 @@ ShardCounts shard_counts(const Plan& plan) {
   return {.dense = group, .expert = std::max<std::int64_t>(1, group / plan.ep)};
 }
 
+bool gathers_from_master(const Plan& plan) {
+  const Precision& p = plan.precision;
+  return plan.torch_buffers && plan.zero == 3 && shares(plan) &&
+         plan.parameters_at == Residence::device && p.master_bytes >= p.parameter_bytes;
+}
+
+bool gathers_into_buffers(const Plan& plan) {
+  return plan.torch_buffers && plan.zero > 0 && shares(plan) &&
+         plan.parameters_at == Residence::device;
+}
+
+bool reduces_apart(const Plan& plan) {
+  return plan.torch_buffers && plan.zero == 1 && shares(plan);
+}
+
 Memory memory_of(const Plan& plan, const StageLoad& load) {
   Memory memory;
   const ShardCounts n = shard_counts(plan);
@@ -78,7 +108,7 @@ Memory memory_of(const Plan& plan, const StageLoad& load) {
   put(memory, MemoryTerm::master, plan.optimizer_at, owned * plan.precision.master_bytes);
   put(memory, MemoryTerm::optimizer, plan.optimizer_at,
       owned * plan.precision.optimizer_state_bytes);
-  at(memory, MemoryTerm::activations) = load.activation_bytes * load.in_flight;
+  at(memory, MemoryTerm::activations) = load.activation_bytes * load.in_flight + load.passed_bytes;
   at(memory, MemoryTerm::workspace) = load.workspace_bytes;
   at(memory, MemoryTerm::logits) = load.logits_bytes;
   return memory;

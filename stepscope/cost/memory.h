@@ -10,6 +10,15 @@
 //
 // with p, a, w, s bytes of plan.precision: 16 Psi, 4 Psi + 12 Psi/n, 2 Psi + 14 Psi/n, 16 Psi/n for
 // AdamW in mixed precision with 16-bit gradients (Rajbhandari et al. 2020).
+//
+// With plan.torch_buffers as PyTorch holds them (torch/distributed/fsdp/_fully_shard,
+// torch/distributed/pipelining/stage.py): ZeRO-3 gathers from the master's shards and keeps no
+// narrower ones; layers are gathered into a buffer and copied out of it; embedding and head are the
+// root's, one unit that stays gathered; ZeRO-1 is fully_shard that neither
+// reshards nor reduces between passes (its way in a pipeline), where gradients are made in
+// the parameters' format, summed, and reduced into memory of their own; a pipeline stage has a
+// buffer for each input and each gradient that it receives in a step, and keeps what it sent until
+// its gradient has come; what a linear layer gathered over tp it keeps.
 #pragma once
 
 #include <array>
@@ -30,7 +39,7 @@ enum class MemoryTerm : std::uint8_t {
   buckets,      // gradients on their way to their owners
   master,       // parameters that the optimizer updates
   optimizer,    // its states
-  activations,  // kept for backward, of all micro-batches in flight
+  activations,  // kept for backward, of all micro-batches in flight, and passed_bytes
   workspace,    // of the layer that runs: what recomputation makes again, and what lives between
                 // two operations
   logits        // scores of the vocabulary and their gradient
@@ -47,10 +56,13 @@ struct StageLoad {
   double expert_parameters = 0;
   double unit_parameters = 0;  // of its largest unit (a layer, the embedding, the head)
   double unit_expert_parameters = 0;
+  double layer_parameters = 0;  // of its largest layer, with experts
+  double end_parameters = 0;    // of embedding and head
   double activation_bytes = 0;  // kept by all its layers
   double workspace_bytes = 0;   // of its fullest layer
   double logits_bytes = 0;
-  double in_flight = 1;  // micro-batches (pipeline.h)
+  double passed_bytes = 0;  // held for or from neighbours in the pipeline, of all micro-batches
+  double in_flight = 1;     // micro-batches (pipeline.h)
 };
 
 struct Memory {
@@ -74,6 +86,12 @@ struct ShardCounts {
   std::int64_t expert = 1;
 };
 [[nodiscard]] ShardCounts shard_counts(const Plan& plan);
+
+// What torch_buffers changes. Whether ZeRO-3 holds no shards but the master's; whether weights pass
+// through gather buffers; whether gradients are reduced into memory of their own.
+[[nodiscard]] bool gathers_from_master(const Plan& plan);
+[[nodiscard]] bool gathers_into_buffers(const Plan& plan);
+[[nodiscard]] bool reduces_apart(const Plan& plan);
 
 // ZeRO-2 and 3 hand gradients to their owners after every pass, whatever the plan says: nobody else
 // has room for them.

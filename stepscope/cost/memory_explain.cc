@@ -43,13 +43,18 @@ struct State {
 
 State parameters_of(const Evaluated& e, const StageLoad& load) {
   const Plan& p = e.plan;
+  if (gathers_from_master(p)) return {"none but the master's", bytes(0), p.parameters_at};
   return {p.zero == 3 ? "P (weights / ranks)" : "P * weights",
           states(p, load, p.precision.parameter_bytes, p.zero == 3), p.parameters_at};
 }
 State gradients_of(const Evaluated& e, const StageLoad& load) {
   const Plan& p = e.plan;
-  return {p.zero >= 2 ? "A (weights / ranks)" : "A * weights",
-          states(p, load, p.precision.accumulated_gradient_bytes, p.zero >= 2), p.gradients_at};
+  const Formula held = states(p, load, p.precision.accumulated_gradient_bytes, p.zero >= 2);
+  if (reduces_apart(p)) {
+    return {"A * weights + A (weights / ranks), what they are reduced into",
+            held + states(p, load, p.precision.accumulated_gradient_bytes, true), p.gradients_at};
+  }
+  return {p.zero >= 2 ? "A (weights / ranks)" : "A * weights", held, p.gradients_at};
 }
 State master_of(const Evaluated& e, const StageLoad& load) {
   const Plan& p = e.plan;
@@ -79,14 +84,28 @@ double unit(const StageLoad& load) { return load.unit_parameters + load.unit_exp
 
 std::string of_gathered(const Evaluated& e, const StageLoad& load) {
   const Plan& p = e.plan;
+  const Formula width = bytes(p.precision.parameter_bytes);
+  const Formula units = count(std::int64_t{1}) + count(p.prefetch_units);
+  const Formula weights = count(whole(load));
+  if (gathers_into_buffers(p)) {
+    const Formula ends = count(load.end_parameters);
+    const Formula layer = count(load.layer_parameters);
+    const Formula buffers = min(weights, max(ends, units * layer)) * width;
+    if (p.zero != 3) {
+      return line(e, MemoryTerm::gathered,
+                  "buffers: min(weights, max(ends, (1 + prefetched) layers)) * P", buffers);
+    }
+    return line(e, MemoryTerm::gathered,
+                "(ends + layer) * P + buffers: max(ends, (1 + prefetched) layers) * P",
+                min(weights, ends + layer) * width + buffers);
+  }
   const ShardCounts n = shard_counts(p);
   const bool away = p.parameters_at != Residence::device;
   if (!away && !(p.zero == 3 && (n.dense > 1 || n.expert > 1))) {
     return line(e, MemoryTerm::gathered, "none: every weight is whole all the time", bytes(0));
   }
-  const Formula units = (count(std::int64_t{1}) + count(p.prefetch_units)) * count(unit(load));
   return line(e, MemoryTerm::gathered, "min(weights, (1 + prefetched) units) * P",
-              min(count(whole(load)), units) * bytes(p.precision.parameter_bytes));
+              min(weights, units * count(unit(load))) * width);
 }
 
 std::string of_buckets(const Evaluated& e, const StageLoad& load) {
@@ -101,6 +120,10 @@ std::string of_buckets(const Evaluated& e, const StageLoad& load) {
     return line(e, MemoryTerm::buckets, "min(G * weights, 2 max(bucket, G * unit))",
                 min(made, count(std::int64_t{2}) * max(bucket, of_unit)));
   }
+  if (reduces_apart(p)) {
+    return line(e, MemoryTerm::buckets, "P * unit, the gradient just made",
+                count(unit(load)) * bytes(p.precision.parameter_bytes));
+  }
   if (p.zero == 1 && n.dense > 1) {
     return line(e, MemoryTerm::buckets, "min(G * weights, bucket)", min(made, bucket));
   }
@@ -108,6 +131,17 @@ std::string of_buckets(const Evaluated& e, const StageLoad& load) {
     return line(e, MemoryTerm::buckets, "min(G * weights, G * unit)", min(made, of_unit));
   }
   return line(e, MemoryTerm::buckets, "none: gradients are summed where they are made", bytes(0));
+}
+
+// Outputs until their gradients come, gradients, and inputs whose turn is not yet.
+Formula passed_of(const Evaluated& e, const StageLoad& load) {
+  const Plan& p = e.plan;
+  const std::int64_t receivers = p.virtual_stages - (e.cost.fullest == 0 ? 1 : 0);
+  const std::int64_t senders = p.virtual_stages - (e.cost.fullest + 1 == p.pp ? 1 : 0);
+  const Formula m = count(micro_batches(p));
+  const Formula held = count(load.in_flight);
+  return bytes(e.context.input_bytes) *
+         (count(senders) * (held + m) + count(receivers) * (m - held));
 }
 
 // The unit and the way of recomputation whose workspace is the device's.
@@ -223,6 +257,10 @@ std::string of_memory(const Evaluated& e, MemoryTerm term) {
     case MemoryTerm::optimizer:
       return of_state(e, term, optimizer_of(e, load));
     case MemoryTerm::activations:
+      if (load.passed_bytes > 0) {
+        return line(e, term, "kept by the device's layers * micro-batches in flight + passed on",
+                    bytes(load.activation_bytes) * count(load.in_flight) + passed_of(e, load));
+      }
       return line(e, term, "kept by the device's layers * micro-batches in flight",
                   bytes(load.activation_bytes) * count(load.in_flight));
     case MemoryTerm::workspace:

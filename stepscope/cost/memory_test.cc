@@ -103,6 +103,36 @@ TEST(Memory, GathersAsManyUnitsAsArePrefetched) {
   EXPECT_EQ(gathered(1), 0) << "alone there is nothing to gather";
 }
 
+// PyTorch: torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, _fsdp_param.py.
+TEST(Memory, FullyShardGathersFromTheMasterThroughBuffers) {
+  Plan plan = plan_of(3);
+  plan.torch_buffers = true;
+  const StageLoad load{.parameters = 16e6, .layer_parameters = 1e6, .end_parameters = 3e6};
+  const Memory memory = memory_of(plan, load);
+  EXPECT_EQ(memory[MemoryTerm::parameters], 0) << "fp32 shards are cast unit by unit";
+  EXPECT_DOUBLE_EQ(states(memory), (2 + 4 + 8) * 1e6);
+  // Ends and one layer whole; the buffer that the ends came through is larger than two layers.
+  EXPECT_DOUBLE_EQ(memory[MemoryTerm::gathered], 2 * (4e6 + 3e6));
+  plan.prefetch_units = 3;
+  EXPECT_DOUBLE_EQ(memory_of(plan, load)[MemoryTerm::gathered], 2 * (4e6 + 4e6));
+  plan.precision.master_bytes = 0;
+  EXPECT_DOUBLE_EQ(memory_of(plan, load)[MemoryTerm::parameters], 2e6) << "no master to cast from";
+}
+
+TEST(Memory, FullyShardInAPipelineReducesIntoMemoryOfItsOwn) {
+  Plan plan = plan_of(1);
+  plan.torch_buffers = true;
+  plan.precision.accumulated_gradient_bytes = 4;
+  const StageLoad load{.parameters = 16e6, .unit_parameters = 1e6, .layer_parameters = 1e6};
+  const Memory memory = memory_of(plan, load);
+  EXPECT_DOUBLE_EQ(memory[MemoryTerm::parameters], 2 * 16e6);
+  EXPECT_DOUBLE_EQ(memory[MemoryTerm::gradients], 4 * 16e6 + 4 * 1e6);
+  EXPECT_DOUBLE_EQ(memory[MemoryTerm::buckets], 2 * 1e6) << "made in 16 bits, summed in 32";
+  EXPECT_DOUBLE_EQ(memory[MemoryTerm::gathered], 2 * 2e6);
+  plan.dp = 1;
+  EXPECT_EQ(memory_of(plan, load)[MemoryTerm::gathered], 0) << "alone nothing is sharded";
+}
+
 TEST(Memory, OffloadMovesWhatItMoves) {
   Plan plan = plan_of(1);
   plan.optimizer_at = Residence::nvme;

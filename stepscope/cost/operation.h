@@ -98,6 +98,10 @@ struct Operation {
   // inputs, which are `core_input_bytes` of `kept_bytes`.
   bool attention_core = false;
   double core_input_bytes = 0;
+  // What each of an operation's matmuls with weights writes, where PyTorch multiplies them one by
+  // one (queries, keys, values; a gate and its input), and backward reads again; the others 0.
+  std::array<double, 3> product_outputs{};
+  std::int64_t products = 0;
 };
 
 }  // namespace stepscope

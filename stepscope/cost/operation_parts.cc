@@ -50,6 +50,11 @@ struct Calls {
   std::vector<LayoutCall> backward;
 };
 
+// DTensor hands autograd the gathered input, which then needs no second gather.
+bool keeps_gathered(const DeviceShare& s, const LinearSpec& spec) {
+  return s.counting.keeps_gathered || spec.keeps_gathered || s.plan.torch_buffers;
+}
+
 Calls own_calls(const DeviceShare& s, const LinearSpec& spec, const LinearLayout& l) {
   Calls own{l.forward, l.input_gradient};
   if (!spec.input_gradient) own.backward.clear();
@@ -57,7 +62,7 @@ Calls own_calls(const DeviceShare& s, const LinearSpec& spec, const LinearLayout
   if (s.plan.tensor_layout != TensorLayout::one_d) return own;
   const bool first = spec.place == LinearPlace::first;
   const bool writer = s.counting.gather_place == GatherPlace::writer;
-  const bool gathered = s.counting.keeps_gathered || spec.keeps_gathered || !spec.gathers_input;
+  const bool gathered = keeps_gathered(s, spec) || !spec.gathers_input;
   std::erase_if(own.forward, [&](const LayoutCall& c) {
     return c.kind == all_gather ? writer || !spec.gathers_input : !spec.reduces_output;
   });
@@ -115,8 +120,8 @@ void count_traffic(const DeviceShare& s, const LinearSpec& spec, const LinearLay
 
 double kept_input(const DeviceShare& s, const LinearSpec& spec, const LinearLayout& l) {
   if (!spec.keeps_input) return 0;
-  const bool whole = s.counting.keeps_gathered || spec.keeps_gathered;
-  if (!whole || s.plan.tensor_layout != TensorLayout::one_d) return l.input_elements * s.element;
+  if (!keeps_gathered(s, spec) || s.plan.tensor_layout != TensorLayout::one_d)
+    return l.input_elements * s.element;
   return number(l.product.m) * number(l.product.k) * s.element;
 }
 
@@ -153,6 +158,10 @@ Operation linear(const DeviceShare& share, const LinearSpec& spec) {
   count_products(share, spec, l, op);
   count_traffic(share, spec, l, op);
   op.kept_bytes = kept_input(share, spec, l);
+  // A sum alone reads the second of two: its gradient needs no value, and a compiler knows.
+  const bool read_again = !share.plan.compiled || spec.place == LinearPlace::first;
+  op.products = 1;
+  op.product_outputs[0] = read_again ? op.forward.output_bytes : 0;
   op.parameters = number(spec.groups) * (l.weight_elements + (spec.bias ? number(l.product.n) : 0));
   const Calls own = own_calls(share, spec, l);
   for (const LayoutCall& c : own.forward) {

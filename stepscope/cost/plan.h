@@ -101,6 +101,9 @@ struct Plan {
   bool overlap_parameter_gather = true;  // ZeRO-1/2: with the next forward; ZeRO-3: prefetch
   std::int64_t prefetch_units = 1;       // ZeRO-3: layers gathered ahead
   Bytes bucket{25 * 1024 * 1024};
+  // Weights, gradients and passed activations lie as PyTorch's own fully_shard, DTensor and
+  // pipelining keep them (memory.h).
+  bool torch_buffers = false;
   bool overlap_tensor = false;  // tensor parallel communication split and hidden under its matmul
   std::int64_t vocabulary_multiple = 128;  // the embedding is padded to a multiple of this times tp
 };

@@ -62,6 +62,7 @@ constexpr std::array fields = {
     Field{"overlap_parameter_gather", &Plan::overlap_parameter_gather},
     Field{"prefetch_units", &Plan::prefetch_units},
     Field{"bucket_bytes", &Plan::bucket},
+    Field{"torch_buffers", &Plan::torch_buffers},
     Field{"overlap_tensor", &Plan::overlap_tensor},
     Field{"vocabulary_multiple", &Plan::vocabulary_multiple}};
 

@@ -13,16 +13,18 @@ double all_kept(std::span<const Operation> operations) {
 }
 
 // The core's inputs come back with the matmul that made them; its output is the last core
-// operation's.
+// operation's. Of the matmuls with weights the first is kept, the second not, and so on.
 double kept_of_operations(std::span<const Operation> operations) {
   double sum = 0;
   double core_output = 0;
+  bool keeps = true;
   for (const Operation& op : operations) {
     if (op.attention_core) {
       sum += op.kept_bytes - op.core_input_bytes;
       core_output = op.forward.output_bytes;
-    } else if (op.kind == OperationClass::matmul) {
-      sum += op.forward.output_bytes / 2;
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(op.products); ++i, keeps = !keeps) {
+      if (keeps) sum += op.product_outputs[i];
     }
   }
   return sum + core_output;

@@ -21,8 +21,8 @@ namespace stepscope {
 
 // Bytes that a layer of `operations` holds from its forward pass to its backward pass. Selective
 // keeps what attention's core reads; operations the layer's input, the core's output and statistics
-// and half of the matmuls' outputs; full keeps the layer's input (layer_input_bytes). `how` is none
-// to full: recompute_at's answer.
+// and the output of every second matmul (Operation::product_outputs); full keeps the layer's input
+// (layer_input_bytes). `how` is none to full: recompute_at's answer.
 [[nodiscard]] double kept_bytes(std::span<const Operation> operations, Recompute how,
                                 double input_bytes);
 

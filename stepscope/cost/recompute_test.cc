@@ -50,6 +50,26 @@ TEST(Recomputation, OperationsRunsHalfOfTheMatmulsAgainAndNeverTheCore) {
   EXPECT_LT(held, kept_bytes(ops, Recompute::selective, input));
 }
 
+// torchtitan's policy "op" saves the first, third, fifth ... of aten.mm, attention and the input:
+// of Llama's seven wq, wv, w1 and w2, which nobody reads again once a compiler sees the sum.
+TEST(Recomputation, OperationsKeepsEverySecondProduct) {
+  Plan plan = plan_of(1);
+  const double input = layer_input_bytes(llama(), plan);
+  const auto held = [&] {
+    return kept_bytes(layer_operations(llama(), plan, 0), Recompute::operations, input);
+  };
+  const double tokens = static_cast<double>(plan.micro_batch * plan.sequence);
+  const auto width = [](std::int64_t n) { return static_cast<double>(n); };
+  const double h = width(llama().hidden);
+  const double value = width(llama().kv_heads * llama().head_size);
+  const double log_sums = 4 * tokens * width(llama().heads);
+  const double of_attention = 2 * tokens * h + log_sums;
+  const double eager = 2 * tokens * (h + value + width(llama().feed_forward) + h);
+  EXPECT_DOUBLE_EQ(held(), input + of_attention + eager);
+  plan.compiled = true;
+  EXPECT_DOUBLE_EQ(held(), input + of_attention + eager - 2 * tokens * h);
+}
+
 TEST(Recomputation, SelectiveBringsLittleWhereAttentionIsFused) {
   const Plan plan = plan_of(1);
   const Operations ops = layer_operations(llama(), plan, 0);

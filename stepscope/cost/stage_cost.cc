@@ -89,13 +89,17 @@ class StageBuilder {
         const LayerCost& layer = context_.kinds[k];
         add(stage, layer, how, static_cast<double>(counts[k][how]), data_.kinds[k], 0);
         slack = std::max(slack, layer.forward.total() - data_.kinds[k].gather);
+        stage.layer_parameters =
+            std::max(stage.layer_parameters, layer.parameters + layer.expert_parameters);
         stage.first = stage.last = data_.kinds[k];
       }
     }
+    const double of_layers = stage.parameters;
     slack = std::max(0.0, slack) * static_cast<double>(plan_.prefetch_units);
     if (first) add(stage, context_.embedding, 0, 1, data_.embedding, slack);
     if (first) stage.first = stage.last = data_.embedding;
     if (last) add(stage, context_.head[plan_.pp > 1 ? 1 : 0], 0, 1, data_.head, slack);
+    stage.end_parameters = stage.parameters - of_layers;
     if (plan_.pp > 1) add_passes(stage);
   }
 
@@ -253,6 +257,7 @@ void make_stages(CostContext& context, const DataEntry& data, const OffloadRates
     stages.cost_of[s] = static_cast<std::uint32_t>(stages.costs.size() - 1);
     stages.layers[s] = range.count;
   }
+  stages.boundary_bytes = plan.pp > 1 && plan.torch_buffers ? context.input_bytes : 0;
   compare_devices(stages, static_cast<std::size_t>(plan.pp));
   stages.made_for = stage_key(plan);
 }

@@ -45,6 +45,8 @@ struct StageCost {
   double expert_parameters = 0;
   double unit_parameters = 0;  // of the largest unit
   double unit_expert_parameters = 0;
+  double layer_parameters = 0;  // of the largest layer, with experts
+  double end_parameters = 0;    // of embedding and head
   double kept_bytes = 0;
   double workspace_bytes = 0;
   double logits_bytes = 0;
@@ -75,6 +77,7 @@ struct Stages {
   std::vector<std::uint32_t> cost_of;
   std::vector<StageTime> times;
   std::vector<std::int64_t> layers;  // of each
+  double boundary_bytes = 0;         // that one micro-batch passes on from stage to stage
   // Of each device of the pipeline: whether all its stages cost what those of the device before it
   // do.
   std::vector<std::uint8_t> as_before;

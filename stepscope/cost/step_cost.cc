@@ -82,6 +82,8 @@ StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device)
       load.unit_parameters = stage.unit_parameters;
       load.unit_expert_parameters = stage.unit_expert_parameters;
     }
+    load.layer_parameters = std::max(load.layer_parameters, stage.layer_parameters);
+    load.end_parameters += stage.end_parameters;
     load.activation_bytes += stage.kept_bytes;
     load.workspace_bytes = std::max(load.workspace_bytes, stage.workspace_bytes);
     load.logits_bytes = std::max(load.logits_bytes, stage.logits_bytes);
@@ -89,6 +91,14 @@ StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device)
   load.in_flight =
       micro_batches_in_flight(plan.schedule, plan.pp, static_cast<std::int64_t>(device),
                               plan.virtual_stages, micro_batches(plan));
+  if (stages.boundary_bytes > 0) {
+    const auto m = static_cast<double>(micro_batches(plan));
+    const auto chunks = static_cast<double>(plan.virtual_stages);
+    const double receivers = chunks - (device == 0 ? 1 : 0);
+    const double senders = chunks - (device + 1 == static_cast<std::size_t>(plan.pp) ? 1 : 0);
+    load.passed_bytes =
+        stages.boundary_bytes * (senders * (load.in_flight + m) + receivers * (m - load.in_flight));
+  }
   return load;
 }
 
