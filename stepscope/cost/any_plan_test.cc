@@ -3,30 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
 #include "stepscope/cost/layer_table.h"
 #include "stepscope/cost/model_json.h"
 #include "stepscope/cost/operations_test_models.h"
+#include "stepscope/cost/random_test_draw.h"
 #include "stepscope/cost/recompute.h"
 
 namespace stepscope {
 namespace {
 
 using namespace operations_test;
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : source_(seed) {}
-  std::int64_t of(std::initializer_list<std::int64_t> choices) {
-    std::uniform_int_distribution<std::size_t> index(0, choices.size() - 1);
-    return *(choices.begin() + index(source_));
-  }
-  bool coin() { return of({0, 1}) == 1; }
-
- private:
-  std::mt19937 source_;
-};
 
 Plan any_plan(const Transformer& m, Draw& draw) {
   Plan p{.tp = draw.of({1, 2, 3, 4, 8, 16, 27, 64}),

@@ -6,13 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 #include <set>
 
 #include "stepscope/cost/collective_sweep.h"
 #include "stepscope/cost/explain_test_expression.h"
 #include "stepscope/cost/machine_named.h"
 #include "stepscope/cost/model_json.h"
+#include "stepscope/cost/random_test_draw.h"
 
 namespace stepscope {
 namespace {
@@ -21,24 +21,6 @@ using explain_test::Expression;
 using explain_test::Line;
 using explain_test::parse_line;
 using explain_test::Quantity;
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : source_(seed) {}
-  std::int64_t of(std::initializer_list<std::int64_t> choices) {
-    std::uniform_int_distribution<std::size_t> index(0, choices.size() - 1);
-    return *(choices.begin() + index(source_));
-  }
-  template <class Enum>
-  Enum any(std::initializer_list<int> choices) {
-    std::uniform_int_distribution<std::size_t> index(0, choices.size() - 1);
-    return static_cast<Enum>(*(choices.begin() + index(source_)));
-  }
-  bool coin() { return of({0, 1}) == 1; }
-
- private:
-  std::mt19937 source_;
-};
 
 Plan any_plan(const Transformer& m, Draw& draw) {
   Plan p{.tp = draw.of({1, 2, 4, 8}),
@@ -63,6 +45,7 @@ Plan any_plan(const Transformer& m, Draw& draw) {
          .overlap_gradient_reduce = draw.of({0, 1, 1}) == 1,
          .overlap_parameter_gather = draw.of({0, 1, 1}) == 1,
          .prefetch_units = draw.of({0, 1, 2}),
+         .torch_buffers = draw.coin(),
          .overlap_tensor = draw.coin()};
   if (p.schedule == Schedule::interleaved && p.pp > 1) p.virtual_stages = draw.of({1, 2});
   p.precision.accumulated_gradient_bytes = static_cast<int>(draw.of({2, 4}));

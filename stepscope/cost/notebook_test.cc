@@ -65,26 +65,6 @@ Plan plan_of(std::int64_t tp, bool sequence_parallel) {
           .precision = {.matmul = Dtype::fp16}};
 }
 
-// The notebook's name of a row, and ours.
-using Names = std::map<std::string_view, std::string_view>;
-const Names& names() {
-  static const Names table{{"fc1", "fc1"},
-                           {"act", "activation"},
-                           {"dpr1", "activation_dropout"},
-                           {"fc2", "fc2"},
-                           {"dpr2", "feed_forward_dropout"},
-                           {"layer_norm_1", "attention_norm"},
-                           {"qkv_proj", "qkv_proj"},
-                           {"logits", "logits"},
-                           {"softmax", "softmax"},
-                           {"dropout_softmax", "attention_dropout"},
-                           {"attend", "attend"},
-                           {"v_proj", "attention_proj"},
-                           {"dropout", "attention_output_dropout"},
-                           {"layer_norm_2", "feed_forward_norm"}};
-  return table;
-}
-
 std::string_view printed_name(CollectiveKind kind) {
   if (kind == CollectiveKind::all_gather) return "allgather";
   return kind == CollectiveKind::reduce_scatter ? "reducescatter" : "";
@@ -107,7 +87,7 @@ class Notebook : public testing::Test {
   [[nodiscard]] LayerRow row(std::string_view notebook_name, const Plan& plan,
                              const Counting& counting) const {
     const auto rows = layer_table(layer_operations(gpt3(), plan, 0, counting), plan, rates);
-    const std::string_view name = names().at(notebook_name);
+    const std::string_view name = our_name(notebook_name);
     const auto it = std::ranges::find(rows, name, &LayerRow::name);
     EXPECT_NE(it, rows.end()) << name;
     return it == rows.end() ? LayerRow{} : *it;
@@ -165,7 +145,7 @@ void compare(const LayerRow& r, const PrintedRow& p, int domain, Comparison& all
   const auto number = [&](double ours, double theirs, const char* column) {
     all.number(ours, theirs, std::string(p.layer) + "." + column);
   };
-  all.text(names().at(p.layer), r.name, "layer");
+  all.text(our_name(p.layer), r.name, "layer");
   number(r.forward.flops.value / 1e12, p.flops_fwd, "flops_fwd");
   number(r.input_bytes / 1e9, p.activation_in_mem, "activation_in_mem");
   number(r.other_bytes / 1e9, p.activation_in_other_mem, "activation_in_other_mem");

@@ -8,6 +8,7 @@
 #include <array>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 namespace stepscope::notebook_test {
 
@@ -157,5 +158,29 @@ inline constexpr PrintedSums mlp_sums{17.515414,  57.986777,           57.986777
 inline constexpr PrintedSums self_attention_sums{
     61.001957,  29.002826,  29.002826, 64.359476, 128.680906,
     303.405760, 500.687843, 24.159191, 16.106127, 0.07962667242415632};
+
+// The notebook's name of a row, and ours.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 14> row_names = {
+    {{"fc1", "fc1"},
+     {"act", "activation"},
+     {"dpr1", "activation_dropout"},
+     {"fc2", "fc2"},
+     {"dpr2", "feed_forward_dropout"},
+     {"layer_norm_1", "attention_norm"},
+     {"qkv_proj", "qkv_proj"},
+     {"logits", "logits"},
+     {"softmax", "softmax"},
+     {"dropout_softmax", "attention_dropout"},
+     {"attend", "attend"},
+     {"v_proj", "attention_proj"},
+     {"dropout", "attention_output_dropout"},
+     {"layer_norm_2", "feed_forward_norm"}}};
+
+[[nodiscard]] constexpr std::string_view our_name(std::string_view notebook_name) {
+  for (const auto& [theirs, ours] : row_names) {
+    if (theirs == notebook_name) return ours;
+  }
+  return {};
+}
 
 }  // namespace stepscope::notebook_test

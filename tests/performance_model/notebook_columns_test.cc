@@ -69,25 +69,6 @@ const std::map<std::string, Row>& rows() {
   return table;
 }
 
-const std::map<std::string_view, std::string>& names() {
-  static const std::map<std::string_view, std::string> table{
-      {"fc1", "fc1"},
-      {"act", "activation"},
-      {"dpr1", "activation_dropout"},
-      {"fc2", "fc2"},
-      {"dpr2", "feed_forward_dropout"},
-      {"layer_norm_1", "attention_norm"},
-      {"qkv_proj", "qkv_proj"},
-      {"logits", "logits"},
-      {"softmax", "softmax"},
-      {"dropout_softmax", "attention_dropout"},
-      {"attend", "attend"},
-      {"v_proj", "attention_proj"},
-      {"dropout", "attention_output_dropout"},
-      {"layer_norm_2", "feed_forward_norm"}};
-  return table;
-}
-
 std::vector<PrintedRow> printed() {
   std::vector<PrintedRow> all(notebook_test::mlp.begin(), notebook_test::mlp.end());
   all.insert(all.end(), notebook_test::self_attention.begin(), notebook_test::self_attention.end());
@@ -158,7 +139,7 @@ TEST(NotebookColumns, HoldTheNotebooksFiguresWhereNoConventionChangesThem) {
                                  {"weight_gradient_bytes", &PrintedRow::weights_grad_mem, 1e9}};
   int compared = 0;
   for (const PrintedRow& theirs : printed()) {
-    const auto at = rows().find(names().at(theirs.layer));
+    const auto at = rows().find(std::string(notebook_test::our_name(theirs.layer)));
     ASSERT_NE(at, rows().end()) << theirs.layer;
     const Row& ours = at->second;
     for (const Column& c : same) {
