@@ -76,9 +76,9 @@ void read_qwen_experts(JsonFields& in, Transformer& m) {
                       .top_k = in.integer("num_experts_per_tok", size_range),
                       .feed_forward = in.integer("moe_intermediate_size", size_range),
                       .every = in.integer("decoder_sparse_step", size_range, 1)};
-  if (!in.integers("mlp_only_layers", count_range).empty()) {
-    in.fail("mlp_only_layers", "gives some layers no experts, which is not modelled",
-            "only decoder_sparse_step is");
+  // The library asks of each layer whether it is listed: numbers beyond the last change nothing.
+  for (const std::int64_t layer : in.integers("mlp_only_layers", count_range)) {
+    if (layer < m.layers) m.experts->dense_layers.push_back(layer);
   }
 }
 

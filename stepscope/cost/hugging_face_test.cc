@@ -150,6 +150,26 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& known) { return std::string(known.param.name); });
 
 // What the catalogue says of the same model, apart from its name and where that is from.
+// transformers, Qwen3MoeDecoderLayer: experts unless the layer is listed, and in every
+// decoder_sparse_step-th layer alone.
+TEST(HuggingFace, QwenNamesLayersWithoutExperts) {
+  std::string json(qwen3_moe);
+  json.replace(json.find("\"mlp_only_layers\": []"), 21, "\"mlp_only_layers\": [0, 3, 47, 99]");
+  const auto some = parse_model(json, "config.json");
+  ASSERT_TRUE(some) << some.error().message();
+  const auto all = parse_model(qwen3_moe, "config.json");
+  EXPECT_TRUE(has_experts(*all, 3));
+  for (const std::int64_t layer : {0, 3, 47}) EXPECT_FALSE(has_experts(*some, layer)) << layer;
+  EXPECT_TRUE(has_experts(*some, 1));
+  const std::int64_t experts = std::int64_t{128} * (3 * 2048 * 768 + 2048);
+  const std::int64_t dense = std::int64_t{3} * 2048 * 6144;
+  EXPECT_EQ(parameter_count(*some).total, 30'532'122'624 - 3 * (experts - dense));
+  json.replace(json.find("\"decoder_sparse_step\": 1"), 24, "\"decoder_sparse_step\": 2");
+  const auto second = parse_model(json, "config.json");
+  EXPECT_EQ(parameter_count(*second).total, 30'532'122'624 - 26 * (experts - dense))
+      << "24 even ones, 3 and 47";
+}
+
 TEST(HuggingFace, AgreesWithTheCatalogue) {
   for (const auto& [json, name] : {std::pair{llama, "llama-3-8b"},
                                    {mistral, "mistral-7b"},
@@ -200,7 +220,7 @@ TEST(HuggingFace, RefusesWhatItDoesNotUnderstandByName) {
   EXPECT_NE(complaint(deepseek_v3, "\"moe_layer_freq\": 1", "\"moe_layer_freq\": 2")
                 .find("moe_layer_freq"),
             std::string::npos);
-  EXPECT_NE(complaint(qwen3_moe, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [3]")
+  EXPECT_NE(complaint(qwen3_moe, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [-3]")
                 .find("mlp_only_layers"),
             std::string::npos);
   EXPECT_NE(complaint(llama, "\"hidden_size\": 4096", "\"hidden_size\": 4095")

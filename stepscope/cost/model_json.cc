@@ -107,6 +107,7 @@ void read_parts(JsonFields& in, Transformer& m) {
     Experts& e = m.experts.emplace();
     read_integers(fields, expert_sizes, e);
     read_flags(fields, expert_flags, e);
+    e.dense_layers = fields.integers("dense_layers", any);
     if (fields.find("capacity_factor") != nullptr) {
       e.capacity_factor = fields.number("capacity_factor", 0, 1e6, 1);
     }
@@ -152,6 +153,11 @@ Transformer read_fields(const JsonValue& root, JsonFields& in) {
   return m;
 }
 
+// What check_model says begins with the field that is wrong, where one is: "experts.top_k = 9 ...".
+std::string_view field_of(std::string_view problem) {
+  return problem.substr(0, problem.find_first_not_of("abcdefghijklmnopqrstuvwxyz_."));
+}
+
 Result<Transformer> from_json(const JsonValue& root, std::string_view json, std::string_view path) {
   JsonProblems problems(json, path);
   JsonFields in(root, "", problems);
@@ -161,6 +167,7 @@ Result<Transformer> from_json(const JsonValue& root, std::string_view json, std:
   if (problems.error()) return *problems.error();
   if (const Result<Done> checked = check_model(m); !checked) {
     Error error = checked.error();
+    error.what = json_place(root, json, field_of(error.what)) + ": " + error.what;
     error.file = path;
     return error;
   }
@@ -213,6 +220,9 @@ std::string model_json(const Transformer& model) {
   if (model.experts) {
     write(out["experts"], expert_sizes, *model.experts);
     write(out["experts"], expert_flags, *model.experts);
+    if (!model.experts->dense_layers.empty()) {
+      out["experts"]["dense_layers"] = model.experts->dense_layers;
+    }
     if (model.experts->capacity_factor) {
       out["experts"]["capacity_factor"] = *model.experts->capacity_factor;
     }

@@ -41,7 +41,8 @@ TEST(ModelFile, NamesTheLineColumnAndFieldThatIsWrong) {
             std::string::npos);
   EXPECT_NE(complaint(with(R"(, "kv_heads": -1)")).find("\"kv_heads\" must be a whole number"),
             std::string::npos);
-  EXPECT_NE(complaint(with(R"(, "kv_heads": 3)")).find("m.json: kv_heads = 3 does not divide"),
+  EXPECT_NE(complaint(with(R"(, "kv_heads": 3)"))
+                .find("m.json: line 2, column 66: kv_heads = 3 does not divide"),
             std::string::npos);
   EXPECT_NE(complaint(with(R"(, "activation": "tanh")")).find("one of relu, gelu, silu"),
             std::string::npos);
@@ -56,6 +57,18 @@ TEST(ModelFile, NamesTheLineColumnAndFieldThatIsWrong) {
                           "feed_forward": 1, "vocabulary": 1})")
                 .find("\"head_size\" is missing, and heads do not divide hidden"),
             std::string::npos);
+}
+
+TEST(ModelFile, SaysWhereASizeIsThatTheModelCannotHave) {
+  const std::string experts =
+      ",\n  \"experts\": {\"count\": 8, \"top_k\": 2, \"feed_forward\": 7, \"dense_layers\": [5]}";
+  EXPECT_NE(complaint(with(experts)).find("m.json: line 3, column 58: experts.dense_layers = 5 is"),
+            std::string::npos)
+      << complaint(with(experts));
+  EXPECT_EQ(
+      complaint("{\"name\": \"m\", \"source\": \"s\",\n \"layers\": 0, \"hidden\": 64, \"heads\": "
+                "4, \"feed_forward\": 256, \"vocabulary\": 100}"),
+      "m.json: line 2, column 2: layers = 0 is out of range; it must be 1 to 100000");
 }
 
 TEST(ModelFile, HoldsThePublishedCountAgainstTheSizes) {
@@ -73,6 +86,7 @@ TEST(ModelFile, IsWrittenAndReadBackTheSame) {
   odd.qk_norm = odd.pooler = true;
   odd.experts->capacity_factor = 1.25;
   odd.experts->every = 2;
+  odd.experts->dense_layers = {3, 30};
   odd.activation_dropout = 0.05;
   odd.notes = {"a note"};
   models.push_back(odd);

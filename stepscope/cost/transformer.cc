@@ -37,7 +37,8 @@ Problem out_of_range(const Ranges& ranges) {
 }
 
 Problem sizes(const Transformer& m) {
-  const bool all_experts = m.experts && m.experts->first_dense_layers <= 0 && m.experts->every == 1;
+  const bool all_experts = m.experts && m.experts->first_dense_layers <= 0 &&
+                           m.experts->every == 1 && m.experts->dense_layers.empty();
   const bool table = m.positions == Positions::learned;
   if (auto found = out_of_range(
           std::array{Range{"layers", m.layers, 1, 100'000}, Range{"hidden", m.hidden, 1},
@@ -75,6 +76,10 @@ Problem experts(const Transformer& m) {
           Range{"experts.first_dense_layers", e.first_dense_layers, 0, m.layers},
           Range{"experts.every", e.every, 1, m.layers}})) {
     return found;
+  }
+  for (const Int layer : e.dense_layers) {
+    const std::array one{Range{"experts.dense_layers", layer, 0, m.layers - 1}};
+    if (auto found = out_of_range(one)) return found;
   }
   if (e.capacity_factor && !(*e.capacity_factor > 0 && *e.capacity_factor <= 1e6)) {
     return problem("experts.capacity_factor must be above 0",

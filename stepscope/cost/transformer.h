@@ -5,6 +5,7 @@
 // model, not of a rank.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -43,12 +44,13 @@ struct LatentAttention {
 struct Experts {
   std::int64_t count = 0;
   std::int64_t top_k = 0;
-  std::int64_t feed_forward = 0;         // of one expert
-  std::int64_t shared_feed_forward = 0;  // of all shared experts together; 0: none
-  std::int64_t first_dense_layers = 0;   // these keep the dense feed-forward
-  std::int64_t every = 1;                // of the others, each every-th has experts
-  bool shared_gate = false;              // the shared experts' output is gated: hidden -> 1 (Qwen)
-  bool router_bias = false;              // one number an expert beside the router (DeepSeek-V3)
+  std::int64_t feed_forward = 0;             // of one expert
+  std::int64_t shared_feed_forward = 0;      // of all shared experts together; 0: none
+  std::int64_t first_dense_layers = 0;       // these keep the dense feed-forward
+  std::int64_t every = 1;                    // of the others, each every-th has experts
+  std::vector<std::int64_t> dense_layers{};  // these never have (Qwen: mlp_only_layers), from 0
+  bool shared_gate = false;  // the shared experts' output is gated: hidden -> 1 (Qwen)
+  bool router_bias = false;  // one number an expert beside the router (DeepSeek-V3)
   // Room of an expert = factor * tokens * top_k / count, the rest dropped; absent: dropless.
   std::optional<double> capacity_factor{};
 };
@@ -109,8 +111,10 @@ struct Transformer {
 }
 
 // Whether the feed-forward part of this layer (from 0) is a mixture of experts.
-[[nodiscard]] constexpr bool has_experts(const Transformer& m, std::int64_t layer) {
+[[nodiscard]] inline bool has_experts(const Transformer& m, std::int64_t layer) {
   if (!m.experts || layer < m.experts->first_dense_layers) return false;
+  const auto& dense = m.experts->dense_layers;
+  if (std::find(dense.begin(), dense.end(), layer) != dense.end()) return false;
   return (layer - m.experts->first_dense_layers + 1) % m.experts->every == 0;
 }
 

@@ -24,6 +24,9 @@ TEST(Transformer, KnowsWhichLayersHaveExpertsAndWindows) {
   EXPECT_TRUE(has_experts(m, 2));
   EXPECT_FALSE(has_experts(m, 3));
   EXPECT_TRUE(has_experts(m, 4));
+  m.experts->dense_layers = {2, 3};
+  EXPECT_FALSE(has_experts(m, 2));
+  EXPECT_TRUE(has_experts(m, 4));
   EXPECT_FALSE(has_window(m, 0));
   m.window = 128;
   m.window_every = 2;
