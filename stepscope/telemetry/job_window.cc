@@ -47,6 +47,9 @@ void add_step(JobStepTimes& step, const StepRecord& record, Ns offset) {
   step.tokens += record.tokens;
   step.model_flops += record.model_flops;
   step.executed_flops += record.executed_flops;
+  step.overlapped += record.overlapped;
+  step.peer_stall += record.peer_stall;
+  step.unsplit_stall += record.unsplit_stall;
   step.skipped = step.skipped || record.skipped;
   for (std::size_t i = 0; i < activity_count; ++i) {
     step.activity_sum[i] += record.activity[i];
@@ -182,11 +185,6 @@ void fold_steps(JobWindow& window) {
     rank.steps.clear();
     rank.arrivals.clear();
   }
-}
-
-Ns computing_time(const ActivityTimes& times) {
-  return times[slot(Activity::forward)] + times[slot(Activity::backward)] +
-         times[slot(Activity::recompute)] + times[slot(Activity::optimizer)];
 }
 
 std::optional<OverRanks> over_ranks(const JobWindow& window, Activity activity) {

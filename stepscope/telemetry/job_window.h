@@ -59,8 +59,11 @@ struct JobStepTimes {
   Flops model_flops{};
   Flops executed_flops{};
   bool skipped = false;
-  ActivityTimes activity_sum{};  // over ranks: device time
-  ActivityTimes longest{};       // of any rank
+  ActivityTimes activity_sum{};  // over ranks: device time; so are the three below
+  Ns overlapped{};
+  Ns peer_stall{};
+  Ns unsplit_stall{};
+  ActivityTimes longest{};  // of any rank
 };
 
 // The steps that are kept, ascending.
@@ -84,7 +87,6 @@ struct OverRanks {
 [[nodiscard]] std::optional<OverRanks> compute_over_ranks(const JobWindow& window);
 // max / mean - 1 of compute time.
 [[nodiscard]] std::optional<double> imbalance(const JobWindow& window);
-[[nodiscard]] Ns computing_time(const ActivityTimes& times);
 
 // One kind in one group, over all ranks that called it.
 struct JobCollective {

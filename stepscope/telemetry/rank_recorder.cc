@@ -21,6 +21,9 @@ void restart(CollectiveTotals& totals) {
   totals.durations = std::move(durations);
 }
 
+constexpr std::size_t kept_turns = 4096;
+constexpr std::size_t most_pending = 512;
+
 template <class Row>
 void copy_rows(const std::vector<Row>& from, std::vector<Row>& to) {
   to.assign(from.begin(), from.end());
@@ -41,8 +44,31 @@ RankRecorder::RankRecorder(const RecorderOptions& options) : clock_(options.cloc
   slots_.resize(options.groups.size() * collective_kind_count * collective_purpose_count);
   window_.collectives.reserve(slots_.size());
   window_.step_wall.reserve();
+  turns_.resize(kept_turns);
+  pending_.reserve(most_pending);
   since_ = open_.begin = window_.begin = window_.end = clock_.now();
   open_.index = options.first_step;
+  turn();
+}
+
+// How long the main thread had computed by t: from the last turn before it.
+Ns RankRecorder::computed_until(Ns t) const {
+  std::uint64_t first = turn_count_ > turns_.size() ? turn_count_ - turns_.size() : 0;
+  std::uint64_t end = turn_count_;
+  while (end - first > 1) {
+    const std::uint64_t middle = first + (end - first) / 2;
+    (turns_[middle % turns_.size()].at <= t ? first : end) = middle;
+  }
+  const Turn& turn = turns_[first % turns_.size()];
+  return turn.computing && t > turn.at ? turn.computed + (t - turn.at) : turn.computed;
+}
+
+// At least one collective was under way; what is new of it overlapped with computing of this step.
+void RankRecorder::under_way(Ns begin, Ns end) {
+  comm_.add(begin, end, [this](Ns from, Ns until) {
+    from = std::max(from, open_.begin);
+    if (until > from) open_.overlapped += computed_until(until) - computed_until(from);
+  });
 }
 
 // Pieces of one activity that touch are one.
@@ -89,11 +115,21 @@ void RankRecorder::collective(const CollectiveRecord& record) {
     totals.timed_bus_bytes += bus;
     totals.transfer += record.submitted + time - arrival;
     totals.peer_wait += arrival - record.submitted;
-    totals.peer_stall +=
+    const Ns for_peers =
         std::clamp(arrival - (record.finished - record.stall), Ns{}, std::max(record.stall, Ns{}));
+    totals.peer_stall += for_peers;
+    open_.peer_stall += for_peers;
+  } else {
+    open_.unsplit_stall += record.stall;
   }
   totals.durations.add(static_cast<double>(time.count()));
-  comm_.add(record.submitted, record.finished);
+  under_way(record.submitted, record.finished);
+  for (Pending& pending : pending_) {
+    if (pending.sequence != record.sequence || pending.group != record.group) continue;
+    pending = pending_.back();
+    pending_.pop_back();
+    break;
+  }
   if (window_.arrivals.size() < window_.arrivals.capacity())
     window_.arrivals.push_back({.group = record.group,
                                 .kind = record.kind,
@@ -134,6 +170,12 @@ void RankRecorder::end_step_at(Ns now, std::int64_t tokens, Flops model, Flops e
                                bool skipped) {
   advance(now);
   open_.end = since_;
+  for (const Pending& pending : pending_) under_way(pending.submitted, open_.end);
+  // Instants of another clock may reach over the step's edges by a little.
+  open_.overlapped = std::min(open_.overlapped, computing_time(open_.activity));
+  const Ns waits = collective_wait_time(open_.activity);
+  open_.peer_stall = std::min(open_.peer_stall, waits);
+  open_.unsplit_stall = std::min(open_.unsplit_stall, waits - open_.peer_stall);
   open_.tokens = tokens;
   open_.model_flops = model;
   open_.executed_flops = executed;
@@ -147,6 +189,9 @@ void RankRecorder::end_step_at(Ns now, std::int64_t tokens, Flops model, Flops e
     totals.skipped_wall += wall;
   }
   for (std::size_t i = 0; i < activity_count; ++i) totals.activity[i] += open_.activity[i];
+  totals.overlapped += open_.overlapped;
+  totals.peer_stall += open_.peer_stall;
+  totals.unsplit_stall += open_.unsplit_stall;
   totals.tokens += tokens;
   totals.model_flops += model;
   totals.executed_flops += executed;

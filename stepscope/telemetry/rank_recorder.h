@@ -78,6 +78,7 @@ class RankRecorder {
     advance(now);
     const Activity before = current_;
     current_ = next;
+    if (computes(before) != computes(next)) turn();
     return before;
   }
   [[nodiscard]] Ns now() const { return clock_.now(); }
@@ -96,6 +97,14 @@ class RankRecorder {
   void layer(std::uint16_t unit, bool backward, Ns duration) {
     LayerTotals& totals = window_.layers[unit];
     (backward ? totals.backward : totals.forward).add(duration);
+  }
+  // Submitted: it counts as under way until collective() tells of its end. Without this call a
+  // collective that lasts beyond the end of a step overlaps with nothing of that step.
+  void collective_submitted(std::uint16_t group, std::uint64_t sequence) {
+    collective_submitted_at(clock_.now(), group, sequence);
+  }
+  void collective_submitted_at(Ns now, std::uint16_t group, std::uint64_t sequence) {
+    if (pending_.size() < pending_.capacity()) pending_.push_back({now, sequence, group});
   }
   void collective(const CollectiveRecord& record);
   void transfer(TransferDirection direction, Bytes bytes, Ns begin, Ns end, bool parameters);
@@ -133,10 +142,18 @@ class RankRecorder {
   void advance(Ns now) {
     if (now < since_) now = since_;
     open_.activity[slot(current_)] += now - since_;
+    if (computes(current_)) computed_ += now - since_;
     if (log_ != nullptr) log_piece(now);
     since_ = now;
   }
   void log_piece(Ns now);
+  // The main thread began or ceased to compute at since_.
+  void turn() {
+    turns_[turn_count_ % turns_.size()] = {since_, computed_, computes(current_)};
+    ++turn_count_;
+  }
+  [[nodiscard]] Ns computed_until(Ns t) const;
+  void under_way(Ns begin, Ns end);
   CollectiveTotals& totals_of(const CollectiveRecord& record);
 
   FastClock clock_;
@@ -151,6 +168,20 @@ class RankRecorder {
     double bus_factor = 0;
   };
   std::vector<Slot> slots_;  // by group, kind, purpose
+  Ns computed_{};            // since construction, until since_
+  struct Turn {
+    Ns at{};
+    Ns computed{};
+    bool computing = false;  // from then on
+  };
+  std::vector<Turn> turns_;  // the last ones, a ring
+  std::uint64_t turn_count_ = 0;
+  struct Pending {
+    Ns submitted{};
+    std::uint64_t sequence = 0;
+    std::uint16_t group = 0;
+  };
+  std::vector<Pending> pending_;
   IntervalUnion comm_;
   std::array<IntervalUnion, transfer_direction_count> busy_{};
   Ns comm_taken_{};  // covered when the last window was taken

@@ -154,6 +154,79 @@ TEST(RankRecorder, ListsItsTimeLineWhileAsked) {
   EXPECT_EQ(listed, step.activity);
 }
 
+// Every ns of a random timeline: is the main thread computing, is a collective under way?
+TEST(RankRecorder, OverlapEqualsCountingEachNanosecond) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    std::mt19937_64 random(seed);
+    RankRecorder recorder({.groups = {{"world", 2}}});
+    recorder.end_step(0, {}, {});
+    const Ns start = recorder.last_step()->end;
+    struct Call {
+      Ns submitted{}, finished{}, told{};
+      std::uint64_t sequence = 0;
+    };
+    std::vector<Call> calls;
+    for (std::uint64_t i = 0; i < 25; ++i) {
+      const Ns submitted{static_cast<std::int64_t>(random() % 9000)};
+      const Ns finished = submitted + Ns{1 + static_cast<std::int64_t>(random() % 700)};
+      // Told at once, or later in the same step of 1000 ns.
+      const Ns step_end = Ns{(finished.count() / 1000 + 1) * 1000 - 1};
+      calls.push_back({submitted, finished, random() % 2 == 0 ? finished : step_end, i});
+    }
+    Ns now{};
+    Activity running = Activity::other;
+    for (int step = 0; step < 10; ++step) {
+      std::int64_t expected = 0;
+      for (int t = 0; t < 1000; ++t, now += 1ns) {
+        if (random() % 20 == 0) {
+          running = any_activity(random);
+          recorder.enter_at(running, start + now);
+        }
+        bool under_way = false;
+        for (const Call& call : calls) {
+          if (call.submitted == now)
+            recorder.collective_submitted_at(start + now, 0, call.sequence);
+          under_way = under_way || (call.submitted <= now && now < call.finished);
+          if (call.told == now)
+            recorder.collective({.kind = CollectiveKind::all_gather,
+                                 .sequence = call.sequence,
+                                 .submitted = start + call.submitted,
+                                 .finished = start + call.finished});
+        }
+        if (under_way && computes(running)) ++expected;
+      }
+      recorder.end_step_at(start + now, 0, {}, {});
+      EXPECT_EQ(recorder.last_step()->overlapped, Ns{expected}) << "seed " << seed;
+    }
+  }
+}
+
+TEST(RankRecorder, StallsAreSplitByTheLastArrival) {
+  RankRecorder recorder({.world = 2, .groups = {{"world", 2}}});
+  recorder.end_step(0, {}, {});
+  const Ns t = recorder.last_step()->end;
+  recorder.enter_at(Activity::wait_fetch, t + 100ns);
+  recorder.collective({.kind = CollectiveKind::all_gather,
+                       .submitted = t + 50ns,
+                       .last_arrival = t + 130ns,
+                       .finished = t + 200ns,
+                       .stall = 100ns});
+  recorder.collective({.kind = CollectiveKind::all_gather,
+                       .submitted = t + 200ns,
+                       .finished = t + 240ns,
+                       .stall = 40ns});
+  recorder.enter_at(Activity::forward, t + 240ns);
+  recorder.end_step_at(t + 300ns, 0, {}, {});
+  const StepRecord& step = *recorder.last_step();
+  EXPECT_EQ(step.activity[slot(Activity::wait_fetch)], 140ns);
+  EXPECT_EQ(step.peer_stall, 30ns);
+  EXPECT_EQ(step.unsplit_stall, 40ns);
+  EXPECT_EQ(step.overlapped, 0ns);
+  const RankWindow window = recorder.take_window();
+  EXPECT_EQ(window.totals.peer_stall, 30ns);
+  EXPECT_EQ(window.totals.unsplit_stall, 40ns);
+}
+
 TEST(RankRecorder, KeepsCollectivesByGroupKindAndPurpose) {
   RankRecorder recorder({.rank = 1, .world = 4, .groups = {{"world", 4}, {"pair", 2}}});
   const Ns t = recorder.now();

@@ -60,6 +60,15 @@ void Durations::merge(const Durations& other) {
 
 Ns sum(const ActivityTimes& times) { return std::accumulate(times.begin(), times.end(), Ns{}); }
 
+Ns computing_time(const ActivityTimes& times) {
+  return times[slot(Activity::forward)] + times[slot(Activity::backward)] +
+         times[slot(Activity::recompute)] + times[slot(Activity::optimizer)];
+}
+Ns collective_wait_time(const ActivityTimes& times) {
+  return times[slot(Activity::wait_fetch)] + times[slot(Activity::wait_reduce)] +
+         times[slot(Activity::wait_gather)];
+}
+
 void add_totals(TransferTotals& sum, const TransferTotals& other) {
   sum.calls += other.calls;
   sum.bytes += other.bytes;
@@ -98,6 +107,9 @@ void add_totals(RankTotals& sum, const RankTotals& later) {
   sum.wall += later.wall;
   sum.skipped_wall += later.skipped_wall;
   for (std::size_t i = 0; i < activity_count; ++i) sum.activity[i] += later.activity[i];
+  sum.overlapped += later.overlapped;
+  sum.peer_stall += later.peer_stall;
+  sum.unsplit_stall += later.unsplit_stall;
   sum.tokens += later.tokens;
   sum.model_flops += later.model_flops;
   sum.executed_flops += later.executed_flops;

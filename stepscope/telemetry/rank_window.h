@@ -33,7 +33,13 @@ struct StepRecord {
   std::int64_t tokens = 0;   // that this rank trained on
   Flops model_flops{};       // of this rank's tokens, without recomputation
   Flops executed_flops{};    // with it
-  bool skipped = false;      // its update was not applied (NaN, overflow)
+  // Part of the computing activities with a collective of this rank under way.
+  Ns overlapped{};
+  // Parts of wait_fetch, wait_reduce and wait_gather: until the last member had called; and for
+  // collectives whose last call is not known.
+  Ns peer_stall{};
+  Ns unsplit_stall{};
+  bool skipped = false;  // its update was not applied (NaN, overflow)
   bool operator==(const StepRecord&) const = default;
 };
 
@@ -132,6 +138,9 @@ struct RankTotals {
   Ns wall{};
   Ns skipped_wall{};
   ActivityTimes activity{};  // sums to wall
+  Ns overlapped{};           // as in StepRecord, like the two below
+  Ns peer_stall{};
+  Ns unsplit_stall{};
   std::int64_t tokens = 0;
   Flops model_flops{};
   Flops executed_flops{};
@@ -187,5 +196,10 @@ void add_totals(CollectiveTotals& sum, const CollectiveTotals& other);
 void add_totals(PrefetchTotals& sum, const PrefetchTotals& other);
 void add_totals(TransferTotals& sum, const TransferTotals& other);
 [[nodiscard]] Ns sum(const ActivityTimes& times);
+// Forward, backward, recompute and optimizer; the three waits for collectives.
+[[nodiscard]] Ns computing_time(const ActivityTimes& times);
+[[nodiscard]] Ns collective_wait_time(const ActivityTimes& times);
+// Whether an activity is one of the first four.
+[[nodiscard]] constexpr bool computes(Activity activity) { return activity <= Activity::optimizer; }
 
 }  // namespace stepscope
