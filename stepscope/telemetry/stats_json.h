@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A summary as JSON: the object `stats` of `stepscope train --json` (docs/json.md), for any
+// trainer.
+#pragma once
+
+#include <string>
+
+#include "stepscope/telemetry/zero3_performance_stats.h"
+
+namespace stepscope {
+
+// One object on one line; what is absent is null.
+[[nodiscard]] std::string stats_json(const PerformanceSummary& summary);
+
+}  // namespace stepscope

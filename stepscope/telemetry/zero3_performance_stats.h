@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The performance statistics of a ZeRO-3 trainer as one object: a view over a JobWindow, and for
+// trainers without a RankRecorder a way to fill one by durations they measured. Everything that is
+// read is computed from the window's raw sums; what the window cannot tell is absent.
+//
+//   Zero3PerformanceStats stats(rank, world);
+//   …                                    // each step:
+//   stats.record_forward_pass(forward, tokens);
+//   stats.record_backward_pass(backward, tokens);
+//   stats.record_gradient_sync(sync, gradient_elements, world);
+//   stats.record_optimizer_step(update, parameters);   // ends the step
+//   stats.tokens_per_second();
+//
+// docs/telemetry.md says how each definition differs from the usual one. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stepscope/base/collective_kind.h"
+#include "stepscope/base/element.h"
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/telemetry/efficiency.h"
+#include "stepscope/telemetry/fast_clock.h"
+#include "stepscope/telemetry/interval_union.h"
+#include "stepscope/telemetry/job_window.h"
+
+namespace stepscope {
+
+using CommunicationOperation = CollectiveKind;
+
+struct LayerTimingStats {
+  std::uint64_t forward_count = 0;
+  std::uint64_t backward_count = 0;
+  Ns total_forward_time{};  // of all ranks
+  Ns total_backward_time{};
+  std::optional<Ns> average_forward_time{};
+  std::optional<Ns> average_backward_time{};
+  std::optional<Ns> min_forward_time{};
+  std::optional<Ns> max_forward_time{};
+  std::optional<Ns> min_backward_time{};
+  std::optional<Ns> max_backward_time{};
+  int slowest_rank = 0;  // with the longest single run
+};
+
+struct PerformanceSummary {
+  int ranks = 0;
+  std::uint64_t forward_passes = 0;
+  std::uint64_t backward_passes = 0;
+  std::uint64_t optimizer_steps = 0;
+  std::optional<Ns> average_forward_time{};
+  std::optional<Ns> average_backward_time{};
+  std::optional<Ns> average_optimizer_time{};
+  Ns parameter_transfer_time{};
+  Ns gradient_sync_time{};
+  ActivityTimes budget{};  // device time of all ranks; sums to rank_wall
+  Ns rank_wall{};
+  Ns beyond_wall{};  // durations recorded by hand that did not fit into their steps
+  std::map<std::string, LayerTimingStats, std::less<>> layers{};
+  ThroughputMetrics throughput{};
+  MemoryTransferMetrics memory_transfers{};
+  CommunicationStats communication{};
+  OptimizationEfficiency efficiency{};
+  std::array<MemoryTotals, memory_class_count> memory_most{};  // of any rank
+  MemoryTotals memory_total_most{};
+};
+
+class Zero3PerformanceStats {
+ public:
+  using Clock = Ns (*)();
+  // A rank's own statistics; the first step begins now.
+  explicit Zero3PerformanceStats(int rank = 0, int world = 1, Clock clock = host_now);
+  // What recorders took, gathered or not. Recording goes on as the lowest rank of it.
+  explicit Zero3PerformanceStats(JobWindow window, Clock clock = host_now);
+
+  // Durations that a trainer measured, each when it is over. They exclude one another: a forward
+  // pass is given without the waits that are recorded by themselves. `num_tokens` are tokens, not
+  // elements.
+  void record_forward_pass(Ns duration, std::int64_t num_tokens);
+  void record_backward_pass(Ns duration, std::int64_t num_tokens);
+  // Ends the step: what its wall time holds besides the recorded durations is Activity::other.
+  void record_optimizer_step(Ns duration, std::int64_t num_params);
+  void record_layer_execution(std::string_view layer_name, Ns duration);
+  void record_layer_backward(std::string_view layer_name, Ns duration);
+  // The main thread waited for all of it, or for `stall`.
+  void record_parameter_transfer(Ns duration, Bytes bytes, TransferDirection direction,
+                                 std::optional<Ns> stall = std::nullopt);
+  // `num_gradients` elements of `type`, reduce-scattered (stages 2, 3) or all-reduced.
+  void record_gradient_sync(Ns duration, std::int64_t num_gradients, int world_size,
+                            ElementType type = ElementType::f32,
+                            CommunicationOperation operation = CollectiveKind::reduce_scatter);
+  struct CommunicationDetail {
+    int group_size = 0;  // 0: the world
+    CollectivePurpose purpose = CollectivePurpose::other;
+    std::optional<Ns> stall{};             // of the main thread; absent: all of it
+    std::optional<Ns> waited_for_peers{};  // from the call to the last rank's
+  };
+  // `bytes` as CollectiveTotals counts them.
+  void record_communication(CommunicationOperation operation, Ns duration, Bytes bytes,
+                            const CommunicationDetail& detail);
+  void record_communication(CommunicationOperation operation, Ns duration, Bytes bytes) {
+    record_communication(operation, duration, bytes, CommunicationDetail{});
+  }
+  // Of the step under way: for MFU.
+  void record_flops(Flops model, Flops executed);
+  // For loops without an optimizer step.
+  void end_step();
+
+  // The thirteen members. Times of several ranks are their mean; over_ranks() has the distribution.
+  [[nodiscard]] std::uint64_t forward_passes() const;
+  [[nodiscard]] std::uint64_t backward_passes() const;
+  [[nodiscard]] std::uint64_t optimizer_steps() const;
+  [[nodiscard]] Ns total_forward_time() const;
+  [[nodiscard]] Ns total_backward_time() const;
+  [[nodiscard]] Ns total_optimizer_time() const;
+  [[nodiscard]] Ns parameter_transfer_time() const;
+  [[nodiscard]] Ns gradient_sync_time() const;  // submitted to finished, overlapped or not
+  [[nodiscard]] std::map<std::string, LayerTimingStats, std::less<>> layer_timings() const;
+  [[nodiscard]] ThroughputMetrics throughput_metrics() const { return throughput(window_); }
+  [[nodiscard]] MemoryTransferMetrics memory_transfer_metrics() const {
+    return memory_transfers(window_, references_);
+  }
+  [[nodiscard]] CommunicationStats communication_stats() const {
+    return communication(window_, references_);
+  }
+  [[nodiscard]] OptimizationEfficiency optimization_efficiency() const {
+    return stepscope::optimization_efficiency(window_, references_);
+  }
+
+  [[nodiscard]] std::optional<Ns> average_forward_time() const;
+  [[nodiscard]] std::optional<Ns> average_backward_time() const;
+  [[nodiscard]] std::optional<Ns> average_optimizer_time() const;
+  // Tokens of all ranks / wall time of the job, everything in it.
+  [[nodiscard]] std::optional<double> tokens_per_second() const;
+  [[nodiscard]] std::optional<double> memory_bandwidth_gb_per_s() const;  // GB = 1e9 bytes
+  [[nodiscard]] std::optional<double> communication_efficiency() const;
+  [[nodiscard]] std::optional<double> training_efficiency() const;  // MFU
+  [[nodiscard]] PerformanceSummary performance_summary() const;
+
+  // Forgets all and begins a step.
+  void reset();
+  // gather(): takes in the ranks of another. Refuses a rank that is here already and ranks over
+  // other steps; this object is unchanged then.
+  [[nodiscard]] Result<Done> merge(const Zero3PerformanceStats& other);
+
+  // Peaks and links, measured by the caller, that efficiencies are held against.
+  void set_references(ReferenceRates references) { references_ = std::move(references); }
+  [[nodiscard]] const JobWindow& window() const { return window_; }
+
+ private:
+  RankWindow& own();
+  LayerTotals& layer(std::string_view name);
+  void claim(Activity activity, Ns duration);
+
+  Clock clock_;
+  int rank_ = 0;
+  int world_ = 1;
+  JobWindow window_;
+  ReferenceRates references_;
+  StepRecord open_;
+  std::map<std::string, std::uint64_t, std::less<>> sequences_;  // next of each group
+  IntervalUnion comm_;
+  std::array<IntervalUnion, transfer_direction_count> busy_{};
+};
+
+}  // namespace stepscope
