@@ -35,6 +35,20 @@ function(stepscope_module name)
   set_property(GLOBAL APPEND PROPERTY STEPSCOPE_MODULES ${name})
 endfunction()
 
+# Ranges of a module's range.cc reach Nsight tools where the headers of NVTX are (CUDA has them; header-only, nothing is linked).
+function(stepscope_nvtx module)
+  find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h PATH_SUFFIXES targets/x86_64-linux/include
+            HINTS ENV CUDA_PATH PATHS /usr/local/cuda/include)
+  if(NVTX_INCLUDE_DIR)
+    message(STATUS "ranges in Nsight tools: on, NVTX in ${NVTX_INCLUDE_DIR}")
+    target_include_directories(stepscope_${module} SYSTEM PRIVATE ${NVTX_INCLUDE_DIR})
+    target_compile_definitions(stepscope_${module} PUBLIC $<BUILD_INTERFACE:STEPSCOPE_NVTX>)
+    target_link_libraries(stepscope_${module} PRIVATE ${CMAKE_DL_LIBS})
+  else()
+    message(STATUS "ranges in Nsight tools: off, no nvtx3/nvToolsExt.h (comes with CUDA; NVTX_INCLUDE_DIR names its place)")
+  endif()
+endfunction()
+
 # data/KINDs/*.json become part of the cost module: the program finds its catalogues wherever it is installed.
 function(stepscope_embed_catalogue kind)
   set(dir ${PROJECT_SOURCE_DIR}/data/${kind}s)
