@@ -19,7 +19,7 @@ TEST(Range, NestsAndEndsInnerFirst) {
     const Range step("step");
     {
       const Range forward("forward");
-      const std::string name = "layer " + std::to_string(3);
+      const std::string name = std::string("layer ").append(std::to_string(3));
       const Range layer(name);
     }
     const Range backward("backward");
@@ -62,7 +62,7 @@ TEST(Range, EachThreadHasItsOwnRing) {
   for (std::size_t t = 0; t < rings.size(); ++t)
     threads.emplace_back([&rings, t] {
       const RangeRecording recording(rings[t]);
-      const std::string name = "thread " + std::to_string(t);
+      const std::string name = std::string("thread ").append(std::to_string(t));
       for (int i = 0; i < 100; ++i) const Range range(name);
     });
   for (std::thread& thread : threads) thread.join();
@@ -75,7 +75,8 @@ TEST(Range, EachThreadHasItsOwnRing) {
 TEST(SpanRing, KeepsTheLastAndCountsTheRest) {
   SpanRing ring(3);
   for (int i = 0; i < 5; ++i)
-    ring.add("s" + std::to_string(i), 0, Ns{i}, Ns{i + 1}, SpanKind::operation, 7, 9);
+    ring.add(std::string("s").append(std::to_string(i)), 0, Ns{i}, Ns{i + 1}, SpanKind::operation,
+             7, 9);
   const auto spans = ring.spans();
   ASSERT_EQ(spans.size(), 3U);
   EXPECT_EQ(spans[0].name(), "s2");
