@@ -16,6 +16,7 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/nn/lanes.h"
+#include "stepscope/nn/sgemm.h"
 
 #define STEPSCOPE_NN_KERNEL "stepscope/nn/matmul.inc"
 #include "stepscope/nn/each_isa.inc"
@@ -269,6 +270,12 @@ template <class T, class Out>
 void multiply(const MatmulShape& s, const T* a, const T* b, Out* c, const T* bias, bool add) {
   if (s.m == 0 || s.n == 0) return;
   check(s.k > 0, "matmul: nothing to sum over");
+  if constexpr (std::is_same_v<T, float>) {
+    if (sgemm_runs_here()) {
+      sgemm(s, a, b, c, bias, add);
+      return;
+    }
+  }
   const OneThread one;
   PerThread& mine = own();
   const auto v = variant<T, Out>(s, bias != nullptr, add);
@@ -342,11 +349,13 @@ Bytes matmul_buffer_bytes() {
   const PerThread& mine = own();
   std::size_t bytes = 0;
   for (const Buffer* b : {&mine.scratch, &mine.a, &mine.b, &mine.c, &mine.sums}) bytes += b->size;
-  return Bytes{static_cast<std::int64_t>(bytes)};
+  const Bytes panels = sgemm_runs_here() ? sgemm_buffer_bytes() : Bytes{0};
+  return Bytes{static_cast<std::int64_t>(bytes)} + panels;
 }
 
 template <class T>
 std::string_view matmul_implementation(const MatmulShape& shape) {
+  if (std::is_same_v<T, float> && sgemm_runs_here()) return "sgemm:avx512";
   const OneThread one;
   PerThread& mine = own();
   const auto v = variant<T, T>(shape, false, false);

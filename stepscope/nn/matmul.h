@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products of one thread. oneDNN stands behind matmul.cc and nowhere else; matmul_reference
-// is the plain loop that tests hold it against. Row-major; T = float or Bf16, accumulated in f32
-// and rounded once (added to what was there before the rounding, where `add`).
+// Matrix products of one thread. f32 is multiplied by sgemm.h where the CPU has AVX-512, all else
+// by oneDNN, which stands behind matmul.cc and nowhere else; matmul_reference is the plain loop
+// that tests hold both against. Row-major; T = float or Bf16, accumulated in f32 and rounded once
+// (added to what was there before the rounding, where `add`).
 //
 // oneDNN's Debian build divides its work by OpenMP; for the length of each call the calling thread
 // tells OpenMP that it has one thread, so nothing is woken and nothing spins.
