@@ -86,7 +86,7 @@ struct ClassMemory {
   [[nodiscard]] constexpr Bytes arena() const { return bytes + padding; }
   bool operator==(const ClassMemory&) const = default;
 };
-using RankMemory = std::array<ClassMemory, arena_class_count>;
+using ArenaMemory = std::array<ClassMemory, arena_class_count>;
 
 // Where a unit's data lies, in bytes from the start of its class's arena.
 struct UnitPlace {
@@ -136,7 +136,7 @@ struct Plan {
   std::vector<UnitPlace> places{};          // by unit
   std::vector<Action> step{};
   std::vector<Action> evaluation{};  // of one batch
-  RankMemory memory{};
+  ArenaMemory memory{};
   // Elements that one message carries for each rank at most, and bytes of a message's place.
   std::int64_t bucket_elements = 0;
   std::int64_t bucket_place = 0;

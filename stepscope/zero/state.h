@@ -40,10 +40,10 @@ struct TrainingCursor {
 // (zero/shard.h), units of which it owns nothing left out.
 struct TrainingState {
   ElementType parameters = ElementType::f32;  // as the kernels read them; the state is f32
-  std::vector<std::string> unit_names;
-  std::vector<std::int64_t> unit_elements;
-  std::vector<StateExtent> extents;
-  TrainingCursor cursor;
+  std::vector<std::string> unit_names{};
+  std::vector<std::int64_t> unit_elements{};
+  std::vector<StateExtent> extents{};
+  TrainingCursor cursor{};
 };
 
 }  // namespace stepscope::zero

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/zero/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "stepscope/nn/initialize.h"
+#include "stepscope/zero/engine_progress.h"
+
+namespace stepscope::zero {
+namespace {
+
+template <class T>
+T* elements(std::span<std::byte> bytes) {
+  return reinterpret_cast<T*>(bytes.data());
+}
+
+// Initial values of elements [first, first + count) as `out` of the element type.
+void draw(const nn::Unit& unit, std::size_t index, std::uint64_t seed, ElementType type,
+          std::int64_t first, std::span<std::byte> out) {
+  const auto count = static_cast<std::int64_t>(out.size() / element_bytes(type));
+  if (type == ElementType::f32) {
+    nn::initialize(unit, index, seed, first,
+                   std::span(elements<float>(out), static_cast<std::size_t>(count)));
+    return;
+  }
+  constexpr std::int64_t chunk = 1024;
+  std::array<float, chunk> values{};
+  for (std::int64_t begin = 0; begin < count; begin += chunk) {
+    const auto part =
+        std::span(values).first(static_cast<std::size_t>(std::min(chunk, count - begin)));
+    nn::initialize(unit, index, seed, first + begin, part);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      elements<Bf16>(out)[static_cast<std::size_t>(begin) + i] = to_bf16(part[i]);
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, Communicator& comm,
+                                               RankRecorder& recorder) {
+  auto network = nn::Network::create(config.network, config.type, config.batch, config.tokens,
+                                     config.recompute);
+  if (!network) return network.error();
+  auto plan = make_plan({.stage = config.stage,
+                         .rank = comm.rank(),
+                         .world_size = comm.size(),
+                         .type = config.type,
+                         .micro_batches = config.micro_batches,
+                         .accumulation = config.accumulation,
+                         .prefetch_depth = config.prefetch_depth,
+                         .bucket_bytes = config.bucket_bytes,
+                         .buckets = config.buckets,
+                         .activation_bytes = network->activation_bytes(),
+                         .scratch_bytes = network->scratch_bytes()},
+                        nn::network_units(config.network),
+                        nn::training_passes(config.network, config.recompute),
+                        nn::evaluation_passes(config.network));
+  if (!plan) return plan.error();
+  auto memory = RankArenas::map(*plan);
+  if (!memory) return memory.error();
+  std::unique_ptr<Engine> engine(new Engine(config, comm, recorder, *std::move(plan),
+                                            *std::move(network), *std::move(memory)));
+  engine->initialize_parameters();
+  engine->list_decay_ranges();
+  return engine;
+}
+
+Engine::Engine(const EngineConfig& config, Communicator& comm, RankRecorder& recorder, Plan plan,
+               nn::Network network, RankArenas memory)
+    : config_(config),
+      comm_(comm),
+      recorder_(recorder),
+      plan_(std::move(plan)),
+      network_(std::make_unique<nn::Network>(std::move(network))),
+      memory_(std::move(memory)),
+      exchange_(plan_, memory_, comm, recorder),
+      progress_(std::make_unique<Progress>(exchange_)),
+      open_(plan_.units.size(), -1),
+      flags_(plan_.units.size() + 2) {
+  network_->use_memory(memory_[ArenaClass::activations].bytes(),
+                       memory_[ArenaClass::scratch].bytes());
+  network_->observe(progress_.get());
+  cursor_.seed = config.seed;
+  recorder_.prepare(0, CollectiveKind::all_reduce, CollectivePurpose::other);
+  recorder_.prepare(0, CollectiveKind::all_reduce, CollectivePurpose::gradients);
+  recorder_.prepare(0, CollectiveKind::reduce_scatter, CollectivePurpose::gradients);
+  recorder_.prepare(0, CollectiveKind::all_gather, CollectivePurpose::parameters);
+}
+
+Engine::~Engine() = default;
+
+void Engine::observe(EngineObserver* observer) {
+  observer_ = observer;
+  progress_->forward_to(observer);
+  exchange_.observe(observer);
+}
+
+void Engine::initialize_parameters() {
+  for (std::size_t u = 0; u < plan_.units.size(); ++u) {
+    const UnitPlace& place = plan_.places[u];
+    const UnitMemory& unit = memory_.units[u];
+    if (config_.type != ElementType::f32) {
+      nn::initialize(plan_.units[u], u, config_.seed, place.held.param_start, unit.master);
+    }
+    if (config_.stage == 3) {
+      draw(plan_.units[u], u, config_.seed, config_.type, place.held.param_start, unit.held);
+    } else {
+      draw(plan_.units[u], u, config_.seed, config_.type, 0, unit.whole);
+    }
+  }
+}
+
+// Neighbouring parameters that decay alike are updated together.
+void Engine::list_decay_ranges() {
+  for (std::size_t u = 0; u < plan_.units.size(); ++u) {
+    const OptimizerShard& held = plan_.places[u].held;
+    for (const nn::Parameter& parameter : plan_.units[u].parameters) {
+      const std::int64_t begin = std::max(parameter.offset, held.param_start);
+      const std::int64_t end = std::min(parameter.offset + parameter.count, held.param_end);
+      if (begin >= end) continue;
+      const std::int64_t first = begin - held.param_start;
+      const bool joins = !ranges_.empty() && ranges_.back().unit == u &&
+                         ranges_.back().decay == parameter.decay &&
+                         ranges_.back().first + ranges_.back().count == first;
+      if (joins) {
+        ranges_.back().count += end - begin;
+      } else {
+        ranges_.push_back(
+            {.unit = u, .first = first, .count = end - begin, .decay = parameter.decay});
+      }
+    }
+  }
+}
+
+Result<TrainingState> Engine::state() {
+  if (auto done = exchange_.await_all(); !done) return done.error();
+  TrainingState state{.parameters = config_.type, .cursor = cursor_};
+  for (std::size_t u = 0; u < plan_.units.size(); ++u) {
+    const UnitPlace& place = plan_.places[u];
+    state.unit_names.push_back(plan_.units[u].name);
+    state.unit_elements.push_back(plan_.units[u].count);
+    if (place.shard.shard_size() == 0) continue;
+    const auto offset = static_cast<std::size_t>(place.shard.param_start - place.held.param_start);
+    const auto count = static_cast<std::size_t>(place.shard.shard_size());
+    const UnitMemory& unit = memory_.units[u];
+    state.extents.push_back({.unit = u,
+                             .first = place.shard.param_start,
+                             .master = unit.master.subspan(offset, count),
+                             .m = unit.m.subspan(offset, count),
+                             .v = unit.v.subspan(offset, count)});
+  }
+  return state;
+}
+
+// Stage 0: every rank holds all states, and each has loaded its own shard of them.
+Result<Done> Engine::share_states(std::size_t unit) {
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    const OptimizerShard shard = plan_.places[unit].layout.shard(rank);
+    if (shard.shard_size() == 0) continue;
+    for (const auto states :
+         {memory_.units[unit].master, memory_.units[unit].m, memory_.units[unit].v}) {
+      const auto part = states.subspan(static_cast<std::size_t>(shard.param_start),
+                                       static_cast<std::size_t>(shard.shard_size()));
+      if (auto done = wait_for(comm_, broadcast(comm_, part, rank, "loaded state")); !done) {
+        return done.error();
+      }
+    }
+  }
+  return Done{};
+}
+
+Result<Done> Engine::state_loaded(const TrainingCursor& cursor) {
+  cursor_ = cursor;
+  for (std::size_t u = 0; u < plan_.units.size(); ++u) {
+    if (config_.stage == 0) {
+      if (auto done = share_states(u); !done) return done;
+    }
+    round_parameters(plan_, memory_.units[u]);
+    if (config_.stage == 1 || config_.stage == 2) {
+      if (auto done = exchange_.gather(u); !done) return done;
+      if (auto done = exchange_.await_gathered(u); !done) return done;
+    }
+  }
+  return Done{};
+}
+
+Result<Done> Engine::gather_master(std::size_t unit, std::span<float> values) {
+  check(values.size() == static_cast<std::size_t>(plan_.units[unit].count),
+        "whole units are gathered");
+  const OptimizerShard& held = plan_.places[unit].held;
+  std::ranges::copy(memory_.units[unit].master,
+                    values.begin() + static_cast<std::ptrdiff_t>(held.param_start));
+  if (config_.stage == 0) return Done{};
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    const OptimizerShard shard = plan_.places[unit].layout.shard(rank);
+    if (shard.shard_size() == 0) continue;
+    const auto part = values.subspan(static_cast<std::size_t>(shard.param_start),
+                                     static_cast<std::size_t>(shard.shard_size()));
+    if (auto done = wait_for(comm_, broadcast(comm_, part, rank, "master weights")); !done) {
+      return done.error();
+    }
+  }
+  return Done{};
+}
+
+Result<Done> Engine::with_parameters(std::size_t unit,
+                                     const std::function<void(std::span<const std::byte>)>& use) {
+  if (config_.stage < 3) {
+    if (auto done = exchange_.await_gathered(unit); !done) return done;
+    use(memory_.units[unit].whole);
+    return Done{};
+  }
+  if (auto done = exchange_.fetch(unit, 0, false); !done) return done;
+  auto whole = exchange_.await_fetched(unit);
+  if (!whole) return whole.error();
+  use(*whole);
+  exchange_.release(unit);
+  return Done{};
+}
+
+ArenaMemory Engine::measured_memory() const {
+  ArenaMemory measured = plan_.memory;
+  const auto pool = [&](ArenaClass c, Bytes used) {
+    ClassMemory& memory = measured[static_cast<std::size_t>(c)];
+    memory.padding = memory.arena() - used;
+    memory.bytes = used;
+  };
+  pool(ArenaClass::gathered_units, exchange_.most_gathered());
+  pool(ArenaClass::unit_gradients, {most_pooled_});
+  pool(ArenaClass::buckets, exchange_.most_buckets());
+  return measured;
+}
+
+std::array<Bytes, arena_class_count> Engine::resident_memory() const {
+  std::array<Bytes, arena_class_count> resident{};
+  for (std::size_t c = 0; c < arena_class_count; ++c) resident[c] = memory_.arenas[c].resident();
+  return resident;
+}
+
+}  // namespace stepscope::zero

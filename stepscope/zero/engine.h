@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains a network on the ranks of a group with ZeRO stage 0, 1, 2 or 3, as its plan (plan.h) says.
+//
+//   auto engine = *Engine::create(config, comm, recorder);
+//   plan_text(engine->plan());                         // what it will take
+//   for (;;) { auto done = engine->step(micro_batches); … }
+//
+// Numerics. A reduced gradient is ((g0 + g1) + g2) + … in rank order; the update scales it by
+// 1 / (tokens of all ranks), so ranks may bring unequally many; the norm for clipping does not
+// depend on who holds what (exact_norm.h). At a fixed number of ranks and way of accumulating,
+// weights and moments therefore have the same bits at every stage, bucket size, prefetch depth,
+// recomputation and transport. Losses and gradients are sums over tokens until then.
+//
+// A step makes no allocation, except where it fails. One thread drives an engine; all ranks call
+// the same functions in the same order.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/comm/communicator.h"
+#include "stepscope/nn/adamw.h"
+#include "stepscope/nn/network.h"
+#include "stepscope/telemetry/rank_recorder.h"
+#include "stepscope/zero/engine_config.h"
+#include "stepscope/zero/exchange.h"
+#include "stepscope/zero/plan.h"
+#include "stepscope/zero/state.h"
+#include "stepscope/zero/unit_memory.h"
+
+namespace stepscope::zero {
+
+struct StepResult {
+  std::int64_t step = 0;     // from 0
+  double loss = 0;           // mean over the tokens of all ranks
+  std::int64_t tokens = 0;   // of all ranks, those with a target
+  double gradient_norm = 0;  // of the mean loss, before clipping; absent (0) where skipped
+  double learning_rate = 0;
+  bool clipped = false;
+  bool skipped = false;  // loss or gradient were not finite: no update
+};
+
+// Where values that are not finite were seen first: "block 3, forward, micro-batch 0 of rank 1".
+struct NonFiniteReport {
+  std::int64_t step = -1;  // -1: never
+  std::string where;
+};
+
+// Who wants to see a run from inside, e.g. for a trace. Passes and operations nest.
+class EngineObserver : public nn::OpObserver, public CollectiveObserver {
+ public:
+  virtual void step_begin(std::int64_t step) noexcept = 0;
+  virtual void step_end() noexcept = 0;
+  virtual void range_begin(std::string_view name, Activity activity) noexcept = 0;
+  virtual void range_end() noexcept = 0;
+};
+
+class Engine {
+ public:
+  // Initial parameters come from the seed; a rank draws those it holds. `comm` and `recorder`
+  // outlive the engine; the recorder knows the units by their numbers and the group as number 0.
+  // Errors: a network or a request that makes no sense, no memory.
+  [[nodiscard]] static Result<std::unique_ptr<Engine>> create(const EngineConfig& config,
+                                                              Communicator& comm,
+                                                              RankRecorder& recorder);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  Engine(Engine&&) = delete;
+  Engine& operator=(Engine&&) = delete;
+  ~Engine();
+
+  [[nodiscard]] const EngineConfig& config() const { return config_; }
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const nn::Network& network() const { return *network_; }
+  [[nodiscard]] const TrainingCursor& cursor() const { return cursor_; }
+
+  // One step on as many micro-batches as configured, and the end of a step of the recorder. The
+  // head pass (final norm, logits, loss and their gradients) counts as backward.
+  // Errors: of communication; no token with a target on any rank; not finite, where that stops.
+  [[nodiscard]] Result<StepResult> step(std::span<const nn::MicroBatch> micro_batches);
+  // Of the data order, for checkpoints.
+  void set_data_position(std::int64_t position) { cursor_.data_position = position; }
+  // Mean loss over the tokens of these batches of all ranks; each rank brings as many batches.
+  [[nodiscard]] Result<double> evaluate(std::span<const nn::MicroBatch> batches);
+
+  // The extents that this rank keeps for checkpoints: its logical shards, at every stage. Waits for
+  // what the last step has left under way.
+  [[nodiscard]] Result<TrainingState> state();
+  // After new values were written to the extents of all ranks: makes all else follow from them.
+  [[nodiscard]] Result<Done> state_loaded(const TrainingCursor& cursor);
+  // The unit's whole master weights, on every rank.
+  [[nodiscard]] Result<Done> gather_master(std::size_t unit, std::span<float> values);
+  // The unit's parameters as passes read them; `use` sees them before they are released.
+  [[nodiscard]] Result<Done> with_parameters(
+      std::size_t unit, const std::function<void(std::span<const std::byte>)>& use);
+
+  // At its highest since the engine was made, by class: pools and buckets as they were used, the
+  // rest as it is laid out. Equal to the plan's.
+  [[nodiscard]] ArenaMemory measured_memory() const;
+  // Memory that the system has given, by class: whole pages that were touched.
+  [[nodiscard]] std::array<Bytes, arena_class_count> resident_memory() const;
+
+  [[nodiscard]] const NonFiniteReport& last_non_finite() const { return non_finite_; }
+  // Null: nobody.
+  void observe(EngineObserver* observer);
+
+ private:
+  struct Progress;
+  struct DecayRange {
+    std::size_t unit = 0;
+    std::int64_t first = 0;  // of the held elements
+    std::int64_t count = 0;
+    bool decay = false;
+  };
+  struct Agreed {
+    double loss = 0;
+    double tokens = 0;
+    std::int32_t exponent = 0;
+    bool finite = true;
+  };
+
+  Engine(const EngineConfig& config, Communicator& comm, RankRecorder& recorder, Plan plan,
+         nn::Network network, RankArenas memory);
+  void initialize_parameters();
+  void list_decay_ranges();
+  [[nodiscard]] Result<Done> run_actions(std::span<const Action> actions,
+                                         std::span<const nn::Pass> passes,
+                                         std::span<const nn::MicroBatch> micro_batches,
+                                         bool reduce);
+  [[nodiscard]] Result<Done> run_pass(const Action& action, const nn::Pass& pass,
+                                      const nn::MicroBatch& micro);
+  [[nodiscard]] Result<std::span<const std::byte>> parameters_of(const nn::Pass& pass);
+  [[nodiscard]] std::span<std::byte> local_gradient(std::size_t unit) const;
+  [[nodiscard]] Result<Agreed> agree();
+  [[nodiscard]] Result<double> gradient_norm(const Agreed& agreed);
+  [[nodiscard]] Result<Done> update(const OptimizerConfig& optimizer, double scale, double rate);
+  void update_range(const DecayRange& range, nn::AdamW optimizer, float scale);
+  [[nodiscard]] Result<Done> name_non_finite(std::span<const nn::MicroBatch> micro_batches);
+  [[nodiscard]] Result<std::int64_t> first_bad_parameters();
+  [[nodiscard]] Result<Done> share_states(std::size_t unit);
+  void end_step(std::span<const nn::MicroBatch> micro_batches, bool skipped);
+  void record_memory();
+  [[nodiscard]] Flops recomputed_flops(std::int64_t batch, std::int64_t tokens) const;
+
+  EngineConfig config_;
+  Communicator& comm_;
+  RankRecorder& recorder_;
+  Plan plan_;
+  std::unique_ptr<nn::Network> network_;
+  RankArenas memory_;
+  Exchange exchange_;
+  std::unique_ptr<Progress> progress_;  // polls between operations
+  EngineObserver* observer_ = nullptr;
+  TrainingCursor cursor_;
+  std::vector<DecayRange> ranges_;
+  std::vector<std::int64_t> open_;  // by unit: place of its gradient in the pool
+  std::vector<std::int64_t> flags_;
+  std::int64_t pooled_now_ = 0;
+  std::int64_t most_pooled_ = 0;
+  // Of the step under way.
+  double loss_sum_ = 0;
+  std::int64_t loss_tokens_ = 0;
+  // While looking for what is not finite: the first pass of this rank whose result is not.
+  bool searching_ = false;
+  std::int64_t first_bad_ = 0;
+  NonFiniteReport non_finite_;
+};
+
+}  // namespace stepscope::zero

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an engine says of itself against what it was planned to do: collectives, memory, time.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "stepscope/zero/engine.h"
+#include "stepscope/zero/engine_test_run.h"
+
+namespace stepscope::zero {
+namespace {
+
+// Of one kind and purpose in a window.
+CollectiveTotals totals_of(const RankWindow& window, CollectiveKind kind,
+                           CollectivePurpose purpose) {
+  for (const CollectiveTotals& totals : window.collectives) {
+    if (totals.kind == kind && totals.purpose == purpose) return totals;
+  }
+  return {};
+}
+
+TEST(EngineAccount, AsksForTheCollectivesThatWerePlanned) {
+  int cases = 0;
+  for (const int ranks : {1, 2, 3, 5}) {
+    for (int stage = 0; stage <= 3; ++stage) {
+      for (const std::int64_t bucket : {37 * 4 * ranks, 1 << 20}) {
+        for (const int depth : {0, 1, 3}) {
+          TestRun run{.ranks = ranks, .steps = 2};
+          run.engine.stage = stage;
+          run.engine.bucket_bytes = {bucket};
+          run.engine.prefetch_depth = depth;
+          run.engine.micro_batches = 2;
+          run.at_end = [&](TestRank& rank) {
+            EXPECT_TRUE(rank.engine.state());  // waits for the gathers
+            const RankWindow window = rank.recorder.take_window();
+            const auto compare = [&](CollectiveKind kind, CollectivePurpose purpose) {
+              const PlannedCalls planned = planned_calls(rank.engine.plan(), kind);
+              const CollectiveTotals got = totals_of(window, kind, purpose);
+              EXPECT_EQ(static_cast<std::int64_t>(got.calls), 2 * planned.calls);
+              EXPECT_EQ(got.bytes, planned.payload * 2);
+              EXPECT_EQ(got.padding, planned.padding * 2);
+            };
+            compare(CollectiveKind::all_reduce, CollectivePurpose::gradients);
+            compare(CollectiveKind::reduce_scatter, CollectivePurpose::gradients);
+            compare(CollectiveKind::all_gather, CollectivePurpose::parameters);
+          };
+          expect_no_errors(train_threads(run));
+          ++cases;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(cases, 4 * 4 * 2 * 3);
+}
+
+TEST(EngineAccount, MemoryIsWhatWasPlanned) {
+  for (int stage = 0; stage <= 3; ++stage) {
+    for (const int depth : {0, 1, 100}) {
+      for (const auto policy :
+           {Accumulation::reduce_each_microstep, Accumulation::accumulate_then_reduce}) {
+        TestRun run{.ranks = 3, .steps = 2};
+        run.engine.stage = stage;
+        run.engine.prefetch_depth = depth;
+        run.engine.micro_batches = 2;
+        run.engine.accumulation = policy;
+        run.engine.bucket_bytes = {3000};
+        run.engine.buckets = 2;
+        run.at_end = [&](TestRank& rank) {
+          const ArenaMemory measured = rank.engine.measured_memory();
+          for (std::size_t c = 0; c < arena_class_count; ++c) {
+            EXPECT_EQ(measured[c].bytes, rank.engine.plan().memory[c].bytes)
+                << arena_class_names[c] << ", stage " << stage << ", depth " << depth;
+          }
+        };
+        expect_no_errors(train_threads(run));
+      }
+    }
+  }
+}
+
+// A model of some MB: the system gave what was planned, to the page, and no class more.
+TEST(EngineAccount, TheSystemGaveTheMemoryThatWasPlanned) {
+  for (const int stage : {0, 1, 2, 3}) {
+    TestRun run{.ranks = 2, .steps = 2};
+    run.engine.stage = stage;
+    run.engine.type = ElementType::bf16;
+    run.engine.network.channels = 128;
+    run.engine.network.hidden = 512;
+    run.engine.network.vocab = run.engine.network.padded_vocab = 512;
+    run.engine.network.context = 32;
+    run.engine.tokens = 32;
+    run.engine.bucket_bytes = {64 << 10};  // less than any unit, so that each is filled
+    run.at_end = [&](TestRank& rank) {
+      const auto resident = rank.engine.resident_memory();
+      Bytes all{};
+      for (const Bytes bytes : resident) all += bytes;
+      const auto planned = static_cast<double>(rank.engine.plan().total().value);
+      EXPECT_LE(static_cast<double>(all.value), planned + 4096.0 * arena_class_count) << stage;
+      EXPECT_GE(static_cast<double>(all.value), 0.99 * planned) << stage;
+    };
+    expect_no_errors(train_threads(run));
+  }
+}
+
+TEST(EngineAccount, TheTimesOfAStepSumToItsWallTime) {
+  TestRun run{.ranks = 2, .steps = 3};
+  run.engine.stage = 3;
+  run.engine.recompute = {.kind = nn::Recompute::full};
+  run.at_end = [&](TestRank& rank) {
+    const RankWindow window = rank.recorder.take_window();
+    ASSERT_EQ(window.steps.size(), 3U);
+    for (const StepRecord& step : window.steps) {
+      EXPECT_EQ(sum(step.activity), step.end - step.begin);
+      EXPECT_EQ(step.tokens, 8);
+      for (const Activity activity :
+           {Activity::forward, Activity::backward, Activity::recompute, Activity::optimizer}) {
+        EXPECT_GT(step.activity[slot(activity)], Ns{0}) << activity_names[slot(activity)];
+      }
+      EXPECT_GT(step.executed_flops.value, step.model_flops.value);
+      EXPECT_LT(step.executed_flops.value, 4.0 / 3.0 * step.model_flops.value);
+    }
+    // Every fetch is a hit, late or a miss, and only the first of a step cannot be ahead.
+    std::uint64_t fetches = 0;
+    for (const PrefetchTotals& totals : window.totals.prefetch) fetches += totals.count;
+    EXPECT_EQ(static_cast<std::int64_t>(fetches),
+              3 * planned_calls(rank.engine.plan(), CollectiveKind::all_gather).calls);
+    EXPECT_LE(window.totals.prefetch[slot(PrefetchOutcome::miss)].count, 3U);
+    for (const LayerTotals& layer : window.layers) {
+      EXPECT_GT(layer.forward.count + layer.backward.count, 0U);
+    }
+  };
+  expect_no_errors(train_threads(run));
+}
+
+}  // namespace
+}  // namespace stepscope::zero
