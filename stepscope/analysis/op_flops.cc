@@ -132,6 +132,19 @@ std::optional<Flops> product_flops(std::string_view name, const OpInputs& inputs
   return std::nullopt;
 }
 
+namespace {
+
+// The engine's fused head (nn/op_observer.h): x, the table, targets; trained, both gradients too.
+std::optional<Flops> head_flops(std::string_view name, const OpInputs& inputs) {
+  constexpr std::string_view head = "stepscope::linear_cross_entropy";
+  if (!name.starts_with(head)) return std::nullopt;
+  const auto logits = linear_product(inputs.tensor(0, 1), inputs.tensor(1, 2));
+  if (!logits) return std::nullopt;
+  return *logits * (name.substr(head.size()) == "_trained" ? 3.0 : 1.0);
+}
+
+}  // namespace
+
 OpCost op_cost(std::string_view name, const OpInputs& inputs) {
   constexpr std::string_view aten = "aten::";
   const bool own = name.starts_with(aten);
@@ -139,6 +152,7 @@ OpCost op_cost(std::string_view name, const OpInputs& inputs) {
   OpCost cost;
   if (own) cost.flops = product_flops(base, inputs);
   if (own && !cost.flops) cost.flops = convolution_flops(base, inputs);
+  if (!own) cost.flops = head_flops(base, inputs);
   if (const auto attention = cost.flops ? std::nullopt : attention_flops(base, inputs)) {
     cost.flops = attention->total;
     cost.recompute = attention->recompute;

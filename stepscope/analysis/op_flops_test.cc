@@ -36,6 +36,13 @@ TEST(op_flops, counts_two_for_each_multiply_add_of_a_product) {
             2 * 2 * 6 * 5 * 7);
 }
 
+TEST(op_flops, counts_the_fused_head_of_the_engine) {
+  EXPECT_EQ(flops("stepscope::linear_cross_entropy", "[[6, 5], [7, 5], [6]]"), 2 * 6 * 5 * 7);
+  EXPECT_EQ(flops("stepscope::linear_cross_entropy_trained", "[[6, 5], [7, 5], [6]]"),
+            3 * 2 * 6 * 5 * 7);
+  EXPECT_EQ(flops("stepscope::linear_cross_entropy", "[[6, 5], [7, 4], [6]]"), -1);
+}
+
 TEST(op_flops, broadcasts_the_batches_of_matmul) {
   EXPECT_EQ(flops("aten::matmul", "[[8, 1, 3, 5], [4, 5, 7]]"), 8 * 4 * 2 * 3 * 5 * 7);
   EXPECT_EQ(flops("aten::matmul", "[[5], [5]]"), 2 * 5);
