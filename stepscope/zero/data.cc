@@ -86,8 +86,7 @@ Result<LlmcTokens> llmc_tokens(const std::string& path, const Start& start) {
 }
 
 Error too_small_vocabulary(const std::string& path, std::int64_t vocabulary) {
-  return {.what = "text needs a vocabulary of " + std::to_string(byte_vocabulary) +
-                  " (256 bytes and the end of the text); the model's has " +
+  return {.what = "text needs a vocabulary of 256, one token a byte; the model's has " +
                   std::to_string(vocabulary),
           .file = path,
           .hint = "choose a model with a larger vocabulary, or say the format of the tokens"};
@@ -132,8 +131,9 @@ Result<TokenData::File> TokenData::open_file(const std::string& path, const Data
         return Error{
             .what = "is compressed", .file = path, .byte = 0, .hint = "decompress it first"};
       }
-      if (config.vocabulary < byte_vocabulary) return too_small_vocabulary(path, config.vocabulary);
-      file.tokens = static_cast<std::int64_t>(start->bytes) + 1;
+      if (config.vocabulary < end_of_text) return too_small_vocabulary(path, config.vocabulary);
+      file.ends = config.vocabulary > end_of_text;
+      file.tokens = static_cast<std::int64_t>(start->bytes) + (file.ends ? 1 : 0);
       break;
     case TokenFormat::u16:
     case TokenFormat::u32: {
@@ -218,11 +218,11 @@ Result<Done> TokenData::read_tokens(const File& file, std::int64_t first,
   const auto width = static_cast<std::size_t>(file.width);
   std::int64_t at = first;
   while (!tokens.empty()) {
-    if (file.format == TokenFormat::text && at == file.tokens - 1) {
+    if (file.ends && at == file.tokens - 1) {
       tokens.front() = end_of_text;
       return Done{};
     }
-    const std::int64_t in_file = file.tokens - (file.format == TokenFormat::text ? 1 : 0) - at;
+    const std::int64_t in_file = file.tokens - (file.ends ? 1 : 0) - at;
     const std::size_t n =
         std::min({tokens.size(), part.size() / width, static_cast<std::size_t>(in_file)});
     const std::uint64_t offset = file.data + static_cast<std::uint64_t>(at) * width;

@@ -19,7 +19,8 @@
 namespace stepscope::zero {
 
 enum class TokenFormat : std::uint8_t {
-  text,  // bytes through the byte-level tokenizer, end_of_text after the last
+  text,  // bytes through the byte-level tokenizer; end_of_text after the last, where the vocabulary
+         // has it (257 or more)
   u16,   // raw little-endian tokens
   u32,
   llmc,  // 256 int32 (magic, version, count), then uint16 (GPT-2) or uint32 (Llama 3) tokens
@@ -64,6 +65,7 @@ class TokenData {
     int width = 1;            // bytes a token
     std::uint64_t data = 0;   // where the first token stands
     std::int64_t tokens = 0;  // end_of_text counted
+    bool ends = false;        // has end_of_text
     std::int64_t first_sample = 0;
   };
   explicit TokenData(const DataConfig& config) : config_(config) {}

@@ -62,6 +62,15 @@ TEST_F(DataTest, TextIsItsBytesAndItsEnd) {
   EXPECT_EQ(b.out, (Tokens{'b', 'c', 'd', 'e', 'f', 'g', 'h', end_of_text}));
 }
 
+TEST_F(DataTest, AVocabularyOfBytesHasNoEnd) {
+  DataConfig config = config_of(write("a.txt", "abcdefgh\xff"));
+  config.vocabulary = 256;
+  auto data = TokenData::open(config);
+  ASSERT_TRUE(data) << data.error().message();
+  EXPECT_EQ(data->tokens(), 9);
+  EXPECT_EQ(batch(*data, Split::train, 1, 1).out, (Tokens{'f', 'g', 'h', 255}));
+}
+
 TEST_F(DataTest, ReadsEveryFormat) {
   const std::vector<std::uint32_t> wide = {70000, 1, 2, 3, 69999};
   DataConfig config = config_of(write_words("a.u32", wide));
@@ -229,8 +238,8 @@ TEST_F(DataTest, BrokenFilesAreNamed) {
   config.paths = {};
   EXPECT_EQ(complaint(config), "no file of tokens is named");
   config = config_of(write("b.txt", "some text"));
-  config.vocabulary = 256;
-  EXPECT_NE(complaint(config).find("text needs a vocabulary of 257"), std::string::npos);
+  config.vocabulary = 255;
+  EXPECT_NE(complaint(config).find("text needs a vocabulary of 256"), std::string::npos);
 }
 
 TEST_F(DataTest, AFileThatShrinksIsAnError) {
