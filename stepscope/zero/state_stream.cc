@@ -15,15 +15,13 @@ std::int64_t stride_of(std::int64_t count) {
 
 }  // namespace
 
-Result<StateStream> StateStream::create(const StateStreamOptions& options,
-                                        std::span<const std::int64_t> counts) {
+std::vector<StateStream::Place> StateStream::lay_out(const StateStreamOptions& options,
+                                                     std::span<const std::int64_t> counts) {
   const std::int64_t arrays = options.master ? 3 : 2;
-  const std::int64_t most =
-      std::max(array_step, options.buffer.value / (arrays * std::int64_t{sizeof(float)}) /
-                               array_step * array_step);
+  const std::int64_t fit = options.buffer.value / (arrays * std::int64_t{sizeof(float)});
+  const std::int64_t most = std::max(array_step, fit / array_step * array_step);
   std::vector<Place> places;
   std::uint64_t offset = 0;
-  std::uint64_t largest = 0;
   for (std::size_t unit = 0; unit < counts.size(); ++unit) {
     for (std::int64_t first = 0; first < counts[unit]; first += most) {
       const std::int64_t count = std::min(most, counts[unit] - first);
@@ -36,26 +34,45 @@ Result<StateStream> StateStream::create(const StateStreamOptions& options,
                         .offset = offset,
                         .bytes = bytes});
       offset += bytes;
-      largest = std::max(largest, bytes);
     }
   }
+  return places;
+}
+
+Bytes StateStream::buffers_for(const StateStreamOptions& options,
+                               std::span<const std::int64_t> counts) {
+  std::uint64_t largest = 0;
+  for (const Place& place : lay_out(options, counts)) largest = std::max(largest, place.bytes);
+  return {static_cast<std::int64_t>(buffers * largest)};
+}
+
+Result<StateStream> StateStream::create(const StateStreamOptions& options,
+                                        std::span<const std::int64_t> counts,
+                                        std::span<std::byte> memory) {
+  std::vector<Place> places = lay_out(options, counts);
+  const std::uint64_t bytes = places.empty() ? 0 : places.back().offset + places.back().bytes;
+  const auto all = static_cast<std::size_t>(buffers_for(options, counts).value);
   // At once: the reading of the next piece and the writing of the two before.
   auto file = OffloadFile::create({.dir = options.dir,
-                                   .bytes = {static_cast<std::int64_t>(offset)},
+                                   .bytes = {static_cast<std::int64_t>(bytes)},
                                    .outstanding = static_cast<int>(buffers),
                                    .io_uring = options.io_uring,
                                    .direct = options.direct});
   if (!file) return file.error();
-  StateStream stream(*std::move(file), options.master);
+  StateStream stream(memory.empty() ? OffloadBuffer(all) : OffloadBuffer(), *std::move(file),
+                     options.master);
+  if (memory.empty()) memory = stream.own_.bytes();
+  check(memory.size() >= all, "the buffers hold the largest piece");
+  for (std::size_t i = 0; i < buffers; ++i)
+    stream.slots_[i].buffer = memory.subspan(i * (all / buffers), all / buffers);
   stream.places_ = std::move(places);
-  for (Slot& slot : stream.slots_) slot.buffer = OffloadBuffer(largest);
   return stream;
 }
 
-StatePiece StateStream::piece_of(const Place& place, OffloadBuffer& buffer) const {
+StatePiece StateStream::piece_of(const Place& place, std::span<std::byte> buffer) const {
   const auto stride = static_cast<std::size_t>(stride_of(place.count));
   const auto count = static_cast<std::size_t>(place.count);
-  auto* const floats = reinterpret_cast<float*>(buffer.bytes().data());
+  auto* const floats = reinterpret_cast<float*>(buffer.data());
   const std::size_t m = master_ ? stride : 0;
   return {.unit = place.unit,
           .first = place.first,
@@ -73,7 +90,7 @@ Result<Done> StateStream::begin_read(std::size_t piece) {
     if (auto done = file_.wait(*std::exchange(s.writing, std::nullopt)); !done) return done;
   }
   const Place& place = places_[piece];
-  const auto ticket = file_.read(place.offset, s.buffer.bytes().first(place.bytes));
+  const auto ticket = file_.read(place.offset, s.buffer.first(place.bytes));
   if (!ticket) return ticket.error();
   s.reading = *ticket;
   return Done{};
@@ -121,7 +138,7 @@ Result<Done> StateStream::put_back() {
   check(taken_, "a piece that was taken is put back");
   const Place& place = places_[next_];
   Slot& s = slot(next_);
-  const auto ticket = file_.write(place.offset, s.buffer.bytes().first(place.bytes));
+  const auto ticket = file_.write(place.offset, s.buffer.first(place.bytes));
   if (!ticket) return ticket.error();
   s.writing = *ticket;
   taken_ = false;
@@ -133,13 +150,13 @@ template <class Move>
 Result<Done> StateStream::each_piece(std::size_t unit, std::int64_t first, std::int64_t count,
                                      bool write, Move move) {
   check(next_ == 0 && !taken_, "no step is under way");
-  OffloadBuffer& buffer = slots_[0].buffer;
+  const std::span<std::byte> buffer = slots_[0].buffer;
   const std::int64_t end = first + count;
   for (const Place& place : places_) {
     const std::int64_t from = std::max(first, place.first);
     const std::int64_t to = std::min(end, place.first + place.count);
     if (place.unit != unit || from >= to) continue;
-    const auto bytes = buffer.bytes().first(place.bytes);
+    const auto bytes = buffer.first(place.bytes);
     auto ticket = file_.read(place.offset, bytes);
     if (!ticket) return ticket.error();
     if (auto done = file_.wait(*ticket); !done) return done;

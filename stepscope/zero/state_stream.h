@@ -46,9 +46,14 @@ struct StatePiece {
 
 class StateStream {
  public:
-  // For counts[u] elements of each unit u, all zero. Errors: those of OffloadFile::create().
+  // For counts[u] elements of each unit u, all zero. The buffers are `memory`, of buffers_for()
+  // bytes and aligned for the file, or its own where that is empty. Errors: those of
+  // OffloadFile::create().
   [[nodiscard]] static Result<StateStream> create(const StateStreamOptions& options,
-                                                  std::span<const std::int64_t> counts);
+                                                  std::span<const std::int64_t> counts,
+                                                  std::span<std::byte> memory = {});
+  [[nodiscard]] static Bytes buffers_for(const StateStreamOptions& options,
+                                         std::span<const std::int64_t> counts);
 
   // The pieces of a step, one after the other, units ascending; nothing after the last, and the
   // next call begins again. Each is put back before the next is taken.
@@ -80,21 +85,25 @@ class StateStream {
     std::uint64_t offset = 0;  // in the file
     std::uint64_t bytes = 0;
   };
+  [[nodiscard]] static std::vector<Place> lay_out(const StateStreamOptions& options,
+                                                  std::span<const std::int64_t> counts);
   struct Slot {
-    OffloadBuffer buffer{};
+    std::span<std::byte> buffer{};
     std::optional<OffloadTicket> reading{};
     std::optional<OffloadTicket> writing{};
   };
-  StateStream(OffloadFile file, bool master) : file_(std::move(file)), master_(master) {}
+  StateStream(OffloadBuffer own, OffloadFile file, bool master)
+      : own_(std::move(own)), file_(std::move(file)), master_(master) {}
   [[nodiscard]] Slot& slot(std::size_t piece) { return slots_[piece % buffers]; }
   [[nodiscard]] Result<Done> begin_read(std::size_t piece);
   [[nodiscard]] Result<Done> finish_writes();
-  [[nodiscard]] StatePiece piece_of(const Place& place, OffloadBuffer& buffer) const;
+  [[nodiscard]] StatePiece piece_of(const Place& place, std::span<std::byte> buffer) const;
   template <class Move>
   [[nodiscard]] Result<Done> each_piece(std::size_t unit, std::int64_t first, std::int64_t count,
                                         bool write, Move move);
 
-  OffloadFile file_;
+  OffloadBuffer own_;
+  OffloadFile file_;  // its operations end before their memory does
   bool master_ = true;
   std::vector<Place> places_;
   std::array<Slot, buffers> slots_;
