@@ -2,6 +2,7 @@
 #include "stepscope/nn/cross_entropy.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "stepscope/base/result.h"
 #include "stepscope/nn/lanes.h"
@@ -66,7 +67,7 @@ double head_cross_entropy(const HeadShape& s, const T* x, const T* w, const std:
   check((dx == nullptr) == (dw == nullptr), "cross_entropy: dx and dw go together");
   const std::int64_t chunk = head_chunk_rows(s);
   // Logits are f32; the gradient of a row takes its place as T, so in T its rows lie further apart.
-  const std::int64_t stride = s.padded_vocab * static_cast<std::int64_t>(sizeof(float) / sizeof(T));
+  const std::int64_t stride = std::is_same_v<T, float> ? s.padded_vocab : 2 * s.padded_vocab;
   const T* dlogits = reinterpret_cast<const T*>(scratch);
   double loss = 0;
   for (std::int64_t first = 0; first < s.rows; first += chunk) {

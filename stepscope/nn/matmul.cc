@@ -366,19 +366,28 @@ std::string_view matmul_implementation(const MatmulShape& shape) {
   return text;
 }
 
-#define STEPSCOPE_NN_MATMUL(T)                                                                \
-  template void matmul(const MatmulShape&, const T*, const T*, T*, const T*, bool);           \
-  template void matmul_to_float(const MatmulShape&, const T*, const T*, float*, bool);        \
-  template void matmul_reference(const MatmulShape&, const T*, const T*, T*, const T*, bool); \
-  template void linear_forward(std::int64_t, std::int64_t, std::int64_t, const T*, const T*,  \
-                               const T*, T*);                                                 \
-  template void linear_backward_input(std::int64_t, std::int64_t, std::int64_t, const T*,     \
-                                      const T*, T*, bool);                                    \
-  template void linear_backward_weight(std::int64_t, std::int64_t, std::int64_t, const T*,    \
-                                       const T*, T*, T*, bool);                               \
-  template std::string_view matmul_implementation<T>(const MatmulShape&)
-STEPSCOPE_NN_MATMUL(float);
-STEPSCOPE_NN_MATMUL(Bf16);
-#undef STEPSCOPE_NN_MATMUL
+template void matmul(const MatmulShape&, const float*, const float*, float*, const float*, bool);
+template void matmul_to_float(const MatmulShape&, const float*, const float*, float*, bool);
+template void matmul_reference(const MatmulShape&, const float*, const float*, float*, const float*,
+                               bool);
+template void linear_forward(std::int64_t, std::int64_t, std::int64_t, const float*, const float*,
+                             const float*, float*);
+template void linear_backward_input(std::int64_t, std::int64_t, std::int64_t, const float*,
+                                    const float*, float*, bool);
+template void linear_backward_weight(std::int64_t, std::int64_t, std::int64_t, const float*,
+                                     const float*, float*, float*, bool);
+template std::string_view matmul_implementation<float>(const MatmulShape&);
+
+template void matmul(const MatmulShape&, const Bf16*, const Bf16*, Bf16*, const Bf16*, bool);
+template void matmul_to_float(const MatmulShape&, const Bf16*, const Bf16*, float*, bool);
+template void matmul_reference(const MatmulShape&, const Bf16*, const Bf16*, Bf16*, const Bf16*,
+                               bool);
+template void linear_forward(std::int64_t, std::int64_t, std::int64_t, const Bf16*, const Bf16*,
+                             const Bf16*, Bf16*);
+template void linear_backward_input(std::int64_t, std::int64_t, std::int64_t, const Bf16*,
+                                    const Bf16*, Bf16*, bool);
+template void linear_backward_weight(std::int64_t, std::int64_t, std::int64_t, const Bf16*,
+                                     const Bf16*, Bf16*, Bf16*, bool);
+template std::string_view matmul_implementation<Bf16>(const MatmulShape&);
 
 }  // namespace stepscope::nn
