@@ -43,6 +43,7 @@ std::vector<T> numbers(std::int64_t count, std::uint32_t seed, double deviation 
   std::mt19937 bits(seed);
   std::normal_distribution<double> normal(0.0, deviation);
   std::vector<T> out;
+  out.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) out.push_back(element<T>(normal(bits)));
   return out;
 }
@@ -50,6 +51,7 @@ std::vector<T> numbers(std::int64_t count, std::uint32_t seed, double deviation 
 template <class T>
 std::vector<double> doubles(const std::vector<T>& x) {
   std::vector<double> out;
+  out.reserve(x.size());
   for (const T value : x) out.push_back(as_double(value));
   return out;
 }
@@ -80,6 +82,7 @@ template <class F>
 std::vector<double> differences(std::vector<double> x, F f) {
   constexpr double h = 1e-5;
   std::vector<double> out;
+  out.reserve(x.size());
   for (double& value : x) {
     const double at = value;
     value = at + h;
