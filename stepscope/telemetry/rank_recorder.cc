@@ -21,7 +21,6 @@ void restart(CollectiveTotals& totals) {
   totals.durations = std::move(durations);
 }
 
-constexpr std::size_t kept_turns = 4096;
 constexpr std::size_t most_pending = 512;
 
 template <class Row>
@@ -51,15 +50,21 @@ RankRecorder::RankRecorder(const RecorderOptions& options) : clock_(options.cloc
   turn();
 }
 
-// How long the main thread had computed by t: from the last turn before it.
+// How long the main thread had computed by t: from the last turn before it. Most questions are
+// about the last few turns: steps back double until one is before t.
 Ns RankRecorder::computed_until(Ns t) const {
-  std::uint64_t first = turn_count_ > turns_.size() ? turn_count_ - turns_.size() : 0;
+  const std::uint64_t oldest = turn_count_ > kept_turns ? turn_count_ - kept_turns : 0;
+  std::uint64_t first = turn_count_ - 1;
   std::uint64_t end = turn_count_;
+  for (std::uint64_t back = 1; first > oldest && turns_[first % kept_turns].at > t; back *= 2) {
+    end = first;
+    first = first - oldest > back ? first - back : oldest;
+  }
   while (end - first > 1) {
     const std::uint64_t middle = first + (end - first) / 2;
-    (turns_[middle % turns_.size()].at <= t ? first : end) = middle;
+    (turns_[middle % kept_turns].at <= t ? first : end) = middle;
   }
-  const Turn& turn = turns_[first % turns_.size()];
+  const Turn& turn = turns_[first % kept_turns];
   return turn.computing && t > turn.at ? turn.computed + (t - turn.at) : turn.computed;
 }
 

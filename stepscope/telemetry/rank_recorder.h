@@ -149,7 +149,7 @@ class RankRecorder {
   void log_piece(Ns now);
   // The main thread began or ceased to compute at since_.
   void turn() {
-    turns_[turn_count_ % turns_.size()] = {since_, computed_, computes(current_)};
+    turns_[turn_count_ % kept_turns] = {since_, computed_, computes(current_)};
     ++turn_count_;
   }
   [[nodiscard]] Ns computed_until(Ns t) const;
@@ -168,7 +168,8 @@ class RankRecorder {
     double bus_factor = 0;
   };
   std::vector<Slot> slots_;  // by group, kind, purpose
-  Ns computed_{};            // since construction, until since_
+  static constexpr std::size_t kept_turns = 4096;
+  Ns computed_{};  // since construction, until since_
   struct Turn {
     Ns at{};
     Ns computed{};
