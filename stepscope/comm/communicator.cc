@@ -36,7 +36,7 @@ Result<Ticket> barrier(Communicator& comm, std::string_view what, std::source_lo
   return comm.submit(request);
 }
 
-Result<CollectiveTimes> wait_for(Communicator& comm, const Result<Ticket>& ticket) {
+Result<CollectiveInstants> wait_for(Communicator& comm, const Result<Ticket>& ticket) {
   if (!ticket) return ticket.error();
   return comm.wait(*ticket);
 }

@@ -58,7 +58,7 @@ struct Ticket {
 };
 
 // When a finished collective happened, on this host's CLOCK_MONOTONIC.
-struct CollectiveTimes {
+struct CollectiveInstants {
   Ns submitted{};
   // When the latest rank submitted; absent where the transport cannot know.
   std::optional<Ns> last_arrival{};
@@ -88,7 +88,7 @@ class Communicator {
   // collectives, a peer died, left or failed, or nothing moved for the deadline; it names rank,
   // collective, sequence number, `what` and call site of both sides. The group has failed then:
   // each later call returns the same error, and so do the other ranks' calls.
-  [[nodiscard]] virtual Result<CollectiveTimes> wait(Ticket ticket) = 0;
+  [[nodiscard]] virtual Result<CollectiveInstants> wait(Ticket ticket) = 0;
   // How long test() and wait() may see nothing move before they give up. Default 60 s.
   virtual void set_deadline(Ns deadline) = 0;
   // A group of these ranks (of this group), in this order; called by all ranks of this group with
@@ -205,9 +205,9 @@ template <MessageRange Out>
                                      std::source_location where = std::source_location::current());
 
 // Waits for what a submission returned; its error where it has none.
-[[nodiscard]] Result<CollectiveTimes> wait_for(Communicator& comm, const Result<Ticket>& ticket);
+[[nodiscard]] Result<CollectiveInstants> wait_for(Communicator& comm, const Result<Ticket>& ticket);
 
-// CLOCK_MONOTONIC now: the clock of CollectiveTimes.
+// CLOCK_MONOTONIC now: the clock of CollectiveInstants.
 [[nodiscard]] Ns monotonic_now();
 
 }  // namespace stepscope

@@ -21,7 +21,7 @@ struct Operation {
   const CollectiveSteps* steps = nullptr;
   std::uint64_t first_chunk = 0;
   std::uint64_t chunks = 0;
-  CollectiveTimes times;
+  CollectiveInstants times;
   OperationState state = OperationState::submitted;
   std::optional<Ns> polled_since{};  // by test(), while nothing moved
 };

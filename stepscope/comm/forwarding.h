@@ -20,7 +20,7 @@ class Forwarding : public Communicator {
     return inner_->submit(request);
   }
   [[nodiscard]] Result<bool> test(Ticket ticket) override { return inner_->test(ticket); }
-  [[nodiscard]] Result<CollectiveTimes> wait(Ticket ticket) override {
+  [[nodiscard]] Result<CollectiveInstants> wait(Ticket ticket) override {
     return inner_->wait(ticket);
   }
   void set_deadline(Ns deadline) override { inner_->set_deadline(deadline); }

@@ -25,7 +25,7 @@ class Jitter final : public comm::Forwarding {
     delay();
     return inner().test(ticket);
   }
-  [[nodiscard]] Result<CollectiveTimes> wait(Ticket ticket) override {
+  [[nodiscard]] Result<CollectiveInstants> wait(Ticket ticket) override {
     delay();
     return inner().wait(ticket);
   }

@@ -62,13 +62,13 @@ class Throttle final : public comm::Forwarding {
     return monotonic_now() >= lane.entries[ticket.sequence % kept].times.finished;
   }
 
-  [[nodiscard]] Result<CollectiveTimes> wait(Ticket ticket) override {
+  [[nodiscard]] Result<CollectiveInstants> wait(Ticket ticket) override {
     if (!known(ticket)) return inner().wait(ticket);
     Lane& lane = lane_of(ticket);
     while (lane.next <= ticket.sequence) {
       if (const auto times = pass({lane.next, ticket.channel}); !times) return times.error();
     }
-    const CollectiveTimes times = lane.entries[ticket.sequence % kept].times;
+    const CollectiveInstants times = lane.entries[ticket.sequence % kept].times;
     for (Ns now = monotonic_now(); now < times.finished; now = monotonic_now()) {
       std::this_thread::sleep_for(std::min(longest_sleep, times.finished - now));
       const auto moved = inner().test({lane.submitted - 1, ticket.channel});
@@ -80,7 +80,7 @@ class Throttle final : public comm::Forwarding {
  private:
   struct Entry {
     Ns cost{};
-    CollectiveTimes times;
+    CollectiveInstants times;
   };
   struct Lane {  // tickets of one channel
     std::vector<Entry> entries;
@@ -99,7 +99,7 @@ class Throttle final : public comm::Forwarding {
   }
 
   // Waits for `inner`, then gives the ticket its time on the link.
-  Result<CollectiveTimes> pass(Ticket ticket) {
+  Result<CollectiveInstants> pass(Ticket ticket) {
     auto times = inner().wait(ticket);
     if (!times) return times;
     Lane& lane = lane_of(ticket);

@@ -327,7 +327,7 @@ Result<bool> WindowGroup::test(Ticket ticket) {
   return operation.state == OperationState::done;
 }
 
-Result<CollectiveTimes> WindowGroup::wait(Ticket ticket) {
+Result<CollectiveInstants> WindowGroup::wait(Ticket ticket) {
   if (failure_) return *failure_;
   const auto found = find(ticket);
   if (!found) return found.error();

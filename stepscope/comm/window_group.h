@@ -46,7 +46,7 @@ class WindowGroup final : public Communicator {
   [[nodiscard]] std::string_view name() const override { return setup_.name; }
   [[nodiscard]] Result<Ticket> submit(const CollectiveRequest& request) override;
   [[nodiscard]] Result<bool> test(Ticket ticket) override;
-  [[nodiscard]] Result<CollectiveTimes> wait(Ticket ticket) override;
+  [[nodiscard]] Result<CollectiveInstants> wait(Ticket ticket) override;
   void set_deadline(Ns deadline) override { setup_.deadline = deadline; }
   [[nodiscard]] Result<std::unique_ptr<Communicator>> subgroup(std::span<const int> ranks,
                                                                std::string_view name) override;

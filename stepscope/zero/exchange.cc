@@ -264,7 +264,7 @@ Result<Done> Exchange::finish_oldest(Activity waiting) {
   return finish(*times, end - begin);
 }
 
-Result<Done> Exchange::finish(const CollectiveTimes& times, Ns stall) {
+Result<Done> Exchange::finish(const CollectiveInstants& times, Ns stall) {
   const Message message = oldest();
   ++oldest_;
   if (message.bucket >= 0) --in_buckets_;

@@ -99,7 +99,7 @@ class Exchange {
   [[nodiscard]] Result<Done> submit(Message message, const CollectiveRequest& request,
                                     std::int64_t padding);
   [[nodiscard]] Result<Done> finish_oldest(Activity waiting);
-  [[nodiscard]] Result<Done> finish(const CollectiveTimes& times, Ns stall);
+  [[nodiscard]] Result<Done> finish(const CollectiveInstants& times, Ns stall);
   [[nodiscard]] Result<std::int64_t> take_bucket(Activity waiting);
   [[nodiscard]] std::span<std::byte> bucket(std::int64_t index, std::int64_t elements) const;
   [[nodiscard]] Result<Done> wait_small(const Result<Ticket>& ticket, CollectiveRecord record,
