@@ -182,6 +182,7 @@ void Matcher::match_streams(const Views& capture) {
     }
   }
   std::vector<CallSequence> sequences;
+  sequences.reserve(streams.size());
   for (auto& [key, sequence] : streams) sequences.push_back(std::move(sequence));
   const std::set<int> traced = ranks_of(capture);
   const bool whole = out_.world_size && traced.size() == static_cast<std::size_t>(*out_.world_size);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -18,7 +19,7 @@ using Values = std::vector<std::int64_t>;  // ns
 std::optional<Ns> median_of(const Values& values) {
   const auto middle = median(std::span<const std::int64_t>(values));
   if (!middle) return std::nullopt;
-  return Ns{static_cast<std::int64_t>(*middle + 0.5)};
+  return Ns{std::llround(*middle)};
 }
 
 // Rows are told apart by this; groups of one label and size (all tensor-parallel groups) share one.
@@ -218,7 +219,7 @@ CollectiveRow RowBuilder::finish(Sums& sums) {
   if (!sums.exposed.empty()) row.exposed = exposed / static_cast<std::int64_t>(sums.exposed.size());
   if (sums.bytes_count != 0) {
     const double mean = sums.bytes_sum / static_cast<double>(sums.bytes_count);
-    row.bytes = Bytes{static_cast<std::int64_t>(mean + 0.5)};
+    row.bytes = Bytes{std::llround(mean)};
   }
   row.skew = median_of(sums.skews);
   row.clock_uncertainty = median_of(sums.spreads);
@@ -296,6 +297,7 @@ std::vector<CollectiveRow> RowBuilder::build() {
   add_unmatched();
   merge_scattered_sizes();
   std::vector<CollectiveRow> rows;
+  rows.reserve(rows_.size());
   for (auto& [key, sums] : rows_) rows.push_back(finish(sums));
   std::ranges::stable_sort(rows, std::ranges::greater{}, [](const CollectiveRow& row) {
     return std::pair(row.exposed, row.duration);
@@ -325,6 +327,7 @@ std::vector<DimensionRow> dimension_rows(std::span<const CollectiveRow> rows) {
     sum.exposed += row.exposed;
   }
   std::vector<DimensionRow> out;
+  out.reserve(sums.size());
   for (const auto& [dimension, sum] : sums) out.push_back(sum);
   std::ranges::stable_sort(out, std::ranges::greater{}, &DimensionRow::exposed);
   return out;

@@ -2,6 +2,7 @@
 #include "stepscope/analysis/job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -153,6 +154,7 @@ void join_steps(JobResult& job) {
         job.missing.push_back({r.rank, index});
   }
   std::vector<std::int64_t> walls;
+  walls.reserve(job.steps.size());
   for (const JobStep& step : job.steps) walls.push_back(step.wall.count());
   job.step_summary = summarize(walls);
 }
@@ -178,6 +180,7 @@ void average(JobResult& job) {
   job.phases = summarize_phases(phases);
   for (std::size_t c = 0; c < budget_category_count; ++c) {
     std::vector<double> values;
+    values.reserve(per_rank.size());
     for (const auto& rank : per_rank) values.push_back(rank[c]);
     const auto summary = summarize(values);
     if (!summary) continue;
@@ -185,7 +188,7 @@ void average(JobResult& job) {
     job.spread[c] = {summary->mean, *worst,
                      job.ranks[static_cast<std::size_t>(worst - values.begin())].rank,
                      summary->stdev};
-    job.mean.time[c] = Ns{static_cast<std::int64_t>(summary->mean + 0.5)};
+    job.mean.time[c] = Ns{std::llround(summary->mean)};
   }
 }
 
@@ -212,6 +215,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   }
   if (stopped()) return job;
   std::vector<RankView> views;
+  views.reserve(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i)
     views.push_back({ranks[i].rank, ranks[i].trace, &prepared[i].index, prepared[i].steps});
   job.collectives = analyze_collectives(views, {.world_size = options.world_size,

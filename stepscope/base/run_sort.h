@@ -21,7 +21,8 @@ inline constexpr std::ptrdiff_t longest_way = 16;
 template <class Iterator, class Less>
 std::vector<Iterator> make_runs(Iterator first, Iterator last, Less& less) {
   std::vector<Iterator> runs{first};
-  for (Iterator at = first; at != last && ++at != last;) {
+  if (first == last) return runs;
+  for (Iterator at = first + 1; at != last; ++at) {
     if (!less(*at, *(at - 1))) continue;
     const Iterator limit = at - std::min(at - runs.back(), longest_way);
     Iterator place = at - 1;
