@@ -12,12 +12,16 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Subcommand, 3> table = {{
+constexpr std::array<Subcommand, 5> table = {{
     {"analyze", "where does each step go: a time budget from the traces of many ranks",
      declare_analyze},
     {"predict", "what should a model, or a collective, reach on a machine, term by term",
      declare_predict},
     {"plan", "the fastest way to run a model on a number of GPUs, out of all", declare_plan},
+    {"train", "train a network with ZeRO on the cores of this machine, every step accounted for",
+     declare_train},
+    {"calibrate", "measure this machine's cores, links and drives into a machine file",
+     declare_calibrate},
 }};
 
 bool known(std::string_view verb) {

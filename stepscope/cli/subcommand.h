@@ -33,5 +33,7 @@ struct Subcommand {
 std::function<int()> declare_analyze(CLI::App& app);
 std::function<int()> declare_predict(CLI::App& app);
 std::function<int()> declare_plan(CLI::App& app);
+std::function<int()> declare_train(CLI::App& app);
+std::function<int()> declare_calibrate(CLI::App& app);
 
 }  // namespace stepscope

@@ -35,8 +35,7 @@ void declare_model(CLI::App& app, TrainFlags& f) {
                  "Which network: gpt2-tiny, gpt2-124m, llama-tiny, …; list names them")
       ->type_name(text_type)
       ->group(group);
-  app.add_option("--data", f.data,
-                 "Text, or token files (repeatable); without it the run makes its own text")
+  app.add_option("--data", f.data, "Text, or token files (repeatable)")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--data-format", f.data_format, "text, u16, u32 or llmc; else told by the file")
@@ -57,9 +56,7 @@ void declare_model(CLI::App& app, TrainFlags& f) {
 
 void declare_job(CLI::App& app, TrainFlags& f) {
   const char* group = "Job";
-  app.add_option(
-         "--ranks", f.ranks,
-         "Processes on this machine (default: its cores); under mpirun or srun its own count")
+  app.add_option("--ranks", f.ranks, "Processes on this machine (default: its cores)")
       ->check(CLI::Range(1, 4096))
       ->group(group);
   app.add_option("--transport", f.transport, "shm (processes), threads, mpi")

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults that a run is asked to show (--inject), where a rank computes: whatever watches the rank
+// sees a slow rank and no injector.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "stepscope/cli/train_flags.h"
+#include "stepscope/zero/engine.h"
+
+namespace stepscope {
+
+class FaultObserver final : public zero::EngineObserver {
+ public:
+  // `next` may be null.
+  FaultObserver(std::span<const Fault> faults, int rank, zero::EngineObserver* next);
+
+  // Before a step: sets what is slow, and sleeps where that is asked for.
+  void before_step(std::int64_t step);
+  void before_data(std::int64_t step) const;
+
+  void begin(const nn::OpCall& call) noexcept override;
+  void end() noexcept override;
+  void collective(const CollectiveRecord& record, std::string_view what, std::int64_t in_elements,
+                  std::int64_t out_elements, ElementType type) noexcept override;
+  void step_begin(std::int64_t step) noexcept override;
+  void step_end() noexcept override;
+  void range_begin(std::string_view name, Activity activity) noexcept override;
+  void range_end() noexcept override;
+
+ private:
+  std::vector<Fault> faults_;  // of this rank
+  zero::EngineObserver* next_;
+  double slower_ = 0;  // share of an operation's time that is added to it
+  Ns begun_{};
+};
+
+}  // namespace stepscope

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/train_report_of.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "stepscope/cli/train_setup.h"
+#include "stepscope/report/format.h"
+#include "stepscope/telemetry/stats_json.h"
+#include "stepscope/telemetry/straggler.h"
+#include "stepscope/telemetry/zero3_performance_stats.h"
+
+namespace stepscope {
+namespace {
+
+Ns of(const StepRecord& step, Activity a) { return step.activity[slot(a)]; }
+
+void add_setup(const TrainFlags& flags, const zero::Engine& engine, const Communicator& comm,
+               TrainSetup& s) {
+  const zero::EngineConfig& c = engine.config();
+  s.model = flags.preset;
+  s.parameters = nn::parameter_count(c.network);
+  s.ranks = comm.size();
+  s.zero = c.stage;
+  s.precision = element_name(c.type);
+  s.batch = c.batch;
+  s.sequence = c.tokens;
+  s.accumulation = c.micro_batches;
+  s.recompute = recompute_words(c.recompute);
+  s.transport = flags.transport;
+}
+
+void add_memory(const zero::Engine& engine, TrainReport& report) {
+  const zero::ArenaMemory measured = engine.measured_memory();
+  for (std::size_t c = 0; c < zero::arena_class_count; ++c) {
+    const Bytes planned = engine.plan().memory[c].arena();
+    if (planned.value == 0 && measured[c].arena().value == 0) continue;
+    report.memory.push_back(
+        {std::string(zero::arena_class_names[c]), planned, measured[c].arena()});
+  }
+}
+
+void add_collectives(const JobWindow& job, TrainReport& report) {
+  for (const JobCollective& c : job_collectives(job)) {
+    const auto ranks = static_cast<std::int64_t>(std::max(1, c.group.size));
+    const auto same = std::ranges::find_if(report.collectives, [&](const TrainCollective& t) {
+      return t.kind == collective_kind_names[slot(c.kind)] && t.group == c.group.size;
+    });
+    TrainCollective& row =
+        same != report.collectives.end()
+            ? *same
+            : report.collectives.emplace_back(TrainCollective{
+                  .kind = std::string(collective_kind_names[slot(c.kind)]), .group = c.group.size});
+    row.calls += c.unique;
+    row.payload += Bytes{c.sum.bytes.value / ranks};
+    row.sent += Bytes{c.sum.bus_bytes.value / ranks};
+    row.transfer += c.sum.transfer / ranks;
+    row.wait += c.sum.peer_wait / ranks;
+    row.stall += c.sum.stall / ranks;
+  }
+}
+
+void add_stragglers(const JobWindow& job, TrainReport& report) {
+  for (const PersistentStraggler& s : late_ranks(job)) {
+    if (!s.persistent) continue;
+    std::string line = fmt::format(
+        "Rank {} is late: {} a step behind the median before its collectives, in {} of {} steps; "
+        "that costs {} of the time",
+        s.rank, format_time(s.late), s.latest_steps, s.steps, format_percent(s.cost_share));
+    if (s.tokens_per_second && s.tokens_per_second_without)
+      line += fmt::format(" ({} tokens/s instead of {})", format_count(*s.tokens_per_second),
+                          format_count(*s.tokens_per_second_without));
+    report.stragglers.push_back(line + ".");
+  }
+}
+
+// Row i of each rank's steps is history's i-th.
+void add_steps(const JobWindow& job, const TrainHistory& history, TrainReport& report) {
+  const std::vector<JobStepTimes> times = job_steps(job);
+  for (std::size_t i = 0; i < history.steps.size() && i < times.size(); ++i) {
+    const zero::StepResult& r = history.steps[i].result;
+    TrainStep step{.index = r.step,
+                   .loss = r.loss,
+                   .validation_loss = history.steps[i].validation,
+                   .gradient_norm = r.skipped ? std::nullopt : std::optional(r.gradient_norm),
+                   .learning_rate = r.learning_rate,
+                   .tokens = r.tokens,
+                   .skipped = r.skipped,
+                   .wall = times[i].end - times[i].begin};
+    for (const RankWindow& rank : job.ranks)
+      if (i < rank.steps.size()) step.ranks.push_back(rank_step_of(rank.steps[i]));
+    report.steps.push_back(std::move(step));
+  }
+  if (!times.empty()) {
+    report.model_flops = times.back().model_flops;
+    report.executed_flops = times.back().executed_flops;
+  }
+}
+
+}  // namespace
+
+TrainRankStep rank_step_of(const StepRecord& step) {
+  TrainRankStep out{
+      .wall = step.end - step.begin, .budget = {}, .phases = {}, .tokens = step.tokens};
+  using enum Activity;
+  const Ns passes =
+      of(step, forward) + of(step, backward) + of(step, recompute) + of(step, optimizer);
+  const Ns waits = of(step, wait_fetch) + of(step, wait_reduce) + of(step, wait_gather);
+  const auto put = [&](BudgetCategory c, Ns t) { out.budget[static_cast<std::size_t>(c)] = t; };
+  put(BudgetCategory::compute, passes - step.overlapped);
+  put(BudgetCategory::comm_overlapped, step.overlapped);
+  put(BudgetCategory::comm_exposed_wait, step.peer_stall);
+  put(BudgetCategory::comm_exposed_unsplit, step.unsplit_stall);
+  put(BudgetCategory::comm_exposed_transfer, waits - step.peer_stall - step.unsplit_stall);
+  put(BudgetCategory::copy_exposed, of(step, wait_transfer) + of(step, wait_io));
+  put(BudgetCategory::idle_data, of(step, data));
+  put(BudgetCategory::idle_host, of(step, other));
+  const auto phase = [&](Phase p, Ns t) { out.phases[static_cast<std::size_t>(p)] = t; };
+  phase(Phase::forward, of(step, forward));
+  phase(Phase::backward, of(step, backward));
+  phase(Phase::recompute, of(step, recompute));
+  phase(Phase::optimizer, of(step, optimizer));
+  phase(Phase::data, of(step, data));
+  phase(Phase::other, out.wall - passes - of(step, data));
+  return out;
+}
+
+TrainReport train_report_of(const TrainFlags& flags, const zero::Engine& engine,
+                            const Communicator& comm, const JobWindow& job,
+                            const TrainHistory& history, const std::optional<nn::FmaPeak>& peak) {
+  TrainReport report;
+  report.version = STEPSCOPE_VERSION;
+  add_setup(flags, engine, comm, report.setup);
+  if (peak) {
+    report.peak = peak->rate;
+    report.peak_source =
+        flags.peak_tflops > 0
+            ? std::string("--peak-tflops")
+            : fmt::format("multiply-adds with {}, measured before step 1", peak->instructions);
+  } else {
+    report.warnings.push_back(
+        fmt::format("this CPU has no multiply-add of {}: no MFU; give --peak-tflops",
+                    element_name(engine.config().type)));
+  }
+  add_steps(job, history, report);
+  add_memory(engine, report);
+  add_collectives(job, report);
+  add_stragglers(job, report);
+  report.checkpoints = history.checkpoints;
+  Zero3PerformanceStats stats(job);
+  if (peak) stats.set_references({.peak = peak->rate});
+  report.stats = Json::parse(stats_json(stats.performance_summary()));
+  report.warnings.insert(report.warnings.end(), history.warnings.begin(), history.warnings.end());
+  return report;
+}
+
+}  // namespace stepscope

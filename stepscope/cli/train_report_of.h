@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a run left behind to what is reported of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/cli/train_flags.h"
+#include "stepscope/comm/communicator.h"
+#include "stepscope/nn/fma_peak.h"
+#include "stepscope/report/train_report.h"
+#include "stepscope/telemetry/job_window.h"
+#include "stepscope/zero/engine.h"
+
+namespace stepscope {
+
+// What the loop said of its steps.
+struct TrainHistory {
+  struct Step {
+    zero::StepResult result;
+    std::optional<double> validation;
+  };
+  std::int64_t first_step = 0;
+  std::vector<Step> steps;
+  std::vector<std::string> checkpoints;
+  std::vector<std::string> warnings;
+};
+
+// `job` has a step for each of history's, in order, with all ranks.
+[[nodiscard]] TrainReport train_report_of(const TrainFlags& flags, const zero::Engine& engine,
+                                          const Communicator& comm, const JobWindow& job,
+                                          const TrainHistory& history,
+                                          const std::optional<nn::FmaPeak>& peak);
+
+// A step's time in the design's categories and phases; each sums to its wall time.
+[[nodiscard]] TrainRankStep rank_step_of(const StepRecord& step);
+
+}  // namespace stepscope

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/calibration_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "stepscope/report/format.h"
+#include "stepscope/report/text_table.h"
+#include "stepscope/report/words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double giga = 1e9;
+constexpr double ns_per_s = 1e9;
+
+std::string rates(const Calibration& c) {
+  std::string out;
+  for (std::size_t d = 0; d < dtype_count; ++d) {
+    if (!c.peaks[d]) continue;
+    out += fmt::format("  {:<6} peak {} GFLOP/s a core", dtype_names[d],
+                       format_digits(c.peaks[d]->value / giga));
+    if (c.matmul_max[d])
+      out += fmt::format(", products up to {} ({})", format_digits(c.matmul_max[d]->value / giga),
+                         format_percent(c.matmul_max[d]->value / c.peaks[d]->value));
+    out += '\n';
+  }
+  out += fmt::format("  memory {} GB/s a core, {}\n", format_digits(c.memory_rate.value / giga),
+                     format_bytes(static_cast<double>(c.memory.value)));
+  if (c.drive && c.drive->read && c.drive->write)
+    out += fmt::format("  drive  read {} GB/s, write {} GB/s a rank\n",
+                       format_digits(c.drive->read->value / giga),
+                       format_digits(c.drive->write->value / giga));
+  return out;
+}
+
+std::string links(const Calibration& c, const CalibratedMachine& made, std::size_t width) {
+  const auto network = make_network(made.machine);
+  if (!network || c.collectives.empty()) return {};
+  std::vector<std::vector<std::string>> rows;
+  for (CollectiveTiming t : c.collectives) {
+    if (const auto group = place(t.group.size, 1, *network)) t.group = *group;
+    const auto modelled = modelled_time(*network, t);
+    const double bus = static_cast<double>(t.bytes.value) *
+                       busbw_factor(t.kind, t.group.size).value_or(0) / t.time.count();
+    rows.push_back({std::string(collective_kind_names[static_cast<std::size_t>(t.kind)]),
+                    format_bytes(static_cast<double>(t.bytes.value)),
+                    format_time(t.time.count() * ns_per_s), format_digits(bus / giga),
+                    modelled ? format_time(modelled->count() * ns_per_s) : "-"});
+  }
+  return fmt::format("Links between {}:\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) +
+         text_table({{"collective", false}, {"buffer"}, {"time"}, {"busbw GB/s"}, {"model"}},
+                    std::move(rows), width);
+}
+
+}  // namespace
+
+std::string calibration_text(const Calibration& c, const CalibratedMachine& made,
+                             std::size_t width) {
+  std::string out =
+      fmt::format("{} · {} at once\n", printable(c.name),
+                  counted(static_cast<std::uint64_t>(c.ranks), "rank")) +
+      rates(c) +
+      fmt::format("The machine file's model of {}: off by {} on average.\n",
+                  counted(c.operations.size(), "operation"), format_percent(made.compute_error));
+  if (const std::string table = links(c, made, width); !table.empty())
+    out += '\n' + table +
+           fmt::format("The machine file's model of them: off by {} on average.\n",
+                       format_percent(made.link_error));
+  return out;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepscope train` as its users run it.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "tests/program/program.h"
+
+namespace stepscope::program {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string text_of_the_project() {
+  return std::string(STEPSCOPE_SOURCE_DIR) + "/docs/performance-model.md";
+}
+
+struct Trained {
+  Outcome outcome;
+  Json json;
+};
+
+Trained train(const ScratchFolder& folder, std::vector<std::string> flags) {
+  const std::string path = folder.file("train.json");
+  std::vector<std::string> arguments = {"train",
+                                        "--data",
+                                        text_of_the_project(),
+                                        "--preset",
+                                        "llama-tiny",
+                                        "--batch",
+                                        "2",
+                                        "--seq",
+                                        "32",
+                                        "--quiet",
+                                        "--json",
+                                        path,
+                                        "--peak-tflops",
+                                        "0.1",
+                                        "--ranks"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  Trained trained{.outcome = run(arguments), .json = nullptr};
+  if (std::ifstream in(path); in) trained.json = Json::parse(in, nullptr, false);
+  return trained;
+}
+
+std::int64_t sum(const Json& parts) {
+  std::int64_t total = 0;
+  for (const auto& [name, value] : parts.items()) total += value.get<std::int64_t>();
+  return total;
+}
+
+// Engine and analyzer look at the same steps by different means: the engine's own account against
+// its trace, read back.
+TEST(Train, ItsTracesAreBudgetedAsTheEngineCounted) {
+  const ScratchFolder folder;
+  const std::string traces = folder.file("traces");
+  const Trained trained = train(
+      folder, {"2", "--zero", "3", "--steps", "6", "--trace", traces, "--trace-steps", "1,1,4,1"});
+  ASSERT_EQ(trained.outcome.exit_code, 0) << trained.outcome.errors;
+  std::map<std::pair<int, std::int64_t>, Json> counted;
+  for (const Json& row : trained.json["rank_steps"]) {
+    EXPECT_EQ(sum(row["budget_ns"]), row["wall_ns"]);
+    EXPECT_EQ(sum(row["phases_ns"]), row["wall_ns"]);
+    counted[{row["rank"], row["index"]}] = row;
+  }
+  EXPECT_EQ(counted.size(), 12U);
+  const Analysis analysis = analyze({traces});
+  ASSERT_EQ(analysis.outcome.exit_code, 0) << analysis.outcome.errors;
+  std::size_t steps = 0;
+  for (const Json& rank : analysis.json["ranks"]) {
+    EXPECT_EQ(rank["device"], "cpu");
+    for (const Json& step : rank["steps"]) {
+      const Json& own = counted.at({rank["rank"], step["index"]});
+      EXPECT_EQ(step["wall_ns"], own["wall_ns"]);
+      EXPECT_EQ(sum(step["budget_ns"]), step["wall_ns"]);
+      // The rest differs in one thing: between operators while a collective is under way is exposed
+      // communication to the analyzer, and the host's to the engine.
+      for (const char* part : {"compute", "comm_overlapped", "idle_data"})
+        EXPECT_EQ(step["budget_ns"][part], own["budget_ns"][part]) << part;
+      ++steps;
+    }
+  }
+  EXPECT_EQ(steps, 8U);
+}
+
+TEST(Train, EveryStageWritesTheSameLosses) {
+  Json losses;
+  for (const char* stage : {"0", "1", "2", "3"}) {
+    const ScratchFolder folder;
+    const Trained trained = train(folder, {"2", "--zero", stage, "--steps", "3"});
+    ASSERT_EQ(trained.outcome.exit_code, 0) << trained.outcome.errors;
+    Json these = Json::array();
+    for (const Json& step : trained.json["steps"]) these.push_back(step["loss"]);
+    if (losses.is_null()) losses = these;
+    EXPECT_EQ(these, losses) << stage;
+  }
+}
+
+// Stopped after two steps and gone on with, at another stage, is the same run.
+TEST(Train, GoesOnFromACheckpointAtAnotherStage) {
+  const ScratchFolder folder;
+  const Trained whole = train(folder, {"2", "--zero", "1", "--steps", "4"});
+  ASSERT_EQ(whole.outcome.exit_code, 0) << whole.outcome.errors;
+  const std::string place = folder.file("checkpoints");
+  const Trained first = train(folder, {"2", "--zero", "1", "--steps", "2", "--checkpoint", place});
+  ASSERT_EQ(first.outcome.exit_code, 0) << first.outcome.errors;
+  const Trained rest =
+      train(folder, {"2", "--zero", "3", "--steps", "4", "--checkpoint", place, "--resume"});
+  ASSERT_EQ(rest.outcome.exit_code, 0) << rest.outcome.errors;
+  ASSERT_EQ(rest.json["steps"].size(), 2U);
+  EXPECT_EQ(rest.json["steps"][1]["loss"], whole.json["steps"][3]["loss"]);
+  EXPECT_EQ(rest.json["steps"][1]["index"], 3);
+}
+
+TEST(Train, MemoryIsAsPlanned) {
+  const ScratchFolder folder;
+  const Trained trained =
+      train(folder, {"2", "--zero", "2", "--steps", "2", "--precision", "bf16"});
+  ASSERT_EQ(trained.outcome.exit_code, 0) << trained.outcome.errors;
+  ASSERT_FALSE(trained.json["memory"].empty());
+  for (const Json& row : trained.json["memory"])
+    EXPECT_EQ(row["planned_bytes"], row["measured_bytes"]) << row["name"];
+}
+
+TEST(Train, SaysWhatIsWrongBeforeItStarts) {
+  const auto complaint = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), "train");
+    const Outcome outcome = run(flags);
+    EXPECT_NE(outcome.exit_code, 0);
+    return outcome.errors;
+  };
+  EXPECT_NE(complaint({}).find("--data FILE"), std::string::npos);
+  EXPECT_NE(complaint({"--preset", "gpt9", "--data", "x"}).find("did you mean"), std::string::npos);
+  EXPECT_NE(complaint({"--data", "/nowhere/x.txt", "--ranks", "1"}).find("/nowhere/x.txt"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--data", "x", "--seq", "100000"}).find("context"), std::string::npos);
+  EXPECT_NE(complaint({"--data", "x", "--inject", "slow:7:30%", "--ranks", "2"}).find("2 ranks"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--data", "x", "--resume"}).find("--checkpoint DIR"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepscope::program
