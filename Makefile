@@ -5,11 +5,14 @@
 .PHONY: setup-build setup-check
 .NOTPARALLEL:
 
-EXAMPLE := examples/train_tiny/traces/ddp
+# Trains for some seconds on this machine's cores, then accounts for its own traces.
+RUN := build/run
 
 run: setup-build
 	@tools/build.sh release stepscope
-	@build/release/stepscope analyze $(EXAMPLE) --html report.html
+	@rm -rf $(RUN)
+	@build/release/stepscope train --zero 3 --steps 20 --data docs/performance-model.md --trace $(RUN)/traces
+	@build/release/stepscope analyze $(RUN)/traces --html report.html
 
 test: setup-build
 	@tools/build.sh release
