@@ -88,6 +88,7 @@ std::vector<std::int64_t> most_proposed(std::vector<std::int64_t> shifts) {
   std::ranges::sort(votes, std::ranges::greater{});
   if (votes.size() > most_proposals) votes.resize(most_proposals);
   std::vector<std::int64_t> chosen;
+  chosen.reserve(votes.size() + std::size(both));
   for (const auto& [count, shift] : votes) chosen.push_back(shift);
   for (const std::int64_t shift : both) {
     if (std::ranges::find(chosen, shift) == chosen.end()) chosen.push_back(shift);

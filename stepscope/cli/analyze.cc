@@ -128,6 +128,7 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
 
 std::string recorded_ranks(const Run& run) {
   std::vector<int> ranks;
+  ranks.reserve(run.ranks.size());
   for (const RankTrace& r : run.ranks) ranks.push_back(r.rank);
   return ranks_in_words(ranks);
 }
