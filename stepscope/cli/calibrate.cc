@@ -123,7 +123,7 @@ Result<Calibration> measure(Communicator* comm, const CalibrateFlags& f) {
   if (auto mean = mean_over_ranks(comm, memory); !mean) return mean.error();
   c.memory_rate = ByteRate{memory[0]};
   if (comm != nullptr) {
-    CollectiveSweep sweep;
+    LinkSweep sweep;
     if (f.quick) sweep = {.to = Bytes{4 << 20}, .time_a_size = Ns{3'000'000}, .most = 50};
     auto timings = time_collectives(*comm, sweep);
     if (!timings) return timings.error();

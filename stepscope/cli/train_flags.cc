@@ -31,8 +31,7 @@ CLI::Validator between(double low, double high) {
 
 void declare_model(CLI::App& app, TrainFlags& f) {
   const char* group = "Model and data";
-  app.add_option("--preset", f.preset,
-                 "Which network: gpt2-tiny, gpt2-124m, llama-tiny, …; list names them")
+  app.add_option("--preset", f.preset, "Which network: gpt2-tiny, gpt2-124m, llama-tiny, …")
       ->type_name(text_type)
       ->group(group);
   app.add_option("--data", f.data, "Text, or token files (repeatable)")
@@ -304,18 +303,6 @@ bool TraceSchedule::records(std::int64_t step) const {
   if (period <= 0 || step < 0) return false;
   if (repeat > 0 && step >= repeat * period) return false;
   return step % period >= wait + warmup;
-}
-
-std::int64_t TraceSchedule::longest(std::int64_t steps) const {
-  std::int64_t first = -1;
-  std::int64_t last = -1;
-  const std::int64_t end = repeat > 0 ? std::min(steps, repeat * (wait + warmup + active)) : steps;
-  for (std::int64_t s = 0; s < end; ++s) {
-    if (!records(s)) continue;
-    if (first < 0) first = s;
-    last = s;
-  }
-  return first < 0 ? 0 : last - first + 1;
 }
 
 Result<TraceSchedule> parse_trace_schedule(std::string_view text) {

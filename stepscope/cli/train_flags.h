@@ -87,8 +87,6 @@ struct TraceSchedule {
   std::int64_t repeat = 1;
 
   [[nodiscard]] bool records(std::int64_t step) const;  // step counts from 0
-  // Steps from the first one recorded to the last, at most; 0 where none is among `steps`.
-  [[nodiscard]] std::int64_t longest(std::int64_t steps) const;
 };
 // Empty text: two steps off, one of warm-up, then five, once.
 [[nodiscard]] Result<TraceSchedule> parse_trace_schedule(std::string_view text);

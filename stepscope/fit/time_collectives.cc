@@ -49,7 +49,7 @@ Result<Done> slowest_rank(Communicator& comm, std::vector<double>& ns) {
 }
 
 Result<Seconds> time_size(Communicator& comm, CollectiveKind kind, std::size_t share,
-                          const CollectiveSweep& sweep, Buffers& b) {
+                          const LinkSweep& sweep, Buffers& b) {
   // The first call touches memory; the second says how many fit into the time.
   std::vector<double> ns(1);
   for (int i = 0; i < 2; ++i) {
@@ -75,8 +75,7 @@ Result<Seconds> time_size(Communicator& comm, CollectiveKind kind, std::size_t s
 
 }  // namespace
 
-Result<std::vector<CollectiveTiming>> time_collectives(Communicator& comm,
-                                                       const CollectiveSweep& sweep) {
+Result<std::vector<CollectiveTiming>> time_collectives(Communicator& comm, const LinkSweep& sweep) {
   std::vector<CollectiveTiming> timings;
   const int n = comm.size();
   if (n < 2) return timings;

@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-struct CollectiveSweep {
+struct LinkSweep {
   Bytes from{1024};
   Bytes to{64 << 20};
   int per_octave = 1;          // sizes a factor of two
@@ -25,6 +25,6 @@ struct CollectiveSweep {
 // calls. Called by all its ranks with the same sweep; the same result at each. Empty for a group of
 // one. Error: the transport's. Holds twice `to` of memory.
 [[nodiscard]] Result<std::vector<CollectiveTiming>> time_collectives(Communicator& comm,
-                                                                     const CollectiveSweep& sweep);
+                                                                     const LinkSweep& sweep);
 
 }  // namespace stepscope

@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-std::vector<std::vector<CollectiveTiming>> timed(int ranks, const CollectiveSweep& sweep) {
+std::vector<std::vector<CollectiveTiming>> timed(int ranks, const LinkSweep& sweep) {
   auto group = make_thread_group(ranks);
   EXPECT_TRUE(group) << group.error().message();
   std::vector<std::vector<CollectiveTiming>> all(static_cast<std::size_t>(ranks));
@@ -26,8 +26,7 @@ std::vector<std::vector<CollectiveTiming>> timed(int ranks, const CollectiveSwee
 }
 
 TEST(TimeCollectives, EveryRankGetsTheSameTimesOfEverySize) {
-  const CollectiveSweep sweep{
-      .from = Bytes{1000}, .to = Bytes{64000}, .time_a_size = Ns{0}, .least = 3};
+  const LinkSweep sweep{.from = Bytes{1000}, .to = Bytes{64000}, .time_a_size = Ns{0}, .least = 3};
   const auto all = timed(3, sweep);
   ASSERT_EQ(all[0].size(), 3U * 7U);  // 1000, 2000, … 64000 of three kinds
   for (std::size_t i = 0; i < all[0].size(); ++i) {
