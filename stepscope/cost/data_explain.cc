@@ -35,11 +35,11 @@ Formula at_once(const PieceTime& t, double size) {
 
 struct Gradients {
   std::int64_t device = 0;
-  DeviceWork work;
+  PipelineWork work;
   double all = 0;  // seconds
 };
 
-double all_of(const Evaluated& e, const DeviceWork& work) {
+double all_of(const Evaluated& e, const PipelineWork& work) {
   const double width = e.plan.precision.gradient_bytes;
   const DataTimes& t = e.data.times;
   const double dense = work.parameters * width;
@@ -92,7 +92,7 @@ Formula slowdown(const Evaluated& e, double copying, double all) {
   return all > 0 ? count(contention) * seconds(copying) / seconds(all) : count(0.0);
 }
 
-double reduce_copying(const Evaluated& e, const DeviceWork& work) {
+double reduce_copying(const Evaluated& e, const PipelineWork& work) {
   const double width = e.plan.precision.gradient_bytes;
   const DataTimes& t = e.data.times;
   const double dense = work.parameters * width;
@@ -101,7 +101,7 @@ double reduce_copying(const Evaluated& e, const DeviceWork& work) {
          t.expert.reduce.copying(expert) + t.expert.average.copying(expert);
 }
 
-double gather_copying(const Evaluated& e, const DeviceWork& work) {
+double gather_copying(const Evaluated& e, const PipelineWork& work) {
   const double width = e.plan.precision.parameter_bytes;
   return e.data.times.dense.gather.copying(work.parameters * width) +
          e.data.times.expert.gather.copying(work.expert_parameters * width);
@@ -115,7 +115,7 @@ Formula left_over(const Evaluated& e, const Formula& all, double copying, double
   return max(all - open, all / k) + slowdown(e, copying, all.value()) * min(all, open);
 }
 
-double bytes_of(const DeviceWork& work, double width) {
+double bytes_of(const PipelineWork& work, double width) {
   return (work.parameters + work.expert_parameters) * width;
 }
 
@@ -164,7 +164,7 @@ std::string of_reduce_earlier(const Evaluated& e, std::string_view name) {
 
 bool gathers_once(const Plan& plan) { return plan.zero == 1 || plan.zero == 2; }
 
-Formula gathering(const Evaluated& e, const DeviceWork& work) {
+Formula gathering(const Evaluated& e, const PipelineWork& work) {
   const double width = e.plan.precision.parameter_bytes;
   return sum({in_pieces(e.data.times.dense.gather, work.parameters * width),
               in_pieces(e.data.times.expert.gather, work.expert_parameters * width)},
@@ -179,7 +179,7 @@ std::string of_gather(const Evaluated& e, std::string_view name) {
                    seconds(e.cost.tail.gather), of_device(e, g.device));
 }
 
-Formula gather_left(const Evaluated& e, const DeviceWork& work) {
+Formula gather_left(const Evaluated& e, const PipelineWork& work) {
   const Formula all = seconds(gathering(e, work).value());
   if (!e.plan.overlap_parameter_gather) return all;
   return left_over(e, all, gather_copying(e, work),

@@ -26,8 +26,8 @@ double slowdown_of(double contention, double copying, double all) {
   return all > 0 ? contention * copying / all : 0;
 }
 
-Hidden reduction(const DataEntry& data, const Plan& plan, const DeviceWork& work, double contention,
-                 double window) {
+Hidden reduction(const DataEntry& data, const Plan& plan, const PipelineWork& work,
+                 double contention, double window) {
   const double width = plan.precision.gradient_bytes;
   const double dense = work.parameters * width;
   const double expert = work.expert_parameters * width;
@@ -45,7 +45,7 @@ Hidden reduction(const DataEntry& data, const Plan& plan, const DeviceWork& work
 }
 
 // ZeRO-1 and 2: the updated shards to all, hidden by the next forward where the plan says so.
-Hidden gathering(const DataEntry& data, const Plan& plan, const DeviceWork& work,
+Hidden gathering(const DataEntry& data, const Plan& plan, const PipelineWork& work,
                  double contention) {
   const double width = plan.precision.parameter_bytes;
   const double dense = work.parameters * width;
@@ -61,15 +61,15 @@ Hidden gathering(const DataEntry& data, const Plan& plan, const DeviceWork& work
   return h;
 }
 
-double owned(const Plan& plan, const DeviceWork& work) {
+double owned(const Plan& plan, const PipelineWork& work) {
   if (plan.zero == 0) return work.parameters + work.expert_parameters;
   const ShardCounts n = shard_counts(plan);
   return work.parameters / static_cast<double>(n.dense) +
          work.expert_parameters / static_cast<double>(n.expert);
 }
 
-void add_reduction(StepTail& tail, const DataEntry& data, const Plan& plan, const DeviceWork& work,
-                   double contention) {
+void add_reduction(StepTail& tail, const DataEntry& data, const Plan& plan,
+                   const PipelineWork& work, double contention) {
   const Hidden last = reduction(data, plan, work, contention, work.backward);
   const double exposed = std::max(0.0, last.exposed - work.drain);
   if (last.all > tail.reduce) tail.reduce = last.all;
@@ -87,7 +87,7 @@ void add_reduction(StepTail& tail, const DataEntry& data, const Plan& plan, cons
 }
 
 // Gradients that leave the device, by the time that the last backward has for them.
-double draining(const OffloadRates& offload, const Plan& plan, const DeviceWork& work) {
+double draining(const OffloadRates& offload, const Plan& plan, const PipelineWork& work) {
   if (offload.drain <= 0) return 0;
   const double held = plan.zero >= 2 ? owned(plan, work) : work.parameters + work.expert_parameters;
   const double bytes = held * plan.precision.gradient_bytes;
@@ -100,8 +100,8 @@ double draining(const OffloadRates& offload, const Plan& plan, const DeviceWork&
 
 }  // namespace
 
-DeviceWork work_of(const Stages& stages, std::size_t device, std::size_t devices, double drain) {
-  DeviceWork work;
+PipelineWork work_of(const Stages& stages, std::size_t device, std::size_t devices, double drain) {
+  PipelineWork work;
   work.drain = drain;
   for (std::size_t s = device; s < stages.cost_of.size(); s += devices) {
     work.forward += stages.times[s].forward.count();
@@ -130,7 +130,7 @@ StepTail step_tail(const CostContext& context, const DataEntry& data, const Offl
     drain += stages.times[device].backward.count();
     // One that holds what its neighbour does has more of the drain to hide in.
     if (stages.as_before[device] != 0) continue;
-    const DeviceWork work = work_of(stages, device, p, drained);
+    const PipelineWork work = work_of(stages, device, p, drained);
     if (plan.zero < 3) add_reduction(tail, data, plan, work, contention);
     if (plan.zero == 1 || plan.zero == 2) {
       const Hidden gather = gathering(data, plan, work, contention);

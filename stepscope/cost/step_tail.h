@@ -7,7 +7,7 @@
 namespace stepscope {
 
 // What a device of the pipeline has of all its chunks together; seconds of one micro-batch.
-struct DeviceWork {
+struct PipelineWork {
   double forward = 0;
   double backward = 0;
   double parameters = 0;
@@ -16,8 +16,8 @@ struct DeviceWork {
   UnitTime first;
   UnitTime last;
 };
-[[nodiscard]] DeviceWork work_of(const Stages& stages, std::size_t device, std::size_t devices,
-                                 double drain);
+[[nodiscard]] PipelineWork work_of(const Stages& stages, std::size_t device, std::size_t devices,
+                                   double drain);
 
 // Pieces that `bytes` are sent in.
 [[nodiscard]] double bucket_count(const Plan& plan, double bytes);

@@ -10,6 +10,7 @@
 
 #include "tests/tree/layers.h"
 #include "tests/tree/source_tree.h"
+#include "tests/tree/type_names.h"
 
 namespace stepscope::tree {
 namespace {
@@ -42,6 +43,10 @@ TEST_F(Repository, ModulesLinkWhatTheLayerTableAllows) {
 TEST_F(Repository, NoTwoFoldersIncludeEachOther) { EXPECT_EQ(two_way_pairs(files), Lines{}); }
 
 TEST_F(Repository, NoIncludesGoInCircles) { EXPECT_EQ(include_circles(files), Lines{}); }
+
+TEST_F(Repository, NoTwoFilesDefineTypesOfOneName) {
+  EXPECT_EQ(types_defined_twice(files), Lines{});
+}
 
 TEST_F(Repository, EveryFolderOfTheTableExistsUnlessItComesLater) {
   for (const Layer& layer : layers) {
