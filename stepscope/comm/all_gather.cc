@@ -10,7 +10,7 @@ std::size_t chunks(const StepPlace& at) { return pieces(at.payload, at.slot_byte
 void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k, std::byte* slot) {
   if (at.ranks == 1) return;
   const Extent own = piece(at.payload, at.slot_bytes, k);
-  copy_message(slot, request.in.data() + own.begin, own.size);
+  copy_message(slot, request.in.data() + own.begin, own.size, at.streaming);
 }
 
 void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
@@ -20,12 +20,14 @@ void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
     std::byte* to = request.out.data() + from * at.payload + part.begin;
     const bool own = from == static_cast<std::size_t>(at.rank);
     const std::byte* source = own ? request.in.data() + part.begin : slots[from];
-    if (source != to) copy_message(to, source, part.size);
+    if (source != to) copy_message(to, source, part.size, at.streaming);
   }
 }
 
+BucketPattern pattern(const StepPlace& /*at*/, std::size_t /*k*/) { return BucketPattern::whole; }
+
 }  // namespace
 
-const CollectiveSteps all_gather_steps{chunks, nothing_before, stage, take};
+const CollectiveSteps all_gather_steps{chunks, pattern, nothing_before, stage, take};
 
 }  // namespace stepscope::comm

@@ -12,10 +12,9 @@
 namespace stepscope::comm {
 namespace {
 
-constexpr std::size_t short_bytes = 16 * 1024;
-
 bool is_short(const StepPlace& at) {
-  return at.payload <= short_bytes && at.payload <= at.slot_bytes;
+  return at.payload * static_cast<std::size_t>(at.ranks) <= all_reduce_short_bytes &&
+         at.payload <= at.slot_bytes;
 }
 std::size_t segment_bytes(const StepPlace& at) {
   return part_bytes(at) * static_cast<std::size_t>(at.ranks);
@@ -60,12 +59,13 @@ void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   if (chunk.gather) {
     if (at.ranks == 1) return;
     const Extent own = piece_of(at, chunk.segment, at.rank);
-    return copy_message(slot, request.out.data() + own.begin, own.size);
+    return copy_message(slot, request.out.data() + own.begin, own.size, at.streaming);
   }
   for (int to = 0; to < at.ranks; ++to) {
     if (to == at.rank) continue;
     const Extent part = piece_of(at, chunk.segment, to);
-    copy_message(slot + part_offset(at, at.rank, to), request.in.data() + part.begin, part.size);
+    copy_message(slot + part_offset(at, at.rank, to), request.in.data() + part.begin, part.size,
+                 at.streaming);
   }
 }
 
@@ -82,7 +82,7 @@ void reduce_piece(const StepPlace& at, const CollectiveRequest& request, Extent 
     sources[static_cast<std::size_t>(from)] = slot;
   }
   reduce_in_order(request.type, request.reduction, std::span(sources).first(slots.size()),
-                  request.out.data() + own.begin, own.size);
+                  request.out.data() + own.begin, own.size, false);  // it is staged next
 }
 
 void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
@@ -95,12 +95,18 @@ void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   for (int from = 0; from < at.ranks; ++from) {
     if (from == at.rank) continue;
     const Extent part = piece_of(at, chunk.segment, from);
-    copy_message(request.out.data() + part.begin, slots[static_cast<std::size_t>(from)], part.size);
+    copy_message(request.out.data() + part.begin, slots[static_cast<std::size_t>(from)], part.size,
+                 at.streaming);
   }
+}
+
+BucketPattern pattern(const StepPlace& at, std::size_t k) {
+  if (is_short(at) || chunk_at(segments(at), k).gather) return BucketPattern::whole;
+  return BucketPattern::parts;
 }
 
 }  // namespace
 
-const CollectiveSteps all_reduce_steps{chunks, taken_before, stage, take};
+const CollectiveSteps all_reduce_steps{chunks, pattern, taken_before, stage, take};
 
 }  // namespace stepscope::comm

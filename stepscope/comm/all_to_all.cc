@@ -12,7 +12,7 @@ void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   for (int to = 0; to < at.ranks; ++to) {
     if (to == at.rank) continue;
     const std::byte* block = request.in.data() + static_cast<std::size_t>(to) * at.payload;
-    copy_message(slot + part_offset(at, at.rank, to), block + part.begin, part.size);
+    copy_message(slot + part_offset(at, at.rank, to), block + part.begin, part.size, at.streaming);
   }
 }
 
@@ -24,12 +24,14 @@ void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
     const std::byte* source =
         from == at.rank ? request.in.data() + block
                         : slots[static_cast<std::size_t>(from)] + part_offset(at, from, at.rank);
-    copy_message(request.out.data() + block, source, part.size);
+    copy_message(request.out.data() + block, source, part.size, at.streaming);
   }
 }
 
+BucketPattern pattern(const StepPlace& /*at*/, std::size_t /*k*/) { return BucketPattern::parts; }
+
 }  // namespace
 
-const CollectiveSteps all_to_all_steps{chunks, nothing_before, stage, take};
+const CollectiveSteps all_to_all_steps{chunks, pattern, nothing_before, stage, take};
 
 }  // namespace stepscope::comm

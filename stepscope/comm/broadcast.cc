@@ -10,7 +10,7 @@ std::size_t chunks(const StepPlace& at) { return pieces(at.payload, at.slot_byte
 void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k, std::byte* slot) {
   if (at.rank != request.peer || at.ranks == 1) return;
   const Extent part = piece(at.payload, at.slot_bytes, k);
-  copy_message(slot, request.in.data() + part.begin, part.size);
+  copy_message(slot, request.in.data() + part.begin, part.size, at.streaming);
 }
 
 void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
@@ -19,11 +19,15 @@ void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   std::byte* to = request.out.data() + part.begin;
   const std::byte* from = at.rank == request.peer ? request.in.data() + part.begin
                                                   : slots[static_cast<std::size_t>(request.peer)];
-  if (from != to) copy_message(to, from, part.size);
+  if (from != to) copy_message(to, from, part.size, at.streaming);
+}
+
+BucketPattern pattern(const StepPlace& /*at*/, std::size_t /*k*/) {
+  return BucketPattern::from_root;
 }
 
 }  // namespace
 
-const CollectiveSteps broadcast_steps{chunks, nothing_before, stage, take};
+const CollectiveSteps broadcast_steps{chunks, pattern, nothing_before, stage, take};
 
 }  // namespace stepscope::comm

@@ -18,11 +18,20 @@ struct StepPlace {
   int ranks = 1;
   std::size_t slot_bytes = 0;
   std::size_t payload = 0;  // S
+  bool streaming = false;   // S is so large that it leaves the caches anyway
 };
+inline constexpr std::size_t streaming_from_bytes = 1 << 20;
+// Up to here, of all ranks together, each rank reduces the whole of an all_reduce itself.
+inline constexpr std::size_t all_reduce_short_bytes = 128 * 1024;
+
+// What of a bucket goes where: all of it to all ranks, each part to its rank, all of the root's to
+// all, nothing.
+enum class BucketPattern : std::uint8_t { whole, parts, from_root, nothing };
 
 struct CollectiveSteps {
   // At least one.
   std::size_t (*chunks)(const StepPlace&);
+  BucketPattern (*pattern)(const StepPlace&, std::size_t k);
   // How many chunks of this collective a rank must have taken before it can stage chunk k.
   std::size_t (*taken_before)(const StepPlace&, std::size_t k);
   void (*stage)(const StepPlace&, const CollectiveRequest&, std::size_t k, std::byte* slot);

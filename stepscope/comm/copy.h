@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of messages. A buffer that another core has read is written with non-temporal stores:
-// ordinary stores pay an ownership transfer for each line.
+// Copies of messages. Long ones go past the caches: ordinary stores would first read each line, or
+// fetch it from the core that has read it.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,8 @@ void copy_streaming(std::byte* to, const std::byte* from, std::size_t bytes);
 // For short messages, or what this core reads next.
 void copy_cached(std::byte* to, const std::byte* from, std::size_t bytes);
 
-// Above this many bytes a message leaves the caches anyway.
-inline constexpr std::size_t streaming_from_bytes = 64 * 1024;
-
-inline void copy_message(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes >= streaming_from_bytes) return copy_streaming(to, from, bytes);
+inline void copy_message(std::byte* to, const std::byte* from, std::size_t bytes, bool streaming) {
+  if (streaming) return copy_streaming(to, from, bytes);
   copy_cached(to, from, bytes);
 }
 

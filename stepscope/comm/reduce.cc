@@ -88,17 +88,17 @@ struct Job {
   std::span<const std::byte* const> sources;
   std::byte* out;
   std::size_t elements;
+  bool streaming;
 };
 
 template <class T, Reduction reduction>
 [[gnu::always_inline]] inline void reduce_all(const Job& job) {
   alignas(64) std::array<std::byte, block_elements * sizeof(T)> block;
-  const bool streaming = job.elements * sizeof(T) >= streaming_from_bytes;
   for (std::size_t first = 0; first < job.elements; first += block_elements) {
     const std::size_t left = job.elements - first;
     const std::size_t count = left < block_elements ? left : block_elements;
     std::byte* to = job.out + first * sizeof(T);
-    if (streaming) {
+    if (job.streaming) {
       reduce_block<T, reduction>(job.sources, first, count, block.data());
       copy_streaming(to, block.data(), count * sizeof(T));
     } else {
@@ -140,8 +140,8 @@ void reduce_widest(const Job& job) {
 
 template <class T>
 void reduce_type(Reduction reduction, std::span<const std::byte* const> sources, std::byte* out,
-                 std::size_t bytes) {
-  const Job job{sources, out, bytes / sizeof(T)};
+                 std::size_t bytes, bool streaming) {
+  const Job job{sources, out, bytes / sizeof(T), streaming};
   if (reduction == Reduction::sum) return reduce_widest<T, Reduction::sum>(job);
   if (reduction == Reduction::max) return reduce_widest<T, Reduction::max>(job);
   reduce_widest<T, Reduction::min>(job);
@@ -150,18 +150,19 @@ void reduce_type(Reduction reduction, std::span<const std::byte* const> sources,
 }  // namespace
 
 void reduce_in_order(ElementType type, Reduction reduction,
-                     std::span<const std::byte* const> sources, std::byte* out, std::size_t bytes) {
+                     std::span<const std::byte* const> sources, std::byte* out, std::size_t bytes,
+                     bool streaming) {
   switch (type) {
     case ElementType::f32:
-      return reduce_type<float>(reduction, sources, out, bytes);
+      return reduce_type<float>(reduction, sources, out, bytes, streaming);
     case ElementType::bf16:
-      return reduce_type<Bf16>(reduction, sources, out, bytes);
+      return reduce_type<Bf16>(reduction, sources, out, bytes, streaming);
     case ElementType::f64:
-      return reduce_type<double>(reduction, sources, out, bytes);
+      return reduce_type<double>(reduction, sources, out, bytes, streaming);
     case ElementType::i64:
-      return reduce_type<std::int64_t>(reduction, sources, out, bytes);
+      return reduce_type<std::int64_t>(reduction, sources, out, bytes, streaming);
     case ElementType::u8:
-      return reduce_type<std::uint8_t>(reduction, sources, out, bytes);
+      return reduce_type<std::uint8_t>(reduction, sources, out, bytes, streaming);
   }
 }
 

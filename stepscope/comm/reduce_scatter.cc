@@ -15,7 +15,7 @@ void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   for (int to = 0; to < at.ranks; ++to) {
     if (to == at.rank) continue;
     const std::byte* block = request.in.data() + static_cast<std::size_t>(to) * at.payload;
-    copy_message(slot + part_offset(at, at.rank, to), block + part.begin, part.size);
+    copy_message(slot + part_offset(at, at.rank, to), block + part.begin, part.size, at.streaming);
   }
 }
 
@@ -30,11 +30,13 @@ void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
                         : slots[static_cast<std::size_t>(from)] + part_offset(at, from, at.rank);
   }
   reduce_in_order(request.type, request.reduction, std::span(sources).first(slots.size()),
-                  request.out.data() + part.begin, part.size);
+                  request.out.data() + part.begin, part.size, at.streaming);
 }
+
+BucketPattern pattern(const StepPlace& /*at*/, std::size_t /*k*/) { return BucketPattern::parts; }
 
 }  // namespace
 
-const CollectiveSteps reduce_scatter_steps{chunks, nothing_before, stage, take};
+const CollectiveSteps reduce_scatter_steps{chunks, pattern, nothing_before, stage, take};
 
 }  // namespace stepscope::comm

@@ -60,6 +60,22 @@ TEST_P(ThreadGroup, messages_larger_than_the_ring_pass_through_it) {
   });
 }
 
+TEST(LongMessages, past_the_caches_have_the_same_bits) {
+  for (const int ranks : {2, 3}) {
+    const auto cases = comm_test::all_cases({280'003}, ranks);
+    on_ranks(ranks, default_bucket, [&](Communicator& comm) {
+      for (const Case& c : cases) {
+        if (c.type != ElementType::f32 || c.reduction != Reduction::sum) continue;
+        Running run;
+        comm_test::start(comm, c, run);
+        const auto times = wait_for(comm, run.ticket);
+        ASSERT_TRUE(times) << times.error().message();
+        EXPECT_EQ(comm_test::fault_of(comm, run), "");
+      }
+    });
+  }
+}
+
 TEST_P(ThreadGroup, ranks_may_wait_in_different_orders_with_many_tickets_out) {
   const int ranks = GetParam();
   on_ranks(ranks, small_bucket, [&](Communicator& comm) {

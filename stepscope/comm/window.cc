@@ -141,7 +141,7 @@ WindowShape window_shape(int ranks, Bytes bucket) {
   const auto bytes = static_cast<std::uint64_t>(std::clamp<std::int64_t>(bucket.value, 0, most));
   WindowShape shape;
   shape.ranks = n;
-  shape.slots = 16;
+  shape.slots = std::clamp<std::uint64_t>(bytes / (64 * 1024), 16, 128);
   // A line for each peer at least.
   const std::uint64_t least = round_up(n * 64, page_bytes);
   shape.slot_bytes = std::max(least, round_up(bytes / shape.slots, page_bytes));
@@ -200,6 +200,20 @@ Result<int> make_segment(const WindowShape& shape) {
     return no_room(shape, reason);
   }
   return descriptor;
+}
+
+Result<std::shared_ptr<Window>> open_window(std::int64_t process, std::int64_t descriptor) {
+  const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
+  const int own = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (own < 0) {
+    return Error{
+        .what = "cannot open the group's shared memory: " + std::generic_category().message(errno),
+        .file = path,
+        .hint = "ranks of one host must see each other's /proc"};
+  }
+  auto window = Window::map(own);
+  ::close(own);
+  return window;
 }
 
 RankControl& Window::control(int rank) const {

@@ -139,4 +139,8 @@ class Window {
 // Error: no room.
 [[nodiscard]] Result<int> make_segment(const WindowShape& shape);
 
+// The segment that another process of this host holds open as `descriptor`.
+[[nodiscard]] Result<std::shared_ptr<Window>> open_window(std::int64_t process,
+                                                          std::int64_t descriptor);
+
 }  // namespace stepscope::comm

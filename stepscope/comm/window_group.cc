@@ -15,7 +15,8 @@ constexpr std::size_t kept_collectives = 512;
 constexpr std::size_t kept_of_pair = 64;
 constexpr Ns spin_limit = std::chrono::microseconds(30);
 StepPlace place_of(const Operation& operation, int rank, const WindowShape& shape) {
-  return {rank, static_cast<int>(shape.ranks), shape.slot_bytes, operation.header.bytes};
+  return {rank, static_cast<int>(shape.ranks), shape.slot_bytes, operation.header.bytes,
+          operation.header.bytes >= streaming_from_bytes};
 }
 
 }  // namespace
@@ -212,7 +213,8 @@ bool WindowGroup::send_chunk(int peer, PairLane& lane) {
   header = operation.header;
   header.chunk = static_cast<std::uint32_t>(k);
   copy_message(window_.pair_slot(setup_.rank, peer, lane.chunks),
-               operation.request.in.data() + part.begin, part.size);
+               operation.request.in.data() + part.begin, part.size,
+               operation.header.bytes >= streaming_from_bytes);
   pair.staged.store(++lane.chunks);
   if (k + 1 == operation.chunks) {
     finish(operation);
@@ -242,7 +244,8 @@ bool WindowGroup::recv_chunk(int peer, PairLane& lane) {
   }
   const Extent part = piece(operation.header.bytes, shape.pair_slot_bytes, k);
   copy_message(operation.request.out.data() + part.begin,
-               window_.pair_slot(peer, setup_.rank, lane.chunks), part.size);
+               window_.pair_slot(peer, setup_.rank, lane.chunks), part.size,
+               operation.header.bytes >= streaming_from_bytes);
   pair.taken.store(++lane.chunks);
   if (k + 1 == operation.chunks) {
     finish(operation);

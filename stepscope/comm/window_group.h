@@ -112,6 +112,8 @@ class WindowGroup final : public Communicator {
   std::optional<Error> failure_;
 };
 
+// Different ranks of a group of `size`, at least one; absent where they are.
+[[nodiscard]] std::optional<Error> ranks_fault(std::span<const int> ranks, int size);
 // Sizes and overlaps as the table in communicator.h has them; absent where they are right.
 [[nodiscard]] std::optional<Error> request_fault(const CollectiveRequest& request, int rank,
                                                  int ranks);

@@ -47,22 +47,6 @@ Result<std::vector<Offer>> exchange(Communicator& comm, const Offer& own) {
   return all;
 }
 
-// A segment that another process holds open.
-Result<std::shared_ptr<Window>> open_of(const Offer& offer) {
-  const std::string path =
-      "/proc/" + std::to_string(offer.process) + "/fd/" + std::to_string(offer.window);
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) {
-    return Error{.what = "cannot open the subgroup's shared memory: " +
-                         std::generic_category().message(errno),
-                 .file = path,
-                 .hint = "ranks of one host must see each other's /proc"};
-  }
-  auto window = Window::map(descriptor);
-  ::close(descriptor);
-  return window;
-}
-
 std::optional<Error> offers_fault(std::span<const Offer> offers) {
   for (std::size_t r = 0; r < offers.size(); ++r) {
     if (offers[r].ranks_hash != offers[0].ranks_hash) {
@@ -77,6 +61,8 @@ std::optional<Error> offers_fault(std::span<const Offer> offers) {
   return std::nullopt;
 }
 
+}  // namespace
+
 std::optional<Error> ranks_fault(std::span<const int> ranks, int size) {
   std::vector<int> sorted(ranks.begin(), ranks.end());
   std::ranges::sort(sorted);
@@ -86,8 +72,6 @@ std::optional<Error> ranks_fault(std::span<const int> ranks, int size) {
                        " names different ranks of it, at least one",
                .hint = "ranks count within the group that is split"};
 }
-
-}  // namespace
 
 // The window of the subgroup at all ranks that it names, null at the others. All ranks call it.
 Result<std::shared_ptr<Window>> WindowGroup::shared_window(std::span<const int> ranks,
@@ -124,7 +108,8 @@ Result<std::shared_ptr<Window>> WindowGroup::shared_window(std::span<const int> 
   const Offer& first = (*offers)[static_cast<std::size_t>(ranks.front())];
   Offer outcome{.ranks_hash = own.ranks_hash};
   if (named && setup_.processes) {
-    auto mapped = descriptor >= 0 ? Window::map(descriptor) : open_of(first);
+    auto mapped =
+        descriptor >= 0 ? Window::map(descriptor) : open_window(first.process, first.window);
     if (mapped) {
       window = *mapped;
       RankControl& control =
