@@ -8,6 +8,7 @@ build_packages=(
   g++ cmake ninja-build make git
   libisal-dev libzstd-dev libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev
   libdnnl-dev                                        # nn/matmul
+  libopenmpi-dev openmpi-bin                         # comm/mpi_group
   liburing-dev                                       # zero/offload_file
   libsimdjson-dev libdeflate-dev libbenchmark-dev    # bench/
 )

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "stepscope/comm/collectives_test_cases.h"
+#include "stepscope/comm/mpi_group.h"
 #include "stepscope/comm/shm_group.h"
 
 namespace stepscope {
@@ -142,6 +143,21 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
+// Under mpirun: `comm_rank mpi MODE`, `comm_rank mpi-messages MODE` without shared memory.
+int run_mpi(bool shared_memory, std::string_view mode) {
+  MpiOptions options;
+  options.bucket = {64 << 10};
+  options.shared_memory = shared_memory;
+  auto made = make_mpi_group(options);
+  if (!made) return say("error " + made.error().message()), 6;
+  Communicator& comm = **made;
+  if (mode == "cases") return run_cases(comm);
+  if (mode == "shuffled") return run_shuffled(comm);
+  if (mode == "subgroups") return run_subgroups(comm);
+  run_fault(comm, mode);  // MPI wants all ranks to end alike
+  return 0;
+}
+
 int run_rank(std::string_view mode) {
   if (mode == "absent" && std::string_view(std::getenv("STEPSCOPE_RANK")) == "1") return 3;
   const std::size_t before = open_descriptors();
@@ -193,5 +209,6 @@ int main(int argc, char** argv) {
   if (arguments.size() == 5 && arguments[0] == "spawn") {
     return stepscope::spawn({arguments.begin() + 1, arguments.end()}, argv[0]);
   }
+  if (arguments.size() == 2) return stepscope::run_mpi(arguments[0] == "mpi", arguments[1]);
   return arguments.size() == 1 ? stepscope::run_rank(arguments[0]) : 2;
 }
