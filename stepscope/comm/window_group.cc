@@ -286,7 +286,8 @@ void WindowGroup::sleep(Ns limit, bool& moved) {
   if (setup_.spin) {
     for (const Ns until = monotonic_now() + spin_limit; monotonic_now() < until;) {
       for (int i = 0; i < 4; ++i) _mm_pause();
-      if ((moved = progress()) || failure_) return;
+      moved = progress();
+      if (moved || failure_) return;
     }
   }
   RankControl& control = window_.control(setup_.rank);
