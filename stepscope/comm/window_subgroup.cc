@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <system_error>
 
 #include "stepscope/comm/window_group.h"
 
@@ -16,7 +12,9 @@ namespace {
 // What a rank tells the others while a subgroup is made.
 struct Offer {
   std::uint64_t ranks_hash = 0;
-  std::int64_t window = 0;  // of the first named rank: address of its Window, or descriptor
+  // Of the first named rank: its Window, or where processes share it, its descriptor.
+  const std::shared_ptr<Window>* shared = nullptr;
+  std::int64_t window = -1;
   std::int32_t process = 0;
   std::int32_t failed = 0;
   std::array<char, 200> why{};
@@ -92,7 +90,7 @@ Result<std::shared_ptr<Window>> WindowGroup::shared_window(std::span<const int> 
     } else {
       auto made = Window::create(shape);
       if (made) window = *made;
-      own.window = reinterpret_cast<std::int64_t>(&window);
+      own.shared = &window;
       if (!made) set_failed(own, made.error());
     }
   }
@@ -120,7 +118,7 @@ Result<std::shared_ptr<Window>> WindowGroup::shared_window(std::span<const int> 
       set_failed(outcome, mapped.error());
     }
   } else if (named && window == nullptr) {
-    window = *reinterpret_cast<const std::shared_ptr<Window>*>(first.window);
+    window = *first.shared;
   }
   offers = exchange(*this, outcome);  // before the first rank lets go of what it offered
   close_segment();
