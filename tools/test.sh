@@ -8,6 +8,9 @@ shift
 ctest=/usr/bin/ctest
 [ -x $ctest ] || ctest=ctest
 fixed_layout=()
-if [ "$preset" = tsan ] && setarch -R true 2>/dev/null; then fixed_layout=(setarch -R); fi
+if [ "$preset" = tsan ]; then
+  if setarch -R true 2>/dev/null; then fixed_layout=(setarch -R); fi
+  export TSAN_OPTIONS=suppressions=$PWD/tools/tsan.suppressions${TSAN_OPTIONS:+:$TSAN_OPTIONS}
+fi
 "${fixed_layout[@]}" "$ctest" --test-dir "build/$preset" --output-on-failure --no-tests=error \
   --parallel "${JOBS:-$(nproc)}" "$@" </dev/null
