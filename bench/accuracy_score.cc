@@ -8,6 +8,7 @@
 #include <set>
 
 #include "stepscope/cost/model_flops.h"
+#include "stepscope/cost/plan_json.h"
 #include "stepscope/stats/summary.h"
 #include "training_model.h"
 
@@ -73,16 +74,21 @@ void add_groups(const TrainingRows& data, const std::vector<std::size_t>& rows,
   std::vector<double> rank;
   std::vector<double> regret;
   for (const auto& [name, members] : groups) {
-    if (members.size() < 2) continue;
+    // A plan that was measured more than once counts by its mean.
+    std::map<std::string, std::vector<std::size_t>> plans;
+    for (const std::size_t i : members) plans[plan_json(data.rows[i].plan)].push_back(i);
+    if (plans.size() < 2) continue;
     std::vector<double> p;
     std::vector<double> m;
-    for (const std::size_t i : members) {
-      p.push_back(predicted[i]);
-      m.push_back(data.rows[i].step);
+    for (const auto& [plan, runs] : plans) {
+      p.push_back(predicted[runs.front()]);
+      double sum = 0;
+      for (const std::size_t i : runs) sum += data.rows[i].step;
+      m.push_back(sum / static_cast<double>(runs.size()));
     }
     const auto pick = static_cast<std::size_t>(std::ranges::min_element(p) - p.begin());
     regret.push_back(m[pick] / *std::ranges::min_element(m) - 1);
-    if (members.size() < 3) continue;
+    if (plans.size() < 3) continue;
     if (const auto r = correlation(ranks(p), ranks(m))) rank.push_back(*r);
   }
   s.rank = mean(rank);

@@ -19,7 +19,7 @@ struct Score {
   double median = 0;
   double bias = 0;
   double worst = 0;
-  std::optional<double> rank;    // Spearman's, mean over groups of three rows or more
+  std::optional<double> rank;    // Spearman's, mean over groups of three plans or more
   std::optional<double> regret;  // mean over groups of two or more
   std::optional<double> worst_regret;
 };

@@ -43,7 +43,7 @@ Json curves(const TrainingRows& data, std::span<const FitParameter> parameters,
   Json json;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const FitParameter& p = parameters[i];
-    if (p.shared || p.curve != curve) continue;
+    if (p.parameter || !concerns(p, machine)) continue;
     Json& shares = json[p.vendor      ? "vendor_attention_efficiency"
                         : p.attention ? "attention_efficiency"
                                       : "matmul_efficiency"];
@@ -52,7 +52,9 @@ Json curves(const TrainingRows& data, std::span<const FitParameter> parameters,
   }
   if (json.is_null()) return json;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].shared) json[parameters[i].name] = rounded(values[i]);
+    const FitParameter& p = parameters[i];
+    if (!p.parameter || !concerns(p, machine)) continue;
+    json[compute_parameters[static_cast<std::size_t>(*p.parameter)].name] = rounded(values[i]);
   }
   json["source"] = sources_of(data, curve);
   if (curve != machine) json["source"] = json["source"].get<std::string>() + " (the same chip's)";

@@ -35,7 +35,7 @@ struct SharedPrior {
   double prior, low, high, spread;
 };
 // What none of the machines' makers states, and all of them share.
-constexpr std::array<SharedPrior, 13> shared_priors = {
+constexpr std::array<SharedPrior, 12> shared_priors = {
     {{ComputeParameter::memory_efficiency, 0.8, 0.4, 0.95, 0.1},
      {ComputeParameter::tail, 0.7, 0.2, 1.0, 0.3},
      {ComputeParameter::fill, 100, 10, 1000, 0.7},
@@ -45,7 +45,6 @@ constexpr std::array<SharedPrior, 13> shared_priors = {
      {ComputeParameter::contention, 0.3, 0.05, 2.0, 0.5},
      {ComputeParameter::jitter, 0.01, 0.001, 0.05, 0.7},
      {ComputeParameter::pass_us, 100, 10, 1000, 0.7},
-     {ComputeParameter::host_layer_us, 1000, 300, 2000, 0.5},
      {ComputeParameter::host_head_layers, 1.0, 0.2, 5.0, 0.5},
      {ComputeParameter::misaligned, 2.5, 1.0, 6.0, 0.3},
      {ComputeParameter::cast, 1.5, 0.3, 8.0, 0.5}}};
@@ -60,6 +59,22 @@ double matmul_prior(const Machine& machine, Dtype format) {
     return share_of_measured_matmul * machine.matmul_max[f]->value / machine.peak_rates[f]->value;
   }
   return 0.65;
+}
+
+// Chips come with the processors of their years.
+void add_hosts(const TrainingRows& data, std::vector<FitParameter>& to) {
+  std::set<std::string> seen;
+  for (const TrainingRow& row : data.rows) {
+    const std::string curve(curve_of(data.systems[row.system].catalogue->name));
+    if (!seen.insert(curve).second) continue;
+    to.push_back({.name = "host " + curve,
+                  .parameter = ComputeParameter::host_layer_us,
+                  .curve = curve,
+                  .prior = 1000,
+                  .low = 300,
+                  .high = 2000,
+                  .spread = 0.3});
+  }
 }
 
 void add_shares(const TrainingRows& data, std::vector<FitParameter>& to) {
@@ -125,17 +140,22 @@ std::string_view curve_of(std::string_view machine) {
   return at == twins.end() ? machine : at->curve;
 }
 
+bool concerns(const FitParameter& parameter, std::string_view machine) {
+  return parameter.curve.empty() || parameter.curve == curve_of(machine);
+}
+
 std::vector<FitParameter> fit_parameters(const TrainingRows& data) {
   std::vector<FitParameter> all;
   for (const SharedPrior& s : shared_priors) {
     all.push_back(
         {.name = std::string(compute_parameters[static_cast<std::size_t>(s.parameter)].name),
-         .shared = s.parameter,
+         .parameter = s.parameter,
          .prior = s.prior,
          .low = s.low,
          .high = s.high,
          .spread = s.spread});
   }
+  add_hosts(data, all);
   add_shares(data, all);
   return all;
 }
@@ -146,11 +166,11 @@ void apply(std::span<const FitParameter> parameters, std::span<const double> val
   ComputeCurves& curves = *machine.compute;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const FitParameter& p = parameters[i];
-    if (p.shared) {
-      curves.values[static_cast<std::size_t>(*p.shared)] = values[i];
+    if (!concerns(p, machine.name)) continue;
+    if (p.parameter) {
+      curves.values[static_cast<std::size_t>(*p.parameter)] = values[i];
       continue;
     }
-    if (p.curve != curve_of(machine.name)) continue;
     auto& shares = p.vendor      ? curves.vendor_attention_efficiency
                    : p.attention ? curves.attention_efficiency
                                  : curves.matmul_efficiency;
@@ -256,9 +276,7 @@ std::vector<double> fit(const TrainingModel& model, std::span<const FitParameter
       apply(parameters, values, machines.back());
       std::vector<double> concerning;
       for (std::size_t i = 0; i < n; ++i) {
-        if (parameters[i].shared || parameters[i].curve == curve_of(machines[s].name)) {
-          concerning.push_back(values[i]);
-        }
+        if (concerns(parameters[i], machines[s].name)) concerning.push_back(values[i]);
       }
       changed[s] = concerning != known[s];
       known[s] = std::move(concerning);

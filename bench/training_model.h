@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicts published training runs with numbers for the machines' compute curves that are still
-// being fitted, and fits them: one set for everything, a share of the peak for each machine and
-// format, the rest shared by all machines.
+// being fitted, and fits them: one set for everything, a share of the peak for each chip and
+// format and the time of its host, the rest shared by all machines.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace stepscope::bench {
 // well, as a standard deviation of its logarithm.
 struct FitParameter {
   std::string name;
-  std::optional<ComputeParameter> shared{};  // absent: a share of the peak, of `curve` and `format`
-  std::string curve{};                       // machines whose chip is the same share a curve
+  std::optional<ComputeParameter> parameter{};  // absent: a share of the peak in `format`
+  std::string curve{};  // machines whose chip is the same share a curve; empty: of all machines
   Dtype format = Dtype::bf16;
   bool attention = false;
   bool vendor = false;  // of attention: the vendor's kernel
@@ -33,6 +33,9 @@ struct FitParameter {
 
 // The chip whose curve a machine has: "A100-80GB SXM" for "A100-40GB SXM", ...
 [[nodiscard]] std::string_view curve_of(std::string_view machine);
+
+// Whether it is a number of this machine.
+[[nodiscard]] bool concerns(const FitParameter& parameter, std::string_view machine);
 
 // All that the rows can say something about.
 [[nodiscard]] std::vector<FitParameter> fit_parameters(const TrainingRows& data);

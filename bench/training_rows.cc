@@ -189,6 +189,7 @@ void apply_habits(const Fields& f, Draft& d) {
   p.torch_buffers = h.torch_buffers;
   p.fused_pointwise = h.fused_pointwise || p.compiled;
   p.fused_loss = h.fused_loss || p.compiled;
+  p.fused_gradient_sum = h.fused_gradient_sum;
   p.overlap_gradient_reduce = p.overlap_parameter_gather = h.overlap_data;
   p.overlap_tensor = p.tp > 1 && (h.overlap_tensor || has(notes, "asynctp"));
   const std::string sp = lower_case(f.text("sp"));
@@ -388,7 +389,8 @@ bool published_twice_or_in_doubt(const Fields& f, Draft& d) {
   return true;
 }
 
-void name_groups(Draft& d) {
+// MXFP8 and FP8 with one scale a tensor are two formats, though one peak is theirs.
+void name_groups(const Fields& f, Draft& d) {
   TrainingRow& row = d.row;
   const Plan& p = row.plan;
   const auto text = [](Int n) { return std::to_string(n) + '/'; };
@@ -396,7 +398,7 @@ void name_groups(Draft& d) {
   const std::string sizes = text(m.hidden) + text(m.feed_forward) + text(p.sequence) +
                             text(static_cast<Int>(p.precision.matmul));
   row.group = text(static_cast<Int>(row.system)) + text(m.layers) + sizes + text(p.devices) +
-              text(p.global_batch);
+              text(p.global_batch) + lower_case(f.text("precision"));
   row.shape = text(static_cast<Int>(row.system)) + sizes + text(p.tp) + text(p.micro_batch);
 }
 
@@ -436,7 +438,7 @@ Draft read_row(const CsvTable& table, std::size_t index, TrainingRows& into) {
   d.row.step = step.value_or(0);
   const double unit = d.habits->memory_in_gib ? 1024.0 * 1024 * 1024 : 1e9;
   if (const auto gb = f.positive("peak_mem_GB")) d.row.peak_memory = *gb * unit;
-  name_groups(d);
+  name_groups(f, d);
   return d;
 }
 

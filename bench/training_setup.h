@@ -23,6 +23,7 @@ struct FrameworkHabits {
   double dropout = 0;
   bool fused_pointwise = true;
   bool fused_loss = false;
+  bool fused_gradient_sum = false;
   bool sequence_parallel = false;  // with tensor parallelism
   bool overlap_tensor = false;
   bool overlap_data = true;

@@ -201,6 +201,8 @@ constexpr std::array fields = {
               [](P p, T t) { return on_or_off(p.compiled, t); }},
     PlanField{"fused-loss", "", "Cross-entropy takes one pass each way",
               [](P p, T t) { return on_or_off(p.fused_loss, t); }},
+    PlanField{"fused-gradient-sum", "", "Products add weight gradients to the micro-batches' sum",
+              [](P p, T t) { return on_or_off(p.fused_gradient_sum, t); }},
     PlanField{"dtype", "FORMAT", "Format of matrix products: fp32, tf32, bf16, fp16, fp8, fp4",
               dtype},
     PlanField{"grad-dtype", "FORMAT", "Format in which gradients are reduced",

@@ -14,11 +14,11 @@ namespace {
 auto shape_of(const Plan& p) {
   return std::tie(p.tp, p.tensor_layout, p.tp_depth, p.sequence_parallel, p.cp, p.context_exchange,
                   p.ep, p.sequence, p.micro_batch, p.fused_attention, p.vendor_attention,
-                  p.fused_pointwise, p.fused_loss, p.compiled, p.overlap_tensor, p.torch_buffers,
-                  p.vocabulary_multiple, p.precision.matmul, p.precision.parameter_bytes,
-                  p.precision.gradient_bytes, p.precision.accumulated_gradient_bytes,
-                  p.precision.master_bytes, p.precision.optimizer_state_bytes,
-                  p.precision.activation_bytes);
+                  p.fused_pointwise, p.fused_loss, p.fused_gradient_sum, p.compiled,
+                  p.overlap_tensor, p.torch_buffers, p.vocabulary_multiple, p.precision.matmul,
+                  p.precision.parameter_bytes, p.precision.gradient_bytes,
+                  p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
+                  p.precision.optimizer_state_bytes, p.precision.activation_bytes);
 }
 
 // Layers differ by their feed-forward part and by their window.

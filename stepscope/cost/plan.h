@@ -93,6 +93,9 @@ struct Plan {
   bool compiled = false;  // layers are launched by a compiler's code, not one by one in Python
   bool fused_pointwise = true;  // neighbouring elementwise operations share one pass over memory
   bool fused_loss = true;  // cross-entropy in one pass each way, not an operation after the other
+  // A weight's gradient is added to the micro-batches' sum by the product that makes it, where the
+  // sum is kept whole (ZeRO 0 and 1).
+  bool fused_gradient_sum = true;
   Precision precision{};
   Residence optimizer_at = Residence::device;
   Residence gradients_at = Residence::device;

@@ -55,6 +55,7 @@ constexpr std::array fields = {
     Field{"fused_pointwise", &Plan::fused_pointwise},
     Field{"compiled", &Plan::compiled},
     Field{"fused_loss", &Plan::fused_loss},
+    Field{"fused_gradient_sum", &Plan::fused_gradient_sum},
     Field{"optimizer_at", Choice<Residence>{&Plan::optimizer_at, residence_names}},
     Field{"gradients_at", Choice<Residence>{&Plan::gradients_at, residence_names}},
     Field{"parameters_at", Choice<Residence>{&Plan::parameters_at, residence_names}},

@@ -39,6 +39,7 @@ TEST(PlanFile, IsWrittenAndReadBackTheSame) {
   plan.recompute = Recompute::every_k;
   plan.recompute_every = 5;
   plan.fused_attention = plan.fused_pointwise = plan.fused_loss = false;
+  plan.fused_gradient_sum = false;
   plan.precision = {.matmul = Dtype::fp8,
                     .parameter_bytes = 1,
                     .gradient_bytes = 4,

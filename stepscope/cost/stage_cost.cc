@@ -61,6 +61,13 @@ double beside(const Call& call, double work, double contention) {
   return call.seconds - hidden + contention * call.copying * hidden / call.seconds;
 }
 
+// The product that makes a weight's gradient reads the sum and writes it in place of the gradient.
+double sum_in_product(const CostContext& context, const Precision& p) {
+  const double bytes = 2.0 * p.accumulated_gradient_bytes - p.gradient_bytes;
+  return memory_time(context.compute, std::max(0.0, bytes)).count() *
+         of(context.compute, ComputeParameter::matmul_memory_share);
+}
+
 class StageBuilder {
  public:
   StageBuilder(const CostContext& context, const DataEntry& data, const OffloadRates& offload,
@@ -77,6 +84,7 @@ class StageBuilder {
     const double sum_bytes = p.gradient_bytes + 2.0 * p.accumulated_gradient_bytes;
     const bool sums = plan.zero < 2 || micro_batches(plan) > 1;
     sum_ = sums ? memory_time(context.compute, sum_bytes).count() : 0;
+    sum_in_product_ = plan.zero < 2 && plan.fused_gradient_sum ? sum_in_product(context, p) : sum_;
     fetch_ = offload.fetch > 0 ? p.parameter_bytes / offload.fetch : 0;
   }
 
@@ -87,7 +95,8 @@ class StageBuilder {
       for (std::size_t how = 0; how < recompute_kind_count; ++how) {
         if (counts[k][how] == 0) continue;
         const LayerCost& layer = context_.kinds[k];
-        add(stage, layer, how, static_cast<double>(counts[k][how]), data_.kinds[k], 0);
+        add(stage, layer, how, static_cast<double>(counts[k][how]), data_.kinds[k], 0,
+            sum_in_product_);
         slack = std::max(slack, layer.forward.total() - data_.kinds[k].gather);
         stage.layer_parameters =
             std::max(stage.layer_parameters, layer.parameters + layer.expert_parameters);
@@ -96,23 +105,24 @@ class StageBuilder {
     }
     const double of_layers = stage.parameters;
     slack = std::max(0.0, slack) * static_cast<double>(plan_.prefetch_units);
-    if (first) add(stage, context_.embedding, 0, 1, data_.embedding, slack);
+    if (first) add(stage, context_.embedding, 0, 1, data_.embedding, slack, sum_);
     if (first) stage.first = stage.last = data_.embedding;
-    if (last) add(stage, context_.head[plan_.pp > 1 ? 1 : 0], 0, 1, data_.head, slack);
+    const LayerCost& head = context_.head[plan_.pp > 1 ? 1 : 0];
+    if (last) add(stage, head, 0, 1, data_.head, slack, sum_in_product_);
     stage.end_parameters = stage.parameters - of_layers;
     if (plan_.pp > 1) add_passes(stage);
   }
 
  private:
   void add(StageCost& stage, const LayerCost& layer, std::size_t how, double times,
-           const UnitTime& unit, double slack) const {
+           const UnitTime& unit, double slack, double sum) const {
     stage.forward.add(layer.forward, times);
     stage.backward.add(layer.backward[how], times);
     stage.again.add(layer.again[how], times);
     stage.weight_gradient += times * layer.weight_gradient;
     const double summed =
         plan_.zero >= 2 ? owned(layer) : layer.parameters + layer.expert_parameters;
-    stage.backward[PassTerm::pointwise] += times * sum_ * summed;
+    stage.backward[PassTerm::pointwise] += times * sum * summed;
     const double forward = layer.forward.total() + slack;
     const double backward = layer.backward[how].total() + layer.again[how].total() + slack;
     if (gathers_) add_data(stage, unit, times, forward, backward);
@@ -179,8 +189,11 @@ class StageBuilder {
   ShardCounts shards_;
   bool gathers_;
   bool prefetches_;
-  double latest_;     // rank of a shard group behind the mean, of a layer's time
-  double sum_ = 0;    // seconds to add one parameter's gradient to what micro-batches left
+  double latest_;  // rank of a shard group behind the mean, of a layer's time
+  // Seconds to add one parameter's gradient to what micro-batches left: in a pass of its own, and
+  // for weights of products.
+  double sum_ = 0;
+  double sum_in_product_ = 0;
   double fetch_ = 0;  // seconds to bring one parameter from where it is
 };
 

@@ -72,26 +72,32 @@ Transformer deep(std::int64_t layers) {
 
 TEST(StepCost, OfOneDeviceIsItsOperationsAndTheOptimizer) {
   const Bench bench(gpt(4096, 32));
-  const Plan plan = plan_of(1, 1, 1, 3);
-  const StepCost cost = bench.cost(plan);
+  Plan plan = plan_of(1, 1, 1, 3);
   const auto model = make_compute_model(bench.machine, Dtype::bf16);
   double pass = 0;
-  double parameters = 0;
   const auto add = [&](const std::vector<Operation>& ops, double times) {
+    double parameters = 0;
     for (const Operation& op : ops) {
       pass += times * (operation_time(*model, op, Direction::forward) +
                        operation_time(*model, op, Direction::backward))
                           .count();
       parameters += times * op.parameters;
     }
+    return parameters;
   };
-  add(layer_operations(bench.model, plan, 0), 4);
-  add(embedding_operations(bench.model, plan), 1);
-  add(head_operations(bench.model, plan), 1);
-  const double summed = parameters * (2 + 2 * 4) / 1555e9;  // into fp32, each micro-batch
-  const double update = parameters * (4 + 2 * 12 + 2) / 1555e9;
-  EXPECT_NEAR(cost.step().count() / (3 * (pass + summed) + update), 1, 1e-12);
-  EXPECT_NEAR(cost.tokens_per_second * cost.step().count(), 3 * 2048, 1e-6);
+  const double products =
+      add(layer_operations(bench.model, plan, 0), 4) + add(head_operations(bench.model, plan), 1);
+  const double table = add(embedding_operations(bench.model, plan), 1);
+  const double update = (products + table) * (4 + 2 * 12 + 2) / 1555e9;
+  for (const bool fused : {false, true}) {
+    plan.fused_gradient_sum = fused;
+    const StepCost cost = bench.cost(plan);
+    // Into fp32, each micro-batch: in a pass that reads the gradient too, or in place of it.
+    const double each = fused ? 2 * 4 - 2 : 2 + 2 * 4;
+    const double summed = (products * each + table * (2 + 2 * 4)) / 1555e9;
+    EXPECT_NEAR(cost.step().count() / (3 * (pass + summed) + update), 1, 1e-12);
+    EXPECT_NEAR(cost.tokens_per_second * cost.step().count(), 3 * 2048, 1e-6);
+  }
 }
 
 TEST(StepCost, TermsSumToThePipelineAndWhatComesOnce) {
