@@ -13,6 +13,9 @@ if(STEPSCOPE_FUZZ)
   target_link_options(stepscope_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# Tests and the command line are compiled quickly rather than for speed: what is hot lies in the modules below.
+set(STEPSCOPE_COLD $<$<CONFIG:Release>:-O1>)
+
 set_property(GLOBAL PROPERTY STEPSCOPE_MODULES "")
 
 # stepscope_module(NAME [USES module...] [LIBS library...]): stepscope/NAME/*.cc without tests and benchmarks.
@@ -70,6 +73,7 @@ function(stepscope_cli)
   list(TRANSFORM modules PREPEND stepscope_)
   target_link_libraries(stepscope_cli PRIVATE stepscope_flags PUBLIC ${modules} fmt::fmt CLI11::CLI11)
   target_compile_definitions(stepscope_cli PUBLIC STEPSCOPE_VERSION="${PROJECT_VERSION}")
+  target_compile_options(stepscope_cli PRIVATE ${STEPSCOPE_COLD})
   add_executable(stepscope ${PROJECT_SOURCE_DIR}/stepscope/cli/main.cc)
   target_link_libraries(stepscope PRIVATE stepscope_flags stepscope_cli)
 endfunction()
@@ -84,6 +88,7 @@ function(stepscope_tests)
     if(tests)
       add_executable(${module}_test ${tests})
       target_link_libraries(${module}_test PRIVATE stepscope_flags stepscope_${module} GTest::gtest_main)
+      target_compile_options(${module}_test PRIVATE ${STEPSCOPE_COLD})
       gtest_discover_tests(${module}_test TEST_PREFIX ${module}. DISCOVERY_TIMEOUT 60
                            PROPERTIES TIMEOUT 300)
     endif()

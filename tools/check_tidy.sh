@@ -1,5 +1,5 @@
 #!/bin/bash
-# check_tidy.sh BUILD_DIR: clang-tidy-19 over every product source of stepscope/, as compiled there (tests are the
+# check_tidy.sh BUILD_DIR: clang-tidy-22 over every product source of stepscope/, as compiled there (tests are the
 # compilers' and sanitizers' business: tidy cannot follow ASSERT_TRUE, and would double the time).
 # A file is looked at again only when it, a header, or .clang-tidy changed since it was last clean.
 set -euo pipefail
@@ -16,7 +16,7 @@ tidy_one() {
   stamp=$stamps/$({ echo "$shared_state"; cat "$file"; } | sha256sum | cut -c1-32)
   [ ! -e "$stamp" ] || return 0
   # -w: warnings are the compilers' part, and a newer clang deprecates what this libstdc++ uses inside.
-  if ! clang-tidy-19 -p "$build" --quiet --extra-arg=-w "$file" >"$stamp.log" 2>&1; then
+  if ! clang-tidy-22 -p "$build" --quiet --extra-arg=-w "$file" >"$stamp.log" 2>&1; then
     cat "$stamp.log"
     rm "$stamp.log"
     return 1

@@ -14,7 +14,7 @@ build_packages=(
 )
 check_packages=(
   "${build_packages[@]}"
-  clang-16 libclang-rt-16-dev llvm-16 clang-tidy-19 clang-format-19
+  clang-16 libclang-rt-16-dev llvm-16 clang-tidy-22 clang-format-19
   chromium python3                                   # tests/browser
 )
 

@@ -192,10 +192,10 @@ Result<JsonValue> parse_json(std::string_view json, std::string_view path) {
   if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return Error{.what = "the file is empty", .file = std::string(path)};
   }
-  const char* taken = json.data();
+  const char* taken = json.begin();
   Builder builder(json, taken);
-  const Counted first{.at = json.data(), .taken = &taken};
-  const Counted last{.at = json.data() + json.size(), .taken = &taken};
+  const Counted first{.at = json.begin(), .taken = &taken};
+  const Counted last{.at = json.end(), .taken = &taken};
   if (nlohmann::json::sax_parse(first, last, &builder)) return builder.root();
   return Error{.what = place_of(json, builder.problem_byte()) + ": " + builder.problem(),
                .file = std::string(path)};
@@ -292,7 +292,7 @@ bool JsonFields::flag(std::string_view key, bool otherwise) {
   return value->boolean;
 }
 
-std::string JsonFields::text(std::string_view key, std::optional<std::string> otherwise) {
+std::string JsonFields::text(std::string_view key, const std::optional<std::string>& otherwise) {
   const JsonValue* value = find(key);
   if (value == nullptr && !otherwise) fail(key, "is missing");
   if (value == nullptr) return otherwise.value_or("");

@@ -79,7 +79,8 @@ class JsonFields {
   std::optional<std::int64_t> optional_integer(std::string_view key, IntegerRange range);
   double number(std::string_view key, double least, double most, double otherwise);
   bool flag(std::string_view key, bool otherwise);
-  std::string text(std::string_view key, std::optional<std::string> otherwise = std::nullopt);
+  std::string text(std::string_view key,
+                   const std::optional<std::string>& otherwise = std::nullopt);
   // The index in `names`; required where `otherwise` is absent.
   std::size_t choice(std::string_view key, std::span<const std::string_view> names,
                      std::optional<std::size_t> otherwise = std::nullopt);

@@ -70,14 +70,13 @@ Result<Settings> parse_settings(std::string_view text) {
     at = end + 1;
     const std::size_t is = std::min(part.find('='), part.size());
     const PlanField* field = find_plan_field(part.substr(0, is));
-    if (field != nullptr && is < part.size())
-      settings.emplace_back(part.substr(0, is), part.substr(is + 1));
-    else if (field != nullptr && field->value.empty())
+    const bool assigns = is < part.size();
+    if (field != nullptr && !assigns && field->value.empty())
       settings.emplace_back(part, "true");
-    else if (continues(settings, part))
+    else if ((field == nullptr || !assigns) && continues(settings, part))
       settings.back().second.append(",").append(part);
-    else if (is < part.size())
-      settings.emplace_back(part.substr(0, is), part.substr(is + 1));  // its name is refused later
+    else if (assigns)
+      settings.emplace_back(part.substr(0, is), part.substr(is + 1));  // no field: refused later
     else
       return Error{.what = fmt::format("\"{}\" is no setting", part.substr(0, 80)),
                    .hint = "write tp=8,pp=16, or the path of a plan file"};

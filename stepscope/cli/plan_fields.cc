@@ -139,7 +139,7 @@ Set recompute_every(Plan& p, std::string_view text) {
 
 Set bucket(Plan& p, std::string_view text) {
   std::int64_t mebibytes = 0;
-  const Set set = whole(mebibytes, text);
+  Set set = whole(mebibytes, text);
   if (set && mebibytes > (std::int64_t{1} << 30))
     return is_no(text, "size of a bucket", "write MiB, such as 25");
   if (set) p.bucket = Bytes{mebibytes * 1024 * 1024};

@@ -224,7 +224,7 @@ Result<Done> Run::write_trace() {
 Result<Done> Run::finish() {
   const auto job = gather_windows(comm_, window_);
   if (!job) return job.error();
-  const auto traced = write_trace();
+  auto traced = write_trace();
   if (auto exported = write_weights(*engine_, comm_, flags_); !exported) return exported;
   if (auto written = generate_text(*engine_, comm_, flags_); !written) return written;
   if (!traced) return traced;

@@ -55,7 +55,7 @@ class Throttle final : public comm::Forwarding {
     Lane& lane = lane_of(ticket);
     while (lane.next <= ticket.sequence) {
       const Ticket next{lane.next, ticket.channel};
-      const auto done = inner().test(next);
+      auto done = inner().test(next);
       if (!done || !*done) return done;
       if (const auto times = pass(next); !times) return times.error();
     }
@@ -89,10 +89,10 @@ class Throttle final : public comm::Forwarding {
   };
 
   [[nodiscard]] Lane& lane_of(Ticket ticket) {
-    return lanes_[static_cast<std::size_t>(ticket.channel + 1)];
+    return lanes_[static_cast<std::size_t>(ticket.channel) + 1];
   }
   [[nodiscard]] bool known(Ticket ticket) const {
-    const auto channel = static_cast<std::size_t>(ticket.channel + 1);
+    const std::size_t channel = static_cast<std::size_t>(ticket.channel) + 1;
     if (channel >= lanes_.size()) return false;
     const Lane& lane = lanes_[channel];
     return ticket.sequence < lane.submitted && ticket.sequence + kept >= lane.submitted;

@@ -101,7 +101,7 @@ std::string header_text(const BucketHeader& header) {
     text += element_name(header.type);
   }
   if (header.kind == CollectiveKind::all_reduce || header.kind == CollectiveKind::reduce_scatter) {
-    text += " ";
+    text += ' ';
     text += reduction_names[static_cast<std::size_t>(header.reduction)];
   }
   if (header.kind == CollectiveKind::broadcast) text += " from rank " + std::to_string(header.root);

@@ -157,7 +157,7 @@ std::string WindowGroup::flight_record() const {
     } else {
       out += "null";
     }
-    out += "}";
+    out += '}';
   }
   out += "],\n \"collectives\": " + json_operations(queue_);
   for (std::size_t c = 0; c < pairs_.size(); ++c) {

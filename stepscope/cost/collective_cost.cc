@@ -40,7 +40,7 @@ Formula transfer_formula(const Terms& t, const GroupPlacement& g, double bytes) 
         count(factor) * formula::bytes(bytes) / byte_rate(rate.value > 0 ? rate.value : 1);
     return Formula(f.text() + where, f.value(), Formula::Binding::product);
   };
-  const Formula within = part(t.within_factor, g.within, " within");
+  Formula within = part(t.within_factor, g.within, " within");
   const Formula across = part(t.across_factor, g.across, " across");
   const bool uses_within = t.within_factor > 0 && g.within.value > 0;
   const bool uses_across = t.across_factor > 0 && g.across.value > 0;

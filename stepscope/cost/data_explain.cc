@@ -180,7 +180,7 @@ std::string of_gather(const Evaluated& e, std::string_view name) {
 }
 
 Formula gather_left(const Evaluated& e, const PipelineWork& work) {
-  const Formula all = seconds(gathering(e, work).value());
+  Formula all = seconds(gathering(e, work).value());
   if (!e.plan.overlap_parameter_gather) return all;
   return left_over(e, all, gather_copying(e, work),
                    bucket_count(e.plan, bytes_of(work, e.plan.precision.parameter_bytes)),
@@ -212,7 +212,7 @@ Formula unit_left(const Evaluated& e, const UnitTime& unit, bool backward, doubl
                          (backward && p.overlap_gradient_reduce ? unit.reduce_copying : 0);
   const Formula waits =
       count(latest_rank(e.context.compute, shard_counts(p).dense)) * seconds(work);
-  const Formula rest = hidden == all ? waits : seconds(all - hidden) + waits;
+  Formula rest = hidden == all ? waits : seconds(all - hidden) + waits;
   if (hidden == 0) return rest;
   return max(seconds(0), call - beside) + slowdown(e, copying, hidden) * min(call, beside) + rest;
 }
@@ -317,7 +317,7 @@ std::string of_data_sent(const Evaluated& e, std::string_view name) {
   const DataVolume v = data_volume(p, g.work.parameters, g.work.expert_parameters);
   const Formula none = bytes(0);
   const auto of_weights = [&](double parameters, std::int64_t replicas, std::int64_t shards) {
-    if (parameters <= 0) return none;
+    if (parameters <= 0) return bytes(0);
     const double times = reduces_each_micro_batch(p) ? e.m() : 1;
     const Formula gradients = count(times) * bytes(p.precision.gradient_bytes) * count(parameters);
     if (p.zero == 0) return count(2 * share(replicas)) * gradients;

@@ -41,7 +41,7 @@ void tensor_and_context(const Plan& p, Flags& out) {
 std::string layout(const Plan& p) {
   std::string out = "E";
   for (std::size_t i = 0; i < p.stage_layers.size(); ++i) {
-    if (i > 0) out += "|";
+    if (i > 0) out += '|';
     if (p.stage_layers[i] > 0) out += "t*" + text(p.stage_layers[i]);
   }
   return out + ",L";

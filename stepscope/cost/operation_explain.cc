@@ -26,7 +26,7 @@ Formula memory_rate(const ComputeModel& model) {
 
 // 2 m n k batch (1 + tail (w - 1)) misaligned.
 Formula slowed_flops(const ComputeModel& model, const MatmulShape& s) {
-  const Formula all = flops(2) * count(s.m) * count(s.n) * count(s.k) * count(s.batch);
+  Formula all = flops(2) * count(s.m) * count(s.n) * count(s.k) * count(s.batch);
   if (all.value() <= 0) return all;
   const Formula one = count(std::int64_t{1});
   const Formula lost =

@@ -120,7 +120,7 @@ Result<FoundPlan> priced(const Search& search, const Candidate& candidate) {
   return FoundPlan{.plan = candidate.plan, .cost = *cost};
 }
 
-std::optional<Error> price_all(const Search& search, std::vector<Candidate> candidates,
+std::optional<Error> price_all(const Search& search, const std::vector<Candidate>& candidates,
                                std::vector<FoundPlan>& into) {
   for (const Candidate& candidate : candidates) {
     Result<FoundPlan> found = priced(search, candidate);

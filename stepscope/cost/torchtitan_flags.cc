@@ -9,7 +9,7 @@ std::string text(std::int64_t n) { return std::to_string(n); }
 class Toml {
  public:
   void section(const std::string& name) {
-    if (!out_.text.empty()) out_.text += "\n";
+    if (!out_.text.empty()) out_.text += '\n';
     out_.text += "[" + name + "]\n";
   }
   void add(const std::string& key, std::int64_t n) { line(key, text(n)); }

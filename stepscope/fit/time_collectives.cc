@@ -89,11 +89,13 @@ Result<std::vector<CollectiveTiming>> time_collectives(Communicator& comm, const
   const auto most = elements(static_cast<double>(sweep.to.value)) * static_cast<std::size_t>(n);
   buffers.in.assign(most, 1.0F);
   buffers.out.assign(most, 0.0F);
-  const double factor = std::exp2(1.0 / sweep.per_octave);
+  const auto from = static_cast<double>(sweep.from.value);
+  const double octaves = std::log2(static_cast<double>(sweep.to.value) / from);
+  const int last = static_cast<int>(octaves * sweep.per_octave + 1e-3);
   for (const CollectiveKind kind : kinds) {
-    for (auto bytes = static_cast<double>(sweep.from.value);
-         bytes <= static_cast<double>(sweep.to.value) * 1.0001; bytes *= factor) {
-      const std::size_t share = elements(bytes);
+    for (int i = 0; i <= last; ++i) {
+      const std::size_t share =
+          elements(from * std::exp2(static_cast<double>(i) / sweep.per_octave));
       const auto time = time_size(comm, kind, share, sweep, buffers);
       if (!time) return time.error();
       CollectiveTiming timing{

@@ -8,7 +8,7 @@
 namespace stepscope::nn {
 namespace {
 
-Error wrong(std::string what, std::string hint) {
+Error wrong(const std::string& what, std::string hint) {
   return {.what = "network: " + what, .hint = std::move(hint)};
 }
 

@@ -30,7 +30,7 @@ std::string text_of(const Json& v) {
 }
 
 std::string cell(const Json& v) {
-  const std::string text = text_of(v);
+  std::string text = text_of(v);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {

@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-std::string padded(std::string text, std::size_t width, bool right) {
+std::string padded(const std::string& text, std::size_t width, bool right) {
   const std::size_t have = columns_of(text);
   const std::string space(have < width ? width - have : 0, ' ');
   return right ? space + text : text + space;

@@ -49,14 +49,14 @@ void QuantileSketch::reserve() { counts_.reserve(bucket_count); }
 void QuantileSketch::cover(int first, int last) {
   if (counts_.empty()) {
     first_ = first;
-    counts_.assign(static_cast<std::size_t>(last - first + 1), 0);
+    counts_.assign(static_cast<std::size_t>(last - first) + 1, 0);
     return;
   }
   if (first < first_) {
     counts_.insert(counts_.begin(), static_cast<std::size_t>(first_ - first), 0);
     first_ = first;
   }
-  const auto wanted = static_cast<std::size_t>(last - first_ + 1);
+  const auto wanted = static_cast<std::size_t>(last - first_) + 1;
   if (wanted > counts_.size()) counts_.resize(wanted, 0);
 }
 

@@ -24,7 +24,7 @@ namespace range_detail {
 const bool with_nvtx = true;
 void nvtx_push(std::string_view name) {
   std::array<char, 128> text{};  // NVTX wants it terminated
-  std::copy_n(name.data(), std::min(name.size(), text.size() - 1), text.data());
+  std::copy_n(name.begin(), std::min(name.size(), text.size() - 1), text.begin());
   nvtxRangePushA(text.data());
 }
 void nvtx_pop() { nvtxRangePop(); }

@@ -2,6 +2,7 @@
 #include "stepscope/telemetry/rank_recorder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "stepscope/base/result.h"
@@ -105,8 +106,7 @@ CollectiveTotals& RankRecorder::totals_of(const CollectiveRecord& record) {
 void RankRecorder::collective(const CollectiveRecord& record) {
   CollectiveTotals& totals = totals_of(record);
   const double factor = slots_[slot_number(record.group, record.kind, record.purpose)].bus_factor;
-  const Bytes bus{
-      static_cast<std::int64_t>(static_cast<double>(record.bytes.value) * factor + 0.5)};
+  const Bytes bus{std::llround(static_cast<double>(record.bytes.value) * factor)};
   const Ns time = std::max(record.finished - record.submitted, Ns{});
   ++totals.calls;
   totals.bytes += record.bytes;

@@ -53,7 +53,7 @@ class SpanRing {
     span.shape = shape;
     span.detail = detail;
     span.length = static_cast<std::uint8_t>(whole_characters(name, span.text.size()));
-    std::copy_n(name.data(), span.length, span.text.data());
+    std::copy_n(name.begin(), span.length, span.text.begin());
     span.depth = depth;
     span.begin = begin;
     span.end = end;

@@ -2,6 +2,7 @@
 #include "stepscope/telemetry/zero3_performance_stats.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "stepscope/stats/round_to_sum.h"
@@ -192,8 +193,8 @@ void Zero3PerformanceStats::record_communication(CommunicationOperation operatio
   const Ns now = clock_();
   const Ns submitted = now - duration;
   const Ns stall = detail.stall.value_or(duration);
-  const Bytes bus{static_cast<std::int64_t>(
-      static_cast<double>(bytes.value) * busbw_factor(operation, size).value_or(0) + 0.5)};
+  const Bytes bus{
+      std::llround(static_cast<double>(bytes.value) * busbw_factor(operation, size).value_or(0))};
   RankWindow& window = own();
   CollectiveTotals& totals = collective_row(window, group, operation, detail.purpose);
   CollectiveTotals added{

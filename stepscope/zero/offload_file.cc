@@ -35,6 +35,7 @@ bool is_aligned(std::uint64_t value) { return value % offload_alignment == 0; }
 }  // namespace
 
 OffloadBuffer::OffloadBuffer(std::size_t bytes) : size_(offload_aligned(bytes)) {
+  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): no make_unique aligns
   memory_.reset(new (std::align_val_t{offload_alignment}) std::byte[size_]());
 }
 

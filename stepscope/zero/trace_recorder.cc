@@ -85,7 +85,7 @@ std::string dims_text(const nn::OpCall& call) {
     for (int d = 0; d < call.inputs[i].rank; ++d)
       text +=
           (d == 0 ? "" : ", ") + std::to_string(call.inputs[i].size[static_cast<std::size_t>(d)]);
-    text += "]";
+    text += ']';
   }
   return text + "]";
 }
