@@ -140,15 +140,18 @@ TEST(StatedNetwork, ReadsPortsAndRatesOfANodeOrAGpu) {
 }
 
 TEST(AccuracyScore, FindsBiasRankAndTheRegretOfThePick) {
-  const std::string two = with("a,S,", "b,S,", with("10.5", "12"));
-  const std::string three = with("a,S,", "c,S,", with("10.5", "15"));
-  const TrainingRows rows = rows_of(std::string(megatron) + two + three);
-  ASSERT_EQ(rows.rows.size(), 3U);
-  const Score s = score(rows, {0, 1, 2}, {10.5 * 1.1, 11, 16.5});
-  EXPECT_EQ(s.count, 3U);
-  EXPECT_NEAR(s.mape, (0.1 + 1.0 / 12 + 0.1) / 3, 1e-12);
-  EXPECT_NEAR(s.bias, (0.1 - 1.0 / 12 + 0.1) / 3, 1e-12);
-  EXPECT_NEAR(*s.regret, 12 / 10.5 - 1, 1e-12);
+  const auto run = [](std::string_view micro_batch, std::string_view step) {
+    return with(",8,,4,512", micro_batch, with("10.5", step));
+  };
+  const TrainingRows rows = rows_of(run(",8,,4,512", "10.5") + run(",8,,2,512", "12") +
+                                    run(",8,,1,512", "15") + run(",8,,2,512", "14"));
+  ASSERT_EQ(rows.rows.size(), 4U);
+  const Score s = score(rows, {0, 1, 2, 3}, {10.5 * 1.1, 11, 16.5, 11});
+  EXPECT_EQ(s.count, 4U);
+  EXPECT_NEAR(s.mape, (0.1 + 1.0 / 12 + 0.1 + 3.0 / 14) / 4, 1e-12);
+  EXPECT_NEAR(s.bias, (0.1 - 1.0 / 12 + 0.1 - 3.0 / 14) / 4, 1e-12);
+  ASSERT_TRUE(s.regret && s.rank);
+  EXPECT_NEAR(*s.regret, 13 / 10.5 - 1, 1e-12);  // two runs of one plan count by their mean
   EXPECT_NEAR(*s.rank, 0.5, 1e-12);
 }
 
