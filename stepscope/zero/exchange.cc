@@ -297,6 +297,7 @@ Result<Done> Exchange::finish(const CollectiveInstants& times, Ns stall) {
   return Done{};
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): without memory for an error's text there is no way on
 void Exchange::poll() noexcept {
   while (!idle() && !failed_) {
     auto done = comm_.test(oldest().ticket);
