@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step of training takes no memory: malloc and its kin are replaced by ones that count while a
+// thread asks them to.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "stepscope/zero/engine_test_run.h"
+
+// glibc's own, behind the names that are replaced here.
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* memory, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+}
+
+namespace {
+
+struct Taken {
+  bool counting = false;
+  long calls = 0;
+  std::size_t largest = 0;
+};
+thread_local Taken taken;
+
+void note(std::size_t bytes) {
+  if (!taken.counting) return;
+  ++taken.calls;
+  taken.largest = taken.largest < bytes ? bytes : taken.largest;
+}
+
+}  // namespace
+
+extern "C" {
+void* malloc(std::size_t bytes) {
+  note(bytes);
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  note(count * bytes);
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, std::size_t bytes) {
+  note(bytes);
+  return __libc_realloc(memory, bytes);
+}
+void* memalign(std::size_t alignment, std::size_t bytes) {
+  note(bytes);
+  return __libc_memalign(alignment, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  note(bytes);
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
+  note(bytes);
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+}
+
+namespace stepscope {
+namespace {
+
+TEST(Allocation, TheCountersCount) {
+  taken = {.counting = true};
+  std::vector<int> values(1000);
+  EXPECT_EQ(values[999], 0);
+  taken.counting = false;
+  EXPECT_EQ(taken.calls, 1);
+  EXPECT_EQ(taken.largest, 4000U);
+}
+
+// The first steps set up what the matrix library and the windows of statistics keep. That library
+// takes a table of arguments at each product and gives it back: less than 4 kB, not of ours.
+TEST(Allocation, AStepTakesNoMemory) {
+  constexpr std::size_t table = 4096;
+  for (int stage = 0; stage <= 3; ++stage) {
+    for (const auto kind : {nn::Recompute::none, nn::Recompute::full}) {
+      zero::TestRun run{.ranks = 2, .steps = 0};
+      run.engine.stage = stage;
+      run.engine.micro_batches = 2;
+      run.engine.recompute = {.kind = kind};
+      std::vector<Taken> counts(2);
+      run.at_end = [&](zero::TestRank& rank) {
+        const std::vector<std::int32_t> inputs(8, 3);
+        const std::vector<std::int32_t> targets(8, 5);
+        const nn::MicroBatch micro{.batch = 1, .tokens = 8, .inputs = inputs, .targets = targets};
+        const std::vector<nn::MicroBatch> micro_batches(2, micro);
+        for (int step = 0; step < 6; ++step) {
+          if (step == 3) taken = {.counting = true};
+          const bool trained = rank.engine.step(micro_batches).has_value();
+          if (!trained) ADD_FAILURE();
+        }
+        taken.counting = false;
+        counts[static_cast<std::size_t>(rank.rank)] = taken;
+      };
+      zero::expect_no_errors(zero::train_threads(run));
+      for (const Taken& count : counts) {
+        EXPECT_LT(count.largest, table) << "stage " << stage << ": " << count.calls << " calls";
+      }
+      std::printf("stage %d: %ld calls of malloc in 3 steps, of %zu bytes at most\n", stage,
+                  counts[0].calls, counts[0].largest);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stepscope
