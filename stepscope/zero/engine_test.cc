@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/comm/jitter.h"
 #include "stepscope/zero/engine_test_run.h"
 
 namespace stepscope::zero {
@@ -180,21 +179,6 @@ TEST(EngineMatrix, FewerParametersThanRanks) {
   ASSERT_LT(nn::network_units(run.engine.network)[0].count, 7);
   matrix.compare(run, stages_and({1, whole}, {1}, {nn::Recompute::none}));
   matrix.say("fewer parameters than ranks");
-}
-
-// Each call of each rank is delayed by a random time.
-TEST(EngineMatrix, RandomDelays) {
-  Matrix matrix;
-  for (const int ranks : {2, 4}) {
-    for (const std::uint64_t seed : {1U, 2U}) {
-      TestRun run{.ranks = ranks, .steps = 2};
-      run.wrap = [seed](std::unique_ptr<Communicator> comm) {
-        return jitter(std::move(comm), seed, std::chrono::microseconds(200));
-      };
-      matrix.compare(run, stages_and({37 * 40 * ranks}, {1}, {nn::Recompute::none}));
-    }
-  }
-  matrix.say("random delays");
 }
 
 TEST(EngineMatrix, DropoutIsTheSameWhereItIsRecomputed) {

@@ -132,17 +132,16 @@ inline void collect(const TrainingState& state, TestState& into) {
   }
 }
 
-inline std::string train_rank(const TestRun& run, std::unique_ptr<Communicator> comm,
-                              TestOutcome& outcome) {
-  if (run.wrap) comm = run.wrap(std::move(comm));
-  RankRecorder recorder(recorder_options(run.engine, *comm));
-  auto engine = Engine::create(run.engine, *comm, recorder);
+// Why it failed; empty: it did not.
+inline std::string train_rank(const TestRun& run, Communicator& comm, TestOutcome& outcome) {
+  RankRecorder recorder(recorder_options(run.engine, comm));
+  auto engine = Engine::create(run.engine, comm, recorder);
   if (!engine) return engine.error().message();
-  TestRank rank{comm->rank(), *comm, recorder, **engine};
+  TestRank rank{comm.rank(), comm, recorder, **engine};
   auto& steps = outcome.steps[static_cast<std::size_t>(rank.rank)];
   for (int s = 0; s < run.steps; ++s) {
     if (run.before_step) run.before_step(rank, s);
-    auto result = test_step(**engine, *comm, run.uneven);
+    auto result = test_step(**engine, comm, run.uneven);
     if (!result) return result.error().message();
     steps.push_back(*result);
   }
@@ -153,7 +152,8 @@ inline std::string train_rank(const TestRun& run, std::unique_ptr<Communicator> 
   return {};
 }
 
-inline TestOutcome train_threads(const TestRun& run) {
+// With room for what the ranks of the run end up with.
+inline TestOutcome no_outcome(const TestRun& run) {
   TestOutcome outcome;
   outcome.steps.resize(static_cast<std::size_t>(run.ranks));
   outcome.errors.resize(static_cast<std::size_t>(run.ranks));
@@ -162,6 +162,11 @@ inline TestOutcome train_threads(const TestRun& run) {
       part->emplace_back(static_cast<std::size_t>(unit.count), -1.0F);
     }
   }
+  return outcome;
+}
+
+inline TestOutcome train_threads(const TestRun& run) {
+  TestOutcome outcome = no_outcome(run);
   auto group = make_thread_group(run.ranks);
   if (!group) {
     ADD_FAILURE() << group.error().message();
@@ -171,7 +176,8 @@ inline TestOutcome train_threads(const TestRun& run) {
   for (auto& comm : *group) {
     threads.emplace_back([&run, &outcome, own = std::move(comm)]() mutable {
       const auto rank = static_cast<std::size_t>(own->rank());
-      outcome.errors[rank] = train_rank(run, std::move(own), outcome);
+      if (run.wrap) own = run.wrap(std::move(own));
+      outcome.errors[rank] = train_rank(run, *own, outcome);
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "stepscope/comm/counting.h"
@@ -21,14 +24,26 @@ struct Case {
   int ranks = 2;
   int micro_batches = 1;
   Accumulation accumulation = Accumulation::reduce_each_microstep;
-  std::int64_t bucket = 1 << 20;
+  bool whole_units = true;  // in one message
+  nn::Recompute recompute = nn::Recompute::none;
+  bool tied = true;
+  ElementType type = ElementType::f32;
 };
+
+std::string text_of(const Case& c) {
+  return "stage " + std::to_string(c.stage) + ", " + std::to_string(c.ranks) + " ranks, " +
+         std::to_string(c.micro_batches) + " micro-batches" +
+         (c.accumulation == Accumulation::accumulate_then_reduce ? " reduced at once" : "") +
+         ", recompute " + std::to_string(static_cast<int>(c.recompute)) +
+         (c.tied ? ", tied" : ", untied");
+}
 
 // What one rank counted, and the plan it followed.
 struct Counted {
   CommCounters counters;
-  std::vector<zero::PlannedCalls> planned;  // all_reduce, reduce_scatter, all_gather
+  std::vector<zero::PlannedCalls> planned;  // of `kinds`
   double parameters = 0;
+  double used_once = 0;  // of units that one pass of a micro-batch reads, no two
   std::size_t units = 0;
 };
 
@@ -40,22 +55,28 @@ std::vector<Counted> train_counted(const Case& c) {
   std::vector<Counted> counted(static_cast<std::size_t>(c.ranks));
   zero::TestRun run{.ranks = c.ranks, .steps = steps};
   run.engine.stage = c.stage;
+  run.engine.type = c.type;
+  run.engine.network.tied = c.tied;
   run.engine.micro_batches = c.micro_batches;
   run.engine.accumulation = c.accumulation;
-  run.engine.bucket_bytes = {c.bucket};
+  run.engine.recompute = {.kind = c.recompute, .every = 2};
+  run.engine.bucket_bytes = {c.whole_units ? std::int64_t{1} << 20U : std::int64_t{2048} * c.ranks};
+  if (c.whole_units) run.engine.buckets = 1;
   run.engine.prefetch_depth = 0;  // nothing stays for its backward: each unit is gathered twice
   run.wrap = [&](std::unique_ptr<Communicator> comm) {
     auto& mine = counted[static_cast<std::size_t>(comm->rank())];
     return counting(std::move(comm), mine.counters);
   };
   run.at_end = [&](zero::TestRank& rank) {
+    const zero::Plan& plan = rank.engine.plan();
     auto& mine = counted[static_cast<std::size_t>(rank.rank)];
-    for (const auto kind : kinds) {
-      mine.planned.push_back(zero::planned_calls(rank.engine.plan(), kind));
-    }
-    mine.units = rank.engine.plan().units.size();
-    for (const auto& unit : rank.engine.plan().units) {
-      mine.parameters += static_cast<double>(unit.count);
+    for (const auto kind : kinds) mine.planned.push_back(zero::planned_calls(plan, kind));
+    mine.units = plan.units.size();
+    for (std::size_t u = 0; u < plan.units.size(); ++u) {
+      const auto parameters = static_cast<double>(plan.units[u].count);
+      mine.parameters += parameters;
+      // An untied head trains in one pass, and an untied embedding's backward reads nothing.
+      if (!c.tied && (u == 0 || u + 1 == plan.units.size())) mine.used_once += parameters;
     }
   };
   zero::expect_no_errors(zero::train_threads(run));
@@ -69,8 +90,23 @@ DataVolume volume_of(const Case& c, double parameters) {
   plan.micro_batch = 1;
   plan.global_batch = c.ranks * c.micro_batches;
   plan.reduce_each_micro_batch = c.accumulation == Accumulation::reduce_each_microstep;
-  plan.precision.parameter_bytes = plan.precision.gradient_bytes = 4;
+  plan.precision.parameter_bytes = plan.precision.gradient_bytes =
+      static_cast<int>(element_bytes(c.type));
   return data_volume(plan, parameters, 0);
+}
+
+// The model has stages 2 and 3 reduce each micro-batch, and stage 3 gather each unit twice for it.
+// Reduced at once, gradients are sent as often as with one micro-batch; a unit that one pass reads
+// is gathered half as often.
+DataVolume expected_volume(const Case& c, const Counted& counted) {
+  DataVolume volume = volume_of(c, counted.parameters);
+  if (c.accumulation == Accumulation::accumulate_then_reduce) {
+    Case once = c;
+    once.micro_batches = 1;
+    volume.reduced = volume_of(once, counted.parameters).reduced;
+  }
+  if (c.stage == 3) volume.gathered -= volume_of(c, counted.used_once).gathered / 2;
+  return volume;
 }
 
 // Loss and tokens, largest exponents, squares: three small sums a step, in bytes of their vectors.
@@ -88,43 +124,60 @@ void compare(const Case& c) {
     const auto padding = [&](std::size_t kind) {
       return share * static_cast<double>(counted.planned[kind].padding.value);
     };
-    const DataVolume volume = volume_of(c, counted.parameters);
-    const double tolerance = 64;  // whole bytes, of each call
-    if (c.stage == 0) {
-      EXPECT_NEAR(sent(CollectiveKind::all_reduce),
-                  volume.reduced + 2 * share * small_sums(counted), tolerance);
-    } else {
-      EXPECT_NEAR(sent(CollectiveKind::reduce_scatter), volume.reduced + padding(1), tolerance);
-      EXPECT_NEAR(sent(CollectiveKind::all_gather), volume.gathered + padding(2), tolerance);
-    }
+    const auto calls = [&](std::size_t kind) {
+      return static_cast<std::int64_t>(counted.counters[kinds[kind]].calls);
+    };
+    const DataVolume volume = expected_volume(c, counted);
+    // Each all-reduce counts whole bytes; all else is exact.
+    const double sums = c.stage == 0 ? volume.reduced : 0;
+    const double rounding = 0.5 * static_cast<double>(calls(0)) / steps + 1e-6;
+    ASSERT_NEAR(sent(CollectiveKind::all_reduce), sums + 2 * share * small_sums(counted), rounding)
+        << text_of(c);
+    ASSERT_NEAR(sent(CollectiveKind::reduce_scatter), volume.reduced - sums + padding(1), 1e-6)
+        << text_of(c);
+    ASSERT_NEAR(sent(CollectiveKind::all_gather), volume.gathered + padding(2), 1e-6) << text_of(c);
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       const std::int64_t few = kinds[k] == CollectiveKind::all_reduce ? 3 : 0;
-      EXPECT_EQ(static_cast<std::int64_t>(counted.counters[kinds[k]].calls),
-                steps * (counted.planned[k].calls + few));
+      ASSERT_EQ(calls(k), steps * (counted.planned[k].calls + few)) << text_of(c);
     }
   }
 }
 
+struct Micro {
+  int count = 1;
+  Accumulation accumulation = Accumulation::reduce_each_microstep;
+};
+constexpr std::array micros = {Micro{}, Micro{.count = 3},
+                               Micro{3, Accumulation::accumulate_then_reduce}};
+
+#ifdef STEPSCOPE_SANITIZED
+constexpr std::array worlds = {2, 3};  // each instrumented rank is a slow thread
+#else
+constexpr std::array worlds = {1, 2, 3, 4, 5};
+#endif
+
 TEST(TrainingVolume, IsWhatThePerformanceModelSays) {
   int cases = 0;
   for (int stage = 0; stage <= 3; ++stage) {
-    for (const int ranks : {1, 2, 3, 4, 5}) {
-      for (const int micro_batches : {1, 3}) {
-        for (const auto policy :
-             {Accumulation::reduce_each_microstep, Accumulation::accumulate_then_reduce}) {
-          // The model has stages 2 and 3 always reduce each micro-batch.
-          const bool then = policy == Accumulation::accumulate_then_reduce;
-          if (stage >= 2 && then) continue;
-          for (const std::int64_t bucket : {2048 * ranks, 1 << 20}) {
-            compare({stage, ranks, micro_batches, policy, bucket});
-            ++cases;
+    for (const int ranks : worlds) {
+      for (const Micro& micro : micros) {
+        for (const auto recompute : {nn::Recompute::none, nn::Recompute::selective,
+                                     nn::Recompute::full, nn::Recompute::every_k}) {
+          for (const bool tied : {true, false}) {
+            for (const bool whole : {true, false}) {
+              const auto type = (ranks + cases) % 2 == 0 ? ElementType::f32 : ElementType::bf16;
+              compare(
+                  {stage, ranks, micro.count, micro.accumulation, whole, recompute, tied, type});
+              if (HasFatalFailure()) return;
+              ++cases;
+            }
           }
         }
       }
     }
   }
-  std::printf("%d cases\n", cases);
-  EXPECT_EQ(cases, 5 * 2 * 2 * (2 + 2 + 1 + 1));
+  std::printf("%d cases of %zu world sizes\n", cases, worlds.size());
+  EXPECT_EQ(cases, 4 * static_cast<int>(worlds.size()) * 3 * 4 * 2 * 2);
 }
 
 }  // namespace
