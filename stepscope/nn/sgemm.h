@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 matrix products by AVX-512, for the shapes that training has: operands are packed into panels
-// that stay in the caches, and a tile of 6 x 64 is accumulated in registers (the scheme of Goto and
+// that stay in the caches, and a tile of 8 x 48 is accumulated in registers (the scheme of Goto and
 // van de Geijn, "Anatomy of high-performance matrix multiplication", TOMS 2008). One thread.
 #pragma once
 
