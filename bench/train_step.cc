@@ -12,6 +12,7 @@
 // "N" on standard input with "<processor ms> <wall ms>" of N steps: bench/torch_peer.py measures in
 // turns.
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include <iostream>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,7 +57,8 @@ double seconds_of(clockid_t clock) {
 double processor_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 double wall_seconds() { return seconds_of(CLOCK_MONOTONIC); }
 
-// Sums the processor time of each leaf operation.
+// The processor time of each leaf operation: its mean, and the sum of the least that each of its
+// calls took in any step, which a busy neighbour disturbs less.
 class Breakdown : public OpObserver {
  public:
   void begin(const OpCall& call) noexcept override {
@@ -67,27 +70,32 @@ class Breakdown : public OpObserver {
   void add(std::size_t op, double seconds) noexcept {
     seconds_[op] += seconds;
     ++calls_[op];
+    if (place_ == least_.size()) least_.push_back({op, seconds});
+    least_[place_].seconds = std::min(least_[place_].seconds, seconds);
+    ++place_;
   }
+  void next_step() { place_ = 0; }
   static constexpr std::size_t optimizer = leaf_op_count;
-  void print(int steps) const {
-    const double sum = [&] {
-      double all = 0;
-      for (const double s : seconds_) all += s;
-      return all;
-    }();
-    fmt::print("  {:<30} {:>6} {:>9} {:>7} {:>9}\n", "operation", "calls", "ms", "share",
-               "GFLOP/s");
+  void print(int steps, double counted, double peak) const {
+    std::array<double, leaf_op_count + 1> least{};
+    for (const Least& l : least_) least[l.op] += l.seconds;
+    const double sum = std::reduce(least.begin(), least.end());
+    fmt::print("  {:<30} {:>6} {:>9} {:>9} {:>7} {:>9} {:>9}\n", "operation", "calls", "mean ms",
+               "least ms", "share", "GFLOP/s", "of peak");
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i <= leaf_op_count; ++i) {
       if (calls_[i] > 0) order.push_back(i);
     }
     std::ranges::sort(order, std::greater{}, [&](std::size_t i) { return seconds_[i]; });
     for (const std::size_t i : order) {
-      const std::string rate =
-          flops_[i] > 0 ? fmt::format("{:.1f}", flops_[i] / seconds_[i] * 1e-9) : "";
-      fmt::print("  {:<30} {:>6} {:>9.3f} {:>6.1f}% {:>9}\n", name(i), calls_[i] / steps,
-                 seconds_[i] / steps * 1e3, seconds_[i] / sum * 100, rate);
+      const double rate = flops_[i] / steps / least[i];
+      const std::string text =
+          rate > 0 ? fmt::format("{:>9.1f} {:>7.1f} %", rate * 1e-9, rate / peak * 100) : "";
+      fmt::print("  {:<30} {:>6} {:>9.3f} {:>9.3f} {:>6.1f}% {}\n", name(i), calls_[i] / steps,
+                 seconds_[i] / steps * 1e3, least[i] * 1e3, least[i] / sum * 100, text);
     }
+    fmt::print("  all operations at their least: {:.2f} ms = {:.1f} % of the peak\n", sum * 1e3,
+               counted / sum / peak * 100);
   }
 
  private:
@@ -131,20 +139,31 @@ class Breakdown : public OpObserver {
   std::array<double, leaf_op_count + 1> seconds_{};
   std::array<double, leaf_op_count + 1> flops_{};
   std::array<int, leaf_op_count + 1> calls_{};
+  struct Least {
+    std::size_t op;
+    double seconds;
+  };
+  std::vector<Least> least_{};  // of each operation in its place in the step
+  std::size_t place_ = 0;
   std::size_t op_ = 0;
   double begin_ = 0;
 };
 
+constexpr std::size_t large_page = std::size_t{2} << 20U;
+
 struct FreeAligned {
-  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
+  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{large_page}); }
 };
 
-// Memory of a rank, zeroed (and so touched).
+// Memory of a rank, zeroed (and so touched), in large pages as the engine's.
 class Memory {
  public:
   explicit Memory(std::int64_t bytes)
       : size_(static_cast<std::size_t>(bytes)),
-        bytes_(new(std::align_val_t{64}) std::byte[size_ + 64]()) {}
+        bytes_(new(std::align_val_t{large_page}) std::byte[size_ + 64]) {
+    if (size_ >= large_page) madvise(bytes_.get(), size_, MADV_HUGEPAGE);  // may be refused
+    std::ranges::fill(span(), std::byte{});
+  }
   [[nodiscard]] std::span<std::byte> span() const { return {bytes_.get(), size_}; }
 
  private:
@@ -318,8 +337,11 @@ void report(Trainer<T>& trainer, const Options& o) {
     }
   }
   Breakdown breakdown;
-  for (int i = 0; i < o.steps; ++i) trainer.step(&breakdown);
-  breakdown.print(o.steps);
+  for (int i = 0; i < o.steps; ++i) {
+    trainer.step(&breakdown);
+    breakdown.next_step();
+  }
+  breakdown.print(o.steps, flops, peak);
 }
 
 template <class T>
