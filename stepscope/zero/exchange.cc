@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "stepscope/zero/exact_norm.h"
@@ -47,6 +48,7 @@ Exchange::Exchange(const Plan& plan, const RankArenas& memory, Communicator& com
       size_(static_cast<std::int64_t>(element_bytes(plan.request.type))),
       ranks_(plan.request.world_size),
       messages_(static_cast<std::size_t>(plan.request.buckets) + 2 * plan.units.size()),
+      filled_(static_cast<std::size_t>(plan.request.buckets)),
       reducing_(plan.units.size()),
       gathering_(plan.units.size()),
       fetched_(plan.units.size()),
@@ -55,6 +57,10 @@ Exchange::Exchange(const Plan& plan, const RankArenas& memory, Communicator& com
     gradient_names_.push_back(unit.name + " gradients");
     parameter_names_.push_back(unit.name + " parameters");
   }
+}
+
+Bytes Exchange::most_buckets() const {
+  return {std::accumulate(filled_.begin(), filled_.end(), std::int64_t{0})};
 }
 
 std::span<std::byte> Exchange::bucket(std::int64_t index, std::int64_t elements) const {
@@ -100,9 +106,8 @@ Result<Done> Exchange::submit(Message message, const CollectiveRequest& request,
                     .padding = {padding * size_}};
   if (message.bucket >= 0) {
     ++in_buckets_;
-    const Bytes used{
-        plan_.request.stage == 0 ? 0 : in_buckets_ * plan_.bucket_elements * ranks_ * size_};
-    most_buckets_ = std::max(most_buckets_, used);
+    std::int64_t& filled = filled_[static_cast<std::size_t>(message.bucket)];
+    if (plan_.request.stage > 0) filled = std::max(filled, message.count * ranks_ * size_);
   }
   messages_[next_ % messages_.size()] = message;
   ++next_;

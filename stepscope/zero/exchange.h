@@ -68,7 +68,7 @@ class Exchange {
   void poll() noexcept;
 
   [[nodiscard]] Bytes most_gathered() const { return most_gathered_; }
-  [[nodiscard]] Bytes most_buckets() const { return most_buckets_; }
+  [[nodiscard]] Bytes most_buckets() const;  // each as far as it was ever filled
   void observe(CollectiveObserver* observer) { observer_ = observer; }
 
  private:
@@ -129,6 +129,7 @@ class Exchange {
   std::uint64_t next_ = 0;
   std::int64_t in_buckets_ = 0;  // messages under way that use a bucket
   std::int64_t next_bucket_ = 0;
+  std::vector<std::int64_t> filled_;     // bytes of each bucket
   std::vector<std::int64_t> reducing_;   // by unit: messages under way
   std::vector<std::int64_t> gathering_;  // by unit
   std::vector<Fetched> fetched_;         // by unit
@@ -136,7 +137,6 @@ class Exchange {
   std::optional<Error> failed_;
   Bytes gathered_now_{};
   Bytes most_gathered_{};
-  Bytes most_buckets_{};
 };
 
 }  // namespace stepscope::zero

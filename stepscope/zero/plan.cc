@@ -209,16 +209,18 @@ std::optional<Error> refuse(const PlanRequest& request) {
   return std::nullopt;
 }
 
-// A message carries as many elements for each rank as the bucket's bytes hold, never less than one.
+// A message carries as many elements for each rank as the bucket's bytes hold, but no more than
+// lets the longest unit fill all buckets: memory that no message needs is not planned.
 void size_buckets(Plan& plan) {
   const PlanRequest& request = plan.request;
   const std::int64_t size = type_bytes(request.type);
   constexpr std::int64_t block = 16;
-  std::int64_t elements = request.bucket_bytes.value / (size * request.world_size);
-  elements = elements >= block ? elements / block * block : std::max<std::int64_t>(1, elements);
   std::int64_t longest = 1;
   for (const UnitPlace& place : plan.places) longest = std::max(longest, place.layout.stride);
-  plan.bucket_elements = std::min(elements, longest);
+  const std::int64_t elements =
+      std::min(request.bucket_bytes.value / (size * request.world_size), longest / request.buckets);
+  plan.bucket_elements =
+      elements >= block ? elements / block * block : std::max<std::int64_t>(1, elements);
   if (request.stage == 0) return;
   const std::int64_t used = plan.bucket_elements * size * request.world_size;
   plan.bucket_place = (used + line - 1) / line * line;

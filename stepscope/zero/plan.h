@@ -46,7 +46,7 @@ struct PlanRequest {
   int micro_batches = 1;                // of a step
   Accumulation accumulation = Accumulation::reduce_each_microstep;
   int prefetch_depth = 1;        // passes that a unit's parameters arrive ahead (stage 3)
-  Bytes bucket_bytes{16 << 20};  // of one reduction or gathering message, of all ranks
+  Bytes bucket_bytes{16 << 20};  // of one message, of all ranks; less where units are small
   int buckets = 4;               // messages under way at most
   Bytes activation_bytes{};      // of nn::Network, for the account
   Bytes scratch_bytes{};

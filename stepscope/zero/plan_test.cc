@@ -259,10 +259,15 @@ TEST(Plan, BucketsHoldWhatIsAskedForAndNeverLessThanAnElement) {
   EXPECT_EQ(one.bucket_elements, 1);
   const Plan odd = plan_of({.stage = 2, .world_size = 3, .bucket_bytes = {7 * 3 * 4}});
   EXPECT_EQ(odd.bucket_elements, 7);
-  const Plan large = plan_of({.stage = 2, .world_size = 3, .bucket_bytes = {1 << 30}});
-  std::int64_t longest = 0;
-  for (const UnitPlace& place : large.places) longest = std::max(longest, place.layout.stride);
-  EXPECT_EQ(large.bucket_elements, longest);
+  // No more than the longest unit fills.
+  for (const int buckets : {1, 4}) {
+    const Plan large =
+        plan_of({.stage = 2, .world_size = 3, .bucket_bytes = {1 << 30}, .buckets = buckets});
+    std::int64_t longest = 0;
+    for (const UnitPlace& place : large.places) longest = std::max(longest, place.layout.stride);
+    EXPECT_LE(large.bucket_elements * buckets, longest);
+    EXPECT_GT((large.bucket_elements + 16) * buckets, longest);
+  }
 }
 
 TEST(Plan, RefusesWhatMakesNoSense) {
