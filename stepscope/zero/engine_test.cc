@@ -162,6 +162,23 @@ TEST(EngineMatrix, UntiedLlamaWithGroupedQueries) {
   matrix.say("llama");
 }
 
+// Wider than the tiles of the products, and no multiple of them; the stages hold parameters at
+// other addresses.
+TEST(EngineMatrix, MatricesOfSeveralTiles) {
+  Matrix matrix;
+  for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
+    TestRun run{.ranks = 2, .steps = 1};
+    run.engine.type = type;
+    run.engine.network.channels = 76;
+    run.engine.network.hidden = 210;
+    run.engine.network.vocab = run.engine.network.padded_vocab = 151;
+    run.engine.network.context = 35;
+    run.engine.tokens = 35;
+    matrix.compare(run, stages_and({37 * 8, whole}, {1}, {nn::Recompute::none}));
+  }
+  matrix.say("matrices of several tiles");
+}
+
 TEST(EngineMatrix, FewerParametersThanRanks) {
   Matrix matrix;
   TestRun run{.ranks = 7, .steps = 2};
