@@ -135,10 +135,12 @@ struct Tile {
   const float* bias;     // added where not null
   bool add;              // to what c holds
   std::int64_t columns;  // that c has from here on
-  // What will be packed next, to be fetched meanwhile: 2^next_shift times 32 floats of a row.
+  // What will be packed next, to be fetched meanwhile: of each row 2^next_shift times next_lines
+  // times 64 bytes.
   const float* next;
   std::int64_t next_row;
   int next_shift;
+  int next_lines;
 };
 
 template <std::size_t rows, std::size_t vectors>
@@ -191,10 +193,9 @@ AVX512 void multiply(const Tile& t) {
     const float* c = t.c + std::min<std::int64_t>(part, rows - 1) * t.ldc;
 #pragma GCC unroll 3
     for (std::size_t v = 0; v < vectors; ++v) __builtin_prefetch(c + 16 * v, 1);
-    const float* next =
-        t.next + (part >> t.next_shift) * t.next_row + (part & ((1 << t.next_shift) - 1)) * 32;
-    _mm_prefetch(next, _MM_HINT_T1);
-    _mm_prefetch(next + 16, _MM_HINT_T1);
+    const float* next = t.next + (part >> t.next_shift) * t.next_row +
+                        (part & ((1 << t.next_shift) - 1)) * 16 * t.next_lines;
+    for (int line = 0; line < t.next_lines; ++line) _mm_prefetch(next + 16 * line, _MM_HINT_T1);
     const std::int64_t end = std::min(k + block_k / 8, t.depth);
     for (; k + 4 <= end; k += 4) {
       add_step<packed>(a, t.a_row, b, 0, sum);
@@ -275,6 +276,7 @@ void sgemm(const MatmulShape& s, const float* a, const float* b, float* c, const
       } else if (packs) {
         pack_transposed<tile_rows>(a + i * s.lda + k, s.lda, rows, depth, buffers.a.get());
       }
+      const bool few = rows <= block_rows / 2;
       const float* left = packs ? buffers.a.get() : a + i * s.lda + k;
       for (std::int64_t j = 0, columns = 0; j < s.n; j += columns) {
         columns = panel_columns(s.n - j);
@@ -294,12 +296,13 @@ void sgemm(const MatmulShape& s, const float* a, const float* b, float* c, const
                   .columns = columns,
                   .next = nullptr,
                   .next_row = s.ldb,
-                  .next_shift = s.transpose_b ? 3 : 1};
+                  .next_shift = (s.transpose_b ? 3 : 1) - (few ? 1 : 0),
+                  .next_lines = few ? 4 : 2};
         const float* next =
             s.transpose_b ? b + (j + columns) * s.ldb + k : b + k * s.ldb + j + columns;
         for (std::int64_t t = 0; t < rows; t += tile_rows) {
-          // A row of a transposed b, or four of 64 columns.
-          const std::int64_t row = s.transpose_b ? t / tile_rows : t / tile_rows * 4;
+          // A row of a transposed b, or four of 64 columns; twice that where tiles are few.
+          const std::int64_t row = t / tile_rows * (s.transpose_b ? 1 : 4) * (few ? 2 : 1);
           tile.next = next + std::min(row, (s.transpose_b ? tile_columns : depth) - 1) * s.ldb;
           tile.a = left + t * (packs ? depth : s.lda);
           tile.c = c + (i + t) * s.ldc + j;
