@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope calibrate`: measures the cores, links and drives of this machine on all ranks at once
-// and writes a machine file. Rank processes are copies of this command (comm/shm_group.h).
+// and writes a machine file. Rank processes are copies of this command (comm/shm_group.h), or what
+// an MPI launcher has started.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/rank_processes.h"
+#include "stepscope/cli/rank_transport.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/comm/cores.h"
@@ -31,6 +33,7 @@ namespace {
 struct CalibrateFlags {
   std::string file;
   int ranks = 0;
+  std::string transport;  // as train's
   std::string drive;
   bool quick = false;
 };
@@ -111,8 +114,8 @@ Result<Calibration> measure(Communicator* comm, const CalibrateFlags& f) {
   if (c.name.empty()) c.name = "this machine";
   c.vendor = processor_line("vendor_id");
   c.memory = Bytes{static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)};
-  c.sources = {
-      fmt::format("stepscope calibrate, {} ranks at once, oneDNN and own kernels", c.ranks)};
+  c.sources = {fmt::format("stepscope calibrate, {} ranks at once ({}), oneDNN and own kernels",
+                           c.ranks, f.transport)};
   const ElementType types[] = {ElementType::f32, ElementType::bf16};
   for (const ElementType type : types) {
     const Dtype dtype = type == ElementType::f32 ? Dtype::fp32 : Dtype::bf16;
@@ -156,9 +159,29 @@ int calibrate_rank(const CalibrateFlags& flags, Communicator* comm) {
   return failures.any() ? exit_failed : exit_done;
 }
 
-int calibrate(const CalibrateFlags& flags) {
+// One of the processes that a launcher has started.
+int calibrate_launched(const CalibrateFlags& flags, RankTransport transport) {
+  return run_as_mpi_rank(transport, [&](const std::unique_ptr<Communicator>& comm) {
+    if (mpi_ranks_of_host() == comm->size())
+      return calibrate_rank(flags, comm->size() == 1 ? nullptr : comm.get());
+    if (comm->rank() != 0) return static_cast<int>(exit_usage);
+    return refused({.what = "calibrate: the ranks are on several hosts, a machine file is of one",
+                    .hint = "start all ranks on one host, and calibrate each kind of host"});
+  });
+}
+
+int calibrate(CalibrateFlags flags) {
   const int ranks = flags.ranks > 0 ? flags.ranks : comm::usable_cores();
-  if (is_spawned_rank())
+  const bool spawned = is_spawned_rank();
+  const auto launched = spawned ? std::nullopt : launched_rank();
+  const auto transport = rank_transport(spawned ? "shm" : flags.transport, flags.ranks, launched);
+  if (!transport) {
+    const bool speaks = !launched || launched->rank == 0;
+    return speaks ? refused(transport.error()) : exit_usage;
+  }
+  flags.transport = transport_name(*transport);
+  if (*transport != RankTransport::shm) return calibrate_launched(flags, *transport);
+  if (spawned)
     return run_as_rank([&](const std::unique_ptr<Communicator>& comm) {
       return calibrate_rank(flags, comm.get());
     });
@@ -173,6 +196,10 @@ std::function<int()> declare_calibrate(CLI::App& app) {
   app.add_option("FILE", flags->file, "Machine file to write")->required();
   app.add_option("--ranks", flags->ranks, "Processes that measure at once (default: the cores)")
       ->check(CLI::Range(1, 4096));
+  app.add_option("--transport", flags->transport,
+                 "shm, or over what mpirun or srun has started: mpi (the default there), "
+                 "mpi-messages (no shared memory)")
+      ->check(CLI::IsMember({"shm", "mpi", "mpi-messages"}));
   app.add_option("--drive", flags->drive, "Measure the drive of this directory too")
       ->type_name("DIR");
   app.add_flag("--quick", flags->quick, "Seconds instead of half a minute, and coarser");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope train`: starts the ranks, in processes or threads, watches over them and starts them
-// again from the last checkpoint where that is asked for.
+// again from the last checkpoint where that is asked for; or is one of those that an MPI launcher
+// has started.
 #include <fmt/format.h>
 
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/rank_processes.h"
+#include "stepscope/cli/rank_transport.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/cli/train_run.h"
@@ -34,14 +36,34 @@ int train_threads(const TrainFlags& flags, int ranks) {
   return exit_done;
 }
 
-int train(const TrainFlags& flags) {
+// One of the processes that a launcher has started; rank 0 says what is wrong with the command.
+int train_launched(const TrainFlags& flags, RankTransport transport) {
+  const LaunchedRank own = launched_rank().value_or(LaunchedRank{});
+  if (flags.restarts > 0) {
+    const Error error{.what = "--restarts: ranks that a launcher has started, it alone can restart",
+                      .hint = "start the job again with --resume"};
+    return own.rank == 0 ? refused(error) : exit_usage;
+  }
+  return run_as_mpi_rank(transport, [&](std::unique_ptr<Communicator> comm) {
+    return train_rank(flags, std::move(comm), stop_on_signals());
+  });
+}
+
+int train(TrainFlags flags) {
   const int cores = comm::usable_cores();
   const int ranks = flags.ranks > 0 ? flags.ranks : cores;
-  if (flags.transport == "mpi")
-    return refused({.what = "--transport mpi: this command starts its ranks itself",
-                    .hint = "use shm or threads"});
   if (!flags.offload.empty() || flags.isolate)
     return refused({.what = "--offload and --isolate are not built yet", .hint = "leave them out"});
+  const auto launched = is_spawned_rank() ? std::nullopt : launched_rank();
+  const auto transport =
+      rank_transport(is_spawned_rank() ? "shm" : flags.transport, flags.ranks, launched);
+  if (!transport) {
+    const bool speaks = !launched || launched->rank == 0;
+    return speaks ? refused(transport.error()) : exit_usage;
+  }
+  flags.transport = transport_name(*transport);
+  if (*transport == RankTransport::mpi || *transport == RankTransport::mpi_messages)
+    return train_launched(flags, *transport);
   if (is_spawned_rank())
     return run_as_rank([&](std::unique_ptr<Communicator> comm) {
       return train_rank(flags, std::move(comm), stop_on_signals());
@@ -51,7 +73,7 @@ int train(const TrainFlags& flags) {
   if (ranks > cores)
     fmt::print(stderr, "stepscope: {} ranks share {} cores: times show the sharing\n", ranks,
                cores);
-  if (flags.transport == "threads" || ranks == 1) return train_threads(flags, ranks);
+  if (*transport == RankTransport::threads || ranks == 1) return train_threads(flags, ranks);
   const RankCommand command{
       .ranks = ranks,
       .restarts = flags.restarts,

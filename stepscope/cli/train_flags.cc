@@ -58,8 +58,10 @@ void declare_job(CLI::App& app, TrainFlags& f) {
   app.add_option("--ranks", f.ranks, "Processes on this machine (default: its cores)")
       ->check(CLI::Range(1, 4096))
       ->group(group);
-  app.add_option("--transport", f.transport, "shm (processes), threads, mpi")
-      ->check(CLI::IsMember({"shm", "threads", "mpi"}))
+  app.add_option("--transport", f.transport,
+                 "shm (processes of this machine), threads, mpi (ranks that mpirun or srun has "
+                 "started: the default there), mpi-messages (no shared memory on one host)")
+      ->check(CLI::IsMember({"shm", "threads", "mpi", "mpi-messages"}))
       ->group(group);
   app.add_option("--zero", f.zero, "ZeRO stage (default 3)")->check(CLI::Range(0, 3))->group(group);
   app.add_option("--precision", f.precision, "f32, or bf16 with f32 master weights")

@@ -25,8 +25,8 @@ struct TrainFlags {
   std::string init_from;  // safetensors or llm.c
   std::uint64_t seed = 1337;
   // the job
-  int ranks = 0;  // 0: the cores that this process may use
-  std::string transport = "shm";
+  int ranks = 0;          // 0: the cores that this process may use, or what a launcher started
+  std::string transport;  // empty: mpi where a launcher has started this, else shm
   int zero = 3;
   std::string precision = "f32";
   std::int64_t batch = 8;

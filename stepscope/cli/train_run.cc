@@ -17,6 +17,7 @@
 #include "stepscope/cli/train_report_of.h"
 #include "stepscope/cli/train_setup.h"
 #include "stepscope/cli/train_weights.h"
+#include "stepscope/comm/clock_offset.h"
 #include "stepscope/comm/throttle.h"
 #include "stepscope/nn/fma_peak.h"
 #include "stepscope/report/format.h"
@@ -29,14 +30,14 @@
 namespace stepscope {
 namespace {
 
-// The same on all ranks of a host, so that their traces have one clock.
-Result<Ns> unix_offset(Communicator& comm) {
+// From this rank's clock to Unix time by rank 0's, so that the traces of all ranks have one clock.
+Result<Ns> unix_offset(Communicator& comm, Ns to_rank_0) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::vector<std::int64_t> offset = {
       (std::chrono::duration_cast<Ns>(now) - monotonic_now()).count()};
   const auto told = wait_for(comm, broadcast(comm, offset, 0, "clock"));
   if (!told) return told.error();
-  return Ns{offset[0]};
+  return Ns{offset[0]} + to_rank_0;
 }
 
 // The windows of all ranks, at every rank.
@@ -87,6 +88,7 @@ class Run {
   TrainSettings settings_;
   Communicator& comm_;
   const StopFlag& stop_;
+  Ns to_rank_0_{};  // rank 0's clock less this one's
   std::optional<zero::TokenData> data_;
   std::unique_ptr<RankRecorder> recorder_;
   std::unique_ptr<zero::Engine> engine_;
@@ -104,13 +106,17 @@ Result<Done> Run::prepare() {
     if (!data) return data.error();
     data_.emplace(std::move(*data));
   }
+  const auto clock = clock_offset(comm_);
+  if (!clock) return clock.error();
+  to_rank_0_ = clock->offset;
   std::vector<std::string> units;
   for (const nn::Unit& u : nn::network_units(settings_.engine.network)) units.push_back(u.name);
   recorder_ = std::make_unique<RankRecorder>(
       RecorderOptions{.rank = comm_.rank(),
                       .world = comm_.size(),
                       .units = std::move(units),
-                      .groups = {{.name = std::string(comm_.name()), .size = comm_.size()}}});
+                      .groups = {{.name = std::string(comm_.name()), .size = comm_.size()}},
+                      .clock_offset = to_rank_0_});
   auto engine = zero::Engine::create(settings_.engine, comm_, *recorder_);
   if (!engine) return engine.error();
   engine_ = std::move(*engine);
@@ -250,7 +256,7 @@ Result<Done> Run::all() {
   }
   if (auto done = start_from(); !done) return done;
   if (auto done = open_metrics(); !done) return done;
-  const auto offset = unix_offset(comm_);
+  const auto offset = unix_offset(comm_, to_rank_0_);
   if (!offset) return offset.error();
   if (flags_.peak_tflops > 0)
     peak_ = nn::FmaPeak{FlopRate{flags_.peak_tflops * 1e12}, "given"};

@@ -34,7 +34,7 @@ BucketHeader header_of(const CollectiveRequest& request, std::uint64_t sequence,
 
 }  // namespace
 
-bool& mpi_failed() {
+bool& mpi_failed() noexcept {
   static bool failed = false;
   return failed;
 }

@@ -28,7 +28,7 @@ namespace stepscope::comm {
                                                             const MpiOptions& options, Ns deadline);
 
 // Whether a group has failed: what is under way then would never let MPI_Finalize end.
-[[nodiscard]] bool& mpi_failed();
+[[nodiscard]] bool& mpi_failed() noexcept;
 
 class MpiExchange final : public Communicator {
  public:

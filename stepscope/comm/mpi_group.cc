@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <system_error>
 
 #ifdef STEPSCOPE_HAS_MPI
 #include <unistd.h>
@@ -15,9 +18,36 @@
 
 namespace stepscope {
 
-bool is_mpi_rank() {
-  constexpr std::array names = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-  return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; });
+namespace {
+
+std::optional<int> environment_number(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return std::nullopt;
+  int number = 0;
+  const char* end = text + std::strlen(text);
+  const auto read = std::from_chars(text, end, number);
+  if (read.ec != std::errc() || read.ptr != end || number < 0) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<LaunchedRank> launched_rank() {
+  struct Launcher {
+    const char* rank;
+    const char* ranks;
+  };
+  constexpr std::array launchers = {Launcher{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                    Launcher{"PMI_RANK", "PMI_SIZE"}};
+  for (const auto& [rank, ranks] : launchers)
+    if (const auto own = environment_number(rank))
+      return LaunchedRank{*own, environment_number(ranks).value_or(0)};
+  // A batch script has SLURM_PROCID too, but is no step.
+  if (const auto own = environment_number("SLURM_PROCID");
+      own && environment_number("SLURM_STEP_ID"))
+    return LaunchedRank{*own, environment_number("SLURM_STEP_NUM_TASKS").value_or(0)};
+  if (const auto own = environment_number("PMIX_RANK")) return LaunchedRank{*own, 0};
+  return std::nullopt;
 }
 
 #ifndef STEPSCOPE_HAS_MPI
@@ -28,6 +58,9 @@ Result<std::unique_ptr<Communicator>> make_mpi_group(const MpiOptions& /*options
   return Error{.what = "this build of stepscope has no MPI",
                .hint = "install libopenmpi-dev and openmpi-bin, and build again"};
 }
+
+int mpi_ranks_of_host() { return 0; }
+void abandon_mpi() noexcept {}
 
 #else
 
@@ -54,15 +87,24 @@ bool everywhere(MPI_Comm group, bool here) {
   return all == 1;
 }
 
-bool on_one_host(MPI_Comm group) {
+int ranks_on_this_host(MPI_Comm group) {
   MPI_Comm host = MPI_COMM_NULL;
   MPI_Comm_split_type(group, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  int all = 0;
   int here = 0;
-  MPI_Comm_size(group, &all);
   MPI_Comm_size(host, &here);
   MPI_Comm_free(&host);
-  return everywhere(group, here == all);
+  return here;
+}
+
+bool on_one_host(MPI_Comm group) {
+  int all = 0;
+  MPI_Comm_size(group, &all);
+  return everywhere(group, ranks_on_this_host(group) == all);
+}
+
+int& ranks_of_host() {
+  static int ranks = 0;
+  return ranks;
 }
 
 Result<std::unique_ptr<Communicator>> share_memory(MPI_Comm group, const std::string& name,
@@ -112,6 +154,8 @@ Result<std::unique_ptr<Communicator>> connect(MPI_Comm group, std::string name,
 }  // namespace comm
 
 bool has_mpi() { return true; }
+int mpi_ranks_of_host() { return comm::ranks_of_host(); }
+void abandon_mpi() noexcept { comm::mpi_failed() = true; }
 
 Result<std::unique_ptr<Communicator>> make_mpi_group(const MpiOptions& options) {
   int started = 0;
@@ -123,6 +167,7 @@ Result<std::unique_ptr<Communicator>> make_mpi_group(const MpiOptions& options) 
   }
   MPI_Comm world = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &world);
+  comm::ranks_of_host() = comm::ranks_on_this_host(world);
   return comm::connect(world, "world", options, std::chrono::seconds(60));
 }
 

@@ -50,9 +50,10 @@ ScratchFolder::~ScratchFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-Outcome run(const std::vector<std::string>& arguments) {
+Outcome run(const std::vector<std::string>& arguments, const std::vector<std::string>& launcher) {
   const ScratchFolder scratch;
-  std::vector<std::string> words = {STEPSCOPE_PROGRAM};
+  std::vector<std::string> words = launcher;
+  words.emplace_back(STEPSCOPE_PROGRAM);
   words.insert(words.end(), arguments.begin(), arguments.end());
   Outcome outcome;
   const auto begin = std::chrono::steady_clock::now();

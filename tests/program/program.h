@@ -17,8 +17,9 @@ struct Outcome {
   std::string errors;   // standard error
 };
 
-// Runs the program that was built with these tests.
-[[nodiscard]] Outcome run(const std::vector<std::string>& arguments);
+// Runs the program that was built with these tests; behind a launcher's words (path first) if any.
+[[nodiscard]] Outcome run(const std::vector<std::string>& arguments,
+                          const std::vector<std::string>& launcher = {});
 
 struct Analysis {
   Outcome outcome;
