@@ -13,6 +13,7 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/cli/train_isolate.h"
 #include "stepscope/cli/train_observer.h"
 #include "stepscope/cli/train_report_of.h"
 #include "stepscope/cli/train_setup.h"
@@ -63,8 +64,14 @@ Result<JobWindow> gather_windows(Communicator& comm, const RankWindow& own) {
 
 class Run {
  public:
-  Run(const TrainFlags& flags, TrainSettings settings, Communicator& comm, const StopFlag& stop)
-      : flags_(flags), settings_(std::move(settings)), comm_(comm), stop_(stop) {}
+  // `isolation`: the same as comm, where that is to be measured, else null.
+  Run(const TrainFlags& flags, TrainSettings settings, Communicator& comm, Isolation* isolation,
+      const StopFlag& stop)
+      : flags_(flags),
+        settings_(std::move(settings)),
+        comm_(comm),
+        isolation_(isolation),
+        stop_(stop) {}
 
   [[nodiscard]] Result<Done> all();
   [[nodiscard]] bool stopped_early() const {
@@ -87,6 +94,7 @@ class Run {
   const TrainFlags& flags_;
   TrainSettings settings_;
   Communicator& comm_;
+  Isolation* isolation_;
   const StopFlag& stop_;
   Ns to_rank_0_{};  // rank 0's clock less this one's
   std::optional<zero::TokenData> data_;
@@ -234,9 +242,16 @@ Result<Done> Run::finish() {
   if (auto exported = write_weights(*engine_, comm_, flags_); !exported) return exported;
   if (auto written = generate_text(*engine_, comm_, flags_); !written) return written;
   if (!traced) return traced;
+  std::optional<TrainIsolation> isolated;
+  if (isolation_ != nullptr && !stopped_early()) {
+    auto measured = isolate_training(*engine_, *isolation_, *recorder_, *data_);
+    if (!measured) return measured.error();
+    isolated = std::move(*measured);
+  }
   if (!speaks()) return Done{};
   Failures failures;
-  const TrainReport report = train_report_of(flags_, *engine_, comm_, *job, history_, peak_);
+  TrainReport report = train_report_of(flags_, *engine_, comm_, *job, history_, peak_);
+  report.isolation = std::move(isolated);
   write_json_text(flags_.json,
                   flags_.json.empty() ? std::string() : train_tree(report).dump(2) + "\n",
                   failures);
@@ -290,7 +305,13 @@ int train_rank(const TrainFlags& flags, std::unique_ptr<Communicator> comm, cons
   comm->set_deadline(Ns{static_cast<std::int64_t>(flags.deadline * 1e9)});
   for (const Fault& f : settings->faults)
     if (f.kind == FaultKind::throttle) comm = throttle(std::move(comm), f.time, f.rate);
-  Run run(flags, std::move(*settings), *comm, stop);
+  Isolation* isolation = nullptr;
+  if (flags.isolate) {
+    auto wrapped = std::make_unique<Isolation>(std::move(comm));
+    isolation = wrapped.get();
+    comm = std::move(wrapped);
+  }
+  Run run(flags, std::move(*settings), *comm, isolation, stop);
   const auto done = run.all();
   if (!done) {
     // Each rank has its own view of what failed; the first to fail says it, the others name it.

@@ -122,6 +122,8 @@ Result<TrainSettings> train_settings(const TrainFlags& f, int ranks) {
   if (f.checkpoint.empty() && (f.resume || f.checkpoint_every > 0 || f.restarts > 0))
     return Error{.what = "--resume, --restarts and --checkpoint-every need a place",
                  .hint = "give --checkpoint DIR"};
+  if (f.isolate && ranks < 2)
+    return Error{.what = "--isolate: one rank has no communication", .hint = "give --ranks 2"};
   auto schedule = parse_trace_schedule(f.trace_steps);
   if (!schedule) return schedule.error();
   s.trace = *schedule;

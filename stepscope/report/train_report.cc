@@ -244,6 +244,7 @@ std::string train_text(const TrainReport& r, const TextOptions& options) {
   for (const std::string& s : r.stragglers) out += wrapped(s, width);
   for (const std::string& table : {memory_table(r, width), collectives_table(r, width)})
     if (!table.empty()) out += '\n' + table;
+  if (r.isolation) out += '\n' + isolation_text(*r.isolation, width);
   for (const std::string& w : r.warnings) out += wrapped("note: " + w, width);
   if (!options.details.empty()) out += fmt::format("Details: {}\n", options.details);
   return out;
@@ -269,6 +270,7 @@ Json train_tree(const TrainReport& r) {
           {"rank_steps", rank_steps(r)},
           {"memory", memory_json(r)},
           {"collectives", collectives_json(r)},
+          {"isolation", r.isolation ? isolation_tree(*r.isolation) : Json(nullptr)},
           {"stragglers", r.stragglers},
           {"checkpoints", r.checkpoints},
           {"stats", r.stats},

@@ -15,6 +15,7 @@
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_report.h"
+#include "stepscope/report/train_isolation.h"
 
 namespace stepscope {
 
@@ -80,6 +81,7 @@ struct TrainReport {
   std::vector<TrainStep> steps{};
   std::vector<TrainMemory> memory{};
   std::vector<TrainCollective> collectives{};
+  std::optional<TrainIsolation> isolation{};
   std::vector<std::string> stragglers{};   // sentences
   std::vector<std::string> checkpoints{};  // directories
   Json stats = nullptr;                    // telemetry's own export

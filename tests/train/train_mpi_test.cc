@@ -95,14 +95,16 @@ TEST_F(TrainOverMpi, TheSameLossesAndCheckpointsAsOverSharedMemory) {
   }
 }
 
-TEST_F(TrainOverMpi, IsTracedAsOverSharedMemory) {
+TEST_F(TrainOverMpi, IsolatesAndIsTracedAsOverSharedMemory) {
   const ScratchFolder folder;
   const std::string traces = folder.file("traces");
   const Outcome outcome =
-      train({"--data", text, "--steps", "4", "--transport", "mpi-messages", "--json",
+      train({"--data", text, "--steps", "4", "--isolate", "--transport", "mpi-messages", "--json",
              folder.file("train.json"), "--trace", traces, "--trace-steps", "1,1,2,1"},
             mpirun);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  const Json json = Json::parse(bytes_of(folder.file("train.json")), nullptr, false);
+  EXPECT_GT(json["isolation"]["communication"]["mean_ns"], 0);
   const Analysis analysis = analyze({traces});
   ASSERT_EQ(analysis.outcome.exit_code, 0) << analysis.outcome.errors;
   EXPECT_EQ(analysis.json["ranks"].size(), 2U);

@@ -127,6 +127,36 @@ TEST(Train, MemoryIsAsPlanned) {
     EXPECT_EQ(row["planned_bytes"], row["measured_bytes"]) << row["name"];
 }
 
+// Measured after training: what was trained is the same.
+TEST(Train, IsolatesComputationAndCommunicationOfAStep) {
+  const ScratchFolder folder;
+  const Trained plain = train(folder, {"2", "--zero", "2", "--steps", "2"});
+  EXPECT_TRUE(plain.json["isolation"].is_null());
+  const Trained trained = train(folder, {"2", "--zero", "2", "--steps", "2", "--isolate"});
+  ASSERT_EQ(trained.outcome.exit_code, 0) << trained.outcome.errors;
+  for (const std::size_t step : {0U, 1U})
+    EXPECT_EQ(trained.json["steps"][step]["loss"], plain.json["steps"][step]["loss"]);
+  const Json& isolation = trained.json["isolation"];
+  EXPECT_EQ(isolation["steps"], 12);
+  const auto adds_up = [](std::int64_t both, std::int64_t compute, std::int64_t communication,
+                          const Json& parts) {
+    EXPECT_GT(compute, 0);
+    EXPECT_GT(communication, 0);
+    EXPECT_EQ(both, compute + communication - parts["hidden_ns"].get<std::int64_t>() +
+                        parts["contention_ns"].get<std::int64_t>());
+  };
+  adds_up(isolation["both"]["mean_ns"], isolation["compute"]["mean_ns"],
+          isolation["communication"]["mean_ns"], isolation);
+  ASSERT_EQ(isolation["ranks"].size(), 2U);
+  for (const Json& rank : isolation["ranks"])
+    adds_up(rank["both_ns"], rank["compute_ns"], rank["communication_ns"], rank);
+  for (const char* part : {"both", "exposed", "compute", "communication"}) {
+    EXPECT_LE(isolation[part]["min_ns"], isolation[part]["mean_ns"]) << part;
+    EXPECT_LE(isolation[part]["mean_ns"], isolation[part]["max_ns"]) << part;
+  }
+  EXPECT_NE(trained.outcome.printed.find("communication alone"), std::string::npos);
+}
+
 TEST(Train, SaysWhatIsWrongBeforeItStarts) {
   const auto complaint = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(), "train");
@@ -140,6 +170,8 @@ TEST(Train, SaysWhatIsWrongBeforeItStarts) {
             std::string::npos);
   EXPECT_NE(complaint({"--data", "x", "--seq", "100000"}).find("context"), std::string::npos);
   EXPECT_NE(complaint({"--data", "x", "--inject", "slow:7:30%", "--ranks", "2"}).find("2 ranks"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--data", "x", "--ranks", "1", "--isolate"}).find("no communication"),
             std::string::npos);
   EXPECT_NE(complaint({"--data", "x", "--resume"}).find("--checkpoint DIR"), std::string::npos);
 }

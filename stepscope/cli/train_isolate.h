@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// --isolate: after training, with what the trained engine would compute next.
+#pragma once
+
+#include <span>
+
+#include "stepscope/comm/isolation.h"
+#include "stepscope/report/train_isolation.h"
+#include "stepscope/telemetry/rank_recorder.h"
+#include "stepscope/zero/data.h"
+#include "stepscope/zero/engine.h"
+#include "stepscope/zero/isolate.h"
+
+namespace stepscope {
+
+// The same at every rank. Called by all; the engine's values mean nothing afterwards.
+[[nodiscard]] Result<TrainIsolation> isolate_training(zero::Engine& engine, Isolation& comm,
+                                                      RankRecorder& recorder,
+                                                      const zero::TokenData& data);
+
+// From what the ranks measured, in their order; each as many steps.
+[[nodiscard]] TrainIsolation isolation_of(std::span<const zero::IsolatedTimes> ranks);
+
+}  // namespace stepscope
