@@ -23,9 +23,9 @@ check: check-format test check-clang check-asan check-tsan check-browser check-f
 check-format: setup-check
 	@tools/check_format.sh
 
-# Looks at the translation units as clang compiles them, so that build comes first.
+# Needs the flags that clang compiles with, so any target of that build comes first.
 check-tidy: setup-check
-	@tools/build.sh clang
+	@tools/build.sh clang stepscope_stats
 	@tools/check_tidy.sh build/clang
 
 check-clang check-asan check-tsan: check-%: setup-check

@@ -44,24 +44,24 @@ struct ComputeParameterInfo {
 };
 
 inline constexpr std::array<ComputeParameterInfo, compute_parameter_count> compute_parameters = {{
-    {"launch_us", 4.4, 0.0, 1e4},
-    {"matmul_launch_us", 4.3, 0.0, 1e4},
-    {"memory_efficiency", 0.95, 0.01, 1.0},
-    {"matmul_memory_share", 0.5, 0.0, 1.0},
-    {"tail", 0.95, 0.0, 10.0},
-    {"fill", 580.0, 0.0, 1e5},
-    {"misaligned", 2.4, 1.0, 100.0},
+    {"launch_us", 5.7, 0.0, 1e4},
+    {"matmul_launch_us", 5.3, 0.0, 1e4},
+    {"memory_efficiency", 0.8, 0.01, 1.0},
+    {"matmul_memory_share", 0.92, 0.0, 1.0},
+    {"tail", 1.0, 0.0, 10.0},
+    {"fill", 150.0, 0.0, 1e5},
+    {"misaligned", 2.6, 1.0, 100.0},
     {"attention_backward", 0.75, 0.01, 2.0},
     {"roofline_power", 1.0, 1.0, 1000.0},
     {"cast", 3.3, 0.0, 8.0},
-    {"contention", 0.3, 0.0, 4.0},
-    {"jitter", 0.025, 0.0, 0.5},
-    {"host_layer_us", 1220.0, 0.0, 1e6},
-    {"host_head_layers", 0.75, 0.0, 100.0},
+    {"contention", 0.33, 0.0, 4.0},
+    {"jitter", 0.014, 0.0, 0.5},
+    {"host_layer_us", 1000.0, 0.0, 1e6},
+    {"host_head_layers", 0.8, 0.0, 100.0},
     {"host_power", 8.0, 1.0, 1000.0},
     {"host_power_tp", 2.0, 1.0, 1000.0},
     {"optimizer_us", 1000.0, 0.0, 1e6},
-    {"pass_us", 25.0, 0.0, 1e6},
+    {"pass_us", 32.0, 0.0, 1e6},
 }};
 static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::pass_us)].name ==
               "pass_us");
