@@ -54,6 +54,9 @@ void FaultObserver::collective(const CollectiveRecord& record, std::string_view 
                                ElementType type) noexcept {
   if (next_ != nullptr) next_->collective(record, what, in_elements, out_elements, type);
 }
+void FaultObserver::moved(const zero::ShardMove& move) noexcept {
+  if (next_ != nullptr) next_->moved(move);
+}
 void FaultObserver::step_begin(std::int64_t step) noexcept {
   if (next_ != nullptr) next_->step_begin(step);
 }

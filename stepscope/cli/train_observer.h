@@ -24,6 +24,7 @@ class FaultObserver final : public zero::EngineObserver {
   void end() noexcept override;
   void collective(const CollectiveRecord& record, std::string_view what, std::int64_t in_elements,
                   std::int64_t out_elements, ElementType type) noexcept override;
+  void moved(const zero::ShardMove& move) noexcept override;
   void step_begin(std::int64_t step) noexcept override;
   void step_end() noexcept override;
   void range_begin(std::string_view name, Activity activity) noexcept override;

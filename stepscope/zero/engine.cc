@@ -8,36 +8,6 @@
 #include "stepscope/zero/engine_progress.h"
 
 namespace stepscope::zero {
-namespace {
-
-template <class T>
-T* elements(std::span<std::byte> bytes) {
-  return reinterpret_cast<T*>(bytes.data());
-}
-
-// Initial values of elements [first, first + count) as `out` of the element type.
-void draw(const nn::Unit& unit, std::size_t index, std::uint64_t seed, ElementType type,
-          std::int64_t first, std::span<std::byte> out) {
-  const auto count = static_cast<std::int64_t>(out.size() / element_bytes(type));
-  if (type == ElementType::f32) {
-    nn::initialize(unit, index, seed, first,
-                   std::span(elements<float>(out), static_cast<std::size_t>(count)));
-    return;
-  }
-  constexpr std::int64_t chunk = 1024;
-  std::array<float, chunk> values{};
-  for (std::int64_t begin = 0; begin < count; begin += chunk) {
-    const auto part =
-        std::span(values).first(static_cast<std::size_t>(std::min(chunk, count - begin)));
-    nn::initialize(unit, index, seed, first + begin, part);
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      elements<Bf16>(out)[static_cast<std::size_t>(begin) + i] = to_bf16(part[i]);
-    }
-  }
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, Communicator& comm,
                                                RankRecorder& recorder) {
   auto network = nn::Network::create(config.network, config.type, config.batch, config.tokens,
@@ -53,30 +23,39 @@ Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, Commu
                          .bucket_bytes = config.bucket_bytes,
                          .buckets = config.buckets,
                          .activation_bytes = network->activation_bytes(),
-                         .scratch_bytes = network->scratch_bytes()},
+                         .scratch_bytes = network->scratch_bytes(),
+                         .offload = {.optimizer = !config.offload.optimizer.empty(),
+                                     .gradients = !config.offload.gradients.empty(),
+                                     .parameters = !config.offload.parameters.empty()},
+                         .offload_buffer = config.offload_buffer},
                         nn::network_units(config.network),
                         nn::training_passes(config.network, config.recompute),
                         nn::evaluation_passes(config.network));
   if (!plan) return plan.error();
   auto memory = RankArenas::map(*plan);
   if (!memory) return memory.error();
+  auto offload =
+      Offload::create(*plan, config.offload, (*memory)[ArenaClass::offload_buffers].bytes());
+  if (!offload) return offload.error();
   std::unique_ptr<Engine> engine(new Engine(config, comm, recorder, *std::move(plan),
-                                            *std::move(network), *std::move(memory)));
-  engine->initialize_parameters();
+                                            *std::move(network), *std::move(memory),
+                                            *std::move(offload)));
+  if (auto done = engine->initialize_parameters(); !done) return done.error();
   engine->list_decay_ranges();
   return engine;
 }
 
 Engine::Engine(const EngineConfig& config, Communicator& comm, RankRecorder& recorder, Plan plan,
-               nn::Network network, RankArenas memory)
+               nn::Network network, RankArenas memory, std::unique_ptr<Offload> offload)
     : config_(config),
       comm_(comm),
       recorder_(recorder),
       plan_(std::move(plan)),
       network_(std::make_unique<nn::Network>(std::move(network))),
       memory_(std::move(memory)),
-      exchange_(plan_, memory_, comm, recorder),
-      progress_(std::make_unique<Progress>(exchange_)),
+      offload_(std::move(offload)),
+      exchange_(plan_, memory_, comm, recorder, offload_.get()),
+      progress_(std::make_unique<Progress>(exchange_, recorder, offload_.get())),
       open_(plan_.units.size(), -1),
       flags_(plan_.units.size() + 2) {
   network_->use_memory(memory_[ArenaClass::activations].bytes(),
@@ -97,19 +76,20 @@ void Engine::observe(EngineObserver* observer) {
   exchange_.observe(observer);
 }
 
-void Engine::initialize_parameters() {
+Result<Done> Engine::initialize_parameters() {
   for (std::size_t u = 0; u < plan_.units.size(); ++u) {
     const UnitPlace& place = plan_.places[u];
     const UnitMemory& unit = memory_.units[u];
-    if (config_.type != ElementType::f32) {
+    if (auto done = initialize_files(u); !done) return done;
+    if (config_.type != ElementType::f32 && !in_file(ShardColumn::master)) {
       nn::initialize(plan_.units[u], u, config_.seed, place.held.param_start, unit.master);
     }
-    if (config_.stage == 3) {
-      draw(plan_.units[u], u, config_.seed, config_.type, place.held.param_start, unit.held);
-    } else {
-      draw(plan_.units[u], u, config_.seed, config_.type, 0, unit.whole);
-    }
+    if (in_file(ShardColumn::parameters)) continue;
+    const bool shard = config_.stage == 3;
+    draw_parameters(plan_.units[u], u, config_.seed, config_.type,
+                    shard ? place.held.param_start : 0, shard ? unit.held : unit.whole);
   }
+  return Done{};
 }
 
 // Neighbouring parameters that decay alike are updated together.
@@ -135,6 +115,7 @@ void Engine::list_decay_ranges() {
 }
 
 Result<TrainingState> Engine::state() {
+  read_back_.clear();
   if (auto done = exchange_.await_all(); !done) return done.error();
   TrainingState state{.parameters = config_.type, .cursor = cursor_};
   for (std::size_t u = 0; u < plan_.units.size(); ++u) {
@@ -142,42 +123,31 @@ Result<TrainingState> Engine::state() {
     state.unit_names.push_back(plan_.units[u].name);
     state.unit_elements.push_back(plan_.units[u].count);
     if (place.shard.shard_size() == 0) continue;
-    const auto offset = static_cast<std::size_t>(place.shard.param_start - place.held.param_start);
-    const auto count = static_cast<std::size_t>(place.shard.shard_size());
     const UnitMemory& unit = memory_.units[u];
-    state.extents.push_back({.unit = u,
-                             .first = place.shard.param_start,
-                             .master = unit.master.subspan(offset, count),
-                             .m = unit.m.subspan(offset, count),
-                             .v = unit.v.subspan(offset, count)});
+    auto master = state_part(u, master_column(), unit.master);
+    if (!master) return master.error();
+    auto m = state_part(u, ShardColumn::m, unit.m);
+    if (!m) return m.error();
+    auto v = state_part(u, ShardColumn::v, unit.v);
+    if (!v) return v.error();
+    state.extents.push_back(
+        {.unit = u, .first = place.shard.param_start, .master = *master, .m = *m, .v = *v});
   }
+  if (offload_) extents_ = state.extents;
+  extents_read_ = true;
   return state;
-}
-
-// Stage 0: every rank holds all states, and each has loaded its own shard of them.
-Result<Done> Engine::share_states(std::size_t unit) {
-  for (int rank = 0; rank < comm_.size(); ++rank) {
-    const OptimizerShard shard = plan_.places[unit].layout.shard(rank);
-    if (shard.shard_size() == 0) continue;
-    for (const auto states :
-         {memory_.units[unit].master, memory_.units[unit].m, memory_.units[unit].v}) {
-      const auto part = states.subspan(static_cast<std::size_t>(shard.param_start),
-                                       static_cast<std::size_t>(shard.shard_size()));
-      if (auto done = wait_for(comm_, broadcast(comm_, part, rank, "loaded state")); !done) {
-        return done.error();
-      }
-    }
-  }
-  return Done{};
 }
 
 Result<Done> Engine::state_loaded(const TrainingCursor& cursor) {
   cursor_ = cursor;
+  if (auto done = store_extents(); !done) return done;
   for (std::size_t u = 0; u < plan_.units.size(); ++u) {
     if (config_.stage == 0) {
       if (auto done = share_states(u); !done) return done;
     }
-    round_parameters(plan_, memory_.units[u]);
+    if (config_.type != ElementType::f32) {
+      if (auto done = round_unit(u); !done) return done;
+    }
     if (config_.stage == 1 || config_.stage == 2) {
       if (auto done = exchange_.gather(u); !done) return done;
       if (auto done = exchange_.await_gathered(u); !done) return done;
@@ -190,8 +160,12 @@ Result<Done> Engine::gather_master(std::size_t unit, std::span<float> values) {
   check(values.size() == static_cast<std::size_t>(plan_.units[unit].count),
         "whole units are gathered");
   const OptimizerShard& held = plan_.places[unit].held;
-  std::ranges::copy(memory_.units[unit].master,
-                    values.begin() + static_cast<std::ptrdiff_t>(held.param_start));
+  auto mine = values.begin() + static_cast<std::ptrdiff_t>(held.param_start);
+  auto copied = visit_master(unit, [&](std::span<const float> part) {
+    mine = std::ranges::copy(part, mine).out;
+    return Done{};
+  });
+  if (!copied) return copied;
   if (config_.stage == 0) return Done{};
   for (int rank = 0; rank < comm_.size(); ++rank) {
     const OptimizerShard shard = plan_.places[unit].layout.shard(rank);
@@ -212,6 +186,9 @@ Result<Done> Engine::with_parameters(std::size_t unit,
     use(memory_.units[unit].whole);
     return Done{};
   }
+  const std::array<std::size_t, 1> fetches = {unit};
+  if (auto done = finish_update(); !done) return done;
+  if (auto done = exchange_.expect_fetches(fetches); !done) return done;
   if (auto done = exchange_.fetch(unit, 0, false); !done) return done;
   auto whole = exchange_.await_fetched(unit);
   if (!whole) return whole.error();

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,7 +33,9 @@
 #include "stepscope/nn/network.h"
 #include "stepscope/telemetry/rank_recorder.h"
 #include "stepscope/zero/engine_config.h"
+#include "stepscope/zero/exact_norm.h"
 #include "stepscope/zero/exchange.h"
+#include "stepscope/zero/offload.h"
 #include "stepscope/zero/plan.h"
 #include "stepscope/zero/state.h"
 #include "stepscope/zero/unit_memory.h"
@@ -56,12 +59,13 @@ struct NonFiniteReport {
 };
 
 // Who wants to see a run from inside, e.g. for a trace. Passes and operations nest.
-class EngineObserver : public nn::OpObserver, public CollectiveObserver {
+class EngineObserver : public nn::OpObserver, public CollectiveObserver, public ShardObserver {
  public:
   virtual void step_begin(std::int64_t step) noexcept = 0;
   virtual void step_end() noexcept = 0;
   virtual void range_begin(std::string_view name, Activity activity) noexcept = 0;
   virtual void range_end() noexcept = 0;
+  void moved(const ShardMove& /*move*/) noexcept override {}
 };
 
 class Engine {
@@ -93,7 +97,8 @@ class Engine {
   [[nodiscard]] Result<double> evaluate(std::span<const nn::MicroBatch> batches);
 
   // The extents that this rank keeps for checkpoints: its logical shards, at every stage. Waits for
-  // what the last step has left under way.
+  // what the last step has left under way. What is in files is read into memory, which is kept
+  // until the next step.
   [[nodiscard]] Result<TrainingState> state();
   // After new values were written to the extents of all ranks: makes all else follow from them.
   [[nodiscard]] Result<Done> state_loaded(const TrainingCursor& cursor);
@@ -112,6 +117,8 @@ class Engine {
   [[nodiscard]] const NonFiniteReport& last_non_finite() const { return non_finite_; }
   // Null: nobody.
   void observe(EngineObserver* observer);
+  // What is in files, and how they are read and written, a line a file.
+  [[nodiscard]] std::vector<std::string> offload_descriptions() const;
 
  private:
   struct Progress;
@@ -128,9 +135,21 @@ class Engine {
     bool finite = true;
   };
 
+  using MasterVisitor = std::function<Result<Done>(std::span<const float>)>;
+  // Of elements [first, first + count) of those held of a unit.
+  struct UpdateSpan {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+    const std::byte* gradients = nullptr;
+    float* master = nullptr;
+    float* m = nullptr;
+    float* v = nullptr;
+    std::byte* parameters = nullptr;  // rounded; f32: the master weights
+  };
+
   Engine(const EngineConfig& config, Communicator& comm, RankRecorder& recorder, Plan plan,
-         nn::Network network, RankArenas memory);
-  void initialize_parameters();
+         nn::Network network, RankArenas memory, std::unique_ptr<Offload> offload);
+  [[nodiscard]] Result<Done> initialize_parameters();
   void list_decay_ranges();
   [[nodiscard]] Result<Done> run_actions(std::span<const Action> actions,
                                          std::span<const nn::Pass> passes,
@@ -143,10 +162,30 @@ class Engine {
   [[nodiscard]] Result<Agreed> agree();
   [[nodiscard]] Result<double> gradient_norm(const Agreed& agreed);
   [[nodiscard]] Result<Done> update(const OptimizerConfig& optimizer, double scale, double rate);
-  void update_range(const DecayRange& range, nn::AdamW optimizer, float scale);
+  void update_range(const DecayRange& range, nn::AdamW optimizer, float scale,
+                    const UpdateSpan& span) const;
   [[nodiscard]] Result<Done> name_non_finite(std::span<const nn::MicroBatch> micro_batches);
   [[nodiscard]] Result<std::int64_t> first_bad_parameters();
   [[nodiscard]] Result<Done> share_states(std::size_t unit);
+  // engine_offload.cc
+  [[nodiscard]] bool in_file(ShardColumn column) const;
+  [[nodiscard]] ShardColumn master_column() const;
+  [[nodiscard]] Result<Done> initialize_files(std::size_t unit);
+  // All master weights that this rank holds of the unit, part by part.
+  [[nodiscard]] Result<Done> visit_master(std::size_t unit, const MasterVisitor& visit);
+  [[nodiscard]] Result<std::span<float>> state_part(std::size_t unit, ShardColumn column,
+                                                    std::span<float> memory);
+  [[nodiscard]] Result<Done> store_extents();
+  [[nodiscard]] Result<Done> round_unit(std::size_t unit);
+  [[nodiscard]] Result<Done> begin_offloaded();
+  [[nodiscard]] Result<Done> finish_update();
+  [[nodiscard]] Result<Done> begin_update();
+  [[nodiscard]] Result<Done> add_offloaded_squares(std::int32_t exponent, ExactSum& sum);
+  [[nodiscard]] Result<std::optional<ShardPiece>> take_piece();
+  [[nodiscard]] Result<Done> put_back_piece();
+  [[nodiscard]] UpdateSpan span_of(const ShardPiece& piece) const;
+  [[nodiscard]] Result<Done> share_updated(std::size_t& next, std::size_t end);
+  [[nodiscard]] Result<Done> update_offloaded(const nn::AdamW& optimizer, float scale);
   void end_step(std::span<const nn::MicroBatch> micro_batches, bool skipped);
   void record_memory();
   [[nodiscard]] Flops recomputed_flops(std::int64_t batch, std::int64_t tokens) const;
@@ -157,12 +196,16 @@ class Engine {
   Plan plan_;
   std::unique_ptr<nn::Network> network_;
   RankArenas memory_;
+  std::unique_ptr<Offload> offload_;  // null: all is in memory
   Exchange exchange_;
   std::unique_ptr<Progress> progress_;  // polls between operations
   EngineObserver* observer_ = nullptr;
   TrainingCursor cursor_;
   std::vector<DecayRange> ranges_;
-  std::vector<std::int64_t> open_;  // by unit: place of its gradient in the pool
+  std::vector<std::vector<float>> read_back_;  // what state() has read from files
+  std::vector<StateExtent> extents_;           // that state() has given
+  bool extents_read_ = false;                  // in this step
+  std::vector<std::int64_t> open_;             // by unit: place of its gradient in the pool
   std::vector<std::int64_t> flags_;
   std::int64_t pooled_now_ = 0;
   std::int64_t most_pooled_ = 0;

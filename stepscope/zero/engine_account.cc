@@ -17,6 +17,7 @@ void Engine::record_memory() {
        {ArenaClass::unit_gradients, Recorded::unit_pool},
        {ArenaClass::accumulated_gradients, Recorded::gradients},
        {ArenaClass::buckets, Recorded::buckets},
+       {ArenaClass::offload_buffers, Recorded::staging},
        {ArenaClass::activations, Recorded::activations},
        {ArenaClass::scratch, Recorded::scratch}}};
   std::array<Bytes, memory_class_count> sums{};

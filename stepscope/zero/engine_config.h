@@ -45,6 +45,8 @@ struct EngineConfig {
   std::uint64_t seed = 0;  // of initial values and dropout
   OptimizerConfig optimizer{};
   NonFinite non_finite = NonFinite::skip;
+  OffloadDirs offload{};           // the results have the same bits
+  Bytes offload_buffer{12 << 20};  // of one of the update's three
 };
 
 }  // namespace stepscope::zero

@@ -48,6 +48,10 @@ Result<StepResult> Engine::step(std::span<const nn::MicroBatch> micro_batches) {
   if (observer_ != nullptr) observer_->step_begin(cursor_.step);
   loss_sum_ = 0;
   loss_tokens_ = 0;
+  read_back_.clear();  // of the states before
+  extents_.clear();
+  extents_read_ = false;
+  if (auto done = begin_offloaded(); !done) return done.error();
   if (auto done = run_actions(plan_.step, plan_.passes, micro_batches, true); !done) {
     return done.error();
   }
@@ -210,7 +214,10 @@ Result<Engine::Agreed> Engine::agree() {
 
 Result<double> Engine::gradient_norm(const Agreed& agreed) {
   ExactSum sum;
-  for (std::size_t u = 0; u < plan_.units.size(); ++u) {
+  if (in_file(ShardColumn::gradients)) {
+    if (auto added = add_offloaded_squares(agreed.exponent, sum); !added) return added.error();
+  }
+  for (std::size_t u = 0; u < plan_.units.size() && !in_file(ShardColumn::gradients); ++u) {
     const UnitPlace& place = plan_.places[u];
     const std::span<const std::byte> reduced = memory_.units[u].reduced;
     if (config_.type == ElementType::f32) {
@@ -224,19 +231,20 @@ Result<double> Engine::gradient_norm(const Agreed& agreed) {
   return norm(sum, agreed.exponent);
 }
 
-void Engine::update_range(const DecayRange& range, nn::AdamW optimizer, float scale) {
-  const UnitMemory& unit = memory_.units[range.unit];
-  const auto first = static_cast<std::size_t>(range.first);
+void Engine::update_range(const DecayRange& range, nn::AdamW optimizer, float scale,
+                          const UpdateSpan& span) const {
+  const std::int64_t begin = std::max(range.first, span.first);
+  const std::int64_t end = std::min(range.first + range.count, span.first + span.count);
+  if (begin >= end) return;
+  const std::int64_t at = begin - span.first;
   if (!range.decay) optimizer.weight_decay = 0;
-  float* const master = unit.master.data() + first;
-  float* const m = unit.m.data() + first;
-  float* const v = unit.v.data() + first;
+  float* const master = span.master + at;
   if (config_.type == ElementType::f32) {
-    nn::adamw(range.count, optimizer, reinterpret_cast<const float*>(unit.reduced.data()) + first,
-              scale, master, m, v, master);
+    nn::adamw(end - begin, optimizer, reinterpret_cast<const float*>(span.gradients) + at, scale,
+              master, span.m + at, span.v + at, master);
   } else {
-    nn::adamw(range.count, optimizer, reinterpret_cast<const Bf16*>(unit.reduced.data()) + first,
-              scale, master, m, v, reinterpret_cast<Bf16*>(unit.held.data()) + first);
+    nn::adamw(end - begin, optimizer, reinterpret_cast<const Bf16*>(span.gradients) + at, scale,
+              master, span.m + at, span.v + at, reinterpret_cast<Bf16*>(span.parameters) + at);
   }
 }
 
@@ -252,16 +260,22 @@ Result<Done> Engine::update(const OptimizerConfig& optimizer, double scale, doub
                         .step = cursor_.updates};
   const Ns begin = recorder_.now();
   std::int64_t elements = 0;
+  for (const DecayRange& range : ranges_) elements += range.count;
+  if (offload_) {
+    if (auto done = update_offloaded(adamw, static_cast<float>(scale)); !done) return done;
+    recorder_.pass(TrainingPass::optimizer, recorder_.now() - begin, elements);
+    return Done{};
+  }
   std::size_t next = 0;
+  std::size_t shared = 0;
   for (std::size_t u = 0; u < plan_.units.size(); ++u) {
+    const UpdateSpan span =
+        span_of({.unit = u, .first = 0, .count = plan_.places[u].held.shard_size(), .column = {}});
     for (; next < ranges_.size() && ranges_[next].unit == u; ++next) {
-      update_range(ranges_[next], adamw, static_cast<float>(scale));
-      elements += ranges_[next].count;
+      update_range(ranges_[next], adamw, static_cast<float>(scale), span);
       exchange_.poll();
     }
-    if (config_.stage == 1 || config_.stage == 2) {
-      if (auto done = exchange_.gather(u); !done) return done;
-    }
+    if (auto done = share_updated(shared, u + 1); !done) return done;
   }
   recorder_.pass(TrainingPass::optimizer, recorder_.now() - begin, elements);
   return Done{};
@@ -270,7 +284,9 @@ Result<Done> Engine::update(const OptimizerConfig& optimizer, double scale, doub
 Result<double> Engine::evaluate(std::span<const nn::MicroBatch> batches) {
   loss_sum_ = 0;
   loss_tokens_ = 0;
+  if (auto done = finish_update(); !done) return done.error();
   for (const nn::MicroBatch& batch : batches) {
+    if (auto done = exchange_.expect_fetches(plan_.evaluation_fetches); !done) return done.error();
     auto done = run_actions(plan_.evaluation, plan_.evaluation_passes, {&batch, 1}, false);
     if (!done) return done.error();
   }

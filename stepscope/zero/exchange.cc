@@ -40,11 +40,12 @@ std::int32_t exponent_of(ElementType type, const std::byte* values, std::int64_t
 }  // namespace
 
 Exchange::Exchange(const Plan& plan, const RankArenas& memory, Communicator& comm,
-                   RankRecorder& recorder)
+                   RankRecorder& recorder, Offload* offload)
     : plan_(plan),
       memory_(memory),
       comm_(comm),
       recorder_(recorder),
+      offload_(offload),
       size_(static_cast<std::int64_t>(element_bytes(plan.request.type))),
       ranks_(plan.request.world_size),
       messages_(static_cast<std::size_t>(plan.request.buckets) + 2 * plan.units.size()),
@@ -146,13 +147,16 @@ Result<Done> Exchange::reduce(std::size_t unit, std::span<std::byte> local, bool
   for (std::int64_t first = 0; first < layout.stride; first += plan_.bucket_elements) {
     auto index = take_bucket(Activity::wait_reduce);
     if (!index) return index.error();
-    const Message message{.kind = MessageKind::reduce,
-                          .unit = unit,
-                          .first = first,
-                          .count = std::min(plan_.bucket_elements, layout.stride - first),
-                          .bucket = *index,
-                          .add = add,
-                          .last = last};
+    Message message{.kind = MessageKind::reduce,
+                    .unit = unit,
+                    .first = first,
+                    .count = std::min(plan_.bucket_elements, layout.stride - first),
+                    .bucket = *index,
+                    .add = add,
+                    .last = last};
+    auto slot = take_slot(message);
+    if (!slot) return slot.error();
+    message.slot = *slot;
     pack(local, message);
     const auto blocks = bucket(*index, message.count);
     const std::size_t block = at(message.count * size_);
@@ -168,6 +172,20 @@ Result<Done> Exchange::reduce(std::size_t unit, std::span<std::byte> local, bool
     if (!done) return done;
   }
   return Done{};
+}
+
+std::int64_t Exchange::own_elements(const Message& message) const {
+  return real_elements(plan_.places[message.unit].shard.shard_size(), message.first, message.count);
+}
+
+// Of gradients in a file; -1: the message has none of them, or they are in memory.
+Result<std::int64_t> Exchange::take_slot(const Message& message) {
+  const std::int64_t own = own_elements(message);
+  if (offload_ == nullptr || !offload_->gradients || own == 0) return -1;
+  const ActivityScope io(recorder_, Activity::wait_io);
+  const auto slot = offload_->gradients->take(message.unit, message.first, own, message.add);
+  if (!slot) return slot.error();
+  return static_cast<std::int64_t>(*slot);
 }
 
 Result<Done> Exchange::reduce_in_place(std::size_t unit, std::span<std::byte> local, bool add,
@@ -198,7 +216,26 @@ Result<Done> Exchange::reduce_in_place(std::size_t unit, std::span<std::byte> lo
   return Done{};
 }
 
+Result<Done> Exchange::expect_fetches(std::span<const std::size_t> units) {
+  if (offload_ == nullptr || !offload_->parameters) return Done{};
+  const ActivityScope io(recorder_, Activity::wait_io);
+  return offload_->parameters->begin(units);
+}
+
+// This rank's block of the unit, where an all-gather may read it.
+Result<std::span<const std::byte>> Exchange::take_block(std::size_t unit) {
+  if (offload_ == nullptr || !offload_->parameters)
+    return std::span<const std::byte>(memory_.units[unit].block);
+  while (offload_->parameters->full()) {
+    if (auto done = finish_oldest(Activity::wait_fetch); !done) return done.error();
+  }
+  const ActivityScope io(recorder_, Activity::wait_io);
+  return offload_->parameters->take(unit);
+}
+
 Result<Done> Exchange::fetch(std::size_t unit, std::int64_t place, bool in_time) {
+  const auto block = take_block(unit);
+  if (!block) return block.error();
   fetched_[unit] = {.place = place, .in_time = in_time};
   const ShardLayout& layout = plan_.places[unit].layout;
   gathered_now_ += Bytes{layout.elements * size_};
@@ -206,7 +243,7 @@ Result<Done> Exchange::fetch(std::size_t unit, std::int64_t place, bool in_time)
   return submit({.kind = MessageKind::fetch, .unit = unit, .count = layout.stride},
                 {.kind = CollectiveKind::all_gather,
                  .type = plan_.request.type,
-                 .in = memory_.units[unit].block,
+                 .in = *block,
                  .out = gathered(unit, true),
                  .what = parameter_names_[unit]},
                 layout.padding());
@@ -287,12 +324,17 @@ Result<Done> Exchange::finish(const CollectiveInstants& times, Ns stall) {
   switch (message.kind) {
     case MessageKind::reduce:
       --reducing_[message.unit];
-      plan_.request.stage == 0 ? absorb_in_place(message) : absorb(message);
+      if (plan_.request.stage != 0) return absorb(message);
+      absorb_in_place(message);
       break;
     case MessageKind::fetch:
       settle(message);
       fetched_[message.unit].arrived = true;
       fetched_[message.unit].service = times.finished - times.submitted;
+      if (offload_ != nullptr && offload_->parameters) {
+        const ActivityScope io(recorder_, Activity::wait_io);
+        return offload_->parameters->give_back();
+      }
       break;
     case MessageKind::gather:
       --gathering_[message.unit];
@@ -321,13 +363,19 @@ void Exchange::poll() noexcept {
 }
 
 // The reduced block of this rank becomes part of its reduced gradient.
-void Exchange::absorb(const Message& message) {
-  const OptimizerShard& shard = plan_.places[message.unit].shard;
-  const std::int64_t real = real_elements(shard.shard_size(), message.first, message.count);
-  if (real == 0) return;
+Result<Done> Exchange::absorb(const Message& message) {
+  const std::int64_t real = own_elements(message);
+  if (real == 0) return Done{};
   const std::byte* const from =
       bucket(message.bucket, message.count).data() + comm_.rank() * message.count * size_;
-  std::byte* const to = memory_.units[message.unit].reduced.data() + message.first * size_;
+  std::byte* to = memory_.units[message.unit].reduced.data() + message.first * size_;
+  const auto slot = static_cast<std::size_t>(message.slot);
+  if (message.slot >= 0) {
+    const ActivityScope io(recorder_, Activity::wait_io);
+    const auto memory = offload_->gradients->arrived(slot);
+    if (!memory) return memory.error();
+    to = memory->data();
+  }
   if (message.add) {
     add_into(plan_.request.type, from, to, real);
   } else {
@@ -337,6 +385,9 @@ void Exchange::absorb(const Message& message) {
     std::int32_t& largest = exponents_[message.unit];
     largest = std::max(largest, exponent_of(plan_.request.type, to, real));
   }
+  if (message.slot < 0) return Done{};
+  const ActivityScope io(recorder_, Activity::wait_io);
+  return offload_->gradients->store(slot);
 }
 
 // Stage 0: the sum lies where the gradient was; the exponent is that of this rank's shard, as at

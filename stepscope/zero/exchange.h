@@ -15,6 +15,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/comm/communicator.h"
 #include "stepscope/telemetry/rank_recorder.h"
+#include "stepscope/zero/offload.h"
 #include "stepscope/zero/plan.h"
 #include "stepscope/zero/unit_memory.h"
 
@@ -31,8 +32,9 @@ class CollectiveObserver {
 
 class Exchange {
  public:
-  // All of them outlive it.
-  Exchange(const Plan& plan, const RankArenas& memory, Communicator& comm, RankRecorder& recorder);
+  // All of them outlive it. `offload`: null where all is in memory.
+  Exchange(const Plan& plan, const RankArenas& memory, Communicator& comm, RankRecorder& recorder,
+           Offload* offload);
 
   // Sums the unit's gradient over the ranks, in pieces of a bucket; each waits for the bucket it
   // reuses. At stages 1 to 3 `local` may be overwritten when this returns; at stage 0 it is summed
@@ -48,6 +50,9 @@ class Exchange {
     return exponents_[unit];
   }
 
+  // Stage 3 with parameters in a file: the units that are fetched from now on, in order. The
+  // caller keeps the list until then.
+  [[nodiscard]] Result<Done> expect_fetches(std::span<const std::size_t> units);
   // Stage 3. The whole unit arrives at `place` of gathered_units, ahead of its use or (`in_time`
   // false) not.
   [[nodiscard]] Result<Done> fetch(std::size_t unit, std::int64_t place, bool in_time);
@@ -79,6 +84,7 @@ class Exchange {
     std::int64_t first = 0;  // of each shard's elements (stage 0: of the unit's)
     std::int64_t count = 0;
     std::int64_t bucket = -1;
+    std::int64_t slot = -1;  // of GradientStaging
     bool add = false;
     bool last = false;
     Ticket ticket{};
@@ -105,9 +111,12 @@ class Exchange {
   [[nodiscard]] Result<Done> wait_small(const Result<Ticket>& ticket, CollectiveRecord record,
                                         std::string_view what, std::int64_t elements,
                                         ElementType type);
+  [[nodiscard]] Result<std::int64_t> take_slot(const Message& message);
+  [[nodiscard]] Result<std::span<const std::byte>> take_block(std::size_t unit);
+  [[nodiscard]] std::int64_t own_elements(const Message& message) const;
   void pack(std::span<const std::byte> whole, const Message& message);
   void unpack(const Message& message);
-  void absorb(const Message& message);
+  [[nodiscard]] Result<Done> absorb(const Message& message);
   void absorb_in_place(const Message& message);
   void settle(const Message& message);
   [[nodiscard]] std::span<std::byte> gathered(std::size_t unit, bool padded) const;
@@ -119,6 +128,7 @@ class Exchange {
   const RankArenas& memory_;
   Communicator& comm_;
   RankRecorder& recorder_;
+  Offload* offload_;
   CollectiveObserver* observer_ = nullptr;
   std::int64_t size_ = 4;  // bytes of an element
   std::int64_t ranks_ = 1;

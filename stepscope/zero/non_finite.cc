@@ -35,7 +35,11 @@ std::string_view direction_of(nn::PassKind kind) {
 Result<std::int64_t> Engine::first_bad_parameters() {
   std::ranges::fill(flags_, 0);
   for (std::size_t u = 0; u < plan_.units.size(); ++u) {
-    flags_[u] = largest_exponent(memory_.units[u].master) == not_finite ? 1 : 0;
+    auto seen = visit_master(u, [&](std::span<const float> part) {
+      if (largest_exponent(part) == not_finite) flags_[u] = 1;
+      return Done{};
+    });
+    if (!seen) return seen.error();
   }
   auto done = exchange_.all_reduce_now(flags_, Reduction::max, "parameters that are not finite");
   if (!done) return done.error();
@@ -55,7 +59,8 @@ Result<Done> Engine::name_non_finite(std::span<const nn::MicroBatch> micro_batch
 
   searching_ = true;
   first_bad_ = -1;
-  auto done = run_actions(plan_.step, plan_.passes, micro_batches, false);
+  auto done = exchange_.expect_fetches(plan_.step_fetches);
+  if (done) done = run_actions(plan_.step, plan_.passes, micro_batches, false);
   searching_ = false;
   if (!done) return done;
   constexpr auto never = std::numeric_limits<std::int64_t>::max();

@@ -2,6 +2,9 @@
 #include "stepscope/zero/offload_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,8 +30,13 @@ struct Operation {
   std::uint64_t sequence = 0;
   std::uint64_t offset = 0;  // of what is left
   std::span<std::byte> left{};
+  OffloadInstants times{};
   std::optional<Error> failed{};
 };
+
+Ns now() {
+  return std::chrono::duration_cast<Ns>(std::chrono::steady_clock::now().time_since_epoch());
+}
 
 bool is_aligned(std::uint64_t value) { return value % offload_alignment == 0; }
 
@@ -66,6 +74,7 @@ struct OffloadFile::State {
     error.byte = operation.offset;
     operation.failed = std::move(error);
     operation.done = true;
+    operation.times.finished = now();
   }
   void start(Operation& operation, std::uint64_t tag) const {
     if (!ring) return move_now(operation);
@@ -81,6 +90,7 @@ struct OffloadFile::State {
     operation.offset += n;
     operation.left = operation.left.subspan(n);
     operation.done = operation.left.empty();
+    if (operation.done) operation.times.finished = now();
   }
   void move_now(Operation& operation) const {
     while (!operation.done) {
@@ -124,7 +134,9 @@ struct OffloadFile::State {
              .write = write,
              .sequence = next,
              .offset = offset,
-             .left = memory};
+             .left = memory,
+             .times = {.submitted = now(), .finished = {}}};
+    free->times.finished = free->times.submitted;
     if (!free->done) start(*free, static_cast<std::uint64_t>(free - operations.begin()));
     return {next++};
   }
@@ -141,23 +153,40 @@ OffloadFile::OffloadFile(OffloadFile&&) noexcept = default;
 OffloadFile& OffloadFile::operator=(OffloadFile&&) noexcept = default;
 OffloadFile::~OffloadFile() = default;
 
+namespace {
+
+// -1 and errno. O_EXCL: nobody can give the file a name later.
+int open_unnamed(const std::string& dir) {
+  const int fd = ::open(dir.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
+  const std::string path = dir + "/stepscope-offload-XXXXXX";
+  std::vector<char> name(path.begin(), path.end());
+  name.push_back('\0');
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(name.data());
+  return named;
+}
+
+std::string use_cache(int fd, bool direct) {
+  struct statfs system{};
+  if (::fstatfs(fd, &system) == 0 &&
+      (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC)) {
+    return "in memory: the file system is a tmpfs";
+  }
+  if (!direct) return "page cache";
+  if (::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_DIRECT) == 0) return "O_DIRECT";
+  return "page cache (O_DIRECT: " + std::generic_category().message(errno) + ")";
+}
+
+}  // namespace
+
 Result<OffloadFile> OffloadFile::create(const OffloadOptions& options) {
   check(options.bytes.value >= 0 && options.outstanding > 0, "a file for some operations");
   auto state = std::make_unique<State>();
-  state->path = options.dir + "/stepscope-offload-XXXXXX";
-  std::vector<char> name(state->path.begin(), state->path.end());
-  name.push_back('\0');
-  state->fd = ::mkostemp(name.data(), O_CLOEXEC);
+  state->path = options.dir + "/stepscope-offload";
+  state->fd = open_unnamed(options.dir);
   if (state->fd < 0) return file_error(options.dir, "cannot create the offload file", errno);
-  state->path = name.data();
-  ::unlink(name.data());
-
-  std::string cache = "O_DIRECT";
-  if (!options.direct) {
-    cache = "page cache";
-  } else if (::fcntl(state->fd, F_SETFL, ::fcntl(state->fd, F_GETFL) | O_DIRECT) != 0) {
-    cache = "page cache (O_DIRECT: " + std::generic_category().message(errno) + ")";
-  }
+  const std::string cache = use_cache(state->fd, options.direct);
   state->bytes = offload_aligned(static_cast<std::uint64_t>(options.bytes.value));
   int failed = 0;
   if (state->bytes > 0 && ::fallocate(state->fd, 0, 0, static_cast<off_t>(state->bytes)) != 0)
@@ -197,12 +226,16 @@ bool OffloadFile::test(OffloadTicket ticket) {
   return operation.done;
 }
 
-Result<Done> OffloadFile::wait(OffloadTicket ticket) {
+Result<OffloadInstants> OffloadFile::wait(OffloadTicket ticket) {
   Operation& operation = state_->find(ticket);
   while (!operation.done) state_->progress(true);
   operation.used = false;
   if (operation.failed) return *std::move(operation.failed);
-  return Done{};
+  return operation.times;
+}
+
+void OffloadFile::poll() noexcept {
+  if (state_->ring) state_->progress(false);
 }
 
 Bytes OffloadFile::size() const { return {static_cast<std::int64_t>(state_->bytes)}; }

@@ -2,8 +2,9 @@
 // A file that holds what does not fit in memory: read and written asynchronously through io_uring,
 // past the page cache (O_DIRECT). Where the build or the system has no io_uring, each operation is
 // done at once by pread or pwrite; where the file system refuses O_DIRECT, the page cache is used;
-// description() says which. The file has no name once it is open, so that no death leaves it
-// behind.
+// description() says which, and where the file system itself is in memory. The file never has a
+// name (O_TMPFILE), or where the file system has no such files loses it at once: no death leaves it
+// behind, and no file that is there is touched.
 #pragma once
 
 #include <cstddef>
@@ -54,6 +55,13 @@ struct OffloadTicket {
   std::uint64_t sequence = 0;
 };
 
+// CLOCK_MONOTONIC. The end is seen by poll(), test() and wait(): it is not earlier than the
+// device's.
+struct OffloadInstants {
+  Ns submitted{};
+  Ns finished{};
+};
+
 class OffloadFile {
  public:
   // Errors: no such directory, no right to write there, no space for `bytes`.
@@ -69,7 +77,9 @@ class OffloadFile {
   // True when it is complete, or has failed: wait() says which. Does not block.
   [[nodiscard]] bool test(OffloadTicket ticket);
   // Once for each ticket, in any order. Errors name the file and the offset.
-  [[nodiscard]] Result<Done> wait(OffloadTicket ticket);
+  [[nodiscard]] Result<OffloadInstants> wait(OffloadTicket ticket);
+  // Sees what has finished, without blocking.
+  void poll() noexcept;
 
   [[nodiscard]] Bytes size() const;
   // "io_uring, O_DIRECT", or what is used instead and why.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "stepscope/zero/place_pool.h"
+#include "stepscope/zero/shard_stream.h"
 
 namespace stepscope::zero {
 namespace {
@@ -53,7 +54,7 @@ void place_gradients(Plan& plan, UnitPlace& place) {
     place.reduced_at = append(accumulated, kept, kept);
     return;
   }
-  place.reduced_at = append(gradients, own, own);
+  if (!request.offload.gradients) place.reduced_at = append(gradients, own, own);
   place.local_class = ArenaClass::unit_gradients;
   if (!accumulates_whole(request)) return;
   place.local_class = ArenaClass::accumulated_gradients;
@@ -69,12 +70,16 @@ UnitPlace place_unit(Plan& plan, std::int64_t elements) {
   place.held = request.stage == 0 ? OptimizerShard::for_rank(0, 1, elements) : place.shard;
   const std::int64_t whole = elements * size;
   ClassMemory& parameters = memory_of(plan, ArenaClass::parameters);
-  place.parameters_at = request.stage < 3 ? append(parameters, whole, whole)
-                                          : append(parameters, place.shard.shard_size() * size,
-                                                   place.layout.stride * size);
+  if (request.stage < 3) {
+    place.parameters_at = append(parameters, whole, whole);
+  } else if (!request.offload.parameters) {
+    place.parameters_at =
+        append(parameters, place.shard.shard_size() * size, place.layout.stride * size);
+  }
   place_gradients(plan, place);
   // master and each moment are laid out alike, so one offset serves all three.
   const std::int64_t states = place.held.shard_size() * 4;
+  if (request.offload.optimizer) return place;
   ClassMemory one = memory_of(plan, ArenaClass::moments);
   one = {.bytes = {one.bytes.value / 2}, .padding = {one.padding.value / 2}};
   place.states_at = append(one, states, states);
@@ -206,7 +211,24 @@ std::optional<Error> refuse(const PlanRequest& request) {
   if (request.buckets < 1 || request.bucket_bytes.value < 1) {
     return error("no buckets to reduce with", "take a bucket of a byte or more");
   }
+  if (request.offload.gradients && request.stage < 2) {
+    return error("gradients cannot be offloaded at stage " + std::to_string(request.stage) +
+                     ", where every rank keeps them whole",
+                 "take stage 2 or 3");
+  }
+  if (request.offload.parameters && request.stage < 3) {
+    return error("parameters cannot be offloaded at stage " + std::to_string(request.stage) +
+                     ", where every rank keeps them whole",
+                 "take stage 3");
+  }
   return std::nullopt;
+}
+
+std::vector<std::size_t> fetches_of(const std::vector<Action>& actions) {
+  std::vector<std::size_t> units;
+  for (const Action& action : actions)
+    if (action.kind == ActionKind::fetch) units.push_back(action.unit);
+  return units;
 }
 
 // A message carries as many elements for each rank as the bucket's bytes hold, but no more than
@@ -221,6 +243,10 @@ void size_buckets(Plan& plan) {
       std::min(request.bucket_bytes.value / (size * request.world_size), longest / request.buckets);
   plan.bucket_elements =
       elements >= block ? elements / block * block : std::max<std::int64_t>(1, elements);
+  if (request.offload.gradients) {  // messages begin at whole blocks of the file
+    const std::int64_t page = static_cast<std::int64_t>(offload_alignment) / size;
+    plan.bucket_elements = std::min(longest, std::max(page, elements / page * page));
+  }
   if (request.stage == 0) return;
   const std::int64_t used = plan.bucket_elements * size * request.world_size;
   plan.bucket_place = (used + line - 1) / line * line;
@@ -229,6 +255,53 @@ void size_buckets(Plan& plan) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> held_elements(const Plan& plan) {
+  std::vector<std::int64_t> counts;
+  for (const UnitPlace& place : plan.places) counts.push_back(place.held.shard_size());
+  return counts;
+}
+
+std::vector<std::int64_t> file_elements(const Plan& plan) {
+  std::vector<std::int64_t> counts;
+  for (const UnitPlace& place : plan.places)
+    counts.push_back(std::max(place.held.shard_size(), place.layout.stride));
+  return counts;
+}
+
+ShardColumns file_columns(const PlanRequest& request) {
+  return offloaded_columns(request.offload, request.type);
+}
+
+OffloadBuffers offload_buffers(const Plan& plan) {
+  const PlanRequest& request = plan.request;
+  const std::int64_t size = type_bytes(request.type);
+  const auto blocks = [&](std::int64_t elements) {
+    return Bytes{
+        static_cast<std::int64_t>(offload_aligned(static_cast<std::uint64_t>(elements * size)))};
+  };
+  OffloadBuffers buffers;
+  buffers.stream =
+      ShardStream::buffers_for(file_columns(request), held_elements(plan), request.offload_buffer);
+  if (request.offload.gradients) {
+    // Each message under way has one; two more are being written.
+    buffers.gradient_slots = static_cast<std::size_t>(request.buckets) + 2;
+    buffers.gradient_slot = blocks(plan.bucket_elements);
+  }
+  if (request.offload.parameters) {
+    // Of the fetches under way, and two that are being read.
+    constexpr int most = 4;
+    buffers.parameter_slots = static_cast<std::size_t>(std::min(request.prefetch_depth + 2, most));
+    std::int64_t longest = 0;
+    for (const UnitPlace& place : plan.places) longest = std::max(longest, place.layout.stride);
+    buffers.parameter_slot = blocks(longest);
+  }
+  return buffers;
+}
+
+Bytes file_bytes(const Plan& plan) {
+  return ShardFiles::bytes_for(file_columns(plan.request), file_elements(plan));
+}
 
 Bytes Plan::model_state() const {
   Bytes sum{};
@@ -254,6 +327,10 @@ Result<Plan> make_plan(const PlanRequest& request, std::vector<nn::Unit> units,
             .evaluation_passes = std::move(evaluation_passes)};
   for (const nn::Unit& unit : plan.units) plan.places.push_back(place_unit(plan, unit.count));
   size_buckets(plan);
+  const OffloadBuffers buffers = offload_buffers(plan);
+  memory_of(plan, ArenaClass::offload_buffers).bytes =
+      buffers.stream + buffers.gradient_slot * static_cast<std::int64_t>(buffers.gradient_slots) +
+      buffers.parameter_slot * static_cast<std::int64_t>(buffers.parameter_slots);
   memory_of(plan, ArenaClass::activations).bytes = request.activation_bytes;
   memory_of(plan, ArenaClass::scratch).bytes = request.scratch_bytes;
 
@@ -263,6 +340,8 @@ Result<Plan> make_plan(const PlanRequest& request, std::vector<nn::Unit> units,
   auto evaluation_actions = evaluation.actions();
   plan.step = std::move(step_actions);
   plan.evaluation = std::move(evaluation_actions);
+  plan.step_fetches = fetches_of(plan.step);
+  plan.evaluation_fetches = fetches_of(plan.evaluation);
   const auto pool = [&](ArenaClass c, std::int64_t used, std::int64_t extent) {
     memory_of(plan, c) = {.bytes = {used}, .padding = {extent - used}};
   };

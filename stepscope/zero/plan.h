@@ -27,6 +27,7 @@
 #include "stepscope/nn/passes.h"
 #include "stepscope/nn/units.h"
 #include "stepscope/zero/shard.h"
+#include "stepscope/zero/shard_files.h"
 
 namespace stepscope::zero {
 
@@ -50,6 +51,8 @@ struct PlanRequest {
   int buckets = 4;               // messages under way at most
   Bytes activation_bytes{};      // of nn::Network, for the account
   Bytes scratch_bytes{};
+  OffloadParts offload{};          // what is in files instead of memory
+  Bytes offload_buffer{12 << 20};  // of one of the update's three buffers, at most
 };
 
 // What a rank's memory is for; one arena each.
@@ -62,10 +65,11 @@ enum class ArenaClass : std::uint8_t {
   unit_gradients,         // stages 2 and 3: whole gradients on their way to their owners
   accumulated_gradients,  // of several micro-batches, where `gradients` cannot hold them
   buckets,                // messages
+  offload_buffers,        // pieces on their way from and to files
   activations,
   scratch
 };
-inline constexpr std::size_t arena_class_count = 10;
+inline constexpr std::size_t arena_class_count = 11;
 inline constexpr std::array<std::string_view, arena_class_count> arena_class_names = {
     "parameters",
     "gradients",
@@ -75,6 +79,7 @@ inline constexpr std::array<std::string_view, arena_class_count> arena_class_nam
     "unit gradients",
     "accumulated gradients",
     "buckets",
+    "offload buffers",
     "activations",
     "scratch"};
 static_assert(arena_class_names[static_cast<std::size_t>(ArenaClass::scratch)] == "scratch");
@@ -136,6 +141,9 @@ struct Plan {
   std::vector<UnitPlace> places{};          // by unit
   std::vector<Action> step{};
   std::vector<Action> evaluation{};  // of one batch
+  // Units in the order of their fetches in these (stage 3).
+  std::vector<std::size_t> step_fetches{};
+  std::vector<std::size_t> evaluation_fetches{};
   ArenaMemory memory{};
   // Elements that one message carries for each rank at most, and bytes of a message's place.
   std::int64_t bucket_elements = 0;
@@ -161,5 +169,22 @@ struct Plan {
 
 // For people: memory by class, then order of fetches and reductions of a step.
 [[nodiscard]] std::string plan_text(const Plan& plan);
+
+// What ArenaClass::offload_buffers is for, in this order; each at whole blocks of a file.
+struct OffloadBuffers {
+  Bytes stream{};  // of the update
+  std::size_t gradient_slots = 0;
+  Bytes gradient_slot{};
+  std::size_t parameter_slots = 0;
+  Bytes parameter_slot{};
+};
+[[nodiscard]] OffloadBuffers offload_buffers(const Plan& plan);
+// By unit: the elements whose states this rank holds; and those that its places in files have room
+// for, padding of gathered parameters included.
+[[nodiscard]] std::vector<std::int64_t> held_elements(const Plan& plan);
+[[nodiscard]] std::vector<std::int64_t> file_elements(const Plan& plan);
+// The columns that are in files, and what those files take of the device.
+[[nodiscard]] ShardColumns file_columns(const PlanRequest& request);
+[[nodiscard]] Bytes file_bytes(const Plan& plan);
 
 }  // namespace stepscope::zero

@@ -98,6 +98,7 @@ std::string plan_text(const Plan& plan) {
     add_row(out, arena_class_names[c], memory.bytes, memory.padding);
   }
   add_row(out, "all", plan.total(), {});
+  if (const Bytes files = file_bytes(plan); files.value > 0) add_row(out, "in files", files, {});
   out += "A step, in order (unit):\n ";
   std::size_t column = 1;
   for (const Action& action : plan.step) {

@@ -27,6 +27,8 @@ std::string_view row_name(Activity activity) {
       return "stepscope::wait_reduce";
     case Activity::wait_gather:
       return "stepscope::wait_gather";
+    case Activity::wait_io:
+      return "stepscope::file_io";
     case Activity::data:
       return "stepscope::load_batch";
     default:
@@ -130,17 +132,22 @@ class TraceText {
     trace_.ops.forward_thread.push_back(0);
     row(begin, end, leaf_op_name(call.op), Category::cpu_op, TrackId{0}, detail);
   }
-  // On the first lane that is free: viewers drop rows that overlap on one.
-  TrackId lane(Ns begin, Ns end) {
-    std::size_t at = 0;
-    while (at < lane_ends_.size() && lane_ends_[at] > begin) ++at;
-    if (at == lane_ends_.size()) {
-      lane_ends_.push_back(end);
-      trace_.tracks.push_back(
-          track(first_lane + static_cast<std::int64_t>(at), "collectives " + std::to_string(at)));
+  // On the first lane of its kind that is free: viewers drop rows that overlap on one.
+  TrackId lane(std::string_view kind, Ns begin, Ns end) {
+    std::size_t number = 0;
+    for (Lane& lane : lanes_) {
+      if (lane.kind != kind) continue;
+      if (lane.end <= begin) {
+        lane.end = end;
+        return lane.track;
+      }
+      ++number;
     }
-    lane_ends_[at] = end;
-    return TrackId{static_cast<std::uint32_t>(at + 1)};
+    const TrackId id{static_cast<std::uint32_t>(trace_.tracks.size())};
+    trace_.tracks.push_back(
+        track(first_lane + std::ssize(lanes_), std::string(kind) + " " + std::to_string(number)));
+    lanes_.push_back({.kind = kind, .end = end, .track = id});
+    return id;
   }
 
  private:
@@ -155,7 +162,12 @@ class TraceText {
 
   const TraceOptions& options_;
   Trace& trace_;
-  std::vector<Ns> lane_ends_;
+  struct Lane {
+    std::string_view kind;
+    Ns end{};
+    TrackId track{};
+  };
+  std::vector<Lane> lanes_;
 };
 
 void describe(const TraceOptions& options, Metadata& metadata) {
@@ -181,6 +193,7 @@ TraceRecorder::TraceRecorder(const TraceOptions& options, RankRecorder& recorder
   operations_.reserve(options.operations);
   units_.reserve(options.operations);
   messages_.reserve(options.collectives);
+  moves_.reserve(options.file_moves);
   activities_.reserve(options.activities);
   steps_.reserve(4096);
 }
@@ -242,6 +255,14 @@ void TraceRecorder::collective(const CollectiveRecord& record, std::string_view 
     ++left_out_;
 }
 
+void TraceRecorder::moved(const ShardMove& move) noexcept {
+  if (!on_) return;
+  if (moves_.size() < moves_.capacity())
+    moves_.push_back(move);
+  else
+    ++left_out_;
+}
+
 Trace TraceRecorder::trace() const {
   Trace trace;
   describe(options_, trace.metadata);
@@ -251,8 +272,9 @@ Trace TraceRecorder::trace() const {
              Category::user_annotation, TrackId{0});
   for (const ActivitySpan& piece : activities_) {
     const std::string_view name = row_name(piece.activity);
-    const Category category =
-        piece.activity == Activity::data ? Category::user_annotation : Category::cpu_op;
+    const bool computes_or_talks =
+        piece.activity != Activity::data && piece.activity != Activity::wait_io;
+    const Category category = computes_or_talks ? Category::cpu_op : Category::user_annotation;
     if (!name.empty()) text.row(piece.begin, piece.end, name, category, TrackId{0});
   }
   for (const Unit& unit : units_)
@@ -267,7 +289,7 @@ Trace TraceRecorder::trace() const {
     const CollectiveRecord& r = m->record;
     Collective meta;
     meta.slice = text.row(r.submitted, r.finished, "record_param_comms", Category::cpu_op,
-                          text.lane(r.submitted, r.finished));
+                          text.lane("collectives", r.submitted, r.finished));
     meta.name = trace.strings.intern(collective_name(r.kind));
     meta.dtype = trace.strings.intern(dtype_text(m->type));
     meta.group_name = trace.strings.intern("0");
@@ -279,6 +301,14 @@ Trace TraceRecorder::trace() const {
     meta.rank = options_.rank;
     meta.is_async = true;
     trace.collectives.push_back(meta);
+  }
+  std::vector<ShardMove> moves = moves_;
+  std::ranges::stable_sort(moves, {}, &ShardMove::begin);
+  for (const ShardMove& move : moves) {
+    const std::string column(shard_column_names[at(move.column)]);
+    text.row(move.begin, move.end,
+             move.write ? "write " + column + " to file" : "read " + column + " from file",
+             Category::user_annotation, text.lane("files", move.begin, move.end));
   }
   if (left_out_ > 0) trace.notes.add("left_out_by_the_recorder", 0, left_out_);
   trace.notes.events = trace.slices.size();

@@ -7,6 +7,8 @@
 //   waiting             "stepscope::wait_fetch", …: the main thread inside a collective
 //   data                "stepscope::load_batch"
 //   collectives         "record_param_comms" with metadata, from submission to end
+//   files               "read m from file", "write m to file", …, from submission to end; the main
+//                       thread inside them: "stepscope::file_io"
 //   steps               "ProfilerStep#n", exactly the recorder's steps
 #pragma once
 
@@ -33,6 +35,7 @@ struct TraceOptions {
   std::size_t operations = 1 << 16;  // that are kept; more are counted and left out
   std::size_t collectives = 1 << 14;
   std::size_t activities = 1 << 16;
+  std::size_t file_moves = 1 << 14;
 };
 
 class TraceRecorder final : public EngineObserver {
@@ -59,6 +62,7 @@ class TraceRecorder final : public EngineObserver {
   void end() noexcept override;
   void collective(const CollectiveRecord& record, std::string_view what, std::int64_t in_elements,
                   std::int64_t out_elements, ElementType type) noexcept override;
+  void moved(const ShardMove& move) noexcept override;
   void step_begin(std::int64_t /*step*/) noexcept override {}
   void step_end() noexcept override {}
   void range_begin(std::string_view name, Activity activity) noexcept override;
@@ -90,6 +94,7 @@ class TraceRecorder final : public EngineObserver {
   std::vector<Operation> operations_;
   std::vector<Unit> units_;
   std::vector<Message> messages_;
+  std::vector<ShardMove> moves_;
   std::vector<ActivitySpan> activities_;
   std::vector<StepRecord> steps_;
   std::uint64_t left_out_ = 0;

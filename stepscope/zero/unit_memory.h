@@ -15,14 +15,15 @@
 namespace stepscope::zero {
 
 // Spans of one unit, in the engine's element type where they are bytes. Empty where the stage has
-// no such thing.
+// no such thing, or where it is in a file.
 struct UnitMemory {
   std::span<std::byte> whole;    // parameters of the whole unit (stages 0 to 2)
   std::span<std::byte> block;    // stage 3: this rank's block, padding included
   std::span<std::byte> held;     // parameters whose states this rank holds
   std::span<std::byte> local;    // whole gradient of this rank; empty: in the pool
   std::span<std::byte> reduced;  // reduced gradient of `held`
-  std::span<float> master;       // of `held`; f32: the same memory as `held`
+  std::span<float> master;       // of `held`; f32: the same memory as `held`. Offloaded states (m,
+                                 // v, and the master weights of bf16) are not in memory
   std::span<float> m;
   std::span<float> v;
 };
@@ -38,7 +39,10 @@ struct RankArenas {
   }
 };
 
-// Parameters rounded from master weights; nothing to do in f32.
-void round_parameters(const Plan& plan, const UnitMemory& unit);
+// Initial values of elements [first, …) of unit number `index`, in the element type.
+void draw_parameters(const nn::Unit& unit, std::size_t index, std::uint64_t seed, ElementType type,
+                     std::int64_t first, std::span<std::byte> out);
+// bf16 parameters, rounded from as many master weights.
+void round_parameters(std::span<const float> master, std::span<std::byte> parameters);
 
 }  // namespace stepscope::zero
