@@ -18,6 +18,7 @@ enum Layer : std::size_t {
   backward_work,  // on a thread of the backward graph
   loading,
   synchronizing,
+  moving,   // main waits for files: "stepscope::file_io" of our own engine
   blocked,  // main inside a communication operator
   waiting,  // collectives in flight on other threads
   transferring,
@@ -47,11 +48,20 @@ BudgetCategory category_of(const Sweep::Open& open) {
   if (open[loading] > 0) return idle_data;
   if (open[main_work] > 0) return flight ? comm_overlapped : compute;
   if (open[backward_work] > 0 && open[blocked] == 0) return flight ? comm_overlapped : compute;
+  if (open[moving] > 0) return copy_exposed;
   if (open[transferring] > 0) return comm_exposed_transfer;
   if (open[unsplit] > 0) return comm_exposed_unsplit;
   if (open[waiting] > 0) return comm_exposed_wait;
   if (open[blocked] > 0) return comm_exposed_unsplit;
   return open[synchronizing] > 0 ? idle_sync : idle_host;
+}
+
+void add_file_io(const Trace& trace, const Track& track, Sweep& sweep) {
+  const StringId name = trace.strings.find("stepscope::file_io");
+  if (name == empty_string) return;
+  const Slices& s = trace.slices;
+  for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+    if (s.name[i] == name) sweep.add(moving, s.start[i], s.start[i] + s.dur[i]);
 }
 
 // Where a device worked unseen, operators only launch: what the host does besides loading and
@@ -74,6 +84,7 @@ Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split
       continue;
     }
     add(blocked, work.communicating);
+    add_file_io(trace, trace.track(work.thread), sweep);
     add(loading, waits[index(work.thread)].data);
     add(synchronizing, waits[index(work.thread)].sync);
   }
