@@ -52,8 +52,9 @@ int train_launched(const TrainFlags& flags, RankTransport transport) {
 int train(TrainFlags flags) {
   const int cores = comm::usable_cores();
   const int ranks = flags.ranks > 0 ? flags.ranks : cores;
-  if (!flags.offload.empty())
-    return refused({.what = "--offload is not built yet", .hint = "leave it out"});
+  if (!flags.offload.empty() && flags.isolate)
+    return refused({.what = "--isolate measures steps whose states are all in memory",
+                    .hint = "leave out --offload or --isolate"});
   const auto launched = is_spawned_rank() ? std::nullopt : launched_rank();
   const auto transport =
       rank_transport(is_spawned_rank() ? "shm" : flags.transport, flags.ranks, launched);

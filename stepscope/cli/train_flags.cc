@@ -125,11 +125,9 @@ void declare_memory(CLI::App& app, TrainFlags& f) {
                  "none, selective, full, or every:K (all but each K-th layer)")
       ->group(group);
   app.add_option("--offload", f.offload,
-                 "optimizer, gradients, parameters: kept in a file (repeatable)")
-      ->check(CLI::IsMember({"optimizer", "gradients", "parameters"}))
-      ->group(group);
-  app.add_option("--offload-dir", f.offload_directory, "Where that file is made (and removed)")
-      ->type_name("DIR")
+                 "Keep optimizer, gradients or parameters (several with commas) in nameless files "
+                 "on the drive of DIR instead of memory (repeatable)")
+      ->type_name("PARTS:DIR")
       ->group(group);
   app.add_flag("--plan", f.plan_only, "Print the memory and communication plan and stop")
       ->group(group);

@@ -49,8 +49,7 @@ struct TrainFlags {
   std::string bucket = "16MiB";
   int prefetch = 1;
   std::string recompute = "none";
-  std::vector<std::string> offload;
-  std::string offload_directory;
+  std::vector<std::string> offload;  // PARTS:DIR
   // evaluation, checkpoints, generated text
   std::int64_t evaluate_every = 0;
   std::int64_t evaluate_batches = 4;

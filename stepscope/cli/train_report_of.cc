@@ -75,6 +75,37 @@ void add_stragglers(const JobWindow& job, TrainReport& report) {
   }
 }
 
+// What moved between memory and files, and what of it the training thread saw: means over ranks and
+// steps.
+void add_offload(const zero::Engine& engine, const MemoryTransferMetrics& transfers,
+                 TrainReport& report) {
+  for (const std::string& file : engine.offload_descriptions())
+    report.offload.push_back("In a file of each rank: " + file + ".");
+  double rank_steps = 0;
+  Ns exposed{};
+  Ns wall{};
+  for (const TrainStep& step : report.steps) {
+    for (const TrainRankStep& rank : step.ranks) {
+      rank_steps += 1;
+      wall += rank.wall;
+      exposed += rank.budget[static_cast<std::size_t>(BudgetCategory::copy_exposed)];
+    }
+  }
+  if (report.offload.empty() || rank_steps == 0) return;
+  const auto mean = [&](Ns t) { return format_time(static_cast<double>(t.count()) / rank_steps); };
+  for (const TransferLinkStats& link : transfers.links) {
+    const bool read = link.direction == TransferDirection::nvme_to_host;
+    if (!read && link.direction != TransferDirection::host_to_nvme) continue;
+    report.offload.push_back(fmt::format(
+        "{} files: {} a step, under way for {} of it.", read ? "From" : "To",
+        format_bytes(static_cast<double>(link.sum.bytes.value) / rank_steps), mean(link.sum.busy)));
+  }
+  report.offload.push_back(
+      fmt::format("The training thread stood still for files {} of a step of {} (checkpoints "
+                  "included).",
+                  mean(exposed), mean(wall)));
+}
+
 // Row i of each rank's steps is history's i-th.
 void add_steps(const JobWindow& job, const TrainHistory& history, TrainReport& report) {
   const std::vector<JobStepTimes> times = job_steps(job);
@@ -149,6 +180,7 @@ TrainReport train_report_of(const TrainFlags& flags, const zero::Engine& engine,
   add_stragglers(job, report);
   report.checkpoints = history.checkpoints;
   Zero3PerformanceStats stats(job);
+  add_offload(engine, stats.memory_transfer_metrics(), report);
   if (peak) stats.set_references({.peak = peak->rate});
   report.stats = Json::parse(stats_json(stats.performance_summary()));
   report.warnings.insert(report.warnings.end(), history.warnings.begin(), history.warnings.end());

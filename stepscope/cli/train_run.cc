@@ -128,6 +128,9 @@ Result<Done> Run::prepare() {
   auto engine = zero::Engine::create(settings_.engine, comm_, *recorder_);
   if (!engine) return engine.error();
   engine_ = std::move(*engine);
+  if (speaks() && !flags_.quiet)
+    for (const std::string& line : engine_->offload_descriptions())
+      fmt::print(stderr, "offloaded {}\n", line);
   return Done{};
 }
 

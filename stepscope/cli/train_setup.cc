@@ -61,6 +61,35 @@ zero::OptimizerConfig optimizer_of(const TrainFlags& f) {
   return o;
 }
 
+// "optimizer,gradients:/mnt/nvme", as often as wanted; each part has one place.
+Result<zero::OffloadDirs> offload_of(const std::vector<std::string>& texts) {
+  zero::OffloadDirs dirs;
+  for (const std::string& text : texts) {
+    const auto wrong = [&](std::string_view why) {
+      return Error{.what = fmt::format("--offload {}: {}", text, why),
+                   .hint =
+                       "write optimizer, gradients, parameters or several of them with commas, "
+                       "then : and a directory, such as optimizer:/mnt/nvme"};
+    };
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos || colon + 1 == text.size()) return wrong("names no directory");
+    const std::string dir = text.substr(colon + 1);
+    for (std::size_t from = 0; from <= colon;) {
+      const std::size_t to = std::min(text.find(',', from), colon);
+      const std::string_view part = std::string_view(text).substr(from, to - from);
+      std::string* const place = part == "optimizer"    ? &dirs.optimizer
+                                 : part == "gradients"  ? &dirs.gradients
+                                 : part == "parameters" ? &dirs.parameters
+                                                        : nullptr;
+      if (place == nullptr) return wrong(fmt::format("\"{}\" is none of its parts", part));
+      if (!place->empty()) return wrong(fmt::format("\"{}\" has two places", part));
+      *place = dir;
+      from = to + 1;
+    }
+  }
+  return dirs;
+}
+
 Result<zero::EngineConfig> engine_of(const TrainFlags& f) {
   zero::EngineConfig e;
   const auto network = network_of(f);
@@ -89,6 +118,9 @@ Result<zero::EngineConfig> engine_of(const TrainFlags& f) {
   e.bucket_bytes = Bytes{*bucket};
   e.seed = f.seed;
   e.optimizer = optimizer_of(f);
+  auto offload = offload_of(f.offload);
+  if (!offload) return offload.error();
+  e.offload = *std::move(offload);
   e.non_finite = f.on_nan == "skip" ? zero::NonFinite::skip : zero::NonFinite::stop;
   return e;
 }

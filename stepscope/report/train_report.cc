@@ -242,6 +242,7 @@ std::string train_text(const TrainReport& r, const TextOptions& options) {
   std::string out = headline(r) + '\n' + wrapped(train_sentence(r), width);
   if (!r.steps.empty()) out += account(r) + phases(r);
   for (const std::string& s : r.stragglers) out += wrapped(s, width);
+  for (const std::string& s : r.offload) out += wrapped(s, width);
   for (const std::string& table : {memory_table(r, width), collectives_table(r, width)})
     if (!table.empty()) out += '\n' + table;
   if (r.isolation) out += '\n' + isolation_text(*r.isolation, width);
@@ -272,6 +273,7 @@ Json train_tree(const TrainReport& r) {
           {"collectives", collectives_json(r)},
           {"isolation", r.isolation ? isolation_tree(*r.isolation) : Json(nullptr)},
           {"stragglers", r.stragglers},
+          {"offload", r.offload},
           {"checkpoints", r.checkpoints},
           {"stats", r.stats},
           {"warnings", r.warnings}};

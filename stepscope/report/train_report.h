@@ -83,6 +83,7 @@ struct TrainReport {
   std::vector<TrainCollective> collectives{};
   std::optional<TrainIsolation> isolation{};
   std::vector<std::string> stragglers{};   // sentences
+  std::vector<std::string> offload{};      // likewise, of what was kept in files
   std::vector<std::string> checkpoints{};  // directories
   Json stats = nullptr;                    // telemetry's own export
   std::vector<std::string> warnings{};

@@ -157,6 +157,50 @@ TEST(Train, IsolatesComputationAndCommunicationOfAStep) {
   EXPECT_NE(trained.outcome.printed.find("communication alone"), std::string::npos);
 }
 
+// States that live in files: the losses of memory, and the engine's account of the time that it
+// waited for files is the analyzer's.
+TEST(Train, OptimizerStatesInFilesChangeNoLoss) {
+  const ScratchFolder folder;
+  const std::vector<std::string> plain = {"2", "--zero",      "3",   "--steps",
+                                          "4", "--precision", "bf16"};
+  const Trained memory = train(folder, plain);
+  ASSERT_EQ(memory.outcome.exit_code, 0) << memory.outcome.errors;
+  const std::string traces = folder.file("traces");
+  std::vector<std::string> flags = plain;
+  flags.insert(flags.end(), {"--offload", "optimizer:" + folder.file("."), "--trace", traces,
+                             "--trace-steps", "1,0,3,1"});
+  const Trained files = train(folder, flags);
+  ASSERT_EQ(files.outcome.exit_code, 0) << files.outcome.errors;
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(files.json["steps"][i]["loss"], memory.json["steps"][i]["loss"]);
+  std::map<std::string, Json> classes;
+  for (const Json& row : files.json["memory"]) {
+    EXPECT_EQ(row["planned_bytes"], row["measured_bytes"]) << row["name"];
+    classes[row["name"]] = row;
+  }
+  EXPECT_FALSE(classes.contains("moments"));
+  EXPECT_TRUE(classes.contains("offload buffers"));
+  std::map<std::string, std::int64_t> moved;
+  for (const Json& link : files.json["stats"]["memory_transfers"]["links"])
+    moved[link["direction"]] = link["bytes"];
+  EXPECT_GT(moved["nvme_to_host"], 0);
+  EXPECT_GT(moved["host_to_nvme"], 0);
+
+  const Analysis analysis = analyze({traces});
+  ASSERT_EQ(analysis.outcome.exit_code, 0) << analysis.outcome.errors;
+  std::map<std::pair<int, std::int64_t>, Json> counted;
+  for (const Json& row : files.json["rank_steps"]) counted[{row["rank"], row["index"]}] = row;
+  std::int64_t waited = 0;
+  for (const Json& rank : analysis.json["ranks"]) {
+    for (const Json& step : rank["steps"]) {
+      const Json& own = counted.at({rank["rank"], step["index"]});
+      EXPECT_EQ(step["budget_ns"]["copy_exposed"], own["budget_ns"]["copy_exposed"]);
+      waited += own["budget_ns"]["copy_exposed"].get<std::int64_t>();
+    }
+  }
+  EXPECT_GT(waited, 0);
+}
+
 TEST(Train, SaysWhatIsWrongBeforeItStarts) {
   const auto complaint = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(), "train");
@@ -174,6 +218,14 @@ TEST(Train, SaysWhatIsWrongBeforeItStarts) {
   EXPECT_NE(complaint({"--data", "x", "--ranks", "1", "--isolate"}).find("no communication"),
             std::string::npos);
   EXPECT_NE(complaint({"--data", "x", "--resume"}).find("--checkpoint DIR"), std::string::npos);
+  EXPECT_NE(complaint({"--data", "x", "--offload", "optimizer"}).find("names no directory"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--data", "x", "--offload", "weights:/tmp"}).find("\"weights\" is none"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--data", text_of_the_project(), "--ranks", "1", "--offload",
+                       "optimizer:/nowhere"})
+                .find("cannot create the offload file: No such file"),
+            std::string::npos);
 }
 
 }  // namespace
