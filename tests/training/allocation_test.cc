@@ -3,10 +3,12 @@
 // thread asks them to.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "stepscope/zero/engine_test_run.h"
@@ -80,10 +82,13 @@ TEST(Allocation, TheCountersCount) {
 // takes a table of arguments at each product and gives it back: less than 4 kB, not of ours.
 TEST(Allocation, AStepTakesNoMemory) {
   constexpr std::size_t table = 4096;
-  for (int stage = 0; stage <= 3; ++stage) {
+  const std::string drive = testing::TempDir();
+  const zero::OffloadDirs all{.optimizer = drive, .gradients = drive, .parameters = drive};
+  for (const int stage : {0, 1, 2, 3, 4}) {  // 4: stage 3 with all of it in files
     for (const auto kind : {nn::Recompute::none, nn::Recompute::full}) {
       zero::TestRun run{.ranks = 2, .steps = 0};
-      run.engine.stage = stage;
+      if (stage == 4) run.engine.offload = all;
+      run.engine.stage = std::min(stage, 3);
       run.engine.micro_batches = 2;
       run.engine.recompute = {.kind = kind};
       std::vector<Taken> counts(2);
