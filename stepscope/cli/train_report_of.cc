@@ -137,16 +137,17 @@ TrainRankStep rank_step_of(const StepRecord& step) {
   using enum Activity;
   const Ns passes =
       of(step, forward) + of(step, backward) + of(step, recompute) + of(step, optimizer);
-  const Ns waits = of(step, wait_fetch) + of(step, wait_reduce) + of(step, wait_gather);
   const auto put = [&](BudgetCategory c, Ns t) { out.budget[static_cast<std::size_t>(c)] = t; };
   put(BudgetCategory::compute, passes - step.overlapped);
   put(BudgetCategory::comm_overlapped, step.overlapped);
-  put(BudgetCategory::comm_exposed_wait, step.peer_stall);
-  put(BudgetCategory::comm_exposed_unsplit, step.unsplit_stall);
-  put(BudgetCategory::comm_exposed_transfer, waits - step.peer_stall - step.unsplit_stall);
-  put(BudgetCategory::copy_exposed, of(step, wait_transfer) + of(step, wait_io));
+  const ExposedTime& exposed = step.exposed;
+  put(BudgetCategory::comm_exposed_wait, exposed.wait);
+  put(BudgetCategory::comm_exposed_transfer, exposed.transfer);
+  put(BudgetCategory::comm_exposed_unsplit, exposed.unsplit);
+  put(BudgetCategory::copy_exposed, of(step, wait_transfer) + of(step, wait_io) -
+                                        exposed.during_transfer - exposed.during_io);
   put(BudgetCategory::idle_data, of(step, data));
-  put(BudgetCategory::idle_host, of(step, other));
+  put(BudgetCategory::idle_host, of(step, other) - exposed.during_other);
   const auto phase = [&](Phase p, Ns t) { out.phases[static_cast<std::size_t>(p)] = t; };
   phase(Phase::forward, of(step, forward));
   phase(Phase::backward, of(step, backward));

@@ -35,10 +35,10 @@ double activity_seconds(const JobWindow& window, Activity activity) {
     return as_seconds(rank.totals.activity[slot(activity)]);
   });
 }
-double exposed_seconds(const JobWindow& window) {
-  return activity_seconds(window, Activity::wait_fetch) +
-         activity_seconds(window, Activity::wait_reduce) +
-         activity_seconds(window, Activity::wait_gather);
+ExposedTime exposed_time(const JobWindow& window) {
+  ExposedTime sum;
+  for (const RankWindow& rank : window.ranks) sum += rank.totals.exposed;
+  return sum;
 }
 
 std::optional<double> pass_rate(const JobWindow& window, TrainingPass pass) {
@@ -177,7 +177,7 @@ CommunicationStats communication(const JobWindow& window, const ReferenceRates& 
   if (in_flight > 0) out.overlap_efficiency = 1 - stall / in_flight;
   const double wall =
       over(window, [](const RankWindow& rank) { return as_seconds(rank.totals.wall); });
-  out.exposed_share = ratio(exposed_seconds(window), wall);
+  out.exposed_share = ratio(as_seconds(exposed_time(window).sum()), wall);
   return out;
 }
 
@@ -214,9 +214,7 @@ void add_terms(OptimizationEfficiency& out, const JobWindow& window, const JobTo
     return as_seconds(computing_time(rank.totals.activity));
   });
   out.references_too_low = executed > compute;
-  const double exposed = exposed_seconds(window);
-  const double peers =
-      over(window, [](const RankWindow& rank) { return as_seconds(rank.totals.peer_stall); });
+  const ExposedTime exposed = exposed_time(window);
   const double rank_walls =
       over(window, [](const RankWindow& rank) { return as_seconds(rank.totals.wall); });
   const auto add = [&](std::string_view name, double device_seconds) {
@@ -225,13 +223,16 @@ void add_terms(OptimizationEfficiency& out, const JobWindow& window, const JobTo
   add("mfu", model);
   add("recompute", executed - model);
   add("kernel_loss", compute - executed);
-  add("exposed_communication", exposed - peers);
-  add("peer_wait", peers);
+  add("exposed_communication", as_seconds(exposed.transfer + exposed.unsplit));
+  add("peer_wait", as_seconds(exposed.wait));
   add("step_skew", all - rank_walls);
-  add("transfers", activity_seconds(window, Activity::wait_transfer));
-  add("io", activity_seconds(window, Activity::wait_io));
+  const auto rest = [&](Activity activity, Ns communicating) {
+    return activity_seconds(window, activity) - as_seconds(communicating);
+  };
+  add("transfers", rest(Activity::wait_transfer, exposed.during_transfer));
+  add("io", rest(Activity::wait_io, exposed.during_io));
   add("data", activity_seconds(window, Activity::data));
-  add("other", activity_seconds(window, Activity::other));
+  add("other", rest(Activity::other, exposed.during_other));
 }
 
 }  // namespace

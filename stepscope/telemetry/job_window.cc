@@ -48,8 +48,7 @@ void add_step(JobStepTimes& step, const StepRecord& record, Ns offset) {
   step.model_flops += record.model_flops;
   step.executed_flops += record.executed_flops;
   step.overlapped += record.overlapped;
-  step.peer_stall += record.peer_stall;
-  step.unsplit_stall += record.unsplit_stall;
+  step.exposed += record.exposed;
   step.skipped = step.skipped || record.skipped;
   for (std::size_t i = 0; i < activity_count; ++i) {
     step.activity_sum[i] += record.activity[i];

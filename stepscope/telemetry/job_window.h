@@ -59,10 +59,9 @@ struct JobStepTimes {
   Flops model_flops{};
   Flops executed_flops{};
   bool skipped = false;
-  ActivityTimes activity_sum{};  // over ranks: device time; so are the three below
+  ActivityTimes activity_sum{};  // over ranks: device time; so are the two below
   Ns overlapped{};
-  Ns peer_stall{};
-  Ns unsplit_stall{};
+  ExposedTime exposed{};
   ActivityTimes longest{};  // of any rank
 };
 

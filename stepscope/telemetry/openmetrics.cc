@@ -169,7 +169,7 @@ void present_families(MetricText& out, const JobWindow& recent, const ReferenceR
         efficiency.mfu);
   gauge("stepscope_hfu_ratio", "ratio", "The same with recomputation.", efficiency.hfu);
   gauge("stepscope_exposed_communication_ratio", "ratio",
-        "Share of wall time that main threads waited for collectives.", comm.exposed_share);
+        "Share of wall time with communication that no computing hides.", comm.exposed_share);
   gauge("stepscope_overlap_ratio", "ratio",
         "One less the stalls over the time with a collective under way.", comm.overlap_efficiency);
   gauge("stepscope_communication_efficiency_ratio", "ratio",

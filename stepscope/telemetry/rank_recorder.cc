@@ -51,9 +51,9 @@ RankRecorder::RankRecorder(const RecorderOptions& options) : clock_(options.cloc
   turn();
 }
 
-// How long the main thread had computed by t: from the last turn before it. Most questions are
-// about the last few turns: steps back double until one is before t.
-Ns RankRecorder::computed_until(Ns t) const {
+// What the main thread had done by t: from the last turn before it. Most questions are about the
+// last few turns: steps back double until one is before t.
+RankRecorder::StateTimes RankRecorder::spent_until(Ns t) const {
   const std::uint64_t oldest = turn_count_ > kept_turns ? turn_count_ - kept_turns : 0;
   std::uint64_t first = turn_count_ - 1;
   std::uint64_t end = turn_count_;
@@ -66,15 +66,81 @@ Ns RankRecorder::computed_until(Ns t) const {
     (turns_[middle % kept_turns].at <= t ? first : end) = middle;
   }
   const Turn& turn = turns_[first % kept_turns];
-  return turn.computing && t > turn.at ? turn.computed + (t - turn.at) : turn.computed;
+  StateTimes spent = turn.spent;
+  if (t > turn.at) spent[slot(turn.state)] += t - turn.at;
+  return spent;
 }
 
-// At least one collective was under way; what is new of it overlapped with computing of this step.
+// Of the open step.
+RankRecorder::StateTimes RankRecorder::spent_between(Ns from, Ns until) const {
+  from = std::max(from, open_.begin);
+  if (until <= from) return {};
+  StateTimes spent = spent_until(until);
+  const StateTimes before = spent_until(from);
+  for (std::size_t i = 0; i < state_count; ++i) spent[i] -= before[i];
+  return spent;
+}
+
+// At least one collective was under way; what is new of it was beside something of this step.
 void RankRecorder::under_way(Ns begin, Ns end) {
   comm_.add(begin, end, [this](Ns from, Ns until) {
-    from = std::max(from, open_.begin);
-    if (until > from) open_.overlapped += computed_until(until) - computed_until(from);
+    const StateTimes spent = spent_between(from, until);
+    open_.overlapped += spent[slot(State::computing)];
+    open_.exposed.during_transfer += spent[slot(State::transfer)];
+    open_.exposed.during_io += spent[slot(State::io)];
+    open_.exposed.during_other += spent[slot(State::other)];
+    waiting_in_flight_ += spent[slot(State::waiting)];
   });
+}
+
+Ns RankRecorder::neither_computing_nor_loading(Ns from, Ns until) const {
+  const StateTimes spent = spent_between(from, until);
+  return spent[slot(State::waiting)] + spent[slot(State::transfer)] + spent[slot(State::io)] +
+         spent[slot(State::other)];
+}
+
+// A collective that was under way had all its members.
+void RankRecorder::complete(Ns begin, Ns end) {
+  complete_.add(begin, end, [this](Ns from, Ns until) {
+    open_.exposed.transfer += neither_computing_nor_loading(from, until);
+  });
+  if (!complete_or_unknown_) return;
+  complete_or_unknown_->add(begin, end, [this](Ns from, Ns until) {
+    exposed_complete_or_unknown_ += neither_computing_nor_loading(from, until);
+  });
+}
+
+// A collective was under way, and whether it had all its members is not known.
+void RankRecorder::unknown(Ns begin, Ns end) {
+  if (!complete_or_unknown_) {
+    complete_or_unknown_ = complete_;
+    exposed_complete_or_unknown_ = open_.exposed.transfer;
+  }
+  complete_or_unknown_->add(begin, end, [this](Ns from, Ns until) {
+    exposed_complete_or_unknown_ += neither_computing_nor_loading(from, until);
+  });
+}
+
+// Instants of another clock may reach over the step's edges by a little.
+void RankRecorder::close_exposed() {
+  ExposedTime& exposed = open_.exposed;
+  const Ns waits = collective_wait_time(open_.activity);
+  const auto of = [this](Activity a) { return open_.activity[slot(a)]; };
+  open_.overlapped = std::min(open_.overlapped, computing_time(open_.activity));
+  exposed.during_transfer = std::min(exposed.during_transfer, of(Activity::wait_transfer));
+  exposed.during_io = std::min(exposed.during_io, of(Activity::wait_io));
+  exposed.during_other = std::min(exposed.during_other, of(Activity::other));
+  const Ns in_flight = std::min(waiting_in_flight_, waits) + exposed.during_transfer +
+                       exposed.during_io + exposed.during_other;
+  exposed.transfer = std::min(exposed.transfer, in_flight);
+  const Ns not_waiting =
+      complete_or_unknown_
+          ? std::clamp(exposed_complete_or_unknown_, exposed.transfer, in_flight)
+          : exposed.transfer;
+  exposed.wait = in_flight - not_waiting;
+  // Waiting with nothing under way: a collective that nobody told of.
+  exposed.unsplit = not_waiting - exposed.transfer + waits - std::min(waiting_in_flight_, waits);
+  waiting_in_flight_ = exposed_complete_or_unknown_ = {};
 }
 
 // Pieces of one activity that touch are one.
@@ -123,9 +189,9 @@ void RankRecorder::collective(const CollectiveRecord& record) {
     const Ns for_peers =
         std::clamp(arrival - (record.finished - record.stall), Ns{}, std::max(record.stall, Ns{}));
     totals.peer_stall += for_peers;
-    open_.peer_stall += for_peers;
+    complete(arrival, record.finished);
   } else {
-    open_.unsplit_stall += record.stall;
+    unknown(record.submitted, record.finished);
   }
   totals.durations.add(static_cast<double>(time.count()));
   under_way(record.submitted, record.finished);
@@ -175,12 +241,11 @@ void RankRecorder::end_step_at(Ns now, std::int64_t tokens, Flops model, Flops e
                                bool skipped) {
   advance(now);
   open_.end = since_;
-  for (const Pending& pending : pending_) under_way(pending.submitted, open_.end);
-  // Instants of another clock may reach over the step's edges by a little.
-  open_.overlapped = std::min(open_.overlapped, computing_time(open_.activity));
-  const Ns waits = collective_wait_time(open_.activity);
-  open_.peer_stall = std::min(open_.peer_stall, waits);
-  open_.unsplit_stall = std::min(open_.unsplit_stall, waits - open_.peer_stall);
+  for (const Pending& pending : pending_) {
+    unknown(pending.submitted, open_.end);
+    under_way(pending.submitted, open_.end);
+  }
+  close_exposed();
   open_.tokens = tokens;
   open_.model_flops = model;
   open_.executed_flops = executed;
@@ -195,8 +260,7 @@ void RankRecorder::end_step_at(Ns now, std::int64_t tokens, Flops model, Flops e
   }
   for (std::size_t i = 0; i < activity_count; ++i) totals.activity[i] += open_.activity[i];
   totals.overlapped += open_.overlapped;
-  totals.peer_stall += open_.peer_stall;
-  totals.unsplit_stall += open_.unsplit_stall;
+  totals.exposed += open_.exposed;
   totals.tokens += tokens;
   totals.model_flops += model;
   totals.executed_flops += executed;

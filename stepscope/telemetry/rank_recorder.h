@@ -78,7 +78,7 @@ class RankRecorder {
     advance(now);
     const Activity before = current_;
     current_ = next;
-    if (computes(before) != computes(next)) turn();
+    if (state_of(before) != state_of(next)) turn();
     return before;
   }
   [[nodiscard]] Ns now() const { return clock_.now(); }
@@ -139,21 +139,46 @@ class RankRecorder {
   [[nodiscard]] const std::optional<StepRecord>& last_step() const { return last_step_; }
 
  private:
+  // What an activity means for communication that is under way meanwhile.
+  enum class State : std::uint8_t { computing, waiting, transfer, io, other, loading };
+  static constexpr std::size_t state_count = 6;
+  using StateTimes = std::array<Ns, state_count>;
+  static constexpr State state_of(Activity activity) {
+    if (computes(activity)) return State::computing;
+    switch (activity) {
+      case Activity::wait_transfer:
+        return State::transfer;
+      case Activity::wait_io:
+        return State::io;
+      case Activity::data:
+        return State::loading;
+      case Activity::other:
+        return State::other;
+      default:
+        return State::waiting;
+    }
+  }
+
   void advance(Ns now) {
     if (now < since_) now = since_;
     open_.activity[slot(current_)] += now - since_;
-    if (computes(current_)) computed_ += now - since_;
+    spent_[slot(state_of(current_))] += now - since_;
     if (log_ != nullptr) log_piece(now);
     since_ = now;
   }
   void log_piece(Ns now);
-  // The main thread began or ceased to compute at since_.
+  // The main thread's state changed at since_.
   void turn() {
-    turns_[turn_count_ % kept_turns] = {since_, computed_, computes(current_)};
+    turns_[turn_count_ % kept_turns] = {since_, state_of(current_), spent_};
     ++turn_count_;
   }
-  [[nodiscard]] Ns computed_until(Ns t) const;
+  [[nodiscard]] StateTimes spent_until(Ns t) const;
+  [[nodiscard]] StateTimes spent_between(Ns from, Ns until) const;
   void under_way(Ns begin, Ns end);
+  [[nodiscard]] Ns neither_computing_nor_loading(Ns from, Ns until) const;
+  void complete(Ns begin, Ns end);
+  void unknown(Ns begin, Ns end);
+  void close_exposed();
   CollectiveTotals& totals_of(const CollectiveRecord& record);
 
   FastClock clock_;
@@ -169,11 +194,11 @@ class RankRecorder {
   };
   std::vector<Slot> slots_;  // by group, kind, purpose
   static constexpr std::size_t kept_turns = 4096;
-  Ns computed_{};  // since construction, until since_
+  StateTimes spent_{};  // since construction, until since_
   struct Turn {
     Ns at{};
-    Ns computed{};
-    bool computing = false;  // from then on
+    State state = State::other;  // from then on
+    StateTimes spent{};          // until then
   };
   std::vector<Turn> turns_;  // the last ones, a ring
   std::uint64_t turn_count_ = 0;
@@ -183,7 +208,13 @@ class RankRecorder {
     std::uint16_t group = 0;
   };
   std::vector<Pending> pending_;
-  IntervalUnion comm_;
+  IntervalUnion comm_;      // collectives under way
+  IntervalUnion complete_;  // those of them that had all their members
+  // Those, and the ones of which it is not known: absent before the first such, being the same.
+  std::optional<IntervalUnion> complete_or_unknown_;
+  // Of the open step.
+  Ns waiting_in_flight_{};
+  Ns exposed_complete_or_unknown_{};
   std::array<IntervalUnion, transfer_direction_count> busy_{};
   Ns comm_taken_{};  // covered when the last window was taken
   std::array<Ns, transfer_direction_count> busy_taken_{};

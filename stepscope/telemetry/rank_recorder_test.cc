@@ -154,54 +154,97 @@ TEST(RankRecorder, ListsItsTimeLineWhileAsked) {
   EXPECT_EQ(listed, step.activity);
 }
 
-// Every ns of a random timeline: is the main thread computing, is a collective under way?
-TEST(RankRecorder, OverlapEqualsCountingEachNanosecond) {
+struct RandomCall {
+  Ns submitted{}, finished{}, told{};
+  std::optional<Ns> last_arrival{};
+  std::uint64_t sequence = 0;
+};
+
+// In steps of 1000 ns. Told at once, or later in the same step.
+std::vector<RandomCall> random_calls(std::mt19937_64& random) {
+  const auto below = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  std::vector<RandomCall> calls;
+  for (std::uint64_t i = 0; i < 25; ++i) {
+    const Ns submitted{below(9000)};
+    const Ns finished = submitted + Ns{1 + below(700)};
+    const Ns step_end = Ns{(finished.count() / 1000 + 1) * 1000 - 1};
+    RandomCall call{submitted, finished, below(2) == 0 ? finished : step_end, {}, i};
+    if (below(4) != 0) call.last_arrival = submitted + Ns{below((finished - submitted).count())};
+    calls.push_back(call);
+  }
+  return calls;
+}
+
+// One ns of a time line, by the definitions of ExposedTime. At the end of a step nothing is known
+// of the last arrival of a call that ends later.
+void count_nanosecond(const std::vector<RandomCall>& calls, Ns now, Activity running,
+                      StepRecord& expected) {
+  bool any = false;
+  bool complete = false;
+  bool unknown = false;
+  for (const RandomCall& call : calls) {
+    if (now < call.submitted || now >= call.finished) continue;
+    any = true;
+    const bool known = call.last_arrival && call.finished.count() / 1000 == now.count() / 1000;
+    if (!known) unknown = true;
+    if (known && now >= *call.last_arrival) complete = true;
+  }
+  const bool waits = running == Activity::wait_fetch || running == Activity::wait_reduce ||
+                     running == Activity::wait_gather;
+  if (computes(running)) {
+    expected.overlapped += any ? 1ns : 0ns;
+    return;
+  }
+  if (running == Activity::data || (!any && !waits)) return;
+  ExposedTime& exposed = expected.exposed;
+  (complete ? exposed.transfer : unknown || !any ? exposed.unsplit : exposed.wait) += 1ns;
+  if (running == Activity::wait_transfer) exposed.during_transfer += 1ns;
+  if (running == Activity::wait_io) exposed.during_io += 1ns;
+  if (running == Activity::other) exposed.during_other += 1ns;
+}
+
+// Every ns of a random timeline: what does the main thread, and which collectives are under way?
+TEST(RankRecorder, OverlapAndExposureEqualCountingEachNanosecond) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     std::mt19937_64 random(seed);
     RankRecorder recorder({.groups = {{"world", 2}}});
     recorder.end_step(0, {}, {});
     const Ns start = recorder.last_step()->end;
-    struct Call {
-      Ns submitted{}, finished{}, told{};
-      std::uint64_t sequence = 0;
-    };
-    std::vector<Call> calls;
-    for (std::uint64_t i = 0; i < 25; ++i) {
-      const Ns submitted{static_cast<std::int64_t>(random() % 9000)};
-      const Ns finished = submitted + Ns{1 + static_cast<std::int64_t>(random() % 700)};
-      // Told at once, or later in the same step of 1000 ns.
-      const Ns step_end = Ns{(finished.count() / 1000 + 1) * 1000 - 1};
-      calls.push_back({submitted, finished, random() % 2 == 0 ? finished : step_end, i});
-    }
+    const std::vector<RandomCall> calls = random_calls(random);
     Ns now{};
     Activity running = Activity::other;
+    ExposedTime sum;
     for (int step = 0; step < 10; ++step) {
-      std::int64_t expected = 0;
+      StepRecord expected;
       for (int t = 0; t < 1000; ++t, now += 1ns) {
         if (random() % 20 == 0) {
           running = any_activity(random);
           recorder.enter_at(running, start + now);
         }
-        bool under_way = false;
-        for (const Call& call : calls) {
+        count_nanosecond(calls, now, running, expected);
+        for (const RandomCall& call : calls) {
           if (call.submitted == now)
             recorder.collective_submitted_at(start + now, 0, call.sequence);
-          under_way = under_way || (call.submitted <= now && now < call.finished);
-          if (call.told == now)
-            recorder.collective({.kind = CollectiveKind::all_gather,
-                                 .sequence = call.sequence,
-                                 .submitted = start + call.submitted,
-                                 .finished = start + call.finished});
+          CollectiveRecord record{.kind = CollectiveKind::all_gather,
+                                  .sequence = call.sequence,
+                                  .submitted = start + call.submitted,
+                                  .finished = start + call.finished};
+          if (call.last_arrival) record.last_arrival = start + *call.last_arrival;
+          if (call.told == now) recorder.collective(record);
         }
-        if (under_way && computes(running)) ++expected;
       }
       recorder.end_step_at(start + now, 0, {}, {});
-      EXPECT_EQ(recorder.last_step()->overlapped, Ns{expected}) << "seed " << seed;
+      EXPECT_EQ(recorder.last_step()->overlapped, expected.overlapped) << "seed " << seed;
+      EXPECT_EQ(recorder.last_step()->exposed, expected.exposed) << "seed " << seed;
+      sum += expected.exposed;
     }
+    EXPECT_EQ(recorder.take_window().totals.exposed, sum);
   }
 }
 
-TEST(RankRecorder, StallsAreSplitByTheLastArrival) {
+TEST(RankRecorder, ExposedTimeIsSplitByTheLastArrival) {
   RankRecorder recorder({.world = 2, .groups = {{"world", 2}}});
   recorder.end_step(0, {}, {});
   const Ns t = recorder.last_step()->end;
@@ -219,12 +262,11 @@ TEST(RankRecorder, StallsAreSplitByTheLastArrival) {
   recorder.end_step_at(t + 300ns, 0, {}, {});
   const StepRecord& step = *recorder.last_step();
   EXPECT_EQ(step.activity[slot(Activity::wait_fetch)], 140ns);
-  EXPECT_EQ(step.peer_stall, 30ns);
-  EXPECT_EQ(step.unsplit_stall, 40ns);
+  const ExposedTime expected{
+      .transfer = 70ns, .unsplit = 40ns, .wait = 80ns, .during_other = 50ns};
+  EXPECT_EQ(step.exposed, expected);
   EXPECT_EQ(step.overlapped, 0ns);
-  const RankWindow window = recorder.take_window();
-  EXPECT_EQ(window.totals.peer_stall, 30ns);
-  EXPECT_EQ(window.totals.unsplit_stall, 40ns);
+  EXPECT_EQ(recorder.take_window().totals.exposed, expected);
 }
 
 TEST(RankRecorder, KeepsCollectivesByGroupKindAndPurpose) {

@@ -58,6 +58,16 @@ void Durations::merge(const Durations& other) {
   total += other.total;
 }
 
+ExposedTime& ExposedTime::operator+=(const ExposedTime& more) {
+  transfer += more.transfer;
+  unsplit += more.unsplit;
+  wait += more.wait;
+  during_transfer += more.during_transfer;
+  during_io += more.during_io;
+  during_other += more.during_other;
+  return *this;
+}
+
 Ns sum(const ActivityTimes& times) { return std::accumulate(times.begin(), times.end(), Ns{}); }
 
 Ns computing_time(const ActivityTimes& times) {
@@ -108,8 +118,7 @@ void add_totals(RankTotals& sum, const RankTotals& later) {
   sum.skipped_wall += later.skipped_wall;
   for (std::size_t i = 0; i < activity_count; ++i) sum.activity[i] += later.activity[i];
   sum.overlapped += later.overlapped;
-  sum.peer_stall += later.peer_stall;
-  sum.unsplit_stall += later.unsplit_stall;
+  sum.exposed += later.exposed;
   sum.tokens += later.tokens;
   sum.model_flops += later.model_flops;
   sum.executed_flops += later.executed_flops;

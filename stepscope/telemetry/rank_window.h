@@ -23,6 +23,21 @@ namespace stepscope {
 
 using ActivityTimes = std::array<Ns, activity_count>;
 
+// Communication that no computing hides, as the time budget of a trace counts it: a collective is
+// under way, or the main thread waits for one, while that computes nothing and loads no data.
+struct ExposedTime {
+  Ns transfer{};  // one that is under way has all its members
+  Ns unsplit{};   // else: of one it is not known
+  Ns wait{};      // else: a member has not called yet
+  // Parts of these in which the main thread did something else than wait for a collective.
+  Ns during_transfer{};  // wait_transfer
+  Ns during_io{};        // wait_io
+  Ns during_other{};     // other
+  [[nodiscard]] Ns sum() const { return transfer + unsplit + wait; }
+  ExposedTime& operator+=(const ExposedTime& more);
+  bool operator==(const ExposedTime&) const = default;
+};
+
 // One step: from the end of the one before to its own end, so that loading data, logging and
 // checkpoints are inside.
 struct StepRecord {
@@ -35,10 +50,7 @@ struct StepRecord {
   Flops executed_flops{};    // with it
   // Part of the computing activities with a collective of this rank under way.
   Ns overlapped{};
-  // Parts of wait_fetch, wait_reduce and wait_gather: until the last member had called; and for
-  // collectives whose last call is not known.
-  Ns peer_stall{};
-  Ns unsplit_stall{};
+  ExposedTime exposed{};
   bool skipped = false;  // its update was not applied (NaN, overflow)
   bool operator==(const StepRecord&) const = default;
 };
@@ -138,9 +150,8 @@ struct RankTotals {
   Ns wall{};
   Ns skipped_wall{};
   ActivityTimes activity{};  // sums to wall
-  Ns overlapped{};           // as in StepRecord, like the two below
-  Ns peer_stall{};
-  Ns unsplit_stall{};
+  Ns overlapped{};           // as in StepRecord
+  ExposedTime exposed{};     // likewise
   std::int64_t tokens = 0;
   Flops model_flops{};
   Flops executed_flops{};

@@ -206,9 +206,9 @@ void Zero3PerformanceStats::record_communication(CommunicationOperation operatio
     added.transfer = duration - waited;
     added.peer_wait = waited;
     added.peer_stall = std::clamp(waited - (duration - stall), Ns{}, stall);
-    open_.peer_stall += added.peer_stall;
+    open_.exposed.wait += added.peer_stall;
   } else {
-    open_.unsplit_stall += stall;
+    open_.exposed.unsplit += stall;
   }
   added.durations.add(static_cast<double>(duration.count()));
   add_totals(totals, added);
@@ -249,12 +249,13 @@ void Zero3PerformanceStats::end_step() {
   }
   open_.overlapped = std::min(open_.overlapped, computing_time(open_.activity));
   const Ns waits = collective_wait_time(open_.activity);
-  open_.peer_stall = std::min(open_.peer_stall, waits);
-  open_.unsplit_stall = std::min(open_.unsplit_stall, waits - open_.peer_stall);
+  ExposedTime& exposed = open_.exposed;
+  exposed.wait = std::min(exposed.wait, waits);
+  exposed.unsplit = std::min(exposed.unsplit, waits - exposed.wait);
+  exposed.transfer = waits - exposed.wait - exposed.unsplit;
   RankTotals step{.steps = 1, .wall = wall, .activity = open_.activity, .tokens = open_.tokens};
   step.overlapped = open_.overlapped;
-  step.peer_stall = open_.peer_stall;
-  step.unsplit_stall = open_.unsplit_stall;
+  step.exposed = open_.exposed;
   step.model_flops = open_.model_flops;
   step.executed_flops = open_.executed_flops;
   step.beyond_wall = std::max(claimed - wall, Ns{});
