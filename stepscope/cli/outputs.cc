@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "stepscope/base/output_file.h"
+#include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/report/format.h"
 
@@ -16,7 +17,7 @@ void Failures::add(const Error& error) {
   if (error.interrupted)
     interrupted_ = true;
   else
-    fmt::print(stderr, "stepscope: {}\n", printable(error.message()));
+    say("stepscope: {}\n", printable(error.message()));
   any_ = true;
 }
 
@@ -46,7 +47,7 @@ void flush_output(Failures& failures) {
 }
 
 int refused(const Error& error) {
-  fmt::print(stderr, "stepscope: {}\n", printable(error.message()));
+  say("stepscope: {}\n", printable(error.message()));
   return error.file.empty() ? exit_usage : exit_failed;
 }
 

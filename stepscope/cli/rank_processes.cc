@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "stepscope/cli/outputs.h"
+#include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/comm/shm_group.h"
 
@@ -31,15 +33,16 @@ std::vector<std::string> own_command() {
   return argv;
 }
 
-// Exit code, and whether a signal ended a rank.
+// Exit code, and whether a rank died or hung.
 struct Ended {
   int code = exit_done;
-  bool killed = false;
+  bool lost = false;
 };
 
 Ended run_once(const std::vector<std::string>& argv, int ranks) {
   Failures failures;
-  const auto report = spawn_ranks(argv, ranks);
+  // After a failure ranks say within moments what they lack.
+  const auto report = spawn_ranks(argv, ranks, {.grace = std::chrono::seconds(2)});
   if (!report) {
     failures.add(report.error());
     return {.code = exit_failed};
@@ -48,11 +51,12 @@ Ended run_once(const std::vector<std::string>& argv, int ranks) {
   if (!report->first_failed) return {};
   const auto rank = static_cast<std::size_t>(*report->first_failed);
   const RankExit& end = report->ranks[rank];
+  if (end.status == exit_lost_peer) return {.code = exit_failed, .lost = true};
   if (end.signal == 0) return {.code = end.status};
   failures.add({.what = fmt::format("rank {} (process {}) was ended by signal {} ({})", rank,
                                     end.pid, end.signal, strsignal(end.signal)),
                 .hint = "the other ranks were stopped"});
-  return {.code = exit_failed, .killed = true};
+  return {.code = exit_failed, .lost = true};
 }
 
 }  // namespace
@@ -62,15 +66,15 @@ int run_as_rank(const std::function<int(std::unique_ptr<Communicator>)>& rank) {
   if (comm) return rank(std::move(*comm));
   Failures failures;
   failures.add(comm.error());
-  return exit_failed;
+  return exit_lost_peer;
 }
 
 int run_rank_processes(const RankCommand& command) {
   std::vector<std::string> argv = own_command();
   Ended ended = run_once(argv, command.ranks);
   argv.insert(argv.end(), command.again.begin(), command.again.end());
-  for (int i = 0; i < command.restarts && ended.killed; ++i) {
-    fmt::print(stderr, "stepscope: starting again ({} of {})\n", i + 1, command.restarts);
+  for (int i = 0; i < command.restarts && ended.lost; ++i) {
+    say("stepscope: starting again ({} of {})\n", i + 1, command.restarts);
     ended = run_once(argv, command.ranks);
   }
   return ended.code;

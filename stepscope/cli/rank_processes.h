@@ -11,12 +11,15 @@
 
 namespace stepscope {
 
+// A rank's exit code where it could not go on because another one died or hangs: worth a restart.
+inline constexpr int exit_lost_peer = 75;
+
 // In a process that run_rank_processes() has started: joins the others and runs `rank`.
 [[nodiscard]] int run_as_rank(const std::function<int(std::unique_ptr<Communicator>)>& rank);
 
 struct RankCommand {
   int ranks = 1;
-  int restarts = 0;                // at most so often, when a signal has ended a rank
+  int restarts = 0;                // at most so often, when a rank has died or hangs
   std::vector<std::string> again;  // arguments that a restarted command has besides its own
 };
 

@@ -4,6 +4,7 @@
 // has started.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <thread>
 
@@ -32,7 +33,7 @@ int train_threads(const TrainFlags& flags, int ranks) {
       threads.emplace_back([&, r] { codes[r] = train_rank(flags, std::move((*group)[r]), stop); });
   }
   for (const int code : codes)
-    if (code != exit_done) return code;
+    if (code != exit_done) return code == exit_lost_peer ? exit_failed : code;
   return exit_done;
 }
 
@@ -45,8 +46,13 @@ int train_launched(const TrainFlags& flags, RankTransport transport) {
     return own.rank == 0 ? refused(error) : exit_usage;
   }
   return run_as_mpi_rank(transport, [&](std::unique_ptr<Communicator> comm) {
-    return train_rank(flags, std::move(comm), stop_on_signals());
+    const int code = train_rank(flags, std::move(comm), stop_on_signals());
+    return code == exit_lost_peer ? exit_failed : code;
   });
+}
+
+bool ends_a_rank(const Fault& fault) {
+  return fault.kind == FaultKind::kill || fault.kind == FaultKind::stop;
 }
 
 int train(TrainFlags flags) {
@@ -69,16 +75,19 @@ int train(TrainFlags flags) {
     return run_as_rank([&](std::unique_ptr<Communicator> comm) {
       return train_rank(flags, std::move(comm), stop_on_signals());
     });
-  if (const auto settings = train_settings(flags, ranks); !settings)
-    return refused(settings.error());
+  const auto settings = train_settings(flags, ranks);
+  if (!settings) return refused(settings.error());
   if (ranks > cores)
     fmt::print(stderr, "stepscope: {} ranks share {} cores: times show the sharing\n", ranks,
                cores);
-  if (*transport == RankTransport::threads || ranks == 1) return train_threads(flags, ranks);
-  const RankCommand command{
-      .ranks = ranks,
-      .restarts = flags.restarts,
-      .again = flags.resume ? std::vector<std::string>{} : std::vector<std::string>{"--resume"}};
+  if (*transport == RankTransport::threads || ranks == 1) {
+    if (std::ranges::any_of(settings->faults, ends_a_rank))
+      return refused({.what = "--inject kill and stop need ranks that are processes",
+                      .hint = "use --transport shm and two ranks or more"});
+    return train_threads(flags, ranks);
+  }
+  RankCommand command{.ranks = ranks, .restarts = flags.restarts, .again = {"--restarted"}};
+  if (!flags.resume) command.again.emplace_back("--resume");
   return run_rank_processes(command);
 }
 

@@ -152,7 +152,9 @@ void declare_files(CLI::App& app, TrainFlags& f) {
   app.add_flag("--resume", f.resume,
                "Go on from the last committed checkpoint, at any --zero and --ranks")
       ->group(group);
-  app.add_option("--restarts", f.restarts, "Start again from it when a rank dies, at most so often")
+  app.add_flag("--restarted", f.restarted, "")->group("");  // by the supervisor
+  app.add_option("--restarts", f.restarts,
+                 "Start again from it when a rank dies or hangs, at most so often")
       ->check(CLI::Range(0, 1000000))
       ->group(group);
   app.add_option("--export", f.export_file,
@@ -277,6 +279,13 @@ bool parse_of_rank(const std::vector<std::string_view>& parts, Fault& fault) {
     fault.percent = *percent;
     return true;
   }
+  if (parts[0] == "kill" || parts[0] == "stop") {
+    const auto* phase = std::ranges::find(fault_phase_names, parts[2]);
+    if (phase == fault_phase_names.end()) return false;
+    fault.kind = parts[0] == "kill" ? FaultKind::kill : FaultKind::stop;
+    fault.phase = static_cast<FaultPhase>(phase - fault_phase_names.begin());
+    return true;
+  }
   const auto time = parse_time(parts[2]);
   if (!time || (parts[0] != "sleep" && parts[0] != "data")) return false;
   fault.kind = parts[0] == "sleep" ? FaultKind::sleep : FaultKind::data;
@@ -333,7 +342,9 @@ Result<Fault> parse_fault(std::string_view text) {
     return Error{.what = fmt::format("--inject {} is no fault", text),
                  .hint =
                      "write slow:RANK:30%, sleep:RANK:5ms, data:RANK:20ms or "
-                     "throttle:50us:1GB, with @FROM-UNTIL behind it for some steps only"};
+                     "throttle:50us:1GB, with @FROM-UNTIL behind it for some steps only; "
+                     "or kill:RANK:PHASE@STEP, stop:RANK:PHASE@STEP (start, data, forward, "
+                     "backward, exchange, optimizer, checkpoint)"};
   return fault;
 }
 

@@ -58,6 +58,7 @@ struct TrainFlags {
   int keep = 2;
   bool resume = false;
   int restarts = 0;
+  bool restarted = false;  // by the supervisor: who was killed on purpose is not again
   std::string export_file;
   std::int64_t generate = 0;  // tokens
   std::string prompt;
@@ -96,18 +97,33 @@ enum class FaultKind : std::uint8_t {
   sleep,     // rank R sleeps a time before each step
   throttle,  // every link gets a latency and a rate
   data,      // rank R's loader sleeps a time for each batch
+  kill,      // rank R gets SIGKILL
+  stop,      // rank R gets SIGSTOP
 };
+// Where a rank is killed or stopped.
+enum class FaultPhase : std::uint8_t {
+  start,       // before it has made its engine
+  data,        // before it reads a batch
+  forward,     // a layer's forward pass begins
+  backward,    // likewise
+  exchange,    // the first gradients of the step have been exchanged, others are under way
+  optimizer,   // gradients are agreed upon, the update begins
+  checkpoint,  // the step begins: the checkpoint before it is being written
+};
+inline constexpr std::array<std::string_view, 7> fault_phase_names = {
+    "start", "data", "forward", "backward", "exchange", "optimizer", "checkpoint"};
 struct Fault {
   FaultKind kind = FaultKind::slow;
-  int rank = -1;            // -1: all
-  double percent = 0;       // slow
-  Ns time{};                // sleep, data; latency of a throttled link
-  ByteRate rate{};          // of a throttled link
-  std::int64_t from = 0;    // first step, counted from 0
-  std::int64_t until = -1;  // one past the last; -1: to the end
+  FaultPhase phase = FaultPhase::start;  // kill, stop
+  int rank = -1;                         // -1: all
+  double percent = 0;                    // slow
+  Ns time{};                             // sleep, data; latency of a throttled link
+  ByteRate rate{};                       // of a throttled link
+  std::int64_t from = 0;                 // first step, counted from 0
+  std::int64_t until = -1;               // one past the last; -1: to the end
 };
 // "slow:1:30%", "sleep:0:5ms", "data:1:20ms", "throttle:50us:1GB", each with "@from-until" behind
-// it where it is not for all steps.
+// it where it is not for all steps; "kill:1:backward@5", "stop:0:optimizer@2", once.
 [[nodiscard]] Result<Fault> parse_fault(std::string_view text);
 
 }  // namespace stepscope

@@ -69,10 +69,33 @@ TEST(Faults, SayWhoWhatAndWhen) {
   EXPECT_EQ(link->kind, FaultKind::throttle);
   EXPECT_EQ(link->time, Ns{50'000});
   EXPECT_DOUBLE_EQ(link->rate.value, 2e9);
-  for (const char* wrong :
-       {"", "slow", "slow:1", "slow:1:30", "slow:-1:30%", "slow:x:30%", "sleep:1:5", "sleep:1:-5ms",
-        "sleep:1:1e300s", "fast:1:5ms", "throttle:1us", "throttle:1us:0GB", "slow:1:nan%",
-        "sleep:1:5ms@", "sleep:1:5ms@7-3", "sleep:1:5ms@1-2-3", "slow:1:30%:4"})
+  const auto kill = parse_fault("kill:1:backward@5");
+  ASSERT_TRUE(kill);
+  EXPECT_EQ(kill->kind, FaultKind::kill);
+  EXPECT_EQ(kill->phase, FaultPhase::backward);
+  EXPECT_EQ(kill->from, 5);
+  EXPECT_EQ(parse_fault("stop:0:start")->phase, FaultPhase::start);
+  for (const char* wrong : {"",
+                            "slow",
+                            "slow:1",
+                            "slow:1:30",
+                            "slow:-1:30%",
+                            "slow:x:30%",
+                            "sleep:1:5",
+                            "sleep:1:-5ms",
+                            "sleep:1:1e300s",
+                            "fast:1:5ms",
+                            "throttle:1us",
+                            "throttle:1us:0GB",
+                            "slow:1:nan%",
+                            "sleep:1:5ms@",
+                            "sleep:1:5ms@7-3",
+                            "sleep:1:5ms@1-2-3",
+                            "slow:1:30%:4",
+                            "kill:1",
+                            "kill:1:",
+                            "stop:1:lunch@3",
+                            "kill:x:data"})
     EXPECT_FALSE(parse_fault(wrong)) << wrong;
 }
 

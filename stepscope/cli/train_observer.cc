@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cli/train_observer.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <thread>
+
+#include "stepscope/cli/say.h"
 
 namespace stepscope {
 namespace {
@@ -12,13 +19,27 @@ bool active(const Fault& fault, std::int64_t step) {
 
 }  // namespace
 
-FaultObserver::FaultObserver(std::span<const Fault> faults, int rank, zero::EngineObserver* next)
-    : next_(next) {
+FaultObserver::FaultObserver(std::span<const Fault> faults, int rank) {
   for (const Fault& f : faults)
     if (f.rank == rank) faults_.push_back(f);
 }
 
+void FaultObserver::reach(FaultPhase phase) {
+  for (Fault& f : faults_) {
+    const bool once = f.kind == FaultKind::kill || f.kind == FaultKind::stop;
+    if (!once || f.phase != phase || (step_ >= 0 && step_ != f.from)) continue;
+    const int signal = f.kind == FaultKind::kill ? SIGKILL : SIGSTOP;
+    say("--inject: rank {} gets {} at {} of step {}\n", f.rank,
+        signal == SIGKILL ? "SIGKILL" : "SIGSTOP",
+        fault_phase_names[static_cast<std::size_t>(phase)], std::max<std::int64_t>(step_, 0));
+    f.kind = FaultKind::slow;  // by nothing: done
+    std::raise(signal);
+  }
+}
+
 void FaultObserver::before_step(std::int64_t step) {
+  step_ = step;
+  reach(FaultPhase::checkpoint);
   slower_ = 0;
   for (const Fault& f : faults_) {
     if (!active(f, step)) continue;
@@ -27,7 +48,8 @@ void FaultObserver::before_step(std::int64_t step) {
   }
 }
 
-void FaultObserver::before_data(std::int64_t step) const {
+void FaultObserver::before_data(std::int64_t step) {
+  reach(FaultPhase::data);
   for (const Fault& f : faults_)
     if (f.kind == FaultKind::data && active(f, step)) std::this_thread::sleep_for(f.time);
 }
@@ -53,6 +75,8 @@ void FaultObserver::collective(const CollectiveRecord& record, std::string_view 
                                std::int64_t in_elements, std::int64_t out_elements,
                                ElementType type) noexcept {
   if (next_ != nullptr) next_->collective(record, what, in_elements, out_elements, type);
+  if (record.purpose == CollectivePurpose::gradients) reach(FaultPhase::exchange);
+  if (what == "squares of gradients") reach(FaultPhase::optimizer);
 }
 void FaultObserver::moved(const zero::ShardMove& move) noexcept {
   if (next_ != nullptr) next_->moved(move);
@@ -65,6 +89,8 @@ void FaultObserver::step_end() noexcept {
 }
 void FaultObserver::range_begin(std::string_view name, Activity activity) noexcept {
   if (next_ != nullptr) next_->range_begin(name, activity);
+  if (activity == Activity::forward) reach(FaultPhase::forward);
+  if (activity == Activity::backward) reach(FaultPhase::backward);
 }
 void FaultObserver::range_end() noexcept {
   if (next_ != nullptr) next_->range_end();

@@ -13,12 +13,13 @@ namespace stepscope {
 
 class FaultObserver final : public zero::EngineObserver {
  public:
-  // `next` may be null.
-  FaultObserver(std::span<const Fault> faults, int rank, zero::EngineObserver* next);
+  FaultObserver(std::span<const Fault> faults, int rank);
+  // Hears of all that this one does; may be null.
+  void forward_to(zero::EngineObserver* next) { next_ = next; }
 
   // Before a step: sets what is slow, and sleeps where that is asked for.
   void before_step(std::int64_t step);
-  void before_data(std::int64_t step) const;
+  void before_data(std::int64_t step);
 
   void begin(const nn::OpCall& call) noexcept override;
   void end() noexcept override;
@@ -30,9 +31,13 @@ class FaultObserver final : public zero::EngineObserver {
   void range_begin(std::string_view name, Activity activity) noexcept override;
   void range_end() noexcept override;
 
+  // Kills or stops this rank where that was asked for here; at most once.
+  void reach(FaultPhase phase);
+
  private:
   std::vector<Fault> faults_;  // of this rank
-  zero::EngineObserver* next_;
+  std::int64_t step_ = -1;
+  zero::EngineObserver* next_ = nullptr;
   double slower_ = 0;  // share of an operation's time that is added to it
   Ns begun_{};
 };

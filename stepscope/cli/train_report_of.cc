@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "stepscope/cli/train_setup.h"
 #include "stepscope/report/format.h"
@@ -61,13 +62,14 @@ void add_collectives(const JobWindow& job, TrainReport& report) {
   }
 }
 
-void add_stragglers(const JobWindow& job, TrainReport& report) {
-  for (const PersistentStraggler& s : late_ranks(job)) {
+void add_stragglers(std::span<const PersistentStraggler> late, TrainReport& report) {
+  for (const PersistentStraggler& s : late) {
     if (!s.persistent) continue;
     std::string line = fmt::format(
-        "Rank {} is late: {} a step behind the median before its collectives, in {} of {} steps; "
+        "Rank {} is late: by {} at the worst collective of a step, and the latest in {} of {} "
+        "steps; "
         "that costs {} of the time",
-        s.rank, format_time(s.late), s.latest_steps, s.steps, format_percent(s.cost_share));
+        s.rank, format_time(s.latest), s.latest_steps, s.steps, format_percent(s.cost_share));
     if (s.tokens_per_second && s.tokens_per_second_without)
       line += fmt::format(" ({} tokens/s instead of {})", format_count(*s.tokens_per_second),
                           format_count(*s.tokens_per_second_without));
@@ -144,8 +146,8 @@ TrainRankStep rank_step_of(const StepRecord& step) {
   put(BudgetCategory::comm_exposed_wait, exposed.wait);
   put(BudgetCategory::comm_exposed_transfer, exposed.transfer);
   put(BudgetCategory::comm_exposed_unsplit, exposed.unsplit);
-  put(BudgetCategory::copy_exposed, of(step, wait_transfer) + of(step, wait_io) -
-                                        exposed.during_transfer - exposed.during_io);
+  put(BudgetCategory::copy_exposed,
+      of(step, wait_transfer) + of(step, wait_io) - exposed.during_transfer - exposed.during_io);
   put(BudgetCategory::idle_data, of(step, data));
   put(BudgetCategory::idle_host, of(step, other) - exposed.during_other);
   const auto phase = [&](Phase p, Ns t) { out.phases[static_cast<std::size_t>(p)] = t; };
@@ -159,8 +161,9 @@ TrainRankStep rank_step_of(const StepRecord& step) {
 }
 
 TrainReport train_report_of(const TrainFlags& flags, const zero::Engine& engine,
-                            const Communicator& comm, const JobWindow& job,
+                            const Communicator& comm, const TrainAccount& account,
                             const TrainHistory& history, const std::optional<nn::FmaPeak>& peak) {
+  const JobWindow& job = account.run();
   TrainReport report;
   report.version = STEPSCOPE_VERSION;
   add_setup(flags, engine, comm, report.setup);
@@ -178,7 +181,7 @@ TrainReport train_report_of(const TrainFlags& flags, const zero::Engine& engine,
   add_steps(job, history, report);
   add_memory(engine, report);
   add_collectives(job, report);
-  add_stragglers(job, report);
+  add_stragglers(account.late_ranks(), report);
   report.checkpoints = history.checkpoints;
   Zero3PerformanceStats stats(job);
   add_offload(engine, stats.memory_transfer_metrics(), report);

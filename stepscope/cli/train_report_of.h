@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/cli/train_account.h"
 #include "stepscope/cli/train_flags.h"
 #include "stepscope/comm/communicator.h"
 #include "stepscope/nn/fma_peak.h"
 #include "stepscope/report/train_report.h"
-#include "stepscope/telemetry/job_window.h"
+#include "stepscope/telemetry/rank_window.h"
 #include "stepscope/zero/engine.h"
 
 namespace stepscope {
@@ -28,9 +29,9 @@ struct TrainHistory {
   std::vector<std::string> warnings;
 };
 
-// `job` has a step for each of history's, in order, with all ranks.
+// `account` has a step for each of history's, in order, with all ranks.
 [[nodiscard]] TrainReport train_report_of(const TrainFlags& flags, const zero::Engine& engine,
-                                          const Communicator& comm, const JobWindow& job,
+                                          const Communicator& comm, const TrainAccount& account,
                                           const TrainHistory& history,
                                           const std::optional<nn::FmaPeak>& peak);
 

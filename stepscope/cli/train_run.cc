@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -11,8 +12,11 @@
 #include <optional>
 
 #include "stepscope/cli/outputs.h"
+#include "stepscope/cli/rank_processes.h"
+#include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/cli/train_account.h"
 #include "stepscope/cli/train_isolate.h"
 #include "stepscope/cli/train_observer.h"
 #include "stepscope/cli/train_report_of.h"
@@ -22,14 +26,13 @@
 #include "stepscope/comm/throttle.h"
 #include "stepscope/nn/fma_peak.h"
 #include "stepscope/report/format.h"
-#include "stepscope/telemetry/metrics_output.h"
-#include "stepscope/telemetry/openmetrics.h"
-#include "stepscope/telemetry/window_bytes.h"
 #include "stepscope/write/chrome_trace.h"
 #include "stepscope/zero/trace_recorder.h"
 
 namespace stepscope {
 namespace {
+
+constexpr const char* said_by_another_rank = "another rank says what failed";
 
 // From this rank's clock to Unix time by rank 0's, so that the traces of all ranks have one clock.
 Result<Ns> unix_offset(Communicator& comm, Ns to_rank_0) {
@@ -39,27 +42,6 @@ Result<Ns> unix_offset(Communicator& comm, Ns to_rank_0) {
   const auto told = wait_for(comm, broadcast(comm, offset, 0, "clock"));
   if (!told) return told.error();
   return Ns{offset[0]} + to_rank_0;
-}
-
-// The windows of all ranks, at every rank.
-Result<JobWindow> gather_windows(Communicator& comm, const RankWindow& own) {
-  std::vector<std::byte> bytes;
-  encode(own, bytes);
-  std::vector<std::int64_t> size = {static_cast<std::int64_t>(bytes.size())};
-  auto sized = wait_for(comm, all_reduce(comm, size, "window sizes", Reduction::max));
-  if (!sized) return sized.error();
-  const auto each = static_cast<std::size_t>(size[0]);
-  bytes.resize(each);
-  std::vector<std::byte> all(each * static_cast<std::size_t>(comm.size()));
-  auto told = wait_for(comm, all_gather(comm, bytes, all, "windows"));
-  if (!told) return told.error();
-  std::vector<RankWindow> windows;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(comm.size()); ++r) {
-    auto window = decode_window(std::span(all).subspan(r * each, each));
-    if (!window) return window.error();
-    windows.push_back(std::move(*window));
-  }
-  return gather(windows);
 }
 
 class Run {
@@ -74,6 +56,10 @@ class Run {
         stop_(stop) {}
 
   [[nodiscard]] Result<Done> all();
+  // ", step 4" while it trains.
+  [[nodiscard]] std::string at_step() const {
+    return training_ ? fmt::format(", step {}", engine_->cursor().step) : std::string();
+  }
   [[nodiscard]] bool stopped_early() const {
     return stop_.requested() && engine_ && engine_->cursor().step < settings_.trainer.steps;
   }
@@ -81,14 +67,16 @@ class Run {
  private:
   [[nodiscard]] bool speaks() const { return comm_.rank() == 0; }
   [[nodiscard]] Result<Done> prepare();
+  [[nodiscard]] Result<Done> places() const;
   [[nodiscard]] Result<Done> start_from();
-  [[nodiscard]] Result<Done> open_metrics();
+  [[nodiscard]] Result<Done> together(const Result<Done>& mine, std::string_view what);
+  [[nodiscard]] Result<Done> open_account();
   [[nodiscard]] Result<Done> finish();
   [[nodiscard]] Result<Done> write_trace();
   void trace_step(std::int64_t step);
   void after_step(const zero::StepResult& result, std::optional<double> validation);
   void progress(const zero::StepResult& result, std::optional<double> validation);
-  void publish();
+  [[nodiscard]] Result<Done> share_account();
   [[nodiscard]] zero::TrainerHooks hooks();
 
   const TrainFlags& flags_;
@@ -102,9 +90,9 @@ class Run {
   std::unique_ptr<zero::Engine> engine_;
   std::unique_ptr<zero::TraceRecorder> trace_;
   std::unique_ptr<FaultObserver> observer_;
-  std::unique_ptr<MetricsOutput> metrics_;
-  RankWindow window_;  // of this rank, all steps so far
+  std::unique_ptr<TrainAccount> account_;
   TrainHistory history_;
+  bool training_ = false;
   std::optional<nn::FmaPeak> peak_;
 };
 
@@ -134,28 +122,63 @@ Result<Done> Run::prepare() {
   return Done{};
 }
 
+// Hours of training are not to end at a directory that is not there.
+Result<Done> Run::places() const {
+  if (!speaks()) return Done{};
+  namespace fs = std::filesystem;
+  for (const std::string& dir : {flags_.trace, flags_.checkpoint}) {
+    std::error_code code;
+    if (!dir.empty()) fs::create_directories(dir, code);
+    if (code) return Error{.what = "cannot make the directory: " + code.message(), .file = dir};
+  }
+  for (const std::string& file : {flags_.export_file, flags_.json == "-" ? "" : flags_.json}) {
+    const fs::path parent = fs::path(file).parent_path();
+    std::error_code ignored;
+    if (!parent.empty() && !fs::is_directory(parent, ignored))
+      return Error{.what = "there is no such directory to write to: " + parent.string(),
+                   .file = file,
+                   .hint = "create the directory first"};
+  }
+  return Done{};
+}
+
 Result<Done> Run::start_from() {
   if (!flags_.init_from.empty())
     if (auto read = read_weights(*engine_, flags_.init_from); !read) return read;
   if (!flags_.resume) return Done{};
   const auto latest = zero::latest_checkpoint(flags_.checkpoint);
   if (!latest) {
-    if (speaks())
-      fmt::print(stderr, "no committed checkpoint in {}: starting anew\n", flags_.checkpoint);
+    if (speaks()) say("no committed checkpoint in {}: starting anew\n", flags_.checkpoint);
     return Done{};
   }
-  if (speaks()) fmt::print(stderr, "going on from {}\n", *latest);
-  return zero::load_checkpoint(*engine_, comm_, *latest);
+  if (speaks()) say("going on from {}\n", *latest);
+  const auto loaded = zero::load_checkpoint(*engine_, comm_, *latest);
+  if (loaded) return loaded;
+  Error error = loaded.error();
+  const auto all = zero::committed_checkpoints(flags_.checkpoint);
+  if (all.size() > 1 && !error.what.starts_with("the checkpoint is of another model"))
+    error.hint += fmt::format("; with {} moved away, --resume goes on from {}", all.back(),
+                              all[all.size() - 2]);
+  return error;
 }
 
-Result<Done> Run::open_metrics() {
+// Where one rank could not, none goes on, and the first of those that know why says it.
+Result<Done> Run::together(const Result<Done>& mine, std::string_view what) {
+  const bool knows = !mine && !mine.error().what.starts_with("another rank");
+  std::array<std::int64_t, 1> first = {mine    ? 2 * comm_.size()
+                                       : knows ? comm_.rank()
+                                               : comm_.size() + comm_.rank()};
+  const auto agreed = wait_for(comm_, all_reduce(comm_, first, what, Reduction::min));
+  if (!agreed) return mine ? agreed.error() : mine.error();
+  if (first[0] == 2 * comm_.size()) return Done{};
+  return first[0] % comm_.size() == comm_.rank() ? mine.error()
+                                                 : Error{.what = said_by_another_rank};
+}
+
+Result<Done> Run::open_account() {
+  account_ = std::make_unique<TrainAccount>(*engine_, *recorder_, comm_.rank(), comm_.size());
   if (flags_.metrics.empty() || !speaks()) return Done{};
-  const auto target = metrics_target(flags_.metrics);
-  if (!target) return target.error();
-  auto output = MetricsOutput::open(*target);
-  if (!output) return output.error();
-  metrics_ = std::move(*output);
-  return Done{};
+  return account_->open_metrics(flags_.metrics);
 }
 
 // From the end of the step before: what lies between two steps belongs to the later one.
@@ -179,17 +202,24 @@ void Run::progress(const zero::StepResult& r, std::optional<double> validation) 
     line += fmt::format("  {:>5.1f} % MFU",
                         100 * step.model_flops.value / (seconds * peak_->rate.value));
   if (validation) line += fmt::format("  validation {:.4f}", *validation);
+  for (const PersistentStraggler& late : account_->late_now()) line += "  " + late_words(late);
   if (r.skipped) line += "  SKIPPED: " + engine_->last_non_finite().where;
-  fmt::print(stderr, "{}\n", line);
+  say("{}\n", line);
 }
 
-// What rank 0 saw: the job's account is gathered at the end.
-void Run::publish() {
-  if (!metrics_) return;
-  const auto own = gather(std::span(&window_, 1));
-  if (own) metrics_->publish(openmetrics(*own));
-  if (const auto error = metrics_->take_error())
-    fmt::print(stderr, "stepscope: {}\n", error->message());
+Result<Done> Run::share_account() {
+  std::vector<ExtraGauge> gauges;
+  if (!history_.steps.empty()) {
+    const zero::StepResult& r = history_.steps.back().result;
+    gauges = {{"step", "", "Steps of the run, those before a resume included.",
+               static_cast<double>(r.step + 1)},
+              {"loss", "", "Mean over the tokens of the last step.", r.loss},
+              {"learning_rate", "", "Of the last step.", r.learning_rate}};
+    if (!r.skipped)
+      gauges.push_back(
+          {"gradient_norm", "", "Of the mean loss, before clipping.", r.gradient_norm});
+  }
+  return account_->share(std::move(gauges));
 }
 
 void Run::after_step(const zero::StepResult& result, std::optional<double> validation) {
@@ -199,11 +229,8 @@ void Run::after_step(const zero::StepResult& result, std::optional<double> valid
     trace_->step_done(step);
   }
   trace_step(result.step + 1);
-  if (const auto joined = concat(window_, recorder_->take_window())) window_ = *joined;
   history_.steps.push_back({result, validation});
-  if (!speaks()) return;
-  progress(result, validation);
-  publish();
+  if (speaks()) progress(result, validation);
 }
 
 zero::TrainerHooks Run::hooks() {
@@ -218,19 +245,17 @@ zero::TrainerHooks Run::hooks() {
       history_.checkpoints.push_back(*written);
     else
       history_.warnings.push_back(written.error().message());
-    if (!written) fmt::print(stderr, "stepscope: {}\n", written.error().message());
+    if (!written) say("stepscope: {}\n", written.error().message());
   };
   hooks.stop = [this] { return stop_.requested(); };
+  hooks.wants_exchange = [this] { return account_->due(); };
+  hooks.exchange = [this] { return share_account(); };
   return hooks;
 }
 
 Result<Done> Run::write_trace() {
   if (!trace_) return Done{};
   trace_->stop();
-  std::error_code code;
-  std::filesystem::create_directories(flags_.trace, code);
-  if (code)
-    return Error{.what = "cannot make the directory: " + code.message(), .file = flags_.trace};
   const Trace trace = trace_->trace();
   const RankToWrite rank{.rank = comm_.rank(), .trace = &trace};
   const auto path =
@@ -239,9 +264,8 @@ Result<Done> Run::write_trace() {
 }
 
 Result<Done> Run::finish() {
-  const auto job = gather_windows(comm_, window_);
-  if (!job) return job.error();
-  auto traced = write_trace();
+  if (auto shared = share_account(); !shared) return shared;
+  const auto traced = together(write_trace(), "traces");
   if (auto exported = write_weights(*engine_, comm_, flags_); !exported) return exported;
   if (auto written = generate_text(*engine_, comm_, flags_); !written) return written;
   if (!traced) return traced;
@@ -253,7 +277,7 @@ Result<Done> Run::finish() {
   }
   if (!speaks()) return Done{};
   Failures failures;
-  TrainReport report = train_report_of(flags_, *engine_, comm_, *job, history_, peak_);
+  TrainReport report = train_report_of(flags_, *engine_, comm_, *account_, history_, peak_);
   report.isolation = std::move(isolated);
   write_json_text(flags_.json,
                   flags_.json.empty() ? std::string() : train_tree(report).dump(2) + "\n",
@@ -267,19 +291,25 @@ Result<Done> Run::finish() {
 }
 
 Result<Done> Run::all() {
-  if (auto done = prepare(); !done) return done;
+  observer_ = std::make_unique<FaultObserver>(settings_.faults, comm_.rank());
+  observer_->reach(FaultPhase::start);
+  if (auto done = together(prepare(), "preparations"); !done) return done;
   if (flags_.plan_only) {
     if (speaks()) fmt::print("{}", zero::plan_text(engine_->plan()));
     return Done{};
   }
-  if (auto done = start_from(); !done) return done;
-  if (auto done = open_metrics(); !done) return done;
+  if (auto done = together(places(), "places to write to"); !done) return done;
+  if (auto done = together(start_from(), "weights to start from"); !done) return done;
+  if (auto done = together(open_account(), "places for metrics"); !done) return done;
   const auto offset = unix_offset(comm_, to_rank_0_);
   if (!offset) return offset.error();
   if (flags_.peak_tflops > 0)
     peak_ = nn::FmaPeak{FlopRate{flags_.peak_tflops * 1e12}, "given"};
   else
     peak_ = nn::fma_peak(settings_.engine.type, Ns{200'000'000});
+  if (peak_)
+    account_->set_references(
+        {.peak = peak_->rate, .peak_source = std::string(peak_->instructions)});
   if (!flags_.trace.empty())
     trace_ = std::make_unique<zero::TraceRecorder>(zero::TraceOptions{.rank = comm_.rank(),
                                                                       .world = comm_.size(),
@@ -287,16 +317,25 @@ Result<Done> Run::all() {
                                                                       .transport = flags_.transport,
                                                                       .unix_offset = *offset},
                                                    *recorder_);
-  observer_ = std::make_unique<FaultObserver>(settings_.faults, comm_.rank(), trace_.get());
+  observer_->forward_to(trace_.get());
   if (trace_ || !settings_.faults.empty()) engine_->observe(observer_.get());
   history_.first_step = engine_->cursor().step;
   recorder_->end_step(0, Flops{}, Flops{});  // what came before is no step
   (void)recorder_->take_window();
   trace_step(history_.first_step);
+  if (history_.first_step >= settings_.trainer.steps && speaks())
+    say("nothing to train: this is step {} of --steps {}\n", history_.first_step,
+        settings_.trainer.steps);
+  training_ = true;
   auto trained = zero::train(*engine_, comm_, *recorder_, *data_, settings_.trainer, hooks());
   engine_->observe(nullptr);
-  if (!trained) return trained;
-  return finish();
+  if (trained) {
+    training_ = false;
+    return finish();
+  }
+  // Values that are not finite stop all ranks at once: one says it.
+  const bool all_know = engine_->last_non_finite().step == engine_->cursor().step;
+  return all_know && !speaks() ? Error{.what = said_by_another_rank} : trained.error();
 }
 
 }  // namespace
@@ -317,11 +356,15 @@ int train_rank(const TrainFlags& flags, std::unique_ptr<Communicator> comm, cons
   Run run(flags, std::move(*settings), *comm, isolation, stop);
   const auto done = run.all();
   if (!done) {
-    // Each rank has its own view of what failed; the first to fail says it, the others name it.
     Error error = done.error();
-    error.what = fmt::format("rank {}: {}", comm->rank(), error.what);
+    if (error.what == said_by_another_rank) return exit_failed;
+    // A group that has failed says so again.
+    const auto again = comm->test({});
+    const bool lost = !again && again.error().message() == error.message();
+    // Each rank has its own view of what failed; the first to fail says it, the others name it.
+    error.what = fmt::format("rank {}{}: {}", comm->rank(), run.at_step(), error.what);
     failures.add(error);
-    return exit_failed;
+    return lost ? exit_lost_peer : exit_failed;
   }
   return run.stopped_early() ? exit_interrupted : exit_done;
 }

@@ -164,7 +164,8 @@ Result<TrainSettings> train_settings(const TrainFlags& f, int ranks) {
     if (!fault) return fault.error();
     if (fault->rank >= ranks)
       return Error{.what = fmt::format("--inject {}: there are {} ranks", text, ranks)};
-    s.faults.push_back(*fault);
+    const bool once = fault->kind == FaultKind::kill || fault->kind == FaultKind::stop;
+    if (!once || !f.restarted) s.faults.push_back(*fault);
   }
   return s;
 }

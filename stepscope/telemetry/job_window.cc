@@ -132,21 +132,24 @@ Result<JobWindow> gather(std::span<const RankWindow> ranks) {
   return all;
 }
 
-Result<JobWindow> concat(const JobWindow& earlier, const JobWindow& later) {
-  if (earlier.empty()) return later;
-  if (later.empty()) return earlier;
+Result<Done> append(JobWindow& earlier, const JobWindow& later) {
+  if (later.empty()) return Done{};
+  if (earlier.empty()) {
+    earlier = later;
+    return Done{};
+  }
   if (!std::ranges::equal(earlier.ranks, later.ranks, {}, &RankWindow::rank, &RankWindow::rank))
     return Error{.what = "the later window has other ranks than the earlier one",
                  .hint = "gather all ranks of a stretch before appending it"};
-  JobWindow both;
-  both.folded = earlier.folded;
-  add_job_totals(both.folded, later.folded);
-  both.ranks.reserve(earlier.ranks.size());
-  for (std::size_t i = 0; i < earlier.ranks.size(); ++i) {
-    auto joined = concat(earlier.ranks[i], later.ranks[i]);
-    if (!joined) return joined.error();
-    both.ranks.push_back(std::move(*joined));
-  }
+  for (std::size_t i = 0; i < earlier.ranks.size(); ++i)
+    if (auto done = append(earlier.ranks[i], later.ranks[i]); !done) return done;
+  add_job_totals(earlier.folded, later.folded);
+  return Done{};
+}
+
+Result<JobWindow> concat(const JobWindow& earlier, const JobWindow& later) {
+  JobWindow both = earlier;
+  if (auto done = append(both, later); !done) return done.error();
   return both;
 }
 

@@ -44,6 +44,8 @@ struct JobWindow {
 [[nodiscard]] Result<JobWindow> gather(const JobWindow& a, const JobWindow& b);
 // The same ranks, later. An empty window is the identity.
 [[nodiscard]] Result<JobWindow> concat(const JobWindow& earlier, const JobWindow& later);
+// The same in place. Where it refuses, ranks before the one that is named have been appended to.
+[[nodiscard]] Result<Done> append(JobWindow& earlier, const JobWindow& later);
 
 // Sums up the records of single steps and collectives and lets them go: a long run's account stays
 // small. The window can no longer be gathered with other ranks.

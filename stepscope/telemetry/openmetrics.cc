@@ -69,6 +69,18 @@ void rank_families(MetricText& out, const JobWindow& run) {
           std::array{MetricLabel{"rank", number}, MetricLabel{"activity", activity_names[i]}},
           in_seconds(rank.totals.activity[i]));
   }
+  out.family("stepscope_exposed_communication_seconds", MetricType::counter, "seconds",
+             "Time of a rank with communication that no computing hides, by state.");
+  for (const RankWindow& rank : run.ranks) {
+    const std::string number = std::to_string(rank.rank);
+    const auto state = [&](std::string_view name, Ns time) {
+      out.sample("_total", std::array{MetricLabel{"rank", number}, MetricLabel{"state", name}},
+                 in_seconds(time));
+    };
+    state("transfer", rank.totals.exposed.transfer);
+    state("wait", rank.totals.exposed.wait);
+    state("unsplit", rank.totals.exposed.unsplit);
+  }
   out.family("stepscope_memory_bytes", MetricType::gauge, "bytes", "Memory that a rank holds.");
   memory_family(out, run, [](const MemoryTotals& m) { return m.current.value; });
   out.family("stepscope_memory_peak_bytes", MetricType::gauge, "bytes",

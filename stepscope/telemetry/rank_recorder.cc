@@ -133,10 +133,9 @@ void RankRecorder::close_exposed() {
   const Ns in_flight = std::min(waiting_in_flight_, waits) + exposed.during_transfer +
                        exposed.during_io + exposed.during_other;
   exposed.transfer = std::min(exposed.transfer, in_flight);
-  const Ns not_waiting =
-      complete_or_unknown_
-          ? std::clamp(exposed_complete_or_unknown_, exposed.transfer, in_flight)
-          : exposed.transfer;
+  const Ns not_waiting = complete_or_unknown_
+                             ? std::clamp(exposed_complete_or_unknown_, exposed.transfer, in_flight)
+                             : exposed.transfer;
   exposed.wait = in_flight - not_waiting;
   // Waiting with nothing under way: a collective that nobody told of.
   exposed.unsplit = not_waiting - exposed.transfer + waits - std::min(waiting_in_flight_, waits);

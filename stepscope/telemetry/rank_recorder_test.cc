@@ -262,8 +262,7 @@ TEST(RankRecorder, ExposedTimeIsSplitByTheLastArrival) {
   recorder.end_step_at(t + 300ns, 0, {}, {});
   const StepRecord& step = *recorder.last_step();
   EXPECT_EQ(step.activity[slot(Activity::wait_fetch)], 140ns);
-  const ExposedTime expected{
-      .transfer = 70ns, .unsplit = 40ns, .wait = 80ns, .during_other = 50ns};
+  const ExposedTime expected{.transfer = 70ns, .unsplit = 40ns, .wait = 80ns, .during_other = 50ns};
   EXPECT_EQ(step.exposed, expected);
   EXPECT_EQ(step.overlapped, 0ns);
   EXPECT_EQ(recorder.take_window().totals.exposed, expected);

@@ -139,9 +139,12 @@ void add_totals(RankTotals& sum, const RankTotals& later) {
   sum.arrivals_dropped += later.arrivals_dropped;
 }
 
-Result<RankWindow> concat(const RankWindow& earlier, const RankWindow& later) {
-  if (earlier.empty()) return later;
-  if (later.empty()) return earlier;
+Result<Done> append(RankWindow& earlier, const RankWindow& later) {
+  if (later.empty()) return Done{};
+  if (earlier.empty()) {
+    earlier = later;
+    return Done{};
+  }
   if (earlier.rank != later.rank || earlier.world != later.world)
     return Error{.what = "cannot append " + range_text(later) + " to " + range_text(earlier),
                  .hint = "gather() puts ranks side by side"};
@@ -149,23 +152,27 @@ Result<RankWindow> concat(const RankWindow& earlier, const RankWindow& later) {
     return Error{.what = range_text(earlier) + " and " + range_text(later) +
                          " overlap; the same time would count twice",
                  .hint = "append windows in the order in which they were taken"};
-  RankWindow both = earlier;
-  both.end_step = later.end_step;
-  both.end = later.end;
-  both.clock_offset = later.clock_offset;
-  add_totals(both.totals, later.totals);
-  both.step_wall.merge(later.step_wall);
+  earlier.end_step = later.end_step;
+  earlier.end = later.end;
+  earlier.clock_offset = later.clock_offset;
+  add_totals(earlier.totals, later.totals);
+  earlier.step_wall.merge(later.step_wall);
   std::vector<std::uint16_t> group;
   group.reserve(later.groups.size());
-  for (const CollectiveGroup& g : later.groups) group.push_back(group_of(both.groups, g));
-  add_collectives(both, later, group);
-  add_layers(both.layers, later.layers);
-  both.steps.insert(both.steps.end(), later.steps.begin(), later.steps.end());
-  both.arrivals.reserve(both.arrivals.size() + later.arrivals.size());
+  for (const CollectiveGroup& g : later.groups) group.push_back(group_of(earlier.groups, g));
+  add_collectives(earlier, later, group);
+  add_layers(earlier.layers, later.layers);
+  earlier.steps.insert(earlier.steps.end(), later.steps.begin(), later.steps.end());
   for (Arrival a : later.arrivals) {
     a.group = group[a.group];
-    both.arrivals.push_back(a);
+    earlier.arrivals.push_back(a);
   }
+  return Done{};
+}
+
+Result<RankWindow> concat(const RankWindow& earlier, const RankWindow& later) {
+  RankWindow both = earlier;
+  if (auto done = append(both, later); !done) return done.error();
   return both;
 }
 

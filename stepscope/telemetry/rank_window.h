@@ -200,6 +200,8 @@ struct RankWindow {
 // The later window appended to the earlier one. Refuses windows of different ranks and windows that
 // overlap in steps or time. An empty window is the identity.
 [[nodiscard]] Result<RankWindow> concat(const RankWindow& earlier, const RankWindow& later);
+// The same in place, without copying the earlier one. Where it refuses, that one is as it was.
+[[nodiscard]] Result<Done> append(RankWindow& earlier, const RankWindow& later);
 
 // Adds sums of the same rank, or of what is alike; the later one's current memory stands.
 void add_totals(RankTotals& sum, const RankTotals& later);

@@ -16,11 +16,16 @@ struct Member {
   Ns stall{};
 };
 
-struct Account {
+// Of one rank.
+struct StretchAccount {
   std::uint64_t collectives = 0;
   std::uint64_t last = 0;
   Ns cost{};
-  std::map<std::int64_t, Ns> late;  // by step, of those in which it was compared
+  struct Step {
+    Ns late{};    // in sum
+    Ns latest{};  // at most
+  };
+  std::map<std::int64_t, Step> steps;  // those in which it was compared
 };
 
 using Key = std::tuple<std::string_view, std::uint64_t>;  // group, sequence
@@ -35,7 +40,7 @@ std::map<Key, std::vector<Member>> matched(const JobWindow& window) {
   for (std::size_t r = 0; r < window.ranks.size(); ++r) {
     const RankWindow& rank = window.ranks[r];
     for (const Arrival& a : rank.arrivals)
-      if (!is_message(a.kind))
+      if (!is_message(a.kind) && a.step < rank.end_step)
         calls[{rank.groups[a.group].name, a.sequence}].push_back(
             {.rank = r,
              .step = a.step,
@@ -45,15 +50,18 @@ std::map<Key, std::vector<Member>> matched(const JobWindow& window) {
   return calls;
 }
 
-void account(std::vector<Account>& accounts, std::vector<Member>& members, Ns uncertainty) {
+void account(std::vector<StretchAccount>& accounts, std::vector<Member>& members, Ns uncertainty) {
   if (members.size() < 2) return;
   std::ranges::stable_sort(members, {}, &Member::arrival);
   const Ns median = members[(members.size() - 1) / 2].arrival;
   for (const Member& member : members) {
-    Account& own = accounts[member.rank];
+    StretchAccount& own = accounts[member.rank];
     ++own.collectives;
-    const Ns late = member.arrival - median;
-    own.late[member.step] += late > uncertainty ? late : Ns{};
+    const Ns behind = member.arrival - median;
+    const Ns late = behind > uncertainty ? behind : Ns{};
+    StretchAccount::Step& step = own.steps[member.step];
+    step.late += late;
+    step.latest = std::max(step.latest, late);
   }
   const Member& last = members.back();
   const Ns gain = last.arrival - members[members.size() - 2].arrival;
@@ -65,13 +73,13 @@ void account(std::vector<Account>& accounts, std::vector<Member>& members, Ns un
 }
 
 // The row of the rank that was latest in each step, where one was late at all.
-std::map<std::int64_t, std::size_t> latest_of_steps(const std::vector<Account>& accounts) {
+std::map<std::int64_t, std::size_t> latest_of_steps(const std::vector<StretchAccount>& accounts) {
   std::map<std::int64_t, std::size_t> latest;
   std::map<std::int64_t, Ns> most;
   for (std::size_t r = 0; r < accounts.size(); ++r) {
-    for (const auto& [step, late] : accounts[r].late) {
-      if (late <= most[step]) continue;
-      most[step] = late;
+    for (const auto& [step, times] : accounts[r].steps) {
+      if (times.late <= most[step]) continue;
+      most[step] = times.late;
       latest[step] = r;
     }
   }
@@ -80,35 +88,53 @@ std::map<std::int64_t, std::size_t> latest_of_steps(const std::vector<Account>& 
 
 }  // namespace
 
-std::vector<PersistentStraggler> late_ranks(const JobWindow& window,
-                                            const LatenessOptions& options) {
-  std::vector<Account> accounts(window.ranks.size());
-  for (auto& [key, members] : matched(window))
-    account(accounts, members, options.clock_uncertainty);
-  const auto latest = latest_of_steps(accounts);
-  const JobTotals totals = job_totals(window);
-  const double wall = seconds(totals.wall).count();
-  std::vector<PersistentStraggler> out;
+void Lateness::add(const JobWindow& stretch) {
+  std::vector<StretchAccount> accounts(stretch.ranks.size());
+  for (auto& [key, members] : matched(stretch))
+    account(accounts, members, options_.clock_uncertainty);
+  std::vector<std::int64_t> latest(accounts.size());
+  for (const auto& [step, row] : latest_of_steps(accounts)) ++latest[row];
   for (std::size_t r = 0; r < accounts.size(); ++r) {
-    const Account& own = accounts[r];
-    Ns late{};
-    for (const auto& [step, time] : own.late) late += time;
-    if (late <= Ns{}) continue;
-    PersistentStraggler row{.rank = window.ranks[r].rank,
+    const int rank = stretch.ranks[r].rank;
+    auto at = std::ranges::lower_bound(accounts_, rank, {}, &Account::rank);
+    if (at == accounts_.end() || at->rank != rank) at = accounts_.insert(at, {.rank = rank});
+    at->collectives += accounts[r].collectives;
+    at->last += accounts[r].last;
+    at->cost += accounts[r].cost;
+    for (const auto& [step, times] : accounts[r].steps) {
+      at->late += times.late;
+      at->latest += times.latest;
+    }
+    at->steps += static_cast<std::int64_t>(accounts[r].steps.size());
+    at->latest_steps += latest[r];
+  }
+  const JobTotals totals = job_totals(stretch);
+  steps_ += totals.steps;
+  tokens_ += totals.tokens;
+  wall_ += totals.wall;
+}
+
+std::vector<PersistentStraggler> Lateness::ranks() const {
+  const double wall = seconds(wall_).count();
+  const double step_wall = steps_ > 0 ? wall / static_cast<double>(steps_) : 0;
+  std::vector<PersistentStraggler> out;
+  for (const Account& own : accounts_) {
+    if (own.late <= Ns{}) continue;
+    PersistentStraggler row{.rank = own.rank,
                             .collectives = own.collectives,
                             .last = own.last,
-                            .steps = static_cast<std::int64_t>(own.late.size()),
+                            .steps = own.steps,
+                            .latest_steps = own.latest_steps,
+                            .late = own.late / own.steps,
+                            .latest = own.latest / own.steps,
                             .cost = own.cost};
-    for (const auto& [step, rank] : latest) row.latest_steps += rank == r ? 1 : 0;
-    row.late = late / row.steps;
     if (wall > 0) row.cost_share = seconds(own.cost).count() / wall;
-    const double step_wall = totals.steps > 0 ? wall / static_cast<double>(totals.steps) : 0;
-    row.persistent = 2 * row.latest_steps >= row.steps && row.late >= options.least_late &&
-                     seconds(row.late).count() >= options.least_share * step_wall;
-    if (totals.tokens > 0 && wall > 0) {
-      row.tokens_per_second = static_cast<double>(totals.tokens) / wall;
+    row.persistent = 2 * row.latest_steps >= row.steps && row.late >= options_.least_late &&
+                     seconds(row.late).count() >= options_.least_share * step_wall;
+    if (tokens_ > 0 && wall > 0) {
+      row.tokens_per_second = static_cast<double>(tokens_) / wall;
       const double without = wall - seconds(own.cost).count();
-      if (without > 0) row.tokens_per_second_without = static_cast<double>(totals.tokens) / without;
+      if (without > 0) row.tokens_per_second_without = static_cast<double>(tokens_) / without;
     }
     out.push_back(row);
   }
@@ -116,6 +142,13 @@ std::vector<PersistentStraggler> late_ranks(const JobWindow& window,
     return std::pair(a.cost, a.late) > std::pair(b.cost, b.late);
   });
   return out;
+}
+
+std::vector<PersistentStraggler> late_ranks(const JobWindow& window,
+                                            const LatenessOptions& options) {
+  Lateness lateness(options);
+  lateness.add(window);
+  return lateness.ranks();
 }
 
 }  // namespace stepscope

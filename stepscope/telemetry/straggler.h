@@ -25,7 +25,8 @@ struct PersistentStraggler {
   std::uint64_t last = 0;         // in which it came last
   std::int64_t steps = 0;         // in which it was compared
   std::int64_t latest_steps = 0;  // in which it was later, in sum, than any other
-  Ns late{};                      // mean of the steps
+  Ns late{};                      // in sum of a step's collectives, mean of the steps
+  Ns latest{};                    // at the one of a step where it was latest, mean of the steps
   Ns cost{};                      // of all steps: wall time that the job lost
   double cost_share = 0;          // of the job's wall
   bool persistent = false;        // latest in half of the steps, and above the floors
@@ -40,8 +41,35 @@ struct LatenessOptions {
   Ns clock_uncertainty{};     // differences up to this count as none
 };
 
+// A long run's lateness, stretch by stretch: arrivals need not be kept. A collective counts where
+// all its members told of it in the same stretch.
+class Lateness {
+ public:
+  explicit Lateness(const LatenessOptions& options = {}) : options_(options) {}
+  void add(const JobWindow& stretch);
+  // As late_ranks() of all stretches in one.
+  [[nodiscard]] std::vector<PersistentStraggler> ranks() const;
+
+ private:
+  struct Account {
+    int rank = 0;
+    std::uint64_t collectives = 0;
+    std::uint64_t last = 0;
+    Ns cost{};
+    Ns late{};
+    Ns latest{};
+    std::int64_t steps = 0;
+    std::int64_t latest_steps = 0;
+  };
+  LatenessOptions options_;
+  std::vector<Account> accounts_;  // by rank
+  std::int64_t steps_ = 0;
+  std::int64_t tokens_ = 0;
+  Ns wall_{};
+};
+
 // Of all ranks that ever came late, the costliest first. Empty where no collective has two members
-// with arrivals. Messages are left out.
+// with arrivals. Messages are left out, and arrivals of steps that have not ended.
 [[nodiscard]] std::vector<PersistentStraggler> late_ranks(const JobWindow& window,
                                                           const LatenessOptions& options = {});
 

@@ -108,6 +108,16 @@ class Engine {
   [[nodiscard]] Result<Done> with_parameters(
       std::size_t unit, const std::function<void(std::span<const std::byte>)>& use);
 
+  // Collectives beside the steps that the recorder accounts for like a step's own.
+  [[nodiscard]] Result<Done> all_reduce(std::span<std::int64_t> values, Reduction reduction,
+                                        std::string_view what) {
+    return exchange_.all_reduce_now(values, reduction, what);
+  }
+  [[nodiscard]] Result<Done> all_gather(std::span<const std::byte> own, std::span<std::byte> all,
+                                        std::string_view what) {
+    return exchange_.all_gather_now(own, all, what);
+  }
+
   // At its highest since the engine was made, by class: pools and buckets as they were used, the
   // rest as it is laid out. Equal to the plan's.
   [[nodiscard]] ArenaMemory measured_memory() const;

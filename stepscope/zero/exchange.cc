@@ -92,9 +92,10 @@ Result<Done> Exchange::submit(Message message, const CollectiveRequest& request,
                               std::int64_t padding) {
   if (failed_) return *failed_;
   check(next_ - oldest_ < messages_.size(), "fewer messages are under way than the plan allows");
+  const Ns begin = recorder_.now();
   auto ticket = comm_.submit(request);
   if (!ticket) return ticket.error();
-  recorder_.collective_submitted(0, ticket->sequence);
+  recorder_.collective_submitted_at(begin, 0, ticket->sequence);
   message.ticket = *ticket;
   message.in_elements = static_cast<std::int64_t>(request.in.size()) / size_;
   message.out_elements = static_cast<std::int64_t>(request.out.size()) / size_;
@@ -493,7 +494,8 @@ void Exchange::release(std::size_t unit) {
 // ---- a few numbers --------------------------------------------------------------------------
 
 Result<Done> Exchange::wait_small(const Result<Ticket>& ticket, CollectiveRecord record,
-                                  std::string_view what, std::int64_t elements, ElementType type) {
+                                  std::string_view what, std::int64_t in_elements,
+                                  std::int64_t out_elements, ElementType type) {
   if (!ticket) return ticket.error();
   recorder_.collective_submitted(0, ticket->sequence);
   const Ns begin = recorder_.now();
@@ -508,25 +510,37 @@ Result<Done> Exchange::wait_small(const Result<Ticket>& ticket, CollectiveRecord
   record.finished = times->finished;
   record.stall = end - begin;
   recorder_.collective(record);
-  if (observer_ != nullptr) observer_->collective(record, what, elements, elements, type);
+  if (observer_ != nullptr) observer_->collective(record, what, in_elements, out_elements, type);
   return Done{};
+}
+
+Result<Done> Exchange::all_gather_now(std::span<const std::byte> own, std::span<std::byte> all,
+                                      std::string_view what) {
+  if (failed_) return *failed_;
+  return wait_small(
+      all_gather(comm_, own, all, what),
+      {.kind = CollectiveKind::all_gather, .bytes = {static_cast<std::int64_t>(all.size())}}, what,
+      static_cast<std::int64_t>(own.size()), static_cast<std::int64_t>(all.size()),
+      ElementType::u8);
 }
 
 Result<Done> Exchange::all_reduce_now(std::span<double> values, std::string_view what) {
   if (failed_) return *failed_;
+  const auto elements = static_cast<std::int64_t>(values.size());
   return wait_small(all_reduce(comm_, values, what),
                     {.kind = CollectiveKind::all_reduce,
                      .bytes = {static_cast<std::int64_t>(values.size_bytes())}},
-                    what, static_cast<std::int64_t>(values.size()), ElementType::f64);
+                    what, elements, elements, ElementType::f64);
 }
 
 Result<Done> Exchange::all_reduce_now(std::span<std::int64_t> values, Reduction reduction,
                                       std::string_view what) {
   if (failed_) return *failed_;
+  const auto elements = static_cast<std::int64_t>(values.size());
   return wait_small(all_reduce(comm_, values, what, reduction),
                     {.kind = CollectiveKind::all_reduce,
                      .bytes = {static_cast<std::int64_t>(values.size_bytes())}},
-                    what, static_cast<std::int64_t>(values.size()), ElementType::i64);
+                    what, elements, elements, ElementType::i64);
 }
 
 }  // namespace stepscope::zero

@@ -68,6 +68,8 @@ class Exchange {
   [[nodiscard]] Result<Done> all_reduce_now(std::span<double> values, std::string_view what);
   [[nodiscard]] Result<Done> all_reduce_now(std::span<std::int64_t> values, Reduction reduction,
                                             std::string_view what);
+  [[nodiscard]] Result<Done> all_gather_now(std::span<const std::byte> own,
+                                            std::span<std::byte> all, std::string_view what);
 
   // Moves on what is under way, without waiting. An error shows at the next call that returns one.
   void poll() noexcept;
@@ -109,8 +111,8 @@ class Exchange {
   [[nodiscard]] Result<std::int64_t> take_bucket(Activity waiting);
   [[nodiscard]] std::span<std::byte> bucket(std::int64_t index, std::int64_t elements) const;
   [[nodiscard]] Result<Done> wait_small(const Result<Ticket>& ticket, CollectiveRecord record,
-                                        std::string_view what, std::int64_t elements,
-                                        ElementType type);
+                                        std::string_view what, std::int64_t in_elements,
+                                        std::int64_t out_elements, ElementType type);
   [[nodiscard]] Result<std::int64_t> take_slot(const Message& message);
   [[nodiscard]] Result<std::span<const std::byte>> take_block(std::size_t unit);
   [[nodiscard]] std::int64_t own_elements(const Message& message) const;

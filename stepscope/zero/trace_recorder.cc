@@ -209,6 +209,7 @@ void TraceRecorder::start() {
 void TraceRecorder::stop() {
   if (!on_) return;
   on_ = false;
+  until_ = recorder_.now();
   recorder_.log_activities(nullptr);
 }
 
@@ -248,7 +249,7 @@ void TraceRecorder::range_end() noexcept {
 void TraceRecorder::collective(const CollectiveRecord& record, std::string_view /*what*/,
                                std::int64_t in_elements, std::int64_t out_elements,
                                ElementType type) noexcept {
-  if (!on_) return;
+  if (!on_ && record.submitted >= until_) return;
   if (messages_.size() < messages_.capacity())
     messages_.push_back({record, in_elements, out_elements, type});
   else

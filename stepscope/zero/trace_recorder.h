@@ -91,6 +91,7 @@ class TraceRecorder final : public EngineObserver {
   TraceOptions options_;
   RankRecorder& recorder_;
   bool on_ = false;
+  Ns until_ = Ns::min();  // while off: what was submitted before this is of a recorded step
   std::vector<Operation> operations_;
   std::vector<Unit> units_;
   std::vector<Message> messages_;

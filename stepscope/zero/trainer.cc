@@ -76,9 +76,12 @@ class Loop {
     bool stopping = false;
     while (engine_.cursor().step < config_.steps && !stopping) {
       if (auto done = step(); !done) return done;
-      auto stop = any_stops();
-      if (!stop) return stop.error();
-      stopping = *stop;
+      auto next = agree();
+      if (!next) return next.error();
+      stopping = next->stop;
+      if (next->exchange) {
+        if (auto done = hooks_.exchange(); !done) return done;
+      }
       if (auto done = collect_checkpoint(false); !done) return done;
       const std::int64_t every = config_.checkpoints.every;
       if (every > 0 && engine_.cursor().step % every == 0) {
@@ -136,13 +139,24 @@ class Loop {
     return engine_.evaluate(validation_.all());
   }
 
-  [[nodiscard]] Result<bool> any_stops() {
-    if (!hooks_.stop) return false;
-    return any(hooks_.stop(), "whether to stop");
+  struct Agreed {
+    bool stop = false;
+    bool exchange = false;
+  };
+  [[nodiscard]] Result<Agreed> agree() {
+    if (!hooks_.stop && !hooks_.exchange) return Agreed{};
+    const auto asked = [](const std::function<bool()>& hook) { return hook && hook() ? 1 : 0; };
+    std::array<std::int64_t, 2> flags = {asked(hooks_.stop),
+                                         hooks_.exchange ? asked(hooks_.wants_exchange) : 0};
+    if (auto done = engine_.all_reduce(flags, Reduction::max, "what comes next"); !done) {
+      return done.error();
+    }
+    return Agreed{.stop = flags[0] != 0, .exchange = flags[1] != 0};
   }
   [[nodiscard]] Result<bool> any(bool here, std::string_view what) {
-    const ActivityScope waiting(recorder_, Activity::wait_gather);
-    return any_rank(comm_, here, what);
+    std::array<std::int64_t, 1> flag = {here ? 1 : 0};
+    if (auto done = engine_.all_reduce(flag, Reduction::max, what); !done) return done.error();
+    return flag[0] != 0;
   }
 
   [[nodiscard]] CheckpointInfo info() const {

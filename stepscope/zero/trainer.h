@@ -42,6 +42,10 @@ struct TrainerHooks {
   std::function<void(const Result<std::string>&)> after_checkpoint{};
   // Any rank says true: all stop after the step, with a checkpoint where those are kept.
   std::function<bool()> stop{};
+  // Any rank says true after a step: `exchange` is called on all of them, for collectives of the
+  // engine.
+  std::function<bool()> wants_exchange{};
+  std::function<Result<Done>()> exchange{};
 };
 
 // What a checkpoint of this network says it is of.

@@ -6,8 +6,10 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/program/program.h"
 
@@ -54,13 +56,29 @@ std::int64_t sum(const Json& parts) {
   return total;
 }
 
+struct Accounted {
+  const char* name;
+  std::vector<std::string> flags;
+  // At stages 1 and 2 a step leaves gathers under way into the next one. Whether their last rank
+  // had called is told when the engine has closed the step; and of those that began before the
+  // first recorded step, another rank's trace may hold nothing.
+  bool to_the_nanosecond = true;
+};
+
+void PrintTo(const Accounted& a, std::ostream* out) { *out << a.name; }
+
+class Accounts : public testing::TestWithParam<Accounted> {};
+
 // Engine and analyzer look at the same steps by different means: the engine's own account against
-// its trace, read back.
-TEST(Train, ItsTracesAreBudgetedAsTheEngineCounted) {
+// its trace, read back. Exposed communication of each step and rank is within 1 % then, too.
+TEST_P(Accounts, OfEngineAndAnalyzerAreTheSame) {
   const ScratchFolder folder;
   const std::string traces = folder.file("traces");
-  const Trained trained = train(
-      folder, {"2", "--zero", "3", "--steps", "6", "--trace", traces, "--trace-steps", "1,1,4,1"});
+  std::vector<std::string> flags = GetParam().flags;
+  flags.insert(flags.end(),
+               {"--steps", "5", "--trace", traces, "--trace-steps", "1,1,3,1", "--checkpoint",
+                folder.file("checkpoints"), "--checkpoint-every", "2"});
+  const Trained trained = train(folder, flags);
   ASSERT_EQ(trained.outcome.exit_code, 0) << trained.outcome.errors;
   std::map<std::pair<int, std::int64_t>, Json> counted;
   for (const Json& row : trained.json["rank_steps"]) {
@@ -68,24 +86,65 @@ TEST(Train, ItsTracesAreBudgetedAsTheEngineCounted) {
     EXPECT_EQ(sum(row["phases_ns"]), row["wall_ns"]);
     counted[{row["rank"], row["index"]}] = row;
   }
-  EXPECT_EQ(counted.size(), 12U);
   const Analysis analysis = analyze({traces});
   ASSERT_EQ(analysis.outcome.exit_code, 0) << analysis.outcome.errors;
   std::size_t steps = 0;
+  std::int64_t exposed = 0;
   for (const Json& rank : analysis.json["ranks"]) {
     EXPECT_EQ(rank["device"], "cpu");
     for (const Json& step : rank["steps"]) {
       const Json& own = counted.at({rank["rank"], step["index"]});
+      const bool exact = GetParam().to_the_nanosecond;
+      const auto wall = step["wall_ns"].get<double>();
       EXPECT_EQ(step["wall_ns"], own["wall_ns"]);
       EXPECT_EQ(sum(step["budget_ns"]), step["wall_ns"]);
-      // The rest differs in one thing: between operators while a collective is under way is exposed
-      // communication to the analyzer, and the host's to the engine.
-      for (const char* part : {"compute", "comm_overlapped", "idle_data"})
-        EXPECT_EQ(step["budget_ns"][part], own["budget_ns"][part]) << part;
+      std::int64_t theirs = 0;
+      std::int64_t ours = 0;
+      for (const auto& [part, time] : step["budget_ns"].items()) {
+        const Json& counted_time = own["budget_ns"][part];
+        if (part.starts_with("comm_exposed")) {
+          theirs += time.get<std::int64_t>();
+          ours += counted_time.get<std::int64_t>();
+        }
+        const bool first = step == rank["steps"].front();
+        if (!exact && first) continue;
+        const double slack = exact ? 0 : wall / 100;
+        EXPECT_NEAR(time.get<double>(), counted_time.get<double>(), slack) << part;
+      }
+      EXPECT_NEAR(static_cast<double>(theirs), static_cast<double>(ours),
+                  static_cast<double>(theirs) / 100);
+      exposed += theirs;
       ++steps;
     }
   }
-  EXPECT_EQ(steps, 8U);
+  EXPECT_EQ(steps, 3 * analysis.json["ranks"].size());
+  EXPECT_GT(exposed, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Train, Accounts,
+    testing::Values(
+        Accounted{"Zero0", {"2", "--zero", "0"}}, Accounted{"Zero1", {"2", "--zero", "1"}, false},
+        Accounted{"Zero2Accumulating", {"2", "--zero", "2", "--grad-accum", "2"}, false},
+        Accounted{"Zero3", {"2", "--zero", "3"}},
+        Accounted{"Zero3WithoutPrefetch", {"2", "--zero", "3", "--prefetch", "0"}},
+        Accounted{"Zero3ThreeRanks", {"3", "--zero", "3", "--prefetch", "2", "--grad-accum", "2"}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+// A rank that sleeps before each step is named while training goes on, with what it costs.
+TEST(Train, NamesALateRankLive) {
+  const ScratchFolder folder;
+  const Outcome outcome = run({"train", "--data", text_of_the_project(), "--preset", "llama-tiny",
+                               "--batch", "2", "--seq", "32", "--peak-tflops", "0.1", "--ranks",
+                               "2", "--steps", "12", "--inject", "sleep:1:300ms"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  const std::size_t at = outcome.errors.find("late: rank 1 by ");
+  ASSERT_NE(at, std::string::npos) << outcome.errors;
+  const std::string line = outcome.errors.substr(at, outcome.errors.find('\n', at) - at);
+  EXPECT_NE(line.find(" ms, costs "), std::string::npos) << line;
+  EXPECT_NE(line.find(" tokens/s"), std::string::npos) << line;
+  EXPECT_NE(outcome.errors.find("\nstep ", at), std::string::npos);  // before the end
+  EXPECT_NE(outcome.printed.find("Rank 1 is late"), std::string::npos) << outcome.printed;
 }
 
 TEST(Train, EveryStageWritesTheSameLosses) {
