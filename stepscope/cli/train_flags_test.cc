@@ -31,8 +31,8 @@ TEST(TrainFlags, HaveTheFieldsDefaultsAndNames) {
 
 TEST(TrainFlags, RefuseWhatCannotBe) {
   for (const char* line : {"--zero 4", "--zero -1", "--ranks 0", "--precision fp8", "--batch 0",
-                           "--steps 0", "--lr nan", "--lr -1", "--transport nccl", "--offload disk",
-                           "--validation 1", "--beta2 1", "--peak-tflops 0", "--deadline nan"})
+                           "--steps 0", "--lr nan", "--lr -1", "--transport nccl", "--validation 1",
+                           "--beta2 1", "--peak-tflops 0", "--deadline nan"})
     EXPECT_THROW((void)typed(line), CLI::ParseError) << line;
 }
 
