@@ -48,10 +48,10 @@ BudgetCategory category_of(const Sweep::Open& open) {
   if (open[loading] > 0) return idle_data;
   if (open[main_work] > 0) return flight ? comm_overlapped : compute;
   if (open[backward_work] > 0 && open[blocked] == 0) return flight ? comm_overlapped : compute;
-  if (open[moving] > 0) return copy_exposed;
   if (open[transferring] > 0) return comm_exposed_transfer;
   if (open[unsplit] > 0) return comm_exposed_unsplit;
   if (open[waiting] > 0) return comm_exposed_wait;
+  if (open[moving] > 0) return copy_exposed;
   if (open[blocked] > 0) return comm_exposed_unsplit;
   return open[synchronizing] > 0 ? idle_sync : idle_host;
 }

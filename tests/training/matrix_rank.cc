@@ -22,7 +22,7 @@ int fail(const std::string& why) {
 }
 
 int run_rank(const matrix::Job& job) {
-  auto comm = is_mpi_rank() ? make_mpi_group({.shared_memory = false}) : join_shm_group();
+  auto comm = launched_rank() ? make_mpi_group({.shared_memory = false}) : join_shm_group();
   if (!comm) return fail(comm.error().message());
   if (job.delays != 0) {
     *comm = jitter(*std::move(comm), job.delays, std::chrono::microseconds(200));
