@@ -2,7 +2,6 @@
 #include "stepscope/telemetry/rank_recorder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "stepscope/base/result.h"
@@ -171,7 +170,9 @@ CollectiveTotals& RankRecorder::totals_of(const CollectiveRecord& record) {
 void RankRecorder::collective(const CollectiveRecord& record) {
   CollectiveTotals& totals = totals_of(record);
   const double factor = slots_[slot_number(record.group, record.kind, record.purpose)].bus_factor;
-  const Bytes bus{std::llround(static_cast<double>(record.bytes.value) * factor)};
+  const double sent = static_cast<double>(record.bytes.value) * factor;  // never negative
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): llround is a call of several ns
+  const Bytes bus{static_cast<std::int64_t>(sent + 0.5)};
   const Ns time = std::max(record.finished - record.submitted, Ns{});
   ++totals.calls;
   totals.bytes += record.bytes;
