@@ -152,7 +152,7 @@ Result<Done> Run::start_from() {
     return Done{};
   }
   if (speaks()) say("going on from {}\n", *latest);
-  const auto loaded = zero::load_checkpoint(*engine_, comm_, *latest);
+  auto loaded = zero::load_checkpoint(*engine_, comm_, *latest);
   if (loaded) return loaded;
   Error error = loaded.error();
   const auto all = zero::committed_checkpoints(flags_.checkpoint);
@@ -265,7 +265,7 @@ Result<Done> Run::write_trace() {
 
 Result<Done> Run::finish() {
   if (auto shared = share_account(); !shared) return shared;
-  const auto traced = together(write_trace(), "traces");
+  auto traced = together(write_trace(), "traces");
   if (auto exported = write_weights(*engine_, comm_, flags_); !exported) return exported;
   if (auto written = generate_text(*engine_, comm_, flags_); !written) return written;
   if (!traced) return traced;
