@@ -165,7 +165,7 @@ TEST_F(Stats, OverlappingTransfersShareTheirTime) {
   test_time += 100ms;
   stats.record_parameter_transfer(100ms, Bytes{1'000'000}, TransferDirection::host_to_device);
   stats.record_parameter_transfer(50ms, Bytes{1'000'000}, TransferDirection::host_to_device);
-  const auto& link = stats.memory_transfer_metrics().links.at(0);
+  const auto link = stats.memory_transfer_metrics().links.at(0);
   EXPECT_EQ(link.sum.time, 150ms);
   EXPECT_EQ(link.sum.busy, 100ms);
   EXPECT_NEAR(*link.gb_per_s, 0.02, 1e-12);

@@ -369,13 +369,15 @@ Result<Done> Exchange::absorb(const Message& message) {
   if (real == 0) return Done{};
   const std::byte* const from =
       bucket(message.bucket, message.count).data() + comm_.rank() * message.count * size_;
-  std::byte* to = memory_.units[message.unit].reduced.data() + message.first * size_;
+  std::byte* to = nullptr;
   const auto slot = static_cast<std::size_t>(message.slot);
   if (message.slot >= 0) {
     const ActivityScope io(recorder_, Activity::wait_io);
     const auto memory = offload_->gradients->arrived(slot);
     if (!memory) return memory.error();
     to = memory->data();
+  } else {
+    to = memory_.units[message.unit].reduced.data() + message.first * size_;
   }
   if (message.add) {
     add_into(plan_.request.type, from, to, real);
