@@ -182,7 +182,8 @@ void declare_views(CLI::App& app, TrainFlags& f) {
       ->group(group);
   app.add_option("--inject", f.inject,
                  "A fault to show: slow:RANK:30%, sleep:RANK:5ms, data:RANK:20ms, "
-                 "throttle:50us:1GB; @FROM-UNTIL behind it (repeatable)")
+                 "throttle:50us:1GB, @FROM-UNTIL behind it; kill:RANK:PHASE@STEP, "
+                 "stop:RANK:PHASE@STEP (repeatable)")
       ->group(group);
   app.add_flag("--isolate", f.isolate, "Measure compute alone, communication alone, and both")
       ->group(group);

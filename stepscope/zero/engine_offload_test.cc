@@ -92,22 +92,6 @@ TEST_F(EngineOffload, WeightsAndMomentsHaveTheBitsOfMemory) {
   EXPECT_TRUE(std::filesystem::is_empty(dir_));
 }
 
-// Writes `from` into the rank's extents, as a checkpoint does.
-void load(TestRank& rank, const TestState& from, const TrainingCursor& cursor) {
-  auto state = rank.engine.state();
-  ASSERT_TRUE(state);
-  for (const StateExtent& extent : state->extents) {
-    const auto copy = [&](const std::vector<std::vector<float>>& values, std::span<float> into) {
-      const auto first = values[extent.unit].begin() + static_cast<std::ptrdiff_t>(extent.first);
-      std::copy_n(first, into.size(), into.begin());
-    };
-    copy(from.master, extent.master);
-    copy(from.m, extent.m);
-    copy(from.v, extent.v);
-  }
-  ASSERT_TRUE(rank.engine.state_loaded(cursor));
-}
-
 TEST_F(EngineOffload, StatesGoFromMemoryToFilesAndBack) {
   for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
     TestRun run{.ranks = 3, .steps = 4};

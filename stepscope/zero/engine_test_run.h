@@ -213,6 +213,22 @@ inline double largest_difference(const TestState& a, const TestState& b) {
   return largest;
 }
 
+// Writes `from` into the rank's extents, as a checkpoint does.
+inline void load(TestRank& rank, const TestState& from, const TrainingCursor& cursor) {
+  auto state = rank.engine.state();
+  ASSERT_TRUE(state);
+  for (const StateExtent& extent : state->extents) {
+    const auto copy = [&](const std::vector<std::vector<float>>& values, std::span<float> into) {
+      const auto first = values[extent.unit].begin() + static_cast<std::ptrdiff_t>(extent.first);
+      std::copy_n(first, into.size(), into.begin());
+    };
+    copy(from.master, extent.master);
+    copy(from.m, extent.m);
+    copy(from.v, extent.v);
+  }
+  ASSERT_TRUE(rank.engine.state_loaded(cursor));
+}
+
 inline void expect_no_errors(const TestOutcome& outcome) {
   for (const std::string& error : outcome.errors) EXPECT_EQ(error, "");
 }
