@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay_graph.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+// Edges grouped by one of their ends.
+struct Grouped {
+  std::vector<std::uint32_t> first;
+  std::vector<std::uint32_t> other;
+};
+
+Grouped group(std::span<const GraphEdge> edges, std::size_t nodes, std::uint32_t GraphEdge::* by,
+              std::uint32_t GraphEdge::* other) {
+  Grouped g;
+  g.first.assign(nodes + 1, 0);
+  g.other.resize(edges.size());
+  for (const GraphEdge& e : edges) ++g.first[e.*by + 1];
+  for (std::size_t n = 0; n < nodes; ++n) g.first[n + 1] += g.first[n];
+  std::vector<std::uint32_t> next(g.first.begin(), g.first.end() - 1);
+  for (const GraphEdge& e : edges) g.other[next[e.*by]++] = e.*other;
+  return g;
+}
+
+}  // namespace
+
+GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges) {
+  const std::size_t nodes = instant.size();
+  const Grouped out = group(edges, nodes, &GraphEdge::from, &GraphEdge::to);
+  std::vector<std::uint32_t> waits(nodes, 0);
+  for (const GraphEdge& e : edges) ++waits[e.to];
+  using Entry = std::pair<Ns, std::uint32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  for (std::uint32_t n = 0; n < nodes; ++n)
+    if (waits[n] == 0) ready.emplace(instant[n], n);
+
+  // Looked at only where a circle leaves nothing ready.
+  std::vector<std::uint32_t> by_instant;
+  std::size_t looked_at = 0;
+  GraphOrder result;
+  result.order.reserve(nodes);
+  result.position.assign(nodes, no_node);
+  while (result.order.size() < nodes) {
+    if (ready.empty()) {
+      if (by_instant.empty()) {
+        by_instant.resize(nodes);
+        for (std::uint32_t n = 0; n < nodes; ++n) by_instant[n] = n;
+        std::ranges::stable_sort(by_instant, {}, [&](std::uint32_t n) { return instant[n]; });
+      }
+      while (result.position[by_instant[looked_at]] != no_node) ++looked_at;
+      ready.emplace(instant[by_instant[looked_at]], by_instant[looked_at]);
+    }
+    const std::uint32_t n = ready.top().second;
+    ready.pop();
+    if (result.position[n] != no_node) continue;
+    result.position[n] = static_cast<std::uint32_t>(result.order.size());
+    result.order.push_back(n);
+    for (std::uint32_t i = out.first[n]; i < out.first[n + 1]; ++i) {
+      const std::uint32_t to = out.other[i];
+      if (--waits[to] == 0 && result.position[to] == no_node) ready.emplace(instant[to], to);
+    }
+  }
+  result.removed = std::erase_if(
+      edges, [&](const GraphEdge& e) { return result.position[e.from] >= result.position[e.to]; });
+  return result;
+}
+
+ReplayGraph make_graph(const GraphOrder& order, std::span<const GraphEdge> edges) {
+  const std::size_t nodes = order.order.size();
+  std::vector<GraphEdge> renumbered(edges.size());
+  std::ranges::transform(edges, renumbered.begin(), [&](const GraphEdge& e) {
+    return GraphEdge{order.position[e.from], order.position[e.to]};
+  });
+  Grouped in = group(renumbered, nodes, &GraphEdge::to, &GraphEdge::from);
+  ReplayGraph graph;
+  graph.first_pred.reserve(nodes + 1);
+  graph.preds.reserve(edges.size());
+  graph.first_pred.push_back(0);
+  for (std::size_t n = 0; n < nodes; ++n) {
+    const auto begin = in.other.begin() + in.first[n];
+    const auto end = in.other.begin() + in.first[n + 1];
+    std::sort(begin, end);
+    graph.preds.insert(graph.preds.end(), begin, std::unique(begin, end));
+    graph.first_pred.push_back(static_cast<std::uint32_t>(graph.preds.size()));
+  }
+  graph.preds.shrink_to_fit();
+  graph.duration.assign(nodes, Ns{0});
+  graph.delay.assign(nodes, Ns{0});
+  return graph;
+}
+
+namespace {
+
+// Latest end of a node's predecessors, 0 of none.
+Ns ready_at(const ReplayGraph& graph, std::span<const Ns> end, std::size_t node) {
+  std::uint32_t i = graph.first_pred[node];
+  const std::uint32_t last = graph.first_pred[node + 1];
+  if (i == last) return Ns{0};
+  Ns latest = end[graph.preds[i]];
+  while (++i < last) latest = std::max(latest, end[graph.preds[i]]);
+  return latest;
+}
+
+}  // namespace
+
+std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start) {
+  std::vector<Ns> end(graph.size());
+  std::uint64_t negative = 0;
+  for (std::size_t n = 0; n < graph.size(); ++n) {
+    end[n] = start[n] + graph.duration[n];
+    graph.delay[n] = start[n] - ready_at(graph, end, n);
+    if (graph.delay[n] < Ns{0}) ++negative;
+  }
+  return negative;
+}
+
+void replay(const ReplayGraph& graph, std::span<const Ns> duration, std::span<const Ns> delay,
+            std::span<Ns> end) {
+  for (std::size_t n = 0; n < graph.size(); ++n)
+    end[n] = ready_at(graph, end, n) + delay[n] + duration[n];
+}
+
+std::vector<std::uint32_t> critical_path(const ReplayGraph& graph, std::span<const Ns> end,
+                                         std::uint32_t last) {
+  std::vector<std::uint32_t> path = {last};
+  for (auto preds = graph.preds_of(last); !preds.empty(); preds = graph.preds_of(path.back())) {
+    std::uint32_t latest = preds.front();
+    for (const std::uint32_t p : preds)
+      if (end[p] >= end[latest]) latest = p;
+    path.push_back(latest);
+  }
+  std::ranges::reverse(path);
+  return path;
+}
+
+std::vector<Ns> slack(const ReplayGraph& graph, std::span<const Ns> duration,
+                      std::span<const Ns> delay, std::span<const Ns> end,
+                      std::span<const std::uint32_t> sinks) {
+  // Latest end of each node that moves no sink.
+  std::vector<Ns> latest(graph.size(), Ns::max());
+  for (const std::uint32_t s : sinks) latest[s] = end[s];
+  for (std::size_t n = graph.size(); n-- > 0;) {
+    if (latest[n] == Ns::max()) continue;
+    const Ns ready = latest[n] - duration[n] - delay[n];
+    for (const std::uint32_t p : graph.preds_of(static_cast<std::uint32_t>(n)))
+      latest[p] = std::min(latest[p], ready);
+  }
+  for (std::size_t n = 0; n < graph.size(); ++n)
+    if (latest[n] != Ns::max()) latest[n] -= end[n];
+  return latest;
+}
+
+}  // namespace stepscope
