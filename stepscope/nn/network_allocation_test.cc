@@ -3,13 +3,13 @@
 // that cannot be, so there is nothing to count under it.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define STEPSCOPE_OWN_ALLOCATOR 0
+#define STEPSCOPE_COUNTS_ALLOCATIONS 0
 #endif
 #endif
-#ifndef STEPSCOPE_OWN_ALLOCATOR
-#define STEPSCOPE_OWN_ALLOCATOR 1
+#ifndef STEPSCOPE_COUNTS_ALLOCATIONS
+#define STEPSCOPE_COUNTS_ALLOCATIONS 1
 #endif
-#if STEPSCOPE_OWN_ALLOCATOR
+#if STEPSCOPE_COUNTS_ALLOCATIONS
 
 #include <gtest/gtest.h>
 
@@ -95,4 +95,4 @@ TEST(NetworkAllocation, IsNoneInAStepAfterTheFirst) {
 }  // namespace
 }  // namespace stepscope::nn
 
-#endif  // STEPSCOPE_OWN_ALLOCATOR
+#endif  // STEPSCOPE_COUNTS_ALLOCATIONS
