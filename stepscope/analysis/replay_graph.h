@@ -69,6 +69,12 @@ inline void replay(const ReplayGraph& graph, std::span<Ns> end) {
   replay(graph, graph.duration, graph.delay, end);
 }
 
+// Several replays of one graph at once (steps of a job, what-ifs): in lane l node n takes
+// work[n][l] behind its predecessors and ends at end[n * lanes + l]. Nodes may share their row of
+// `lanes` values; the graph's own durations and delays are not looked at.
+void replay_lanes(const ReplayGraph& graph, std::size_t lanes, std::span<const Ns* const> work,
+                  std::span<Ns> end);
+
 // Nodes from the first to `last`, each the predecessor that its successor waited for (of several
 // that ended at once the one with the largest number).
 [[nodiscard]] std::vector<std::uint32_t> critical_path(const ReplayGraph& graph,
