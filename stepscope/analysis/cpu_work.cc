@@ -25,18 +25,6 @@ std::vector<HostSpan> communication_of(const Trace& trace, const Track& track) {
   return spans;
 }
 
-// By StringId: an operator computes with all that it calls (namespace::name). Nodes of the backward
-// graph and ranges that a legacy trace shows as operators do so only where they call nothing.
-std::vector<bool> operator_names(const StringPool& strings) {
-  std::vector<bool> names(strings.size());
-  for (std::uint32_t i = 0; i < names.size(); ++i) {
-    const std::string_view name = strings[StringId{i}];
-    const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
-    names[i] = has("::") && !has("autograd::") && !has("Backward") && !has(" ");
-  }
-  return names;
-}
-
 // Operators, and rows of operators in which no other begins, outside `except`.
 std::vector<HostSpan> computation_of(const Trace& trace, const Track& track,
                                      const std::vector<bool>& computes,
@@ -72,6 +60,16 @@ bool runs_backward(const Trace& trace, const Track& track,
 }
 
 }  // namespace
+
+std::vector<bool> operator_names(const StringPool& strings) {
+  std::vector<bool> names(strings.size());
+  for (std::uint32_t i = 0; i < names.size(); ++i) {
+    const std::string_view name = strings[StringId{i}];
+    const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+    names[i] = has("::") && !has("autograd::") && !has("Backward") && !has(" ");
+  }
+  return names;
+}
 
 // "gloo:all_reduce", "c10d::allreduce_", "record_param_comms", "_c10d_functional::wait_tensor".
 bool is_host_communication(const Trace& trace, SliceId row) {

@@ -21,6 +21,10 @@ struct CpuWork {
 // One for each host thread.
 [[nodiscard]] std::vector<CpuWork> cpu_work(const Trace& trace, const RankIndex& rank);
 
+// By StringId: an operator computes with all that it calls (namespace::name). Nodes of the backward
+// graph and ranges that a legacy trace shows as operators do so only where they call nothing.
+[[nodiscard]] std::vector<bool> operator_names(const StringPool& strings);
+
 // Whether a row is a communication operator of the host.
 [[nodiscard]] bool is_host_communication(const Trace& trace, SliceId row);
 

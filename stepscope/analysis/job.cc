@@ -84,14 +84,13 @@ using Questions = std::vector<std::function<void()>>;
 
 // The questions about one rank. Those of one list are independent and may run side by side.
 void account(const RankInput& input, const Prepared& p, const Collectives& collectives,
-             std::size_t view, unsigned threads, RankResult& r) {
+             std::size_t view, unsigned threads, RankResult& r, HostPhases& phases) {
   const Trace& trace = *input.trace;
   const CommSplit& split = collectives.splits[view];
   r.rank = input.rank;
   r.strings = &trace.strings;
   r.steps = p.steps;
   OpWork work;
-  HostPhases phases;
   const auto ask = [&](const Questions& questions) {
     parallel_for(questions.size(), threads, [&](std::size_t i) { questions[i](); });
   };
@@ -224,11 +223,12 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   if (stopped()) return job;
 
   job.ranks.resize(ranks.size());
+  std::vector<HostPhases> phases(ranks.size());
   const bool side_by_side = ranks.size() >= options.threads;
   parallel_for(ranks.size(), side_by_side ? options.threads : 1, [&](std::size_t i) {
     if (options.stop != nullptr && options.stop->requested()) return;
     account(ranks[i], prepared[i], job.collectives, i, side_by_side ? 1 : options.threads,
-            job.ranks[i]);
+            job.ranks[i], phases[i]);
   });
   if (stopped()) return job;
   join_steps(job);
@@ -242,6 +242,15 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
         find_ddp_buckets(views[i], job.collectives.matches.ranks[i], job.collectives.exposed[i]));
   }
   job.stragglers = find_stragglers(views, job.collectives, {.sizes = options.sizes});
+  if (options.explain)
+    job.explanation = explain({.views = views,
+                               .collectives = job.collectives,
+                               .roles = roles.of_view,
+                               .phases = phases,
+                               .scenarios = options.scenarios,
+                               .threads = options.threads,
+                               .stop = options.stop});
+  if (stopped()) return job;
   if (options.timeline) job.timeline = make_timeline(views);
   const bool epoch = std::ranges::all_of(
       ranks, [](const RankInput& r) { return r.trace->metadata.clock == Clock::unix_epoch; });

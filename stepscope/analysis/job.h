@@ -17,6 +17,7 @@
 #include "stepscope/analysis/collectives.h"
 #include "stepscope/analysis/ddp_buckets.h"
 #include "stepscope/analysis/executed.h"
+#include "stepscope/analysis/explanation.h"
 #include "stepscope/analysis/gpu_window.h"
 #include "stepscope/analysis/host.h"
 #include "stepscope/analysis/idle.h"
@@ -43,6 +44,8 @@ struct JobOptions {
   GroupDimensions dimensions;
   ParallelSizes sizes;  // --tp/--pp/--dp
   bool timeline = false;
+  bool explain = true;              // the graph, its critical path, blame and standing what-ifs
+  std::vector<Scenario> scenarios;  // further what-ifs
   unsigned threads = 1;
   const StopFlag* stop = nullptr;  // looked at between questions
 };
@@ -116,6 +119,7 @@ struct JobResult {
   std::vector<std::vector<DdpBucket>> ddp_buckets;  // by rank, as `ranks`
   RoleSource role_source = RoleSource::all_alike;
   std::vector<Straggler> stragglers;
+  std::optional<Explanation> explanation;  // absent without steps, or where it was not asked for
   std::optional<Timeline> timeline;
   Ns origin{};  // instants of the faces count from here; zero where clocks are relative
   bool interrupted = false;

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
 #include <utility>
+
+#include "stepscope/base/run_sort.h"
 
 namespace stepscope {
 namespace {
@@ -27,47 +30,61 @@ Grouped group(std::span<const GraphEdge> edges, std::size_t nodes, std::uint32_t
   return g;
 }
 
-}  // namespace
+// By instant, then by number.
+GraphOrder order_by_instant(std::span<const Ns> instant) {
+  GraphOrder result;
+  result.order.resize(instant.size());
+  std::iota(result.order.begin(), result.order.end(), 0U);
+  run_sort(result.order, [&](std::uint32_t a, std::uint32_t b) { return instant[a] < instant[b]; });
+  result.position.resize(instant.size());
+  for (std::uint32_t i = 0; i < instant.size(); ++i) result.position[result.order[i]] = i;
+  return result;
+}
 
-GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges) {
+// Kahn's order; of nodes that are ready the first of `preferred` goes first.
+GraphOrder order_by_edges(std::span<const Ns> instant, std::vector<GraphEdge>& edges,
+                          const GraphOrder& preferred) {
   const std::size_t nodes = instant.size();
   const Grouped out = group(edges, nodes, &GraphEdge::from, &GraphEdge::to);
   std::vector<std::uint32_t> waits(nodes, 0);
   for (const GraphEdge& e : edges) ++waits[e.to];
-  using Entry = std::pair<Ns, std::uint32_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
   for (std::uint32_t n = 0; n < nodes; ++n)
-    if (waits[n] == 0) ready.emplace(instant[n], n);
+    if (waits[n] == 0) ready.push(preferred.position[n]);
 
-  // Looked at only where a circle leaves nothing ready.
-  std::vector<std::uint32_t> by_instant;
-  std::size_t looked_at = 0;
+  std::size_t looked_at = 0;  // places of `preferred` before it are done
   GraphOrder result;
   result.order.reserve(nodes);
   result.position.assign(nodes, no_node);
   while (result.order.size() < nodes) {
     if (ready.empty()) {
-      if (by_instant.empty()) {
-        by_instant.resize(nodes);
-        for (std::uint32_t n = 0; n < nodes; ++n) by_instant[n] = n;
-        std::ranges::stable_sort(by_instant, {}, [&](std::uint32_t n) { return instant[n]; });
-      }
-      while (result.position[by_instant[looked_at]] != no_node) ++looked_at;
-      ready.emplace(instant[by_instant[looked_at]], by_instant[looked_at]);
+      while (result.position[preferred.order[looked_at]] != no_node) ++looked_at;
+      ready.push(static_cast<std::uint32_t>(looked_at));
     }
-    const std::uint32_t n = ready.top().second;
+    const std::uint32_t n = preferred.order[ready.top()];
     ready.pop();
     if (result.position[n] != no_node) continue;
     result.position[n] = static_cast<std::uint32_t>(result.order.size());
     result.order.push_back(n);
     for (std::uint32_t i = out.first[n]; i < out.first[n + 1]; ++i) {
       const std::uint32_t to = out.other[i];
-      if (--waits[to] == 0 && result.position[to] == no_node) ready.emplace(instant[to], to);
+      if (--waits[to] == 0 && result.position[to] == no_node) ready.push(preferred.position[to]);
     }
   }
   result.removed = std::erase_if(
       edges, [&](const GraphEdge& e) { return result.position[e.from] >= result.position[e.to]; });
   return result;
+}
+
+}  // namespace
+
+GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges) {
+  // What was recorded mostly is in order: then a sort will do.
+  GraphOrder by_instant = order_by_instant(instant);
+  const bool forward = std::ranges::all_of(edges, [&](const GraphEdge& e) {
+    return by_instant.position[e.from] < by_instant.position[e.to];
+  });
+  return forward ? by_instant : order_by_edges(instant, edges, by_instant);
 }
 
 ReplayGraph make_graph(const GraphOrder& order, std::span<const GraphEdge> edges) {

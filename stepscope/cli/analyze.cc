@@ -3,7 +3,6 @@
 // computed here.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 #include <set>
 #include <thread>
@@ -12,12 +11,11 @@
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/analyze_expected.h"
 #include "stepscope/cli/analyze_flags.h"
+#include "stepscope/cli/analyze_inputs.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/fit/mfu_job.h"
-#include "stepscope/read/input_files.h"
-#include "stepscope/read/read_trace.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
@@ -28,74 +26,6 @@
 
 namespace stepscope {
 namespace {
-
-Run read_inputs(const AnalyzeFlags& flags, const StopFlag& stop, Failures& failures,
-                double& seconds) {
-  const auto begin = std::chrono::steady_clock::now();
-  const InputFiles files = find_input_files(flags.inputs);
-  for (const Error& e : files.errors) failures.add(e);
-  ProgressLine line("reading");
-  Run run = read_run(files.files, {.threads = flags.threads,
-                                   .stop = &stop,
-                                   .progress = [&](std::uint64_t done, std::uint64_t total) {
-                                     line.show(done, total);
-                                   }});
-  for (const InputReport& i : run.inputs)
-    if (i.error) failures.add(*i.error);
-  for (const Error& e : run.errors) failures.add(e);
-  seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return run;
-}
-
-std::string_view name_of(RankSource source) {
-  switch (source) {
-    case RankSource::metadata:
-      return "metadata";
-    case RankSource::file_name:
-      return "file_name";
-    case RankSource::only_file:
-      return "only_file";
-    case RankSource::order:
-      return "order";
-  }
-  return "";
-}
-
-std::vector<InputRow> input_rows(const Run& run) {
-  std::vector<InputRow> rows;
-  for (const InputReport& i : run.inputs) {
-    InputRow row;
-    row.path = i.path;
-    row.format = i.format;
-    row.rank = i.rank;
-    for (const RankTrace& r : run.ranks)
-      if (i.rank == r.rank && !i.error) row.rank_source = name_of(r.source);
-    if (i.clock) row.clock = *i.clock == Clock::unix_epoch ? "unix" : "relative";
-    row.file_bytes = i.file_bytes;
-    row.text_bytes = i.text_bytes;
-    row.events = i.notes.events;
-    row.truncated = i.notes.truncated;
-    row.notes = {i.notes.counts.begin(), i.notes.counts.end()};
-    if (i.error) row.error = i.error->what;
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-JobOptions job_options(const AnalyzeFlags& flags, const StopFlag& stop,
-                       std::optional<int> world_size) {
-  JobOptions options;
-  options.steps.annotation = flags.step_annotation;
-  options.first_step = flags.first_step;
-  options.last_step = flags.last_step;
-  options.world_size = flags.sizes.world_size() ? flags.sizes.world_size() : world_size;
-  options.dimensions = flags.dimensions;
-  options.sizes = flags.sizes;
-  options.timeline = !flags.html.empty() || flags.timeline;
-  options.threads = flags.threads;
-  options.stop = &stop;
-  return options;
-}
 
 // --machine, else what the catalogue knows of the ranks' GPU.
 const Machine* machine_of(const AnalyzeFlags& flags, const JobResult& job) {
@@ -126,22 +56,6 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
   if (!flags.perfetto.empty()) failures.keep(write_chrome_trace(ranks, flags.perfetto, &stop));
 }
 
-std::string recorded_ranks(const Run& run) {
-  std::vector<int> ranks;
-  ranks.reserve(run.ranks.size());
-  for (const RankTrace& r : run.ranks) ranks.push_back(r.rank);
-  return ranks_in_words(ranks);
-}
-
-// --steps that leave nothing are a mistake worth a line and no success.
-void check_steps(const AnalyzeFlags& flags, const JobResult& job, Failures& failures) {
-  if (flags.steps_text.empty() || job.ranks.empty() || !job.steps.empty() || !job.recorded_steps)
-    return;
-  failures.add({.what = fmt::format("no step of --steps {} is in the traces, which have {} to {}",
-                                    flags.steps_text, job.recorded_steps->first,
-                                    job.recorded_steps->second)});
-}
-
 // The flags that need a file or a list read; wrong ones are wrong usage.
 int analyze(AnalyzeFlags& flags) {
   if (const auto resolved = resolve(flags); !resolved) return refused(resolved.error());
@@ -151,17 +65,11 @@ int analyze(AnalyzeFlags& flags) {
   report.version = STEPSCOPE_VERSION;
   Run run = read_inputs(flags, stop, failures, report.read_seconds);
   report.inputs = input_rows(run);
-  std::vector<RankInput> ranks;
-  std::vector<RankToWrite> to_write;
-  for (const RankTrace& r : run.ranks) {
-    if (!flags.ranks.empty() && !flags.ranks.contains(r.rank)) continue;
-    ranks.push_back({r.rank, &r.trace});
-    to_write.push_back({r.rank, &r.trace});
-  }
   if (stop.requested()) return exit_interrupted;
-  if (ranks.empty() && !run.ranks.empty())
-    failures.add({.what = "no rank of --ranks " + flags.ranks_text +
-                          " is in the traces, which have " + recorded_ranks(run)});
+  const std::vector<RankInput> ranks = wanted_ranks(flags, run, failures);
+  std::vector<RankToWrite> to_write;
+  to_write.reserve(ranks.size());
+  for (const RankInput& r : ranks) to_write.push_back({r.rank, r.trace});
   const JobOptions options = job_options(flags, stop, run.world_size);
   const JobResult job = analyze_job(ranks, options);
   if (job.interrupted) return exit_interrupted;

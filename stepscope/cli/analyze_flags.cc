@@ -113,19 +113,10 @@ void declare_plan(CLI::App& app, PlanSource& plan) {
 
 }  // namespace
 
-void declare(CLI::App& app, AnalyzeFlags& f) {
+void declare_traces(CLI::App& app, AnalyzeFlags& f) {
   app.add_option("INPUT", f.inputs,
                  "Traces of one run: files (.json, .json.gz, .json.zst), directories, patterns")
       ->required();
-  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
-      ->type_name("FILE");
-  app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
-  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
-      ->type_name("DIR");
-  app.add_option("--perfetto", f.perfetto,
-                 "Write all ranks as one trace for ui.perfetto.dev (.json or .json.gz)")
-      ->type_name("FILE");
-  app.add_flag("--timeline", f.timeline, "Put the page's reduced timeline into the JSON too");
   app.add_option("--steps", f.steps_text, "Only these steps: A:B, A:, :B or N")->type_name("A:B");
   app.add_option("--ranks", f.ranks_text, "Only these ranks: 0,2,8-15")->type_name("LIST");
   app.add_option("--step-annotation", f.step_annotation,
@@ -140,6 +131,22 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
       ->type_name("N");
   app.add_option("--pp", f.pp, "Pipeline stages")->check(positive_number())->type_name("N");
   app.add_option("--dp", f.dp, "Data-parallel size")->check(positive_number())->type_name("N");
+  app.add_option("--threads", f.threads, "Threads to use (default: all cores)")
+      ->check(positive_number())
+      ->type_name("N");
+}
+
+void declare(CLI::App& app, AnalyzeFlags& f) {
+  declare_traces(app, f);
+  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+      ->type_name("FILE");
+  app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
+  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
+      ->type_name("DIR");
+  app.add_option("--perfetto", f.perfetto,
+                 "Write all ranks as one trace for ui.perfetto.dev (.json or .json.gz)")
+      ->type_name("FILE");
+  app.add_flag("--timeline", f.timeline, "Put the page's reduced timeline into the JSON too");
   app.add_option("--model-flops-per-step", f.model_flops_per_step,
                  "FLOPs of the model for one global batch, without recompute: gives MFU")
       ->check(positive_number())
@@ -168,9 +175,6 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
       ->type_name("NAME|FILE");
   app.add_option("--price", f.price_per_gpu_hour,
                  "Price of a GPU-hour: each loss also in money a day")
-      ->check(positive_number())
-      ->type_name("N");
-  app.add_option("--threads", f.threads, "Threads to use (default: all cores)")
       ->check(positive_number())
       ->type_name("N");
   app.footer("Example: stepscope analyze examples/train_tiny/traces/ddp --html report.html");

@@ -57,6 +57,9 @@ struct AnalyzeFlags {
   std::optional<double> price;
 };
 
+// Which traces, steps, ranks and groups: what all verbs that take traces share.
+void declare_traces(CLI::App& app, AnalyzeFlags& flags);
+// These and all others of `analyze`.
 void declare(CLI::App& app, AnalyzeFlags& flags);
 // Reads what the flags name. The error says which flag is wrong and how it is written.
 [[nodiscard]] Result<Done> resolve(AnalyzeFlags& flags);

@@ -12,9 +12,11 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Subcommand, 5> table = {{
+constexpr std::array<Subcommand, 6> table = {{
     {"analyze", "where does each step go: a time budget from the traces of many ranks",
      declare_analyze},
+    {"whatif", "what a change would buy: the recorded steps replayed without or with less of it",
+     declare_whatif},
     {"predict", "what should a model, or a collective, reach on a machine, term by term",
      declare_predict},
     {"plan", "the fastest way to run a model on a number of GPUs, out of all", declare_plan},

@@ -31,6 +31,7 @@ struct Subcommand {
 [[nodiscard]] int run_command_line(int argc, char** argv);
 
 std::function<int()> declare_analyze(CLI::App& app);
+std::function<int()> declare_whatif(CLI::App& app);
 std::function<int()> declare_predict(CLI::App& app);
 std::function<int()> declare_plan(CLI::App& app);
 std::function<int()> declare_train(CLI::App& app);

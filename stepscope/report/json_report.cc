@@ -3,6 +3,7 @@
 
 #include "stepscope/fit/collective_link.h"
 #include "stepscope/report/expected_report.h"
+#include "stepscope/report/explanation_report.h"
 #include "stepscope/report/json_rank.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/words.h"
@@ -13,22 +14,6 @@ namespace {
 template <class Names, class Enum>
 std::string name_of(const Names& names, Enum e) {
   return std::string(names[static_cast<std::size_t>(e)]);
-}
-
-Json inputs(const AnalyzeReport& report) {
-  Json out = Json::array();
-  for (const InputRow& i : report.inputs)
-    out.push_back({{"path", i.path},
-                   {"format", text_or_null(i.format)},
-                   {"rank", value(i.rank)},
-                   {"clock", text_or_null(i.clock)},
-                   {"bytes", i.file_bytes},
-                   {"text_bytes", i.text_bytes},
-                   {"events", i.events},
-                   {"truncated", i.truncated},
-                   {"notes", i.notes},
-                   {"error", value(i.error)}});
-  return out;
 }
 
 std::string source_of(const AnalyzeReport& report, int rank) {
@@ -238,6 +223,22 @@ std::string timeline_text(const JobResult& job) {
 
 }  // namespace
 
+Json inputs_json(std::span<const InputRow> inputs) {
+  Json out = Json::array();
+  for (const InputRow& i : inputs)
+    out.push_back({{"path", i.path},
+                   {"format", text_or_null(i.format)},
+                   {"rank", value(i.rank)},
+                   {"clock", text_or_null(i.clock)},
+                   {"bytes", i.file_bytes},
+                   {"text_bytes", i.text_bytes},
+                   {"events", i.events},
+                   {"truncated", i.truncated},
+                   {"notes", i.notes},
+                   {"error", value(i.error)}});
+  return out;
+}
+
 Json analyze_tree(const AnalyzeReport& report) {
   const JobResult& job = *report.job;
   Json ranks = Json::array();
@@ -250,7 +251,7 @@ Json analyze_tree(const AnalyzeReport& report) {
            {{"bound_by", name_of(bound_by_names, report.answer.bound_by)},
             {"sentence", report.answer.sentence},
             {"culprit", value(report.answer.culprit)}}},
-          {"inputs", inputs(report)},
+          {"inputs", inputs_json(report.inputs)},
           {"warnings", report.warnings},
           {"ranks", std::move(ranks)},
           {"job", job_json(report)},
@@ -261,6 +262,7 @@ Json analyze_tree(const AnalyzeReport& report) {
           {"stragglers", stragglers(job)},
           {"mfu", mfu_json(report.mfu)},
           {"expected", expected_json(report)},
+          {"explanation", explanation_json(job)},
           {"findings", Json::array()}};
 }
 

@@ -2,6 +2,7 @@
 // The public JSON of `stepscope analyze` (docs/json.md), built once for all faces that show it.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "stepscope/report/analyze_report.h"
@@ -12,6 +13,8 @@ namespace stepscope {
 // The whole object but `timeline`, whose hundreds of thousands of rows are no tree. Names are as in
 // the trace and may hold bytes that are no UTF-8.
 [[nodiscard]] Json analyze_tree(const AnalyzeReport& report);
+
+[[nodiscard]] Json inputs_json(std::span<const InputRow> inputs);
 
 // The same as one line of UTF-8 text; bytes that are none become U+FFFD.
 [[nodiscard]] std::string json_text(const Json& tree);

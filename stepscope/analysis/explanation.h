@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why the steps take as long as they do: the dependency graph of the recorded steps, its critical
+// path, who is to blame for waiting, and what changes would buy.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/blame.h"
+#include "stepscope/analysis/path_share.h"
+#include "stepscope/analysis/what_if.h"
+
+namespace stepscope {
+
+// Above the first a what-if is a rough answer, above the second none is given.
+inline constexpr double replay_error_warning = 0.02;
+inline constexpr double replay_error_refused = 0.05;
+
+struct Explanation {
+  Ns step{};  // replayed
+  double replay_error = 0;
+  double residual_share = 0;
+  bool refused = false;  // the replay is off by more than replay_error_refused: no what-ifs
+  std::size_t nodes = 0;
+  std::size_t edges = 0;
+  std::uint64_t joined = 0;
+  std::uint64_t unjoined = 0;
+  std::uint64_t removed_edges = 0;
+  std::uint64_t negative_delays = 0;
+  CriticalPath path;
+  std::vector<Blame> blame;
+  std::vector<WhatIf> what_ifs;  // the standing ones
+  std::vector<WhatIf> asked;     // parallel to the scenarios asked for
+};
+
+struct ExplanationInputs {
+  std::span<const RankView> views;
+  const Collectives& collectives;
+  std::span<const std::string> roles;   // by view
+  std::span<const HostPhases> phases;   // by view
+  std::span<const Scenario> scenarios;  // asked for
+  bool standing = true;
+  unsigned threads = 1;
+  const StopFlag* stop = nullptr;
+};
+
+// Absent where no view has a step.
+[[nodiscard]] std::optional<Explanation> explain(const ExplanationInputs& inputs);
+
+}  // namespace stepscope

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each piece of a rank's own work takes on the other ranks of its role.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/rank_view.h"
+#include "stepscope/analysis/replay.h"
+
+namespace stepscope {
+
+struct PeerMedians {
+  // By node: the median of duration + delay of the same piece on the other ranks of its role (of an
+  // even number the lower one); negative where it has none. Pieces are the same when kind, name,
+  // step and occurrence within the step are. Only of host, launch, compute and copy nodes.
+  std::vector<Ns> of_node;
+};
+
+// `roles`: by view. O(nodes log nodes).
+[[nodiscard]] PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
+                                       std::span<const std::string> roles);
+
+}  // namespace stepscope

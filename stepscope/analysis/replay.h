@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step graph beside what was measured, ready for other durations and delays.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "stepscope/analysis/step_graph.h"
+
+namespace stepscope {
+
+// Durations and delays, by node.
+struct NodeTimes {
+  std::vector<Ns> duration;
+  std::vector<Ns> delay;
+};
+
+struct Replay {
+  const StepGraph* graph = nullptr;
+  NodeTimes measured;
+  std::vector<Ns> start;  // measured, by node
+  std::vector<Ns> end;
+  // By node: whether it began within the steps of its rank. What began before them (a launch of the
+  // first operation, the step before) stays as it was in every replay, and so does the beginning.
+  std::vector<bool> movable;
+  Ns step{};                    // replayed without a change
+  Ns measured_step{};           // from the steps themselves
+  double error = 0;             // step / measured_step − 1
+  Ns step_without_residuals{};  // every delay of a movable node taken away
+  double residual_share = 0;  // 1 − step_without_residuals / step: what the graph does not explain
+};
+
+// `graph` outlives the result.
+[[nodiscard]] Replay make_replay(const StepGraph& graph, std::span<const RankView> views);
+
+// Steps begin when they did: restores the delays of the nodes they begin with, and of all that wait
+// for nothing.
+void keep_beginning(const Replay& replay, NodeTimes& times);
+
+// The time of a step with these times; `end` is room for one instant a node.
+[[nodiscard]] Ns replay_step(const Replay& replay, const NodeTimes& times, std::vector<Ns>& end);
+
+}  // namespace stepscope

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a what-if is written on the command line and in reports.
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "stepscope/analysis/what_if.h"
+
+namespace stepscope {
+namespace {
+
+struct ChangeText {
+  Change change;
+  std::string_view name;
+  bool kind = false;          // may name a collective
+  bool kernel_class = false;  // may name a class of kernels
+  bool factor = false;        // needs a factor
+  bool rank = false;          // needs a rank
+};
+
+constexpr std::array<ChangeText, 12> texts = {{
+    {.change = Change::no_waiting, .name = "no_waiting"},
+    {.change = Change::communication_free, .name = "communication_free", .kind = true},
+    {.change = Change::bandwidth, .name = "bandwidth", .kind = true, .factor = true},
+    {.change = Change::latency, .name = "latency", .kind = true, .factor = true},
+    {.change = Change::compute, .name = "compute", .kernel_class = true, .factor = true},
+    {.change = Change::host_free, .name = "host_free"},
+    {.change = Change::host, .name = "host", .factor = true},
+    {.change = Change::data_free, .name = "data_free"},
+    {.change = Change::sync_free, .name = "sync_free"},
+    {.change = Change::copies_free, .name = "copies_free"},
+    {.change = Change::rank_as_peers, .name = "rank_as_peers", .rank = true},
+    {.change = Change::stages_balanced, .name = "stages_balanced"},
+}};
+
+template <class Value, std::size_t n>
+std::optional<Value> find_name(const std::array<std::string_view, n>& names,
+                               std::string_view name) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (names[i] == name) return static_cast<Value>(i);
+  return std::nullopt;
+}
+
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string number_text(double value) {
+  std::array<char, 32> room{};
+  const auto [end, error] = std::to_chars(room.data(), room.data() + room.size(), value);
+  return {room.data(), end};
+}
+
+Error unknown(std::string_view text) {
+  std::string known;
+  for (const ChangeText& t : texts) {
+    if (!known.empty()) known += ", ";
+    known += t.name;
+    if (t.kind) known += "[:COLLECTIVE]";
+    if (t.kernel_class) known += "[:CLASS]";
+    if (t.factor) known += ":FACTOR";
+    if (t.rank) known += ":RANK";
+  }
+  return {.what = "no scenario is called " + std::string(text), .hint = "known are " + known};
+}
+
+// One field behind the name; false where it does not belong there.
+bool take_field(const ChangeText& text, std::string_view field, Scenario& scenario,
+                bool& has_factor) {
+  if (text.kind)
+    if (const auto kind = find_name<CollectiveKind>(collective_kind_names, field)) {
+      scenario.kind = kind;
+      return true;
+    }
+  if (text.kernel_class)
+    if (const auto c = find_name<NameClass>(name_class_names, field)) {
+      scenario.kernel_class = c;
+      return true;
+    }
+  if (text.rank) {
+    scenario.rank = number_of<int>(field);
+    return scenario.rank.has_value();
+  }
+  const auto factor = number_of<double>(field);
+  if (!text.factor || !factor || !(*factor > 0) || !std::isfinite(*factor)) return false;
+  scenario.factor = *factor;
+  has_factor = true;
+  return true;
+}
+
+}  // namespace
+
+std::string name_of(const Scenario& scenario) {
+  for (const ChangeText& t : texts) {
+    if (t.change != scenario.change) continue;
+    std::string name(t.name);
+    const auto add = [&](std::string_view field) {
+      name += ':';
+      name += field;
+    };
+    if (scenario.kind) add(collective_kind_names[static_cast<std::size_t>(*scenario.kind)]);
+    if (scenario.kernel_class)
+      add(name_class_names[static_cast<std::size_t>(*scenario.kernel_class)]);
+    if (t.factor) add(number_text(scenario.factor));
+    if (scenario.rank) add(std::to_string(*scenario.rank));
+    return name;
+  }
+  return {};
+}
+
+Result<Scenario> parse_scenario(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  for (const ChangeText& t : texts) {
+    if (t.name != name) continue;
+    Scenario scenario{.change = t.change};
+    bool has_factor = false;
+    std::string_view rest = text.substr(name.size());
+    while (!rest.empty()) {
+      rest.remove_prefix(1);
+      const std::string_view field = rest.substr(0, rest.find(':'));
+      if (!take_field(t, field, scenario, has_factor)) return unknown(text);
+      rest.remove_prefix(field.size());
+    }
+    if (t.factor != has_factor || t.rank != scenario.rank.has_value()) return unknown(text);
+    return scenario;
+  }
+  return unknown(text);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a change would buy: the recorded steps replayed with other durations. Everything that the
+// change does not touch keeps what was measured, delays included; so an answer holds as far as the
+// graph knows what waits for what (Replay::residual_share is what it does not know).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/peer_median.h"
+#include "stepscope/analysis/replay.h"
+#include "stepscope/analysis/roles.h"
+#include "stepscope/base/result.h"
+#include "stepscope/base/stop.h"
+
+namespace stepscope {
+
+enum class Change : std::uint8_t {
+  no_waiting,          // transfers begin when their own rank is ready
+  communication_free,  // transfers of a kind take no time; waiting stays
+  bandwidth,           // transfers: latency + (rest) / factor
+  latency,             // transfers: latency / factor + rest
+  compute,             // kernels of a class take 1 / factor
+  host_free,           // host and launches take no time, data loading apart (CUDA graphs)
+  host,                // host time / factor
+  data_free,           // data loading takes no time
+  sync_free,           // calls do not wait for the device
+  copies_free,
+  rank_as_peers,    // a rank's own work takes what it takes at its peers (peer_median.h)
+  stages_balanced,  // compute of every pipeline stage takes the mean of all
+};
+
+struct Scenario {
+  Change change = Change::no_waiting;
+  double factor = 1;                        // bandwidth, latency, compute, host
+  std::optional<CollectiveKind> kind{};     // communication_free, bandwidth, latency: of all
+  std::optional<NameClass> kernel_class{};  // compute: of all
+  std::optional<int> rank{};                // rank_as_peers
+};
+
+// "communication_free:all_gather", "bandwidth:2", "compute:matmul:1.3", "rank_as_peers:3".
+[[nodiscard]] std::string name_of(const Scenario& scenario);
+// The same read back; the error says what is known.
+[[nodiscard]] Result<Scenario> parse_scenario(std::string_view text);
+
+struct WhatIf {
+  Scenario scenario;
+  Ns step{};   // predicted
+  Ns saved{};  // a step, negative where it costs
+  // Both of the step less the step with every standing cause removed: what removing this one alone
+  // gives back, and what it alone costs where the others are removed. Causes interact: neither sums
+  // to 1. Absent where nothing can be removed.
+  std::optional<double> removed;
+  std::optional<double> added;
+  std::size_t nodes = 0;  // that it changed
+};
+
+struct WhatIfInputs {
+  const Replay& replay;
+  std::span<const RankView> views;
+  const Collectives& collectives;
+  std::span<const std::string> roles;  // by view
+  const PeerMedians& medians;
+};
+
+// Times with the change made.
+[[nodiscard]] NodeTimes changed_times(const WhatIfInputs& inputs, const Scenario& scenario);
+
+// The causes that `analyze` asks about: no waiting, communication free (all, and each kind), host
+// free, data free, sync free, copies free, matmuls and other compute a tenth faster, bandwidth × 2,
+// each rank as its peers (the 16 that are late most at most), balanced stages. Only those that
+// change something. Largest gain first.
+[[nodiscard]] std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, unsigned threads,
+                                                    const StopFlag* stop = nullptr);
+
+[[nodiscard]] std::vector<WhatIf> what_if(const WhatIfInputs& inputs,
+                                          std::span<const Scenario> scenarios, unsigned threads,
+                                          const StopFlag* stop = nullptr);
+
+}  // namespace stepscope
