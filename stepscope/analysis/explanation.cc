@@ -5,6 +5,51 @@
 #include <cmath>
 
 namespace stepscope {
+namespace {
+
+constexpr Ns held_long = std::chrono::microseconds{200};
+constexpr std::size_t held_often = 10;
+constexpr double held_much = 0.02;
+
+// Only while the rank's device runs nothing else: the end of what ran last is looked at.
+std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankView> views) {
+  const StepGraph& graph = *replay.graph;
+  std::vector<HeldDevice> found(views.size());
+  std::vector<std::vector<Ns>> delays(views.size());
+  std::vector<Ns> busy_until(views.size(), Ns::min());
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    const NodeKind kind = graph.kind[n];
+    const bool device = kind == NodeKind::compute || kind == NodeKind::copy ||
+                        kind == NodeKind::comm || kind == NodeKind::arrival;
+    const std::uint32_t v = graph.view[n];
+    if (!device && kind != NodeKind::transfer) continue;
+    const Ns idle_since = std::max(busy_until[v], replay.start[n] - replay.measured.delay[n]);
+    busy_until[v] = std::max(busy_until[v], replay.end[n]);
+    const Ns held = replay.start[n] - idle_since;
+    if (!device || !replay.movable[n] || views[v].index->cpu_only() || held < held_long) continue;
+    delays[v].push_back(held);
+    found[v].total += held;
+    if (held <= found[v].worst) continue;
+    found[v].worst = held;
+    found[v].worst_at = replay.start[n] - held + graph.origin;
+  }
+  std::vector<HeldDevice> listed;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    if (delays[v].size() < held_often) continue;
+    const Ns wall = views[v].steps.back().end - views[v].steps.front().start;
+    if (static_cast<double>(found[v].total.count()) < held_much * static_cast<double>(wall.count()))
+      continue;
+    const auto middle = delays[v].begin() + static_cast<std::ptrdiff_t>(delays[v].size() / 2);
+    std::ranges::nth_element(delays[v], middle);
+    found[v].rank = views[v].rank;
+    found[v].count = delays[v].size();
+    found[v].median = *middle;
+    listed.push_back(found[v]);
+  }
+  return listed;
+}
+
+}  // namespace
 
 std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   const auto stopped = [&] { return inputs.stop != nullptr && inputs.stop->requested(); };
@@ -26,6 +71,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   e.path = find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
   if (stopped()) return std::nullopt;
   const PeerMedians medians = peer_medians(replay, inputs.views, inputs.roles);
+  e.held = held_devices(replay, inputs.views);
   e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
   if (e.refused || stopped()) return e;
   const WhatIfInputs what{replay, inputs.views, inputs.collectives, inputs.roles, medians};

@@ -18,6 +18,17 @@ namespace stepscope {
 inline constexpr double replay_error_warning = 0.02;
 inline constexpr double replay_error_refused = 0.05;
 
+// A device that starts launched work late, although nothing of the rank runs on it: delays of at least
+// 0.2 ms. Listed where there are ten of them or more, and together they are 2 % of the rank's steps.
+struct HeldDevice {
+  int rank = 0;
+  std::uint64_t count = 0;
+  Ns median{};
+  Ns total{};
+  Ns worst_at{};  // on the trace's clock
+  Ns worst{};
+};
+
 struct Explanation {
   Ns step{};  // replayed
   double replay_error = 0;
@@ -31,6 +42,7 @@ struct Explanation {
   std::uint64_t negative_delays = 0;
   CriticalPath path;
   std::vector<Blame> blame;
+  std::vector<HeldDevice> held;
   std::vector<WhatIf> what_ifs;  // the standing ones
   std::vector<WhatIf> asked;     // parallel to the scenarios asked for
 };

@@ -149,21 +149,13 @@ void sum_waits(const Trace& trace, const RankIndex& rank, std::span<const Step> 
 }
 
 // Recorded by the profiler itself, or frames of a trace with stacks.
-bool is_gc(std::string_view name) {
-  constexpr auto words = std::to_array<std::string_view>(
-      {"Python GC", "python_gc", "gc.collect", "gc_collect", "<built-in function collect>",
-       "<built-in method collect of"});
-  return std::ranges::any_of(
-      words, [&](std::string_view w) { return name.find(w) != std::string_view::npos; });
-}
-
 enum NameUse : std::uint8_t { plain, allocates, collects };
 
 std::vector<NameUse> uses_of_names(const StringPool& strings) {
   std::vector<NameUse> uses(strings.size(), plain);
   for (std::uint32_t i = 0; i < strings.size(); ++i) {
     if (is_allocator_call(strings[StringId{i}])) uses[i] = allocates;
-    if (is_gc(strings[StringId{i}])) uses[i] = collects;
+    if (is_garbage_collection(strings[StringId{i}])) uses[i] = collects;
   }
   return uses;
 }
@@ -216,6 +208,14 @@ bool is_allocator_call(std::string_view name) {
          ((name.starts_with("cu") || name.starts_with("hip") || name.starts_with("ur")) &&
           std::ranges::any_of(
               inside, [&](std::string_view w) { return name.find(w) != std::string_view::npos; }));
+}
+
+bool is_garbage_collection(std::string_view name) {
+  constexpr auto words = std::to_array<std::string_view>(
+      {"Python GC", "python_gc", "gc.collect", "gc_collect", "<built-in function collect>",
+       "<built-in method collect of"});
+  return std::ranges::any_of(
+      words, [&](std::string_view w) { return name.find(w) != std::string_view::npos; });
 }
 
 HostTable host_table(const Trace& trace, const RankIndex& rank, std::span<const Step> steps) {

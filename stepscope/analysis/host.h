@@ -57,6 +57,9 @@ struct HostTable {
 // Whether a runtime or driver call allocates, frees or maps memory.
 [[nodiscard]] bool is_allocator_call(std::string_view name);
 
+// Whether a host row is Python's garbage collector.
+[[nodiscard]] bool is_garbage_collection(std::string_view name);
+
 [[nodiscard]] HostTable host_table(const Trace& trace, const RankIndex& rank,
                                    std::span<const Step> steps);
 

@@ -18,7 +18,7 @@ struct ChangeText {
   bool rank = false;          // needs a rank
 };
 
-constexpr std::array<ChangeText, 12> texts = {{
+constexpr std::array<ChangeText, 15> texts = {{
     {.change = Change::no_waiting, .name = "no_waiting"},
     {.change = Change::communication_free, .name = "communication_free", .kind = true},
     {.change = Change::bandwidth, .name = "bandwidth", .kind = true, .factor = true},
@@ -27,6 +27,9 @@ constexpr std::array<ChangeText, 12> texts = {{
     {.change = Change::host_free, .name = "host_free"},
     {.change = Change::host, .name = "host", .factor = true},
     {.change = Change::data_free, .name = "data_free"},
+    {.change = Change::allocator_free, .name = "allocator_free"},
+    {.change = Change::collector_free, .name = "collector_free"},
+    {.change = Change::profiler_free, .name = "profiler_free"},
     {.change = Change::sync_free, .name = "sync_free"},
     {.change = Change::copies_free, .name = "copies_free"},
     {.change = Change::rank_as_peers, .name = "rank_as_peers", .rank = true},

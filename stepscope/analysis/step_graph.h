@@ -9,8 +9,8 @@
 //   has
 //              "Stream Wait Event" rows, after the operation waited for. Where not: a communication
 //              kernel after the last operation launched before it elsewhere (c10d orders its stream
-//              behind the current one), and an operation that started at most 20 µs after a
-//              communication ended, and later than everything else let it, after that communication
+//              behind the current one), and any operation that started later than all this let it,
+//              but at most 20 µs after one of another stream ended, after that one
 //   sync       the return of a call that waited for the device
 //   arrival → join → transfer   a collective matched over its ranks: the transfer begins when all
 //              that the member waits for have arrived (collective_times.h)

@@ -47,7 +47,7 @@ class DeviceDraft {
   void add_operations();
   void add_operation(SliceId op, std::uint32_t number);
   [[nodiscard]] std::uint32_t launched_before(SliceId op) const;
-  void after_communication(std::uint32_t node, Ns ready);
+  void after_other_stream(std::uint32_t node, Ns ready);
   void close_syncs();
   void add_end();
   [[nodiscard]] Ns end(SliceId id) const { return trace_.slices.end(id); }
@@ -81,7 +81,7 @@ class DeviceDraft {
     Ns at{};
     std::uint32_t node = no_node;
   };
-  std::vector<Ended> communication_;  // ended so far, by end
+  std::vector<Ended> ended_;  // operations that ended so far, by end
   struct Sync {
     std::uint32_t host = no_node;
     std::uint32_t node = no_node;
@@ -209,10 +209,10 @@ std::uint32_t DeviceDraft::launched_before(SliceId op) const {
 }
 
 // `ready`: when all that is known to hold the node had ended.
-void DeviceDraft::after_communication(std::uint32_t node, Ns ready) {
+void DeviceDraft::after_other_stream(std::uint32_t node, Ns ready) {
   const Ns began = draft_.start[node];
-  const auto after = std::ranges::upper_bound(communication_, began, {}, &Ended::at);
-  if (after == communication_.begin()) return;
+  const auto after = std::ranges::upper_bound(ended_, began, {}, &Ended::at);
+  if (after == ended_.begin()) return;
   const Ended& last = *(after - 1);
   if (last.at > ready && began - last.at <= wake_up) draft_.connect(last.node, node);
 }
@@ -254,12 +254,13 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
   if (!events_.waits.empty()) {
     if (const SliceId producer = producer_of(events_, trace_, index_, op); producer != no_slice)
       after(last_node_[index(producer)]);
-  } else if (communication) {
-    after(launched_before(op));
   } else {
-    after_communication(node, ready);
+    if (communication) after(launched_before(op));
+    after_other_stream(node, ready);
   }
   last_node_[index(op)] = last;
+  const Ended ended{draft_.end_of(last), last};
+  ended_.insert(std::ranges::upper_bound(ended_, ended.at, {}, &Ended::at), ended);
 }
 
 void DeviceDraft::add_operations() {
@@ -272,28 +273,17 @@ void DeviceDraft::add_operations() {
       launched_.push_back({start(call), i});
   }
   std::ranges::stable_sort(launched_, {}, &Launched::at);
-  for (std::uint32_t i = 0; i < ops_.size(); ++i) {
-    add_operation(ops_[i], i);
-    const NodeKind kind = draft_.kind[op_last_[i]];
-    if (kind != NodeKind::comm && kind != NodeKind::transfer) continue;
-    const Ended ended{draft_.end_of(op_last_[i]), op_last_[i]};
-    communication_.insert(std::ranges::upper_bound(communication_, ended.at, {}, &Ended::at),
-                          ended);
-  }
+  for (std::uint32_t i = 0; i < ops_.size(); ++i) add_operation(ops_[i], i);
 }
 
 // A call waited for the operation that ended last before it returned, if that ended within the
 // call; a copy that the call itself launched, whatever the clocks say. Where none did, what it took
 // is the host's own.
 void DeviceDraft::close_syncs() {
-  std::vector<Ended> ended;
-  ended.reserve(ops_.size());
-  for (const std::uint32_t node : op_last_) ended.push_back({draft_.end_of(node), node});
-  std::ranges::stable_sort(ended, {}, &Ended::at);
   for (const Sync& sync : syncs_) {
     const auto after =
-        std::ranges::upper_bound(ended, end(sync.call) + clock_lead_, {}, &Ended::at);
-    if (after != ended.begin() && (after - 1)->at > start(sync.call)) {
+        std::ranges::upper_bound(ended_, end(sync.call) + clock_lead_, {}, &Ended::at);
+    if (after != ended_.begin() && (after - 1)->at > start(sync.call)) {
       const std::uint32_t wait =
           draft_.add(NodeKind::wait, (after - 1)->at, (after - 1)->at, sync.call);
       draft_.edges.push_back({(after - 1)->node, wait});

@@ -165,7 +165,7 @@ TEST(StepGraph, BrokenOrderIsCountedAndStillReplays) {
 TEST(Scenario, NamesAreReadBack) {
   for (const char* text : {"no_waiting", "communication_free", "communication_free:all_gather",
                            "bandwidth:2", "bandwidth:reduce_scatter:1.5", "latency:0.5",
-                           "compute:matmul:1.3", "compute:2", "host:4", "host_free", "data_free",
+                           "compute:matmul:1.3", "compute:2", "host:4", "host_free", "data_free", "allocator_free", "collector_free", "profiler_free",
                            "sync_free", "copies_free", "rank_as_peers:3", "stages_balanced"}) {
     const auto scenario = parse_scenario(text);
     ASSERT_TRUE(scenario) << text;

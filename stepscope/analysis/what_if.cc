@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "stepscope/analysis/host.h"
 #include "stepscope/analysis/host_waits.h"
 #include "stepscope/analysis/phase_names.h"
 #include "stepscope/base/parallel_for.h"
@@ -47,7 +48,7 @@ class Changer {
   [[nodiscard]] bool of_kind(std::uint32_t node) const;
   void scale_transfers();
   void free_host();
-  void free_data();
+  void free_rows();
   void as_peers();
   void balance_stages();
   [[nodiscard]] bool loads_data(std::uint32_t node) const;
@@ -107,32 +108,61 @@ bool Changer::loads_data(std::uint32_t node) const {
          phase_of_name(trace(node).name(graph_.slice[node])) == Phase::data;
 }
 
-// Takes from each host node what of it lies inside a data loader (`inside`) or outside of one.
-void for_data_time(const WhatIfInputs& in, bool inside,
-                   const std::function<void(std::uint32_t, Ns)>& visit) {
+// Whether a change takes away the time of rows of this category and name.
+bool takes_category(Change change, Category c) {
+  if (change == Change::allocator_free) return c == Category::runtime || c == Category::driver;
+  if (change == Change::profiler_free) return c == Category::overhead;
+  return is_host(c);
+}
+
+bool takes_name(Change change, std::string_view name) {
+  if (change == Change::allocator_free) return is_allocator_call(name);
+  if (change == Change::collector_free) return is_garbage_collection(name);
+  return change == Change::profiler_free || phase_of_name(name) == Phase::data;
+}
+
+std::vector<HostSpan> spans_of(Change change, const Trace& trace, const Track& track,
+                               const std::vector<bool>& names) {
+  std::vector<HostSpan> spans;
+  const Slices& s = trace.slices;
+  for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+    if (names[index(s.name[i])] && takes_category(change, s.category[i]))
+      extend(spans, s.start[i], s.start[i] + s.dur[i], SliceId{i});
+  return spans;
+}
+
+// Calls visit(node, time of it inside such rows) for each host node.
+void for_time_in_rows(const WhatIfInputs& in, Change change,
+                      const std::function<void(std::uint32_t, Ns)>& visit) {
   const StepGraph& graph = *in.replay.graph;
-  std::vector<std::vector<ThreadWaits>> waits;
-  for (const RankView& view : in.views) waits.push_back(host_waits(*view.trace, *view.index));
+  std::vector<std::vector<std::vector<HostSpan>>> spans(in.views.size());
+  for (std::size_t v = 0; v < in.views.size(); ++v) {
+    const Trace& trace = *in.views[v].trace;
+    spans[v].resize(trace.tracks.size());
+    std::vector<bool> names(trace.strings.size());
+    for (std::uint32_t i = 0; i < names.size(); ++i)
+      names[i] = takes_name(change, trace.strings[StringId{i}]);
+    for (const TrackId track : in.views[v].index->host_tracks)
+      spans[v][index(track)] = spans_of(change, trace, trace.track(track), names);
+  }
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     if (!in.replay.movable[n] || graph.kind[n] != NodeKind::host || graph.slice[n] == no_slice)
       continue;
     const std::uint32_t v = graph.view[n];
     const TrackId track = in.views[v].trace->slices.track[index(graph.slice[n])];
-    Ns data{};
+    Ns inside{};
     cut(
-        waits[v][index(track)].data, in.replay.start[n] + graph.origin,
-        in.replay.end[n] + graph.origin, [&](Ns from, Ns to, SliceId) { data += to - from; },
-        [](Ns, Ns) {});
-    visit(n, inside ? data : graph.graph.duration[n] - data);
+        spans[v][index(track)], in.replay.start[n] + graph.origin, in.replay.end[n] + graph.origin,
+        [&](Ns from, Ns to, SliceId) { inside += to - from; }, [](Ns, Ns) {});
+    visit(n, inside);
   }
 }
 
 void Changer::free_host() {
-  for_data_time(in_, false, [&](std::uint32_t n, Ns time) {
-    if (scenario_.change == Change::host_free)
-      times_.duration[n] -= time;
-    else
-      times_.duration[n] -= time - divided(time, scenario_.factor);
+  for_time_in_rows(in_, Change::data_free, [&](std::uint32_t n, Ns data) {
+    const Ns time = times_.duration[n] - data;
+    times_.duration[n] -=
+        scenario_.change == Change::host_free ? time : time - divided(time, scenario_.factor);
   });
   if (scenario_.change == Change::host) return;
   each([&](std::uint32_t n, NodeKind kind) {
@@ -141,8 +171,10 @@ void Changer::free_host() {
   });
 }
 
-void Changer::free_data() {
-  for_data_time(in_, true, [&](std::uint32_t n, Ns time) { times_.duration[n] -= time; });
+void Changer::free_rows() {
+  for_time_in_rows(in_, scenario_.change,
+                   [&](std::uint32_t n, Ns time) { times_.duration[n] -= time; });
+  if (scenario_.change != Change::data_free) return;
   each([&](std::uint32_t n, NodeKind kind) {
     if (kind == NodeKind::compute && loads_data(n)) times_.duration[n] = Ns{0};
   });
@@ -218,7 +250,10 @@ NodeTimes Changer::run() {
       free_host();
       break;
     case Change::data_free:
-      free_data();
+    case Change::allocator_free:
+    case Change::collector_free:
+    case Change::profiler_free:
+      free_rows();
       break;
     case Change::sync_free:
       each([&](std::uint32_t n, NodeKind kind) {
@@ -281,6 +316,9 @@ std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
                                 {.change = Change::latency, .factor = 2},
                                 {.change = Change::host_free},
                                 {.change = Change::data_free},
+                                {.change = Change::allocator_free},
+                                {.change = Change::collector_free},
+                                {.change = Change::profiler_free},
                                 {.change = Change::sync_free},
                                 {.change = Change::copies_free},
                                 {.change = Change::stages_balanced}};

@@ -28,6 +28,9 @@ enum class Change : std::uint8_t {
   host_free,           // host and launches take no time, data loading apart (CUDA graphs)
   host,                // host time / factor
   data_free,           // data loading takes no time
+  allocator_free,      // calls that allocate, free or map memory take no time (host.h)
+  collector_free,      // Python's garbage collector takes no time
+  profiler_free,       // the profiler's own overhead takes no time
   sync_free,           // calls do not wait for the device
   copies_free,
   rank_as_peers,    // a rank's own work takes what it takes at its peers (peer_median.h)

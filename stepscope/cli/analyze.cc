@@ -91,6 +91,10 @@ int analyze(AnalyzeFlags& flags) {
   else
     no_mfu = mfu.error();
   report.answer = find_answer(job, report.mfu, report.machine);
+  report.findings = find_findings({.job = job,
+                                   .mfu = report.mfu ? &*report.mfu : nullptr,
+                                   .machine = report.machine,
+                                   .world_size = report.world_size});
   report.warnings = analyze_warnings(report, no_mfu);
   report.expected = expected_of_job(flags, report, run.world_size, report.warnings, failures);
   if (flags.json != "-" && !ranks.empty())

@@ -14,6 +14,7 @@
 #include "stepscope/fit/expectation.h"
 #include "stepscope/fit/mfu_budget.h"
 #include "stepscope/report/answer.h"
+#include "stepscope/report/findings.h"
 
 namespace stepscope {
 
@@ -44,6 +45,7 @@ struct AnalyzeReport {
   std::optional<Expectation> expected;  // absent: no machine is known
   std::string step_annotation;          // --step-annotation; empty = ProfilerStep
   Answer answer;
+  std::vector<Finding> findings;  // largest gain first
   std::vector<std::string> warnings;
   double read_seconds = 0;
 };

@@ -146,6 +146,12 @@ std::string scenario_words(const Scenario& s) {
       return fmt::format("host {} × as fast", s.factor);
     case Change::data_free:
       return "data loading takes no time";
+    case Change::allocator_free:
+      return "allocating and freeing device memory takes no time";
+    case Change::collector_free:
+      return "garbage collection takes no time";
+    case Change::profiler_free:
+      return "the profiler's own overhead is gone";
     case Change::sync_free:
       return "no call waits for the device";
     case Change::copies_free:

@@ -4,6 +4,7 @@
 #include "stepscope/fit/collective_link.h"
 #include "stepscope/report/expected_report.h"
 #include "stepscope/report/explanation_report.h"
+#include "stepscope/report/findings_report.h"
 #include "stepscope/report/json_rank.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/words.h"
@@ -263,7 +264,7 @@ Json analyze_tree(const AnalyzeReport& report) {
           {"mfu", mfu_json(report.mfu)},
           {"expected", expected_json(report)},
           {"explanation", explanation_json(job)},
-          {"findings", Json::array()}};
+          {"findings", findings_json(report.findings, job.origin)}};
 }
 
 std::string json_text(const Json& tree) { return dump(tree) + '\n'; }

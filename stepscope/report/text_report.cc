@@ -9,6 +9,7 @@
 #include "stepscope/report/account.h"
 #include "stepscope/report/expected_report.h"
 #include "stepscope/report/explanation_report.h"
+#include "stepscope/report/findings_report.h"
 #include "stepscope/report/format.h"
 #include "stepscope/report/text_sections.h"
 #include "stepscope/report/text_table.h"
@@ -92,6 +93,7 @@ std::string analyze_text(const AnalyzeReport& report, const TextOptions& options
   if (!options.details.empty()) out += fmt::format("Details: {}\n", printable(options.details));
   const std::string by_model = expected_step_text(report, width);
   if (!by_model.empty()) out += '\n' + by_model;
+  if (report.job->explanation) out += '\n' + findings_text(report.findings, *report.job, width);
   const std::string why = explanation_text(*report.job, width);
   if (!why.empty()) out += '\n' + why;
   for (const std::string& section : text_sections(report, width))

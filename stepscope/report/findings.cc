@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/findings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stepscope/report/findings_parts.h"
+
+namespace stepscope {
+
+Ns FindingList::step() const {
+  const auto& summary = job().step_summary;
+  return summary ? Ns{std::llround(summary->mean)} : Ns{0};
+}
+
+double FindingList::share(Ns time) const {
+  const Ns whole = step();
+  return whole <= Ns{0} ? 0
+                        : static_cast<double>(time.count()) / static_cast<double>(whole.count());
+}
+
+const WhatIf* FindingList::what_if(std::string_view name) const {
+  if (!job().explanation) return nullptr;
+  for (const WhatIf& w : job().explanation->what_ifs)
+    if (name_of(w.scenario) == name) return &w;
+  return nullptr;
+}
+
+Ns FindingList::on_path(std::string_view label) const {
+  if (!job().explanation) return Ns{0};
+  Ns sum{};
+  for (const PathShare& s : job().explanation->path.shares)
+    if (s.label == label) sum += s.time;
+  std::size_t steps = 1;
+  for (const RankResult& r : job().ranks) steps = std::max(steps, r.steps.size());
+  return sum / static_cast<std::int64_t>(steps);
+}
+
+std::optional<FindingPlace> FindingList::place_on_path(std::string_view label) const {
+  if (!job().explanation) return std::nullopt;
+  for (const PathPiece& p : job().explanation->path.longest)
+    if (p.label == label) return FindingPlace{p.rank, p.start, p.time};
+  return std::nullopt;
+}
+
+void FindingList::add_replayed(Finding finding, const WhatIf* scenario) {
+  if (scenario == nullptr || share(scenario->saved) < least_gain) return;
+  finding.gain = scenario->saved;
+  finding.gain_from = name_of(scenario->scenario);
+  finding.confidence = std::abs(job().explanation->residual_share) > replay_error_refused
+                           ? Confidence::low
+                           : Confidence::high;
+  findings_.push_back(std::move(finding));
+}
+
+void FindingList::add_bounded(Finding finding, Ns gain, std::string how) {
+  if (share(gain) < least_gain) return;
+  finding.gain = gain;
+  finding.gain_from = std::move(how);
+  findings_.push_back(std::move(finding));
+}
+
+std::vector<Finding> FindingList::take() {
+  std::ranges::stable_sort(findings_, std::ranges::greater{},
+                           [](const Finding& f) { return f.gain.value_or(Ns{-1}); });
+  return std::move(findings_);
+}
+
+std::vector<Finding> find_findings(const FindingContext& context) {
+  FindingList list(context);
+  if (context.job.ranks.empty()) return {};
+  find_communication(list);
+  find_host(list);
+  find_compute(list);
+  find_memory_and_capture(list);
+  return list.take();
+}
+
+}  // namespace stepscope

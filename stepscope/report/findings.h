@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is worth doing about the recorded steps, largest gain first: what was seen, the numbers that
+// say so and where, the cause, what to do, and how much of a step that gives back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/job.h"
+#include "stepscope/cost/machine.h"
+#include "stepscope/fit/mfu_budget.h"
+
+namespace stepscope {
+
+// How far a gain can be trusted.
+enum class Confidence : std::uint8_t {
+  low,     // an upper bound, or the graph leaves more than 5 % of the step unexplained
+  medium,  // an upper bound from the critical path
+  high     // the recorded steps replayed without it
+};
+inline constexpr std::array<std::string_view, 3> confidence_names = {"low", "medium", "high"};
+
+// A place on the timeline.
+struct FindingPlace {
+  int rank = 0;
+  Ns start{};  // on the trace's clock
+  Ns time{};
+};
+
+struct Finding {
+  std::string_view id;                // "exposed_communication"
+  std::string what;                   // one sentence
+  std::vector<std::string> evidence;  // numbers
+  std::optional<FindingPlace> place;
+  std::string advice;
+  std::optional<Ns>
+      gain;  // a step; absent where it costs no time of its own (memory, too few steps)
+  std::string gain_from;  // the what-if that says so, or how it was bounded
+  Confidence confidence = Confidence::medium;
+};
+
+struct FindingContext {
+  const JobResult& job;
+  const MfuBudget* mfu = nullptr;    // null: unknown
+  const Machine* machine = nullptr;  // of the ranks' GPU, null: unknown
+  std::optional<int> world_size{};
+};
+
+// Findings that cost at least a hundredth of a step, and those that cost no time; largest gain
+// first. Empty = nothing was found.
+[[nodiscard]] std::vector<Finding> find_findings(const FindingContext& context);
+
+}  // namespace stepscope

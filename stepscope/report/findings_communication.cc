@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stragglers, exposed collectives, small messages, slow links, congestion, stages out of balance.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "stepscope/fit/collective_link.h"
+#include "stepscope/report/findings_parts.h"
+#include "stepscope/report/format.h"
+#include "stepscope/report/words.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double low_link_share = 0.25;  // of what the link allows: something is wrong with it
+constexpr double regime_spread = 3;      // times the shortest transfer: below it size hardly counts
+constexpr double congestion_spread = 2;  // slowest tenth over the median, at one size and group
+constexpr std::size_t least_calls = 10;
+
+std::string_view kind_name(CollectiveKind kind) {
+  return collective_kind_names[static_cast<std::size_t>(kind)];
+}
+
+// What a late rank did, where the blame does not say more.
+std::string advice_for(LateDoing doing) {
+  switch (doing) {
+    case LateDoing::more_compute:
+      return "Compare its clocks, power and temperature with a peer's (nvidia-smi -q -d "
+             "CLOCK,PERFORMANCE); if they agree, it has more work: balance the batch or the stages";
+    case LateDoing::more_loading:
+      return "Give its data loader more workers or prefetch, or look at its storage";
+    case LateDoing::host_gap:
+    case LateDoing::host_work:
+      return "Look at what its host does there: a sampled profile (py-spy record) of that process, "
+             "other processes on its cores, garbage collection, logging or checkpoints of one rank";
+    case LateDoing::device_late:
+    case LateDoing::device_idle:
+    case LateDoing::unrecorded:
+      break;
+  }
+  return "Record it with host rows (and with_stack) to see what it does before it arrives";
+}
+
+std::optional<FindingPlace> place_of_blame(const JobResult& job, int rank) {
+  if (!job.explanation) return std::nullopt;
+  for (const Blame& b : job.explanation->blame)
+    if (b.rank == rank) return FindingPlace{rank, b.worst_at - b.worst, b.worst};
+  return std::nullopt;
+}
+
+void find_stragglers_of(FindingList& list) {
+  for (const RankResult& r : list.job().ranks) {
+    const WhatIf* gain = list.what_if(fmt::format("rank_as_peers:{}", r.rank));
+    if (gain == nullptr) continue;
+    const auto late = std::ranges::find(list.job().stragglers, r.rank, &Straggler::rank);
+    const bool known = late != list.job().stragglers.end() && late->cause.has_value();
+    Finding f;
+    f.id = "straggler_rank";
+    f.what = fmt::format("Rank {} holds the others back", r.rank);
+    if (known) {
+      f.evidence.push_back(cause_and_waiting(*late->cause));
+      f.evidence.push_back(fmt::format("last of its role in {} of {} collectives", late->last_count,
+                                       late->collectives));
+    }
+    if (list.job().explanation)
+      for (const Blame& b : list.job().explanation->blame) {
+        if (b.rank != r.rank || !b.excess || f.evidence.size() >= 4) continue;
+        f.evidence.push_back(fmt::format("{} of waiting for its {}{}", format_time(b.wait), b.label,
+                                         b.name.empty() ? "" : ", most of it before " + b.name));
+      }
+    f.advice = known ? advice_for(late->cause->doing) : advice_for(LateDoing::unrecorded);
+    f.place = place_of_blame(list.job(), r.rank);
+    list.add_replayed(std::move(f), gain);
+  }
+}
+
+std::string advice_for(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return "Gather earlier: prefetch one unit more (FSDP forward_prefetch/backward_prefetch, "
+             "DeepSpeed stage3_prefetch_bucket_size), or keep parameters between forward and "
+             "backward where memory allows";
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::all_reduce:
+      return "Start it earlier beside the backward: smaller first buckets, overlap_comm / "
+             "overlap_grad_reduce on, no synchronisation on every micro-step (no_sync)";
+    case CollectiveKind::all_to_all:
+      return "Overlap it with compute that does not need it (shared experts, another micro-batch), "
+             "or send fewer bytes (lower precision, node-limited routing)";
+    case CollectiveKind::send:
+    case CollectiveKind::recv:
+    case CollectiveKind::send_recv:
+      return "More micro-batches or an interleaved schedule; overlap sends with compute "
+             "(overlap_p2p_comm)";
+    default:
+      return "Overlap it with compute, or call it less often";
+  }
+}
+
+void find_exposed(FindingList& list) {
+  for (std::size_t k = 0; k < collective_kind_count; ++k) {
+    const auto kind = static_cast<CollectiveKind>(k);
+    const WhatIf* gain = list.what_if(fmt::format("communication_free:{}", kind_name(kind)));
+    if (gain == nullptr) continue;
+    Finding f;
+    f.id = "exposed_communication";
+    f.what = fmt::format("{} is exposed: the step waits for its transfer", kind_name(kind));
+    Ns exposed{};
+    for (const CollectiveRow& row : list.job().collectives.rows) {
+      if (row.kind != kind) continue;
+      exposed += row.exposed;
+      if (f.evidence.size() < 2 && row.bytes && row.busbw)
+        f.evidence.push_back(
+            fmt::format("{} calls of {} in group {}: {} GB/s bus bandwidth", row.count,
+                        format_bytes(static_cast<double>(row.bytes->value)), printable(row.group),
+                        format_digits(row.busbw->value / 1e9)));
+    }
+    f.evidence.insert(f.evidence.begin(),
+                      fmt::format("{} exposed over the recorded steps", format_time(exposed)));
+    f.advice = advice_for(kind);
+    f.place = list.place_on_path(kind_name(kind));
+    list.add_replayed(std::move(f), gain);
+  }
+}
+
+struct TransferGroup {
+  std::vector<double> times;
+};
+
+// Transfers at one kind, group and size.
+std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, TransferGroup> transfers_of(
+    const Collectives& job) {
+  std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, TransferGroup> groups;
+  for (std::size_t v = 0; v < job.matches.ranks.size(); ++v) {
+    const auto& calls = job.matches.ranks[v].calls;
+    for (std::size_t c = 0; c < calls.size(); ++c) {
+      const CallTime& time = job.times.by_view[v][c];
+      if (!time.split || !calls[c].bytes || calls[c].group == no_row) continue;
+      groups[{calls[c].kind, calls[c].group, calls[c].bytes->value}].times.push_back(
+          static_cast<double>(transfer_of(calls[c], time).count()));
+    }
+  }
+  for (auto& [key, group] : groups) std::ranges::sort(group.times);
+  return groups;
+}
+
+// Many messages so small that their size hardly counts.
+void find_small_messages(FindingList& list) {
+  const WhatIf* gain = list.what_if("latency:2");
+  std::uint64_t small = 0;
+  std::uint64_t all = 0;
+  double shortest = 0;
+  std::int64_t largest_small = 0;
+  const auto groups = transfers_of(list.job().collectives);
+  for (const auto& [key, group] : groups)
+    if (shortest == 0 || group.times.front() < shortest) shortest = group.times.front();
+  for (const auto& [key, group] : groups) {
+    all += group.times.size();
+    if (group.times[group.times.size() / 2] > regime_spread * shortest) continue;
+    small += group.times.size();
+    largest_small = std::max(largest_small, std::get<2>(key));
+  }
+  if (small < least_calls || small * 2 < all) return;
+  Finding f;
+  f.id = "bucket_too_small";
+  f.what = "Most collectives are so small that their latency, not their size, is what they take";
+  f.evidence.push_back(fmt::format(
+      "{} of {} calls, up to {}, take at most {} times the shortest ({})", small, all,
+      format_bytes(static_cast<double>(largest_small)), regime_spread, format_time(shortest)));
+  f.advice =
+      "Fewer, larger messages: bucket_cap_mb of DDP, reduce_bucket_size and "
+      "allgather_bucket_size of DeepSpeed, larger FSDP units, coalesced collectives";
+  list.add_replayed(std::move(f), gain);
+}
+
+void find_congestion(FindingList& list) {
+  double lost = 0;
+  std::string worst;
+  double worst_ratio = 0;
+  for (const auto& [key, group] : transfers_of(list.job().collectives)) {
+    if (group.times.size() < least_calls) continue;
+    const double median = group.times[group.times.size() / 2];
+    const double tail = group.times[group.times.size() * 9 / 10];
+    if (median <= 0 || tail < congestion_spread * median) continue;
+    for (const double t : group.times) lost += std::max(0.0, t - median);
+    if (tail / median <= worst_ratio) continue;
+    worst_ratio = tail / median;
+    worst = fmt::format("{} of {}: median {}, slowest tenth from {}", kind_name(std::get<0>(key)),
+                        format_bytes(static_cast<double>(std::get<2>(key))), format_time(median),
+                        format_time(tail));
+  }
+  std::size_t steps = 0;
+  for (const RankResult& r : list.job().ranks) steps += r.steps.size();
+  if (worst.empty() || steps == 0) return;
+  Finding f;
+  f.id = "congestion";
+  f.what = "Equal collectives take very different times: something shares their links";
+  f.evidence.push_back(worst);
+  f.advice =
+      "Look for other jobs or other groups of this job on the same links (NIC counters, "
+      "switch ports), and at the placement of groups on nodes";
+  f.confidence = Confidence::low;
+  list.add_bounded(std::move(f), Ns{static_cast<std::int64_t>(lost / static_cast<double>(steps))},
+                   "time above the median transfer, mean of ranks; some may be hidden");
+}
+
+// Larger messages only: small ones are never near a link's rate.
+void find_slow_links(FindingList& list) {
+  const FindingContext& context = list.context();
+  if (context.machine == nullptr) return;
+  for (const CollectiveRow& row : list.job().collectives.rows) {
+    if (!row.busbw || !row.bytes || row.bytes->value < 16'000'000) continue;
+    const auto link =
+        link_of(*context.machine, row, list.job().collectives.matches.groups, context.world_size);
+    if (!link || row.busbw->value >= low_link_share * link->value) continue;
+    Finding f;
+    f.id = "slow_link";
+    f.what = fmt::format("{} in group {} runs far below its link", kind_name(row.kind),
+                         printable(row.group));
+    f.evidence.push_back(fmt::format(
+        "{} GB/s of at most {} GB/s, at {} a call", format_digits(row.busbw->value / 1e9),
+        format_digits(link->value / 1e9), format_bytes(static_cast<double>(row.bytes->value))));
+    f.advice =
+        "Check NCCL_DEBUG=INFO for the transport and the rings it chose (P2P disabled, wrong "
+        "NCCL_SOCKET_IFNAME, no GPUDirect), and nvidia-smi topo -m";
+    std::size_t steps = 1;
+    for (const RankResult& r : list.job().ranks) steps = std::max(steps, r.steps.size());
+    const double rest = 1 - row.busbw->value / (0.8 * link->value);
+    list.add_bounded(std::move(f),
+                     Ns{static_cast<std::int64_t>(static_cast<double>(row.exposed.count()) * rest /
+                                                  static_cast<double>(steps))},
+                     "its exposed time at 80 % of the link");
+  }
+}
+
+void find_imbalance(FindingList& list) {
+  Finding f;
+  f.id = "stage_imbalance";
+  f.what = "Pipeline stages have different amounts of compute";
+  f.advice = "Move layers off the slowest stage; count the embedding and the head as layers";
+  list.add_replayed(std::move(f), list.what_if("stages_balanced"));
+}
+
+}  // namespace
+
+void find_communication(FindingList& list) {
+  find_stragglers_of(list);
+  find_exposed(list);
+  find_small_messages(list);
+  find_congestion(list);
+  find_slow_links(list);
+  find_imbalance(list);
+}
+
+}  // namespace stepscope

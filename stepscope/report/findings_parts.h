@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a finding is put together; shared by the files that look for them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stepscope/report/findings.h"
+
+namespace stepscope {
+
+inline constexpr double least_gain = 0.01;  // of a step
+
+class FindingList {
+ public:
+  explicit FindingList(const FindingContext& context) : context_(context) {}
+
+  [[nodiscard]] const FindingContext& context() const { return context_; }
+  [[nodiscard]] const JobResult& job() const { return context_.job; }
+  // The mean step of the job; 0 without steps.
+  [[nodiscard]] Ns step() const;
+  [[nodiscard]] double share(Ns time) const;  // of it
+
+  // The standing what-if of this name; null where it changes nothing.
+  [[nodiscard]] const WhatIf* what_if(std::string_view name) const;
+  // Sum over ranks of what the critical path spends on `label`, a step.
+  [[nodiscard]] Ns on_path(std::string_view label) const;
+  // The longest piece of the path with this label, to be looked at.
+  [[nodiscard]] std::optional<FindingPlace> place_on_path(std::string_view label) const;
+
+  // With the gain that the replay says; dropped below least_gain of a step.
+  void add_replayed(Finding finding, const WhatIf* scenario);
+  // With at most `gain`; likewise.
+  void add_bounded(Finding finding, Ns gain, std::string how);
+  // Costs no time of its own.
+  void add(Finding finding) { findings_.push_back(std::move(finding)); }
+
+  [[nodiscard]] std::vector<Finding> take();
+
+ private:
+  const FindingContext& context_;
+  std::vector<Finding> findings_;
+};
+
+void find_communication(FindingList& list);  // stragglers too
+void find_host(FindingList& list);
+void find_compute(FindingList& list);
+void find_memory_and_capture(FindingList& list);
+
+}  // namespace stepscope
