@@ -12,21 +12,21 @@
 namespace stepscope {
 namespace {
 
-// Edges grouped by one of their ends.
 struct Grouped {
-  std::vector<std::uint32_t> first;
+  std::vector<std::uint32_t> first;  // of each node, and the end
   std::vector<std::uint32_t> other;
 };
 
-Grouped group(std::span<const GraphEdge> edges, std::size_t nodes, std::uint32_t GraphEdge::* by,
-              std::uint32_t GraphEdge::* other) {
+// Numbers of edges grouped by one of their ends.
+Grouped group_edges(std::span<const GraphEdge> edges, std::size_t nodes,
+                    std::uint32_t GraphEdge::* by) {
   Grouped g;
   g.first.assign(nodes + 1, 0);
   g.other.resize(edges.size());
   for (const GraphEdge& e : edges) ++g.first[e.*by + 1];
   for (std::size_t n = 0; n < nodes; ++n) g.first[n + 1] += g.first[n];
   std::vector<std::uint32_t> next(g.first.begin(), g.first.end() - 1);
-  for (const GraphEdge& e : edges) g.other[next[e.*by]++] = e.*other;
+  for (std::uint32_t e = 0; e < edges.size(); ++e) g.other[next[edges[e].*by]++] = e;
   return g;
 }
 
@@ -42,37 +42,97 @@ GraphOrder order_by_instant(std::span<const Ns> instant) {
 }
 
 // Kahn's order; of nodes that are ready the first of `preferred` goes first.
+class EdgeOrder {
+ public:
+  EdgeOrder(std::span<const Ns> instant, std::span<const GraphEdge> edges,
+            const GraphOrder& preferred)
+      : instant_(instant),
+        edges_(edges),
+        preferred_(preferred),
+        in_(group_edges(edges, instant.size(), &GraphEdge::to)),
+        out_(group_edges(edges, instant.size(), &GraphEdge::from)),
+        gone_(edges.size(), false),
+        waits_(instant.size(), 0),
+        seen_(instant.size(), no_node) {
+    result_.position.assign(instant.size(), no_node);
+    result_.order.reserve(instant.size());
+  }
+
+  GraphOrder run() {
+    for (const GraphEdge& e : edges_) ++waits_[e.to];
+    for (std::uint32_t n = 0; n < instant_.size(); ++n)
+      if (waits_[n] == 0) ready_.push(preferred_.position[n]);
+    while (result_.order.size() < instant_.size()) {
+      if (ready_.empty()) break_circle();
+      const std::uint32_t n = preferred_.order[ready_.top()];
+      ready_.pop();
+      result_.position[n] = static_cast<std::uint32_t>(result_.order.size());
+      result_.order.push_back(n);
+      for (std::uint32_t i = out_.first[n]; i < out_.first[n + 1]; ++i)
+        if (!gone_[out_.other[i]]) release(out_.other[i]);
+    }
+    return std::move(result_);
+  }
+  [[nodiscard]] const std::vector<std::uint32_t>& removed() const { return removed_; }
+
+ private:
+  void release(std::uint32_t edge) {
+    gone_[edge] = true;
+    const std::uint32_t to = edges_[edge].to;
+    if (--waits_[to] == 0) ready_.push(preferred_.position[to]);
+  }
+  // Back from the first node that is left until a node comes again: between the two lies a circle.
+  // Its edge that runs against the clock most is taken out.
+  void break_circle() {
+    while (result_.position[preferred_.order[looked_at_]] != no_node) ++looked_at_;
+    ++round_;
+    std::vector<std::uint32_t> way;
+    std::uint32_t node = preferred_.order[looked_at_];
+    while (seen_[node] != round_) {
+      seen_[node] = round_;
+      std::uint32_t i = in_.first[node];
+      while (gone_[in_.other[i]]) ++i;
+      way.push_back(in_.other[i]);
+      node = edges_[way.back()].from;
+    }
+    const auto against = [&](std::uint32_t edge) {
+      return instant_[edges_[edge].from] - instant_[edges_[edge].to];
+    };
+    std::uint32_t worst = way.back();
+    for (auto i = way.size(); i-- > 0;) {
+      if (against(way[i]) > against(worst)) worst = way[i];
+      if (edges_[way[i]].to == node) break;
+    }
+    removed_.push_back(worst);
+    release(worst);
+  }
+
+  std::span<const Ns> instant_;
+  std::span<const GraphEdge> edges_;
+  const GraphOrder& preferred_;
+  Grouped in_;   // edges by `to`
+  Grouped out_;  // edges by `from`
+  std::vector<bool> gone_;
+  std::vector<std::uint32_t> waits_;
+  std::vector<std::uint32_t> seen_;
+  std::uint32_t round_ = 0;
+  std::size_t looked_at_ = 0;  // places of `preferred_` before it are done
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready_;
+  std::vector<std::uint32_t> removed_;
+  GraphOrder result_;
+};
+
 GraphOrder order_by_edges(std::span<const Ns> instant, std::vector<GraphEdge>& edges,
                           const GraphOrder& preferred) {
-  const std::size_t nodes = instant.size();
-  const Grouped out = group(edges, nodes, &GraphEdge::from, &GraphEdge::to);
-  std::vector<std::uint32_t> waits(nodes, 0);
-  for (const GraphEdge& e : edges) ++waits[e.to];
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
-  for (std::uint32_t n = 0; n < nodes; ++n)
-    if (waits[n] == 0) ready.push(preferred.position[n]);
-
-  std::size_t looked_at = 0;  // places of `preferred` before it are done
-  GraphOrder result;
-  result.order.reserve(nodes);
-  result.position.assign(nodes, no_node);
-  while (result.order.size() < nodes) {
-    if (ready.empty()) {
-      while (result.position[preferred.order[looked_at]] != no_node) ++looked_at;
-      ready.push(static_cast<std::uint32_t>(looked_at));
-    }
-    const std::uint32_t n = preferred.order[ready.top()];
-    ready.pop();
-    if (result.position[n] != no_node) continue;
-    result.position[n] = static_cast<std::uint32_t>(result.order.size());
-    result.order.push_back(n);
-    for (std::uint32_t i = out.first[n]; i < out.first[n + 1]; ++i) {
-      const std::uint32_t to = out.other[i];
-      if (--waits[to] == 0 && result.position[to] == no_node) ready.push(preferred.position[to]);
-    }
+  EdgeOrder order(instant, edges, preferred);
+  GraphOrder result = order.run();
+  std::vector<std::uint32_t> removed = order.removed();
+  std::ranges::sort(removed, std::greater<>{});
+  for (const std::uint32_t e : removed) {
+    edges[e] = edges.back();
+    edges.pop_back();
   }
-  result.removed = std::erase_if(
-      edges, [&](const GraphEdge& e) { return result.position[e.from] >= result.position[e.to]; });
+  result.removed = removed.size();
   return result;
 }
 
@@ -89,18 +149,19 @@ GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edge
 
 ReplayGraph make_graph(const GraphOrder& order, std::span<const GraphEdge> edges) {
   const std::size_t nodes = order.order.size();
-  std::vector<GraphEdge> renumbered(edges.size());
-  std::ranges::transform(edges, renumbered.begin(), [&](const GraphEdge& e) {
-    return GraphEdge{order.position[e.from], order.position[e.to]};
-  });
-  Grouped in = group(renumbered, nodes, &GraphEdge::to, &GraphEdge::from);
   ReplayGraph graph;
+  std::vector<std::uint32_t> next(nodes + 1, 0);
+  for (const GraphEdge& e : edges) ++next[order.position[e.to] + 1];
+  for (std::size_t n = 0; n < nodes; ++n) next[n + 1] += next[n];
+  std::vector<std::uint32_t> first = next;
+  std::vector<std::uint32_t> preds(edges.size());
+  for (const GraphEdge& e : edges) preds[next[order.position[e.to]]++] = order.position[e.from];
   graph.first_pred.reserve(nodes + 1);
   graph.preds.reserve(edges.size());
   graph.first_pred.push_back(0);
   for (std::size_t n = 0; n < nodes; ++n) {
-    const auto begin = in.other.begin() + in.first[n];
-    const auto end = in.other.begin() + in.first[n + 1];
+    const auto begin = preds.begin() + first[n];
+    const auto end = preds.begin() + first[n + 1];
     std::sort(begin, end);
     graph.preds.insert(graph.preds.end(), begin, std::unique(begin, end));
     graph.first_pred.push_back(static_cast<std::uint32_t>(graph.preds.size()));

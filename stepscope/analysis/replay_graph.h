@@ -48,10 +48,10 @@ struct GraphOrder {
   std::uint64_t removed = 0;            // edges that closed a circle
 };
 
-// Orders nodes by Kahn's algorithm, the one with the earliest `instant` (measured start, one per
-// node) first among those that are ready. Where circles leave none ready (broken clocks, wrong
-// joins) the earliest of the rest goes next, and its edges from nodes still to come are removed
-// from `edges`. O((nodes + edges) log nodes).
+// Orders nodes by `instant` (measured start, one per node), where that agrees with the edges; else
+// by Kahn's algorithm, of nodes that are ready the earliest first. Of each circle (broken clocks,
+// wrong joins) the edge that runs against the clock most is removed from `edges`. O((nodes + edges)
+// log nodes), and O(nodes) more for each circle.
 [[nodiscard]] GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges);
 
 // The graph with nodes renumbered by `order`; durations and delays are zero. Repeated edges are

@@ -15,7 +15,7 @@ struct ChangeText {
   bool kind = false;          // may name a collective
   bool kernel_class = false;  // may name a class of kernels
   bool factor = false;        // needs a factor
-  bool rank = false;          // needs a rank
+  bool rank = false;          // needs a rank behind '@', which all others may have
 };
 
 constexpr std::array<ChangeText, 15> texts = {{
@@ -66,8 +66,9 @@ Error unknown(std::string_view text) {
     if (t.kind) known += "[:COLLECTIVE]";
     if (t.kernel_class) known += "[:CLASS]";
     if (t.factor) known += ":FACTOR";
-    if (t.rank) known += ":RANK";
+    known += t.rank ? "@RANK" : "";
   }
+  known += "; all others may have @RANK too";
   return {.what = "no scenario is called " + std::string(text), .hint = "known are " + known};
 }
 
@@ -84,10 +85,6 @@ bool take_field(const ChangeText& text, std::string_view field, Scenario& scenar
       scenario.kernel_class = c;
       return true;
     }
-  if (text.rank) {
-    scenario.rank = number_of<int>(field);
-    return scenario.rank.has_value();
-  }
   const auto factor = number_of<double>(field);
   if (!text.factor || !factor || !(*factor > 0) || !std::isfinite(*factor)) return false;
   scenario.factor = *factor;
@@ -109,26 +106,32 @@ std::string name_of(const Scenario& scenario) {
     if (scenario.kernel_class)
       add(name_class_names[static_cast<std::size_t>(*scenario.kernel_class)]);
     if (t.factor) add(number_text(scenario.factor));
-    if (scenario.rank) add(std::to_string(*scenario.rank));
+    if (scenario.rank) name += '@' + std::to_string(*scenario.rank);
     return name;
   }
   return {};
 }
 
 Result<Scenario> parse_scenario(std::string_view text) {
-  const std::string_view name = text.substr(0, text.find(':'));
+  const std::size_t at = text.find('@');
+  const std::string_view change = text.substr(0, at);
+  const std::string_view name = change.substr(0, change.find(':'));
   for (const ChangeText& t : texts) {
     if (t.name != name) continue;
     Scenario scenario{.change = t.change};
     bool has_factor = false;
-    std::string_view rest = text.substr(name.size());
+    if (at != std::string_view::npos) {
+      scenario.rank = number_of<int>(text.substr(at + 1));
+      if (!scenario.rank) return unknown(text);
+    }
+    std::string_view rest = change.substr(name.size());
     while (!rest.empty()) {
       rest.remove_prefix(1);
       const std::string_view field = rest.substr(0, rest.find(':'));
       if (!take_field(t, field, scenario, has_factor)) return unknown(text);
       rest.remove_prefix(field.size());
     }
-    if (t.factor != has_factor || t.rank != scenario.rank.has_value()) return unknown(text);
+    if (t.factor != has_factor || (t.rank && !scenario.rank)) return unknown(text);
     return scenario;
   }
   return unknown(text);

@@ -78,6 +78,8 @@ TEST(StepGraph, ALateRankHoldsTheOther) {
   EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 0}).saved, Ns{0});
   EXPECT_EQ(b.ask({.change = Change::compute, .factor = 2}).saved, Ns{73});
   EXPECT_EQ(b.ask({.change = Change::communication_free}).saved, Ns{38});
+  EXPECT_EQ(b.ask({.change = Change::compute, .factor = 2, .rank = 1}).saved, Ns{50});
+  EXPECT_EQ(b.ask({.change = Change::compute, .factor = 0.5, .rank = 0}).saved, Ns{-46});
   EXPECT_EQ(b.ask({.change = Change::no_waiting}).saved, Ns{0});  // the late rank stays
 }
 
@@ -163,17 +165,34 @@ TEST(StepGraph, BrokenOrderIsCountedAndStillReplays) {
 }
 
 TEST(Scenario, NamesAreReadBack) {
-  for (const char* text : {"no_waiting", "communication_free", "communication_free:all_gather",
-                           "bandwidth:2", "bandwidth:reduce_scatter:1.5", "latency:0.5",
-                           "compute:matmul:1.3", "compute:2", "host:4", "host_free", "data_free", "allocator_free", "collector_free", "profiler_free",
-                           "sync_free", "copies_free", "rank_as_peers:3", "stages_balanced"}) {
+  for (const char* text : {"no_waiting",
+                           "communication_free",
+                           "communication_free:all_gather",
+                           "bandwidth:2",
+                           "bandwidth:reduce_scatter:1.5",
+                           "latency:0.5",
+                           "compute:matmul:1.3",
+                           "compute:2",
+                           "host:4",
+                           "host_free",
+                           "data_free",
+                           "allocator_free",
+                           "collector_free",
+                           "profiler_free",
+                           "sync_free",
+                           "copies_free",
+                           "rank_as_peers@3",
+                           "host:2@0",
+                           "compute:matmul:0.5@1",
+                           "stages_balanced"}) {
     const auto scenario = parse_scenario(text);
     ASSERT_TRUE(scenario) << text;
     EXPECT_EQ(name_of(*scenario), text);
   }
-  for (const char* text : {"", "no", "bandwidth", "bandwidth:0", "bandwidth:-1", "bandwidth:nan",
-                           "bandwidth:inf", "no_waiting:2", "rank_as_peers", "rank_as_peers:x",
-                           "compute:all_gather:2", "host_free:", "compute:matmul"})
+  for (const char* text :
+       {"", "no", "bandwidth", "bandwidth:0", "bandwidth:-1", "bandwidth:nan", "bandwidth:inf",
+        "no_waiting:2", "rank_as_peers", "rank_as_peers@x", "rank_as_peers:3", "no_waiting@",
+        "compute:all_gather:2", "host_free:", "compute:matmul"})
     EXPECT_FALSE(parse_scenario(text)) << text;
 }
 

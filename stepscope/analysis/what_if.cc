@@ -38,7 +38,10 @@ class Changer {
   template <class Visit>
   void each(Visit&& visit) {
     for (std::uint32_t n = 0; n < graph_.size(); ++n)
-      if (in_.replay.movable[n]) visit(n, graph_.kind[n]);
+      if (in_.replay.movable[n] && of_rank(n)) visit(n, graph_.kind[n]);
+  }
+  [[nodiscard]] bool of_rank(std::uint32_t node) const {
+    return !scenario_.rank || in_.views[graph_.view[node]].rank == *scenario_.rank;
   }
   [[nodiscard]] const Trace& trace(std::uint32_t node) const {
     return *in_.views[graph_.view[node]].trace;
@@ -160,6 +163,7 @@ void for_time_in_rows(const WhatIfInputs& in, Change change,
 
 void Changer::free_host() {
   for_time_in_rows(in_, Change::data_free, [&](std::uint32_t n, Ns data) {
+    if (!of_rank(n)) return;
     const Ns time = times_.duration[n] - data;
     times_.duration[n] -=
         scenario_.change == Change::host_free ? time : time - divided(time, scenario_.factor);
@@ -172,8 +176,9 @@ void Changer::free_host() {
 }
 
 void Changer::free_rows() {
-  for_time_in_rows(in_, scenario_.change,
-                   [&](std::uint32_t n, Ns time) { times_.duration[n] -= time; });
+  for_time_in_rows(in_, scenario_.change, [&](std::uint32_t n, Ns time) {
+    if (of_rank(n)) times_.duration[n] -= time;
+  });
   if (scenario_.change != Change::data_free) return;
   each([&](std::uint32_t n, NodeKind kind) {
     if (kind == NodeKind::compute && loads_data(n)) times_.duration[n] = Ns{0};
@@ -183,7 +188,7 @@ void Changer::free_rows() {
 void Changer::as_peers() {
   each([&](std::uint32_t n, NodeKind) {
     const Ns median = in_.medians.of_node[n];
-    if (median < Ns{0} || in_.views[graph_.view[n]].rank != *scenario_.rank) return;
+    if (median < Ns{0}) return;
     // Where it is faster, its peers may have waited for it in ways that nothing recorded.
     if (times_.duration[n] + times_.delay[n] <= median) return;
     times_.duration[n] = median;

@@ -33,7 +33,7 @@ enum class Change : std::uint8_t {
   profiler_free,       // the profiler's own overhead takes no time
   sync_free,           // calls do not wait for the device
   copies_free,
-  rank_as_peers,    // a rank's own work takes what it takes at its peers (peer_median.h)
+  rank_as_peers,    // no piece of a rank's own work takes longer than at its peers (peer_median.h)
   stages_balanced,  // compute of every pipeline stage takes the mean of all
 };
 
@@ -42,10 +42,10 @@ struct Scenario {
   double factor = 1;                        // bandwidth, latency, compute, host
   std::optional<CollectiveKind> kind{};     // communication_free, bandwidth, latency: of all
   std::optional<NameClass> kernel_class{};  // compute: of all
-  std::optional<int> rank{};                // rank_as_peers
+  std::optional<int> rank{};                // only what this rank does; rank_as_peers needs it
 };
 
-// "communication_free:all_gather", "bandwidth:2", "compute:matmul:1.3", "rank_as_peers:3".
+// "communication_free:all_gather", "bandwidth:2", "compute:matmul:1.3@0", "rank_as_peers@3".
 [[nodiscard]] std::string name_of(const Scenario& scenario);
 // The same read back; the error says what is known.
 [[nodiscard]] Result<Scenario> parse_scenario(std::string_view text);

@@ -96,10 +96,12 @@ std::function<int()> declare_whatif(CLI::App& app) {
          "What to change, once for each replay: no_waiting, communication_free[:COLLECTIVE], "
          "bandwidth[:COLLECTIVE]:K, latency[:COLLECTIVE]:K, compute[:CLASS]:K, host:K, "
          "host_free, data_free, allocator_free, collector_free, profiler_free, sync_free, "
-         "copies_free, rank_as_peers:RANK, "
-         "stages_balanced; K times as fast. Without any: all that analyze asks")
+         "copies_free, rank_as_peers@RANK, "
+         "stages_balanced; K times as fast; @RANK behind any of them for that rank alone. Without "
+         "any: "
+         "all that analyze asks")
       ->type_name("CHANGE");
-  app.footer("Example: stepscope whatif traces/ --change bandwidth:2 --change rank_as_peers:3");
+  app.footer("Example: stepscope whatif traces/ --change bandwidth:2 --change rank_as_peers@3");
   return [flags] { return what_if(*flags); };
 }
 

@@ -125,7 +125,9 @@ std::string blame_text(const Explanation& e, std::size_t width) {
 
 }  // namespace
 
-std::string scenario_words(const Scenario& s) {
+namespace {
+
+std::string change_words(const Scenario& s) {
   switch (s.change) {
     case Change::no_waiting:
       return "no waiting for peers";
@@ -162,6 +164,13 @@ std::string scenario_words(const Scenario& s) {
       return "pipeline stages balanced";
   }
   return {};
+}
+
+}  // namespace
+
+std::string scenario_words(const Scenario& s) {
+  const bool named = s.change == Change::rank_as_peers || !s.rank;
+  return named ? change_words(s) : fmt::format("{} on rank {}", change_words(s), *s.rank);
 }
 
 Json replay_json(const Explanation& e) {

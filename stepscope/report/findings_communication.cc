@@ -51,7 +51,7 @@ std::optional<FindingPlace> place_of_blame(const JobResult& job, int rank) {
 
 void find_stragglers_of(FindingList& list) {
   for (const RankResult& r : list.job().ranks) {
-    const WhatIf* gain = list.what_if(fmt::format("rank_as_peers:{}", r.rank));
+    const WhatIf* gain = list.what_if(fmt::format("rank_as_peers@{}", r.rank));
     if (gain == nullptr) continue;
     const auto late = std::ranges::find(list.job().stragglers, r.rank, &Straggler::rank);
     const bool known = late != list.job().stragglers.end() && late->cause.has_value();

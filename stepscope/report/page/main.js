@@ -5,6 +5,10 @@
 const sections = [
   ['account', 'Where the step goes', null, account_section],
   [
+    'findings', 'What to try', 'Largest gain first: the recorded steps replayed without it.',
+    findings_section
+  ],
+  [
     'budget', 'Time budget',
     'Every nanosecond of a step is in one category; the categories sum to the step.', budget_section
   ],
@@ -14,6 +18,7 @@ const sections = [
     expected_section
   ],
   ['timeline', 'Timeline', null, timeline_section],
+  ['path', 'Critical path', 'What nothing else can hide, over all ranks.', path_section],
   [
     'stragglers', 'Stragglers',
     'How far each rank arrives behind the median rank at its collectives.', stragglers_section
@@ -41,7 +46,7 @@ const sections = [
 function completed(report) {
   const lists = [
     'inputs', 'warnings', 'ranks', 'collectives', 'collective_mismatches', 'dimensions',
-    'ddp_buckets', 'stragglers'
+    'ddp_buckets', 'stragglers', 'findings'
   ];
   for (const key of lists)
     if (!Array.isArray(report[key])) report[key] = [];
