@@ -18,8 +18,9 @@ namespace stepscope {
 inline constexpr double replay_error_warning = 0.02;
 inline constexpr double replay_error_refused = 0.05;
 
-// A device that starts launched work late, although nothing of the rank runs on it: delays of at least
-// 0.2 ms. Listed where there are ten of them or more, and together they are 2 % of the rank's steps.
+// A device that starts launched work late, although nothing of the rank runs on it: delays of at
+// least 0.2 ms. Listed where there are ten of them or more, and together they are 2 % of the rank's
+// steps.
 struct HeldDevice {
   int rank = 0;
   std::uint64_t count = 0;

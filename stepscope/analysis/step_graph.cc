@@ -199,6 +199,7 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
   const auto joined = find_joined(views, job);
   std::vector<ViewDraft> drafts(views.size());
   parallel_for(views.size(), threads, [&](std::size_t v) {
+    drafts[v].arrival.assign(joined[v].size(), no_node);
     if (views[v].steps.empty()) return;
     const ViewInput input{views[v], job.matches.ranks[v], job.times.by_view[v], joined[v]};
     drafts[v] = views[v].index->cpu_only() ? draft_cpu_view(input) : draft_device_view(input);

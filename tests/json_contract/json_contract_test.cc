@@ -76,11 +76,39 @@ TEST(JsonContract, IsCoveredByTheseRuns) {
   for (const Comparison& run : {example("ddp"), example("fsdp"), gpu_run(), gpu_run_of_a_model()})
     for (const std::string& path : run.seen) unseen.erase(path);
   // Only for inputs that fail, ranks that lack a step, and captures that do not match.
-  for (const char* rare : {"inputs.error", "job.missing_steps.rank", "job.missing_steps.index",
-                           "collective_mismatches.group", "collective_mismatches.ordinal",
-                           "collective_mismatches.ranks", "collective_mismatches.what"})
+  for (const char* rare :
+       {"inputs.error", "job.missing_steps.rank", "job.missing_steps.index",
+        "collective_mismatches.group", "collective_mismatches.ordinal",
+        "collective_mismatches.ranks", "collective_mismatches.what",
+        // Only for a critical path that changes ranks.
+        "explanation.critical_path.hops.from", "explanation.critical_path.hops.to",
+        "explanation.critical_path.hops.count"})
     unseen.erase(rare);
   EXPECT_EQ(unseen, std::set<std::string>{});
+}
+
+TEST(JsonContract, HoldsForAWhatIf) {
+  const program::ScratchFolder scratch;
+  std::vector<std::string> words = {"whatif", "--json", "-"};
+  for (const int rank : {0, 1}) {
+    words.push_back(scratch.file("rank" + std::to_string(rank) + ".json"));
+    std::ofstream(words.back()) << gpu_rank(rank);
+  }
+  const Shape shape = documented("stepscope whatif");
+  for (const bool asked : {false, true}) {
+    if (asked) words.insert(words.end(), {"--change", "compute:2", "--change", "rank_as_peers@1"});
+    const auto run = program::run(words);
+    ASSERT_EQ(run.exit_code, 0) << run.errors;
+    Comparison comparison;
+    const auto json = nlohmann::json::parse(run.printed);
+    compare(shape, json, comparison);
+    EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+    if (asked) EXPECT_EQ(json["scenarios"].size(), 2U);
+    std::set<std::string> unseen = paths(shape);
+    for (const std::string& path : comparison.seen) unseen.erase(path);
+    EXPECT_EQ(unseen, (std::set<std::string>{"inputs.error"}));
+  }
+  EXPECT_EQ(program::run({"whatif", words[3], "--change", "faster"}).exit_code, 2);
 }
 
 TEST(JsonContract, HoldsForAPrediction) {
