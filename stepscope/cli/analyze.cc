@@ -98,9 +98,8 @@ int analyze(AnalyzeFlags& flags) {
   report.warnings = analyze_warnings(report, no_mfu);
   report.expected = expected_of_job(flags, report, run.world_size, report.warnings, failures);
   if (flags.json != "-" && !ranks.empty())
-    fmt::print("{}", analyze_text(report, {.width = terminal_width(),
-                                           .colour = wants_colour(),
-                                           .details = flags.html}));
+    print_text(analyze_text(
+        report, {.width = terminal_width(), .colour = wants_colour(), .details = flags.html}));
   if (!ranks.empty() || !flags.json.empty()) write_outputs(flags, report, to_write, stop, failures);
   flush_output(failures);
   if (stop.requested() || failures.interrupted()) return exit_interrupted;

@@ -40,6 +40,10 @@ void write_tables(const std::string& directory, std::span<const CsvFile> files,
     failures.keep(write_file((std::filesystem::path(directory) / file.name).string(), file.text));
 }
 
+void print_text(std::string_view text) {
+  (void)std::fwrite(text.data(), 1, text.size(), stdout);  // ferror() keeps what went wrong
+}
+
 void flush_output(Failures& failures) {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     failures.add(

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "stepscope/base/result.h"
 #include "stepscope/report/csv_report.h"
@@ -29,6 +30,8 @@ class Failures {
 void write_json_text(const std::string& path, const std::string& json, Failures& failures);
 // Into the directory, which is made.
 void write_tables(const std::string& directory, std::span<const CsvFile> files, Failures& failures);
+// To standard output; flush_output() tells whether it arrived.
+void print_text(std::string_view text);
 // What was printed has to arrive.
 void flush_output(Failures& failures);
 

@@ -240,9 +240,8 @@ int answer(const PlanFlags& flags) {
   add_framework_flags(flags, report);
   Failures failures;
   if (flags.json != "-")
-    fmt::print("{}", plan_text(report, {.width = terminal_width(),
-                                        .colour = wants_colour(),
-                                        .details = flags.html}));
+    print_text(plan_text(
+        report, {.width = terminal_width(), .colour = wants_colour(), .details = flags.html}));
   write_outputs(flags, report, failures);
   flush_output(failures);
   if (report.result.stopped) return exit_interrupted;

@@ -212,12 +212,11 @@ int answer(const PredictFlags& flags) {
   const PredictReport& report = (*prediction)->report;
   Failures failures;
   if (flags.json != "-")
-    fmt::print("{}", !flags.explain.empty()
-                         ? (*prediction)->explained
-                         : predict_text(report, {.text = {.width = terminal_width(),
-                                                          .colour = wants_colour(),
-                                                          .details = flags.html},
-                                                 .layers = flags.layers}));
+    print_text(!flags.explain.empty() ? (*prediction)->explained
+                                      : predict_text(report, {.text = {.width = terminal_width(),
+                                                                       .colour = wants_colour(),
+                                                                       .details = flags.html},
+                                                              .layers = flags.layers}));
   write_outputs(flags, report, failures);
   flush_output(failures);
   const std::string lacks = words_of(shortage(report.cost.memory, *report.machine));

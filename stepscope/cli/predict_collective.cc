@@ -45,7 +45,7 @@ int predict_collective(const PredictFlags& flags) {
   const auto report = report_of(flags);
   if (!report) return refused(report.error());
   Failures failures;
-  if (flags.json != "-") fmt::print("{}", collective_text(*report, {.width = terminal_width()}));
+  if (flags.json != "-") print_text(collective_text(*report, {.width = terminal_width()}));
   if (!flags.json.empty())
     write_json_text(flags.json, json_text(collective_tree(*report)), failures);
   if (!flags.csv.empty()) {

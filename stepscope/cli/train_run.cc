@@ -284,7 +284,7 @@ Result<Done> Run::finish() {
                   failures);
   if (!flags_.csv.empty()) write_tables(flags_.csv, train_csv(report), failures);
   if (flags_.json != "-")
-    fmt::print("{}", train_text(report, {.width = terminal_width(), .colour = wants_colour()}));
+    print_text(train_text(report, {.width = terminal_width(), .colour = wants_colour()}));
   flush_output(failures);
   if (failures.any()) return Error{.what = "not everything could be written"};
   return Done{};
@@ -295,7 +295,7 @@ Result<Done> Run::all() {
   observer_->reach(FaultPhase::start);
   if (auto done = together(prepare(), "preparations"); !done) return done;
   if (flags_.plan_only) {
-    if (speaks()) fmt::print("{}", zero::plan_text(engine_->plan()));
+    if (speaks()) print_text(zero::plan_text(engine_->plan()));
     return Done{};
   }
   if (auto done = together(places(), "places to write to"); !done) return done;

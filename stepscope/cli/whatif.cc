@@ -54,7 +54,7 @@ int answer(const WhatIfFlags& flags, const JobResult& job, std::span<const Input
     write_json_text(flags.traces.json, json_text(json), failures);
   }
   if (flags.traces.json != "-")
-    fmt::print("{}", text_of(e, scenarios, warnings, static_cast<std::size_t>(terminal_width())));
+    print_text(text_of(e, scenarios, warnings, static_cast<std::size_t>(terminal_width())));
   flush_output(failures);
   if (failures.interrupted()) return exit_interrupted;
   return failures.any() || e.refused ? exit_failed : exit_done;
