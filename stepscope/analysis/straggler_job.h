@@ -38,7 +38,7 @@ struct Explained {
   [[nodiscard]] std::optional<double> share() const;
 };
 
-struct JobStepTimes {
+struct OperationStep {
   std::int64_t step = 0;
   Ns measured{};
   Ns replayed{};
@@ -77,7 +77,7 @@ struct StragglerJob {
   int stages = 0;
   std::uint64_t operations = 0;  // rows that were replayed
   std::uint64_t nodes = 0;       // of the graph, over all steps
-  std::vector<JobStepTimes> steps;
+  std::vector<OperationStep> steps;
   Seconds measured{};  // means over steps
   Seconds replayed{};  // T
   Seconds ideal{};     // T_ideal
