@@ -18,6 +18,7 @@ namespace {
 // Taken from the delay of a node that is no longer waited for: more than any trace lasts.
 constexpr Ns never_waited = std::chrono::hours{24 * 365};
 constexpr std::size_t most_ranks = 16;
+constexpr Ns hidden_wait = std::chrono::milliseconds{1};
 
 Ns divided(Ns time, double factor) {
   return Ns{std::llround(static_cast<double>(time.count()) / factor)};
@@ -189,8 +190,9 @@ void Changer::as_peers() {
   each([&](std::uint32_t n, NodeKind) {
     const Ns median = in_.medians.of_node[n];
     if (median < Ns{0}) return;
-    // Where it is faster, its peers may have waited for it in ways that nothing recorded.
-    if (times_.duration[n] + times_.delay[n] <= median) return;
+    // Where it is much faster, its peers may have waited for it in ways that nothing recorded.
+    const Ns own = times_.duration[n] + times_.delay[n];
+    if (median - own > std::max(hidden_wait, 2 * own)) return;
     times_.duration[n] = median;
     times_.delay[n] = Ns{0};
   });
@@ -262,7 +264,8 @@ NodeTimes Changer::run() {
       break;
     case Change::sync_free:
       each([&](std::uint32_t n, NodeKind kind) {
-        if (kind == NodeKind::wait) times_.delay[n] = -never_waited;
+        if (kind == NodeKind::wait && !in_.views[graph_.view[n]].index->cpu_only())
+          times_.delay[n] = -never_waited;
       });
       break;
     case Change::copies_free:
@@ -342,8 +345,7 @@ std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
   for (std::uint32_t n = 0; n < in.medians.of_node.size(); ++n)
     if (in.medians.of_node[n] >= Ns{0})
       excess[in.views[in.replay.graph->view[n]].rank] +=
-          std::max(Ns{0}, in.replay.measured.duration[n] + in.replay.measured.delay[n] -
-                              in.medians.of_node[n]);
+          in.replay.measured.duration[n] + in.replay.measured.delay[n] - in.medians.of_node[n];
   std::vector<std::pair<Ns, int>> ranks;
   for (const auto& [rank, time] : excess)
     if (time > Ns{0}) ranks.emplace_back(time, rank);

@@ -33,7 +33,7 @@ enum class Change : std::uint8_t {
   profiler_free,       // the profiler's own overhead takes no time
   sync_free,           // calls do not wait for the device
   copies_free,
-  rank_as_peers,    // no piece of a rank's own work takes longer than at its peers (peer_median.h)
+  rank_as_peers,    // a rank's own work takes what it takes at its peers (peer_median.h)
   stages_balanced,  // compute of every pipeline stage takes the mean of all
 };
 

@@ -54,7 +54,9 @@ void find_stragglers_of(FindingList& list) {
     const WhatIf* gain = list.what_if(fmt::format("rank_as_peers@{}", r.rank));
     if (gain == nullptr) continue;
     const auto late = std::ranges::find(list.job().stragglers, r.rank, &Straggler::rank);
-    const bool known = late != list.job().stragglers.end() && late->cause.has_value();
+    // Late once is chance: the arrivals must say so too.
+    if (late == list.job().stragglers.end() || !late->significant) continue;
+    const bool known = late->cause.has_value();
     Finding f;
     f.id = "straggler_rank";
     f.what = fmt::format("Rank {} holds the others back", r.rank);
@@ -201,8 +203,10 @@ void find_congestion(FindingList& list) {
       "Look for other jobs or other groups of this job on the same links (NIC counters, "
       "switch ports), and at the placement of groups on nodes";
   f.confidence = Confidence::low;
-  list.add_bounded(std::move(f), Ns{static_cast<std::int64_t>(lost / static_cast<double>(steps))},
-                   "time above the median transfer, mean of ranks; some may be hidden");
+  const WhatIf* free = list.what_if("communication_free");
+  const Ns above{static_cast<std::int64_t>(lost / static_cast<double>(steps))};
+  list.add_bounded(std::move(f), std::min(above, free == nullptr ? Ns{0} : free->saved),
+                   "transfers at their median, at most what free communication saves");
 }
 
 // Larger messages only: small ones are never near a link's rate.
