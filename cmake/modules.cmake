@@ -52,15 +52,15 @@ function(stepscope_nvtx module)
   endif()
 endfunction()
 
-# data/KINDs/*.json become part of the cost module: the program finds its catalogues wherever it is installed.
-function(stepscope_embed_catalogue kind)
+# data/KINDs/*.json become part of a module: the program finds its catalogues wherever it is installed.
+function(stepscope_embed_catalogue module kind)
   set(dir ${PROJECT_SOURCE_DIR}/data/${kind}s)
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed_catalogue.cmake)
   set(out ${PROJECT_BINARY_DIR}/generated/${kind}_data.cc)
   file(GLOB texts CONFIGURE_DEPENDS ${dir}/*.json)
-  add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DKIND=${kind} -DDIR=${dir} -DOUT=${out} -P ${script}
+  add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DMODULE=${module} -DKIND=${kind} -DDIR=${dir} -DOUT=${out} -P ${script}
                      DEPENDS ${texts} ${script} COMMENT "Embedding data/${kind}s" VERBATIM)
-  target_sources(stepscope_cost PRIVATE ${out})
+  target_sources(stepscope_${module} PRIVATE ${out})
 endfunction()
 
 # The command: everything but main.cc is a library, so that tests can call it; it is not installed.

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts of data/phases/*.json, put into the program by the build.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace stepscope {
+
+struct PhaseText {
+  std::string_view file;
+  std::string_view json;
+};
+
+[[nodiscard]] std::span<const PhaseText> phase_texts();
+
+}  // namespace stepscope

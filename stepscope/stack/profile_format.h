@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The formats, in the order in which they are tried.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "stepscope/base/byte_source.h"
+#include "stepscope/base/result.h"
+#include "stepscope/stack/profile_builder.h"
+
+namespace stepscope {
+
+struct ProfileFormat {
+  std::string_view name;
+  // `head`: the first bytes, up to 64 KiB.
+  bool (*recognises)(std::string_view head);
+  Result<Done> (*read)(ByteSource& source, ProfileBuilder& into);
+};
+
+[[nodiscard]] std::span<const ProfileFormat> profile_formats();
+
+// What a file is that is no profile, as a sentence that ends in what to do with it; empty where it
+// is not known.
+[[nodiscard]] std::string what_it_is(std::string_view head);
+
+}  // namespace stepscope

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a profile tells of its threads: shares by phase and pass, and the functions that cost most.
+// A share is always of one thread or of its busy weight (without idling and without samples whose
+// stacks are not shown): summed over all threads, everything would look idle.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/stack/phases_of.h"
+
+namespace stepscope {
+
+struct PhaseWeight {
+  std::uint32_t phase = 0;
+  std::uint32_t pass = 0;
+  double weight = 0;
+};
+
+struct ThreadSummary {
+  std::uint32_t thread = 0;  // of Profile::threads
+  double weight = 0;
+  double busy = 0;  // weight without idle and hidden
+  double idle = 0;
+  double hidden = 0;
+  std::vector<PhaseWeight> phases{};  // by phase and pass, largest first; sums to weight
+};
+
+struct FunctionWeight {
+  StringId frame;
+  std::uint32_t phase = 0;  // of most of its own weight
+  double self = 0;
+  double total = 0;  // with what it calls; recursion counted once, summed over threads
+};
+
+struct StackSummary {
+  double weight = 0;
+  double busy = 0;
+  double idle = 0;
+  double hidden = 0;
+  std::vector<ThreadSummary> threads;     // as in the profile, those with most busy weight first
+  std::vector<PhaseWeight> phases;        // over all threads, by phase and pass
+  std::vector<FunctionWeight> functions;  // by own weight, largest first
+};
+
+[[nodiscard]] StackSummary summarize(const Profile& profile, const PhaseRules& rules,
+                                     const NodePhases& phases);
+
+// Weights of one phase over its passes, largest first.
+[[nodiscard]] std::vector<PhaseWeight> by_phase(std::span<const PhaseWeight> weights);
+
+// Stacks read from the innermost frame: its callers below it, `depth` frames deep, without stacks
+// under `least` of the weight. The children of the root are the innermost frames.
+[[nodiscard]] CallTree bottom_up(const Profile& profile, std::uint32_t depth, double least);
+
+}  // namespace stepscope

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/stack/thread_dump.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "stepscope/stack/text_input.h"
+
+namespace stepscope {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+bool is_thread_line(std::string_view line) {
+  if (line.starts_with("Current thread 0x")) return true;
+  constexpr std::string_view thread = "Thread ";
+  if (!line.starts_with(thread)) return false;
+  line.remove_prefix(thread.size());
+  const std::size_t end = line.find(' ');
+  return end != std::string_view::npos && end > 0 && line[0] >= '0' && line[0] <= '9' &&
+         line.substr(end).starts_with(" (");
+}
+
+// `  File "x.py", line 12 in func` → "func (x.py:12)".
+bool faulthandler_frame(std::string_view line, std::string& frame) {
+  constexpr std::string_view file = "File \"";
+  constexpr std::string_view behind = "\", line ";
+  constexpr std::string_view in = " in ";
+  if (!line.starts_with(file)) return false;
+  const std::size_t end = line.find(behind);
+  if (end == std::string_view::npos) return false;
+  const std::size_t function = line.find(in, end);
+  if (function == std::string_view::npos) return false;
+  const std::size_t number = end + behind.size();
+  frame.assign(line.substr(function + in.size()));
+  frame += " (";
+  frame += line.substr(file.size(), end - file.size());
+  frame += ':';
+  frame += line.substr(number, function - number);
+  frame += ')';
+  return true;
+}
+
+class DumpReader {
+ public:
+  explicit DumpReader(ProfileBuilder& into) : into_(into) {}
+
+  void line(std::string_view text) {
+    const std::string_view words = trimmed(text);
+    if (text.starts_with("Process ")) {
+      end_thread();
+      const std::size_t colon = std::min(text.find(": "), text.size());
+      process_ = text.substr(0, colon);
+      return;
+    }
+    if (is_thread_line(text)) {
+      end_thread();
+      thread(text);
+      return;
+    }
+    if (words.empty()) return;
+    const bool indented = text.front() == ' ' || text.front() == '\t';
+    if (!open_ || !indented) {
+      ++other_;
+      return;
+    }
+    if (faulthandler_frame(words, frame_)) {
+      frames_.push_back(into_.strings.intern(frame_));
+    } else if (locals(text, words)) {
+      return;
+    } else if (words.ends_with(')') && words.find(" (") != std::string_view::npos) {
+      frames_.push_back(into_.strings.intern(words));
+    } else {
+      ++other_;
+    }
+  }
+
+  void finish() {
+    end_thread();
+    into_.note("lines_that_are_no_frame", other_);
+    into_.note("lines_of_local_variables", locals_);
+    into_.note("threads_without_frames", empty_);
+  }
+
+ private:
+  // "Arguments:", "Locals:" and what stands below them, deeper than the frames.
+  bool locals(std::string_view text, std::string_view words) {
+    const std::size_t indent = text.size() - trimmed_front(text).size();
+    if (words == "Arguments:" || words == "Locals:") {
+      locals_indent_ = indent;
+      ++locals_;
+      return true;
+    }
+    if (locals_indent_ > 0 && indent > locals_indent_) {
+      ++locals_;
+      return true;
+    }
+    locals_indent_ = 0;
+    return false;
+  }
+  static std::string_view trimmed_front(std::string_view text) {
+    while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+    return text;
+  }
+
+  void thread(std::string_view text) {
+    open_ = true;
+    frames_.clear();
+    locals_indent_ = 0;
+    const std::size_t quote = text.find('"');
+    const std::size_t last = text.rfind('"');
+    const std::size_t open = text.find(" (");
+    std::string name(text.substr(0, std::min(open, text.size())));
+    if (quote != std::string_view::npos && last > quote) {
+      name += ' ';
+      name += text.substr(quote, last - quote + 1);
+    }
+    thread_ = into_.thread(process_, name);
+  }
+
+  void end_thread() {
+    if (!open_) return;
+    open_ = false;
+    if (frames_.empty()) ++empty_;
+    std::uint32_t node = thread_;
+    for (std::size_t i = frames_.size(); i-- > 0;) node = into_.tree.child(node, frames_[i]);
+    into_.tree.add(node, 1);
+    ++into_.input.stacks;
+  }
+
+  ProfileBuilder& into_;
+  std::string process_;
+  std::string frame_;
+  std::vector<StringId> frames_;  // innermost first
+  std::uint32_t thread_ = 0;
+  std::size_t locals_indent_ = 0;
+  bool open_ = false;
+  std::uint64_t other_ = 0;
+  std::uint64_t locals_ = 0;
+  std::uint64_t empty_ = 0;
+};
+
+}  // namespace
+
+bool is_thread_dump(std::string_view head) {
+  bool thread = false;
+  for (int lines = 0; !head.empty() && lines < 200; ++lines) {
+    const std::size_t end = std::min(head.find('\n'), head.size());
+    std::string_view line = head.substr(0, end);
+    head.remove_prefix(std::min(end + 1, head.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    std::string frame;
+    const std::string_view words = trimmed(line);
+    if (thread && line.starts_with(' ') &&
+        (faulthandler_frame(words, frame) ||
+         (words.ends_with(')') && words.find(" (") != std::string_view::npos)))
+      return true;
+    thread = is_thread_line(line) || (thread && line.starts_with(' '));
+  }
+  return thread;
+}
+
+Result<Done> read_thread_dump(ByteSource& source, ProfileBuilder& into) {
+  LineReader lines(source);
+  DumpReader reader(into);
+  for (std::string_view line; lines.next(line);) reader.line(line);
+  reader.finish();
+  into.note("lines_too_long", lines.cut_lines());
+  into.input.bytes = lines.bytes();
+  if (lines.error()) return *lines.error();
+  return Done{};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every thread does at one moment, as text: `py-spy dump` (innermost frame first) and Python's
+// faulthandler. Each thread is one sample.
+#pragma once
+
+#include <string_view>
+
+#include "stepscope/base/byte_source.h"
+#include "stepscope/base/result.h"
+#include "stepscope/stack/profile_builder.h"
+
+namespace stepscope {
+
+[[nodiscard]] bool is_thread_dump(std::string_view head);
+[[nodiscard]] Result<Done> read_thread_dump(ByteSource& source, ProfileBuilder& into);
+
+}  // namespace stepscope

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/stack/thread_dump.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/stack/stack_test_text.h"
+
+namespace stepscope {
+namespace {
+
+using test::Folded;
+
+TEST(ThreadDump, ReadsPySpy) {
+  const auto p = test::profile_of(
+      "Process 12: python train.py\nPython v3.11.9 (/usr/bin/python3.11)\n\n"
+      "Thread 12 (active+gil): \"MainThread\"\n    train (megatron/training.py:915)\n"
+      "        Arguments:\n            model: \"x (y)\"\n    <module> (pretrain.py:239)\n"
+      "Thread 0x7F12 (idle): \"pt_data_pin\"\n    wait (threading.py:324)\nThread 15 (idle)\n");
+  ASSERT_TRUE(p) << p.error().message();
+  EXPECT_EQ(test::folded(*p),
+            (Folded{{"Process 12|Thread 12 \"MainThread\";<module> (pretrain.py:239);train "
+                     "(megatron/training.py:915)",
+                     1},
+                    {"Process 12|Thread 0x7F12 \"pt_data_pin\";wait (threading.py:324)", 1},
+                    {"Process 12|Thread 15", 1}}));
+  EXPECT_EQ(p->inputs[0].notes,
+            (std::map<std::string, std::uint64_t>{{"lines_of_local_variables", 2},
+                                                  {"lines_that_are_no_frame", 1},
+                                                  {"threads_without_frames", 1}}));
+}
+
+TEST(ThreadDump, ReadsFaulthandler) {
+  EXPECT_EQ(
+      test::folded_text(
+          "Fatal Python error: Aborted\n\nThread 0x00007f (most recent call first):\n"
+          "  File \"/a/b.py\", line 12 in run\n  File \"<frozen x>\", line 3 in <module>\n\n"
+          "Current thread 0x00008f (most recent call first):\n  File \"c.py\", line 1 in f\n"),
+      (Folded{{"Thread 0x00007f;<module> (<frozen x>:3);run (/a/b.py:12)", 1},
+              {"Current thread 0x00008f;f (c.py:1)", 1}}));
+}
+
+}  // namespace
+}  // namespace stepscope
