@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as pprof.
+#include "tests/fuzz/profile_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  stepscope::fuzz::run(data, size, "pprof");
+  return 0;
+}

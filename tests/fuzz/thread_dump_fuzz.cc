@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a dump of threads.
+#include "tests/fuzz/profile_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  stepscope::fuzz::run(data, size, "thread_dump");
+  return 0;
+}
