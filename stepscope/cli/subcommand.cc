@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/cli/stacks.h"
+
 namespace stepscope {
 namespace {
 
-constexpr std::array<Subcommand, 6> table = {{
+constexpr std::array<Subcommand, 7> table = {{
     {"analyze", "where does each step go: a time budget from the traces of many ranks",
      declare_analyze},
     {"whatif", "what a change would buy: the recorded steps replayed without or with less of it",
@@ -24,6 +26,7 @@ constexpr std::array<Subcommand, 6> table = {{
      declare_train},
     {"calibrate", "measure this machine's cores, links and drives into a machine file",
      declare_calibrate},
+    {"stacks", "what is the host doing: phases of training from sampled stacks", declare_stacks},
 }};
 
 bool known(std::string_view verb) {

@@ -153,6 +153,27 @@ TEST(JsonContract, HoldsForACollective) {
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
+TEST(JsonContract, HoldsForStacks) {
+  const program::ScratchFolder scratch;
+  const std::string now = scratch.file("now.collapsed");
+  const std::string before = scratch.file("before.collapsed");
+  const std::string table = scratch.file("lines.tsv");
+  std::ofstream(now) << "# a comment\nprocess 1:\"python\";MainThread;forward (m.py:3);item 5\n"
+                     << "pt_autograd_0;fetch_sub_module [0x36a] [36a] 7\n";
+  std::ofstream(before) << "pt_autograd_0;fetch_sub_module [0x36a] [36a] 7\n";
+  std::ofstream(table) << "c.py\tfetch_sub_module\t0x366\t0x36a\t332\n";
+  const auto run =
+      program::run({"stacks", now, "--against", before, "--lasti", table, "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const Shape shape = documented("stepscope stacks");
+  Comparison comparison;
+  compare(shape, nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  std::set<std::string> unseen = paths(shape);
+  for (const std::string& path : comparison.seen) unseen.erase(path);
+  EXPECT_EQ(unseen, std::set<std::string>{});
+}
+
 TEST(Contract, IsReadFromTablesAndShapes) {
   const Shape shape = read_contract(R"(# Title
 ## Top level
@@ -160,7 +181,8 @@ TEST(Contract, IsReadFromTablesAndShapes) {
 |---|---|---|
 | `a`, `b` | int or null | text |
 | `list` | array | below |
-| `o` | object | `{x, y[] {z_ns}, free{}, notes{reason: count}, rows[] [p, q], names[], all{*{m}}}`: `x` is one |
+| `o` | object | `{x, y[] {z_ns}, free{}, notes{reason: count}, rows[] [p, q], )"
+                                    R"(names[], all{*{m}}}`: `x` is one |
 ## `list[]`
 `{k}`; a list.
 )");

@@ -71,6 +71,8 @@ function view_of(report) {
     return {report, hero: predict_hero, sections: predict_sections(report)};
   if (String(report.schema).startsWith('stepscope.plan/'))
     return {report, hero: plan_hero, sections: plan_sections(report)};
+  if (String(report.schema).startsWith('stepscope.stacks/'))
+    return {report, hero: stacks_hero, sections: stacks_sections(report)};
   const whole = completed(report);
   const inputs_only = sections.filter((x) => x[0] === 'inputs');
   return {report: whole, hero, sections: whole.ranks.length ? sections : inputs_only};

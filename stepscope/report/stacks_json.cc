@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON of a host profile (docs/json.md) and its tables.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "stepscope/report/stacks_report.h"
+
+namespace stepscope {
+namespace {
+
+template <class Names, class Enum>
+std::string name_of(const Names& names, Enum e) {
+  return std::string(names[static_cast<std::size_t>(e)]);
+}
+
+// Counts without ".0".
+Json number(double v) {
+  const bool whole = v == std::floor(v) && std::abs(v) < 9e15;
+  return whole ? Json(static_cast<std::int64_t>(v)) : Json(v);
+}
+
+Json column(const std::vector<double>& values) {
+  Json out = Json::array();
+  for (const double v : values) out.push_back(number(v));
+  return out;
+}
+
+Json inputs(const Profile& p) {
+  Json out = Json::array();
+  for (const ProfileInput& i : p.inputs) {
+    Json notes = Json::object();
+    for (const auto& [reason, count] : i.notes) notes[reason] = count;
+    out.push_back({{"path", i.path},
+                   {"format", i.format},
+                   {"text_bytes", i.bytes},
+                   {"stacks", i.stacks},
+                   {"truncated", i.truncated},
+                   {"notes", std::move(notes)}});
+  }
+  return out;
+}
+
+Json weights(const StacksReport& r, const std::vector<PhaseWeight>& some) {
+  Json out = Json::array();
+  for (const PhaseWeight& w : some)
+    out.push_back({{"phase", r.rules->phases[w.phase].name},
+                   {"pass", r.rules->passes[w.pass].name},
+                   {"weight", number(w.weight)}});
+  return out;
+}
+
+Json threads(const StacksReport& r) {
+  Json out = Json::array();
+  for (const ThreadSummary& t : r.summary.threads) {
+    const ProfileThread& thread = r.profile->threads[t.thread];
+    out.push_back({{"name", thread.name},
+                   {"process", text_or_null(thread.process)},
+                   {"input", thread.input},
+                   {"weight", number(t.weight)},
+                   {"busy", number(t.busy)},
+                   {"idle", number(t.idle)},
+                   {"hidden", number(t.hidden)},
+                   {"phases", weights(r, t.phases)}});
+  }
+  return out;
+}
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+// The phases that occur, in this profile or in the one before.
+Json phases(const StacksReport& r) {
+  std::map<std::uint32_t, double> before;
+  if (r.before)
+    for (const PhaseWeight& w : by_phase(r.before->summary.phases)) before[w.phase] = w.weight;
+  std::vector<PhaseWeight> all = by_phase(r.summary.phases);
+  for (const auto& [phase, weight] : before)
+    if (std::ranges::find(all, phase, &PhaseWeight::phase) == all.end())
+      all.push_back({.phase = phase, .pass = 0, .weight = 0});
+  Json out = Json::array();
+  for (const PhaseWeight& w : all) {
+    const HostPhase& phase = r.rules->phases[w.phase];
+    const bool busy = phase.kind != PhaseKind::idle && phase.kind != PhaseKind::hidden;
+    Json passes = Json::object();
+    for (const PhaseWeight& p : r.summary.phases)
+      if (p.phase == w.phase) passes[r.rules->passes[p.pass].name] = number(p.weight);
+    out.push_back(
+        {{"name", phase.name},
+         {"label", phase.label},
+         {"kind", name_of(phase_kind_names, phase.kind)},
+         {"explanation", phase.explanation},
+         {"weight", number(w.weight)},
+         {"share_of_busy", busy ? Json(share(w.weight, r.summary.busy)) : Json(nullptr)},
+         {"share_of_busy_before",
+          busy && r.before ? Json(share(before[w.phase], r.before->summary.busy)) : Json(nullptr)},
+         {"passes", std::move(passes)}});
+  }
+  return out;
+}
+
+Json functions(const StacksReport& r) {
+  constexpr std::size_t most = 500;
+  Json out = Json::array();
+  for (const FunctionWeight& f : r.summary.functions) {
+    if (out.size() == most) break;
+    const FrameFacts& facts = r.phases->frames[index(f.frame)];
+    out.push_back({{"frame", std::string(r.profile->strings[f.frame])},
+                   {"function", std::string(facts.frame.function)},
+                   {"file", text_or_null(std::string(facts.file))},
+                   {"line", facts.line > 0 ? Json(facts.line) : Json(nullptr)},
+                   {"line_by_table", facts.by_table},
+                   {"kind", name_of(frame_kind_names, facts.frame.kind)},
+                   {"phase", r.rules->phases[f.phase].name},
+                   {"self", number(f.self)},
+                   {"total", number(f.total)}});
+  }
+  return out;
+}
+
+Json names(const auto& some) {
+  Json out = Json::array();
+  for (const auto& s : some) out.push_back(s.name);
+  return out;
+}
+
+Json flame(const StacksReport& r) {
+  const FlameGraph& f = r.flame;
+  return {{"labels", f.labels},
+          {"label", f.label},
+          {"parent", f.parent},
+          {"self", column(f.self)},
+          {"total", column(f.total)},
+          {"before", f.before.empty() ? Json(nullptr) : column(f.before)},
+          {"phase", f.phase},
+          {"pass", f.pass},
+          {"phases", names(r.rules->phases)},
+          {"passes", names(r.rules->passes)},
+          {"left_out", f.left_out}};
+}
+
+Json bottom_up_of(const StacksReport& r) {
+  constexpr std::uint32_t depth = 40;
+  const CallTree tree = bottom_up(*r.profile, depth, 1e-4);
+  Json label = Json::array();
+  for (const StringId frame : tree.frame)
+    label.push_back(frame == empty_string ? "all" : frame_words(*r.profile, *r.phases, frame));
+  return {{"label", std::move(label)}, {"parent", tree.parent}, {"total", column(tree.total)}};
+}
+
+}  // namespace
+
+Json stacks_tree(const StacksReport& r) {
+  const Profile& p = *r.profile;
+  Json before = nullptr;
+  if (r.before)
+    before = {{"inputs", inputs(*r.before->profile)},
+              {"weight", number(r.before->summary.weight)},
+              {"busy", number(r.before->summary.busy)}};
+  return {{"schema", "stepscope.stacks/1"},
+          {"version", r.version},
+          {"answer", {{"sentence", stacks_sentence(r)}}},
+          {"unit", name_of(weight_unit_names, p.unit)},
+          {"weight", number(r.summary.weight)},
+          {"busy", number(r.summary.busy)},
+          {"idle", number(r.summary.idle)},
+          {"hidden", number(r.summary.hidden)},
+          {"inputs", inputs(p)},
+          {"against", std::move(before)},
+          {"threads", threads(r)},
+          {"phases", phases(r)},
+          {"functions", functions(r)},
+          {"flame", flame(r)},
+          {"bottom_up", bottom_up_of(r)},
+          {"lasti", text_or_null(r.lasti)},
+          {"warnings", r.warnings}};
+}
+
+std::vector<CsvFile> stacks_csv(const StacksReport& r) {
+  Json rows = Json::array();
+  for (const Json& t : threads(r))
+    for (const Json& p : t["phases"])
+      rows.push_back({{"thread", t["name"]},
+                      {"process", t["process"]},
+                      {"input", t["input"]},
+                      {"pass", p["pass"]},
+                      {"phase", p["phase"]},
+                      {"weight", p["weight"]}});
+  return {csv_table("threads.csv", rows), csv_table("phases.csv", phases(r)),
+          csv_table("functions.csv", functions(r))};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// The terminal face of a host profile.
+#include "stepscope/report/stacks_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "stepscope/report/format.h"
+#include "stepscope/report/text_table.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t shown_threads = 8;
+constexpr std::size_t shown_functions = 10;
+
+std::string thousands(double n) {
+  std::string digits = fmt::format("{:.0f}", n);
+  for (std::size_t at = digits.size(); at > 3 + (digits[0] == '-' ? 1U : 0U); at -= 3)
+    digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+std::string weight_in_words(double weight, WeightUnit unit) {
+  return format_weight(weight, unit) + (unit == WeightUnit::samples ? " samples" : "");
+}
+
+const ProfileThread& thread_of(const StacksReport& r, const ThreadSummary& t) {
+  return r.profile->threads[t.thread];
+}
+
+// Without addresses and numbers where that still tells it apart.
+std::string thread_name(const StacksReport& r, const ThreadSummary& t) {
+  const ProfileThread& thread = thread_of(r, t);
+  std::string name = lasting_thread_name(thread.name);
+  const auto same = std::ranges::count_if(r.profile->threads, [&](const ProfileThread& other) {
+    return other.input == thread.input && lasting_thread_name(other.name) == name;
+  });
+  if (same > 1) name = thread.name;
+  if (r.profile->inputs.size() > 1) {
+    const std::string& path = r.profile->inputs[thread.input].path;
+    name = fmt::format("{}: {}", path.substr(path.rfind('/') + 1), name);
+  }
+  return printable(name);
+}
+
+const HostPhase& phase_of(const StacksReport& r, const PhaseWeight& w) {
+  return r.rules->phases[w.phase];
+}
+
+bool tells(PhaseKind kind) {
+  return kind != PhaseKind::work && kind != PhaseKind::idle && kind != PhaseKind::hidden &&
+         kind != PhaseKind::submit;
+}
+
+// The largest phase of a thread that says what holds it up; else its largest that is shown.
+std::optional<PhaseWeight> main_phase(const StacksReport& r, const ThreadSummary& t) {
+  std::optional<PhaseWeight> any;
+  for (const PhaseWeight& w : by_phase(t.phases)) {
+    const PhaseKind kind = phase_of(r, w).kind;
+    if (tells(kind) && w.weight >= 0.05 * (t.busy + t.hidden)) return w;
+    if (!any && kind != PhaseKind::idle && kind != PhaseKind::hidden) any = w;
+  }
+  return any;
+}
+
+// What a share of a thread is of: all but its idling.
+double active(const ThreadSummary& t) { return t.busy + t.hidden; }
+
+std::string headline(const StacksReport& r) {
+  const Profile& p = *r.profile;
+  std::uint64_t stacks = 0;
+  double bytes = 0;
+  for (const ProfileInput& i : p.inputs) {
+    stacks += i.stacks;
+    bytes += static_cast<double>(i.bytes);
+  }
+  std::string what = p.inputs.size() == 1 ? fmt::format("{} ({})", printable(p.inputs.front().path),
+                                                        p.inputs.front().format)
+                                          : fmt::format("{} profiles", p.inputs.size());
+  return fmt::format("{} · {} · {} thread{} · {} stacks · {}\n", what,
+                     weight_in_words(r.summary.weight, p.unit), p.threads.size(),
+                     p.threads.size() == 1 ? "" : "s", format_count(static_cast<double>(stacks)),
+                     format_bytes(bytes));
+}
+
+std::string threads_table(const StacksReport& r, std::size_t width) {
+  std::vector<Column> columns = {
+      {"thread", false, 40}, {"weight"}, {"idle"}, {"mostly", false, 60}, {"share"}};
+  std::vector<std::vector<std::string>> rows;
+  for (const ThreadSummary& t : r.summary.threads) {
+    if (rows.size() == shown_threads) break;
+    if (t.weight <= t.hidden) continue;
+    const auto most = main_phase(r, t);
+    rows.push_back({thread_name(r, t), format_weight(t.weight, r.profile->unit),
+                    t.idle > 0 ? format_percent(t.idle / t.weight) : "-",
+                    most         ? phase_of(r, *most).label
+                    : t.idle > 0 ? "idle"
+                                 : "-",
+                    most && t.busy > 0 ? format_percent(most->weight / active(t)) : "-"});
+  }
+  std::string out = "Threads, those with most to do first (a share is of one thread, not idle):\n" +
+                    text_table(std::move(columns), std::move(rows), width);
+  const auto told = static_cast<std::size_t>(std::ranges::count_if(
+      r.summary.threads, [](const ThreadSummary& t) { return t.weight > t.hidden; }));
+  if (told > shown_threads) out += fmt::format("  and {} more\n", told - shown_threads);
+  if (r.summary.hidden > 0)
+    out += fmt::format("  {} of {} are counted without their stacks\n",
+                       format_weight(r.summary.hidden, r.profile->unit),
+                       format_weight(r.summary.weight, r.profile->unit));
+  return out;
+}
+
+std::string phases_of_thread(const StacksReport& r, const ThreadSummary& t, std::size_t width) {
+  std::string out;
+  const double shown = t.weight;
+  std::size_t left_out = 0;
+  for (const PhaseWeight& w : t.phases) {
+    const HostPhase& phase = phase_of(r, w);
+    if (phase.kind == PhaseKind::hidden) continue;  // below, as one
+    if (w.weight < 0.005 * shown) {
+      ++left_out;
+      continue;
+    }
+    const StepPass& pass = r.rules->passes[w.pass];
+    const std::string name = w.pass == r.rules->other_pass || phase.kind == PhaseKind::idle
+                                 ? phase.label
+                                 : fmt::format("{} · {}", pass.label, phase.label);
+    out += fmt::format("  {:<46} {:>12} {:>7}  {}\n", shorten(name, 46),
+                       format_weight(w.weight, r.profile->unit), format_percent(w.weight / shown),
+                       bar(w.weight / shown, width > 96 ? 24 : 10));
+  }
+  if (left_out > 0) out += fmt::format("  and {} smaller\n", left_out);
+  if (t.hidden > 0)
+    out += fmt::format("  {:<46} {:>12} {:>7}\n", "not in the excerpt",
+                       format_weight(t.hidden, r.profile->unit), format_percent(t.hidden / shown));
+  return out;
+}
+
+std::string explanations(const StacksReport& r, std::size_t width) {
+  std::vector<std::uint32_t> said;
+  std::string out;
+  for (const ThreadSummary& t : r.summary.threads)
+    for (const PhaseWeight& w : by_phase(t.phases)) {
+      const HostPhase& phase = phase_of(r, w);
+      if (phase.kind == PhaseKind::hidden || w.weight < 0.03 * t.weight || said.size() == 8 ||
+          std::ranges::find(said, w.phase) != said.end())
+        continue;
+      if (r.summary.busy > 0 && w.weight < 0.01 * r.summary.busy) continue;
+      said.push_back(w.phase);
+      out += wrapped(fmt::format("- {}: {}", phase.label, phase.explanation), width);
+    }
+  return out.empty() ? out : "What that is:\n" + out;
+}
+
+std::string changes_table(const StacksReport& r, std::size_t width) {
+  std::vector<Column> columns = {{"phase", false, 46}, {"before"}, {"now"}, {"change"}};
+  std::vector<std::vector<std::string>> rows;
+  for (const PhaseChange& c : phase_changes(r)) {
+    if (rows.size() == 12) break;
+    rows.push_back({r.rules->phases[c.phase].label, format_percent(c.before), format_percent(c.now),
+                    fmt::format("{:+.1f} points", 100 * (c.now - c.before))});
+  }
+  return fmt::format("Against {}, shares of what is not idle:\n",
+                     printable(r.before->profile->inputs.front().path)) +
+         text_table(std::move(columns), std::move(rows), width);
+}
+
+// Without the class where the whole would not fit.
+std::string short_label(const StacksReport& r, StringId frame) {
+  std::string label = frame_label(r, frame);
+  const std::string_view function = r.phases->frames[index(frame)].frame.function;
+  const std::size_t dot = function.rfind('.');
+  if (label.size() > 48 && dot != std::string_view::npos && label.starts_with(function) &&
+      r.phases->frames[index(frame)].frame.kind == FrameKind::python)
+    label.erase(0, dot + 1);
+  return label;
+}
+
+std::string functions_table(const StacksReport& r, std::size_t width) {
+  std::vector<Column> columns = {
+      {"itself"}, {"share"}, {"with callees"}, {"function", false, 80}, {"phase", false, 27}};
+  std::vector<std::vector<std::string>> rows;
+  for (const FunctionWeight& f : r.summary.functions) {
+    if (rows.size() == shown_functions || f.self <= 0) break;
+    const double shown = r.summary.weight - r.summary.hidden;
+    rows.push_back({format_weight(f.self, r.profile->unit), format_percent(f.self / shown),
+                    format_weight(f.total, r.profile->unit), short_label(r, f.frame),
+                    r.rules->phases[f.phase].label});
+  }
+  return "Functions by what they take themselves, all threads:\n" +
+         text_table(std::move(columns), std::move(rows), width);
+}
+
+// One line a node; a chain of only children that end no stack becomes one line, as deep as it is.
+std::string tree_lines(const StacksReport& r, const CallTree& tree, double least,
+                       std::size_t width) {
+  std::string out;
+  const double floor = least * tree.total[0];
+  struct Open {
+    std::uint32_t end;
+  };
+  std::vector<Open> open;
+  for (std::uint32_t n = 1; n < tree.size();) {
+    while (!open.empty() && open.back().end <= n) open.pop_back();
+    if (tree.total[n] < floor) {
+      n = tree.end[n];
+      continue;
+    }
+    std::uint32_t last = n;
+    std::size_t folded = 0;
+    while (tree.parent[n] != 0 && last + 1 < tree.end[n] &&
+           tree.total[last + 1] == tree.total[last] && folded < 200) {
+      ++last;
+      ++folded;
+    }
+    const std::string indent(2 * std::min<std::size_t>(open.size(), 30), ' ');
+    std::string name = frame_label(r, tree.frame[last]);
+    if (folded > 0) name = fmt::format("({}) {}", folded + 1, name);
+    const std::string head =
+        fmt::format("  {:>7} {:>12} {}", format_percent(tree.total[n] / tree.total[0]),
+                    format_weight(tree.total[n], r.profile->unit), indent);
+    out += head + shorten(name, width > head.size() + 20 ? width - head.size() : 20) + '\n';
+    open.push_back({tree.end[n]});
+    n = last + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string format_weight(double weight, WeightUnit unit) {
+  switch (unit) {
+    case WeightUnit::nanoseconds:
+      return format_time(weight);
+    case WeightUnit::bytes:
+      return format_bytes(weight);
+    case WeightUnit::samples:
+    case WeightUnit::other:
+      break;
+  }
+  return weight == std::floor(weight) && std::abs(weight) < 1e15 ? thousands(weight)
+                                                                 : format_digits(weight);
+}
+
+std::string frame_label(const StacksReport& r, StringId frame) {
+  return printable(frame_words(*r.profile, *r.phases, frame));
+}
+
+std::vector<PhaseChange> phase_changes(const StacksReport& r) {
+  std::vector<PhaseChange> out;
+  if (!r.before) return out;
+  std::map<std::uint32_t, PhaseChange> changes;
+  const auto add = [&](const StackSummary& s, double PhaseChange::* share) {
+    for (const PhaseWeight& w : by_phase(s.phases)) {
+      const PhaseKind kind = r.rules->phases[w.phase].kind;
+      if (kind == PhaseKind::idle || kind == PhaseKind::hidden || s.busy <= 0) continue;
+      changes[w.phase].phase = w.phase;
+      changes[w.phase].*share += w.weight / s.busy;
+    }
+  };
+  add(r.summary, &PhaseChange::now);
+  add(r.before->summary, &PhaseChange::before);
+  out.reserve(changes.size());
+  for (const auto& [phase, change] : changes) out.push_back(change);
+  std::ranges::stable_sort(out, std::greater<>(),
+                           [](const PhaseChange& c) { return std::abs(c.now - c.before); });
+  return out;
+}
+
+std::vector<std::string> input_remarks(const Profile& profile) {
+  std::vector<std::string> out;
+  for (const ProfileInput& i : profile.inputs) {
+    const std::string name = printable(i.path.substr(i.path.rfind('/') + 1));
+    if (i.truncated)
+      out.push_back(fmt::format("{} ends too early; what came before is counted", name));
+    for (const auto& [reason, count] : i.notes) {
+      std::string words = reason;
+      std::ranges::replace(words, '_', ' ');
+      out.push_back(fmt::format("{}: {}: {}", name, words, count));
+    }
+  }
+  return out;
+}
+
+std::string stacks_sentence(const StacksReport& r) {
+  std::vector<std::string> parts;
+  for (const ThreadSummary& t : r.summary.threads) {
+    if (parts.size() == 2 || t.busy < 0.2 * r.summary.threads.front().busy) break;
+    const auto most = main_phase(r, t);
+    if (!most || t.busy <= 0) continue;
+    const std::string& label = phase_of(r, *most).label;
+    const std::string share = format_percent(most->weight / active(t));
+    const std::string name = thread_name(r, t);
+    if (t.idle > 0.1 * t.weight)
+      parts.push_back(fmt::format("{}: busy {} of the time, {} of that in {}", name,
+                                  format_percent(active(t) / t.weight), share, label));
+    else
+      parts.push_back(
+          fmt::format("{}: {}{} in {}", name, t.hidden > 0 ? "at least " : "", share, label));
+  }
+  if (parts.empty())
+    return r.summary.idle > 0 ? "Every thread is idle." : "The profile shows no stacks.";
+  std::string text = fmt::format("{}.", fmt::join(parts, "; "));
+  const auto idle = std::ranges::count_if(r.summary.threads, [](const ThreadSummary& t) {
+    return t.weight > 0 && t.idle > 0.95 * t.weight;
+  });
+  if (idle > 0)
+    text += fmt::format(" {} of {} threads {} idle.", idle, r.summary.threads.size(),
+                        idle == 1 ? "is" : "are");
+  return text;
+}
+
+std::string stacks_text(const StacksReport& r, const StacksTextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.text.width);
+  const std::string_view bold = options.text.colour ? "\033[1m" : "";
+  const std::string_view plain = options.text.colour ? "\033[0m" : "";
+  std::string out = headline(r) + '\n';
+  out += fmt::format("{}{}{}\n", bold, wrapped(stacks_sentence(r), width), plain);
+  out += threads_table(r, width);
+  std::size_t shown = 0;
+  for (const ThreadSummary& t : r.summary.threads) {
+    if (shown == 3 || t.busy < 0.2 * r.summary.threads.front().busy) break;
+    if (t.weight <= t.hidden) continue;
+    ++shown;
+    out += fmt::format("\n{}, where its {} go:\n", thread_name(r, t),
+                       weight_in_words(t.weight, r.profile->unit));
+    out += phases_of_thread(r, t, width);
+  }
+  if (r.before) out += '\n' + changes_table(r, width);
+  out += '\n' + explanations(r, width);
+  out += '\n' + functions_table(r, width);
+  if (options.top_down)
+    out += "\nTop-down, callers above callees:\n" +
+           tree_lines(r, r.profile->tree, options.least, width);
+  if (options.bottom_up)
+    out += "\nBottom-up, callees above callers:\n" +
+           tree_lines(r, bottom_up(*r.profile, 12, options.least / 10), options.least, width);
+  if (!options.text.details.empty())
+    out += fmt::format("\nDetails: {}\n", printable(options.text.details));
+  for (const std::string& w : r.warnings)
+    out += wrapped("note: " + shorten(printable(w), note_width), width);
+  return out;
+}
+
+}  // namespace stepscope
