@@ -46,13 +46,16 @@ struct Program {
 
   explicit Program(std::mt19937_64& random) {
     for (std::uint32_t i = 0; i < 3000; ++i) {
-      const std::string n = std::to_string(i);
-      Function f{.python = "Module_" + n + ".forward_step (deepspeed/runtime/part_" +
-                           std::to_string(i / 40) + ".py:" + std::to_string(10 + i % 900) + ")",
-                 .native = "at::native::kernel_" + n + "(at::Tensor const&, long)+0x" +
-                           std::to_string(1 + i % 97) +
-                           " (/usr/lib/python3/torch/lib/libtorch_cpu.so)",
-                 .callees = {}};
+      Function f;
+      char text[160];
+      std::snprintf(text, sizeof text, "Module_%u.forward_step (deepspeed/runtime/part_%u.py:%u)",
+                    i, i / 40, 10 + i % 900);
+      f.python = text;
+      std::snprintf(text, sizeof text,
+                    "at::native::kernel_%u(at::Tensor const&, long)+0x%x "
+                    "(/usr/lib/python3/torch/lib/libtorch_cpu.so)",
+                    i, 1 + i % 97);
+      f.native = text;
       for (int c = 0; c < 4; ++c) f.callees.push_back(static_cast<std::uint32_t>(random() % 3000));
       functions.push_back(std::move(f));
     }
@@ -99,10 +102,18 @@ void write_collapsed(const std::string& path, std::uint64_t bytes, bool distinct
     // Different stacks stand sorted in a folded file: runs of neighbours share their beginning.
     if (!distinct || n % 24 == 0) program.walk(random, stack);
     line = "process 4242:\"python train.py\";thread (0x7F0012): MainThread";
-    for (const std::uint32_t f : stack) line += ";" + program.functions[f].python;
-    if (distinct)
-      line += ";leaf_" + std::to_string(n) + " (torch/_ops.py:" + std::to_string(n % 999) + ")";
-    line += " " + std::to_string(1 + n % 7) + "\n";
+    for (const std::uint32_t f : stack) line.append(";").append(program.functions[f].python);
+    const auto number = [&line](std::uint64_t v) { line.append(std::to_string(v)); };
+    if (distinct) {
+      line.append(";leaf_");
+      number(n);
+      line.append(" (torch/_ops.py:");
+      number(n % 999);
+      line.append(")");
+    }
+    line.append(" ");
+    number(1 + n % 7);
+    line.append("\n");
     out.write(line);
   }
 }
@@ -223,8 +234,7 @@ void measure(const std::string& name, const std::string& path, bool perf, const 
     // Perl takes minutes a gigabyte: once is enough.
     if (options.peer && round == 0) {
       faster.values.push_back(peer_seconds(path, perf, theirs) / read);
-      if (theirs != weight)
-        stop("Perl counts otherwise: " + std::to_string(theirs) + " and " + std::to_string(weight));
+      if (theirs != weight) stop("Perl counts otherwise");
     }
   }
   std::printf("| %s | %.0f MB | %u | %.0f | %.0f | %s | %s |\n", name.c_str(), mb, nodes,
