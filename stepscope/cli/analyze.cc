@@ -12,10 +12,12 @@
 #include "stepscope/cli/analyze_expected.h"
 #include "stepscope/cli/analyze_flags.h"
 #include "stepscope/cli/analyze_inputs.h"
+#include "stepscope/cli/analyze_job_operations.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/fit/mfu_job.h"
+#include "stepscope/read/job_table.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
@@ -59,6 +61,8 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
 // The flags that need a file or a list read; wrong ones are wrong usage.
 int analyze(AnalyzeFlags& flags) {
   if (const auto resolved = resolve(flags); !resolved) return refused(resolved.error());
+  if (const auto tables = find_job_tables(flags.inputs); !tables.empty())
+    return analyze_job_operations(flags, tables);
   const StopFlag& stop = stop_on_signals();
   Failures failures;
   AnalyzeReport report;

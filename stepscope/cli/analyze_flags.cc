@@ -138,6 +138,9 @@ void declare_traces(CLI::App& app, AnalyzeFlags& f) {
 
 void declare(CLI::App& app, AnalyzeFlags& f) {
   declare_traces(app, f);
+  app.get_option("INPUT")->description(
+      "Traces of one run: files (.json, .json.gz, .json.zst), directories, patterns; or a job's "
+      "table of operations (CSV, Parquet; docs/stragglers.md)");
   app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
       ->type_name("FILE");
   app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");

@@ -261,6 +261,7 @@ Json analyze_tree(const AnalyzeReport& report) {
           {"dimensions", dimensions(job)},
           {"ddp_buckets", ddp_buckets(job)},
           {"stragglers", stragglers(job)},
+          {"straggler_job", nullptr},  // set where a job's table is the input
           {"mfu", mfu_json(report.mfu)},
           {"expected", expected_json(report)},
           {"explanation", explanation_json(job)},

@@ -75,6 +75,12 @@ function view_of(report) {
     return {report, hero: stacks_hero, sections: stacks_sections(report)};
   const whole = completed(report);
   const inputs_only = sections.filter((x) => x[0] === 'inputs');
+  if (whole.straggler_job)
+    return {
+      report: whole,
+      hero: straggler_hero,
+      sections: [...straggler_job_sections, ...inputs_only]
+    };
   return {report: whole, hero, sections: whole.ranks.length ? sections : inputs_only};
 }
 

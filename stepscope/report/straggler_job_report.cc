@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/straggler_job_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "stepscope/report/format.h"
+#include "stepscope/report/text_table.h"
+#include "stepscope/report/words.h"
+
+namespace stepscope {
+namespace {
+
+// A job that runs at less than this times its ideal has no stragglers worth the name (the paper's
+// bound), and a set explains it that gives back at least half.
+constexpr double straggling = 1.1;
+constexpr double explains = 0.5;
+// Forward and backward of a microbatch move together where sequence lengths differ.
+constexpr double uneven_sequences = 0.9;
+constexpr double replay_tolerated = 0.02;
+constexpr std::size_t workers_shown = 3;
+
+double ns(Seconds t) { return t.count() * 1e9; }
+
+std::string times(double ratio) { return fmt::format("{:.2f} ×", ratio); }
+
+// "100 %": rem as a share, said where it had to be clamped.
+std::string share_of(const Explained& e) {
+  const auto share = e.share();
+  return share ? fmt::format("{:.0f} %", *share * 100) : "nothing";
+}
+
+bool is_explained_by(const Explained& e) { return e.rem && *e.rem >= explains; }
+
+bool has_uneven_sequences(const StragglerJob& job) {
+  return job.fwd_bwd_correlation.value_or(0) >= uneven_sequences;
+}
+
+std::string worker_words(const JobWorker& w) {
+  return fmt::format("rank {} (DP rank {}, stage {})", w.rank, w.dp_rank, w.stage);
+}
+
+const JobWorker& worker_of(const StragglerJob& job, std::int32_t rank) {
+  return *std::ranges::find(job.workers, rank, &JobWorker::rank);
+}
+
+std::string worst_words(const StragglerJob& job) {
+  if (job.worst.size() == 1) return worker_words(worker_of(job, job.worst.front()));
+  return ranks_in_words({job.worst.begin(), job.worst.end()});
+}
+
+std::string clamped_note(const char* name, const Explained& e) {
+  if (!e.rem || (*e.rem >= 0 && *e.rem <= 1)) return {};
+  return fmt::format(
+      "{} is {:.4f} and shown as {}: the ideal averages over stages, so that mending one part "
+      "alone can do {} than making all parts equal",
+      name, *e.rem, share_of(e), *e.rem > 1 ? "better" : "worse");
+}
+
+std::string cause(const StragglerJob& job) {
+  std::vector<std::string> causes;
+  if (is_explained_by(job.m_w))
+    causes.push_back(
+        job.worst.size() == 1
+            ? fmt::format("one worker explains {} of it: {}", share_of(job.m_w), worst_words(job))
+            : fmt::format("{} workers explain {} of it: {}", job.worst.size(), share_of(job.m_w),
+                          worst_words(job)));
+  if (is_explained_by(job.m_s) && job.stages > 1)
+    causes.push_back(fmt::format("the last pipeline stage explains {} of it", share_of(job.m_s)));
+  if (has_uneven_sequences(job))
+    causes.push_back(
+        fmt::format("forward and backward of a microbatch take longer together (r = {:.2f}), so "
+                    "sequence lengths differ",
+                    *job.fwd_bwd_correlation));
+  if (causes.empty())
+    causes.push_back(
+        fmt::format("no few workers and no last stage explain it: the worst {} {}, "
+                    "the last stage {}",
+                    counted(job.worst.size(), "worker"), share_of(job.m_w), share_of(job.m_s)));
+  return fmt::format("{}", fmt::join(causes, "; "));
+}
+
+std::string sizes_of(const StragglerJob& job) {
+  const JobMeta& m = job.meta;
+  std::vector<std::string> parts;
+  if (m.world_size) parts.push_back(fmt::format("{} GPUs", *m.world_size));
+  std::string sizes = fmt::format(
+      "DP {} × PP {}", m.dp_size.value_or(static_cast<int>(job.dp_ranks.size())), job.stages);
+  const auto further = [&](std::string_view name, const std::optional<int>& size) {
+    if (size && *size > 1) sizes += fmt::format(" × {} {}", name, *size);
+  };
+  further("TP", m.tp_size);
+  further("sequence", m.dsp_size);
+  parts.push_back(sizes);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string headline(const AnalyzeReport& report, const StragglerJob& job) {
+  double bytes = 0;
+  for (const InputRow& i : report.inputs) bytes += static_cast<double>(i.file_bytes);
+  std::vector<std::string> parts;
+  if (!job.meta.trial_name.empty()) parts.push_back(printable(job.meta.trial_name));
+  parts.push_back(sizes_of(job));
+  parts.push_back(job.steps.size() == 1
+                      ? fmt::format("step {}", job.steps.front().step)
+                      : fmt::format("{} steps, {} to {}", job.steps.size(), job.steps.front().step,
+                                    job.steps.back().step));
+  parts.push_back(fmt::format("{} operations", format_count(static_cast<double>(job.operations))));
+  parts.push_back(
+      fmt::format("{} read in {}", format_bytes(bytes), format_time(report.read_seconds * 1e9)));
+  return fmt::format("{}\n", fmt::join(parts, " · "));
+}
+
+std::string slowest(std::span<const GroupSlowdown> groups) {
+  std::vector<std::string> parts;
+  for (const GroupSlowdown& g : groups.first(std::min<std::size_t>(groups.size(), 3)))
+    parts.push_back(fmt::format("{} {}", g.name, times(g.slowdown)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// "  label      what", a line each.
+std::string facts(const StragglerJob& job) {
+  std::string out;
+  const auto line = [&](std::string_view label, const std::string& what) {
+    out += fmt::format("  {:<16} {}\n", label, what);
+  };
+  const auto explained = [](const Explained& e, const char* name, double step) {
+    if (!e.rem) return std::string("nothing to explain");
+    const double saved = step - ns(e.removed);
+    return fmt::format("{} of the loss ({} {:.3f}): mended alone it {} {} a step", share_of(e),
+                       name, *e.rem, saved >= 0 ? "saves" : "costs", format_time(std::abs(saved)));
+  };
+  line("worst workers",
+       fmt::format("{}; {}", worst_words(job), explained(job.m_w, "M_W", ns(job.replayed))));
+  if (job.stages > 1)
+    line("last stage",
+         fmt::format("stage {}; {}", job.stages - 1, explained(job.m_s, "M_S", ns(job.replayed))));
+  std::vector<std::string> mended;
+  for (const JobWorker& w :
+       std::span(job.workers).first(std::min(job.workers.size(), workers_shown)))
+    if (w.rem) mended.push_back(fmt::format("rank {} {:.1f} %", w.rank, *w.rem * 100));
+  line("any one mended", fmt::format("{}", fmt::join(mended, ", ")));
+  line("alone real", fmt::format("{} (the rest ideal)", slowest(job.by_operation)));
+  if (job.fwd_bwd_correlation)
+    line("sequences",
+         fmt::format("forward and backward of a microbatch correlate with r = {:.2f}, forward "
+                     "varies by {:.1f} %",
+                     *job.fwd_bwd_correlation, job.fwd_variation.value_or(0) * 100));
+  std::vector<std::string> free;
+  for (const CommFree& f : job.comm_free)
+    free.push_back(fmt::format("{} {:.3f} ×", f.name, f.speedup));
+  line("free comm", fmt::format("{} faster", fmt::join(free, ", ")));
+  line("host", fmt::format("launch delays make the measured step {} longer; with them S is {:.3f}",
+                           format_percent(job.launch_slowdown - 1), job.s_host));
+  return out;
+}
+
+Json explained_json(const Explained& e) {
+  return {{"removed_step_ns", ns(e.removed)},
+          {"added_step_ns", ns(e.added)},
+          {"rem", real(e.rem)},
+          {"add", real(e.add)}};
+}
+
+Json groups_json(std::span<const GroupSlowdown> groups) {
+  Json out = Json::array();
+  for (const GroupSlowdown& g : groups)
+    out.push_back({{"name", g.name}, {"s", g.slowdown}, {"steps", g.steps}});
+  return out;
+}
+
+}  // namespace
+
+Answer straggler_answer(const StragglerJob& job) {
+  Answer answer;
+  const std::string steps = fmt::format(
+      "a step takes {} without launch delays and would take {} if every operation took "
+      "its kind's usual time",
+      format_time(ns(job.replayed)), format_time(ns(job.ideal)));
+  if (job.s < straggling) {
+    answer.sentence = fmt::format(
+        "This job runs at {} its ideal step and has no straggler to "
+        "speak of: {}.",
+        times(job.s), steps);
+    return answer;
+  }
+  answer.bound_by = BoundBy::straggler;
+  answer.sentence = fmt::format("This job runs at {} its ideal step and wastes {} of its time: {}.",
+                                times(job.s), format_percent(job.waste), steps);
+  answer.culprit = cause(job);
+  return answer;
+}
+
+std::vector<std::string> straggler_warnings(const StragglerJob& job) {
+  std::vector<std::string> said;
+  for (const std::string& text : {clamped_note("M_W", job.m_w),
+                                  job.stages > 1 ? clamped_note("M_S", job.m_s) : std::string{}})
+    if (!text.empty()) said.push_back(text);
+  if (job.replay_error > replay_tolerated)
+    said.push_back(
+        fmt::format("the replay with launch delays differs from the measured steps by "
+                    "{}: what was recorded does not fit the dependencies",
+                    format_percent(job.replay_error)));
+  if (job.steps.size() == 1)
+    said.emplace_back("one step only: whether it is typical cannot be told");
+  said.insert(said.end(), job.left_out.begin(), job.left_out.end());
+  for (const auto& [what, count] : job.notes) said.push_back(fmt::format("{}: {}", what, count));
+  const JobMeta& m = job.meta;
+  if (m.pp_size && *m.pp_size != job.stages)
+    said.push_back(
+        fmt::format("the meta file says {} stages, the rows have {}", *m.pp_size, job.stages));
+  if (m.dp_size && *m.dp_size != std::ssize(job.dp_ranks))
+    said.push_back(fmt::format("the meta file says {} DP ranks, {} are analysed", *m.dp_size,
+                               job.dp_ranks.size()));
+  return said;
+}
+
+std::string straggler_text(const AnalyzeReport& report, const StragglerJob& job,
+                           const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  std::string out = headline(report, job) + '\n';
+  out += fmt::format("{}{}{}", options.colour ? "\033[1m" : "",
+                     wrapped(report.answer.sentence, width), options.colour ? "\033[0m" : "");
+  if (report.answer.culprit) {
+    std::string culprit = printable(*report.answer.culprit);
+    culprit[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(culprit[0])));
+    out += wrapped(culprit + ".", width);
+  }
+  out += '\n' + facts(job);
+  if (!options.details.empty()) out += fmt::format("Details: {}\n", printable(options.details));
+  if (!report.warnings.empty()) out += '\n';
+  for (const std::string& w : report.warnings) out += wrapped("note: " + printable(w), width);
+  return out;
+}
+
+Json straggler_job_json(const StragglerJob& job) {
+  const JobMeta& m = job.meta;
+  Json steps = Json::array();
+  for (const OperationStep& s : job.steps)
+    steps.push_back({{"step", s.step},
+                     {"measured_ns", value(s.measured)},
+                     {"replayed_ns", value(s.replayed)},
+                     {"ideal_ns", value(s.ideal)},
+                     {"s", s.slowdown},
+                     {"s_host", s.host_slowdown}});
+  Json workers = Json::array();
+  for (const JobWorker& w : job.workers)
+    workers.push_back({{"rank", w.rank},
+                       {"dp_rank", w.dp_rank},
+                       {"stage", w.stage},
+                       {"score", w.score},
+                       {"rem", real(w.rem)},
+                       {"removed_step_ns", ns(w.removed)}});
+  Json free = Json::array();
+  for (const CommFree& f : job.comm_free)
+    free.push_back({{"kind", f.name}, {"step_ns", ns(f.step)}, {"speedup", f.speedup}});
+  Json worst = explained_json(job.m_w);
+  worst["ranks"] = job.worst;
+  Json last = explained_json(job.m_s);
+  last["stage"] = job.stages - 1;
+  return {{"trial_name", text_or_null(m.trial_name)},
+          {"sizes",
+           {{"dp", value(m.dp_size)},
+            {"pp", value(m.pp_size)},
+            {"tp", value(m.tp_size)},
+            {"dsp", value(m.dsp_size)},
+            {"vpp", value(m.vpp_size)},
+            {"world", value(m.world_size)}}},
+          {"dp_ranks", job.dp_ranks.size()},
+          {"stages", job.stages},
+          {"operations", job.operations},
+          {"nodes", job.nodes},
+          {"s", job.s},
+          {"waste", job.waste},
+          {"m_w", real(job.m_w.rem)},
+          {"m_s", real(job.m_s.rem)},
+          {"m_w_share", real(job.m_w.share())},
+          {"m_s_share", real(job.m_s.share())},
+          {"s_host", job.s_host},
+          {"launch_slowdown", job.launch_slowdown},
+          {"replay_error", job.replay_error},
+          {"measured_step_ns", ns(job.measured)},
+          {"replayed_step_ns", ns(job.replayed)},
+          {"ideal_step_ns", ns(job.ideal)},
+          {"steps", std::move(steps)},
+          {"worst_workers", std::move(worst)},
+          {"last_stage", std::move(last)},
+          {"by_operation", groups_json(job.by_operation)},
+          {"by_dp_rank", groups_json(job.by_dp_rank)},
+          {"by_stage", groups_json(job.by_stage)},
+          {"workers", std::move(workers)},
+          {"without_communication", std::move(free)},
+          {"fwd_bwd_correlation", real(job.fwd_bwd_correlation)},
+          {"fwd_variation", real(job.fwd_variation)},
+          {"left_out", job.left_out},
+          {"notes", job.notes}};
+}
+
+}  // namespace stepscope
