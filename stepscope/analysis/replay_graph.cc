@@ -63,7 +63,7 @@ class EdgeOrder {
     for (std::uint32_t n = 0; n < instant_.size(); ++n)
       if (waits_[n] == 0) ready_.push(preferred_.position[n]);
     while (result_.order.size() < instant_.size()) {
-      if (ready_.empty()) break_circle();
+      while (ready_.empty()) break_circle();
       const std::uint32_t n = preferred_.order[ready_.top()];
       ready_.pop();
       result_.position[n] = static_cast<std::uint32_t>(result_.order.size());

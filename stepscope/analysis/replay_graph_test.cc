@@ -118,6 +118,16 @@ TEST(ReplayGraph, MeasuredStartsAreReplayedExactly) {
   }
 }
 
+// Node 0 is in two circles: taking out one leaves it waiting in the other.
+TEST(ReplayGraph, SeveralCirclesThroughOneNodeAreAllBroken) {
+  const std::vector<Ns> instant = {Ns{0}, Ns{5}, Ns{9}};
+  std::vector<GraphEdge> edges = {{0, 1}, {1, 0}, {0, 2}, {2, 0}};
+  const GraphOrder order = order_nodes(instant, edges);
+  EXPECT_EQ(order.removed, 2U);
+  EXPECT_EQ(order.order, (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_EQ(make_graph(order, edges).preds.size(), 2U);
+}
+
 TEST(ReplayGraph, LanesAreReplaysOfTheirOwn) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const RandomGraph r = random_graph(seed, 60);
