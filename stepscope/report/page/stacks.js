@@ -109,10 +109,12 @@ function stacks_threads(report) {
     h('div', {class: 'amount'}, weight(t.weight))
   ]);
   const used = report.phases.filter((p) => p.weight > 0);
-  const kinds = [...new Map(used.map((p) => [hue_of_phase(p),
-    unruled[p.name] ? p.label : phase_kind_words[p.kind]])).entries()];
+  const words_of = (p) => (unruled[p.name] ? p.label : phase_kind_words[p.kind]);
+  const kinds = new Map();
+  for (const p of used)
+    if (!kinds.has(hue_of_phase(p))) kinds.set(hue_of_phase(p), words_of(p));
   return [
-    h('div', {class: 'legend'}, kinds.map(([hue, words]) =>
+    h('div', {class: 'legend'}, [...kinds].map(([hue, words]) =>
       h('span', {class: 'plain'}, swatch(hue), words))),
     h('div', {class: 'host-threads'}, rows),
     told.length > shown.length && note(`and ${plural(told.length - shown.length, 'more thread')}`),
@@ -158,7 +160,11 @@ function flame_columns(report, order) {
   const known_phases = phases_by_name(report);
   const phases = report.flame.phases.map((name) => known_phases.get(name));
   const model = flame_model(report.flame, phases);
-  model.hue = (i) => (phases[model.phase[i]] ? hue_of_phase(phases[model.phase[i]]) : 'other');
+  // Phases in which no stack ends have no row.
+  model.hue = (i) => {
+    const p = phases[model.phase[i]];
+    return p ? hue_of_phase(p) : unruled[report.flame.phases[model.phase[i]]] || 'other';
+  };
   return model;
 }
 
