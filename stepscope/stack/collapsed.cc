@@ -48,6 +48,7 @@ class Walker {
     known_.put(hash, node);
     return node;
   }
+  [[nodiscard]] std::uint64_t empty_frames() const { return empty_; }
   void forget_before() {
     before_ = {};
     path_.clear();
@@ -83,8 +84,6 @@ class Walker {
   HashCache known_;
   std::string_view before_;
   std::vector<Step> path_;
-
- public:
   std::uint64_t empty_ = 0;
 };
 
@@ -139,7 +138,7 @@ Result<Done> read_collapsed(ByteSource& source, ProfileBuilder& into) {
   }
   into.note("comments", comments);
   into.note("lines_without_a_count", bad);
-  into.note("empty_frames", walker.empty_);
+  into.note("empty_frames", walker.empty_frames());
   into.note("lines_too_long", lines.cut_lines());
   into.input.bytes = lines.bytes();
   if (lines.error()) return *lines.error();
