@@ -180,7 +180,7 @@ class Builder {
     const Ops& scatters = stage.of(JobOp::grads_reduce_scatter);
     Ops both = gathers;
     both.insert(both.end(), scatters.begin(), scatters.end());
-    std::ranges::stable_sort(both, {}, [&](std::uint32_t i) { return ops_[i].start; });
+    std::ranges::sort(both, {}, [&](std::uint32_t i) { return std::pair(ops_[i].start, i); });
     chain(both);
     std::set<std::int32_t> done;
     for (auto g = gathers.rbegin(); g != gathers.rend(); ++g) {
@@ -228,14 +228,12 @@ class Builder {
     for (std::uint32_t i = 0; i < ops_.size(); ++i) {
       const JobOp op = ops_[i].op;
       result_.over_dp[i] = is_data_comm(op) || op == JobOp::clip_grads;
-      if (is_data_comm(op)) {
-        result_.transfer[i] = result_.transfers++;
-      } else if (op == JobOp::clip_grads || op == JobOp::embedding_grads_all_reduce) {
+      if (op == JobOp::clip_grads || op == JobOp::embedding_grads_all_reduce) {
         const auto [at, fresh] = over_stages.try_emplace({op, ops_[i].seq_id}, result_.transfers);
         if (fresh) ++result_.transfers;
         result_.transfer[i] = at->second;
-      } else if (is_pipeline_comm(op) && result_.transfer[i] == no_node) {
-        result_.transfer[i] = result_.transfers++;  // alone
+      } else if (is_data_comm(op) || (is_pipeline_comm(op) && result_.transfer[i] == no_node)) {
+        result_.transfer[i] = result_.transfers++;  // of one operation a pipeline
       }
     }
   }

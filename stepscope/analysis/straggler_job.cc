@@ -76,7 +76,9 @@ struct Questions {
 };
 
 void slowest_first(std::vector<GroupSlowdown>& groups) {
-  std::ranges::stable_sort(groups, std::ranges::greater{}, &GroupSlowdown::slowdown);
+  std::ranges::sort(groups, [](const GroupSlowdown& a, const GroupSlowdown& b) {
+    return std::pair(-a.slowdown, a.name) < std::pair(-b.slowdown, b.name);
+  });
 }
 
 // Pipeline sends and receives of one direction are one kind.
@@ -130,8 +132,9 @@ void find_workers(Questions& q, const JobOperations& table, StragglerJob& job) {
   job.m_w = q.explained([&](std::size_t c) {
     return chosen.contains({q.layout.dp_ranks[q.dp_of(c)], q.stage_of(c)});
   });
-  std::ranges::stable_sort(job.workers, [](const JobWorker& a, const JobWorker& b) {
-    return a.rem.value_or(0) > b.rem.value_or(0);
+  std::ranges::sort(job.workers, [](const JobWorker& a, const JobWorker& b) {
+    return std::tuple(-a.rem.value_or(0), -a.score, a.rank) <
+           std::tuple(-b.rem.value_or(0), -b.score, b.rank);
   });
 }
 
