@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/stats/hampel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+
+std::optional<HampelLimits> hampel_limits(std::span<const double> values, double k) {
+  const auto middle = median(values);
+  if (!middle) return std::nullopt;
+  std::vector<double> away(values.size());
+  std::ranges::transform(values, away.begin(), [&](double x) { return std::fabs(x - *middle); });
+  constexpr double of_median = 1.482602218505602;  // 1 / the normal quantile of 3/4
+  constexpr double of_mean = 1.2533141373155003;   // sqrt(pi / 2)
+  double deviation = of_median * *median(away);
+  if (!(deviation > 0)) deviation = of_mean * *mean(away);
+  return HampelLimits{.median = *middle,
+                      .deviation = deviation,
+                      .low = *middle - k * deviation,
+                      .high = *middle + k * deviation};
+}
+
+std::vector<double> clipped(std::span<const double> values, const HampelLimits& limits) {
+  std::vector<double> kept(values.begin(), values.end());
+  for (double& v : kept) v = std::clamp(v, limits.low, limits.high);
+  return kept;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/stats/median_ratio.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "stepscope/stats/block_bootstrap.h"
+#include "stepscope/stats/hampel.h"
+#include "stepscope/stats/student_t.h"
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+using Launches = std::vector<std::vector<double>>;
+using Interval = std::pair<double, double>;
+
+std::vector<Series> views(const Launches& launches) { return {launches.begin(), launches.end()}; }
+
+std::vector<double> all_of(std::span<const Series> launches) {
+  std::vector<double> all;
+  for (const Series s : launches) all.insert(all.end(), s.begin(), s.end());
+  return all;
+}
+
+// The same with the values beyond Hampel's limits of all launches together moved onto them.
+Launches within_limits(std::span<const Series> launches) {
+  const auto limits = hampel_limits(all_of(launches));
+  Launches kept;
+  for (const Series s : launches) kept.push_back(clipped(s, *limits));
+  return kept;
+}
+
+// A mean, its variance and how well that is known.
+struct Estimate {
+  double mean = 0;
+  double variance = 0;
+  double degrees = 1;
+};
+
+struct Welch {
+  double difference = 0;
+  double error = 0;
+  double degrees = 1;
+
+  [[nodiscard]] double p() const {
+    if (error > 0) return student_t_tails(std::fabs(difference) / error, degrees);
+    return difference == 0 ? 1 : 0;
+  }
+  [[nodiscard]] Interval interval(double alpha) const {
+    const double half = error > 0 ? student_t_critical(alpha, degrees) * error : 0;
+    return {difference - half, difference + half};
+  }
+};
+
+Welch welch(const Estimate& a, const Estimate& b) {
+  Welch w{.difference = b.mean - a.mean, .error = std::sqrt(a.variance + b.variance)};
+  const double parts = a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees;
+  w.degrees = parts > 0 ? (a.variance + b.variance) * (a.variance + b.variance) / parts
+                        : a.degrees + b.degrees;
+  return w;
+}
+
+Estimate by_steps(std::span<const Series> launches, const LongRun& run) {
+  return {.mean = *mean(all_of(launches)), .variance = run.mean_variance(), .degrees = run.degrees};
+}
+
+std::optional<Estimate> by_launches(std::span<const Series> launches) {
+  std::vector<double> means;
+  for (const Series s : launches)
+    if (!s.empty()) means.push_back(*mean(s));
+  if (means.size() < 2) return std::nullopt;
+  const auto n = static_cast<double>(means.size());
+  const double deviation = *sample_stdev(means);
+  return Estimate{.mean = *mean(means), .variance = deviation * deviation / n, .degrees = n - 1};
+}
+
+std::optional<Welch> welch_of_launches(std::span<const Series> a, std::span<const Series> b) {
+  const auto of_a = by_launches(a);
+  const auto of_b = by_launches(b);
+  if (!of_a || !of_b) return std::nullopt;
+  return welch(*of_a, *of_b);
+}
+
+// Long-run variance of the signs of an AR(1) around its median, by Sheppard's formula for the
+// normal distribution, for the sum of `n` of them.
+double sign_variance(double lag1, double n) {
+  double sum = 1;
+  double power = lag1;
+  for (double k = 1; k < n && power > 1e-6; ++k, power *= lag1)
+    sum += 2 * (1 - k / n) * (2 * std::numbers::inv_pi) * std::asin(power);
+  return sum;
+}
+
+// Replicates around the median of the logarithms, as wide as the long-run variance is.
+std::vector<double> deviations(std::span<const Series> launches, const LongRun& run,
+                               const RatioOptions& options, std::uint64_t stream) {
+  const double each = static_cast<double>(run.count) / static_cast<double>(launches.size());
+  // A thousand blocks are enough, however many steps there are.
+  const double length = std::max({2 * std::cbrt(each), 2 * run.time, each / 1000});
+  const auto block =
+      static_cast<std::size_t>(std::lround(std::clamp(length, 1.0, std::max(each / 4, 1.0))));
+  MedianBootstrap boot = bootstrap_median(
+      launches,
+      {.replicates = options.replicates, .block = block, .seed = 2 * options.seed + stream});
+  const double lost = sign_variance(run.equivalent_lag1(), each) / boot.sign_variance;
+  const double factor = lost > 1 ? std::sqrt(lost) : 1;  // also where all signs are 0
+  for (double& v : boot.replicates) v = (v - boot.median) * (std::isfinite(factor) ? factor : 1);
+  return std::move(boot.replicates);
+}
+
+Interval wider(const Interval& a, const Interval& b) {
+  return {std::min(a.first, b.first), std::max(a.second, b.second)};
+}
+
+Verdict verdict_of(const RatioTest& t, const RatioOptions& options) {
+  if (!t.interval || !t.p || t.a.run.effective < options.least_effective ||
+      t.b.run.effective < options.least_effective)
+    return Verdict::not_enough_data;
+  const auto [low, high] = *t.interval;
+  const bool matters = std::fabs(t.ratio - 1) >= options.floor && t.ratio != 1;
+  if (matters && *t.p < options.alpha && (low > 1 || high < 1))
+    return t.ratio > 1 ? Verdict::slower : Verdict::faster;
+  if (low >= 1 - options.floor && high <= 1 + options.floor) return Verdict::same;
+  return Verdict::inconclusive;
+}
+
+Launches logarithms(std::span<const Series> launches) {
+  Launches logs;
+  for (const Series s : launches) {
+    if (s.empty()) continue;
+    logs.emplace_back(s.size());
+    std::ranges::transform(s, logs.back().begin(), [](double x) { return std::log(x); });
+  }
+  return logs;
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  constexpr std::array<std::string_view, 5> names = {"not_enough_data", "faster", "slower", "same",
+                                                     "inconclusive"};
+  return names[static_cast<std::size_t>(verdict)];
+}
+
+RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
+                     const RatioOptions& options) {
+  const Launches logs_a = logarithms(a);
+  const Launches logs_b = logarithms(b);
+  const std::vector<Series> log_a = views(logs_a);
+  const std::vector<Series> log_b = views(logs_b);
+  const Launches kept_a = within_limits(log_a);
+  const Launches kept_b = within_limits(log_b);
+  const std::vector<Series> in_a = views(kept_a);
+  const std::vector<Series> in_b = views(kept_b);
+  RatioTest t;
+  t.a = {.median = *median(all_of(a)), .run = long_run(in_a)};
+  t.b = {.median = *median(all_of(b)), .run = long_run(in_b)};
+  t.ratio = t.b.median / t.a.median;
+  if (t.a.run.count < 2 || t.b.run.count < 2) return t;
+  const Welch steps = welch(by_steps(in_a, t.a.run), by_steps(in_b, t.b.run));
+  t.p_steps = steps.p();
+  t.p = t.p_steps;
+  std::vector<double> apart = deviations(log_b, t.b.run, options, 1);
+  const std::vector<double> other = deviations(log_a, t.a.run, options, 0);
+  for (std::size_t i = 0; i < apart.size(); ++i) apart[i] -= other[i];
+  std::ranges::sort(apart);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const double widen = student_t_critical(options.alpha, steps.degrees) /
+                       student_t_critical(options.alpha, infinite);
+  const double centre = std::log(t.ratio);
+  Interval logs = {centre + widen * *quantile_sorted(apart, options.alpha / 2),
+                   centre + widen * *quantile_sorted(apart, 1 - options.alpha / 2)};
+  if (const auto launches = welch_of_launches(in_a, in_b)) {
+    t.p_launches = launches->p();
+    t.p = std::max(*t.p, *t.p_launches);
+    const Interval of_means = launches->interval(options.alpha);
+    const double shift = centre - launches->difference;
+    logs = wider(logs, {of_means.first + shift, of_means.second + shift});
+  }
+  t.interval = Interval{std::exp(logs.first), std::exp(logs.second)};
+  t.verdict = verdict_of(t, options);
+  return t;
+}
+
+LongRun long_run_of_steps(std::span<const Series> launches) {
+  const Launches logs = logarithms(launches);
+  const Launches kept = within_limits(views(logs));
+  return long_run(views(kept));
+}
+
+DifferenceTest test_difference(std::span<const Series> a, std::span<const Series> b, double alpha) {
+  DifferenceTest t;
+  const LongRun run_a = long_run(a);
+  const LongRun run_b = long_run(b);
+  if (run_a.count == 0 || run_b.count == 0) return t;
+  const Welch steps = welch(by_steps(a, run_a), by_steps(b, run_b));
+  t.a = *mean(all_of(a));
+  t.b = *mean(all_of(b));
+  t.difference = t.b - t.a;
+  if (run_a.count < 2 || run_b.count < 2) return t;
+  t.p = steps.p();
+  t.interval = steps.interval(alpha);
+  if (const auto launches = welch_of_launches(a, b)) {
+    t.p = std::max(*t.p, launches->p());
+    const Interval of_means = launches->interval(alpha);
+    const double shift = t.difference - launches->difference;
+    t.interval = wider(*t.interval, {of_means.first + shift, of_means.second + shift});
+  }
+  return t;
+}
+
+std::optional<LaunchDrift> find_launch_drift(std::span<const bool> in_b,
+                                             std::span<const double> value) {
+  const std::size_t n = value.size();
+  std::array<double, 2> count{};
+  std::array<double, 2> place{};
+  std::array<double, 2> middle{};
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t arm = in_b[i] ? 1 : 0;
+    count[arm] += 1;
+    place[arm] += static_cast<double>(i);
+    middle[arm] += value[i];
+  }
+  if (n < 5 || count[0] == 0 || count[1] == 0) return std::nullopt;
+  for (const std::size_t arm : {0U, 1U}) {
+    place[arm] /= count[arm];
+    middle[arm] /= count[arm];
+  }
+  double xx = 0;
+  double xy = 0;
+  double yy = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t arm = in_b[i] ? 1 : 0;
+    const double x = static_cast<double>(i) - place[arm];
+    const double y = value[i] - middle[arm];
+    xx += x * x;
+    xy += x * y;
+    yy += y * y;
+  }
+  if (!(xx > 0)) return std::nullopt;
+  LaunchDrift drift{.slope = xy / xx};
+  const double degrees = static_cast<double>(n) - 3;
+  const double rest = std::max(yy - drift.slope * xy, 0.0) / degrees;
+  drift.p = rest > 0 ? student_t_tails(std::fabs(drift.slope) / std::sqrt(rest / xx), degrees)
+                     : (drift.slope == 0 ? 1 : 0);
+  drift.bias = drift.slope * (place[1] - place[0]);
+  return drift;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the steps of B take longer than those of A: the ratio of medians with its interval, a
+// test of the mean, and a verdict that needs both, and a difference that matters (docs/compare.md).
+//
+// *Interval*: block bootstrap of both medians on logarithms. Each arm's deviations are widened by
+// the share of the long-run variance that the blocks lose, for the signs of an AR(1) with the arm's
+// correlation time: sum (2 / pi) asin(r^|k|) over what the blocks keep. Both ends are widened by
+// t / z, because that time is an estimate.
+// *Test*: Welch's on the mean logarithm, values beyond Hampel's limits moved onto them, n_eff for
+// n, degrees of freedom of the long-run variances by Satterthwaite.
+// *Launches*: with two or more an arm, the same statements are made of the launches' means, n = the
+// number of launches; the wider interval and the larger p hold.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stepscope/stats/long_run.h"
+
+namespace stepscope {
+
+struct RatioOptions {
+  double alpha = 0.05;
+  double floor = 0.01;         // smaller changes are not called, whatever their p
+  double least_effective = 8;  // fewer effective steps an arm: no verdict
+  std::size_t replicates = 2000;
+  std::uint64_t seed = 1;
+};
+
+enum class Verdict : std::uint8_t {
+  not_enough_data,
+  faster,        // B than A
+  slower,        // B than A
+  same,          // the whole interval lies within the floor
+  inconclusive,  // the steps at hand cannot tell
+};
+[[nodiscard]] std::string_view name_of(Verdict verdict);
+
+struct RatioArm {
+  double median = 0;
+  LongRun run;  // of the logarithms within the limits
+};
+
+struct RatioTest {
+  RatioArm a;
+  RatioArm b;
+  double ratio = 1;                                   // median of B / median of A
+  std::optional<std::pair<double, double>> interval;  // of it; absent below two values an arm
+  std::optional<double> p_steps;                      // steps as the unit, corrected
+  std::optional<double> p_launches;                   // launches as the unit
+  std::optional<double> p;                            // the larger
+  Verdict verdict = Verdict::not_enough_data;
+};
+
+// Each arm: its launches, steps in time order, all > 0, at least one in all.
+[[nodiscard]] RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
+                                   const RatioOptions& options = {});
+
+// Of the logarithms of an arm's steps, values beyond Hampel's limits moved onto them: what n_eff
+// is made of. At least one step, all > 0.
+[[nodiscard]] LongRun long_run_of_steps(std::span<const Series> launches);
+
+// The same test on plain differences, for the seconds that a part of the step takes.
+struct DifferenceTest {
+  double a = 0;  // means
+  double b = 0;
+  double difference = 0;                              // b - a
+  std::optional<std::pair<double, double>> interval;  // absent below two values an arm
+  std::optional<double> p;
+};
+[[nodiscard]] DifferenceTest test_difference(std::span<const Series> a, std::span<const Series> b,
+                                             double alpha = 0.05);
+
+// Whether launches drift with the order they ran in, beside what the arms differ: the slope of a
+// line through both arms' values. `in_b` and `value` in order; absent below five launches or
+// without both arms.
+struct LaunchDrift {
+  double slope = 0;  // of `value`, from one launch to the next
+  double p = 1;
+  // What the slope alone makes of B - A in this order; 0 for A B B A.
+  double bias = 0;
+};
+[[nodiscard]] std::optional<LaunchDrift> find_launch_drift(std::span<const bool> in_b,
+                                                           std::span<const double> value);
+
+}  // namespace stepscope

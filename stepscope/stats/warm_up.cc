@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/stats/warm_up.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "stepscope/stats/hampel.h"
+#include "stepscope/stats/long_run.h"
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t group = 5;
+constexpr std::size_t fewest_groups = 8;
+constexpr double standard_errors = 5;
+constexpr double least_change = 0.005;
+
+std::size_t slow_first(std::span<const double> values) {
+  const auto later = hampel_limits(values.subspan(values.size() / 2), 6);
+  const double limit = std::max(later->high, later->median * 1.05);
+  std::size_t count = 0;
+  while (count < values.size() / 2 && values[count] > limit) ++count;
+  return count;
+}
+
+std::vector<double> medians_of_five(std::span<const double> values) {
+  std::vector<double> medians;
+  medians.reserve(values.size() / group);
+  for (std::size_t at = 0; at + group <= values.size(); at += group)
+    medians.push_back(*median(values.subspan(at, group)));
+  return medians;
+}
+
+// Groups to leave out so that the mean of the rest is known best: the least of the rest's variance
+// over its size.
+std::size_t least_error(std::span<const double> y) {
+  double sum = 0;
+  double squares = 0;
+  double least = 0;
+  std::size_t best = 0;
+  const double origin = y.back();
+  for (std::size_t d = y.size(); d-- > 0;) {
+    const double v = y[d] - origin;
+    sum += v;
+    squares += v * v;
+    const auto m = static_cast<double>(y.size() - d);
+    if (2 * d > y.size()) continue;
+    const double error = (squares - sum * sum / m) / (m * m);
+    if (best == 0 && least == 0) least = error;
+    if (error > least) continue;
+    least = error;
+    best = d;
+  }
+  return best;
+}
+
+bool differs(std::span<const double> head, std::span<const double> tail) {
+  const LongRun rest = long_run(tail);
+  const double change = std::fabs(*median(head) - *median(tail));
+  const double error =
+      std::sqrt(rest.variance * rest.time *
+                (1 / static_cast<double>(head.size()) + 1 / static_cast<double>(tail.size())));
+  return change > standard_errors * error && change > least_change * *median(tail);
+}
+
+// A trend through the tail has no standard error that means anything.
+bool still_moves(std::span<const double> head, std::span<const double> tail) {
+  const auto limits = hampel_limits(tail, 2);
+  const double before = *median(head);
+  return (before < limits->low || before > limits->high) &&
+         std::fabs(before - limits->median) > 0.02 * limits->median;
+}
+
+}  // namespace
+
+WarmUp find_warm_up(std::span<const double> values) {
+  WarmUp found;
+  if (values.size() < 4) return found;
+  found.count = slow_first(values);
+  const std::vector<double> y = medians_of_five(values.subspan(found.count));
+  if (y.size() < fewest_groups) return found;
+  const auto all = std::span(y);
+  const std::size_t change = least_error(all);
+  if (change == 0) return found;
+  const auto head = all.first(change);
+  const auto tail = all.subspan(change);
+  found.unsettled = 2 * change + 1 >= y.size() && still_moves(head, tail);
+  if (!found.unsettled && differs(head, tail))
+    found.count = std::min(found.count + change * group, values.size() / 2);
+  return found;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/stats/warm_up.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+using Doubles = std::vector<double>;
+
+Doubles steady(std::size_t n, double rho, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise;
+  Doubles x(n);
+  double v = noise(random);
+  for (double& out : x) {
+    out = 100 * (1 + 0.03 * v);
+    v = rho * v + std::sqrt(1 - rho * rho) * noise(random);
+  }
+  return x;
+}
+
+TEST(WarmUp, TheFirstStepsThatAreFarSlowerAreLeftOut) {
+  Doubles x = steady(60, 0.3, 1);
+  x[0] = 900;
+  x[1] = 150;
+  EXPECT_EQ(find_warm_up(x).count, 2U);
+  x[30] = 900;  // an outlier among the others is none
+  EXPECT_EQ(find_warm_up(x).count, 2U);
+}
+
+TEST(WarmUp, OfAFewStepsIsFoundToo) { EXPECT_EQ(find_warm_up(Doubles{9, 1, 1, 1}).count, 1U); }
+
+TEST(WarmUp, ASlowDecayEndsWhereItIsLostInTheNoise) {
+  Doubles x = steady(400, 0.3, 2);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] *= 1 + 0.3 * std::exp(-static_cast<double>(i) / 20);
+  const WarmUp found = find_warm_up(x);
+  EXPECT_GE(found.count, 25U);
+  EXPECT_LE(found.count, 120U);
+  EXPECT_FALSE(found.unsettled);
+}
+
+TEST(WarmUp, MayAlsoBeFaster) {
+  Doubles x = steady(400, 0.3, 3);
+  for (std::size_t i = 0; i < 60; ++i) x[i] *= 0.9;
+  const WarmUp found = find_warm_up(x);
+  EXPECT_GE(found.count, 55U);
+  EXPECT_LE(found.count, 70U);
+}
+
+TEST(WarmUp, SteadyStepsHaveNone) {
+  int cut = 0;
+  for (unsigned seed = 0; seed < 500; ++seed)
+    for (const double rho : {0.0, 0.6}) cut += find_warm_up(steady(200, rho, seed)).count > 0;
+  EXPECT_LE(cut, 15);
+}
+
+TEST(WarmUp, WithoutAnEndIsSaid) {
+  Doubles x = steady(200, 0.0, 4);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= 2 - static_cast<double>(i) / 200;
+  const WarmUp found = find_warm_up(x);
+  EXPECT_TRUE(found.unsettled);
+  EXPECT_LE(found.count, 100U);
+}
+
+TEST(WarmUp, EqualOrFewStepsHaveNone) {
+  EXPECT_EQ(find_warm_up(Doubles(200, 3.0)).count, 0U);
+  EXPECT_EQ(find_warm_up(Doubles{9, 1, 1}).count, 0U);
+  EXPECT_EQ(find_warm_up(Doubles{}).count, 0U);
+}
+
+}  // namespace
+}  // namespace stepscope
