@@ -195,9 +195,9 @@ void Run::progress(const zero::StepResult& r, std::optional<double> validation) 
   const StepRecord& step = *recorder_->last_step();
   const double seconds = stepscope::seconds(step.end - step.begin).count();
   const double tokens = static_cast<double>(r.tokens) / seconds;
-  std::string line =
-      fmt::format("step {:>5}  loss {:.4f}  norm {:.3f}  lr {:.2e}  {:>7} tokens/s", r.step, r.loss,
-                  r.gradient_norm, r.learning_rate, format_count(tokens));
+  std::string line = fmt::format(
+      "step {:>5}  loss {:.4f}  norm {:.3f}  lr {:.2e}  {:>10.3f} ms  {:>7} tokens/s", r.step,
+      r.loss, r.gradient_norm, r.learning_rate, seconds * 1e3, format_count(tokens));
   if (peak_)
     line += fmt::format("  {:>5.1f} % MFU",
                         100 * step.model_flops.value / (seconds * peak_->rate.value));

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the JSON of `stepscope train` says of the whole run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+
+struct TrainSummary {
+  std::optional<double> mfu;  // shares of one
+  std::optional<double> hfu;
+  std::vector<std::string> stragglers;
+  // Sums over the steps of a rank, in ns by category of the budget, and its steps.
+  struct Rank {
+    std::map<std::string, double> budget_ns;
+    std::uint64_t steps = 0;
+  };
+  std::map<int, Rank> ranks;
+};
+
+// Errors: no JSON, or not of `stepscope train`.
+[[nodiscard]] Result<TrainSummary> read_train_summary(const std::string& path);
+[[nodiscard]] Result<TrainSummary> parse_train_summary(std::string_view text,
+                                                       std::string_view path);
+
+}  // namespace stepscope

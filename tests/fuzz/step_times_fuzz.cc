@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any text as a list of step times and as what `stepscope train` writes. What is accepted holds
+// positive times only, each with its cause or none with any, and is read back to the same from the
+// table it is written to.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "stepscope/read/step_times.h"
+#include "stepscope/read/train_summary.h"
+
+namespace stepscope {
+namespace {
+
+void expect(bool ok, const char* what) {
+  if (ok) return;
+  std::fprintf(stderr, "broken: %s\n", what);
+  std::abort();
+}
+
+std::string as_table(const StepTimes& times) {
+  std::string text = "step_time_ns\n";
+  char number[32];
+  for (const double ns : times.wall_ns) {
+    std::snprintf(number, sizeof number, "%.17g\n", ns);
+    text += number;
+  }
+  return text;
+}
+
+void try_unit(std::string_view text, TimeUnit unit) {
+  const auto times = parse_step_times(text, "input", unit);
+  if (!times) return expect(!times.error().message().empty(), "an error says something");
+  expect(!times->wall_ns.empty(), "a list has a step");
+  expect(times->causes.empty() || times->causes.size() == times->wall_ns.size(),
+         "causes are parallel to steps");
+  for (const double ns : times->wall_ns) expect(std::isfinite(ns) && ns > 0, "a step takes time");
+  const auto again = parse_step_times(as_table(*times), "again");
+  expect(again && again->wall_ns == times->wall_ns && !again->unit_assumed,
+         "a written table is read back to the same");
+}
+
+}  // namespace
+}  // namespace stepscope
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace stepscope;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  try_unit(text, TimeUnit::ms);
+  try_unit(text, TimeUnit::s);
+  if (const auto summary = parse_train_summary(text, "input"))
+    for (const auto& [rank, sums] : summary->ranks) expect(rank >= 0, "a rank has a number");
+  return 0;
+}
