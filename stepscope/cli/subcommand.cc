@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Subcommand, 7> table = {{
+constexpr std::array<Subcommand, 8> table = {{
     {"analyze", "where does each step go: a time budget from the traces of many ranks",
      declare_analyze},
     {"whatif", "what a change would buy: the recorded steps replayed without or with less of it",
@@ -24,6 +24,8 @@ constexpr std::array<Subcommand, 7> table = {{
     {"plan", "the fastest way to run a model on a number of GPUs, out of all", declare_plan},
     {"train", "train a network with ZeRO on the cores of this machine, every step accounted for",
      declare_train},
+    {"compare", "did a change help, or is it noise: two runs, traces or lists of step times",
+     declare_compare},
     {"calibrate", "measure this machine's cores, links and drives into a machine file",
      declare_calibrate},
     {"stacks", "what is the host doing: phases of training from sampled stacks", declare_stacks},

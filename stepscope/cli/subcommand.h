@@ -36,5 +36,6 @@ std::function<int()> declare_predict(CLI::App& app);
 std::function<int()> declare_plan(CLI::App& app);
 std::function<int()> declare_train(CLI::App& app);
 std::function<int()> declare_calibrate(CLI::App& app);
+std::function<int()> declare_compare(CLI::App& app);
 
 }  // namespace stepscope
