@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::array<Subcommand, 8> table = {{
+constexpr std::array<Subcommand, 10> table = {{
     {"analyze", "where does each step go: a time budget from the traces of many ranks",
      declare_analyze},
     {"whatif", "what a change would buy: the recorded steps replayed without or with less of it",
@@ -26,6 +26,10 @@ constexpr std::array<Subcommand, 8> table = {{
      declare_train},
     {"compare", "did a change help, or is it noise: two runs, traces or lists of step times",
      declare_compare},
+    {"sweep",
+     "run a command at several values of a setting: which is fastest, and which tie with it",
+     declare_sweep},
+    {"check", "what a few steps tell already, and what to record next", declare_check},
     {"calibrate", "measure this machine's cores, links and drives into a machine file",
      declare_calibrate},
     {"stacks", "what is the host doing: phases of training from sampled stacks", declare_stacks},

@@ -37,5 +37,7 @@ std::function<int()> declare_plan(CLI::App& app);
 std::function<int()> declare_train(CLI::App& app);
 std::function<int()> declare_calibrate(CLI::App& app);
 std::function<int()> declare_compare(CLI::App& app);
+std::function<int()> declare_sweep(CLI::App& app);
+std::function<int()> declare_check(CLI::App& app);
 
 }  // namespace stepscope
