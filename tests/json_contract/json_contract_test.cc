@@ -210,6 +210,74 @@ TEST(JsonContract, HoldsForStacks) {
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
+// Forty steps around `level` ms, one of them a checkpoint.
+std::string list_of_steps(const std::string& path, double level) {
+  std::ofstream out(path);
+  out << "step_time_ms,cause\n";
+  for (int i = 0; i < 40; ++i)
+    out << level * (i == 20 ? 5 : 1 + 0.01 * ((i * 7) % 5)) << (i == 20 ? ",checkpoint\n" : ",\n");
+  return path;
+}
+
+void expect_contract(const std::string& command, const program::Outcome& run,
+                     std::set<std::string> may_be_null) {
+  ASSERT_TRUE(nlohmann::json::accept(run.printed)) << run.errors;
+  const Shape shape = documented(command);
+  Comparison comparison;
+  compare(shape, nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  std::set<std::string> unseen = paths(shape);
+  for (const std::string& path : comparison.seen) unseen.erase(path);
+  for (const std::string& path : may_be_null) unseen.erase(path);
+  EXPECT_EQ(unseen, std::set<std::string>{});
+}
+
+TEST(JsonContract, HoldsForAComparison) {
+  const program::ScratchFolder scratch;
+  const std::string a = list_of_steps(scratch.file("a.csv"), 10);
+  const std::string b = list_of_steps(scratch.file("b.csv"), 11);
+  const auto lists = program::run({"compare", "--a", a, a, a, "--b", b, b, b, "--order", "ABBAAB",
+                                   "--max-regression", "50", "--json", "-"});
+  EXPECT_EQ(lists.exit_code, 0) << lists.errors;
+  const std::set<std::string> of_traces = {
+      "parts.kind",          "parts.name",        "parts.a_ns",      "parts.b_ns",
+      "parts.difference_ns", "parts.interval_ns", "parts.p",         "parts.q",
+      "parts.called",        "a.outliers.every",  "b.outliers.every"};
+  expect_contract("stepscope compare", lists, of_traces);
+  const std::filesystem::path traces = source / "examples" / "train_tiny" / "traces";
+  const auto runs = program::run(
+      {"compare", (traces / "ddp").string(), (traces / "fsdp").string(), "--json", "-"});
+  EXPECT_EQ(runs.exit_code, 0) << runs.errors;
+  Comparison comparison;
+  compare(documented("stepscope compare"), nlohmann::json::parse(runs.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  for (const char* path : {"parts.kind", "parts.difference_ns", "parts.interval_ns", "parts.q"})
+    EXPECT_TRUE(comparison.seen.contains(path)) << path;
+}
+
+TEST(JsonContract, HoldsForASweep) {
+  const program::ScratchFolder scratch;
+  const std::string list = list_of_steps(scratch.file("a.csv"), 10);
+  const auto run = program::run({"sweep", "--vary", "column=1,2", "--json", "-", "--", "/bin/sh",
+                                 "-c", "cp " + list + " {out}; : {column}"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  expect_contract("stepscope sweep", run, {"values.outliers.every"});
+}
+
+TEST(JsonContract, HoldsForACheck) {
+  const program::ScratchFolder scratch;
+  const auto list =
+      program::run({"check", list_of_steps(scratch.file("a.csv"), 10), "--json", "-"});
+  EXPECT_EQ(list.exit_code, 0) << list.errors;
+  expect_contract("stepscope check", list, {"steps.outliers.every"});
+  const std::filesystem::path traces = source / "examples" / "train_tiny" / "traces" / "ddp";
+  const auto trace = program::run({"check", traces.string(), "--json", "-"});
+  EXPECT_EQ(trace.exit_code, 0) << trace.errors;
+  Comparison comparison;
+  compare(documented("stepscope check"), nlohmann::json::parse(trace.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+}
+
 TEST(Contract, IsReadFromTablesAndShapes) {
   const Shape shape = read_contract(R"(# Title
 ## Top level
