@@ -209,9 +209,13 @@ std::vector<PartDifference> differences(std::span<const LaunchSteps> a, const Co
   return parts;
 }
 
-}  // namespace
+void take_run(ComparedArm& arm, const LongRun& run) {
+  arm.n_eff = run.effective;
+  arm.correlation_time = run.time;
+}
 
-ComparedArm describe_arm(std::span<const LaunchSteps> launches, const CompareOptions& options) {
+// All but what take_run() fills in.
+ComparedArm arm_of(std::span<const LaunchSteps> launches, const CompareOptions& options) {
   ComparedArm arm;
   for (const LaunchSteps& l : launches) arm.launches.push_back(describe_launch(l, options));
   const std::vector<Series> kept = kept_of(launches, arm);
@@ -223,20 +227,27 @@ ComparedArm describe_arm(std::span<const LaunchSteps> launches, const CompareOpt
   arm.stdev_ns = sample_stdev(all);
   arm.p95_ns = *quantile(all, 0.95);
   arm.outliers = find_outliers(launches, arm, all);
-  const LongRun run = long_run_of_steps(kept);
-  arm.n_eff = run.effective;
-  arm.correlation_time = run.time;
+  return arm;
+}
+
+}  // namespace
+
+ComparedArm describe_arm(std::span<const LaunchSteps> launches, const CompareOptions& options) {
+  ComparedArm arm = arm_of(launches, options);
+  if (arm.steps > 0) take_run(arm, long_run_of_steps(kept_of(launches, arm)));
   return arm;
 }
 
 RunComparison compare_runs(std::span<const LaunchSteps> a, std::span<const LaunchSteps> b,
                            const std::vector<bool>& order, const CompareOptions& options) {
   RunComparison c;
-  c.a = describe_arm(a, options);
-  c.b = describe_arm(b, options);
+  c.a = arm_of(a, options);
+  c.b = arm_of(b, options);
   const std::vector<Series> kept_a = kept_of(a, c.a);
   const std::vector<Series> kept_b = kept_of(b, c.b);
   c.ratio = test_ratio(kept_a, kept_b, options.ratio);
+  take_run(c.a, c.ratio.a.run);
+  take_run(c.b, c.ratio.b.run);
   c.drift = drift_of(c.a, c.b, order);
   c.parts = differences(a, c.a, b, c.b, options.ratio.alpha);
   return c;

@@ -46,8 +46,7 @@ TEST(CompareReport, OpensWithTheVerdict) {
                   .starts_with("B is faster: B's steps take 10.0 % less than A's, 10.0 ms a step"));
   EXPECT_TRUE(sentence(compared(steps(200, 100), steps(200, 100)))
                   .starts_with("No difference that matters: "));
-  EXPECT_TRUE(
-      sentence(compared(steps(3, 100), steps(200, 100))).starts_with("Not enough data: 3.00 eff"));
+  EXPECT_TRUE(sentence(compared(steps(3, 100), steps(200, 100))).starts_with("Not enough data: "));
   const std::string open = sentence(compared(steps(30, 100, 10), steps(30, 101, 10)));
   EXPECT_TRUE(open.starts_with("Cannot tell: ")) << open;
   EXPECT_NE(open.find("steps an arm would show a change of 1 %."), std::string::npos) << open;

@@ -2,6 +2,7 @@
 #include "stepscope/stats/long_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -12,6 +13,17 @@ namespace {
 
 constexpr std::size_t most_lags = 40;
 constexpr double largest_lag1 = 0.99;
+
+// sum of w_t w_{t+k}, in four sums so that none waits for the last.
+double lagged_products(std::span<const double> w, std::size_t k) {
+  std::array<double, 4> sums{};
+  const std::size_t n = w.size() - k;
+  std::size_t t = 0;
+  for (; t + 4 <= n; t += 4)
+    for (std::size_t j = 0; j < 4; ++j) sums[j] += w[t + j] * w[t + j + k];
+  for (; t < n; ++t) sums[0] += w[t] * w[t + k];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
 
 // c[k] = sum over stretches of (x_t - mean)(x_{t+k} - mean), over all N.
 std::vector<double> autocovariances(std::span<const Series> stretches, std::size_t lags) {
@@ -25,9 +37,7 @@ std::vector<double> autocovariances(std::span<const Series> stretches, std::size
     w.resize(s.size());
     std::ranges::transform(s, w.begin(), [&](double x) { return x - middle; });
     for (std::size_t k = 0; k <= lags && k < w.size(); ++k) {
-      double sum = 0;
-      for (std::size_t t = 0; t + k < w.size(); ++t) sum += w[t] * w[t + k];
-      c[k] += sum;
+      c[k] += lagged_products(w, k);
     }
   }
   for (double& v : c) v /= static_cast<double>(std::max<std::size_t>(count, 1));

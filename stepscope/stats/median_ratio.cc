@@ -106,9 +106,14 @@ std::vector<double> deviations(std::span<const Series> launches, const LongRun& 
   MedianBootstrap boot = bootstrap_median(
       launches,
       {.replicates = options.replicates, .block = block, .seed = 2 * options.seed + stream});
-  const double lost = sign_variance(run.equivalent_lag1(), each) / boot.sign_variance;
-  const double factor = lost > 1 ? std::sqrt(lost) : 1;  // also where all signs are 0
-  for (double& v : boot.replicates) v = (v - boot.median) * (std::isfinite(factor) ? factor : 1);
+  if (!(boot.sign_variance > 0)) return std::vector<double>(boot.replicates.size(), 0.0);
+  // Of an estimate from n / block blocks, relative (Bartlett's window).
+  const double error =
+      std::sqrt(8.0 / 3 * static_cast<double>(block) / static_cast<double>(run.count));
+  const double variance =
+      std::max(sign_variance(run.equivalent_lag1(), each), boot.sign_variance / (1 + 2 * error));
+  const double factor = std::sqrt(variance / boot.sign_variance);
+  for (double& v : boot.replicates) v = (v - boot.median) * factor;
   return std::move(boot.replicates);
 }
 

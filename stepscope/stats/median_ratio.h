@@ -2,10 +2,10 @@
 // Whether the steps of B take longer than those of A: the ratio of medians with its interval, a
 // test of the mean, and a verdict that needs both, and a difference that matters (docs/compare.md).
 //
-// *Interval*: block bootstrap of both medians on logarithms. Each arm's deviations are widened by
-// the share of the long-run variance that the blocks lose, for the signs of an AR(1) with the arm's
-// correlation time: sum (2 / pi) asin(r^|k|) over what the blocks keep. Both ends are widened by
-// t / z, because that time is an estimate.
+// *Interval*: block bootstrap of both medians on logarithms. Each arm's deviations are scaled to
+// the long-run variance of the signs of an AR(1) with the arm's correlation time, sum (2 / pi)
+// asin(r^|k|), because blocks lose a part of it; where the blocks show more than that by two
+// standard errors, they hold. Both ends are widened by t / z, because that time is an estimate.
 // *Test*: Welch's on the mean logarithm, values beyond Hampel's limits moved onto them, n_eff for
 // n, degrees of freedom of the long-run variances by Satterthwaite.
 // *Launches*: with two or more an arm, the same statements are made of the launches' means, n = the
