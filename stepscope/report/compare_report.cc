@@ -126,7 +126,9 @@ std::string parts_table(const RunComparison& runs, PartKind kind, std::size_t mo
     if (part.called) ++called;
     if (rows.size() == most || part.test.difference == 0) continue;
     const DifferenceTest& t = part.test;
-    const auto plus = [](double ns) { return fmt::format("{}{}", ns > 0 ? "+" : "", format_time(ns)); };
+    const auto plus = [](double ns) {
+      return fmt::format("{}{}", ns > 0 ? "+" : "", format_time(ns));
+    };
     rows.push_back({printable(part.name), format_time(t.a), format_time(t.b), plus(t.difference),
                     t.interval
                         ? fmt::format("{} to {}", plus(t.interval->first), plus(t.interval->second))
