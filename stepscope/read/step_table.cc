@@ -85,7 +85,7 @@ std::optional<double> train_time(std::string_view line) {
 
 }  // namespace
 
-bool LineReader::next(std::string_view& line) {
+bool StepLines::next(std::string_view& line) {
   if (rest_.empty()) return false;
   const std::size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());
   line = rest_.substr(0, end);

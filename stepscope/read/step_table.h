@@ -12,9 +12,9 @@
 namespace stepscope {
 
 // One line after the other, without its end ("\n", "\r\n" or "\r").
-class LineReader {
+class StepLines {
  public:
-  explicit LineReader(std::string_view text) : rest_(text) {}
+  explicit StepLines(std::string_view text) : rest_(text) {}
   // False after the last.
   bool next(std::string_view& line);
   [[nodiscard]] std::size_t number() const { return number_; }  // of the last one, from 1

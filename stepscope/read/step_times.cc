@@ -50,7 +50,7 @@ Result<StepTimes> finished(StepTimes times, std::string_view path) {
 
 Result<StepTimes> numbers(std::string_view text, std::string_view path, TimeUnit assumed) {
   StepTimes times{.source = "numbers", .unit_assumed = true};
-  LineReader lines(text);
+  StepLines lines(text);
   for (std::string_view line; lines.next(line);) {
     if (!says_something(line)) continue;
     const auto value = number_in(line);
@@ -91,7 +91,7 @@ std::optional<TableColumns> columns_of(std::span<const std::string_view> header)
   return found;
 }
 
-Result<StepTimes> table(LineReader lines, char separator, const TableColumns& columns,
+Result<StepTimes> table(StepLines lines, char separator, const TableColumns& columns,
                         std::string_view path, TimeUnit assumed) {
   StepTimes times{.source = "column " + columns.name, .unit_assumed = !columns.unit};
   const double unit = ns_per(columns.unit.value_or(assumed));
@@ -125,7 +125,7 @@ Result<StepTimes> table(LineReader lines, char separator, const TableColumns& co
 
 Result<StepTimes> log_lines(std::string_view text, std::string_view path, TimeUnit assumed) {
   StepTimes times{.source = "log lines"};
-  LineReader lines(text);
+  StepLines lines(text);
   for (std::string_view line; lines.next(line);)
     if (const auto ns = time_in_log_line(line, assumed)) take(times, *ns);
   return finished(std::move(times), path);
@@ -178,7 +178,7 @@ std::optional<TimeUnit> time_unit(std::string_view name) {
 Result<StepTimes> parse_step_times(std::string_view text, std::string_view path, TimeUnit assumed) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   if (is_train_json(text)) return train_steps(text, path);
-  LineReader lines(text);
+  StepLines lines(text);
   std::string_view first;
   bool any = false;
   while (!any && lines.next(first)) any = says_something(first);
