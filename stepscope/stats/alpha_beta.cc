@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/stats/alpha_beta.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double huber_reach = 1.345;
+constexpr double normal_mad = 1.4826;
+constexpr double least_noise = 1e-4;  // relative: clocks count whole nanoseconds
+constexpr std::size_t most_boundaries = 64;
+// Start, slope, and where it begins, which counts twice because it is the best of many places.
+constexpr double parameters_of_piece = 4;
+constexpr std::size_t most_resampled = 200;  // calls of one size
+
+struct Size {
+  double size = 0;
+  std::vector<double> times;
+};
+
+struct Point {
+  double size = 0;
+  double time = 0;
+};
+
+struct Line {
+  double start = 0;
+  double slope = 0;
+  [[nodiscard]] double at(double size) const { return start + slope * size; }
+};
+
+std::vector<Size> by_size(std::span<const SizedTime> calls) {
+  std::vector<SizedTime> sorted;
+  for (const SizedTime& c : calls)
+    if (c.size > 0 && c.time > 0 && std::isfinite(c.size) && std::isfinite(c.time))
+      sorted.push_back(c);
+  std::ranges::sort(sorted, {}, [](const SizedTime& c) { return std::pair(c.size, c.time); });
+  std::vector<Size> sizes;
+  for (const SizedTime& c : sorted) {
+    if (sizes.empty() || sizes.back().size != c.size) sizes.push_back({c.size, {}});
+    sizes.back().times.push_back(c.time);
+  }
+  return sizes;
+}
+
+// Huber's location with the median deviation for its scale; the median of fewer than four.
+double typical(std::span<const double> times) {
+  const double middle = *median(times);
+  if (times.size() < 4) return middle;
+  std::vector<double> off;
+  off.reserve(times.size());
+  for (const double t : times) off.push_back(std::abs(t - middle));
+  const double reach = huber_reach * normal_mad * *median(std::span<const double>(off));
+  if (reach <= 0) return middle;
+  double at = middle;
+  for (int round = 0; round < 20; ++round) {
+    double sum = 0;
+    double weights = 0;
+    for (const double t : times) {
+      const double w = std::min(1.0, reach / std::max(std::abs(t - at), 1e-300));
+      sum += w * t;
+      weights += w;
+    }
+    const double next = sum / weights;
+    const bool done = std::abs(next - at) <= 1e-9 * at;
+    at = next;
+    if (done) break;
+  }
+  return at;
+}
+
+std::vector<Point> typical_points(std::span<const Size> sizes) {
+  std::vector<Point> points;
+  points.reserve(sizes.size());
+  for (const Size& s : sizes) points.push_back({s.size, typical(s.times)});
+  return points;
+}
+
+// What one size's typical time is off by: how far it lies from the line through its neighbours.
+double roughness(std::span<const Point> points) {
+  std::vector<double> off;
+  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+    const Point& a = points[i - 1];
+    const Point& b = points[i + 1];
+    const double share = (points[i].size - a.size) / (b.size - a.size);
+    const double between = a.time + share * (b.time - a.time);
+    off.push_back(std::abs(points[i].time / between - 1) / std::sqrt(1.5));
+  }
+  if (off.empty()) return least_noise;
+  return std::max(least_noise, normal_mad * *median(std::span<const double>(off)));
+}
+
+// Weighted least squares of relative errors, neither parameter below 0.
+Line weighted_line(std::span<const Point> points, std::span<const double> weights) {
+  double aa = 0;
+  double ab = 0;
+  double bb = 0;
+  double a1 = 0;
+  double b1 = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double a = 1 / points[i].time;
+    const double b = points[i].size / points[i].time;
+    aa += weights[i] * a * a;
+    ab += weights[i] * a * b;
+    bb += weights[i] * b * b;
+    a1 += weights[i] * a;
+    b1 += weights[i] * b;
+  }
+  const double det = aa * bb - ab * ab;
+  Line line{.start = a1 / aa, .slope = 0};
+  if (det > 1e-12 * aa * bb) line = {(a1 * bb - b1 * ab) / det, (b1 * aa - a1 * ab) / det};
+  if (line.start < 0) line = {0, b1 / bb};
+  if (line.slope < 0) line = {a1 / aa, 0};
+  return line;
+}
+
+Line robust_line(std::span<const Point> points, double noise) {
+  std::vector<double> weights(points.size(), 1);
+  std::vector<double> off(points.size());
+  Line line = weighted_line(points, weights);
+  for (int round = 0; round < 15; ++round) {
+    for (std::size_t i = 0; i < points.size(); ++i)
+      off[i] = std::abs(line.at(points[i].size) / points[i].time - 1);
+    const double scale = std::max(noise, normal_mad * *median(std::span<const double>(off)));
+    for (std::size_t i = 0; i < points.size(); ++i)
+      weights[i] = std::min(1.0, huber_reach * scale / std::max(off[i], 1e-300));
+    const Line next = weighted_line(points, weights);
+    const bool done = std::abs(next.start - line.start) <= 1e-9 * line.start &&
+                      std::abs(next.slope - line.slope) <= 1e-9 * line.slope;
+    line = next;
+    if (done) break;
+  }
+  return line;
+}
+
+// Squares up to twice the noise, beyond that linear: an outlying size buys no piece.
+double loss(std::span<const Point> points, const Line& line, double noise) {
+  const double reach = 2 * noise;
+  double sum = 0;
+  for (const Point& p : points) {
+    const double off = std::abs(line.at(p.size) / p.time - 1);
+    sum += off <= reach ? off * off : 2 * reach * off - reach * reach;
+  }
+  return sum;
+}
+
+// All divisions at up to 64 boundaries, each piece with enough sizes.
+class Divider {
+ public:
+  Divider(std::span<const Point> points, double noise, std::size_t most_pieces)
+      : points_(points), noise_(noise), most_pieces_(most_pieces) {
+    const std::size_t n = points.size();
+    const std::size_t steps = std::min(n, most_boundaries);
+    for (std::size_t k = 0; k <= steps; ++k) cuts_.push_back(k * n / steps);
+  }
+  // First points of the pieces, and the end.
+  std::vector<std::size_t> divide();
+
+ private:
+  [[nodiscard]] double cost(std::size_t i, std::size_t j) const {
+    const auto piece = points_.subspan(cuts_[i], cuts_[j] - cuts_[i]);
+    return loss(piece, robust_line(piece, noise_), noise_);
+  }
+
+  std::span<const Point> points_;
+  double noise_;
+  std::size_t most_pieces_;
+  std::vector<std::size_t> cuts_;
+};
+
+std::vector<std::size_t> Divider::divide() {
+  const std::size_t ends = cuts_.size();
+  const double n = static_cast<double>(points_.size());
+  constexpr double never = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<double>> single(ends, std::vector<double>(ends, never));
+  for (std::size_t i = 0; i < ends; ++i)
+    for (std::size_t j = i + 1; j < ends; ++j)
+      if (cuts_[j] - cuts_[i] >= least_sizes_of_piece) single[i][j] = cost(i, j);
+  std::vector<std::vector<double>> least = {single[0]};  // [pieces - 1][end]
+  std::vector<std::vector<std::size_t>> from = {std::vector<std::size_t>(ends, 0)};
+  const auto criterion = [&](std::size_t pieces) {
+    const double mean = std::max(least[pieces - 1][ends - 1] / n, noise_ * noise_);
+    return n * std::log(mean) + parameters_of_piece * static_cast<double>(pieces) * std::log(n);
+  };
+  std::size_t best = 1;
+  for (std::size_t pieces = 2; pieces <= most_pieces_; ++pieces) {
+    std::vector<double>& now = least.emplace_back(ends, never);
+    std::vector<std::size_t>& back = from.emplace_back(ends, 0);
+    for (std::size_t j = 1; j < ends; ++j)
+      for (std::size_t i = 1; i < j; ++i) {
+        const double sum = least[pieces - 2][i] + single[i][j];
+        if (sum >= now[j]) continue;
+        now[j] = sum;
+        back[j] = i;
+      }
+    if (std::isinf(now[ends - 1])) break;
+    if (criterion(pieces) < criterion(best)) best = pieces;
+  }
+  std::vector<std::size_t> firsts = {points_.size()};
+  std::size_t end = ends - 1;
+  for (std::size_t pieces = best; pieces > 0; --pieces) {
+    end = from[pieces - 1][end];
+    firsts.push_back(cuts_[end]);
+  }
+  std::ranges::reverse(firsts);
+  return firsts;
+}
+
+// SplitMix64 (Steele, Lea and Flood 2014): the same numbers everywhere.
+class Random {
+ public:
+  std::size_t below(std::size_t n) {
+    state_ += 0x9E3779B97F4A7C15U;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+    return static_cast<std::size_t>((z ^ (z >> 31U)) % n);
+  }
+
+ private:
+  std::uint64_t state_ = 1;
+};
+
+Interval middle_95(std::span<const double> values) {
+  return {*quantile(values, 0.025), *quantile(values, 0.975)};
+}
+
+// The calls of each size are drawn again; where each size has one, the piece's relative errors are.
+void bootstrap(std::span<const Size> sizes, std::span<const Point> points, double noise,
+               int replicates, AlphaBetaPiece& piece) {
+  const Line line{piece.start, piece.slope};
+  const bool single = std::ranges::all_of(sizes, [](const Size& s) { return s.times.size() < 2; });
+  const double lost =
+      std::sqrt(static_cast<double>(points.size()) / static_cast<double>(points.size() - 2));
+  Random random;
+  std::vector<double> starts;
+  std::vector<double> slopes;
+  std::vector<double> drawn;
+  std::vector<Point> again(points.begin(), points.end());
+  for (int k = 0; k < replicates; ++k) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (single) {
+        const Point& other = points[random.below(points.size())];
+        again[i].time =
+            line.at(again[i].size) * (1 + lost * (other.time / line.at(other.size) - 1));
+        continue;
+      }
+      drawn.clear();
+      const auto& times = sizes[i].times;
+      for (std::size_t c = 0; c < std::min(times.size(), most_resampled); ++c)
+        drawn.push_back(times[random.below(times.size())]);
+      again[i].time = typical(drawn);
+    }
+    const Line l = robust_line(again, noise);
+    starts.push_back(l.start);
+    slopes.push_back(l.slope);
+  }
+  piece.start_interval = middle_95(starts);
+  piece.slope_interval = middle_95(slopes);
+}
+
+AlphaBetaPiece fit_piece(std::span<const Size> sizes, std::span<const Point> points, double noise,
+                         int replicates) {
+  const Line line = robust_line(points, noise);
+  AlphaBetaPiece piece{.from = points.front().size,
+                       .to = points.back().size,
+                       .start = line.start,
+                       .slope = line.slope,
+                       .start_interval = {line.start, line.start},
+                       .slope_interval = {line.slope, line.slope},
+                       .sizes = sizes.size()};
+  for (const Size& s : sizes) piece.calls += s.times.size();
+  if (replicates > 0) bootstrap(sizes, points, noise, replicates, piece);
+  return piece;
+}
+
+}  // namespace
+
+AlphaBetaAnswer fit_alpha_beta(std::span<const SizedTime> calls, const AlphaBetaOptions& options) {
+  const std::vector<Size> sizes = by_size(calls);
+  AlphaBetaAnswer answer{.fit = {}, .sizes = sizes.size()};
+  for (const Size& s : sizes) answer.calls += s.times.size();
+  const auto refuse = [&](FitRefusal why) {
+    answer.refusal = why;
+    return answer;
+  };
+  if (answer.calls == 0) return refuse(FitRefusal::no_call);
+  if (answer.calls == 1) return refuse(FitRefusal::one_call);
+  if (sizes.size() < least_sizes_of_piece) return refuse(FitRefusal::too_few_sizes);
+  const std::vector<Point> points = typical_points(sizes);
+  const double noise = roughness(points);
+  const auto firsts = Divider(points, noise, options.most_pieces).divide();
+  AlphaBetaFit fit{.pieces = {}, .sizes = sizes.size(), .calls = answer.calls};
+  for (std::size_t p = 0; p + 1 < firsts.size(); ++p) {
+    const std::size_t count = firsts[p + 1] - firsts[p];
+    fit.pieces.push_back(fit_piece(std::span(sizes).subspan(firsts[p], count),
+                                   std::span(points).subspan(firsts[p], count), noise,
+                                   options.replicates));
+  }
+  // A time that no piece sees grow gives no rate.
+  if (std::ranges::all_of(fit.pieces, [](const AlphaBetaPiece& p) { return p.slope <= 0; }))
+    return refuse(FitRefusal::no_growth);
+  for (const Point& p : points) {
+    const double off = std::abs(*predicted_time(fit, p.size) / p.time - 1);
+    fit.mean_error += off / static_cast<double>(points.size());
+    fit.max_error = std::max(fit.max_error, off);
+  }
+  answer.fit = std::move(fit);
+  return answer;
+}
+
+std::optional<double> predicted_time(const AlphaBetaFit& fit, double size) {
+  const bool inside =
+      size * most_extrapolation >= fit.smallest() && size <= fit.largest() * most_extrapolation;
+  if (!inside) return std::nullopt;
+  const AlphaBetaPiece* piece = &fit.pieces.front();
+  for (const AlphaBetaPiece& next : fit.pieces)
+    if (size > std::sqrt(piece->to) * std::sqrt(next.from)) piece = &next;
+  return piece->start + piece->slope * size;
+}
+
+std::vector<SizedTime> typical_times(std::span<const SizedTime> calls) {
+  std::vector<SizedTime> points;
+  for (const Point& p : typical_points(by_size(calls))) points.push_back({p.size, p.time});
+  return points;
+}
+
+}  // namespace stepscope
