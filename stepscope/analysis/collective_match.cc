@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "stepscope/analysis/coarse_offset.h"
 #include "stepscope/analysis/match_sequences.h"
 #include "stepscope/analysis/message_size.h"
 #include "stepscope/analysis/sequence_align.h"
@@ -18,14 +19,19 @@ namespace {
 
 using Views = std::vector<std::uint32_t>;
 
-AlignItem item_of(std::uint32_t view, std::uint32_t row, const CollectiveCall& call) {
+// What a clock that only its pattern tells may still be off by.
+constexpr Ns coarse_slack = std::chrono::microseconds{100};
+
+AlignItem item_of(std::uint32_t view, std::uint32_t row, const CollectiveCall& call,
+                  const ClockCorrection& clock) {
+  const Ns slack = clock.is_identity() ? Ns{0} : coarse_slack;
   return {.view = view,
           .call = row,
           .kind = call.kind,
           .dtype = call.dtype,
           .elements = call.elements,
-          .start = call.start,
-          .end = call.end};
+          .start = clock(call.start) - slack,
+          .end = clock(call.end) + slack};
 }
 
 // Every call but messages and the fused kernels that may hold some.
@@ -41,19 +47,22 @@ std::optional<int> world_of(std::span<const RankView> views, const MatchOptions&
 }
 
 // Sets of views whose windows overlap, directly or through others; none of relative clocks.
-std::vector<Views> overlapping_captures(std::span<const RankView> views) {
+std::vector<Views> overlapping_captures(std::span<const RankView> views,
+                                        std::span<const ClockCorrection> clock) {
   Views order;
   for (std::uint32_t v = 0; v < views.size(); ++v) {
     if (views[v].trace->metadata.clock != Clock::unix_epoch) return {};
     order.push_back(v);
   }
-  std::ranges::sort(order, {}, [&](std::uint32_t v) { return views[v].index->start; });
+  const auto start_of = [&](std::uint32_t v) { return clock[v](views[v].index->start); };
+  std::ranges::sort(order, {}, start_of);
   std::vector<Views> captures;
   Ns end = Ns::min();
   for (const std::uint32_t v : order) {
-    if (captures.empty() || views[v].index->start >= end) captures.emplace_back();
+    if (captures.empty() || start_of(v) >= end) captures.emplace_back();
     captures.back().push_back(v);
-    end = captures.back().size() == 1 ? views[v].index->end : std::max(end, views[v].index->end);
+    const Ns ends = clock[v](views[v].index->end);
+    end = captures.back().size() == 1 ? ends : std::max(end, ends);
   }
   for (Views& capture : captures) std::ranges::sort(capture);
   return captures;
@@ -67,9 +76,11 @@ class Matcher {
     parallel_for(views.size(), options.threads,
                  [&](std::size_t v) { out_.ranks[v] = find_collective_calls(views[v]); });
     join();
+    out_.coarse.resize(views.size());
+    if (options.across_clocks) out_.coarse = coarse_offsets(views, out_.ranks, find_clocks(views));
   }
   CollectiveMatches run() {
-    for (const Views& capture : overlapping_captures(views_)) {
+    for (const Views& capture : overlapping_captures(views_, out_.coarse)) {
       if (ranks_of(capture).size() < 2) continue;
       out_.clocks_comparable = true;
       match_groups(capture);
@@ -119,7 +130,7 @@ void Matcher::match_groups(const Views& capture) {
     for (std::uint32_t c = 0; c < calls.size(); ++c) {
       if (calls[c].group == no_row || !is_collective(calls[c])) continue;
       CallSequence& sequence = by_group[calls[c].group][v];
-      sequence.items.push_back(item_of(v, c, calls[c]));
+      sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
       sequence.seq.push_back(calls[c].seq);
     }
   }
@@ -148,7 +159,7 @@ void Matcher::match_messages(const Views& capture) {
       for (std::uint32_t e = 0; e < call.edge_count; ++e) {
         const P2pEdge& edge = rank.edges[call.first_edge + e];
         CallSequence& sequence = by_pair[{call.group, edge.src, edge.dst}][v];
-        sequence.items.push_back(item_of(v, c, call));
+        sequence.items.push_back(item_of(v, c, call, out_.coarse[v]));
         sequence.items.back().kind = CollectiveKind::send_recv;
         sequence.items.back().elements = edge.elements;
         sequence.seq.push_back(-1);
@@ -177,7 +188,7 @@ void Matcher::match_streams(const Views& capture) {
       // The worker threads of a CPU backend share one queue.
       const bool device = !views_[v].index->cpu_only();
       CallSequence& sequence = streams[{v, device ? index(calls[c].stream) : 0}];
-      sequence.items.push_back(item_of(v, c, calls[c]));
+      sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
       sequence.seq.push_back(-1);
     }
   }

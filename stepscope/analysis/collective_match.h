@@ -2,7 +2,8 @@
 // Which calls of different ranks are one collective. Joined by the recorded number within the group
 // (Seq), else by order within the group after the captures are aligned; kind, type and count must
 // agree. Groups that no metadata name are the streams whose calls run together. What does not fit
-// is reported, never guessed. Nothing is matched unless clocks are comparable and windows overlap.
+// is reported, never guessed. Nothing is matched unless clocks are comparable and windows overlap;
+// a clock that is further off is recognised by the pattern of its collectives (coarse_offset.h).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "stepscope/analysis/collective_calls.h"
+#include "stepscope/event/clock_correction.h"
 
 namespace stepscope {
 
@@ -44,6 +46,8 @@ struct CollectiveMatches {
   std::vector<CollectiveMember> members;
   std::vector<CollectiveMismatch> mismatches;
   bool clocks_comparable = false;  // UNIX clocks, and every window overlaps another's
+  // By view: what matching took its clock to be off by; calls keep their own instants.
+  std::vector<ClockCorrection> coarse;
   std::optional<int> world_size;
 
   [[nodiscard]] std::span<const CollectiveMember> members_of(const MatchedCollective& m) const {
@@ -56,6 +60,7 @@ struct CollectiveMatches {
 
 struct MatchOptions {
   std::optional<int> world_size;  // of the user; else the largest that a trace records
+  bool across_clocks = true;      // recognise clocks that are far apart
   unsigned threads = 1;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/analysis/collectives.h"
 
+#include <utility>
+
 #include "stepscope/analysis/collective_rows.h"
 #include "stepscope/analysis/exposed.h"
 #include "stepscope/base/parallel_for.h"
@@ -8,9 +10,16 @@
 namespace stepscope {
 
 Collectives analyze_collectives(std::span<const RankView> views, const CollectiveOptions& options) {
+  return analyze_collectives(
+      views,
+      match_collectives(views, {.world_size = options.world_size, .threads = options.threads}),
+      options);
+}
+
+Collectives analyze_collectives(std::span<const RankView> views, CollectiveMatches matches,
+                                const CollectiveOptions& options) {
   Collectives job;
-  job.matches =
-      match_collectives(views, {.world_size = options.world_size, .threads = options.threads});
+  job.matches = std::move(matches);
   job.times = collective_times(views, job.matches);
   job.dimension_of = find_dimensions(views, job.matches, options.dimensions);
   job.exposed.resize(views.size());

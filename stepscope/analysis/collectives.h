@@ -65,5 +65,9 @@ struct Collectives {
 
 [[nodiscard]] Collectives analyze_collectives(std::span<const RankView> views,
                                               const CollectiveOptions& options = {});
+// Of calls that are matched already; their instants must be on one time axis.
+[[nodiscard]] Collectives analyze_collectives(std::span<const RankView> views,
+                                              CollectiveMatches matches,
+                                              const CollectiveOptions& options);
 
 }  // namespace stepscope

@@ -191,6 +191,30 @@ void average(JobResult& job) {
   }
 }
 
+// The collectives of the job; clocks that they align are corrected in all that holds instants.
+CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>& prepared,
+                        std::span<const RankView> views, const JobOptions& options,
+                        ClockAlignment& clocks) {
+  MatchOptions how{.world_size = options.world_size, .threads = options.threads};
+  CollectiveMatches matches = match_collectives(views, how);
+  clocks = align_clocks(views, matches);
+  if (!clocks.applied) {
+    const bool apart = std::ranges::any_of(
+        matches.coarse, [](const ClockCorrection& c) { return !c.is_identity(); });
+    if (!apart) return matches;
+    how.across_clocks = false;  // what nothing confirms joins no ranks
+    return match_collectives(views, how);
+  }
+  parallel_for(ranks.size(), options.threads, [&](std::size_t i) {
+    const ClockCorrection& correction = clocks.by_view[i];
+    apply_clock(*ranks[i].trace, correction);
+    apply_clock(prepared[i].index, correction);
+    for (Step& step : prepared[i].steps) apply_clock(step, correction);
+    apply_clock(matches.ranks[i], correction);
+  });
+  return matches;
+}
+
 }  // namespace
 
 JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& options) {
@@ -217,9 +241,12 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   views.reserve(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i)
     views.push_back({ranks[i].rank, ranks[i].trace, &prepared[i].index, prepared[i].steps});
-  job.collectives = analyze_collectives(views, {.world_size = options.world_size,
-                                                .dimensions = options.dimensions,
-                                                .threads = options.threads});
+  CollectiveMatches matches = align(ranks, prepared, views, options, job.clocks);
+  if (stopped()) return job;
+  job.collectives = analyze_collectives(
+      views, std::move(matches),
+      {.world_size = {}, .dimensions = options.dimensions, .threads = options.threads});
+  job.transfers = find_transfers(views, job.collectives);
   if (stopped()) return job;
 
   job.ranks.resize(ranks.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every question about one run, asked in order: ranks are indexed and cut into steps, collectives
-// are matched over all of them, and then each rank is accounted for. What the faces print, and the
-// MFU budget is computed from, is in here.
+// are matched over all of them, clocks are put on one time axis, and then each rank is accounted
+// for. What the faces print, and the MFU budget is computed from, is in here.
 //
 // Names in the tables are StringIds of the rank's own pool (RankResult::strings), which lives in
 // the trace: keep the traces as long as the result.
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "stepscope/analysis/class_time.h"
+#include "stepscope/analysis/clock_alignment.h"
 #include "stepscope/analysis/collectives.h"
 #include "stepscope/analysis/ddp_buckets.h"
 #include "stepscope/analysis/executed.h"
@@ -31,6 +32,7 @@
 #include "stepscope/analysis/stragglers.h"
 #include "stepscope/analysis/time_budget.h"
 #include "stepscope/analysis/timeline.h"
+#include "stepscope/analysis/transfers.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/stats/summary.h"
 
@@ -52,7 +54,7 @@ struct JobOptions {
 
 struct RankInput {
   int rank = 0;
-  const Trace* trace = nullptr;
+  Trace* trace = nullptr;  // its instants are corrected where clocks are aligned
 };
 
 struct RankResult {
@@ -116,6 +118,8 @@ struct JobResult {
   std::array<CategorySpread, budget_category_count> spread{};
   std::vector<PhaseSummary> phases;  // over all ranks
   Collectives collectives;
+  ClockAlignment clocks;
+  std::vector<Transfer> transfers;
   std::vector<std::vector<DdpBucket>> ddp_buckets;  // by rank, as `ranks`
   RoleSource role_source = RoleSource::all_alike;
   std::vector<Straggler> stragglers;
@@ -125,7 +129,9 @@ struct JobResult {
   bool interrupted = false;
 };
 
-// Ranks in ascending order, each once. O(N log N) in the number of rows.
+// Ranks in ascending order, each once. Where clocks are aligned (JobResult::clocks.applied) the
+// traces are put on the common time axis, for whatever is made of them afterwards. O(N log N) in
+// the number of rows.
 [[nodiscard]] JobResult analyze_job(std::span<const RankInput> ranks,
                                     const JobOptions& options = {});
 

@@ -89,9 +89,9 @@ JobOptions job_options(const AnalyzeFlags& flags, const StopFlag& stop,
   return options;
 }
 
-std::vector<RankInput> wanted_ranks(const AnalyzeFlags& flags, const Run& run, Failures& failures) {
+std::vector<RankInput> wanted_ranks(const AnalyzeFlags& flags, Run& run, Failures& failures) {
   std::vector<RankInput> ranks;
-  for (const RankTrace& r : run.ranks)
+  for (RankTrace& r : run.ranks)
     if (flags.ranks.empty() || flags.ranks.contains(r.rank)) ranks.push_back({r.rank, &r.trace});
   if (ranks.empty() && !run.ranks.empty())
     failures.add({.what = "no rank of --ranks " + flags.ranks_text +

@@ -19,7 +19,7 @@ namespace stepscope {
                               double& seconds);
 [[nodiscard]] std::vector<InputRow> input_rows(const Run& run);
 // The ranks of --ranks; a failure where that leaves none.
-[[nodiscard]] std::vector<RankInput> wanted_ranks(const AnalyzeFlags& flags, const Run& run,
+[[nodiscard]] std::vector<RankInput> wanted_ranks(const AnalyzeFlags& flags, Run& run,
                                                   Failures& failures);
 [[nodiscard]] JobOptions job_options(const AnalyzeFlags& flags, const StopFlag& stop,
                                      std::optional<int> world_size);

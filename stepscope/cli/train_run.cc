@@ -2,6 +2,7 @@
 #include "stepscope/cli/train_run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -42,6 +43,11 @@ Result<Ns> unix_offset(Communicator& comm, Ns to_rank_0) {
   const auto told = wait_for(comm, broadcast(comm, offset, 0, "clock"));
   if (!told) return told.error();
   return Ns{offset[0]} + to_rank_0;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
 }
 
 class Run {
@@ -315,6 +321,7 @@ Result<Done> Run::all() {
                                                                       .world = comm_.size(),
                                                                       .type = settings_.engine.type,
                                                                       .transport = flags_.transport,
+                                                                      .host = host_name(),
                                                                       .unix_offset = *offset},
                                                    *recorder_);
   observer_->forward_to(trace_.get());

@@ -71,7 +71,7 @@ int what_if(WhatIfFlags& flags) {
   }
   Failures failures;
   double seconds = 0;
-  const Run run = read_inputs(flags.traces, stop, failures, seconds);
+  Run run = read_inputs(flags.traces, stop, failures, seconds);
   if (stop.requested()) return exit_interrupted;
   const std::vector<RankInput> ranks = wanted_ranks(flags.traces, run, failures);
   if (ranks.empty()) return exit_failed;

@@ -176,6 +176,7 @@ void describe(const TraceOptions& options, Metadata& metadata) {
   metadata.world_size = options.world;
   metadata.backend = options.transport;
   metadata.clock = Clock::unix_epoch;
+  if (!options.host.empty()) metadata.texts["host_name"] = options.host;
   metadata.with_shapes = true;
   ProcessGroup world{.name = "0",
                      .description = "default_pg",

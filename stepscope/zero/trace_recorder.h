@@ -31,6 +31,7 @@ struct TraceOptions {
   int world = 1;
   ElementType type = ElementType::f32;  // of the network
   std::string transport{};              // "shm"
+  std::string host{};                   // whose clock it reads; empty = not said
   Ns unix_offset{};  // UNIX time less CLOCK_MONOTONIC: the same number at all ranks of a host
   std::size_t operations = 1 << 16;  // that are kept; more are counted and left out
   std::size_t collectives = 1 << 14;
