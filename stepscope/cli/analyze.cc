@@ -16,9 +16,12 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/cost/machine_text.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/read/job_table.h"
+#include "stepscope/fit/transfer_fit.h"
 #include "stepscope/report/csv_report.h"
+#include "stepscope/report/format.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
 #include "stepscope/report/text_report.h"
@@ -58,6 +61,27 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
   if (!flags.perfetto.empty()) failures.keep(write_chrome_trace(ranks, flags.perfetto, &stop));
 }
 
+// --write-machine: the machine of the run, its links as these transfers show them.
+void write_fitted_machine(const AnalyzeFlags& flags, const AnalyzeReport& report,
+                          Failures& failures) {
+  if (report.machine == nullptr)
+    return failures.add(
+        {.what = "--write-machine: the device of these traces is not in the catalogue",
+         .hint = "give --machine NAME or FILE to start from"});
+  std::string inputs;
+  for (const InputRow& i : report.inputs)
+    if (inputs.size() < 200) inputs += (inputs.empty() ? "" : ", ") + i.path;
+  const auto fitted =
+      fitted_machine(*report.machine, report.job->collectives, report.world_size,
+                     "links: stepscope analyze --write-machine, transfers of " + inputs);
+  if (!fitted) return failures.add(fitted.error());
+  failures.keep(write_file(flags.write_machine, machine_text(fitted->machine)));
+  if (flags.json != "-")
+    fmt::print("{}: {} with links fitted to {}, {} off on average; for --machine\n",
+               flags.write_machine, fitted->machine.name, counted(fitted->timings, "transfer time"),
+               format_percent(fitted->mean_error));
+}
+
 // The flags that need a file or a list read; wrong ones are wrong usage.
 int analyze(AnalyzeFlags& flags) {
   if (const auto resolved = resolve(flags); !resolved) return refused(resolved.error());
@@ -94,6 +118,7 @@ int analyze(AnalyzeFlags& flags) {
     report.mfu = std::move(*mfu);
   else
     no_mfu = mfu.error();
+  report.link_fits = fit_transfers(job.transfers);
   report.answer = find_answer(job, report.mfu, report.machine);
   report.findings = find_findings({.job = job,
                                    .mfu = report.mfu ? &*report.mfu : nullptr,
@@ -105,6 +130,7 @@ int analyze(AnalyzeFlags& flags) {
     print_text(analyze_text(
         report, {.width = terminal_width(), .colour = wants_colour(), .details = flags.html}));
   if (!ranks.empty() || !flags.json.empty()) write_outputs(flags, report, to_write, stop, failures);
+  if (!flags.write_machine.empty()) write_fitted_machine(flags, report, failures);
   flush_output(failures);
   if (stop.requested() || failures.interrupted()) return exit_interrupted;
   return failures.any() || ranks.empty() ? exit_failed : exit_done;

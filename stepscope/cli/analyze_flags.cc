@@ -149,6 +149,9 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   app.add_option("--perfetto", f.perfetto,
                  "Write all ranks as one trace for ui.perfetto.dev (.json or .json.gz)")
       ->type_name("FILE");
+  app.add_option("--write-machine", f.write_machine,
+                 "Write the machine with its links fitted to the measured transfers, for --machine")
+      ->type_name("FILE");
   app.add_flag("--timeline", f.timeline, "Put the page's reduced timeline into the JSON too");
   app.add_option("--model-flops-per-step", f.model_flops_per_step,
                  "FLOPs of the model for one global batch, without recompute: gives MFU")

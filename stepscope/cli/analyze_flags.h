@@ -24,6 +24,7 @@ struct AnalyzeFlags {
   std::string html;
   std::string csv;
   std::string perfetto;
+  std::string write_machine;
   bool timeline = false;
   std::string steps_text;
   std::string ranks_text;

@@ -13,6 +13,7 @@
 #include "stepscope/cost/machine.h"
 #include "stepscope/fit/expectation.h"
 #include "stepscope/fit/mfu_budget.h"
+#include "stepscope/fit/transfer_fit.h"
 #include "stepscope/report/answer.h"
 #include "stepscope/report/findings.h"
 
@@ -44,6 +45,7 @@ struct AnalyzeReport {
   std::optional<MfuBudget> mfu;
   std::optional<Expectation> expected;  // absent: no machine is known
   std::string step_annotation;          // --step-annotation; empty = ProfilerStep
+  std::vector<TransferFit> link_fits;
   Answer answer;
   std::vector<Finding> findings;  // largest gain first
   std::vector<std::string> warnings;

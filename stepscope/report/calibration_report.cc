@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stepscope/report/format.h"
+#include "stepscope/report/link_report.h"
 #include "stepscope/report/text_table.h"
 #include "stepscope/report/words.h"
 
@@ -68,7 +69,8 @@ std::string calibration_text(const Calibration& c, const CalibratedMachine& made
   if (const std::string table = links(c, made, width); !table.empty())
     out += '\n' + table +
            fmt::format("The machine file's model of them: off by {} on average.\n",
-                       format_percent(made.link_error));
+                       format_percent(made.link_error)) +
+           '\n' + link_fits_text(fit_transfers(c.collectives), width);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "stepscope/report/findings_report.h"
 #include "stepscope/report/json_rank.h"
 #include "stepscope/report/json_values.h"
+#include "stepscope/report/link_report.h"
 #include "stepscope/report/words.h"
 
 namespace stepscope {
@@ -262,6 +263,8 @@ Json analyze_tree(const AnalyzeReport& report) {
           {"ddp_buckets", ddp_buckets(job)},
           {"stragglers", stragglers(job)},
           {"straggler_job", nullptr},  // set where a job's table is the input
+          {"clock_alignment", clock_alignment_json(job.clocks)},
+          {"link_fits", link_fits_json(report.link_fits)},
           {"mfu", mfu_json(report.mfu)},
           {"expected", expected_json(report)},
           {"explanation", explanation_json(job)},

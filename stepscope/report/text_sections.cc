@@ -10,6 +10,7 @@
 
 #include "stepscope/report/format.h"
 #include "stepscope/report/kernel_name.h"
+#include "stepscope/report/link_report.h"
 #include "stepscope/report/text_table.h"
 #include "stepscope/report/words.h"
 
@@ -324,7 +325,9 @@ std::vector<std::string> text_sections(const AnalyzeReport& report, std::size_t 
   if (report.job->ranks.size() > 1) sections.push_back(ranks(report, width));
   sections.push_back(stragglers(report, width));
   sections.push_back(gaps(report, width));
+  sections.push_back(clocks_text(report.job->clocks, width));
   sections.push_back(collectives(report, width));
+  sections.push_back(link_fits_text(report.link_fits, width));
   sections.push_back(kernels(report, width));
   sections.push_back(operators(report, width));
   sections.push_back(host(report, width));

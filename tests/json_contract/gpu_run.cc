@@ -18,6 +18,7 @@ class RunWriter {
         {"schemaVersion", 1},
         {"record_shapes", 1},
         {"profile_memory", 1},
+        {"host_name", "node" + std::to_string(rank_)},
         {"baseTimeNanoseconds", 1'700'000'000'000'000'000},
         {"distributedInfo",
          {{"rank", rank_},
@@ -70,14 +71,14 @@ class RunWriter {
          {{"Input Dims", Json::parse("[[1024, 1024], [1024, 1024]]")},
           {"Input type", {"c10::BFloat16", "c10::BFloat16"}}});
   }
-  void all_reduce(double ts, double start, double end, int seq) {
+  void all_reduce(double ts, double start, double end, int elements, int seq) {
     work("record_param_comms", "kernel",
          "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 20, ts,
          start, end - start, Json::object(),
          {{"Collective name", "allreduce"},
           {"dtype", "BFloat16"},
-          {"In msg nelems", 1 << 20},
-          {"Out msg nelems", 1 << 20},
+          {"In msg nelems", elements},
+          {"Out msg nelems", elements},
           {"Group size", 2},
           {"Process Group Name", "0"},
           {"Process Group Description", "default_pg"},
@@ -113,7 +114,9 @@ class RunWriter {
     host("python_function", "gc.py(1): collect", t + 3000, late + 1);
     host("cpu_op", "aten::item", t + 3100, late + 20);
     const double arrived = t + 3500 + late;
-    all_reduce(arrived, arrived + 100, t + 8000, step);
+    all_reduce(arrived, arrived + 100, t + 8000, 1 << 20, 3 * step);
+    all_reduce(t + 8100, t + 8150, t + 8250, 1 << 14, 3 * step + 1);
+    all_reduce(t + 8300, t + 8350, t + 8650, 1 << 17, 3 * step + 2);
     for (int i = 0; i < 6; ++i) product(t + 7000 + 40 * i, t + 7100 + 320 * i, 300);
     host("cuda_runtime", "cudaMalloc", t + 9200, 100);
     host("user_annotation", "Optimizer.step#AdamW.step", t + 10'000, 1000);

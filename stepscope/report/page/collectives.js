@@ -284,6 +284,7 @@ function collectives_section(report) {
     points.length > 0 && !points.some((r) => r.link_share > 0) &&
         note('No link speed is known for this machine, so there is no line to compare with.'),
     collectives_table(rows),
+    link_fits_part(report),
     dimensions_table(report),
     buckets_part(report),
     wrong.length > 0 &&

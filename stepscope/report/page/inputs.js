@@ -37,6 +37,7 @@ function inputs_section(report) {
                                                ''}.` :
             report.ranks.length > 1 ? record.clocks :
                                       'One rank: clocks of ranks do not matter.'),
+    clocks_note(report),
     windows_table(report),
   ];
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The faces of what was found of clocks and links: the correction of each host's clock, and the
+// fits of transfer time by size.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "stepscope/analysis/clock_alignment.h"
+#include "stepscope/fit/transfer_fit.h"
+#include "stepscope/report/json_values.h"
+
+namespace stepscope {
+
+// docs/json.md.
+[[nodiscard]] Json clock_alignment_json(const ClockAlignment& clocks);
+[[nodiscard]] Json link_fits_json(std::span<const TransferFit> fits);
+
+// Empty for ranks of one host.
+[[nodiscard]] std::string clocks_text(const ClockAlignment& clocks, std::size_t width);
+// A table of the fits, and why others were refused. Empty without any.
+[[nodiscard]] std::string link_fits_text(std::span<const TransferFit> fits, std::size_t width);
+
+}  // namespace stepscope
