@@ -21,16 +21,16 @@ std::optional<LaunchSteps> read_traces(const std::string& input, const ArmSource
   for (const Error& e : files.errors) failures.add(e);
   if (files.files.empty()) return std::nullopt;
   ProgressLine line("reading");
-  const Run run = read_run(files.files, {.threads = source.threads,
-                                         .stop = source.stop,
-                                         .progress = [&](std::uint64_t done, std::uint64_t total) {
-                                           line.show(done, total);
-                                         }});
+  Run run = read_run(files.files, {.threads = source.threads,
+                                   .stop = source.stop,
+                                   .progress = [&](std::uint64_t done, std::uint64_t total) {
+                                     line.show(done, total);
+                                   }});
   for (const InputReport& i : run.inputs)
     if (i.error) failures.add(*i.error);
   for (const Error& e : run.errors) failures.add(e);
   std::vector<RankInput> ranks;
-  for (const RankTrace& r : run.ranks) ranks.push_back({r.rank, &r.trace});
+  for (RankTrace& r : run.ranks) ranks.push_back({r.rank, &r.trace});
   if (ranks.empty()) return std::nullopt;
   JobOptions options = source.job;
   options.world_size = run.world_size;

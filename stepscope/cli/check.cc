@@ -90,7 +90,7 @@ bool check_traces(const CheckFlags& f, const StopFlag& stop, Checked& c, Failure
     if (i.error) failures.add(*i.error);
   for (const Error& e : c.run.errors) failures.add(e);
   std::vector<RankInput> ranks;
-  for (const RankTrace& r : c.run.ranks) ranks.push_back({r.rank, &r.trace});
+  for (RankTrace& r : c.run.ranks) ranks.push_back({r.rank, &r.trace});
   if (ranks.empty()) return false;
   JobOptions options;
   options.steps.annotation = f.analyze.step_annotation;
