@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "stepscope/analysis/host_clock.h"
 #include "stepscope/analysis/job.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/analyze_expected.h"
@@ -97,7 +98,12 @@ int analyze(AnalyzeFlags& flags) {
   const std::vector<RankInput> ranks = wanted_ranks(flags, run, failures);
   std::vector<RankToWrite> to_write;
   to_write.reserve(ranks.size());
-  for (const RankInput& r : ranks) to_write.push_back({r.rank, r.trace});
+  for (const RankInput& r : ranks) {
+    // What a file's name tells is lost in a merged trace.
+    if (std::string host = host_of(r.trace->metadata); !host.empty())
+      r.trace->metadata.texts.try_emplace("host_name", std::move(host));
+    to_write.push_back({r.rank, r.trace});
+  }
   const JobOptions options = job_options(flags, stop, run.world_size);
   const JobResult job = analyze_job(ranks, options);
   if (job.interrupted) return exit_interrupted;

@@ -338,6 +338,37 @@ def job_of(ranks, args):
             "phases": phases_over(every)}
 
 
+def findings_of(step):
+    return [{"id": "straggler_rank", "what": "Rank 1 holds the others back",
+             "evidence": ["31 ms more compute than rank 0", "last of its role in 40 of 64 collectives"],
+             "place": {"rank": 1, "start_ns": 1000000, "ns": 2000000}, "advice": "Compare its clocks with a peer's",
+             "gain_ns": round(0.08 * step), "gain_from": "rank_as_peers@1", "confidence": "high"},
+            {"id": "too_few_steps", "what": "Only 2 steps are recorded", "evidence": [], "place": None,
+             "advice": "Record at least three steps", "gain_ns": None, "gain_from": None, "confidence": "medium"}]
+
+
+def explanation_of(ranks, step, steps):
+    length = round(step * steps)
+    shares = [(1, "matmul", 0.5), (1, "host", 0.2), (0, "all_reduce", 0.2), (0, "unexplained", 0.1)]
+    return {"baseline_ns": round(step), "replay_error": 0.0, "refused": False, "residual_share": 0.012,
+            "graph": {"nodes": 120000, "edges": 170000, "joined_calls": 640, "unjoined_calls": 2, "removed_edges": 0,
+                      "negative_delays": 0},
+            "critical_path": {
+                "length_ns": length, "residual_ns": length // 10, "nodes": 9000,
+                "shares": [{"rank": r, "what": w, "phase": "forward", "ns": round(length * p), "percent": 100 * p}
+                           for r, w, p in shares],
+                "longest": [{"rank": 1, "what": "matmul", "name": "<gemm>", "start_ns": 5000000, "ns": 900000}],
+                "hops": [{"from": 1, "to": 0, "count": 12}],
+                "ranks": [{"rank": r["rank"], "on_path_ns": length // 2 if r["rank"] < 2 else 0, "slack_ns": 1000 * r["rank"]}
+                          for r in ranks]},
+            "blame": [{"rank": 1, "what": "matmul", "name": "<gemm>", "excess": True, "wait_ns": 31000000, "collectives": 40,
+                       "worst_ns": 1200000, "worst_at_ns": 9000000}],
+            "scenarios": [{"name": "rank_as_peers@1", "words": "rank 1 works as its peers do", "step_ns": round(0.92 * step),
+                           "saved_ns": round(0.08 * step), "speedup": 1.087, "remove": None, "add": None, "nodes": 400},
+                          {"name": "no_waiting", "words": "no waiting for peers", "step_ns": round(0.97 * step),
+                           "saved_ns": round(0.03 * step), "speedup": 1.03, "remove": 0.2, "add": 0.3, "nodes": 64}]}
+
+
 def buckets_of(ranks):
     rows = []
     for r in ranks[:4]:
@@ -371,7 +402,8 @@ def report(args):
         "dimensions": [{"dimension": d, "count": 640, "bytes": b, "wait_ns": w, "transfer_ns": t, "exposed_ns": e}
                        for d, b, w, t, e in (("dp", 91e9, 210e6, 390e6, 300e6), ("tp", 12e9, 40e6, 120e6, 90e6))],
         "ddp_buckets": buckets_of(ranks), "stragglers": stragglers_of(rng, ranks, slow),
-        "mfu": mfu_of(job["step_mean_ns"]), "expected": expected_of(job["step_mean_ns"], ranks), "findings": [], "timeline": timeline_of(rng, ranks, args.timeline_rows)}
+        "mfu": mfu_of(job["step_mean_ns"]), "expected": expected_of(job["step_mean_ns"], ranks), "findings": findings_of(job["step_mean_ns"]),
+        "explanation": explanation_of(ranks, job["step_mean_ns"], args.steps), "timeline": timeline_of(rng, ranks, args.timeline_rows)}
 
 
 def reduced(data, variant):
@@ -394,7 +426,7 @@ def reduced(data, variant):
             r.update(steps=[], budget_ns={}, phases_ns={}, phases=[], gaps=[], overlap=None, kernels=[], kernel_classes=[],
                      operators=[], ranges=[], memory=None, gpu_window=None)
         data.update(collectives=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], stragglers=[], mfu=None,
-                    expected=None, timeline=None)
+                    expected=None, timeline=None, findings=[], explanation=None)
         data["job"].update(steps=[], phases=[], step_mean_ns=None, step_min_ns=None, step_max_ns=None, step_stdev_ns=None)
     elif variant == "zero_ranks":
         data["inputs"] = [dict(data["inputs"][0], rank=None, events=0, error="broken.json: byte 17: expected a value; "

@@ -15,8 +15,8 @@ sys.dont_write_bytecode = True
 from chromium import Chromium  # noqa: E402
 from make_report_json import CATEGORIES, reduced, report  # noqa: E402
 
-SECTIONS = ["account", "budget", "expected", "timeline", "stragglers", "collectives", "overlap", "gaps", "phases",
-            "kernels", "operators", "ranges", "host", "memory", "inputs"]
+SECTIONS = ["account", "findings", "budget", "expected", "timeline", "path", "stragglers", "collectives", "overlap",
+            "gaps", "phases", "kernels", "operators", "ranges", "host", "memory", "inputs"]
 folder = tempfile.TemporaryDirectory(prefix="stepscope-page-")
 browser = None
 
