@@ -164,6 +164,7 @@ class Supervisor {
         ends.push_back({.fd = child.end.get(), .events = POLLIN, .revents = 0});
       }
       ::poll(ends.data(), ends.size(), timeout());
+      ++look_;
       if (ends[0].revents != 0) take_signal(signals);
       for (std::size_t r = 0; r < children_.size(); ++r) {
         if (children_[r].end.get() >= 0 && ends[r + 1].revents != 0) reap(r);
@@ -219,8 +220,14 @@ class Supervisor {
     exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     exit.status = exit.signal != 0 ? 128 + exit.signal : WEXITSTATUS(status);
     for (int p = 0; p < window_.ranks(); ++p) comm::ring(window_.control(p));
-    if (exit.status == 0 || report_.first_failed) return;
+    if (exit.status == 0) return;
+    // Of those that had ended at one look, one that was killed came before those that gave up.
+    const bool takes_over =
+        report_.first_failed && exit.signal != 0 && last_ == 0 && failed_at_look_ == look_ &&
+        report_.ranks[static_cast<std::size_t>(*report_.first_failed)].signal == 0;
+    if (report_.first_failed && !takes_over) return;
     report_.first_failed = static_cast<int>(r);
+    failed_at_look_ = look_;
     if (!harsher_at_ && last_ == 0) harsher_at_ = monotonic_now() + grace_;
   }
 
@@ -230,6 +237,8 @@ class Supervisor {
   SpawnReport report_;
   std::optional<Ns> harsher_at_;
   int last_ = 0;  // the harshest signal sent
+  std::uint64_t look_ = 0;
+  std::uint64_t failed_at_look_ = 0;  // when first_failed was set
 };
 
 }  // namespace
