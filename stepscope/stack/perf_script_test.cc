@@ -12,8 +12,8 @@ using test::Folded;
 using test::folded_text;
 
 constexpr std::string_view frames =
-    "\t             63c beta (/work/prog)\n"
-    "\t             6f3 main+0x1f (/work/prog)\n"
+    "\t             63c beta (/opt/prog)\n"
+    "\t             6f3 main+0x1f (/opt/prog)\n"
     "\tffff804d8598 __libc_start_main@plt+0x98 (/usr/lib/libc.so.6)\n\n";
 
 TEST(PerfScript, ReadsHeadersOfEveryKind) {
