@@ -63,14 +63,8 @@ bool Judge::holds_all(std::uint32_t earlier, std::uint32_t join) const {
 
 std::vector<Suspect> Judge::suspects(std::uint32_t join) const {
   std::vector<Suspect> found;
-  std::uint32_t node = join;
-  while (true) {
-    const auto preds = graph_.graph.preds_of(node);
-    if (preds.empty()) break;
-    std::uint32_t latest = preds.front();
-    for (const std::uint32_t p : preds)
-      if (replay_.end[p] >= replay_.end[latest]) latest = p;
-    node = latest;
+  for (std::uint32_t node = latest_pred(graph_.graph, replay_.end, join); node != no_node;
+       node = latest_pred(graph_.graph, replay_.end, node)) {
     const NodeKind kind = graph_.kind[node];
     if (!replay_.movable[node] || (kind == NodeKind::join && holds_all(node, join))) break;
     const Ns duration = replay_.measured.duration[node];

@@ -275,6 +275,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
                                .roles = roles.of_view,
                                .phases = phases,
                                .scenarios = options.scenarios,
+                               .standing = options.scenarios.empty(),
                                .threads = options.threads,
                                .stop = options.stop});
   if (stopped()) return job;

@@ -47,7 +47,7 @@ struct JobOptions {
   ParallelSizes sizes;  // --tp/--pp/--dp
   bool timeline = false;
   bool explain = true;              // the graph, its critical path, blame and standing what-ifs
-  std::vector<Scenario> scenarios;  // further what-ifs
+  std::vector<Scenario> scenarios;  // what-ifs instead of the standing ones
   unsigned threads = 1;
   const StopFlag* stop = nullptr;  // looked at between questions
 };

@@ -225,15 +225,18 @@ void replay_lanes(const ReplayGraph& graph, std::size_t lanes, std::span<const N
   }
 }
 
+std::uint32_t latest_pred(const ReplayGraph& graph, std::span<const Ns> end, std::uint32_t node) {
+  std::uint32_t latest = no_node;
+  for (const std::uint32_t p : graph.preds_of(node))
+    if (latest == no_node || end[p] >= end[latest]) latest = p;
+  return latest;
+}
+
 std::vector<std::uint32_t> critical_path(const ReplayGraph& graph, std::span<const Ns> end,
                                          std::uint32_t last) {
-  std::vector<std::uint32_t> path = {last};
-  for (auto preds = graph.preds_of(last); !preds.empty(); preds = graph.preds_of(path.back())) {
-    std::uint32_t latest = preds.front();
-    for (const std::uint32_t p : preds)
-      if (end[p] >= end[latest]) latest = p;
-    path.push_back(latest);
-  }
+  std::vector<std::uint32_t> path;
+  for (std::uint32_t node = last; node != no_node; node = latest_pred(graph, end, node))
+    path.push_back(node);
   std::ranges::reverse(path);
   return path;
 }

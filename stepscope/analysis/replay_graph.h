@@ -75,6 +75,11 @@ inline void replay(const ReplayGraph& graph, std::span<Ns> end) {
 void replay_lanes(const ReplayGraph& graph, std::size_t lanes, std::span<const Ns* const> work,
                   std::span<Ns> end);
 
+// The predecessor that a node waited for: of those that ended last the one with the largest number;
+// no_node without any.
+[[nodiscard]] std::uint32_t latest_pred(const ReplayGraph& graph, std::span<const Ns> end,
+                                        std::uint32_t node);
+
 // Nodes from the first to `last`, each the predecessor that its successor waited for (of several
 // that ended at once the one with the largest number).
 [[nodiscard]] std::vector<std::uint32_t> critical_path(const ReplayGraph& graph,

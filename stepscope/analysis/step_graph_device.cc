@@ -74,9 +74,8 @@ class DeviceDraft {
     Ns at{};
     std::uint32_t op = 0;  // place in ops_
   };
-  std::vector<Launched> launched_;       // compute and copies, by launch
-  std::vector<std::uint32_t> op_first_;  // parallel to ops_
-  std::vector<std::uint32_t> op_last_;
+  std::vector<Launched> launched_;      // compute and copies, by launch
+  std::vector<std::uint32_t> op_last_;  // parallel to ops_
   struct Ended {
     Ns at{};
     std::uint32_t node = no_node;
@@ -231,7 +230,7 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
                                                          : NodeKind::copy;
     node = last = draft_.add(kind, start(op), end(op), op);
   }
-  op_first_[number] = node;
+  if (draft_.begin == no_node) draft_.begin = node;
   op_last_[number] = last;
   Ns ready = Ns::min();
   const auto after = [&](std::uint32_t other) {
@@ -264,7 +263,6 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
 }
 
 void DeviceDraft::add_operations() {
-  op_first_.assign(ops_.size(), no_node);
   op_last_.assign(ops_.size(), no_node);
   last_node_.assign(trace_.slices.size(), no_node);
   for (std::uint32_t i = 0; i < ops_.size(); ++i) {
@@ -297,7 +295,6 @@ void DeviceDraft::close_syncs() {
 }
 
 void DeviceDraft::add_end() {
-  draft_.begin = op_first_.empty() ? no_node : op_first_.front();
   draft_.end = draft_.add(NodeKind::end, until_, until_, no_slice);
   for (const std::uint32_t last : last_of_track_) draft_.connect(last, draft_.end);
 }

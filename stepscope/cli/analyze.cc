@@ -22,6 +22,7 @@
 #include "stepscope/fit/transfer_fit.h"
 #include "stepscope/read/job_table.h"
 #include "stepscope/report/csv_report.h"
+#include "stepscope/report/explanation_report.h"
 #include "stepscope/report/format.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
@@ -126,11 +127,12 @@ int analyze(AnalyzeFlags& flags) {
     no_mfu = mfu.error();
   report.link_fits = fit_transfers(job.transfers);
   report.answer = find_answer(job, report.mfu, report.machine);
-  report.findings = find_findings({.job = job,
-                                   .mfu = report.mfu ? &*report.mfu : nullptr,
-                                   .machine = report.machine,
-                                   .world_size = report.world_size});
+  report.findings =
+      find_findings({.job = job, .machine = report.machine, .world_size = report.world_size});
   report.warnings = analyze_warnings(report, no_mfu);
+  if (job.explanation)
+    for (std::string& w : replay_warnings(*job.explanation))
+      report.warnings.push_back(std::move(w));
   report.expected = expected_of_job(flags, report, run.world_size, report.warnings, failures);
   if (flags.json != "-" && !ranks.empty())
     print_text(analyze_text(

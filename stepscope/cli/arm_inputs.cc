@@ -36,6 +36,7 @@ std::optional<LaunchSteps> read_traces(const std::string& input, const ArmSource
   options.world_size = run.world_size;
   options.threads = source.threads;
   options.stop = source.stop;
+  options.explain = false;
   const JobResult job = analyze_job(ranks, options);
   if (job.interrupted) return std::nullopt;
   LaunchSteps launch{.name = input,

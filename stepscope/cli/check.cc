@@ -97,6 +97,7 @@ bool check_traces(const CheckFlags& f, const StopFlag& stop, Checked& c, Failure
   options.world_size = c.run.world_size;
   options.threads = f.analyze.threads;
   options.stop = &stop;
+  options.explain = false;
   c.job = analyze_job(ranks, options);
   if (c.job.interrupted) return false;
   LaunchSteps launch{.name = f.analyze.inputs.front(),

@@ -11,7 +11,6 @@
 
 #include "stepscope/analysis/job.h"
 #include "stepscope/cost/machine.h"
-#include "stepscope/fit/mfu_budget.h"
 
 namespace stepscope {
 
@@ -44,7 +43,6 @@ struct Finding {
 
 struct FindingContext {
   const JobResult& job;
-  const MfuBudget* mfu = nullptr;    // null: unknown
   const Machine* machine = nullptr;  // of the ranks' GPU, null: unknown
   std::optional<int> world_size{};
 };
