@@ -78,7 +78,8 @@ function(stepscope_cli)
   target_link_libraries(stepscope PRIVATE stepscope_flags stepscope_cli)
 endfunction()
 
-# One test program a module (stepscope/NAME/*_test.cc).
+# One test program a module (stepscope/NAME/*_test.cc). clang compiles what every test includes only once, a quarter of
+# the time of compiling them (g++ 12 then warns of overflows that are none); beside a compiler cache it would not help.
 function(stepscope_tests)
   find_package(GTest REQUIRED)
   include(GoogleTest)
@@ -89,6 +90,15 @@ function(stepscope_tests)
       add_executable(${module}_test ${tests})
       target_link_libraries(${module}_test PRIVATE stepscope_flags stepscope_${module} GTest::gtest_main)
       target_compile_options(${module}_test PRIVATE ${STEPSCOPE_COLD})
+      if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang OR CMAKE_CXX_COMPILER_LAUNCHER)
+        # each by itself
+      elseif(first)
+        target_precompile_headers(${module}_test REUSE_FROM ${first}_test)
+      else()
+        set(first ${module})
+        target_precompile_headers(${module}_test PRIVATE <algorithm> <functional> <map> <memory> <optional> <span>
+                                  <string> <vector> <gtest/gtest.h>)
+      endif()
       gtest_discover_tests(${module}_test TEST_PREFIX ${module}. DISCOVERY_TIMEOUT 60
                            PROPERTIES TIMEOUT 300)
     endif()
