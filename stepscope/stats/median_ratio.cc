@@ -90,8 +90,10 @@ std::optional<Welch> welch_of_launches(std::span<const Series> a, std::span<cons
 double sign_variance(double lag1, double n) {
   double sum = 1;
   double power = lag1;
-  for (std::size_t k = 1; static_cast<double>(k) < n && power > 1e-6; ++k, power *= lag1)
+  for (std::size_t k = 1; static_cast<double>(k) < n && power > 1e-6; ++k) {
     sum += 2 * (1 - static_cast<double>(k) / n) * (2 * std::numbers::inv_pi) * std::asin(power);
+    power *= lag1;
+  }
   return sum;
 }
 
