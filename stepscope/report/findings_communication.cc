@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
-#include "stepscope/fit/collective_link.h"
+#include "stepscope/cost/collective_cost.h"
+#include "stepscope/fit/expected_collectives.h"
 #include "stepscope/report/findings_parts.h"
 #include "stepscope/report/format.h"
 #include "stepscope/report/words.h"
@@ -14,6 +16,7 @@ namespace stepscope {
 namespace {
 
 constexpr double low_link_share = 0.25;  // of what the link allows: something is wrong with it
+constexpr double rate_bound_from = 3;    // times what a message without bytes should take
 constexpr double regime_spread = 3;      // times the shortest transfer: below it size hardly counts
 constexpr double congestion_spread = 2;  // slowest tenth over the median, at one size and group
 constexpr std::size_t least_calls = 10;
@@ -209,32 +212,65 @@ void find_congestion(FindingList& list) {
                    "transfers at their median, at most what free communication saves");
 }
 
-// Larger messages only: small ones are never near a link's rate.
+Ns whole_ns(double s) { return Ns{std::llround(s * 1e9)}; }
+
+// Whether its bytes and not its latency are what it should take.
+bool rate_bound(const Network& network, const CollectiveRow& row, const Collectives& all,
+                std::optional<int> world_size) {
+  const auto group = placement_of(row, all.matches.groups, network, world_size);
+  if (!group) return false;
+  const Seconds empty = collective_time(network, row.kind, Bytes{1}, *group);
+  return collective_time(network, row.kind, *row.bytes, *group) >= rate_bound_from * empty;
+}
+
+// By group: what the machine's links would take for these bytes. Calls whose transfer cannot be
+// told from waiting say nothing of a link.
 void find_slow_links(FindingList& list) {
   const FindingContext& context = list.context();
   if (context.machine == nullptr) return;
-  for (const CollectiveRow& row : list.job().collectives.rows) {
-    if (!row.busbw || !row.bytes || row.bytes->value < 16'000'000) continue;
-    const auto link =
-        link_of(*context.machine, row, list.job().collectives.matches.groups, context.world_size);
-    if (!link || row.busbw->value >= low_link_share * link->value) continue;
+  const auto network = make_network(*context.machine);
+  if (!network) return;
+  struct Slow {
+    std::vector<const ExpectedCollective*> rows;  // largest gap first
+    double lost = 0;                              // seconds, exposed
+    double measured = 0;
+    double expected = 0;
+  };
+  std::map<std::string, Slow> groups;
+  const Collectives& all = list.job().collectives;
+  const auto expected = expected_collectives(all, *network, context.world_size);
+  for (const ExpectedCollective& e : expected) {
+    if (e.with_wait || !rate_bound(*network, *e.row, all, context.world_size)) continue;
+    Slow& slow = groups[e.row->group];
+    slow.rows.push_back(&e);
+    slow.measured += e.measured;
+    slow.expected += e.expected;
+    slow.lost += std::max(0.0, seconds(e.row->exposed).count() * (1 - e.expected / e.measured));
+  }
+  std::size_t steps = 1;
+  for (const RankResult& r : list.job().ranks) steps = std::max(steps, r.steps.size());
+  for (const auto& [name, slow] : groups) {
+    if (slow.expected >= low_link_share * slow.measured) continue;
     Finding f;
     f.id = "slow_link";
-    f.what = fmt::format("{} in group {} runs far below its link", kind_name(row.kind),
-                         printable(row.group));
-    f.evidence.push_back(fmt::format(
-        "{} GB/s of at most {} GB/s, at {} a call", format_digits(row.busbw->value / 1e9),
-        format_digits(link->value / 1e9), format_bytes(static_cast<double>(row.bytes->value))));
+    f.what = fmt::format("Transfers of group {} take {} times what its links allow",
+                         printable(name), format_digits(slow.measured / slow.expected));
+    for (const ExpectedCollective* e : slow.rows) {
+      if (f.evidence.size() == 3) break;
+      const double calls = static_cast<double>(e->calls);
+      f.evidence.push_back(fmt::format("{} of {}: {} a call, {} on {}", kind_name(e->row->kind),
+                                       format_bytes(static_cast<double>(e->row->bytes->value)),
+                                       format_time(whole_ns(e->measured / calls)),
+                                       format_time(whole_ns(e->expected / calls)),
+                                       context.machine->name));
+    }
     f.advice =
         "Check NCCL_DEBUG=INFO for the transport and the rings it chose (P2P disabled, wrong "
-        "NCCL_SOCKET_IFNAME, no GPUDirect), and nvidia-smi topo -m";
-    std::size_t steps = 1;
-    for (const RankResult& r : list.job().ranks) steps = std::max(steps, r.steps.size());
-    const double rest = 1 - row.busbw->value / (0.8 * link->value);
-    list.add_bounded(std::move(f),
-                     Ns{static_cast<std::int64_t>(static_cast<double>(row.exposed.count()) * rest /
-                                                  static_cast<double>(steps))},
-                     "its exposed time at 80 % of the link");
+        "NCCL_SOCKET_IFNAME, no GPUDirect), nvidia-smi topo -m, and the link's error counters";
+    const WhatIf* free = list.what_if("communication_free");
+    const Ns lost = whole_ns(slow.lost / static_cast<double>(steps));
+    list.add_bounded(std::move(f), std::min(lost, free == nullptr ? Ns{0} : free->saved),
+                     "its exposed time, were transfers as fast as the machine's links");
   }
 }
 

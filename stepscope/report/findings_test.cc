@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/findings.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "stepscope/cost/collective_cost.h"
+#include "stepscope/cost/machine_named.h"
+#include "stepscope/report/findings_parts.h"
+
+namespace stepscope {
+namespace {
+
+Finding found(std::string_view id, std::int64_t gain) {
+  Finding f;
+  f.id = id;
+  f.gain = Ns{gain};
+  return f;
+}
+
+std::vector<std::string_view> order_of(std::vector<Finding> findings) {
+  const JobResult job;
+  FindingList list({.job = job});
+  for (Finding& f : findings) list.add(std::move(f));
+  std::vector<std::string_view> ids;
+  for (const Finding& f : list.take()) ids.push_back(f.id);
+  return ids;
+}
+
+using Ids = std::vector<std::string_view>;
+
+TEST(Findings, AreInTheOrderOfTheirGains) {
+  EXPECT_EQ(order_of({found("recompute", 1), found("sync_calls", 3), found("memory_bound", 2)}),
+            (Ids{"sync_calls", "memory_bound", "recompute"}));
+}
+
+TEST(Findings, ExposedCommunicationStandsBehindItsReason) {
+  EXPECT_EQ(order_of({found("exposed_communication", 100), found("sync_calls", 80),
+                      found("slow_link", 60), found("recompute", 10)}),
+            (Ids{"sync_calls", "slow_link", "exposed_communication", "recompute"}));
+}
+
+TEST(Findings, AReasonForLessThanHalfOfItStaysBehind) {
+  EXPECT_EQ(order_of({found("exposed_communication", 100), found("slow_link", 49)}),
+            (Ids{"exposed_communication", "slow_link"}));
+}
+
+TEST(Findings, EveryKindOfExposedCommunicationStandsBehindTheReason) {
+  EXPECT_EQ(order_of({found("exposed_communication", 100), found("exposed_communication", 90),
+                      found("bucket_too_small", 70)}),
+            (Ids{"bucket_too_small", "exposed_communication", "exposed_communication"}));
+}
+
+// Two ranks of one domain, one kind of collective, of which 10 calls took `times` what they should.
+class SlowLink : public testing::Test {
+ protected:
+  void run(std::int64_t bytes, double times) {
+    const Network network = *make_network(machine);
+    const double one =
+        collective_time(network, CollectiveKind::all_reduce, Bytes{bytes}, *place(2, 1, network))
+            .count();
+    job.step_summary = Summary{};
+    job.step_summary->mean = 1e9;
+    RankResult rank;
+    rank.steps.resize(10);
+    job.ranks.push_back(std::move(rank));
+    CollectiveRow row;
+    row.kind = CollectiveKind::all_reduce;
+    row.group = "dp";
+    row.group_size = 2;
+    row.bytes = Bytes{bytes};
+    row.count = row.split = 10;
+    row.transfer = row.exposed = row.duration = Ns{std::llround(10 * one * times * 1e9)};
+    row.groups = {0};
+    job.collectives.matches.groups.push_back({.name = "dp", .description = {}, .ranks = {0, 1}});
+    job.collectives.rows.push_back(row);
+    job.explanation.emplace();
+    WhatIf& what_if = job.explanation->what_ifs.emplace_back();
+    what_if.scenario.change = Change::communication_free;
+    what_if.saved = free;
+  }
+  const Finding* slow_link() {
+    findings = find_findings({.job = job, .machine = &machine, .world_size = 2});
+    for (const Finding& f : findings)
+      if (f.id == "slow_link") return &f;
+    return nullptr;
+  }
+
+  Machine machine = *machine_named("h100_sxm_80gb");
+  Ns free{400'000'000};
+  JobResult job;
+  std::vector<Finding> findings;
+};
+
+TEST_F(SlowLink, IsNamedWithTheTimeItsRateWouldGiveBack) {
+  run(std::int64_t{1} << 30, 10);
+  const Finding* f = slow_link();
+  ASSERT_NE(f, nullptr);
+  const double exposed = seconds(job.collectives.rows[0].exposed).count() / 10;
+  EXPECT_NEAR(seconds(*f->gain).count(), 0.9 * exposed, 1e-6);
+  EXPECT_NE(f->what.find("10.0 times"), std::string::npos) << f->what;
+}
+
+TEST_F(SlowLink, GivesBackNoMoreThanFreeCommunication) {
+  free = Ns{20'000'000};
+  run(std::int64_t{1} << 30, 10);
+  ASSERT_NE(slow_link(), nullptr);
+  EXPECT_EQ(slow_link()->gain, free);
+}
+
+TEST_F(SlowLink, TwiceAsLongIsNoSlowLink) {
+  run(std::int64_t{1} << 30, 2);
+  EXPECT_EQ(slow_link(), nullptr);
+}
+
+TEST_F(SlowLink, LatencySaysNothingOfALink) {
+  run(64, 5000);
+  EXPECT_EQ(slow_link(), nullptr);
+}
+
+TEST_F(SlowLink, CallsWhoseWaitingIsUnknownSayNothingOfIt) {
+  run(std::int64_t{1} << 30, 10);
+  job.collectives.rows[0].split = 0;
+  job.collectives.rows[0].transfer.reset();
+  EXPECT_EQ(slow_link(), nullptr);
+}
+
+}  // namespace
+}  // namespace stepscope
