@@ -8,6 +8,7 @@
 
 #include "stepscope/analysis/lateness.h"
 #include "stepscope/analysis/straggler_cause.h"
+#include "stepscope/stats/persistence.h"
 
 namespace stepscope {
 namespace {
@@ -63,9 +64,9 @@ std::map<std::pair<std::string, std::int64_t>, int> latest_of(const Tallies& tal
 }
 
 void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, int>& latest,
-            const StragglerOptions& options) {
+            std::int64_t of_role, const StragglerOptions& options) {
   Straggler& result = mine.result;
-  std::size_t times = 0;
+  std::int64_t times = 0;
   for (const auto& [step, late] : mine.late_in) {
     result.steps.push_back({step, late});
     if (latest.at({result.role, step}) == result.rank) ++times;
@@ -78,7 +79,8 @@ void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, in
         static_cast<double>(mine.own.count()) / static_cast<double>(mine.wall.count());
   }
   result.significant = result.late_share >= options.least_share &&
-                       result.upper_bound >= options.least_late && result.persistence >= 0.5;
+                       result.upper_bound >= options.least_late &&
+                       persistently_worst(times, std::ssize(result.steps), of_role);
 }
 
 }  // namespace
@@ -90,10 +92,12 @@ std::vector<Straggler> find_stragglers(std::span<const RankView> views, const Co
   const std::vector<LateArrival> arrivals = late_arrivals(job, roles, noise);
   Tallies tallies = tally(views, roles, arrivals);
   const auto latest = latest_of(tallies);
+  std::map<std::string, std::int64_t> ranks;  // compared, by role
+  for (const auto& [rank, mine] : tallies) ++ranks[mine.result.role];
   std::vector<Straggler> stragglers;
   for (auto& [rank, mine] : tallies) {
     if (mine.result.late <= Ns{0}) continue;
-    finish(mine, latest, options);
+    finish(mine, latest, ranks[mine.result.role], options);
     if (mine.result.significant) {
       std::ranges::stable_sort(mine.arrivals, std::ranges::greater{}, &LateArrival::late);
       mine.result.cause = straggler_cause(views, job, mine.arrivals, mine.result.steps.size());

@@ -55,7 +55,7 @@ struct Straggler {
   // At most what it costs a step: `late` without what an earlier collective in flight showed
   // already.
   Ns upper_bound{};
-  bool significant = false;  // above the floors below, and the latest in half of the steps
+  bool significant = false;  // above the floors below, and persistent (stats/persistence.h)
   std::optional<StragglerCause> cause;  // absent unless significant
   std::vector<StragglerStep> steps;
 };

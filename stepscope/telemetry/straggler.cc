@@ -6,6 +6,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "stepscope/stats/persistence.h"
+
 namespace stepscope {
 namespace {
 
@@ -129,10 +131,7 @@ std::vector<PersistentStraggler> Lateness::ranks() const {
                             .latest = own.latest / own.steps,
                             .cost = own.cost};
     if (wall > 0) row.cost_share = seconds(own.cost).count() / wall;
-    // Half way between chance and always: one of two ranks is the latest in half of the steps
-    // anyway.
-    const auto world = static_cast<std::int64_t>(accounts_.size());
-    row.persistent = 2 * world * row.latest_steps >= (world + 1) * row.steps &&
+    row.persistent = persistently_worst(row.latest_steps, row.steps, std::ssize(accounts_)) &&
                      row.late >= options_.least_late &&
                      seconds(row.late).count() >= options_.least_share * step_wall;
     if (tokens_ > 0 && wall > 0) {

@@ -29,7 +29,7 @@ struct PersistentStraggler {
   Ns latest{};                    // at the one of a step where it was latest, mean of the steps
   Ns cost{};                      // of all steps: wall time that the job lost
   double cost_share = 0;          // of the job's wall
-  bool persistent = false;        // latest in (1 + 1/ranks)/2 of the steps, and above the floors
+  bool persistent = false;        // in its steps (stats/persistence.h), and above the floors
   // With a rank as fast as the others; absent without tokens.
   std::optional<double> tokens_per_second{};
   std::optional<double> tokens_per_second_without{};
