@@ -32,9 +32,13 @@ function key_figures(report) {
   const share = (...keys) => percent(sum(keys.map((k) => job.budget_ns[k])) / total);
   if (known(job.step_mean_ns)) {
     const several = job.steps.length > 1;
+    const apart = total > 0 && job.step_mean_ns > 1.01 * total;
+    const notes = [];
+    if (apart) notes.push(`first to last rank; of each ${ns(total)}`);
+    if (several)
+      notes.push(`${ns(job.step_min_ns)} to ${ns(job.step_max_ns)}, σ ${ns(job.step_stdev_ns)}`);
     rows.push([
-      one_window(report.ranks) ? 'Window' : 'Step', ns(job.step_mean_ns),
-      several && `${ns(job.step_min_ns)} to ${ns(job.step_max_ns)}, σ ${ns(job.step_stdev_ns)}`
+      one_window(report.ranks) ? 'Window' : 'Step', ns(job.step_mean_ns), notes.join('; ')
     ]);
   }
   if (mfu && known(mfu.mfu))
