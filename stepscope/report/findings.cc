@@ -62,19 +62,14 @@ void FindingList::add_bounded(Finding finding, Ns gain, std::string how) {
 
 namespace {
 
-bool says_why_exposed(const Finding& f) {
-  return f.id == "slow_link" || f.id == "bucket_too_small" || f.id == "prefetch_miss" ||
-         f.id == "congestion";
-}
-
-// What exposed communication costs is said behind the reason for it, where that is most of it.
+// What something costs is said behind the reason for it, where that is most of it.
 void put_reasons_first(std::vector<Finding>& findings) {
   for (std::size_t i = findings.size(); i-- > 0;) {
-    if (findings[i].id != "exposed_communication") continue;
+    const Finding& f = findings[i];
     std::size_t last = i;
     for (std::size_t k = i + 1; k < findings.size(); ++k)
-      if (says_why_exposed(findings[k]) && findings[k].gain &&
-          *findings[k].gain * 2 >= *findings[i].gain)
+      if (std::ranges::find(f.reasons, findings[k].id) != f.reasons.end() && f.gain &&
+          findings[k].gain && *findings[k].gain * 2 >= *f.gain)
         last = k;
     const auto at = findings.begin() + static_cast<std::ptrdiff_t>(i);
     std::rotate(at, at + 1, findings.begin() + static_cast<std::ptrdiff_t>(last) + 1);

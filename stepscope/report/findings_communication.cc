@@ -75,6 +75,7 @@ void find_stragglers_of(FindingList& list) {
                                          b.name.empty() ? "" : ", most of it before " + b.name));
       }
     f.advice = known ? advice_for(late->cause->doing) : advice_for(LateDoing::unrecorded);
+    if (known && late->cause->doing == LateDoing::more_loading) f.reasons = {"data_loader"};
     f.place = place_of_blame(list.job(), r.rank);
     list.add_replayed(std::move(f), gain);
   }
@@ -124,6 +125,7 @@ void find_exposed(FindingList& list) {
     f.evidence.insert(f.evidence.begin(),
                       fmt::format("{} exposed over the recorded steps", format_time(exposed)));
     f.advice = advice_for(kind);
+    f.reasons = {"slow_link", "bucket_too_small", "prefetch_miss", "congestion"};
     f.place = list.place_on_path(kind_name(kind));
     list.add_replayed(std::move(f), gain);
   }

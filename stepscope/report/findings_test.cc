@@ -12,10 +12,11 @@
 namespace stepscope {
 namespace {
 
-Finding found(std::string_view id, std::int64_t gain) {
+Finding found(std::string_view id, std::int64_t gain, std::vector<std::string_view> reasons = {}) {
   Finding f;
   f.id = id;
   f.gain = Ns{gain};
+  f.reasons = std::move(reasons);
   return f;
 }
 
@@ -35,19 +36,20 @@ TEST(Findings, AreInTheOrderOfTheirGains) {
             (Ids{"sync_calls", "memory_bound", "recompute"}));
 }
 
-TEST(Findings, ExposedCommunicationStandsBehindItsReason) {
-  EXPECT_EQ(order_of({found("exposed_communication", 100), found("sync_calls", 80),
+TEST(Findings, StandBehindTheirReason) {
+  EXPECT_EQ(order_of({found("exposed_communication", 100, {"slow_link"}), found("sync_calls", 80),
                       found("slow_link", 60), found("recompute", 10)}),
             (Ids{"sync_calls", "slow_link", "exposed_communication", "recompute"}));
 }
 
 TEST(Findings, AReasonForLessThanHalfOfItStaysBehind) {
-  EXPECT_EQ(order_of({found("exposed_communication", 100), found("slow_link", 49)}),
+  EXPECT_EQ(order_of({found("exposed_communication", 100, {"slow_link"}), found("slow_link", 49)}),
             (Ids{"exposed_communication", "slow_link"}));
 }
 
-TEST(Findings, EveryKindOfExposedCommunicationStandsBehindTheReason) {
-  EXPECT_EQ(order_of({found("exposed_communication", 100), found("exposed_communication", 90),
+TEST(Findings, SeveralStandBehindOneReason) {
+  EXPECT_EQ(order_of({found("exposed_communication", 100, {"bucket_too_small"}),
+                      found("exposed_communication", 90, {"bucket_too_small"}),
                       found("bucket_too_small", 70)}),
             (Ids{"bucket_too_small", "exposed_communication", "exposed_communication"}));
 }
