@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain data as JSON and harmless pickles hold it: none, bool, int, float, text, bytes, list, tuple
+// and dict, as one flat tree. What a pickle's memo shares is one node with several parents, so
+// whoever walks the tree caches by id() what is costly. No node contains itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stepscope {
+
+struct JsonValue;
+
+enum class PlainKind : std::uint8_t {
+  none,
+  boolean,
+  integer,
+  real,
+  text,
+  bytes,
+  list,
+  tuple,
+  dict
+};
+[[nodiscard]] std::string_view name_of(PlainKind kind);
+
+// One value, 16 bytes.
+struct PlainNode {
+  std::uint64_t word = 0;   // a number's bits; where a text begins in `text`, a list in `children`
+  std::uint32_t count = 0;  // bytes of a text; items of a list or tuple; pairs of a dict
+  PlainKind kind = PlainKind::none;
+};
+
+class PlainValue;
+
+struct PlainTree {
+  std::string text{};                     // the input, and behind it what escapes became
+  std::vector<PlainNode> nodes{};         // never empty once read
+  std::vector<std::uint32_t> children{};  // items; of a dict key, value, key, value, …
+  std::uint32_t root = 0;
+  std::uint64_t wide_integers = 0;   // beyond 64 bits: kept as the nearest real
+  std::uint64_t trailing_bytes = 0;  // of the input behind the value
+
+  [[nodiscard]] PlainValue value() const;
+};
+
+// A view of one value; valid while its tree is neither moved nor destroyed.
+class PlainValue {
+ public:
+  PlainValue(const PlainTree& tree, std::uint32_t node) : tree_(&tree), node_(node) {}
+
+  [[nodiscard]] PlainKind kind() const { return node().kind; }
+  [[nodiscard]] std::uint32_t id() const { return node_; }
+  [[nodiscard]] bool is_none() const { return kind() == PlainKind::none; }
+  // nullopt where it is of another kind; real() takes integers too.
+  [[nodiscard]] std::optional<bool> boolean() const;
+  [[nodiscard]] std::optional<std::int64_t> integer() const;
+  [[nodiscard]] std::optional<double> real() const;
+  [[nodiscard]] std::optional<std::string_view> text() const;  // of text and bytes
+  // Of lists and tuples: items; of dicts: pairs; else 0.
+  [[nodiscard]] std::size_t size() const;
+  // Item i, or the value of pair i.
+  [[nodiscard]] PlainValue operator[](std::size_t i) const;
+  [[nodiscard]] PlainValue key(std::size_t i) const;
+  // The value of the last pair whose key is this text; nullopt where there is none, or no dict.
+  [[nodiscard]] std::optional<PlainValue> find(std::string_view key) const;
+
+ private:
+  [[nodiscard]] const PlainNode& node() const { return tree_->nodes[node_]; }
+  [[nodiscard]] PlainValue child(std::uint64_t at) const { return {*tree_, tree_->children[at]}; }
+
+  const PlainTree* tree_;
+  std::uint32_t node_;
+};
+
+// The same values; objects become dicts.
+[[nodiscard]] PlainTree plain_tree(const JsonValue& json);
+
+}  // namespace stepscope
