@@ -43,6 +43,7 @@ class CpuDraft {
   void add_piece(Ns from, Ns to, const OpenRow& row, TrackId track);
   void add_calls();
   void add_pieces();
+  Ns wait_in_hole(Ns ready, const Piece& piece, std::uint32_t& last, std::uint32_t& other);
   void begin_calls();
 
   struct Ended {
@@ -137,6 +138,24 @@ void CpuDraft::add_calls() {
   std::ranges::stable_sort(communication_, {}, &Ended::at);
 }
 
+// A thread without a row until a collective of its rank had ended (DDP's hook at the end of the
+// backward pass) waited for it: from then on it was the host's own time. `last` and `other`, which
+// ended by `ready`, become that wait.
+Ns CpuDraft::wait_in_hole(Ns ready, const Piece& piece, std::uint32_t& last, std::uint32_t& other) {
+  const auto after = std::ranges::upper_bound(communication_, piece.start, {}, &Ended::at);
+  if (after == communication_.begin() || (after - 1)->at - ready < shortest_hole) return ready;
+  const Ended& held = *(after - 1);
+  const std::uint32_t node = draft_.add(NodeKind::sync, held.at, held.at, piece.row);
+  draft_.connect(last, node);
+  draft_.connect(other, node);
+  const std::uint32_t wait = draft_.add(NodeKind::wait, held.at, held.at, piece.row);
+  draft_.edges.push_back({held.node, wait});
+  draft_.edges.push_back({wait, node});
+  last = node;
+  other = no_node;
+  return held.at;
+}
+
 void CpuDraft::add_pieces() {
   last_.assign(trace_.tracks.size(), no_node);
   draft_.begin = draft_.add(NodeKind::host, from_, from_, no_slice);
@@ -153,7 +172,8 @@ void CpuDraft::add_pieces() {
     }
     const Ns ready = other == no_node ? free : draft_.end_of(other);
     if (piece.start > ready || other != no_node) {
-      const std::uint32_t host = draft_.add(NodeKind::host, ready, piece.start, piece.row);
+      const Ns resumed = wait_in_hole(ready, piece, last, other);
+      const std::uint32_t host = draft_.add(NodeKind::host, resumed, piece.start, piece.row);
       draft_.connect(last, host);
       draft_.connect(other, host);
       last = host;
@@ -178,11 +198,18 @@ void CpuDraft::add_pieces() {
   }
 }
 
-// A call begins after what the threads had done when it was submitted.
+// A call begins after what the threads had done when it was submitted, and where they had done
+// nothing for a while, after the call before it.
 void CpuDraft::begin_calls() {
   for (const Begun& call : begun_) {
     const auto after = std::ranges::upper_bound(done_, call.at, {}, &Ended::at);
+    const Ns idle_from = after == done_.begin() ? Ns::min() : (after - 1)->at;
     if (after != done_.begin()) draft_.connect((after - 1)->node, call.node);
+    const auto held = std::ranges::upper_bound(communication_, call.at, {}, &Ended::at);
+    if (held == communication_.begin()) continue;
+    const Ended& before = *(held - 1);
+    if (before.at > idle_from && call.at - idle_from >= shortest_hole)
+      draft_.connect(before.node, call.node);
   }
 }
 

@@ -152,6 +152,36 @@ TEST(StepGraph, ThreadsHandWorkOver) {
   EXPECT_EQ(halved.saved, Ns{(370 + 260) / 2 * us});
 }
 
+// A rank of two gloo ranks: computes until `compute_end`, submits an all-reduce, shows no row while
+// it waits for that until 800 µs, and then updates for 100 µs.
+TestRank gloo_rank(std::int64_t compute_end) {
+  const std::int64_t us = 1000;
+  TestRank r;
+  const TrackId main = r.rows().thread(1);
+  r.built().metadata.groups.push_back({"0", "default_pg", "gloo", 2, {0, 1}});
+  r.rows().step("ProfilerStep#1", 0, 920 * us);
+  r.rows().row(main, Category::cpu_op, "aten::mm", 0, compute_end * us);
+  r.rows().row(main, Category::cpu_op, "c10d::allreduce_", compute_end * us,
+               (compute_end + 2) * us);
+  r.rows().row(r.rows().thread(2), Category::user_annotation, "gloo:all_reduce",
+               (compute_end + 1) * us, 800 * us);
+  r.rows().row(main, Category::cpu_op, "aten::add_", 820 * us, 920 * us);
+  return r;
+}
+
+TEST(StepGraph, AThreadWithoutARowWaitsForTheCollectiveThatEndsMeanwhile) {
+  const std::int64_t us = 1000;
+  const Built b(ranks_of(gloo_rank(300), gloo_rank(700)));
+  ASSERT_EQ(b.graph.joined, 2U);
+  EXPECT_EQ(b.replay.error, 0);
+  // The late rank's product is 400 µs longer than its peer's, for which both wait.
+  EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 1}).saved, Ns{400 * us});
+  EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 0}).saved, Ns{0});
+  // What the host itself takes is the 20 µs behind the collective, not the waiting.
+  EXPECT_LE(b.ask({.change = Change::host_free}).saved, Ns{25 * us});
+  EXPECT_GE(b.ask({.change = Change::host_free}).saved, Ns{20 * us});
+}
+
 TEST(StepGraph, BrokenOrderIsCountedAndStillReplays) {
   TestRank r;
   r.rows().step("ProfilerStep#1", 0, 300);
