@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-export build=$1 seconds=${2:-60}
+export build=$1 seconds=${2:-30}
 
 fuzz_one() {
   local target=$1 name log options
