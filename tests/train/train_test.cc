@@ -136,7 +136,7 @@ TEST(Train, NamesALateRankLive) {
   const ScratchFolder folder;
   const Outcome outcome = run({"train", "--data", text_of_the_project(), "--preset", "llama-tiny",
                                "--batch", "2", "--seq", "32", "--peak-tflops", "0.1", "--ranks",
-                               "2", "--steps", "12", "--inject", "sleep:1:300ms"});
+                               "2", "--steps", "14", "--inject", "sleep:1:400ms"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   const std::size_t at = outcome.errors.find("late: rank 1 by ");
   ASSERT_NE(at, std::string::npos) << outcome.errors;
