@@ -79,8 +79,10 @@ void put_reasons_first(std::vector<Finding>& findings) {
 }  // namespace
 
 std::vector<Finding> FindingList::take() {
-  std::ranges::stable_sort(findings_, std::ranges::greater{},
-                           [](const Finding& f) { return f.gain.value_or(Ns{-1}); });
+  std::ranges::stable_sort(findings_, std::ranges::greater{}, [](const Finding& f) {
+    const Ns gain = f.gain.value_or(Ns{-1});
+    return f.confidence == Confidence::high ? gain : gain / 2;
+  });
   put_reasons_first(findings_);
   return std::move(findings_);
 }

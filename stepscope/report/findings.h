@@ -51,7 +51,7 @@ struct FindingContext {
 };
 
 // Findings that cost at least a hundredth of a step, and those that cost no time; largest gain
-// first. Empty = nothing was found.
+// first, of which one that is only bounded counts half. Empty = nothing was found.
 [[nodiscard]] std::vector<Finding> find_findings(const FindingContext& context);
 
 }  // namespace stepscope

@@ -52,6 +52,17 @@ std::optional<FindingPlace> place_of_blame(const JobResult& job, int rank) {
   return std::nullopt;
 }
 
+// Data loading of a rank beyond its peers' median, a step.
+Ns excess_loading(const JobResult& job, const RankResult& rank) {
+  std::vector<Ns> peers;
+  for (const RankResult& r : job.ranks)
+    if (r.rank != rank.rank && r.role == rank.role && !r.steps.empty())
+      peers.push_back(r.host.data / std::ssize(r.steps));
+  if (peers.empty() || rank.steps.empty()) return Ns{0};
+  std::ranges::nth_element(peers, peers.begin() + std::ssize(peers) / 2);
+  return rank.host.data / std::ssize(rank.steps) - peers[peers.size() / 2];
+}
+
 void find_stragglers_of(FindingList& list) {
   for (const RankResult& r : list.job().ranks) {
     const WhatIf* gain = list.what_if(fmt::format("rank_as_peers@{}", r.rank));
@@ -75,7 +86,7 @@ void find_stragglers_of(FindingList& list) {
                                          b.name.empty() ? "" : ", most of it before " + b.name));
       }
     f.advice = known ? advice_for(late->cause->doing) : advice_for(LateDoing::unrecorded);
-    if (known && late->cause->doing == LateDoing::more_loading) f.reasons = {"data_loader"};
+    if (2 * excess_loading(list.job(), r) >= gain->saved) f.reasons = {"data_loader"};
     f.place = place_of_blame(list.job(), r.rank);
     list.add_replayed(std::move(f), gain);
   }

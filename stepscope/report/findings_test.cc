@@ -16,6 +16,7 @@ Finding found(std::string_view id, std::int64_t gain, std::vector<std::string_vi
   Finding f;
   f.id = id;
   f.gain = Ns{gain};
+  f.confidence = Confidence::high;
   f.reasons = std::move(reasons);
   return f;
 }
@@ -34,6 +35,14 @@ using Ids = std::vector<std::string_view>;
 TEST(Findings, AreInTheOrderOfTheirGains) {
   EXPECT_EQ(order_of({found("recompute", 1), found("sync_calls", 3), found("memory_bound", 2)}),
             (Ids{"sync_calls", "memory_bound", "recompute"}));
+}
+
+TEST(Findings, WhatIsOnlyBoundedCountsHalf) {
+  Finding bounded = found("memory_bound", 19);
+  bounded.confidence = Confidence::medium;
+  EXPECT_EQ(order_of({bounded, found("sync_calls", 10)}), (Ids{"sync_calls", "memory_bound"}));
+  bounded.gain = Ns{22};
+  EXPECT_EQ(order_of({bounded, found("sync_calls", 10)}), (Ids{"memory_bound", "sync_calls"}));
 }
 
 TEST(Findings, StandBehindTheirReason) {
