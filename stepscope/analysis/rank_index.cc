@@ -38,9 +38,10 @@ std::vector<Mark> mark_names(const StringPool& strings) {
 struct ThreadUse {
   std::uint64_t steps = 0;
   Ns operators{};
+  Ns calls{};  // anything but calls of the operating system, in which idle threads wait
   Ns anything{};
 
-  [[nodiscard]] auto key() const { return std::tie(steps, operators, anything); }
+  [[nodiscard]] auto key() const { return std::tie(steps, operators, calls, anything); }
 };
 
 // Adds to a union whose intervals arrive by start.
@@ -54,6 +55,7 @@ ThreadUse use_of(const Trace& trace, const Track& track, const std::vector<Mark>
   const Slices& s = trace.slices;
   ThreadUse use;
   Ns operators_until = Ns::min();
+  Ns calls_until = Ns::min();
   Ns anything_until = Ns::min();
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
     if (!is_host_row(s.category[i])) continue;
@@ -64,6 +66,7 @@ ThreadUse use_of(const Trace& trace, const Track& track, const std::vector<Mark>
       continue;
     }
     cover(s.start[i], end, anything_until, use.anything);
+    if (s.category[i] != Category::other) cover(s.start[i], end, calls_until, use.calls);
     if (mark == backward_node) {
       operators_until = std::max(operators_until, end);
     } else if (s.category[i] == Category::cpu_op) {

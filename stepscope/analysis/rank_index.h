@@ -29,7 +29,7 @@ struct RankIndex {
   std::vector<SliceId> launch_of;
   std::vector<TrackId> host_tracks;  // threads with at least one host row
   // The thread of the ProfilerSteps, else the one with most operator time outside the backward
-  // graph.
+  // graph, else with most time in ranges and calls of the device's runtime.
   std::optional<TrackId> main_track;
   Ns start{};  // first start and last end of any slice
   Ns end{};

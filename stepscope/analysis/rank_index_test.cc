@@ -131,5 +131,17 @@ TEST(RankIndex, WithoutStepsTheBackwardThreadIsNotTheMainOne) {
   EXPECT_EQ(trace.track(*index_rank(trace).main_track).tid, 1);
 }
 
+TEST(RankIndex, AThreadThatOnlyWaitsInTheOperatingSystemIsNotTheMainOne) {
+  TraceBuilder b;
+  b.row(b.thread(5), Category::other, "poll", 0, 1000);
+  b.row(b.thread(2), Category::user_annotation, "forward", 10, 60);
+  b.row(b.thread(2), Category::runtime, "cudaLaunchKernel", 20, 30, 1);
+  b.kernel("k", 30, 50, 1);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  ASSERT_TRUE(rank.main_track);
+  EXPECT_EQ(trace.track(*rank.main_track).tid, 2);
+}
+
 }  // namespace
 }  // namespace stepscope

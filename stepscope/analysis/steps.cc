@@ -4,35 +4,16 @@
 #include "stepscope/analysis/steps.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "stepscope/analysis/iteration_name.h"
+
 namespace stepscope {
 namespace {
 
-// "name" and "name#12" match "name".
-bool names_step(std::string_view text, std::string_view wanted) {
-  if (text.substr(0, wanted.size()) != wanted) return false;
-  return text.size() == wanted.size() || text[wanted.size()] == '#';
-}
-
-std::optional<std::int64_t> number_of(std::string_view name) {
-  const std::size_t hash = name.rfind('#');
-  if (hash == std::string_view::npos) return std::nullopt;
-  std::int64_t number = 0;
-  const char* last = name.data() + name.size();
-  const auto [end, error] = std::from_chars(name.data() + hash + 1, last, number);
-  constexpr std::int64_t largest = std::int64_t{1} << 53;  // that JSON keeps exactly
-  if (error != std::errc{} || end != last || number < -largest || number > largest)
-    return std::nullopt;
-  return number;
-}
-
-std::vector<bool> wanted_names(const StringPool& strings, const StepOptions& options) {
-  std::string_view wanted = options.annotation;
-  if (wanted.empty()) wanted = "ProfilerStep";
+std::vector<bool> wanted_names(const StringPool& strings, std::string_view wanted) {
   while (wanted.size() > 1 && wanted.back() == '#') wanted.remove_suffix(1);
   std::vector<bool> result(strings.size());
   for (std::uint32_t i = 0; i < strings.size(); ++i)
@@ -64,7 +45,7 @@ std::vector<SliceId> annotations(const Trace& trace, const RankIndex& rank,
 void number_steps(std::vector<Step>& steps) {
   std::vector<std::int64_t> numbers;
   for (const Step& step : steps) {
-    if (const auto number = number_of(step.name)) numbers.push_back(*number);
+    if (const auto number = step_number(step.name)) numbers.push_back(*number);
   }
   std::vector<std::int64_t> sorted = numbers;
   std::sort(sorted.begin(), sorted.end());
@@ -164,8 +145,9 @@ std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
                              const StepOptions& options) {
   std::vector<Step> steps;
   if (trace.slices.size() == 0) return steps;
-  const std::vector<bool> wanted = wanted_names(trace.strings, options);
-  for (const SliceId id : annotations(trace, rank, wanted)) {
+  const std::string name =
+      options.annotation.empty() ? iteration_name(trace, rank) : options.annotation;
+  for (const SliceId id : annotations(trace, rank, wanted_names(trace.strings, name))) {
     Step step;
     step.name = trace.name(id);
     step.host_start = trace.slices.start[index(id)];

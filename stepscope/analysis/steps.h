@@ -27,7 +27,7 @@ struct Step {
 };
 
 struct StepOptions {
-  std::string annotation;  // a name, or what stands before '#'; empty = ProfilerStep
+  std::string annotation;  // a name, or what stands before its number; empty = iteration_name()
 };
 
 // In time order, without overlap. The main thread's annotations, where it has any; one inside

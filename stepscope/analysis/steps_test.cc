@@ -220,5 +220,70 @@ TEST(Steps, ATraceWithoutSlicesHasNone) {
   EXPECT_TRUE(steps_of(b).empty());
 }
 
+TEST(Steps, NumbersStandBehindTheNameInSeveralWays) {
+  for (const char* form : {"iteration %", "iteration_%", "iteration%", "iteration: %/100",
+                           "iteration [%]", "iteration#%"}) {
+    TraceBuilder b;
+    for (const int n : {7, 8}) {
+      std::string name = form;
+      name.replace(name.find('%'), 1, std::to_string(n));
+      b.step(name, 100 * n, 100 * n + 90);
+    }
+    const std::vector<Step> steps = steps_of(b, {.annotation = "iteration"});
+    ASSERT_EQ(steps.size(), 2u) << form;
+    EXPECT_EQ(steps[0].index, 7) << form;
+    EXPECT_EQ(steps[1].index, 8) << form;
+  }
+}
+
+TEST(Steps, ANameThatEndsInASignIsFollowedByItsNumberAndAnything) {
+  TraceBuilder b;
+  b.step("FSDP::pre_forward (blocks.3.wrapped)", 0, 90);
+  b.step("FSDP::pre_forward (blocks.4.wrapped)", 100, 190);
+  b.step("FSDP::pre_forward (head)", 200, 290);
+  EXPECT_EQ(steps_of(b, {.annotation = "FSDP::pre_forward (blocks."}).size(), 2u);
+}
+
+TEST(Steps, WithoutProfilerStepsRangesNamedAsIterationsAreTheSteps) {
+  TraceBuilder b;
+  b.step("Train Step 3", 0, 100);
+  b.step("forward", 0, 50);
+  b.step("Train Step 4", 100, 200);
+  const std::vector<Step> steps = steps_of(b);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].name, "Train Step 3");
+  EXPECT_EQ(steps[1].index, 4);
+
+  TraceBuilder with_profiler;
+  with_profiler.step("ProfilerStep#1", 0, 100);
+  with_profiler.step("step 1", 0, 40);
+  with_profiler.step("step 2", 40, 100);
+  EXPECT_EQ(steps_of(with_profiler).size(), 1u) << "ProfilerStep goes first";
+}
+
+TEST(Steps, OneRangeAndRangesThatOnlyBeginLikeAnIterationAreNoSteps) {
+  TraceBuilder once;
+  once.step("iteration 1", 0, 100);
+  EXPECT_EQ(steps_of(once)[0].name, "window");
+  TraceBuilder other;
+  for (const int n : {0, 1}) {
+    other.step("optimizer step " + std::to_string(n), 100 * n, 100 * n + 10);
+    other.step("step 1 of 2 parts", 100 * n + 20, 100 * n + 30);
+    other.step("Optimizer.step#AdamW.step", 100 * n + 40, 100 * n + 50);
+  }
+  EXPECT_EQ(steps_of(other)[0].name, "window");
+}
+
+TEST(Steps, OfSeveralIterationNamesThatWithMostTimeCounts) {
+  TraceBuilder b;
+  for (const int n : {0, 1, 2}) {
+    b.step("iteration " + std::to_string(n), 100 * n, 100 * n + 90);
+    b.step("batch " + std::to_string(n), 100 * n + 10, 100 * n + 20);
+  }
+  const std::vector<Step> steps = steps_of(b);
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[2].name, "iteration 2");
+}
+
 }  // namespace
 }  // namespace stepscope

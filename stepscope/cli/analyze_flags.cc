@@ -120,8 +120,8 @@ void declare_traces(CLI::App& app, AnalyzeFlags& f) {
   app.add_option("--steps", f.steps_text, "Only these steps: A:B, A:, :B or N")->type_name("A:B");
   app.add_option("--ranks", f.ranks_text, "Only these ranks: 0,2,8-15")->type_name("LIST");
   app.add_option("--step-annotation", f.step_annotation,
-                 "Steps are the annotations of this name, or with this name before '#' (default "
-                 "ProfilerStep)")
+                 "Steps are the annotations of this name, or with this name before their number "
+                 "(default ProfilerStep, else ranges called iterations)")
       ->type_name("NAME");
   app.add_option("--groups", f.groups_file,
                  "Which dimension a process group serves: lines 'group dp|tp|sp|pp|cp|ep'")
