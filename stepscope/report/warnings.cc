@@ -5,62 +5,49 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
+#include "stepscope/report/import_words.h"
 #include "stepscope/report/words.h"
 
 namespace stepscope {
 namespace {
-
-struct Reason {
-  std::string_view key;
-  std::string_view which;  // events
-  std::string_view consequence;
-};
-
-// What the readers count (ImportNotes), in the words of a person who did not write the format.
-constexpr std::array reasons = {
-    Reason{"negative_duration", "that end before they begin", "their time counts as none"},
-    Reason{"duration_out_of_range", "that last impossibly long", "their time counts as none"},
-    Reason{"missing_duration", "without a duration", "their time counts as none"},
-    Reason{"unreadable_duration", "with a duration that is no number", "their time counts as none"},
-    Reason{"missing_timestamp", "without a time", "left out"},
-    Reason{"unreadable_timestamp", "with a time that is no number", "left out"},
-    Reason{"timestamp_out_of_range", "with an impossible time", "left out"},
-    Reason{"size_out_of_range", "with an impossible size", "it counts as not recorded"},
-    Reason{"event_without_phase", "that do not say what they are (no ph)", "left out"},
-    Reason{"unknown_phase", "of an unknown phase (ph)", "left out"},
-    Reason{"not_an_event", "that are no objects", "left out"},
-    Reason{"mended_event", "in broken JSON", "read as far as they could be"},
-    Reason{"truncated_event", "that are cut off", "left out"},
-    Reason{"begin_without_end", "that begin and never end", "they last as long as the trace"},
-    Reason{"end_without_begin", "that end without a beginning", "left out"},
-    Reason{"end_of_other_name", "that end under another name", "taken for the one begun"},
-    Reason{"kernel_beyond_the_next", "that outlast the next of their stream (ROCm)",
-           "they end where it begins"},
-    Reason{"rows_of_no_rank", "that belong to no rank", "left out"},
-};
 
 // Damage and doubt of the files, one line for each reason.
 void input_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
   std::map<std::string, std::uint64_t> notes;
   for (const InputRow& i : report.inputs)
     for (const auto& [reason, count] : i.notes) notes[reason] += count;
-  for (const auto& [reason, count] : notes) {
-    const auto known = std::ranges::find(reasons, reason, &Reason::key);
-    out.push_back(known == reasons.end()
-                      ? fmt::format("the input is damaged: {} ({} times)", reason, count)
-                      : fmt::format("events {}: {}; {} ({})", known->which, count,
-                                    known->consequence, reason));
-  }
+  for (const auto& [reason, count] : notes) out.push_back(import_note_in_words(reason, count));
 }
 
 bool only_window(const RankResult& r) { return r.steps.size() == 1 && r.steps[0].name == "window"; }
 
+bool all_nsys(const AnalyzeReport& report) {
+  const auto nsys = [](const InputRow& i) { return i.error || i.format == "nsys"; };
+  return !report.inputs.empty() && std::ranges::all_of(report.inputs, nsys);
+}
+
+// The same of Nsight Systems.
+void nsys_switch_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
+  const JobResult& job = *report.job;
+  const auto all = [&](auto test) { return std::ranges::all_of(job.ranks, test); };
+  std::vector<std::string> switches;
+  if (all(only_window) && report.step_annotation.empty())
+    switches.emplace_back("a range \"iteration N\" of NVTX around each step (steps)");
+  if (all([](const RankResult& r) { return !r.has_shapes; }))
+    switches.emplace_back("emit_nvtx(record_shapes=True) (operators, FLOPs, rooflines)");
+  if (all([](const RankResult& r) { return r.memory.devices.empty(); }))
+    switches.emplace_back("--cuda-memory-usage=true (memory)");
+  if (!switches.empty())
+    out.push_back(
+        fmt::format("to see more, record with {}; docs/inputs.md", fmt::join(switches, ", ")));
+}
+
 // One line with every switch that would have shown more.
 void switch_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
+  if (all_nsys(report)) return nsys_switch_warnings(report, out);
   const JobResult& job = *report.job;
   const auto all = [&](auto test) { return std::ranges::all_of(job.ranks, test); };
   const bool gpu = !all([](const RankResult& r) { return r.device == "cpu"; });
@@ -91,10 +78,9 @@ void rank_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
   for (const RankResult& r : job.ranks)
     if (r.device_unseen) unseen.push_back(r.rank);
   if (!unseen.empty())
-    out.push_back(
-        fmt::format("{} launched kernels but the trace has no row of the device: record with "
-                    "ProfilerActivity.CUDA",
-                    ranks_in_words(unseen)));
+    out.push_back(fmt::format(
+        "{} launched kernels but the trace has no row of the device: record with {}",
+        ranks_in_words(unseen), all_nsys(report) ? "--trace=cuda" : "ProfilerActivity.CUDA"));
 }
 
 // Captures that do not begin or end together are usual; calls that contradict each other are not.
@@ -130,7 +116,7 @@ void job_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
     out.emplace_back(
         "the ranks' clocks are not comparable or their windows do not overlap: collectives are not "
         "matched across ranks, so there are no waits and no skew; record the same steps on every "
-        "rank with a PyTorch whose traces carry absolute time");
+        "rank with a profiler whose traces carry absolute time");
   if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size() &&
       !job.collectives.rows.empty())
     out.push_back(fmt::format(

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stepscope/report/import_words.h"
 #include "stepscope/report/report_test_builder.h"
 
 namespace stepscope {
@@ -150,6 +151,30 @@ TEST(Warnings, RanksNumberedByOrderAreSaid) {
   TestReport t({{{BudgetCategory::compute, 100}}});
   complete(t).report.inputs.front().rank_source = "order";
   EXPECT_NE(with(warnings_of(t), "in the order of the files"), "");
+}
+
+TEST(Warnings, AnExportOfNsightSystemsIsAskedForItsOwnSwitches) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  t.rank(0).steps.front().name = "window";
+  t.report.inputs.resize(1);
+  t.report.inputs[0].format = "nsys";
+  const std::string line = with(warnings_of(t), "to see more");
+  for (const char* needed : {"\"iteration N\"", "emit_nvtx(record_shapes=True)",
+                             "--cuda-memory-usage=true", "docs/inputs.md"})
+    EXPECT_NE(line.find(needed), std::string::npos) << needed;
+  EXPECT_EQ(line.find("profile_memory"), std::string::npos);
+}
+
+TEST(Warnings, WhatAnExportLacksIsNoDamage) {
+  EXPECT_EQ(import_note_in_words("nccl_call_without_payload", 12),
+            "12 calls of NCCL have no payload, so sizes and groups of collectives are unknown: "
+            "nsys export --include-blobs=true");
+  EXPECT_NE(import_note_in_words("damaged_table_NVTX_EVENTS", 1).find("table NVTX_EVENTS"),
+            std::string::npos);
+  EXPECT_EQ(import_note_in_words("negative_duration", 3),
+            "events that end before they begin: 3; their time counts as none (negative_duration)");
+  EXPECT_EQ(import_note_in_words("something new", 2),
+            "the input is damaged: something new (2 times)");
 }
 
 }  // namespace
