@@ -163,6 +163,8 @@ void CallReader::add_edge(const HostRow* row, const Collective* meta, Collective
       peer = global_rank(call.group, peer);
     }
   }
+  // NCCL's own record has the peer's number within the group.
+  if (peer < 0 && meta != nullptr) peer = global_rank(call.group, meta->rank);
   if (peer < 0) return;
   edge.src = sends ? view_.rank : peer;
   edge.dst = sends ? peer : view_.rank;

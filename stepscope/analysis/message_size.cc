@@ -14,7 +14,7 @@ struct ElementType {
   std::string_view name;      // as c10 does
   std::int64_t bytes;
 };
-constexpr std::array<ElementType, 24> element_types = {{
+constexpr std::array<ElementType, 25> element_types = {{
     {"float", "Float", 4},
     {"c10::BFloat16", "BFloat16", 2},
     {"c10::Half", "Half", 2},
@@ -39,6 +39,7 @@ constexpr std::array<ElementType, 24> element_types = {{
     {"c10::complex<float>", "ComplexFloat", 8},
     {"c10::complex<double>", "ComplexDouble", 16},
     {"c10::complex<c10::Half>", "ComplexHalf", 4},
+    {"bytes", "bytes", 1},  // NCCL's own records: a size whose type they do not have
 }};
 
 const ElementType* find_type(std::string_view dtype) {

@@ -73,7 +73,11 @@ bool is_communication_operator(std::string_view name, std::string_view stem) {
   static constexpr auto starts =
       words("c10d::", "c10d_functional::", "_c10d_functional::", "symm_mem::", "record_param_comms",
             "stepscope::wait_");  // of our own engine (zero/trace_recorder.h)
-  if (is_backend_annotation(name) || starts_with_any(name, starts)) return true;
+  // NCCL's API, as its own ranges name it.
+  static constexpr auto api =
+      words("ncclsend", "ncclrecv", "ncclbroadcast", "ncclreduce", "ncclgather", "ncclscatter");
+  if (is_backend_annotation(name) || starts_with_any(name, starts) || starts_with_any(name, api))
+    return true;
   // A phrase is a user's range around a collective, and so are FSDP's own ranges.
   if (name.starts_with("fsdp::") || has(stem, " ") || has_any(stem, comm_neighbours)) return false;
   return has_any(stem, comm_words) || stem.ends_with("modelparallelregion");

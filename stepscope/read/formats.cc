@@ -3,14 +3,19 @@
 
 #include <array>
 
+#include "stepscope/base/sqlite_file.h"
+
 namespace stepscope {
 namespace {
 
 constexpr std::array<std::string_view, 3> json_endings = {".json", ".json.gz", ".json.zst"};
 
+constexpr std::array<std::string_view, 3> sqlite_endings = {".sqlite", ".sqlite.gz", ".sqlite.zst"};
+
 // Kineto is the only JSON format so far: what is no JSON gets its reader's message, which names the
 // byte.
-constexpr std::array<Format, 1> all = {{
+constexpr std::array<Format, 2> all = {{
+    {"nsys", is_sqlite, read_nsys, sqlite_endings},
     {"kineto", [](std::string_view) { return true; }, read_kineto, json_endings},
 }};
 

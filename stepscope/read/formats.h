@@ -10,6 +10,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/event/trace.h"
 #include "stepscope/read/kineto.h"
+#include "stepscope/read/nsys.h"
 
 namespace stepscope {
 

@@ -24,6 +24,13 @@ using Files = std::vector<std::vector<Trace>>;  // by file
 // Reads the format that matches first. Only the head decides, so the file is opened once more for
 // it.
 Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl& control) {
+  for (const std::string_view report : {".nsys-rep", ".qdrep"}) {
+    if (path.ends_with(report))
+      return Error{.what = "a report of Nsight Systems in a format that only nsys reads",
+                   .file = path,
+                   .byte = {},
+                   .hint = "give what `nsys export --type sqlite` makes of it"};
+  }
   auto source = open_source(path);
   if (!source) return source.error();
   std::string head(4096, '\0');
@@ -108,7 +115,8 @@ void report_inputs(const Files& files, Run& run) {
   }
 }
 
-// Gives each trace without a rank one, by name, as the only file, or by order.
+// Gives each trace without a rank one, by name, as the only file, or by order. Several traces of
+// one file come in its order.
 void assign_ranks(Files& files, Run& run, std::vector<RankSource>& sources) {
   sources.assign(files.size(), RankSource::metadata);
   std::vector<std::size_t> unknown;
@@ -137,6 +145,14 @@ void assign_ranks(Files& files, Run& run, std::vector<RankSource>& sources) {
     while (taken.contains(next)) ++next;
     files[i][0].metadata.rank = next++;
     sources[i] = readable == 1 ? RankSource::only_file : RankSource::order;
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (Trace& trace : files[i]) {
+      if (trace.metadata.rank) continue;
+      while (taken.contains(next)) ++next;
+      trace.metadata.rank = next++;
+      sources[i] = RankSource::order;
+    }
   }
 }
 

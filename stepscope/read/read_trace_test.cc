@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "stepscope/read/kineto_test_source.h"
+#include "stepscope/read/nsys_test_export.h"
 
 namespace stepscope {
 namespace {
@@ -144,6 +145,32 @@ TEST_F(ReadTraceTest, AStopGivesNoRanksAndSaysInterrupted) {
   EXPECT_TRUE(run.ranks.empty());
   ASSERT_TRUE(run.inputs.at(0).error.has_value());
   EXPECT_TRUE(run.inputs[0].error->interrupted);
+}
+
+TEST_F(ReadTraceTest, AReportOfNsightSystemsIsRefusedWithTheCommandThatConvertsIt) {
+  const stepscope::Run run = read_run(std::vector{write("rank0.nsys-rep", "binary")});
+  ASSERT_TRUE(run.inputs[0].error);
+  EXPECT_NE(run.inputs[0].error->message().find("nsys export --type sqlite"), std::string::npos);
+}
+
+TEST_F(ReadTraceTest, RanksOfExportsWithoutNumbersGoOnFromFileToFile) {
+  const auto two_gpus = [] {
+    test::NsysBuilder b;
+    b.session().kernel(1, 2, 1, "k", 20, 0).kernel(1, 2, 1, "k", 21, 1);
+    // The second node of a job whose size per node is not known.
+    b.sql("CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT)");
+    b.sql("INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:ENVIRONMENT_VARIABLE','NODE_RANK=1')");
+    return b.bytes();
+  };
+  const stepscope::Run run =
+      read_run(std::vector{write("a.sqlite", two_gpus()), write("b.sqlite", two_gpus())});
+  ASSERT_EQ(run.ranks.size(), 4U);
+  for (std::size_t r = 0; r < 4; ++r) {
+    EXPECT_EQ(run.ranks[r].rank, static_cast<int>(r));
+    EXPECT_EQ(run.ranks[r].source, RankSource::order);
+  }
+  EXPECT_EQ(run.inputs[1].rank, 2);
+  EXPECT_EQ(run.inputs[1].format, "nsys");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/json_reader.h"
+#include "stepscope/base/sqlite_file.h"
 #include "stepscope/read/step_table.h"
 
 namespace stepscope {
@@ -205,6 +206,7 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
   const auto got = (*source)->read(head);
   if (!got) return got.error();
   std::string_view text(head.data(), *got);
+  if (is_sqlite(text) || path.ends_with(".nsys-rep")) return StepFileKind::trace;
   if (is_train_json(text)) return StepFileKind::train_json;
   while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\r' ||
                            text.front() == '\t'))

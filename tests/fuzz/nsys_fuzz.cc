@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exports of Nsight Systems. Bytes that begin as a database does are read as they are; all others
+// are a recipe: tables with some of their columns, rows of small and extreme values, and at the end
+// bytes of the finished database that are changed. What must hold of every sealed trace holds, and
+// an error says something.
+#include <sqlite3.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/event/trace_test_text.h"
+#include "stepscope/read/nsys.h"
+#include "stepscope/stack/nsys_samples.h"
+
+namespace stepscope {
+namespace {
+
+void expect(bool ok, const std::string& what) {
+  if (ok) return;
+  std::fprintf(stderr, "broken: %s\n", what.c_str());
+  std::abort();
+}
+
+class Recipe {
+ public:
+  Recipe(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
+  [[nodiscard]] bool done() const { return at_ >= size_; }
+  unsigned byte() { return done() ? 0 : data_[at_++]; }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t size_;
+  std::size_t at_ = 0;
+};
+
+struct Table {
+  std::string_view name;
+  std::string_view columns;
+};
+constexpr std::array<Table, 24> tables = {{
+    {"CUPTI_ACTIVITY_KIND_KERNEL",
+     "start,end,deviceId,contextId,streamId,correlationId,globalPid,demangledName,shortName"},
+    {"CUPTI_ACTIVITY_KIND_RUNTIME", "start,end,eventClass,globalTid,correlationId,nameId"},
+    {"NVTX_EVENTS", "start,end,eventType,text,textId,globalTid,domainId,binaryData"},
+    {"StringIds", "id,value"},
+    {"CUPTI_ACTIVITY_KIND_MEMCPY",
+     "start,end,deviceId,contextId,streamId,correlationId,globalPid,bytes,copyKind,srcKind,"
+     "dstKind"},
+    {"CUPTI_ACTIVITY_KIND_MEMSET",
+     "start,end,deviceId,contextId,streamId,correlationId,globalPid,bytes,memKind"},
+    {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+     "start,end,deviceId,contextId,streamId,correlationId,globalPid,graphId"},
+    {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+     "start,end,contextId,streamId,correlationId,globalPid,syncType,eventId,eventSyncId"},
+    {"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "streamId,correlationId,globalPid,eventId,eventSyncId"},
+    {"CUDA_GPU_MEMORY_USAGE_EVENTS",
+     "start,globalPid,deviceId,address,bytes,memKind,memoryOperationType"},
+    {"GPU_METRICS", "timestamp,typeId,metricId,value"},
+    {"TARGET_INFO_GPU_METRICS", "typeId,metricId,metricName"},
+    {"TARGET_INFO_GPU", "id,name,totalMemory,smCount,computeMajor,computeMinor"},
+    {"TARGET_INFO_CUDA_DEVICE", "gpuId,cudaId,pid"},
+    {"TARGET_INFO_SESSION_START_TIME", "utcEpochNs"},
+    {"ANALYSIS_DETAILS", "duration,startTime,stopTime"},
+    {"META_DATA_CAPTURE", "name,value"},
+    {"META_DATA_EXPORT", "name,value"},
+    {"NVTX_PAYLOAD_SCHEMA_ENTRIES", "schemaId,type,name,offset,idx"},
+    {"OSRT_API", "start,end,globalTid,nameId,callchainId"},
+    {"OSRT_CALLCHAINS", "id,symbol,module,stackDepth"},
+    {"SAMPLING_CALLCHAINS", "id,symbol,module,stackDepth"},
+    {"COMPOSITE_EVENTS", "id,start,cpu,globalTid"},
+    {"ThreadNames", "globalTid,nameId"},
+}};
+
+constexpr std::array<std::string_view, 20> texts = {
+    "'iteration 3'",
+    "'ncclAllReduce'",
+    "'ncclSend'",
+    "'ncclRecv'",
+    "'ncclGroupStart'",
+    "'ncclGroupEnd'",
+    "'ncclCommInitRankConfig'",
+    "'ncclDevKernel_SendRecv'",
+    "'aten::mm, seq = 1, op_id = 2, sizes = [[8, 4], [4, 2]]'",
+    "'cudaLaunchKernel_v7000'",
+    "'MPI Rank 1'",
+    "'EXPORT_PARAM_TIME_NORMALIZE'",
+    "'PROCESS_0:ENVIRONMENT_VARIABLE'",
+    "'RANK=\"1\"'",
+    "'--nnodes=2'",
+    "'NCCL communicator ID'",
+    "'Message size [bytes]'",
+    "'true'",
+    "''",
+    "x'0100000000000000050000010000000018000000000000002000000000000000887766554433221100010000"
+    "0000000000000000'",
+};
+
+std::string value(Recipe& recipe) {
+  const unsigned kind = recipe.byte();
+  if (kind < 128) return std::to_string(kind % 32);
+  if (kind < 160) return std::string(texts[kind % texts.size()]);
+  if (kind < 176) return std::to_string(281474976710656LL + (kind % 3) * 16777216LL + kind % 2);
+  if (kind < 200) return std::to_string(1000 * recipe.byte() + recipe.byte());
+  switch (kind % 8) {
+    case 0:
+      return "9223372036854775807";
+    case 1:
+      return "-9223372036854775808";
+    case 2:
+      return "1700000000000000000";
+    case 3:
+      return std::to_string(-static_cast<int>(recipe.byte()));
+    case 4:
+      return "1e300";
+    case 5:
+      return "4294967296";
+    case 6:
+      return "16777221";
+    default:
+      return "NULL";
+  }
+}
+
+std::vector<std::string> names_of(std::string_view columns) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= columns.size();) {
+    const std::size_t comma = std::min(columns.find(',', at), columns.size());
+    names.emplace_back(columns.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return names;
+}
+
+void add_table(Recipe& recipe, const Table& table, std::string& sql) {
+  const unsigned left_out = recipe.byte();  // of 16 a column, of 64 none
+  std::vector<std::string> columns = names_of(table.columns);
+  if (left_out < columns.size())
+    columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(left_out));
+  std::string list;
+  for (const std::string& name : columns) list.append(list.empty() ? "" : ",").append(name);
+  const std::string name(table.name);
+  sql += "CREATE TABLE IF NOT EXISTS " + name + "(" + list + ");";
+  const unsigned rows = recipe.byte() % 6;
+  for (unsigned r = 0; r < rows; ++r) {
+    std::string row;
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      row.append(c > 0 ? "," : "").append(value(recipe));
+    sql += "INSERT INTO " + name + "(" + list + ") VALUES (" + row + ");";
+  }
+}
+
+std::string cooked(Recipe& recipe) {
+  sqlite3* db = nullptr;
+  sqlite3_open(":memory:", &db);
+  const unsigned damage = recipe.byte();
+  std::string sql = "PRAGMA page_size=512;CREATE TABLE META_DATA_EXPORT(name,value);";
+  for (int n = 0; n < 24 && !recipe.done(); ++n)
+    add_table(recipe, tables[recipe.byte() % tables.size()], sql);
+  sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr);
+  sqlite3_int64 size = 0;
+  unsigned char* data = sqlite3_serialize(db, "main", &size, 0);
+  std::string bytes(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
+  sqlite3_free(data);
+  sqlite3_close(db);
+  for (unsigned n = damage < 128 ? 0 : damage % 8; n > 0 && !bytes.empty(); --n) {
+    const std::size_t at = (recipe.byte() * 256U + recipe.byte()) % bytes.size();
+    bytes[at] = static_cast<char>(recipe.byte());
+  }
+  return bytes;
+}
+
+}  // namespace
+}  // namespace stepscope
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace stepscope;
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  if (!is_sqlite(bytes)) {
+    Recipe recipe(data, size);
+    bytes = cooked(recipe);
+  }
+  auto traces = read_nsys_bytes(bytes, "input", {});
+  if (!traces) expect(!traces.error().message().empty(), "an error says something");
+  for (std::size_t i = 0; traces && i < traces->size(); ++i) {
+    Trace& trace = (*traces)[i];
+    seal(trace);
+    const std::string broken = test::broken_rule(trace);
+    expect(broken.empty(), broken);
+  }
+  const auto file = SqliteFile::open_bytes(bytes, "input");
+  if (!file) return 0;
+  const auto profile = read_nsys_samples(*file, "input", {.keep_samples = true});
+  expect(profile || !profile.error().message().empty(), "an error says something");
+  return 0;
+}
