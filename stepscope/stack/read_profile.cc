@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "stepscope/base/sqlite_file.h"
+#include "stepscope/stack/nsys_samples.h"
 #include "stepscope/stack/profile_format.h"
 #include "stepscope/stack/text_input.h"
 
@@ -77,6 +79,15 @@ Result<Profile> read_profile_from(std::unique_ptr<ByteSource> raw, const std::st
 
 Result<Profile> read_profile(const std::string& path, const ProfileOptions& options) {
   auto source = open_source(path);
+  if (!source) return source.error();
+  if (auto head = PeekedSource::open(std::move(*source), 16); !head) {
+    return head.error();
+  } else if (is_sqlite((*head)->head())) {
+    const auto file = SqliteFile::open(path);
+    if (!file) return file.error();
+    return read_nsys_samples(*file, path, options);
+  }
+  source = open_source(path);
   if (!source) return source.error();
   return read_profile_from(std::move(*source), path, options);
 }

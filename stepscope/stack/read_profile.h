@@ -22,8 +22,8 @@ struct ProfileOptions {
 
 [[nodiscard]] std::span<const std::string_view> profile_format_names();
 
-// Errors: a file that cannot be read, is empty, or is no profile; then its hint names what it is
-// where that is known (a Chrome trace).
+// An SQLite export of Nsight Systems too (nsys_samples.h). Errors: a file that cannot be read, is
+// empty, or is no profile; then its hint names what it is where that is known (a Chrome trace).
 [[nodiscard]] Result<Profile> read_profile(const std::string& path,
                                            const ProfileOptions& options = {});
 // The same of any bytes; `name` stands for the path.
