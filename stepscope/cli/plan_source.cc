@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdlib>
 
 #include "stepscope/cli/plan_fields.h"
@@ -123,25 +121,6 @@ std::optional<Error> fix_sequence(Plan& plan, const Transformer& model) {
   return std::nullopt;
 }
 
-struct Unit {
-  std::string_view name;
-  double bytes;
-};
-constexpr std::array<Unit, 14> units = {{{"", 1},
-                                         {"B", 1},
-                                         {"K", 1e3},
-                                         {"KB", 1e3},
-                                         {"KIB", 1024.0},
-                                         {"M", 1e6},
-                                         {"MB", 1e6},
-                                         {"MIB", 1024.0 * 1024},
-                                         {"G", 1e9},
-                                         {"GB", 1e9},
-                                         {"GIB", 1024.0 * 1024 * 1024},
-                                         {"T", 1e12},
-                                         {"TB", 1e12},
-                                         {"TIB", 1024.0 * 1024 * 1024 * 1024}}};
-
 }  // namespace
 
 void declare_model_and_machine(CLI::App& app, PlanSource& s) {
@@ -245,23 +224,6 @@ Result<MadePlan> make_plan(const PlanSource& source, const Transformer& model,
 std::optional<int> domain_of(const PlanSource& source) {
   if (source.gpus_per_node > 0) return static_cast<int>(source.gpus_per_node);
   return std::nullopt;
-}
-
-Result<std::int64_t> parse_bytes(std::string_view text) {
-  const std::string copy(text.substr(0, 64));
-  char* end = nullptr;
-  const double number = std::strtod(copy.c_str(), &end);
-  std::string unit(end);
-  unit.erase(0, unit.find_first_not_of(' ') == std::string::npos ? unit.size()
-                                                                 : unit.find_first_not_of(' '));
-  for (char& c : unit)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
-  for (const Unit& u : units) {
-    if (unit != u.name || end == copy.c_str()) continue;
-    const double bytes = number * u.bytes;
-    if (bytes >= 1 && bytes <= 1e15) return static_cast<std::int64_t>(std::llround(bytes));
-  }
-  return Error{.what = "\"" + copy + "\" is no size", .hint = "write 1KB, 64MiB or 1GB"};
 }
 
 }  // namespace stepscope

@@ -63,7 +63,4 @@ struct MadePlan {
 // Devices that share a scale-up domain, where --gpus-per-node or --nodes say so.
 [[nodiscard]] std::optional<int> domain_of(const PlanSource& source);
 
-// "1KB", "64 MiB", "1e9", "1.5GB": units are powers of 1000, with an i of 1024.
-[[nodiscard]] Result<std::int64_t> parse_bytes(std::string_view text);
-
 }  // namespace stepscope

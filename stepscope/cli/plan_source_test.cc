@@ -101,14 +101,5 @@ TEST(Variants, ThatAreNoneAreRefused) {
   EXPECT_NE(parse_variants({many}).error().message().find("more than 256"), std::string::npos);
 }
 
-TEST(ParseBytes, TakesUnitsOfAThousandAndOf1024) {
-  EXPECT_EQ(*parse_bytes("1KB"), 1000);
-  EXPECT_EQ(*parse_bytes("64 MiB"), 64 * 1024 * 1024);
-  EXPECT_EQ(*parse_bytes("1.5gb"), 1'500'000'000);
-  EXPECT_EQ(*parse_bytes("7"), 7);
-  for (const char* wrong : {"", "x", "0", "-1", "nan", "inf", "1XB", "1e99", "GB"})
-    EXPECT_FALSE(parse_bytes(wrong)) << wrong;
-}
-
 }  // namespace
 }  // namespace stepscope

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "stepscope/base/byte_size.h"
 #include "stepscope/cost/nearest_names.h"
 
 namespace stepscope {

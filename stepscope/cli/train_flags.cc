@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "stepscope/cli/plan_source.h"
+#include "stepscope/base/byte_size.h"
 
 namespace stepscope {
 namespace {

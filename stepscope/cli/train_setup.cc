@@ -7,6 +7,7 @@
 #include <charconv>
 #include <vector>
 
+#include "stepscope/base/byte_size.h"
 #include "stepscope/cli/plan_source.h"
 #include "stepscope/cost/nearest_names.h"
 #include "stepscope/nn/presets.h"
