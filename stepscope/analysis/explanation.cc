@@ -74,8 +74,17 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   e.held = held_devices(replay, inputs.views);
   e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
   if (e.refused || stopped()) return e;
-  const WhatIfInputs what{replay, inputs.views, inputs.collectives, inputs.roles, medians};
-  if (inputs.standing) e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
+  const WhatIfInputs what{replay,       inputs.views, inputs.collectives,
+                          inputs.roles, medians,      inputs.phases};
+  if (inputs.standing) {
+    e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
+    e.buckets = search_buckets(what, find_gradient_buckets(what), inputs.threads, inputs.stop);
+    if (e.buckets) {
+      const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,
+                                                  std::ranges::greater{}, &WhatIf::saved);
+      e.what_ifs.insert(after, e.buckets->best);
+    }
+  }
   e.asked = what_if(what, inputs.scenarios, inputs.threads, inputs.stop);
   return e;
 }

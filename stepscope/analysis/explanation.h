@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stepscope/analysis/blame.h"
+#include "stepscope/analysis/bucket_change.h"
 #include "stepscope/analysis/path_share.h"
 #include "stepscope/analysis/what_if.h"
 
@@ -44,8 +45,9 @@ struct Explanation {
   CriticalPath path;
   std::vector<Blame> blame;
   std::vector<HeldDevice> held;
-  std::vector<WhatIf> what_ifs;  // the standing ones
-  std::vector<WhatIf> asked;     // parallel to the scenarios asked for
+  std::vector<WhatIf> what_ifs;         // the standing ones
+  std::optional<BucketSearch> buckets;  // of the size of gradient messages; where one gives back
+  std::vector<WhatIf> asked;            // parallel to the scenarios asked for
 };
 
 struct ExplanationInputs {

@@ -66,12 +66,20 @@ Ns median_without(std::span<const Piece> group, std::size_t own) {
   return group[place < own ? place : place + 1].time;
 }
 
+void add_mean(const Replay& replay, std::span<const Piece> group, std::vector<Ns>& mean) {
+  if (replay.graph->kind[group.front().node] != NodeKind::compute) return;
+  Ns sum{};
+  for (const Piece& piece : group) sum += replay.measured.duration[piece.node];
+  for (const Piece& piece : group) mean[piece.node] = sum / std::ssize(group);
+}
+
 }  // namespace
 
 PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
                          std::span<const std::string> roles) {
   PeerMedians medians;
   medians.of_node.assign(replay.graph->size(), Ns{-1});
+  medians.mean.assign(replay.graph->size(), Ns{-1});
   std::vector<Piece> pieces = find_pieces(replay, views, roles);
   std::ranges::sort(pieces, [](const Piece& a, const Piece& b) {
     return a.key != b.key ? a.key < b.key : (a.time != b.time ? a.time < b.time : a.node < b.node);
@@ -80,9 +88,11 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
     std::size_t last = first;
     while (last < pieces.size() && pieces[last].key == pieces[first].key) ++last;
     const std::span group = std::span(pieces).subspan(first, last - first);
-    if (group.size() > 1)
+    if (group.size() > 1) {
       for (std::size_t i = 0; i < group.size(); ++i)
         medians.of_node[group[i].node] = std::max(Ns{0}, median_without(group, i));
+      add_mean(replay, group, medians.mean);
+    }
     first = last;
   }
   return medians;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each piece of a rank's own work takes on the other ranks of its role.
+// What each piece of a rank's own work takes on the other ranks of its role, and on all of them.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,9 @@ struct PeerMedians {
   // even number the lower one); negative where it has none. Pieces are the same when kind, name,
   // step and occurrence within the step are. Only of host, launch, compute and copy nodes.
   std::vector<Ns> of_node;
+  // By node: the mean duration of the same piece over all ranks of its role, its own included;
+  // negative where it has none. Only of compute nodes.
+  std::vector<Ns> mean;
 };
 
 // `roles`: by view. O(nodes log nodes).

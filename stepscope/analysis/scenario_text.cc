@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "stepscope/analysis/what_if.h"
+#include "stepscope/base/byte_size.h"
 
 namespace stepscope {
 namespace {
@@ -16,9 +17,10 @@ struct ChangeText {
   bool kernel_class = false;  // may name a class of kernels
   bool factor = false;        // needs a factor
   bool rank = false;          // needs a rank behind '@', which all others may have
+  bool size = false;          // needs a size, and has no rank
 };
 
-constexpr std::array<ChangeText, 15> texts = {{
+constexpr std::array<ChangeText, 17> texts = {{
     {.change = Change::no_waiting, .name = "no_waiting"},
     {.change = Change::communication_free, .name = "communication_free", .kind = true},
     {.change = Change::bandwidth, .name = "bandwidth", .kind = true, .factor = true},
@@ -34,6 +36,8 @@ constexpr std::array<ChangeText, 15> texts = {{
     {.change = Change::copies_free, .name = "copies_free"},
     {.change = Change::rank_as_peers, .name = "rank_as_peers", .rank = true},
     {.change = Change::stages_balanced, .name = "stages_balanced"},
+    {.change = Change::ranks_balanced, .name = "ranks_balanced"},
+    {.change = Change::bucket, .name = "bucket", .size = true},
 }};
 
 template <class Value, std::size_t n>
@@ -66,15 +70,22 @@ Error unknown(std::string_view text) {
     if (t.kind) known += "[:COLLECTIVE]";
     if (t.kernel_class) known += "[:CLASS]";
     if (t.factor) known += ":FACTOR";
+    if (t.size) known += ":SIZE";
     known += t.rank ? "@RANK" : "";
   }
-  known += "; all others may have @RANK too";
+  known += "; all others but bucket may have @RANK too";
   return {.what = "no scenario is called " + std::string(text), .hint = "known are " + known};
 }
 
 // One field behind the name; false where it does not belong there.
 bool take_field(const ChangeText& text, std::string_view field, Scenario& scenario,
                 bool& has_factor) {
+  if (text.size) {
+    const auto bytes = parse_bytes(field);
+    if (!bytes || scenario.size) return false;
+    scenario.size = Bytes{*bytes};
+    return true;
+  }
   if (text.kind)
     if (const auto kind = find_name<CollectiveKind>(collective_kind_names, field)) {
       scenario.kind = kind;
@@ -106,6 +117,7 @@ std::string name_of(const Scenario& scenario) {
     if (scenario.kernel_class)
       add(name_class_names[static_cast<std::size_t>(*scenario.kernel_class)]);
     if (t.factor) add(number_text(scenario.factor));
+    if (scenario.size) add(byte_size_text(*scenario.size));
     if (scenario.rank) name += '@' + std::to_string(*scenario.rank);
     return name;
   }
@@ -132,6 +144,7 @@ Result<Scenario> parse_scenario(std::string_view text) {
       rest.remove_prefix(field.size());
     }
     if (t.factor != has_factor || (t.rank && !scenario.rank)) return unknown(text);
+    if (t.size && (!scenario.size || scenario.rank)) return unknown(text);
     return scenario;
   }
   return unknown(text);

@@ -129,6 +129,12 @@ TEST(StepGraph, AnEmptyTraceHasNone) {
   EXPECT_EQ(b.replay.step, Ns{0});
 }
 
+// 146 and 96 ns of compute: 121 each.
+TEST(StepGraph, BalancedRanksShareTheirCompute) {
+  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  EXPECT_EQ(b.ask({.change = Change::ranks_balanced}).saved, Ns{25});
+}
+
 // What a backward thread launches waits for the main thread, and the reverse.
 TEST(StepGraph, ThreadsHandWorkOver) {
   TestRank r;
@@ -214,15 +220,35 @@ TEST(Scenario, NamesAreReadBack) {
                            "rank_as_peers@3",
                            "host:2@0",
                            "compute:matmul:0.5@1",
+                           "ranks_balanced",
+                           "bucket:25MB",
+                           "bucket:64KiB",
                            "stages_balanced"}) {
     const auto scenario = parse_scenario(text);
     ASSERT_TRUE(scenario) << text;
     EXPECT_EQ(name_of(*scenario), text);
   }
-  for (const char* text :
-       {"", "no", "bandwidth", "bandwidth:0", "bandwidth:-1", "bandwidth:nan", "bandwidth:inf",
-        "no_waiting:2", "rank_as_peers", "rank_as_peers@x", "rank_as_peers:3", "no_waiting@",
-        "compute:all_gather:2", "host_free:", "compute:matmul"})
+  for (const char* text : {"",
+                           "no",
+                           "bandwidth",
+                           "bandwidth:0",
+                           "bandwidth:-1",
+                           "bandwidth:nan",
+                           "bandwidth:inf",
+                           "no_waiting:2",
+                           "rank_as_peers",
+                           "rank_as_peers@x",
+                           "rank_as_peers:3",
+                           "no_waiting@",
+                           "compute:all_gather:2",
+                           "host_free:",
+                           "compute:matmul",
+                           "bucket",
+                           "bucket:",
+                           "bucket:0",
+                           "bucket:1XB",
+                           "bucket:1MB:2",
+                           "bucket:1MB@0"})
     EXPECT_FALSE(parse_scenario(text)) << text;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "stepscope/analysis/bucket_change.h"
 #include "stepscope/analysis/host.h"
 #include "stepscope/analysis/host_waits.h"
 #include "stepscope/analysis/phase_names.h"
@@ -279,6 +280,13 @@ NodeTimes Changer::run() {
     case Change::stages_balanced:
       balance_stages();
       break;
+    case Change::ranks_balanced:
+      each([&](std::uint32_t n, NodeKind) {
+        if (in_.medians.mean[n] >= Ns{0}) times_.duration[n] = in_.medians.mean[n];
+      });
+      break;
+    case Change::bucket:
+      check(false, "buckets are replayed by change_buckets");
   }
   keep_beginning(in_.replay, times_);
   return std::move(times_);
@@ -317,6 +325,15 @@ double share(Ns part, Ns whole) {
   return static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
+void with_buckets(const WhatIfInputs& inputs, const GradientBuckets& buckets, WhatIf& r) {
+  BucketAnswer answer = change_buckets(inputs, buckets, *r.scenario.size);
+  r.step = answer.step;
+  r.saved = inputs.replay.step - r.step;
+  r.nodes = answer.nodes;
+  r.refused = std::move(answer.refused);
+  r.notes = std::move(answer.notes);
+}
+
 std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
   std::vector<Scenario> list = {{.change = Change::no_waiting},
                                 {.change = Change::communication_free},
@@ -329,7 +346,8 @@ std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
                                 {.change = Change::profiler_free},
                                 {.change = Change::sync_free},
                                 {.change = Change::copies_free},
-                                {.change = Change::stages_balanced}};
+                                {.change = Change::stages_balanced},
+                                {.change = Change::ranks_balanced}};
   std::vector<bool> kinds(collective_kind_count);
   for (const RankCalls& rank : in.collectives.matches.ranks)
     for (const CollectiveCall& call : rank.calls) kinds[static_cast<std::size_t>(call.kind)] = true;
@@ -372,11 +390,18 @@ std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario
   std::vector<Ns> end;
   const Ns ideal_step = replay_step(replay, ideal, end);
   std::vector<WhatIf> results(scenarios.size());
+  GradientBuckets buckets;
+  if (std::ranges::find(scenarios, Change::bucket, &Scenario::change) != scenarios.end())
+    buckets = find_gradient_buckets(inputs);
   parallel_for(scenarios.size(), threads, [&](std::size_t i) {
     if (stop != nullptr && stop->requested()) return;
     WhatIf& r = results[i];
     std::vector<Ns> room;
     r.scenario = scenarios[i];
+    if (scenarios[i].change == Change::bucket) {
+      with_buckets(inputs, buckets, r);
+      return;
+    }
     const NodeTimes times = changed_times(inputs, scenarios[i]);
     r.nodes = count_changed(replay.measured, times);
     r.step = replay_step(replay, times, room);

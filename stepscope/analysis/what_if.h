@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/analysis/host_phases.h"
 #include "stepscope/analysis/peer_median.h"
 #include "stepscope/analysis/replay.h"
 #include "stepscope/analysis/roles.h"
@@ -35,6 +36,8 @@ enum class Change : std::uint8_t {
   copies_free,
   rank_as_peers,    // a rank's own work takes what it takes at its peers (peer_median.h)
   stages_balanced,  // compute of every pipeline stage takes the mean of all
+  ranks_balanced,   // each piece of compute takes the mean of the ranks of one role
+  bucket,           // gradients go in messages of another size (bucket_change.h)
 };
 
 struct Scenario {
@@ -43,9 +46,11 @@ struct Scenario {
   std::optional<CollectiveKind> kind{};     // communication_free, bandwidth, latency: of all
   std::optional<NameClass> kernel_class{};  // compute: of all
   std::optional<int> rank{};                // only what this rank does; rank_as_peers needs it
+  std::optional<Bytes> size{};              // bucket
 };
 
-// "communication_free:all_gather", "bandwidth:2", "compute:matmul:1.3@0", "rank_as_peers@3".
+// "communication_free:all_gather", "bandwidth:2", "compute:matmul:1.3@0", "rank_as_peers@3",
+// "bucket:25MB".
 [[nodiscard]] std::string name_of(const Scenario& scenario);
 // The same read back; the error says what is known.
 [[nodiscard]] Result<Scenario> parse_scenario(std::string_view text);
@@ -59,7 +64,9 @@ struct WhatIf {
   // to 1. Absent where nothing can be removed.
   std::optional<double> removed;
   std::optional<double> added;
-  std::size_t nodes = 0;  // that it changed
+  std::size_t nodes = 0;             // that it changed
+  std::string refused{};             // why these traces cannot answer; empty = answered
+  std::vector<std::string> notes{};  // what the answer takes for granted
 };
 
 struct WhatIfInputs {
@@ -68,15 +75,16 @@ struct WhatIfInputs {
   const Collectives& collectives;
   std::span<const std::string> roles;  // by view
   const PeerMedians& medians;
+  std::span<const HostPhases> phases{};  // by view; what `bucket` needs
 };
 
-// Times with the change made.
+// Times with the change made. REQUIRES: not Change::bucket, whose nodes are others.
 [[nodiscard]] NodeTimes changed_times(const WhatIfInputs& inputs, const Scenario& scenario);
 
 // The causes that `analyze` asks about: no waiting, communication free (all, and each kind), host
 // free, data free, sync free, copies free, matmuls and other compute a tenth faster, bandwidth × 2,
-// each rank as its peers (the 16 that are late most at most), balanced stages. Only those that
-// change something. Largest gain first.
+// each rank as its peers (the 16 that are late most at most), balanced stages and ranks. Only those
+// that change something. Largest gain first.
 [[nodiscard]] std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, unsigned threads,
                                                     const StopFlag* stop = nullptr);
 

@@ -2,6 +2,7 @@
 // `stepscope whatif`: the recorded steps replayed with something changed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "stepscope/cli/analyze_flags.h"
@@ -43,7 +44,11 @@ int answer(const WhatIfFlags& flags, const JobResult& job, std::span<const Input
   const Explanation& e = *job.explanation;
   std::span<const WhatIf> scenarios = asked ? e.asked : e.what_ifs;
   if (!asked) scenarios = scenarios.first(std::min(scenarios.size(), most_standing));
-  const std::vector<std::string> warnings = replay_warnings(e);
+  std::vector<std::string> warnings = replay_warnings(e);
+  for (std::string& note : scenario_notes(scenarios)) warnings.push_back(std::move(note));
+  for (const WhatIf& w : scenarios)
+    if (!w.refused.empty())
+      failures.add({.what = name_of(w.scenario) + " is not answered: " + w.refused});
   if (!flags.traces.json.empty()) {
     Json json = {{"schema", "stepscope.whatif/1"},
                  {"version", STEPSCOPE_VERSION},
@@ -97,9 +102,9 @@ std::function<int()> declare_whatif(CLI::App& app) {
          "bandwidth[:COLLECTIVE]:K, latency[:COLLECTIVE]:K, compute[:CLASS]:K, host:K, "
          "host_free, data_free, allocator_free, collector_free, profiler_free, sync_free, "
          "copies_free, rank_as_peers@RANK, "
-         "stages_balanced; K times as fast; @RANK behind any of them for that rank alone. Without "
-         "any: "
-         "all that analyze asks")
+         "stages_balanced, ranks_balanced, bucket:SIZE (gradients in messages of 25MB, say); K "
+         "times as fast; @RANK "
+         "behind any but bucket for that rank alone. Without any: all that analyze asks")
       ->type_name("CHANGE");
   app.footer("Example: stepscope whatif traces/ --change bandwidth:2 --change rank_as_peers@3");
   return [flags] { return what_if(*flags); };

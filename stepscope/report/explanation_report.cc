@@ -162,6 +162,11 @@ std::string change_words(const Scenario& s) {
       return fmt::format("rank {} works as its peers do", s.rank.value_or(-1));
     case Change::stages_balanced:
       return "pipeline stages balanced";
+    case Change::ranks_balanced:
+      return "ranks of one role have equal compute";
+    case Change::bucket:
+      return fmt::format("gradients in messages of {}",
+                         format_bytes(static_cast<double>(s.size.value_or(Bytes{}).value)));
   }
   return {};
 }
@@ -189,15 +194,20 @@ Json replay_json(const Explanation& e) {
 
 Json scenarios_json(const Explanation& e, std::span<const WhatIf> scenarios) {
   Json out = Json::array();
-  for (const WhatIf& w : scenarios)
-    out.push_back({{"name", name_of(w.scenario)},
-                   {"words", scenario_words(w.scenario)},
-                   {"step_ns", value(w.step)},
-                   {"saved_ns", value(w.saved)},
-                   {"speedup", w.step > Ns{0} ? Json(share_of(e.step, w.step)) : Json(nullptr)},
-                   {"remove", real(w.removed)},
-                   {"add", real(w.added)},
-                   {"nodes", w.nodes}});
+  for (const WhatIf& w : scenarios) {
+    const bool answered = w.refused.empty();
+    out.push_back(
+        {{"name", name_of(w.scenario)},
+         {"words", scenario_words(w.scenario)},
+         {"step_ns", answered ? value(w.step) : Json(nullptr)},
+         {"saved_ns", answered ? value(w.saved) : Json(nullptr)},
+         {"speedup", answered && w.step > Ns{0} ? Json(share_of(e.step, w.step)) : Json(nullptr)},
+         {"remove", real(w.removed)},
+         {"add", real(w.added)},
+         {"nodes", w.nodes},
+         {"refused", text_or_null(w.refused)},
+         {"notes", w.notes}});
+  }
   return out;
 }
 
@@ -216,6 +226,10 @@ std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenari
   std::vector<std::vector<std::string>> rows;
   for (const WhatIf& w : scenarios) {
     if (rows.size() == most) break;
+    if (!w.refused.empty()) {
+      rows.push_back({scenario_words(w.scenario), "not known", "", "", name_of(w.scenario)});
+      continue;
+    }
     const std::string_view sign = w.saved < Ns{0} ? "-" : "";
     rows.push_back({scenario_words(w.scenario), format_time(w.step),
                     fmt::format("{}{}", sign, format_time(Ns{std::abs(w.saved.count())})),
@@ -228,6 +242,14 @@ std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenari
                      {.title = "of it"},
                      {.title = "whatif", .right = false}},
                     std::move(rows), width);
+}
+
+std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios) {
+  std::vector<std::string> notes;
+  for (const WhatIf& w : scenarios)
+    for (const std::string& note : w.notes)
+      notes.push_back(fmt::format("{}: {}", name_of(w.scenario), note));
+  return notes;
 }
 
 std::string explanation_text(const JobResult& job, std::size_t width) {

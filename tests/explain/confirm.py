@@ -13,6 +13,7 @@ STEPSCOPE, TEXT = sys.argv[1], sys.argv[2]
 ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 COMMON = ["train", "--data", TEXT, "--ranks", "2", "--steps", "14", "--trace-steps", "3,1,10,1", "--quiet"]
 LINK = "throttle:50us:"
+SLOW_START = "throttle:300us:400MB"
 
 # name, flags of the baseline, flags with the change, what is asked
 CASES = [
@@ -25,6 +26,13 @@ CASES = [
     ("loader's 20 ms gone", ["--zero", "3", "--inject", "data:1:20ms"], ["--zero", "3"], "data_free"),
     ("link at half the rate", ["--zero", "3", "--inject", LINK + "400MB"],
      ["--zero", "3", "--inject", LINK + "200MB"], "bandwidth:0.5"),
+    # Gradients: a link with much latency, whose messages are merged; and one whose messages are split.
+    ("all-reduces of 64 KiB merged to 256", ["--zero", "0", "--bucket", "64KiB", "--inject", SLOW_START],
+     ["--zero", "0", "--bucket", "256KiB", "--inject", SLOW_START], "bucket:256KiB"),
+    ("reduce-scatters of 64 KiB merged to 256", ["--zero", "3", "--bucket", "64KiB", "--inject", SLOW_START],
+     ["--zero", "3", "--bucket", "256KiB", "--inject", SLOW_START], "bucket:256KiB"),
+    ("all-reduces of 256 KiB split to 64", ["--zero", "0", "--bucket", "256KiB", "--inject", SLOW_START],
+     ["--zero", "0", "--bucket", "64KiB", "--inject", SLOW_START], "bucket:64KiB"),
     ("link at twice the rate", ["--zero", "1", "--inject", LINK + "200MB"],
      ["--zero", "1", "--inject", LINK + "400MB"], "bandwidth:2"),
 ]
