@@ -136,7 +136,8 @@ void find_exposed(FindingList& list) {
     f.evidence.insert(f.evidence.begin(),
                       fmt::format("{} exposed over the recorded steps", format_time(exposed)));
     f.advice = advice_for(kind);
-    f.reasons = {"slow_link", "bucket_too_small", "prefetch_miss", "congestion"};
+    f.reasons = {"slow_link", "bucket_too_small", "bucket_too_large", "prefetch_miss",
+                 "congestion"};
     f.place = list.place_on_path(kind_name(kind));
     list.add_replayed(std::move(f), gain);
   }
@@ -300,7 +301,7 @@ void find_imbalance(FindingList& list) {
 void find_communication(FindingList& list) {
   find_stragglers_of(list);
   find_exposed(list);
-  find_small_messages(list);
+  if (!find_bucket_size(list)) find_small_messages(list);
   find_congestion(list);
   find_slow_links(list);
   find_imbalance(list);
