@@ -87,6 +87,8 @@ void find_stragglers_of(FindingList& list) {
       }
     f.advice = known ? advice_for(late->cause->doing) : advice_for(LateDoing::unrecorded);
     if (2 * excess_loading(list.job(), r) >= gain->saved) f.reasons = {"data_loader"};
+    if (known && late->cause->doing == LateDoing::more_compute)
+      f.reasons.push_back("sequence_imbalance");
     f.place = place_of_blame(list.job(), r.rank);
     list.add_replayed(std::move(f), gain);
   }
