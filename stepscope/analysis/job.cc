@@ -247,6 +247,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
       views, std::move(matches),
       {.world_size = {}, .dimensions = options.dimensions, .threads = options.threads});
   job.transfers = find_transfers(views, job.collectives);
+  job.algorithms = named_calls(views, job.collectives.matches);
   if (stopped()) return job;
 
   job.ranks.resize(ranks.size());

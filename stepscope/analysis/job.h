@@ -22,6 +22,7 @@
 #include "stepscope/analysis/gpu_window.h"
 #include "stepscope/analysis/host.h"
 #include "stepscope/analysis/idle.h"
+#include "stepscope/analysis/kernel_algorithm.h"
 #include "stepscope/analysis/kernels.h"
 #include "stepscope/analysis/memory.h"
 #include "stepscope/analysis/operators.h"
@@ -120,6 +121,7 @@ struct JobResult {
   Collectives collectives;
   ClockAlignment clocks;
   std::vector<Transfer> transfers;
+  std::vector<NamedCalls> algorithms;               // of collectives whose kernels' names tell
   std::vector<std::vector<DdpBucket>> ddp_buckets;  // by rank, as `ranks`
   RoleSource role_source = RoleSource::all_alike;
   std::vector<Straggler> stragglers;

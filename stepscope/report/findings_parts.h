@@ -45,6 +45,7 @@ class FindingList {
 void find_communication(FindingList& list);  // stragglers too
 // Whether larger messages of gradients were found to pay.
 bool find_bucket_size(FindingList& list);
+void find_algorithms(FindingList& list);
 void find_shapes(FindingList& list);
 void find_host(FindingList& list);
 void find_compute(FindingList& list);
