@@ -27,7 +27,7 @@ struct Built {
     for (std::size_t v = 0; v < job.views().size(); ++v) {
       const RankView& view = job.views()[v];
       units.push_back(find_unit_waits(view, collectives.matches.ranks[v],
-                                      collectives.times.by_view[v], collectives.exposed[v],
+                                      collectives.times.by_view[v],
                                       host_phases(*view.trace, *view.index, view.steps)));
     }
   }

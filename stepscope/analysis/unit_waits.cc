@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "stepscope/analysis/exposed.h"
+
 namespace stepscope {
 namespace {
 
@@ -14,13 +16,11 @@ using Channel = std::uint32_t;
 
 class WaitFinder {
  public:
-  WaitFinder(const RankView& view, const RankCalls& rank, std::span<const CallTime> times,
-             std::span<const Ns> exposed)
+  WaitFinder(const RankView& view, const RankCalls& rank, std::span<const CallTime> times)
       : view_(view),
         trace_(*view.trace),
         calls_(rank.calls),
         times_(times),
-        exposed_(exposed),
         stream_(compute_stream(view)) {}
 
   void run(UnitWaits& out);
@@ -50,7 +50,6 @@ class WaitFinder {
   const Trace& trace_;
   const std::vector<CollectiveCall>& calls_;
   std::span<const CallTime> times_;
-  std::span<const Ns> exposed_;
   StreamOps stream_;
   std::vector<Ns> service_;  // by call: its transfer, less what the stream did before
   std::vector<Need> needs_;  // by use
@@ -155,17 +154,27 @@ std::optional<Ns> WaitFinder::ready(const UnitReduction& reduction) const {
       stream_.ops[static_cast<std::size_t>(after - stream_.launched.begin() - 1)]);
 }
 
+// Messages of one reduction that are under way at once count once.
 void WaitFinder::find_reduces(UnitWaits& out) const {
+  std::vector<CollectiveCall> spans;
+  std::vector<std::size_t> of;  // row of out.reduces, parallel to spans
   for (std::uint32_t r = 0; r < out.marks.reductions.size(); ++r) {
     const UnitReduction& reduction = out.marks.reductions[r];
     UnitReduce reduce{.reduction = r, .ready = ready(reduction), .launched = Ns::max()};
     for (const std::uint32_t c : reduction.calls) {
       reduce.launched = std::min(reduce.launched, asked(c));
       reduce.done = std::max(reduce.done, calls_[c].end);
-      reduce.exposed += exposed_[c];
+      if (!of.empty() && of.back() == r && calls_[c].start <= spans.back().end) {
+        spans.back().end = std::max(spans.back().end, calls_[c].end);
+        continue;
+      }
+      spans.push_back(calls_[c]);
+      of.push_back(r);
     }
     out.reduces.push_back(reduce);
   }
+  const std::vector<Ns> exposed = exposed_times(view_, spans);
+  for (std::size_t i = 0; i < spans.size(); ++i) out.reduces[of[i]].exposed += exposed[i];
 }
 
 void WaitFinder::run(UnitWaits& out) {
@@ -221,12 +230,11 @@ std::vector<std::optional<std::uint32_t>> hiding_distances(std::span<const Chain
 }
 
 UnitWaits find_unit_waits(const RankView& view, const RankCalls& rank,
-                          std::span<const CallTime> times, std::span<const Ns> exposed,
-                          const HostPhases& phases) {
+                          std::span<const CallTime> times, const HostPhases& phases) {
   UnitWaits out;
   out.marks = find_unit_marks(view, rank, phases);
   if (out.marks.source != UnitSource::none) {
-    WaitFinder(view, rank, times, exposed).run(out);
+    WaitFinder(view, rank, times).run(out);
     return out;
   }
   const auto count = [&](CollectiveKind kind) {

@@ -58,10 +58,9 @@ struct UnitWaits {
   std::uint64_t unknown = 0;  // all-gathers beside reduce-scatters of a rank without units
 };
 
-// `times` and `exposed` are parallel to rank.calls.
+// `times` is parallel to rank.calls.
 [[nodiscard]] UnitWaits find_unit_waits(const RankView& view, const RankCalls& rank,
-                                        std::span<const CallTime> times,
-                                        std::span<const Ns> exposed, const HostPhases& phases);
+                                        std::span<const CallTime> times, const HostPhases& phases);
 
 // One unit and pass over all ranks and steps.
 struct UnitRow {

@@ -22,7 +22,7 @@ struct Found {
     job.add(0, std::move(rank));
     const RankView& view = job.views()[0];
     const Collectives all = analyze_collectives(job.views());
-    waits = find_unit_waits(view, all.matches.ranks[0], all.times.by_view[0], all.exposed[0],
+    waits = find_unit_waits(view, all.matches.ranks[0], all.times.by_view[0],
                             host_phases(*view.trace, *view.index, view.steps));
   }
   [[nodiscard]] const UnitUse& use(std::size_t fetch) const {
@@ -73,7 +73,7 @@ TEST(UnitWaits, AUnitThatIsStillThereIsNotFetched) {
   EXPECT_EQ(f.waits.reduces[0].ready, Ns{200 * us});
   EXPECT_EQ(f.waits.reduces[0].launched, Ns{201 * us});
   EXPECT_EQ(f.waits.reduces[0].done, Ns{300 * us});
-  EXPECT_EQ(f.waits.reduces[0].exposed, Ns{(59 + 95) * us});
+  EXPECT_EQ(f.waits.reduces[0].exposed, Ns{99 * us});
 }
 
 // Stages 1 and 2 share what was updated at the end of a step: no fetch of the step that reads it.
