@@ -164,8 +164,8 @@ int main(int argc, char** argv) {
   std::string folder = std::filesystem::temp_directory_path().string();
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
-    if (flag == "--rows") rows = std::atoll(argv[i + 1]);
-    if (flag == "--rounds") rounds = std::atoi(argv[i + 1]);
+    if (flag == "--rows") rows = std::strtoll(argv[i + 1], nullptr, 10);
+    if (flag == "--rounds") rounds = static_cast<int>(std::strtol(argv[i + 1], nullptr, 10));
     if (flag == "--folder") folder = argv[i + 1];
   }
   if (rows < 10 || rounds < 1) stop("usage: nsys [--rows N] [--rounds N] [--folder DIR]");

@@ -119,9 +119,12 @@ class Calls {
         group.clear();
       }
       if (call.name == "ncclGroupStart") ++depth;
-      if (call.name == "ncclGroupEnd" && depth > 0 && --depth == 0) {
-        resolve(group, call);
-        group.clear();
+      if (call.name == "ncclGroupEnd" && depth > 0) {
+        --depth;
+        if (depth == 0) {
+          resolve(group, call);
+          group.clear();
+        }
       }
       const CollectiveKind kind = kind_of(call);
       if (kind == CollectiveKind::none || kind == CollectiveKind::unknown) continue;

@@ -15,8 +15,9 @@ constexpr int most_ranks = 1 << 24;
 
 std::optional<int> number(std::string_view text) {
   int value = -1;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
+  const char* const first = text.data();
+  const char* const end = first + text.size();
+  const auto [at, error] = std::from_chars(first, end, value);
   if (error != std::errc{} || at != end || value < 0 || value > most_ranks) return std::nullopt;
   return value;
 }
@@ -150,7 +151,9 @@ void find_nsys_ranks(NsysExport& nsys, NsysProcesses& processes) {
     const int rank = process->trace.metadata.rank.value_or(0);
     if (world && *world > rank) process->trace.metadata.world_size = world;
   }
-  std::ranges::stable_sort(all, {}, [](const auto& p) { return p->trace.metadata.rank; });
+  std::ranges::sort(all, {}, [](const auto& p) {
+    return std::tuple(p->trace.metadata.rank, first_device(*p), p->global_pid);
+  });
   name_groups(all);
 }
 

@@ -140,8 +140,7 @@ class ChainReader {
       frames_.clear();
       return;
     }
-    std::ranges::stable_sort(frames_, std::ranges::greater{},
-                             &std::pair<std::int64_t, StringId>::first);
+    std::ranges::sort(frames_, std::ranges::greater{}, &std::pair<std::int64_t, StringId>::first);
     for (const Owner& owner : owners->second) {
       std::uint32_t node = thread_of(owner.global_tid);
       for (const auto& [depth, text_of_frame] : frames_)
