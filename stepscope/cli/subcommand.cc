@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/cli/hang.h"
 #include "stepscope/cli/stacks.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::array<Subcommand, 10> table = {{
+constexpr std::array<Subcommand, 11> table = {{
     {"analyze", "where does each step go: a time budget from the traces of many ranks",
      declare_analyze},
     {"whatif", "what a change would buy: the recorded steps replayed without or with less of it",
@@ -32,6 +33,7 @@ constexpr std::array<Subcommand, 10> table = {{
     {"check", "what a few steps tell already, and what to record next", declare_check},
     {"calibrate", "measure this machine's cores, links and drives into a machine file",
      declare_calibrate},
+    {"hang", "why does a job stand still: flight recorders, NCCL logs and watchdogs", declare_hang},
     {"stacks", "what is the host doing: phases of training from sampled stacks", declare_stacks},
 }};
 

@@ -210,6 +210,69 @@ TEST(JsonContract, HoldsForStacks) {
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
+// Two ranks' dumps, of which the second stops early and sends what nobody receives, and a log.
+void write_hang(const program::ScratchFolder& scratch, std::vector<std::string>& words) {
+  const auto dump =
+      [&](int rank, const std::string& entries) {
+        words.push_back(scratch.file("rank" + std::to_string(rank) + ".json"));
+        std::ofstream(words.back())
+            << R"({"version":"2.5","pg_config":{"0":{"desc":"default_pg","ranks":"[0, 1]"}},)"
+            << R"("entries":[)" << entries << "]}";
+      };
+  const auto entry = [](int sequence, const char* state) {
+    return R"({"process_group":["0","default_pg"],"collective_seq_id":)" +
+           std::to_string(sequence) +
+           R"(,"profiling_name":"nccl:all_reduce","input_sizes":[[4]],"output_sizes":[[4]],)"
+           R"("input_dtypes":["Float"],"frames":[{"name":"f","filename":"a.py","line":3}],)"
+           R"("state":")" +
+           state + "\"}";
+  };
+  dump(0, entry(1, "completed") + ',' + entry(2, "started"));
+  dump(1, entry(1, "completed"));
+  words.push_back(scratch.file("train.log"));
+  std::ofstream log(words.back());
+  log << "[rank0]:[E810 03:04:11.1 ProcessGroupNCCL.cpp:683] [PG ID 0 PG GUID 0(default_pg) Rank "
+         "0] "
+         "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE, "
+         "NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600096 milliseconds before timing "
+         "out.\n";
+  const std::string at = "h:1:1 [0] ";
+  log << at << "NCCL INFO NCCL_IB_TIMEOUT set by environment to 22.\n"
+      << at << "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB\n"
+      << at << "NCCL INFO NCCL version 2.26.2+cuda12.4\n"
+      << at
+      << "NCCL INFO ncclCommSplit comm 0xa rank 0 nranks 2 cudaDev 0 busId 5d000 parent 0xb "
+         "commId 0x1f - Init START\n"
+      << at << "NCCL INFO comm 0xa rank 0 nRanks 2 nNodes 1 localRanks 2 localRank 0 MNNVL 0\n"
+      << at << "NCCL INFO Channel 00/01 : 0 1\n"
+      << at << "NCCL INFO Trees [0] 1/-1/-1->0->-1\n"
+      << at
+      << "NCCL INFO 2 coll channels, 0 nvls channels, 4 p2p channels, 2 p2p channels per peer\n"
+      << at << "NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
+      << at << "NCCL INFO Init timings - ncclCommSplit: rank 0 nranks 2 total 1.58 (kernels 0.26)\n"
+      << at
+      << "NCCL INFO ncclCommSplit comm 0xa rank 0 nranks 2 cudaDev 0 busId 5d000 parent 0xb "
+         "commId 0x1f - Init COMPLETE\n"
+      << at << "NCCL INFO AllReduce: 4096 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}\n"
+      << at << "a.cc:1 NCCL WARN Call to ibv_modify_qp failed\n";
+}
+
+TEST(JsonContract, HoldsForAHang) {
+  const program::ScratchFolder scratch;
+  std::vector<std::string> words = {"hang", "--json", "-"};
+  write_hang(scratch, words);
+  const auto run = program::run(words);
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const Shape shape = documented("stepscope hang");
+  Comparison comparison;
+  compare(shape, nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  std::set<std::string> unseen = paths(shape);
+  for (const std::string& path : comparison.seen) unseen.erase(path);
+  unseen.erase("findings.follows");
+  EXPECT_EQ(unseen, std::set<std::string>{});
+}
+
 // Forty steps around `level` ms, one of them a checkpoint.
 std::string list_of_steps(const std::string& path, double level) {
   std::ofstream out(path);

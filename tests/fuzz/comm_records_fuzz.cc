@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a log of NCCL, and as two ranks' dump of a flight recorder (pickle or JSON), and the
+// question of who is missing, asked of what came out. What is found names ranks and groups that are
+// there.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "stepscope/analysis/hang.h"
+#include "stepscope/base/json_reader.h"
+#include "stepscope/read/flight_recorder.h"
+#include "stepscope/read/nccl_log.h"
+#include "stepscope/read/pickle.h"
+
+namespace stepscope {
+namespace {
+
+void expect(bool ok, const char* what) {
+  if (ok) return;
+  std::fprintf(stderr, "broken: %s\n", what);
+  std::abort();
+}
+
+class TextSource final : public ByteSource {
+ public:
+  explicit TextSource(std::string_view text) : text_(text) {}
+  Result<std::size_t> read(std::span<char> into) override {
+    const std::size_t n = std::min(into.size(), text_.size() - at_);
+    if (n > 0) std::memcpy(into.data(), text_.data() + at_, n);
+    at_ += n;
+    return n;
+  }
+  [[nodiscard]] std::uint64_t position() const override { return at_; }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+void check_result(CommRecords& records) {
+  settle_groups(records);
+  const HangResult result = find_hang(records);
+  for (const HangFinding& f : result.findings) {
+    expect(f.group < records.groups.size(), "a finding has a group");
+    for (const auto* ranks : {&f.ranks, &f.others})
+      for (const std::uint32_t rank : *ranks)
+        expect(rank < records.ranks.size(), "a finding names ranks");
+    if (f.follows) expect(*f.follows < result.findings.size(), "a consequence has a cause");
+    expect(!name_of(f.kind).empty(), "a kind has a name");
+  }
+  std::uint64_t calls = 0;
+  for (const HangGroup& g : result.groups) calls += g.calls + g.pairs;
+  expect(calls == result.calls, "calls are those of the groups");
+}
+
+void try_dump(const PlainTree& tree) {
+  CommRecords records;
+  CommInput input;
+  (void)world_size_of(tree);
+  for (const int rank : {0, 3})
+    if (!add_flight_dump(tree, rank, input, records)) return;
+  check_result(records);
+}
+
+}  // namespace
+}  // namespace stepscope
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace stepscope;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  CommRecords records;
+  CommInput input;
+  CommLogs logs(records);
+  TextSource source(text);
+  const bool log = logs.add(source, input).has_value();
+  records.inputs.push_back(input);
+  logs.settle();
+  if (log) check_result(records);
+  if (const auto tree = parse_pickle(text, "input")) try_dump(*tree);
+  if (const auto json = parse_json(text, "input")) try_dump(plain_tree(*json));
+  return 0;
+}
