@@ -76,7 +76,7 @@ class ChainReader {
       constexpr std::int64_t latest = 4'000'000'000'000'000'000;
       if (rows.next() && rows.integer(0) > 0 && rows.integer(0) < latest) base_ = rows.integer(0);
     }
-    into_.unix_clock = base_ > 0;
+    into_.input.unix_clock = base_ > 0;
   }
 
   void load_owners(std::string_view table, bool by_time) {
@@ -148,8 +148,10 @@ class ChainReader {
       into_.tree.add(node, owner.weight);
       ++into_.input.stacks;
       const bool sane = owner.start > -base_ && owner.start < 100'000'000'000'000'000;
+      const bool lasts = into_.unit == WeightUnit::nanoseconds;
+      const Ns took{lasts ? static_cast<std::int64_t>(owner.weight) : 0};
       if (into_.keep_samples && sane)
-        into_.samples.push_back({Ns{base_ + owner.start}, Ns{0}, node});
+        into_.samples.push_back({Ns{base_ + owner.start}, took, node});
     }
     frames_.clear();
   }

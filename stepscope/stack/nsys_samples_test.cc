@@ -62,7 +62,7 @@ TEST(NsysSamples, InstantsAreAbsoluteWhereTheSessionsStartIsKnown) {
                                       "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1000)"),
       {.keep_samples = true});
   ASSERT_TRUE(p.has_value());
-  EXPECT_TRUE(p->unix_clock);
+  EXPECT_TRUE(p->inputs[0].unix_clock);
   ASSERT_EQ(p->samples.size(), 3u);
   EXPECT_EQ(p->samples[0].start, Ns{1010});
 }

@@ -32,19 +32,32 @@ struct ProfileThread {
   std::uint32_t input = 0;  // of Profile::inputs
 };
 
-// A stack at an instant, where the profile says when.
+// A stack at an instant, or for a while, where the profile says when. Without a duration it stands
+// for one sample.
 struct TimedSample {
   Ns start{};
   Ns duration{};
   std::uint32_t node = 0;
 };
 
+// Whether a profile says when its stacks were taken.
+enum class SampleTimes : std::uint8_t {
+  none,
+  // The samples of a thread stand one behind the other, but those in which it idled may be missing
+  // (py-spy): instants only where none is.
+  gapless,
+  known
+};
+
 struct ProfileInput {
   std::string path;
   std::string format;
-  std::uint64_t bytes = 0;                       // of text, inflated
-  std::uint64_t stacks = 0;                      // counted into the tree
-  bool truncated = false;                        // the file ends too early
+  std::uint64_t bytes = 0;   // of text, inflated
+  std::uint64_t stacks = 0;  // counted into the tree
+  bool truncated = false;    // the file ends too early
+  // Of Profile::samples, so both only where these were asked for.
+  SampleTimes times = SampleTimes::none;
+  bool unix_clock = false;  // instants count from the UNIX epoch, else from some other origin
   std::map<std::string, std::uint64_t> notes{};  // what was skipped or repaired, by reason
 };
 
@@ -55,7 +68,6 @@ struct Profile {
   std::vector<ProfileThread> threads;  // in descending order of weight
   std::vector<ProfileInput> inputs;
   std::vector<TimedSample> samples{};  // by start; only where asked for and known
-  bool unix_clock = false;             // of `samples`: the UNIX epoch, else some other origin
 };
 
 }  // namespace stepscope

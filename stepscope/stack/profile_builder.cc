@@ -17,6 +17,18 @@ void order_threads(Profile& profile) {
   });
 }
 
+// No machine has been up for as long as the epoch lies back.
+void tell_clock(Profile& profile) {
+  constexpr Ns year_2001{1'000'000'000'000'000'000};
+  ProfileInput& input = profile.inputs.front();
+  if (profile.samples.empty()) {
+    input.times = SampleTimes::none;
+    return;
+  }
+  if (input.times == SampleTimes::none) input.times = SampleTimes::known;
+  if (profile.samples.front().start >= year_2001) input.unix_clock = true;
+}
+
 void append_subtree(Profile& to, const Profile& from, const std::vector<StringId>& frames,
                     std::vector<std::uint32_t>& place) {
   const CallTree& tree = from.tree;
@@ -99,10 +111,10 @@ Profile ProfileBuilder::seal() {
   for (const Labelled& l : told.labelled_)
     profile.threads.push_back({l.name, l.process == l.name ? "" : l.process, number[l.node]});
   profile.inputs.push_back(std::move(input));
-  profile.unix_clock = unix_clock;
   profile.samples = std::move(samples);
   for (TimedSample& s : profile.samples) s.node = number[place[s.node]];
   std::ranges::stable_sort(profile.samples, {}, &TimedSample::start);
+  tell_clock(profile);
   order_threads(profile);
   return profile;
 }
@@ -112,7 +124,6 @@ Result<Profile> merged(std::vector<Profile> profiles) {
   if (profiles.size() == 1) return std::move(profiles.front());
   Profile all;
   all.unit = profiles.front().unit;
-  all.unix_clock = true;
   CallTree& tree = all.tree;
   tree.frame = {empty_string};
   tree.parent = tree.end = {0};
@@ -133,7 +144,6 @@ Result<Profile> merged(std::vector<Profile> profiles) {
     for (const TimedSample& s : p.samples)
       all.samples.push_back({s.start, s.duration, place[s.node]});
     tree.total[0] += p.tree.total[0];
-    all.unix_clock = all.unix_clock && p.unix_clock;
     for (ProfileInput& i : p.inputs) all.inputs.push_back(std::move(i));
   }
   tree.end[0] = tree.size();

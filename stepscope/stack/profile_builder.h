@@ -17,7 +17,6 @@ struct ProfileBuilder {
   WeightUnit unit = WeightUnit::samples;
   ProfileInput input;
   bool keep_samples = false;
-  bool unix_clock = false;
   std::vector<TimedSample> samples{};  // of nodes of `tree`
 
   // The node below the root under which a thread's stacks belong: threads of one label are one.

@@ -47,6 +47,31 @@ TEST(ReadProfile, RecognisesEachFormat) {
             "read as speedscope");
 }
 
+TEST(ReadProfile, TellsWhatIsKnownOfTime) {
+  struct Case {
+    std::string text;
+    SampleTimes times;
+    bool unix_clock;
+  };
+  const std::string schema =
+      R"({"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":")";
+  const std::string stacks =
+      R"(","profiles":[{"type":"sampled","unit":"seconds","samples":[[0]],"weights":[1]}]})";
+  for (const Case& c : std::initializer_list<Case>{
+           {"a;b 1\n", SampleTimes::none, false},
+           {"p 1 198792.5: 1 cycles: \n\t 12 f (/a)\n", SampleTimes::known, false},
+           {"p 1 1795350850.666443: 1 cycles: \n\t 12 f (/a)\n", SampleTimes::known, true},
+           {schema + "speedscope@1.20" + stacks, SampleTimes::known, false},
+           {schema + "py-spy@0.4.1" + stacks, SampleTimes::gapless, false}}) {
+    const auto p = test::profile_of(c.text, {.keep_samples = true});
+    ASSERT_TRUE(p) << p.error().message();
+    EXPECT_EQ(p->inputs[0].times, c.times) << c.text;
+    EXPECT_EQ(p->inputs[0].unix_clock, c.unix_clock) << c.text;
+    const auto without = test::profile_of(c.text);
+    EXPECT_EQ(without->inputs[0].times, SampleTimes::none);
+  }
+}
+
 TEST(MergedProfiles, KeepThreadsApart) {
   std::vector<Profile> two;
   for (const char* text : {"MainThread;f 1\n", "MainThread;f 2\nMainThread;g 4\n"}) {

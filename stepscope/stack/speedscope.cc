@@ -190,6 +190,10 @@ class Handler {
       case At::event:
         if (key_ == "type" && text.size() == 1) event_type_ = text[0];
         break;
+      case At::top:
+        if (key_ == "exporter" && text.starts_with("py-spy"))
+          into_.input.times = SampleTimes::gapless;
+        break;
       default:
         break;
     }
