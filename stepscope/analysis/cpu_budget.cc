@@ -93,35 +93,42 @@ Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split
 
 }  // namespace
 
-DeviceBudget cpu_budget(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
-                        const CommSplit& split) {
-  DeviceBudget result;
-  result.steps.resize(steps.size());
+std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
+                                    std::span<const Step> steps, const CommSplit& split) {
+  std::vector<BudgetPiece> pieces;
   Sweep sweep = sweep_of(trace, rank, split);
   StepCursor cursor(steps);
-  const std::uint32_t main = rank.main_track ? index(*rank.main_track) : no_row;
   sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
     const BudgetCategory category =
         rank.device_unseen ? unseen_category_of(open) : category_of(open);
     cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
-      result.steps[step][category] += to - from;
-      if (!is_idle(category)) return;
-      const bool continues = !result.idle.empty() && result.idle.back().end == from &&
-                             result.idle.back().cause == category &&
-                             result.idle.back().step == step;
-      if (continues) {
-        result.idle.back().end = to;
-        return;
-      }
-      IdlePiece piece;
-      piece.start = from;
-      piece.end = to;
-      piece.host = main;
-      piece.step = static_cast<std::uint32_t>(step);
-      piece.cause = category;
-      result.idle.push_back(piece);
+      const bool continues = !pieces.empty() && pieces.back().end == from &&
+                             pieces.back().category == category && pieces.back().step == step;
+      if (continues)
+        pieces.back().end = to;
+      else
+        pieces.push_back({from, to, category, static_cast<std::uint32_t>(step)});
     });
   });
+  return pieces;
+}
+
+DeviceBudget cpu_budget(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
+                        const CommSplit& split) {
+  DeviceBudget result;
+  result.steps.resize(steps.size());
+  const std::uint32_t main = rank.main_track ? index(*rank.main_track) : no_row;
+  for (const BudgetPiece& p : cpu_pieces(trace, rank, steps, split)) {
+    result.steps[p.step][p.category] += p.end - p.start;
+    if (!is_idle(p.category)) continue;
+    IdlePiece piece;
+    piece.start = p.start;
+    piece.end = p.end;
+    piece.host = main;
+    piece.step = p.step;
+    piece.cause = p.category;
+    result.idle.push_back(piece);
+  }
   return result;
 }
 

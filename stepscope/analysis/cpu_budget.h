@@ -3,10 +3,16 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "stepscope/analysis/time_budget.h"
 
 namespace stepscope {
+
+// As budget_pieces().
+[[nodiscard]] std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
+                                                  std::span<const Step> steps,
+                                                  const CommSplit& split);
 
 [[nodiscard]] DeviceBudget cpu_budget(const Trace& trace, const RankIndex& rank,
                                       std::span<const Step> steps, const CommSplit& split);

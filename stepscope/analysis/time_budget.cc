@@ -79,6 +79,17 @@ class NextOperation {
   std::size_t at_ = 0;
 };
 
+void append(std::vector<BudgetPiece>& pieces, const BudgetPiece& piece) {
+  if (!pieces.empty()) {
+    BudgetPiece& last = pieces.back();
+    if (last.end == piece.start && last.category == piece.category && last.step == piece.step) {
+      last.end = piece.end;
+      return;
+    }
+  }
+  pieces.push_back(piece);
+}
+
 DeviceBudget device_budget(const IdleContext& context, const DeviceLane& lane,
                            std::span<const Step> steps, const CommSplit& split) {
   DeviceBudget result;
@@ -152,6 +163,32 @@ TimeBudget time_budget(const Trace& trace, const RankIndex& rank, std::span<cons
             "the categories of a step sum to its wall time");
   for (const Budget& step : budget.rank().steps) budget.total += step;
   return budget;
+}
+
+std::vector<BudgetPiece> budget_pieces(const Trace& trace, const RankIndex& rank,
+                                       std::span<const Step> steps, const CommSplit& split,
+                                       const DeviceBudget& device) {
+  if (steps.empty()) return {};
+  if (rank.cpu_only()) return cpu_pieces(trace, rank, steps, split);
+  const auto lane = std::ranges::find(rank.devices, device.device, &DeviceLane::device);
+  check(lane != rank.devices.end(), "the budget is of a device of the rank");
+  std::vector<BudgetPiece> pieces;
+  auto idle = device.idle.begin();
+  const auto add_idle_before = [&](Ns at) {
+    for (; idle != device.idle.end() && idle->start < at; ++idle)
+      append(pieces, {idle->start, idle->end, idle->cause, idle->step});
+  };
+  StepCursor cursor(steps);
+  Sweep sweep = sweep_of(trace, *lane, split);
+  sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
+    if (is_free(open)) return;
+    add_idle_before(start);
+    cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
+      append(pieces, {from, to, category_of(open), static_cast<std::uint32_t>(step)});
+    });
+  });
+  add_idle_before(Ns::max());
+  return pieces;
 }
 
 }  // namespace stepscope

@@ -99,4 +99,19 @@ struct TimeBudget {
 [[nodiscard]] TimeBudget time_budget(const Trace& trace, const RankIndex& rank,
                                      std::span<const Step> steps, const CommSplit& split = {});
 
+// A stretch of one category.
+struct BudgetPiece {
+  Ns start{};
+  Ns end{};
+  BudgetCategory category = BudgetCategory::idle_unexplained;
+  std::uint32_t step = 0;  // place in `steps`
+};
+
+// What a device of the budget did when: pieces in time order that tile the steps, neighbours of one
+// category as one. By category they sum to its budget. The arguments are those it was made with.
+[[nodiscard]] std::vector<BudgetPiece> budget_pieces(const Trace& trace, const RankIndex& rank,
+                                                     std::span<const Step> steps,
+                                                     const CommSplit& split,
+                                                     const DeviceBudget& device);
+
 }  // namespace stepscope

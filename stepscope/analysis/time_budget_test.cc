@@ -37,6 +37,22 @@ void expect_budget(const Budget& budget, const Expected& expected) {
   }
 }
 
+// The pieces tile the only step, no two neighbours alike, and `at` says each nanosecond's category.
+template <class At>
+void expect_pieces(const Case& c, const CommSplit& split, At&& at) {
+  const TimeBudget budget = c.budget(split);
+  const auto pieces = budget_pieces(c.trace, c.rank, c.steps, split, budget.rank());
+  Ns cursor = c.steps[0].start;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    ASSERT_EQ(pieces[i].start, cursor);
+    ASSERT_LT(pieces[i].start, pieces[i].end);
+    ASSERT_TRUE(i == 0 || pieces[i].category != pieces[i - 1].category);
+    for (; cursor < pieces[i].end; cursor += Ns{1})
+      ASSERT_EQ(pieces[i].category, at(cursor.count())) << cursor.count();
+  }
+  ASSERT_EQ(cursor, c.steps[0].end);
+}
+
 const IdlePiece* piece_of(const DeviceBudget& device, BudgetCategory cause) {
   for (const IdlePiece& piece : device.idle)
     if (piece.cause == cause) return &piece;
@@ -429,6 +445,8 @@ TEST(TimeBudget, AgreesWithACountOfEveryNanosecond) {
       ASSERT_EQ(budget.total.time[k], expected.time[k])
           << budget_category_names[k] << " in round " << round;
     ASSERT_EQ(budget.total.sum(), c.steps[0].end - c.steps[0].start);
+    expect_pieces(c, split, [&](std::int64_t t) { return category_at(rows, t); });
+    if (HasFatalFailure()) return;
   }
 }
 
@@ -467,12 +485,15 @@ TEST(CpuBudget, AgreesWithACountOfEveryNanosecond) {
           kind == 0 || kind == 3 ? Category::cpu_op : Category::user_annotation;
       b.row(b.thread(kind == 1 ? 2 : 1), category, names[kind], start, end);
     }
-    const TimeBudget budget = Case(b).budget();
+    const Case c(b);
+    const TimeBudget budget = c.budget();
     Budget expected;
     for (std::int64_t t = 0; t < 300; ++t) expected[cpu_category_at(rows, t)] += Ns{1};
     for (std::size_t k = 0; k < budget_category_count; ++k)
       ASSERT_EQ(budget.total.time[k], expected.time[k])
           << budget_category_names[k] << " in round " << round;
+    expect_pieces(c, {}, [&](std::int64_t t) { return cpu_category_at(rows, t); });
+    if (HasFatalFailure()) return;
   }
 }
 
