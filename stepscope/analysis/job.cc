@@ -119,7 +119,11 @@ void account(const RankInput& input, const Prepared& p, const Collectives& colle
        },
        [&] { r.ranges = range_tree(trace, p.index, p.steps, phases); },
        [&] { r.overlap = overlap(trace, p.index, p.steps, r.budget); },
-       [&] { r.host = host_table(trace, p.index, p.steps); },
+       [&] {
+         r.host = host_table(trace, p.index, p.steps);
+         r.retries = allocation_retries(trace, p.index, p.steps);
+         if (!p.steps.empty()) r.gil = gil_waits(trace, p.index, p.steps, r.budget.rank());
+       },
        [&] { r.memory = memory_table(trace, p.index, p.steps, phases.host); },
        [&] {
          r.gpu_windows = gpu_windows(trace, p.index);

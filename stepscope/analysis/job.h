@@ -13,12 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/analysis/allocation_retries.h"
 #include "stepscope/analysis/class_time.h"
 #include "stepscope/analysis/clock_alignment.h"
 #include "stepscope/analysis/collectives.h"
 #include "stepscope/analysis/ddp_buckets.h"
 #include "stepscope/analysis/executed.h"
 #include "stepscope/analysis/explanation.h"
+#include "stepscope/analysis/gil_waits.h"
 #include "stepscope/analysis/gpu_window.h"
 #include "stepscope/analysis/host.h"
 #include "stepscope/analysis/idle.h"
@@ -81,6 +83,8 @@ struct RankResult {
   Executed executed;
   std::vector<RangeNode> ranges;
   HostTable host;
+  GilWaits gil;
+  AllocationRetries retries;
   MemoryTable memory;
   bool has_shapes = false;
   bool has_sync_rows = false;

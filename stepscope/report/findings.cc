@@ -96,6 +96,7 @@ std::vector<Finding> find_findings(const FindingContext& context) {
   find_host(list);
   find_compute(list);
   find_memory_and_capture(list);
+  find_lock_and_retries(list);
   return list.take();
 }
 

@@ -42,6 +42,9 @@ class FindingList {
   std::vector<Finding> findings_;
 };
 
+// About Python's lock, without evidence.
+[[nodiscard]] Finding lock_finding();
+
 void find_communication(FindingList& list);  // stragglers too
 // Whether larger messages of gradients were found to pay.
 bool find_bucket_size(FindingList& list);
@@ -50,5 +53,6 @@ void find_shapes(FindingList& list);
 void find_host(FindingList& list);
 void find_compute(FindingList& list);
 void find_memory_and_capture(FindingList& list);
+void find_lock_and_retries(FindingList& list);
 
 }  // namespace stepscope
