@@ -9,6 +9,7 @@
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/outputs.h"
+#include "stepscope/cli/stacks_trace.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/report/html.h"
@@ -34,6 +35,7 @@ struct StacksFlags {
   std::string json;
   std::string html;
   std::string csv;
+  StacksTraceFlags trace;
 };
 
 void declare(CLI::App& app, StacksFlags& f) {
@@ -65,6 +67,7 @@ void declare(CLI::App& app, StacksFlags& f) {
       ->type_name("FILE");
   app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
       ->type_name("DIR");
+  declare(app, f.trace);
   app.footer("Example: stepscope stacks rank0.collapsed --html stacks.html");
 }
 
@@ -76,6 +79,7 @@ struct Stacks {
   NodePhases phases;
   std::optional<Profile> before{};
   NodePhases before_phases;
+  std::unique_ptr<TraceBeside> beside{};
   StacksReport report;
 };
 
@@ -171,18 +175,26 @@ Result<Done> read_before(const StacksFlags& flags, Stacks& s) {
   return Done{};
 }
 
-int answer(const StacksFlags& flags) {
+int answer(StacksFlags& flags) {
+  if (const auto resolved = resolve(flags.trace, flags.profiles); !resolved)
+    return refused(resolved.error());
   auto opened = open_rules(flags);
   if (!opened) return refused(opened.error());
   Stacks& s = **opened;
   Failures failures;
-  auto profiles = read_all(flags.profiles, {.format = flags.format}, failures);
+  const bool beside = !flags.trace.traces.inputs.empty();
+  auto profiles =
+      read_all(flags.profiles, {.format = flags.format, .keep_samples = beside}, failures);
   if (profiles.empty()) return exit_failed;
   auto one = merged(std::move(profiles));
   if (!one) return refused(one.error());
   s.profile = std::move(*one);
   failures.keep(read_before(flags, s));
   fill(s);
+  if (beside) s.beside = read_beside(flags.trace, failures);
+  if (beside && stop_on_signals().requested()) return exit_interrupted;
+  if (s.beside)
+    s.report.trace = join_profiles(flags.trace, s.profile, s.phases, *s.beside, failures);
   if (flags.json != "-")
     fmt::print("{}", stacks_text(s.report, {.text = {.width = terminal_width(),
                                                      .colour = wants_colour(),

@@ -171,6 +171,7 @@ Json stacks_tree(const StacksReport& r) {
           {"functions", functions(r)},
           {"flame", flame(r)},
           {"bottom_up", bottom_up_of(r)},
+          {"trace", stacks_trace_json(r)},
           {"lasti", text_or_null(r.lasti)},
           {"warnings", r.warnings}};
 }

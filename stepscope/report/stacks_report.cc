@@ -29,23 +29,8 @@ std::string weight_in_words(double weight, WeightUnit unit) {
   return format_weight(weight, unit) + (unit == WeightUnit::samples ? " samples" : "");
 }
 
-const ProfileThread& thread_of(const StacksReport& r, const ThreadSummary& t) {
-  return r.profile->threads[t.thread];
-}
-
-// Without addresses and numbers where that still tells it apart.
 std::string thread_name(const StacksReport& r, const ThreadSummary& t) {
-  const ProfileThread& thread = thread_of(r, t);
-  std::string name = lasting_thread_name(thread.name);
-  const auto same = std::ranges::count_if(r.profile->threads, [&](const ProfileThread& other) {
-    return other.input == thread.input && lasting_thread_name(other.name) == name;
-  });
-  if (same > 1) name = thread.name;
-  if (r.profile->inputs.size() > 1) {
-    const std::string& path = r.profile->inputs[thread.input].path;
-    name = fmt::format("{}: {}", path.substr(path.rfind('/') + 1), name);
-  }
-  return printable(name);
+  return thread_label(r, t.thread);
 }
 
 const HostPhase& phase_of(const StacksReport& r, const PhaseWeight& w) {
@@ -247,6 +232,20 @@ std::string format_weight(double weight, WeightUnit unit) {
                                                                  : format_digits(weight);
 }
 
+std::string thread_label(const StacksReport& r, std::uint32_t number) {
+  const ProfileThread& thread = r.profile->threads[number];
+  std::string name = lasting_thread_name(thread.name);
+  const auto same = std::ranges::count_if(r.profile->threads, [&](const ProfileThread& other) {
+    return other.input == thread.input && lasting_thread_name(other.name) == name;
+  });
+  if (same > 1) name = thread.name;
+  if (r.profile->inputs.size() > 1) {
+    const std::string& path = r.profile->inputs[thread.input].path;
+    name = fmt::format("{}: {}", path.substr(path.rfind('/') + 1), name);
+  }
+  return printable(name);
+}
+
 std::string frame_label(const StacksReport& r, StringId frame) {
   return printable(frame_words(*r.profile, *r.phases, frame));
 }
@@ -312,6 +311,8 @@ std::string stacks_sentence(const StacksReport& r) {
   if (idle > 0)
     text += fmt::format(" {} of {} threads {} idle.", idle, r.summary.threads.size(),
                         idle == 1 ? "is" : "are");
+  if (const std::string meanwhile = stacks_trace_sentence(r); !meanwhile.empty())
+    text += ' ' + meanwhile;
   return text;
 }
 
@@ -332,6 +333,7 @@ std::string stacks_text(const StacksReport& r, const StacksTextOptions& options)
     out += phases_of_thread(r, t, width);
   }
   if (r.before) out += '\n' + changes_table(r, width);
+  if (r.trace) out += '\n' + stacks_trace_text(r, width);
   out += '\n' + explanations(r, width);
   out += '\n' + functions_table(r, width);
   if (options.top_down)

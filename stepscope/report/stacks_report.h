@@ -9,6 +9,7 @@
 
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
+#include "stepscope/report/stacks_trace.h"
 #include "stepscope/report/text_report.h"
 #include "stepscope/stack/flame.h"
 #include "stepscope/stack/stack_summary.h"
@@ -30,6 +31,7 @@ struct StacksReport {
   FlameGraph flame{};  // of both profiles where there are two
   std::optional<StacksBefore> before{};
   std::string lasti{};  // the table of instructions, or empty
+  std::optional<StacksTrace> trace{};
   std::vector<std::string> warnings{};
 };
 
@@ -56,6 +58,9 @@ struct PhaseChange {
   double before = 0;
 };
 [[nodiscard]] std::vector<PhaseChange> phase_changes(const StacksReport& report);
+
+// A thread for people: without addresses and numbers where that still tells it apart.
+[[nodiscard]] std::string thread_label(const StacksReport& report, std::uint32_t thread);
 
 // A frame for people: function and place, with the line that a table told.
 [[nodiscard]] std::string frame_label(const StacksReport& report, StringId frame);

@@ -15,6 +15,16 @@ MainThread;train (t.py:9);__next__ (torch/utils/data/dataloader.py:9);_try_get_d
 pt_autograd_0;backward (m.py:4);fetch_sub_module (c.py:332);synchronize (torch/cuda/streams.py:1) 25
 pt_data_pin;get (queue.py:180) 60
 """
+TIMED = """{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[
+{"name":"forward","file":"m.py"},{"name":"take_gil"}]},"profiles":[{"type":"sampled","name":"main",
+"unit":"microseconds","startValue":0,"endValue":1000,"samples":[[0],[0,1]],"weights":[200,800]}]}
+"""
+TRACE = """{"traceEvents":[
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#3","pid":9,"tid":9,"ts":100,"dur":1000},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":110,"dur":5,"args":{"correlation":1}},
+{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":120,"dur":400,
+ "args":{"correlation":1,"device":0,"stream":7}}]}
+"""
 BEFORE = """MainThread;train (t.py:8);forward (m.py:2);item 60
 pt_autograd_0;backward (m.py:4) 40
 """
@@ -66,6 +76,24 @@ class StacksPage(CommandPage):
         self.assertIsNotNone(data["against"])
         self.assertEqual(self.js("document.querySelector('#flame h2').textContent"), "What changed")
         self.assertIn("Change", self.texts("#phases th"))
+
+    def test_beside_a_trace_each_phase_shows_what_the_device_did(self):
+        data = self.show(self.profile(TIMED, "now.json"), "--trace", self.profile(TRACE, "trace.json"),
+                         "--offset", "0.0001")
+        joined = data["trace"]["profiles"][0]
+        self.assertTrue(joined["joined"])
+        self.assertEqual(self.states()["device"], "drawn")
+        phases = [p for t in joined["threads"] for p in t["phases"]]
+        rows = self.js("[...document.querySelectorAll('#device tbody tr')].map((r) => "
+                       "[...r.querySelectorAll('[data-category]')].map((e) => e.dataset.category))")
+        self.assertEqual(sorted(map(sorted, rows)), sorted(sorted(p["device"]) for p in phases))
+        self.assertEqual(self.js("[...document.querySelectorAll('#device .finding')].map((e) => e.dataset.id)"),
+                         ["gil_contention"])
+
+    def test_what_cannot_be_joined_says_why(self):
+        data = self.show(self.profile(NOW), "--trace", self.profile(TRACE, "trace.json"))
+        why = data["trace"]["profiles"][0]["not_joined"]
+        self.assertIn(why, self.js("document.querySelector('#device .missing').textContent"))
 
     def test_a_phone_needs_no_sideways_scrolling(self):
         self.show(self.profile(NOW), width=390, theme="dark")

@@ -207,6 +207,8 @@ TEST(JsonContract, HoldsForStacks) {
   EXPECT_EQ(comparison.problems, std::vector<std::string>{});
   std::set<std::string> unseen = paths(shape);
   for (const std::string& path : comparison.seen) unseen.erase(path);
+  for (const std::string& path : std::set(unseen))
+    if (path.starts_with("trace")) unseen.erase(path);  // below
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
@@ -271,6 +273,44 @@ TEST(JsonContract, HoldsForAHang) {
   for (const std::string& path : comparison.seen) unseen.erase(path);
   unseen.erase("findings.follows");
   EXPECT_EQ(unseen, std::set<std::string>{});
+}
+
+// One rank whose device is idle while its main thread waits for the GIL, on no common clock.
+TEST(JsonContract, HoldsForStacksBesideATrace) {
+  const program::ScratchFolder scratch;
+  const std::string trace = scratch.file("trace.json");
+  const std::string profile = scratch.file("profile.json");
+  const std::string untimed = scratch.file("rank0.collapsed");
+  std::ofstream(trace)
+      << R"({"traceEvents":[)"
+      << R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#3","pid":9,"tid":9,"ts":100,)"
+      << R"("dur":1000},)"
+      << R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":110,)"
+      << R"("dur":5,"args":{"correlation":1}},)"
+      << R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":120,"dur":100,)"
+      << R"("args":{"correlation":1,"device":0,"stream":7}}]})";
+  const std::string frames =
+      R"("shared":{"frames":[{"name":"forward","file":"m.py"},{"name":"take_gil"}]})";
+  std::ofstream(profile)
+      << R"({"$schema":"https://www.speedscope.app/file-format-schema.json",)" << frames
+      << R"(,"profiles":[{"type":"sampled","name":"main","unit":"microseconds","startValue":0,)"
+      << R"("endValue":1000,"samples":[[0],[0,1]],"weights":[200,800]}]})";
+  std::ofstream(untimed) << "MainThread;forward (m.py:3) 5\n";
+  const auto run =
+      program::run({"stacks", profile, "--trace", trace, "--offset", "0.0001", "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const Shape shape = documented("stepscope stacks");
+  Comparison comparison;
+  compare(shape, nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  const auto apart = program::run({"stacks", untimed, "--trace", trace, "--json", "-"});
+  ASSERT_EQ(apart.exit_code, 0) << apart.errors;
+  compare(shape, nlohmann::json::parse(apart.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  for (const std::string& path : paths(shape))
+    EXPECT_TRUE(!path.starts_with("trace") || path == "trace.findings.place" ||
+                comparison.seen.contains(path))
+        << path;
 }
 
 // Forty steps around `level` ms, one of them a checkpoint.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a host profile: what the threads do, the flame graph, phases with what they wait for,
-// functions.
+// The page of a host profile: what the threads do, what the device does meanwhile, the flame graph,
+// phases with what they wait for, functions.
 
 const host_hues = {
   work: 'compute',
@@ -265,6 +265,8 @@ function stacks_inputs(report) {
 
 const stacks_sections = (report) => [
   ['threads', 'Threads', 'What each thread does; shares are of one thread.', stacks_threads],
+  ...(report.trace ? [['device', 'Meanwhile on the device',
+    'What the device did while the threads were in their phases.', stacks_device]] : []),
   ['flame', report.against ? 'What changed' : 'Flame graph', null, stacks_flame],
   ['phases', 'Phases', 'Which part of training the stacks belong to, over all threads.',
     stacks_phases],
