@@ -247,14 +247,18 @@ void TraceRecorder::range_end() noexcept {
   open_unit_ = false;
 }
 
-void TraceRecorder::collective(const CollectiveRecord& record, std::string_view /*what*/,
+void TraceRecorder::collective(const CollectiveRecord& record, std::string_view what,
                                std::int64_t in_elements, std::int64_t out_elements,
                                ElementType type) noexcept {
   if (!on_ && record.submitted >= until_) return;
-  if (messages_.size() < messages_.capacity())
-    messages_.push_back({record, in_elements, out_elements, type});
-  else
+  if (messages_.size() == messages_.capacity()) {
     ++left_out_;
+    return;
+  }
+  Message message{record, {}, 0, in_elements, out_elements, type};
+  message.length = static_cast<std::uint8_t>(std::min(what.size(), message.what.size()));
+  std::memcpy(message.what.data(), what.data(), message.length);
+  messages_.push_back(message);
 }
 
 void TraceRecorder::moved(const ShardMove& move) noexcept {
@@ -289,9 +293,12 @@ Trace TraceRecorder::trace() const {
   std::ranges::stable_sort(in_order, {}, [](const Message* m) { return m->record.submitted; });
   for (const Message* m : in_order) {
     const CollectiveRecord& r = m->record;
+    const TrackId lane = text.lane("collectives", r.submitted, r.finished);
+    if (m->length > 0)
+      text.row(r.submitted, r.finished, std::string_view(m->what.data(), m->length),
+               Category::user_annotation, lane);
     Collective meta;
-    meta.slice = text.row(r.submitted, r.finished, "record_param_comms", Category::cpu_op,
-                          text.lane("collectives", r.submitted, r.finished));
+    meta.slice = text.row(r.submitted, r.finished, "record_param_comms", Category::cpu_op, lane);
     meta.name = trace.strings.intern(collective_name(r.kind));
     meta.dtype = trace.strings.intern(dtype_text(m->type));
     meta.group_name = trace.strings.intern("0");

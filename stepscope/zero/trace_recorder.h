@@ -6,7 +6,8 @@
 //   passes, optimizer   operators "stepscope::forward", … that contain the leaf operations
 //   waiting             "stepscope::wait_fetch", …: the main thread inside a collective
 //   data                "stepscope::load_batch"
-//   collectives         "record_param_comms" with metadata, from submission to end
+//   collectives         "record_param_comms" with metadata, from submission to end, and over each
+//                       what it carries: "block 3 parameters", "block 3 gradients"
 //   files               "read m from file", "write m to file", …, from submission to end; the main
 //                       thread inside them: "stepscope::file_io"
 //   steps               "ProfilerStep#n", exactly the recorder's steps
@@ -84,6 +85,8 @@ class TraceRecorder final : public EngineObserver {
   };
   struct Message {
     CollectiveRecord record;
+    std::array<char, 40> what{};
+    std::uint8_t length = 0;
     std::int64_t in_elements = 0;
     std::int64_t out_elements = 0;
     ElementType type = ElementType::f32;
