@@ -74,8 +74,8 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   e.held = held_devices(replay, inputs.views);
   e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
   if (e.refused || stopped()) return e;
-  const WhatIfInputs what{replay,       inputs.views, inputs.collectives,
-                          inputs.roles, medians,      inputs.phases};
+  const WhatIfInputs what{replay,  inputs.views,  inputs.collectives, inputs.roles,
+                          medians, inputs.phases, inputs.units};
   if (inputs.standing) {
     e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
     e.buckets = search_buckets(what, find_gradient_buckets(what), inputs.threads, inputs.stop);

@@ -273,12 +273,20 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
     job.ddp_buckets.push_back(
         find_ddp_buckets(views[i], job.collectives.matches.ranks[i], job.collectives.exposed[i]));
   }
+  job.unit_waits.resize(views.size());
+  parallel_for(views.size(), options.threads, [&](std::size_t i) {
+    job.unit_waits[i] = find_unit_waits(views[i], job.collectives.matches.ranks[i],
+                                        job.collectives.times.by_view[i], phases[i]);
+  });
+  job.units = unit_rows(job.unit_waits, views);
+  job.unit_reduces = unit_reduce_rows(job.unit_waits, views);
   job.stragglers = find_stragglers(views, job.collectives, {.sizes = options.sizes});
   if (options.explain)
     job.explanation = explain({.views = views,
                                .collectives = job.collectives,
                                .roles = roles.of_view,
                                .phases = phases,
+                               .units = job.unit_waits,
                                .scenarios = options.scenarios,
                                .standing = options.scenarios.empty(),
                                .threads = options.threads,

@@ -36,6 +36,7 @@
 #include "stepscope/analysis/time_budget.h"
 #include "stepscope/analysis/timeline.h"
 #include "stepscope/analysis/transfers.h"
+#include "stepscope/analysis/unit_waits.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/stats/summary.h"
 
@@ -127,6 +128,9 @@ struct JobResult {
   std::vector<Transfer> transfers;
   std::vector<NamedCalls> algorithms;               // of collectives whose kernels' names tell
   std::vector<std::vector<DdpBucket>> ddp_buckets;  // by rank, as `ranks`
+  std::vector<UnitWaits> unit_waits;                // likewise
+  std::vector<UnitRow> units;                       // over all ranks, latest first
+  std::vector<UnitReduceRow> unit_reduces;          // likewise, most exposed first
   RoleSource role_source = RoleSource::all_alike;
   std::vector<Straggler> stragglers;
   std::optional<Explanation> explanation;  // absent without steps, or where it was not asked for

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "stepscope/analysis/unit_test_builder.h"
+#include "stepscope/analysis/what_if.h"
 
 namespace stepscope {
 namespace {
@@ -158,6 +161,19 @@ TEST(PrefetchReplay, OnADeviceTheCopyStillWaitsForItsLaunch) {
   EXPECT_EQ(b.saved(1), Ns{21 * us});
   EXPECT_EQ(b.ask(1).moved, 3U);
   EXPECT_EQ(b.saved(2), Ns{21 * us});
+}
+
+TEST(PrefetchReplay, IsAStandingQuestionWhereUnitsAreKnown) {
+  const Built b(ranks_of(test::late_third_unit()));
+  const std::vector<std::string> roles = {"all"};
+  const PeerMedians medians = peer_medians(b.replay, b.job.views(), roles);
+  const auto found =
+      standing_what_ifs({b.replay, b.job.views(), b.collectives, roles, medians, b.units}, 1);
+  const auto prefetch = std::ranges::find_if(
+      found, [](const WhatIf& w) { return name_of(w.scenario) == "prefetch:2"; });
+  ASSERT_NE(prefetch, found.end());
+  EXPECT_EQ(prefetch->saved, Ns{19 * us});
+  EXPECT_EQ(prefetch->nodes, 1U);
 }
 
 TEST(PrefetchReplay, WithoutUnitsThereIsNoAnswer) {

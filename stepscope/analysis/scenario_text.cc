@@ -18,9 +18,10 @@ struct ChangeText {
   bool factor = false;        // needs a factor
   bool rank = false;          // needs a rank behind '@', which all others may have
   bool size = false;          // needs a size, and has no rank
+  bool count = false;         // needs a whole number, which may be 0
 };
 
-constexpr std::array<ChangeText, 17> texts = {{
+constexpr std::array<ChangeText, 18> texts = {{
     {.change = Change::no_waiting, .name = "no_waiting"},
     {.change = Change::communication_free, .name = "communication_free", .kind = true},
     {.change = Change::bandwidth, .name = "bandwidth", .kind = true, .factor = true},
@@ -38,6 +39,7 @@ constexpr std::array<ChangeText, 17> texts = {{
     {.change = Change::stages_balanced, .name = "stages_balanced"},
     {.change = Change::ranks_balanced, .name = "ranks_balanced"},
     {.change = Change::bucket, .name = "bucket", .size = true},
+    {.change = Change::prefetch, .name = "prefetch", .count = true},
 }};
 
 template <class Value, std::size_t n>
@@ -71,6 +73,7 @@ Error unknown(std::string_view text) {
     if (t.kernel_class) known += "[:CLASS]";
     if (t.factor) known += ":FACTOR";
     if (t.size) known += ":SIZE";
+    if (t.count) known += ":COUNT";
     known += t.rank ? "@RANK" : "";
   }
   known += "; all others but bucket may have @RANK too";
@@ -96,6 +99,11 @@ bool take_field(const ChangeText& text, std::string_view field, Scenario& scenar
       scenario.kernel_class = c;
       return true;
     }
+  if (const auto count = number_of<std::uint16_t>(field); text.count && count) {
+    scenario.factor = *count;
+    has_factor = true;
+    return true;
+  }
   const auto factor = number_of<double>(field);
   if (!text.factor || !factor || !(*factor > 0) || !std::isfinite(*factor)) return false;
   scenario.factor = *factor;
@@ -116,7 +124,7 @@ std::string name_of(const Scenario& scenario) {
     if (scenario.kind) add(collective_kind_names[static_cast<std::size_t>(*scenario.kind)]);
     if (scenario.kernel_class)
       add(name_class_names[static_cast<std::size_t>(*scenario.kernel_class)]);
-    if (t.factor) add(number_text(scenario.factor));
+    if (t.factor || t.count) add(number_text(scenario.factor));
     if (scenario.size) add(byte_size_text(*scenario.size));
     if (scenario.rank) name += '@' + std::to_string(*scenario.rank);
     return name;
@@ -143,7 +151,7 @@ Result<Scenario> parse_scenario(std::string_view text) {
       if (!take_field(t, field, scenario, has_factor)) return unknown(text);
       rest.remove_prefix(field.size());
     }
-    if (t.factor != has_factor || (t.rank && !scenario.rank)) return unknown(text);
+    if ((t.factor || t.count) != has_factor || (t.rank && !scenario.rank)) return unknown(text);
     if (t.size && (!scenario.size || scenario.rank)) return unknown(text);
     return scenario;
   }

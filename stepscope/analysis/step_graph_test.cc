@@ -223,7 +223,10 @@ TEST(Scenario, NamesAreReadBack) {
                            "ranks_balanced",
                            "bucket:25MB",
                            "bucket:64KiB",
-                           "stages_balanced"}) {
+                           "stages_balanced",
+                           "prefetch:0",
+                           "prefetch:3",
+                           "prefetch:1@2"}) {
     const auto scenario = parse_scenario(text);
     ASSERT_TRUE(scenario) << text;
     EXPECT_EQ(name_of(*scenario), text);
@@ -248,7 +251,11 @@ TEST(Scenario, NamesAreReadBack) {
                            "bucket:0",
                            "bucket:1XB",
                            "bucket:1MB:2",
-                           "bucket:1MB@0"})
+                           "bucket:1MB@0",
+                           "prefetch",
+                           "prefetch:-1",
+                           "prefetch:1.5",
+                           "prefetch:x"})
     EXPECT_FALSE(parse_scenario(text)) << text;
 }
 

@@ -287,6 +287,8 @@ NodeTimes Changer::run() {
       break;
     case Change::bucket:
       check(false, "buckets are replayed by change_buckets");
+    case Change::prefetch:
+      break;
   }
   keep_beginning(in_.replay, times_);
   return std::move(times_);
@@ -371,7 +373,26 @@ std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
   if (ranks.size() > most_ranks) ranks.resize(most_ranks);
   for (const auto& [time, rank] : ranks)
     list.push_back({.change = Change::rank_as_peers, .rank = rank});
+  for (const std::uint32_t ahead : prefetches_to_try(in.units))
+    list.push_back({.change = Change::prefetch, .factor = static_cast<double>(ahead)});
   return list;
+}
+
+WhatIf with_prefetch(const WhatIfInputs& in, const Scenario& scenario) {
+  const PrefetchChange change{static_cast<std::uint32_t>(scenario.factor), scenario.rank};
+  const auto found = replay_with_prefetch(in.replay, in.views, in.collectives, in.units, change);
+  WhatIf r{.scenario = scenario, .step = in.replay.step, .removed = {}, .added = {}};
+  if (!found) {
+    r.refused =
+        "these traces hold no fetch of a unit's parameters that could be made earlier: no row "
+        "names "
+        "units (docs/explain.md), or a thread stands still until each has arrived (gloo)";
+    return r;
+  }
+  r.step = found->step;
+  r.saved = in.replay.step - r.step;
+  r.nodes = found->moved + found->dropped + found->added;
+  return r;
 }
 
 }  // namespace
@@ -400,6 +421,10 @@ std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario
     r.scenario = scenarios[i];
     if (scenarios[i].change == Change::bucket) {
       with_buckets(inputs, buckets, r);
+      return;
+    }
+    if (scenarios[i].change == Change::prefetch) {
+      r = with_prefetch(inputs, scenarios[i]);
       return;
     }
     const NodeTimes times = changed_times(inputs, scenarios[i]);

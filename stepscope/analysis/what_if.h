@@ -13,6 +13,7 @@
 
 #include "stepscope/analysis/host_phases.h"
 #include "stepscope/analysis/peer_median.h"
+#include "stepscope/analysis/prefetch_replay.h"
 #include "stepscope/analysis/replay.h"
 #include "stepscope/analysis/roles.h"
 #include "stepscope/base/result.h"
@@ -38,11 +39,12 @@ enum class Change : std::uint8_t {
   stages_balanced,  // compute of every pipeline stage takes the mean of all
   ranks_balanced,   // each piece of compute takes the mean of the ranks of one role
   bucket,           // gradients go in messages of another size (bucket_change.h)
+  prefetch,         // parameters are fetched `factor` units ahead (prefetch_replay.h)
 };
 
 struct Scenario {
   Change change = Change::no_waiting;
-  double factor = 1;                        // bandwidth, latency, compute, host
+  double factor = 1;                        // bandwidth, latency, compute, host, prefetch
   std::optional<CollectiveKind> kind{};     // communication_free, bandwidth, latency: of all
   std::optional<NameClass> kernel_class{};  // compute: of all
   std::optional<int> rank{};                // only what this rank does; rank_as_peers needs it
@@ -76,15 +78,17 @@ struct WhatIfInputs {
   std::span<const std::string> roles;  // by view
   const PeerMedians& medians;
   std::span<const HostPhases> phases{};  // by view; what `bucket` needs
+  std::span<const UnitWaits> units{};    // by view; empty: nothing is known of units
 };
 
-// Times with the change made. REQUIRES: not Change::bucket, whose nodes are others.
+// Times with the change made; of prefetch, which changes what waits for what, those measured.
+// REQUIRES: not Change::bucket, whose nodes are others.
 [[nodiscard]] NodeTimes changed_times(const WhatIfInputs& inputs, const Scenario& scenario);
 
 // The causes that `analyze` asks about: no waiting, communication free (all, and each kind), host
 // free, data free, sync free, copies free, matmuls and other compute a tenth faster, bandwidth × 2,
-// each rank as its peers (the 16 that are late most at most), balanced stages and ranks. Only those
-// that change something. Largest gain first.
+// each rank as its peers (the 16 that are late most at most), balanced stages and ranks, more
+// prefetching. Only those that change something. Largest gain first.
 [[nodiscard]] std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, unsigned threads,
                                                     const StopFlag* stop = nullptr);
 

@@ -102,9 +102,9 @@ std::function<int()> declare_whatif(CLI::App& app) {
          "bandwidth[:COLLECTIVE]:K, latency[:COLLECTIVE]:K, compute[:CLASS]:K, host:K, "
          "host_free, data_free, allocator_free, collector_free, profiler_free, sync_free, "
          "copies_free, rank_as_peers@RANK, "
-         "stages_balanced, ranks_balanced, bucket:SIZE (gradients in messages of 25MB, say); K "
-         "times as fast; @RANK "
-         "behind any but bucket for that rank alone. Without any: all that analyze asks")
+         "stages_balanced, ranks_balanced, bucket:SIZE (gradients in messages of 25MB, say), "
+         "prefetch:N (units ahead); K times as fast; @RANK behind any but bucket for that rank "
+         "alone. Without any: all that analyze asks")
       ->type_name("CHANGE");
   app.footer("Example: stepscope whatif traces/ --change bandwidth:2 --change rank_as_peers@3");
   return [flags] { return what_if(*flags); };

@@ -167,6 +167,8 @@ std::string change_words(const Scenario& s) {
     case Change::bucket:
       return fmt::format("gradients in messages of {}",
                          format_bytes(static_cast<double>(s.size.value_or(Bytes{}).value)));
+    case Change::prefetch:
+      return fmt::format("parameters fetched {} unit{} ahead", s.factor, s.factor == 1 ? "" : "s");
   }
   return {};
 }
@@ -246,9 +248,12 @@ std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenari
 
 std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios) {
   std::vector<std::string> notes;
-  for (const WhatIf& w : scenarios)
+  for (const WhatIf& w : scenarios) {
+    if (w.nodes == 0 && w.refused.empty())
+      notes.push_back(name_of(w.scenario) + " changes nothing that these traces show");
     for (const std::string& note : w.notes)
       notes.push_back(fmt::format("{}: {}", name_of(w.scenario), note));
+  }
   return notes;
 }
 

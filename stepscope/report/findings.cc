@@ -91,6 +91,7 @@ std::vector<Finding> find_findings(const FindingContext& context) {
   FindingList list(context);
   if (context.job.ranks.empty()) return {};
   find_communication(list);
+  find_prefetch(list);
   find_algorithms(list);
   find_shapes(list);
   find_host(list);

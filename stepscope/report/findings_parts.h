@@ -50,6 +50,7 @@ void find_communication(FindingList& list);  // stragglers too
 bool find_bucket_size(FindingList& list);
 void find_algorithms(FindingList& list);
 void find_shapes(FindingList& list);
+void find_prefetch(FindingList& list);
 void find_host(FindingList& list);
 void find_compute(FindingList& list);
 void find_memory_and_capture(FindingList& list);

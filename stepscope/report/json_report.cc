@@ -8,6 +8,7 @@
 #include "stepscope/report/json_rank.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/link_report.h"
+#include "stepscope/report/unit_report.h"
 #include "stepscope/report/words.h"
 
 namespace stepscope {
@@ -261,6 +262,7 @@ Json analyze_tree(const AnalyzeReport& report) {
           {"collective_mismatches", mismatches(job)},
           {"dimensions", dimensions(job)},
           {"ddp_buckets", ddp_buckets(job)},
+          {"unit_waits", unit_waits_json(job)},
           {"stragglers", stragglers(job)},
           {"straggler_job", nullptr},  // set where a job's table is the input
           {"clock_alignment", clock_alignment_json(job.clocks)},

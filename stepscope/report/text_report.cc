@@ -13,6 +13,7 @@
 #include "stepscope/report/format.h"
 #include "stepscope/report/text_sections.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/report/unit_report.h"
 
 namespace stepscope {
 namespace {
@@ -96,6 +97,8 @@ std::string analyze_text(const AnalyzeReport& report, const TextOptions& options
   if (report.job->explanation) out += '\n' + findings_text(report.findings, *report.job, width);
   const std::string why = explanation_text(*report.job, width);
   if (!why.empty()) out += '\n' + why;
+  const std::string units = unit_waits_text(*report.job, width);
+  if (!units.empty()) out += '\n' + units;
   for (const std::string& section : text_sections(report, width))
     if (!section.empty()) out += '\n' + section;
   const std::string by_shapes = expected_shapes_text(report, width);

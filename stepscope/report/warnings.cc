@@ -9,6 +9,7 @@
 #include <set>
 
 #include "stepscope/report/import_words.h"
+#include "stepscope/report/unit_report.h"
 #include "stepscope/report/words.h"
 
 namespace stepscope {
@@ -131,6 +132,7 @@ void job_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
                                 : fmt::format("{} steps are missing", job.missing.size()),
         job.missing.size() == 1 ? "s" : ""));
   mismatch_warnings(job, out);
+  if (auto units = unit_waits_warning(job)) out.push_back(*std::move(units));
   const auto ordered = std::ranges::find(report.inputs, "order", &InputRow::rank_source);
   if (ordered != report.inputs.end())
     out.emplace_back(

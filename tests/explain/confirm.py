@@ -14,6 +14,7 @@ ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 COMMON = ["train", "--data", TEXT, "--ranks", "2", "--steps", "14", "--trace-steps", "3,1,10,1", "--quiet"]
 LINK = "throttle:50us:"
 SLOW_START = "throttle:300us:400MB"
+SLOW = ["--zero", "3", "--inject", LINK + "100MB"]
 
 # name, flags of the baseline, flags with the change, what is asked
 CASES = [
@@ -35,6 +36,10 @@ CASES = [
      ["--zero", "0", "--bucket", "64KiB", "--inject", SLOW_START], "bucket:64KiB"),
     ("link at twice the rate", ["--zero", "1", "--inject", LINK + "200MB"],
      ["--zero", "1", "--inject", LINK + "400MB"], "bandwidth:2"),
+    ("prefetch from 0 to 1", SLOW + ["--prefetch", "0"], SLOW + ["--prefetch", "1"], "prefetch:1"),
+    ("prefetch from 0 to 2", SLOW + ["--prefetch", "0"], SLOW + ["--prefetch", "2"], "prefetch:2"),
+    ("prefetch from 1 to 3", SLOW + ["--prefetch", "1"], SLOW + ["--prefetch", "3"], "prefetch:3"),
+    ("prefetch from 1 to 0", SLOW + ["--prefetch", "1"], SLOW + ["--prefetch", "0"], "prefetch:0"),
 ]
 
 

@@ -2,6 +2,7 @@
 // `stepscope train` as its users run it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <map>
@@ -130,6 +131,40 @@ INSTANTIATE_TEST_SUITE_P(
         Accounted{"Zero3WithoutPrefetch", {"2", "--zero", "3", "--prefetch", "0"}},
         Accounted{"Zero3ThreeRanks", {"3", "--zero", "3", "--prefetch", "2", "--grad-accum", "2"}}),
     [](const auto& test) { return std::string(test.param.name); });
+
+// By unit and pass; how often each comes depends on the plan alone, when it comes does not matter.
+TEST(Train, TracesTellWhichUnitEachFetchIsFor) {
+  for (const std::uint32_t ahead : {0U, 2U}) {
+    const ScratchFolder folder;
+    const std::string traces = folder.file("traces");
+    const Trained trained =
+        train(folder, {"2", "--zero", "3", "--prefetch", std::to_string(ahead), "--steps", "4",
+                       "--trace", traces, "--trace-steps", "1,0,3,1"});
+    ASSERT_EQ(trained.outcome.exit_code, 0) << trained.outcome.errors;
+    const Analysis analysis = analyze({traces});
+    ASSERT_EQ(analysis.outcome.exit_code, 0) << analysis.outcome.errors;
+    const Json& waits = analysis.json["unit_waits"];
+    ASSERT_TRUE(waits.is_object());
+    EXPECT_EQ(waits["source"], "stepscope");
+    constexpr std::uint32_t steps_of_ranks = 6;
+    std::size_t forward = 0;
+    for (const Json& unit : waits["units"]) {
+      EXPECT_EQ(unit["fetches"], steps_of_ranks) << unit;
+      if (unit["pass"] == "forward") ++forward;
+    }
+    EXPECT_GT(forward, 0U);
+    EXPECT_FALSE(waits["reductions"].empty());
+    for (const Json& unit : waits["reductions"]) EXPECT_EQ(unit["count"], steps_of_ranks) << unit;
+    std::uint32_t most = 0;
+    for (const Json& fetch : waits["fetches"]) {
+      EXPECT_LE(fetch["issued_ns"], fetch["needed_ns"]) << fetch;
+      const bool hit = fetch["arrived_ns"] <= fetch["needed_ns"];
+      EXPECT_EQ(fetch["verdict"] == "hit", hit) << fetch;
+      most = std::max(most, fetch["ahead"].get<std::uint32_t>());
+    }
+    EXPECT_EQ(most, ahead);
+  }
+}
 
 // A rank that sleeps before each step is named while training goes on, with what it costs.
 TEST(Train, NamesALateRankLive) {

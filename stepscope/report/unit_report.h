@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits for the parameters of units (analysis/unit_waits.h) as JSON and as text.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "stepscope/analysis/job.h"
+#include "stepscope/report/json_values.h"
+
+namespace stepscope {
+
+// Null where no trace tells its units.
+[[nodiscard]] Json unit_waits_json(const JobResult& job);
+// The units whose parameters came late, latest first; empty where none is known.
+[[nodiscard]] std::string unit_waits_text(const JobResult& job, std::size_t width);
+// Sharded parameters were gathered, and no row tells for which unit: what would record it.
+[[nodiscard]] std::optional<std::string> unit_waits_warning(const JobResult& job);
+
+// "32 of 64 fetches came late"
+[[nodiscard]] std::string fetches_in_words(const JobResult& job);
+
+}  // namespace stepscope
