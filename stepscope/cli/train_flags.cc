@@ -182,8 +182,9 @@ void declare_views(CLI::App& app, TrainFlags& f) {
       ->group(group);
   app.add_option("--inject", f.inject,
                  "A fault to show: slow:RANK:30%, sleep:RANK:5ms, data:RANK:20ms, "
-                 "throttle:50us:1GB, @FROM-UNTIL behind it; kill:RANK:PHASE@STEP, "
-                 "stop:RANK:PHASE@STEP (repeatable)")
+                 "throttle:50us:1GB, sync[:RANK] (each message is waited for where it is "
+                 "submitted), @FROM-UNTIL behind it; kill:RANK:PHASE@STEP, stop:RANK:PHASE@STEP "
+                 "(repeatable)")
       ->group(group);
   app.add_flag("--isolate", f.isolate, "Measure compute alone, communication alone, and both")
       ->group(group);
@@ -266,11 +267,20 @@ bool parse_throttle(const std::vector<std::string_view>& parts, Fault& fault) {
   return true;
 }
 
-bool parse_of_rank(const std::vector<std::string_view>& parts, Fault& fault) {
-  if (parts.size() != 3) return false;
-  const auto rank = parse_whole(parts[1]);
+bool parse_rank(std::string_view text, Fault& fault) {
+  const auto rank = parse_whole(text);
   if (!rank || *rank > std::numeric_limits<int>::max()) return false;
   fault.rank = static_cast<int>(*rank);
+  return true;
+}
+
+bool parse_sync(const std::vector<std::string_view>& parts, Fault& fault) {
+  fault.kind = FaultKind::sync;
+  return parts.size() == 1 || (parts.size() == 2 && parse_rank(parts[1], fault));
+}
+
+bool parse_of_rank(const std::vector<std::string_view>& parts, Fault& fault) {
+  if (parts.size() != 3 || !parse_rank(parts[1], fault)) return false;
   if (parts[0] == "slow") {
     std::string_view share = parts[2];
     const auto percent = leading_number(share);
@@ -336,16 +346,18 @@ Result<Fault> parse_fault(std::string_view text) {
   Fault fault;
   const std::size_t at = text.find('@');
   const std::vector<std::string_view> parts = split(text.substr(0, at), ':');
-  const bool known =
-      parts[0] == "throttle" ? parse_throttle(parts, fault) : parse_of_rank(parts, fault);
+  const bool known = parts[0] == "throttle" ? parse_throttle(parts, fault)
+                     : parts[0] == "sync"   ? parse_sync(parts, fault)
+                                            : parse_of_rank(parts, fault);
   const bool steps = at == std::string_view::npos || parse_steps(text.substr(at + 1), fault);
   if (!known || !steps)
-    return Error{.what = fmt::format("--inject {} is no fault", text),
-                 .hint =
-                     "write slow:RANK:30%, sleep:RANK:5ms, data:RANK:20ms or "
-                     "throttle:50us:1GB, with @FROM-UNTIL behind it for some steps only; "
-                     "or kill:RANK:PHASE@STEP, stop:RANK:PHASE@STEP (start, data, forward, "
-                     "backward, exchange, optimizer, checkpoint)"};
+    return Error{
+        .what = fmt::format("--inject {} is no fault", text),
+        .hint =
+            "write slow:RANK:30%, sleep:RANK:5ms, data:RANK:20ms, "
+            "throttle:50us:1GB, sync or sync:RANK, with @FROM-UNTIL behind it for some steps "
+            "only; or kill:RANK:PHASE@STEP, stop:RANK:PHASE@STEP (start, data, forward, "
+            "backward, exchange, optimizer, checkpoint)"};
   return fault;
 }
 

@@ -97,6 +97,7 @@ enum class FaultKind : std::uint8_t {
   sleep,     // rank R sleeps a time before each step
   throttle,  // every link gets a latency and a rate
   data,      // rank R's loader sleeps a time for each batch
+  sync,      // rank R waits for each message where it submits it
   kill,      // rank R gets SIGKILL
   stop,      // rank R gets SIGSTOP
 };
@@ -122,8 +123,9 @@ struct Fault {
   std::int64_t from = 0;                 // first step, counted from 0
   std::int64_t until = -1;               // one past the last; -1: to the end
 };
-// "slow:1:30%", "sleep:0:5ms", "data:1:20ms", "throttle:50us:1GB", each with "@from-until" behind
-// it where it is not for all steps; "kill:1:backward@5", "stop:0:optimizer@2", once.
+// "slow:1:30%", "sleep:0:5ms", "data:1:20ms", "throttle:50us:1GB", "sync" (all ranks), "sync:1",
+// each with "@from-until" behind it where it is not for all steps; "kill:1:backward@5",
+// "stop:0:optimizer@2", once.
 [[nodiscard]] Result<Fault> parse_fault(std::string_view text);
 
 }  // namespace stepscope

@@ -69,6 +69,12 @@ TEST(Faults, SayWhoWhatAndWhen) {
   EXPECT_EQ(link->kind, FaultKind::throttle);
   EXPECT_EQ(link->time, Ns{50'000});
   EXPECT_DOUBLE_EQ(link->rate.value, 2e9);
+  const auto sync = parse_fault("sync@2-5");
+  ASSERT_TRUE(sync);
+  EXPECT_EQ(sync->kind, FaultKind::sync);
+  EXPECT_EQ(sync->rank, -1);
+  EXPECT_EQ(sync->until, 5);
+  EXPECT_EQ(parse_fault("sync:1")->rank, 1);
   const auto kill = parse_fault("kill:1:backward@5");
   ASSERT_TRUE(kill);
   EXPECT_EQ(kill->kind, FaultKind::kill);
@@ -86,6 +92,9 @@ TEST(Faults, SayWhoWhatAndWhen) {
                             "sleep:1:1e300s",
                             "fast:1:5ms",
                             "throttle:1us",
+                            "sync:",
+                            "sync:x",
+                            "sync:1:5ms",
                             "throttle:1us:0GB",
                             "slow:1:nan%",
                             "sleep:1:5ms@",

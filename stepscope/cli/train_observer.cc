@@ -21,7 +21,7 @@ bool active(const Fault& fault, std::int64_t step) {
 
 FaultObserver::FaultObserver(std::span<const Fault> faults, int rank) {
   for (const Fault& f : faults)
-    if (f.rank == rank) faults_.push_back(f);
+    if (f.rank == rank || f.rank < 0) faults_.push_back(f);
 }
 
 void FaultObserver::reach(FaultPhase phase) {
@@ -41,9 +41,11 @@ void FaultObserver::before_step(std::int64_t step) {
   step_ = step;
   reach(FaultPhase::checkpoint);
   slower_ = 0;
+  overlaps_ = true;
   for (const Fault& f : faults_) {
     if (!active(f, step)) continue;
     if (f.kind == FaultKind::slow) slower_ += f.percent / 100;
+    if (f.kind == FaultKind::sync) overlaps_ = false;
     if (f.kind == FaultKind::sleep) std::this_thread::sleep_for(f.time);
   }
 }

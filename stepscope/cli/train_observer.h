@@ -20,6 +20,8 @@ class FaultObserver final : public zero::EngineObserver {
   // Before a step: sets what is slow, and sleeps where that is asked for.
   void before_step(std::int64_t step);
   void before_data(std::int64_t step);
+  // Whether messages of this step may overlap with computing.
+  [[nodiscard]] bool overlaps() const { return overlaps_; }
 
   void begin(const nn::OpCall& call) noexcept override;
   void end() noexcept override;
@@ -35,9 +37,10 @@ class FaultObserver final : public zero::EngineObserver {
   void reach(FaultPhase phase);
 
  private:
-  std::vector<Fault> faults_;  // of this rank
+  std::vector<Fault> faults_;  // of this rank or all
   std::int64_t step_ = -1;
   zero::EngineObserver* next_ = nullptr;
+  bool overlaps_ = true;
   double slower_ = 0;  // share of an operation's time that is added to it
   Ns begun_{};
 };

@@ -241,7 +241,10 @@ void Run::after_step(const zero::StepResult& result, std::optional<double> valid
 
 zero::TrainerHooks Run::hooks() {
   zero::TrainerHooks hooks;
-  hooks.before_step = [this](std::int64_t step) { observer_->before_step(step); };
+  hooks.before_step = [this](std::int64_t step) {
+    observer_->before_step(step);
+    engine_->overlap(observer_->overlaps());
+  };
   hooks.before_data = [this](std::int64_t step) { observer_->before_data(step); };
   hooks.after_step = [this](const zero::StepResult& r, std::optional<double> v) {
     after_step(r, v);
@@ -336,6 +339,7 @@ Result<Done> Run::all() {
   training_ = true;
   auto trained = zero::train(*engine_, comm_, *recorder_, *data_, settings_.trainer, hooks());
   engine_->observe(nullptr);
+  engine_->overlap(true);
   if (trained) {
     training_ = false;
     return finish();

@@ -91,6 +91,9 @@ class Engine {
   // head pass (final norm, logits, loss and their gradients) counts as backward.
   // Errors: of communication; no token with a target on any rank; not finite, where that stops.
   [[nodiscard]] Result<StepResult> step(std::span<const nn::MicroBatch> micro_batches);
+  // Whether the messages of a step may be under way while it computes; true at first. If not, each
+  // is waited for where it is submitted, as a program does that synchronises after every call.
+  void overlap(bool allowed) { exchange_.overlap(allowed); }
   // Of the data order, for checkpoints.
   void set_data_position(std::int64_t position) { cursor_.data_position = position; }
   // Mean loss over the tokens of these batches of all ranks; each rank brings as many batches.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -306,6 +307,58 @@ TEST(Engine, LearnsWhatItSeesAgainAndAgain) {
   expect_no_errors(outcome);
   EXPECT_NEAR(outcome.steps[0].front().loss, std::log(31.0), 0.2);
   EXPECT_LT(outcome.steps[0].back().loss, 0.5);
+}
+
+// Counts messages during which an operation began.
+class Overlapped final : public EngineObserver {
+ public:
+  void begin(const nn::OpCall& /*call*/) noexcept override { last_ = monotonic_now(); }
+  void end() noexcept override {}
+  void step_begin(std::int64_t /*step*/) noexcept override {}
+  void step_end() noexcept override {}
+  void range_begin(std::string_view /*name*/, Activity /*activity*/) noexcept override {}
+  void range_end() noexcept override {}
+  void collective(const CollectiveRecord& record, std::string_view /*what*/,
+                  std::int64_t /*in_elements*/, std::int64_t /*out_elements*/,
+                  ElementType /*type*/) noexcept override {
+    ++messages_;
+    if (last_ > record.submitted) ++overlapped_;
+  }
+  [[nodiscard]] std::int64_t messages() const { return messages_; }
+  [[nodiscard]] std::int64_t overlapped() const { return overlapped_; }
+
+ private:
+  Ns last_ = Ns::min();
+  std::int64_t messages_ = 0;
+  std::int64_t overlapped_ = 0;
+};
+
+TEST(Engine, WithoutOverlapEachMessageEndsBeforeTheNextOperation) {
+  for (int stage = 0; stage <= 3; ++stage) {
+    TestRun run{.ranks = 2, .steps = 2};
+    run.engine.stage = stage;
+    run.engine.micro_batches = 2;
+    run.engine.bucket_bytes = {1 << 10};
+    std::array<TestOutcome, 2> outcomes;
+    for (const bool overlaps : {true, false}) {
+      std::array<Overlapped, 2> seen;
+      run.before_step = [&](TestRank& rank, int) {
+        rank.engine.observe(&seen[static_cast<std::size_t>(rank.rank)]);
+        rank.engine.overlap(overlaps);
+      };
+      run.at_end = [](TestRank& rank) {
+        ASSERT_TRUE(rank.engine.state());
+        rank.engine.observe(nullptr);
+      };
+      outcomes[overlaps ? 0 : 1] = train_threads(run);
+      expect_no_errors(outcomes[overlaps ? 0 : 1]);
+      for (const Overlapped& rank : seen) {
+        EXPECT_GT(rank.messages(), 0) << stage;
+        EXPECT_EQ(rank.overlapped() > 0, overlaps) << stage << ": " << rank.overlapped();
+      }
+    }
+    EXPECT_EQ(differences(outcomes[0].state, outcomes[1].state), 0) << stage;
+  }
 }
 
 }  // namespace

@@ -113,7 +113,8 @@ Result<Done> Exchange::submit(Message message, const CollectiveRequest& request,
   }
   messages_[next_ % messages_.size()] = message;
   ++next_;
-  return Done{};
+  if (overlaps_) return Done{};
+  return finish_all();
 }
 
 Result<std::int64_t> Exchange::take_bucket(Activity waiting) {
@@ -450,12 +451,19 @@ Result<Done> Exchange::await_reduced(std::size_t unit) {
   return Done{};
 }
 
-Result<Done> Exchange::await_all() {
+Result<Done> Exchange::finish_all() {
   while (!idle()) {
-    const bool reduces = oldest().kind == MessageKind::reduce;
-    const Activity waiting = reduces ? Activity::wait_reduce : Activity::wait_gather;
+    const MessageKind kind = oldest().kind;
+    const Activity waiting = kind == MessageKind::reduce  ? Activity::wait_reduce
+                             : kind == MessageKind::fetch ? Activity::wait_fetch
+                                                          : Activity::wait_gather;
     if (auto done = finish_oldest(waiting); !done) return done;
   }
+  return Done{};
+}
+
+Result<Done> Exchange::await_all() {
+  if (auto done = finish_all(); !done) return done;
   if (failed_) return *failed_;
   return Done{};
 }

@@ -71,6 +71,10 @@ class Exchange {
   [[nodiscard]] Result<Done> all_gather_now(std::span<const std::byte> own,
                                             std::span<std::byte> all, std::string_view what);
 
+  // Whether messages may be under way while something else is done; true at first. If not, each is
+  // waited for where it is submitted.
+  void overlap(bool allowed) { overlaps_ = allowed; }
+
   // Moves on what is under way, without waiting. An error shows at the next call that returns one.
   void poll() noexcept;
 
@@ -107,6 +111,7 @@ class Exchange {
   [[nodiscard]] Result<Done> submit(Message message, const CollectiveRequest& request,
                                     std::int64_t padding);
   [[nodiscard]] Result<Done> finish_oldest(Activity waiting);
+  [[nodiscard]] Result<Done> finish_all();
   [[nodiscard]] Result<Done> finish(const CollectiveInstants& times, Ns stall);
   [[nodiscard]] Result<std::int64_t> take_bucket(Activity waiting);
   [[nodiscard]] std::span<std::byte> bucket(std::int64_t index, std::int64_t elements) const;
@@ -146,6 +151,7 @@ class Exchange {
   std::vector<std::int64_t> gathering_;  // by unit
   std::vector<Fetched> fetched_;         // by unit
   std::vector<std::int32_t> exponents_;  // by unit
+  bool overlaps_ = true;
   std::optional<Error> failed_;
   Bytes gathered_now_{};
   Bytes most_gathered_{};
