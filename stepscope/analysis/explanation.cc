@@ -77,6 +77,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   const WhatIfInputs what{replay,  inputs.views,  inputs.collectives, inputs.roles,
                           medians, inputs.phases, inputs.units};
   if (inputs.standing) {
+    e.early_waits = sum_early_waits(what, find_early_waits(what));
     e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
     e.buckets = search_buckets(what, find_gradient_buckets(what), inputs.threads, inputs.stop);
     if (e.buckets) {

@@ -10,6 +10,7 @@
 
 #include "stepscope/analysis/blame.h"
 #include "stepscope/analysis/bucket_change.h"
+#include "stepscope/analysis/early_waits.h"
 #include "stepscope/analysis/path_share.h"
 #include "stepscope/analysis/what_if.h"
 
@@ -45,6 +46,7 @@ struct Explanation {
   CriticalPath path;
   std::vector<Blame> blame;
   std::vector<HeldDevice> held;
+  std::vector<EarlyWaitSum> early_waits;  // of ranks without a device; most time first
   std::vector<WhatIf> what_ifs;         // the standing ones
   std::optional<BucketSearch> buckets;  // of the size of gradient messages; where one gives back
   std::vector<WhatIf> asked;            // parallel to the scenarios asked for

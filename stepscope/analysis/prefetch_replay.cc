@@ -448,19 +448,7 @@ Ns Mover::finish() {
     for (const std::uint32_t p : graph_.graph.preds_of(n))
       if (stays({p, n})) edges.push_back({p, n});
   edges.insert(edges.end(), edges_.begin(), edges_.end());
-  const GraphOrder order = order_nodes(instant_, edges);
-  const ReplayGraph changed = make_graph(order, edges);
-  NodeTimes times{std::vector<Ns>(instant_.size()), std::vector<Ns>(instant_.size())};
-  for (std::size_t i = 0; i < instant_.size(); ++i) {
-    times.duration[i] = times_.duration[order.order[i]];
-    times.delay[i] = times_.delay[order.order[i]];
-  }
-  std::vector<Ns> end(instant_.size());
-  replay(changed, times.duration, times.delay, end);
-  std::vector<Ns> end_of(graph_.size());
-  for (std::uint32_t n = 0; n < graph_.size(); ++n) end_of[n] = end[order.position[n]];
-  times_.duration.resize(graph_.size());
-  return step_time(graph_, times_.duration, end_of);
+  return replay_edges(graph_, instant_, times_, std::move(edges));
 }
 
 PrefetchReplay Mover::run() {

@@ -35,6 +35,23 @@ Ns replay_step(const Replay& r, const NodeTimes& times, std::vector<Ns>& end) {
   return step_time(*r.graph, times.duration, end);
 }
 
+Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant, const NodeTimes& times,
+                std::vector<GraphEdge> edges) {
+  const std::size_t nodes = instant.size();
+  const GraphOrder order = order_nodes(instant, edges);
+  const ReplayGraph changed = make_graph(order, edges);
+  NodeTimes ordered{std::vector<Ns>(nodes), std::vector<Ns>(nodes)};
+  for (std::size_t i = 0; i < nodes; ++i) {
+    ordered.duration[i] = times.duration[order.order[i]];
+    ordered.delay[i] = times.delay[order.order[i]];
+  }
+  std::vector<Ns> end(nodes);
+  replay(changed, ordered.duration, ordered.delay, end);
+  std::vector<Ns> end_of(graph.size());
+  for (std::size_t n = 0; n < graph.size(); ++n) end_of[n] = end[order.position[n]];
+  return step_time(graph, std::span(times.duration).first(graph.size()), end_of);
+}
+
 void keep_beginning(const Replay& r, NodeTimes& times) {
   for (const std::uint32_t begin : r.graph->begin)
     if (begin != no_node) times.delay[begin] = r.measured.delay[begin];

@@ -284,8 +284,10 @@ void MarkFinder::engine() {
     if (use == nullptr) continue;
     auto& calls = found->second.parameters;
     // What was asked for in a step before is the update's (stages 1 and 2), not a fetch.
-    for (; !calls.empty() && calls_[calls.front()].start < row.end; calls.pop_front())
-      if (step_at(calls_[calls.front()].start) == use->step) use->calls.push_back(calls.front());
+    for (; !calls.empty() && calls_[calls.front()].start < row.end; calls.pop_front()) {
+      const bool fetched = step_at(calls_[calls.front()].start) == use->step;
+      (fetched ? use->calls : use->updates).push_back(calls.front());
+    }
     const auto& messages = found->second.gradients;
     const auto start_of = [&](std::uint32_t c) { return calls_[c].start; };
     const auto first = std::ranges::lower_bound(messages, row.start, {}, start_of);

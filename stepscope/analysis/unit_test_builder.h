@@ -30,6 +30,13 @@ class EngineRank {
     }
     rank_.rows().op("aten::mm", start * us, end * us);
   }
+  // Outside of a pass: "fetch", "reduce".
+  void wait(std::string_view what, std::int64_t start, std::int64_t end) {
+    rank_.rows().op("stepscope::wait_" + std::string(what), start * us, end * us);
+  }
+  void update(std::int64_t start, std::int64_t end) {
+    rank_.rows().op("stepscope::optimizer_step", start * us, end * us);
+  }
   void fetch(std::string_view unit, std::int64_t start, std::int64_t end) {
     message(std::string(unit) + " parameters", "_allgather_base", start, end);
   }

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "stepscope/analysis/bucket_change.h"
+#include "stepscope/analysis/early_waits.h"
 #include "stepscope/analysis/host.h"
 #include "stepscope/analysis/host_waits.h"
 #include "stepscope/analysis/phase_names.h"
@@ -395,6 +396,24 @@ WhatIf with_prefetch(const WhatIfInputs& in, const Scenario& scenario) {
   return r;
 }
 
+// Without a device no call waits for one, but a thread may wait for collectives before it has to.
+bool asks_for_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
+  return scenario.change == Change::sync_free &&
+         std::ranges::all_of(in.views, [](const RankView& v) { return v.index->cpu_only(); });
+}
+
+WhatIf without_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
+  const std::vector<EarlyWait> waits = find_early_waits(in);
+  WhatIf r{.scenario = scenario, .step = in.replay.step, .removed = {}, .added = {}};
+  r.nodes = static_cast<std::size_t>(std::ranges::count_if(waits, [&](const EarlyWait& w) {
+    return !scenario.rank || in.views[w.view].rank == *scenario.rank;
+  }));
+  if (r.nodes == 0) return r;
+  r.step = replay_without(in, waits, scenario.rank);
+  r.saved = in.replay.step - r.step;
+  return r;
+}
+
 }  // namespace
 
 NodeTimes changed_times(const WhatIfInputs& inputs, const Scenario& scenario) {
@@ -425,6 +444,10 @@ std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario
     }
     if (scenarios[i].change == Change::prefetch) {
       r = with_prefetch(inputs, scenarios[i]);
+      return;
+    }
+    if (asks_for_early_waits(inputs, scenarios[i])) {
+      r = without_early_waits(inputs, scenarios[i]);
       return;
     }
     const NodeTimes times = changed_times(inputs, scenarios[i]);

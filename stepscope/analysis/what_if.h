@@ -33,7 +33,8 @@ enum class Change : std::uint8_t {
   allocator_free,      // calls that allocate, free or map memory take no time (host.h)
   collector_free,      // Python's garbage collector takes no time
   profiler_free,       // the profiler's own overhead takes no time
-  sync_free,           // calls do not wait for the device
+  sync_free,           // calls do not wait for the device; without one, threads wait for no
+                       // collective before they need it (early_waits.h)
   copies_free,
   rank_as_peers,    // a rank's own work takes what it takes at its peers (peer_median.h)
   stages_balanced,  // compute of every pipeline stage takes the mean of all

@@ -155,7 +155,7 @@ std::string change_words(const Scenario& s) {
     case Change::profiler_free:
       return "the profiler's own overhead is gone";
     case Change::sync_free:
-      return "no call waits for the device";
+      return "no call waits for the device, or for a collective before it is needed";
     case Change::copies_free:
       return "copies take no time";
     case Change::rank_as_peers:

@@ -138,8 +138,8 @@ void find_exposed(FindingList& list) {
     f.evidence.insert(f.evidence.begin(),
                       fmt::format("{} exposed over the recorded steps", format_time(exposed)));
     f.advice = advice_for(kind);
-    f.reasons = {"slow_link",     "bucket_too_small", "bucket_too_large",
-                 "prefetch_miss", "congestion",       "algorithm_not_best"};
+    f.reasons = {"slow_link",     "sync_calls", "bucket_too_small",  "bucket_too_large",
+                 "prefetch_miss", "congestion", "algorithm_not_best"};
     f.place = list.place_on_path(kind_name(kind));
     list.add_replayed(std::move(f), gain);
   }

@@ -137,5 +137,81 @@ TEST_F(SlowLink, CallsWhoseWaitingIsUnknownSayNothingOfIt) {
   EXPECT_EQ(slow_link(), nullptr);
 }
 
+// Two ranks without a device and a step of 1 s, in which they wait for collectives too early; not
+// doing so saves `saved` ms.
+struct EarlyWaits {
+  explicit EarlyWaits(std::int64_t saved) {
+    job.step_summary = Summary{};
+    job.step_summary->mean = 1e9;
+    for (const int rank : {0, 1}) {
+      RankResult& r = job.ranks.emplace_back();
+      r.rank = rank;
+      r.device = "cpu";
+      r.steps.resize(10);
+    }
+    job.explanation.emplace();
+    job.explanation->early_waits = {{.rank = 1,
+                                     .count = 30,
+                                     .collectives = 40,
+                                     .total = Ns{400'000'000},
+                                     .worst_at = Ns{7},
+                                     .worst = Ns{20'000'000}},
+                                    {.rank = 0, .count = 1, .collectives = 40, .total = Ns{9}}};
+    what_if({.change = Change::sync_free}, saved);
+  }
+  void what_if(const Scenario& scenario, std::int64_t saved) {
+    WhatIf& w = job.explanation->what_ifs.emplace_back();
+    w.scenario = scenario;
+    w.saved = Ns{saved * 1'000'000};
+  }
+  [[nodiscard]] std::vector<Finding> findings() const { return find_findings({.job = job}); }
+
+  JobResult job;
+};
+
+TEST(EarlyWaits, AreNamedWithWhatNotWaitingWouldGiveBack) {
+  const auto findings = EarlyWaits(30).findings();
+  ASSERT_EQ(findings.size(), 1U);
+  const Finding& f = findings[0];
+  EXPECT_EQ(f.id, "sync_calls");
+  EXPECT_EQ(f.gain, Ns{30'000'000});
+  EXPECT_EQ(f.gain_from, "sync_free");
+  ASSERT_EQ(f.evidence.size(), 2U);
+  EXPECT_NE(f.evidence[0].find("rank 1 stands still in 30 of 40 collectives, 400 ms"),
+            std::string::npos)
+      << f.evidence[0];
+  EXPECT_EQ(f.place->rank, 1);
+  EXPECT_EQ(f.place->start, Ns{7});
+}
+
+TEST(EarlyWaits, BelowAHundredthOfAStepAreLeftOut) {
+  EXPECT_TRUE(EarlyWaits(9).findings().empty());
+}
+
+TEST(EarlyWaits, AreNoneWhereNoThreadWaitsEarly) {
+  EarlyWaits e(30);
+  e.job.explanation->early_waits.clear();
+  EXPECT_TRUE(e.findings().empty());
+}
+
+TEST(EarlyWaits, AreAskedOfRanksWithoutADeviceOnly) {
+  EarlyWaits e(30);
+  for (RankResult& r : e.job.ranks) r.device = "cuda";
+  const auto findings = e.findings();
+  ASSERT_EQ(findings.size(), 1U);  // calls that wait for the device
+  EXPECT_TRUE(findings[0].evidence.empty());
+}
+
+TEST(EarlyWaits, AreTheReasonForExposedCommunication) {
+  EarlyWaits e(30);
+  e.what_if({.change = Change::communication_free, .kind = CollectiveKind::reduce_scatter}, 50);
+  e.what_if({.change = Change::communication_free, .kind = CollectiveKind::all_gather}, 70);
+  const auto findings = e.findings();
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_NE(findings[0].what.find("all_gather"), std::string::npos);  // 30 is not half of 70
+  EXPECT_EQ(findings[1].id, "sync_calls");
+  EXPECT_NE(findings[2].what.find("reduce_scatter"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stepscope
