@@ -51,9 +51,8 @@ MessageTime line_through(MessageTime time, const SizedTime& a, const SizedTime& 
   return time;
 }
 
-MessageTime fit_messages(CollectiveKind kind, std::uint32_t group,
-                         std::span<const SizedTime> calls) {
-  MessageTime time{.kind = kind, .group = group, .fit = {}, .refused = {}};
+MessageTime fit_sizes(CollectiveKind kind, std::uint32_t group, std::span<const SizedTime> calls) {
+  MessageTime time{.kind = kind, .group = group, .fit = {}, .refused = {}, .note = {}};
   const auto typical = typical_times(calls);
   if (typical.size() == 2) return line_through(std::move(time), typical[0], typical[1]);
   AlphaBetaAnswer answer = fit_alpha_beta(calls, {.replicates = 0});
@@ -63,6 +62,78 @@ MessageTime fit_messages(CollectiveKind kind, std::uint32_t group,
                        ? "its time does not grow with its size"
                        : "all its messages have one size, which does not tell latency from bytes";
   return time;
+}
+
+// Over the same links it sends as many bytes in as many steps. Nothing else is so alike: the least
+// that an all-reduce takes is 0.4 to 3 times what these do, by the group's size.
+CollectiveKind twin_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::reduce_scatter:
+      return CollectiveKind::all_gather;
+    case CollectiveKind::all_gather:
+      return CollectiveKind::reduce_scatter;
+    default:
+      return CollectiveKind::none;
+  }
+}
+
+// A collective in a group, by row of CollectiveMatches::groups.
+using Carrier = std::pair<CollectiveKind, std::uint32_t>;
+using CarriedSizes = std::map<Carrier, std::vector<SizedTime>>;
+
+MessageTime fit_messages(const Carrier& carrier, const CarriedSizes& sizes) {
+  const auto [kind, group] = carrier;
+  const auto of = [&](CollectiveKind k) {
+    const auto at = sizes.find({k, group});
+    return at == sizes.end() ? std::vector<SizedTime>{} : at->second;
+  };
+  std::vector<SizedTime> calls = of(kind);
+  MessageTime time = fit_sizes(kind, group, calls);
+  const CollectiveKind twin = twin_of(kind);
+  const std::vector<SizedTime> others = of(twin);
+  if (time.fit || others.empty()) return time;
+  calls.insert(calls.end(), others.begin(), others.end());
+  MessageTime both = fit_sizes(kind, group, calls);
+  const std::string twins = std::string(kind_name(twin)) + " of the same ranks";
+  if (!both.fit) {
+    time.refused += "; with each " + twins + " neither";
+    return time;
+  }
+  both.note = std::string(kind_name(kind)) + ": what other sizes take is told by " + twins +
+              ", which sends as many bytes in as many steps";
+  return both;
+}
+
+// What each joined collective of these took, the median over its ranks.
+CarriedSizes carried_sizes(const WhatIfInputs& in, const std::set<Carrier>& wanted) {
+  const StepGraph& graph = *in.replay.graph;
+  // By kind, group and number of the collective in it: what it took on each member.
+  std::map<std::pair<Carrier, std::uint32_t>, std::pair<std::int64_t, std::vector<double>>>
+      instances;
+  std::vector<std::vector<std::uint32_t>> instance_of(in.views.size());
+  for (std::size_t v = 0; v < in.views.size(); ++v)
+    instance_of[v].assign(in.collectives.matches.ranks[v].calls.size(), no_row);
+  const auto& matched = in.collectives.matches.matched;
+  for (std::uint32_t i = 0; i < matched.size(); ++i)
+    if (!matched[i].message)
+      for (const CollectiveMember m : in.collectives.matches.members_of(matched[i]))
+        instance_of[m.view][m.call] = i;
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    if (graph.kind[n] != NodeKind::transfer) continue;
+    const std::uint32_t v = graph.view[n];
+    const std::uint32_t row = graph.detail[n];
+    const CollectiveCall& call = in.collectives.matches.ranks[v].calls[row];
+    const Carrier carrier{call.kind, call.group};
+    if (!call.bytes || instance_of[v][row] == no_row || !wanted.contains(carrier)) continue;
+    auto& [bytes, times] = instances[{carrier, instance_of[v][row]}];
+    bytes = std::max(bytes, call.bytes->value);
+    times.push_back(static_cast<double>(graph.graph.duration[n].count()));
+  }
+  CarriedSizes sizes;
+  for (const auto& [instance, measured] : instances)
+    sizes[instance.first].push_back(
+        {static_cast<double>(measured.first), *median(std::span<const double>(measured.second))});
+  return sizes;
 }
 
 }  // namespace
@@ -79,42 +150,13 @@ const MessageTime& GradientBuckets::time_of(const GradientPass& pass) const {
 // From all joined collectives of the kind and group, not only those that carry gradients.
 GradientBuckets find_gradient_buckets(const WhatIfInputs& in) {
   GradientBuckets buckets{.traffic = find_gradient_traffic(in), .times = {}};
-  std::set<std::pair<CollectiveKind, std::uint32_t>> wanted;
-  for (const GradientPass& pass : buckets.traffic.passes) wanted.emplace(pass.kind, pass.group);
-  if (wanted.empty()) return buckets;
-  const StepGraph& graph = *in.replay.graph;
-  // By kind, group and number of the collective in it: what it took on each member.
-  std::map<std::tuple<CollectiveKind, std::uint32_t, std::uint32_t>,
-           std::pair<std::int64_t, std::vector<double>>>
-      instances;
-  std::vector<std::vector<std::uint32_t>> instance_of(in.views.size());
-  for (std::size_t v = 0; v < in.views.size(); ++v)
-    instance_of[v].assign(in.collectives.matches.ranks[v].calls.size(), no_row);
-  const auto& matched = in.collectives.matches.matched;
-  for (std::uint32_t i = 0; i < matched.size(); ++i)
-    if (!matched[i].message)
-      for (const CollectiveMember m : in.collectives.matches.members_of(matched[i]))
-        instance_of[m.view][m.call] = i;
-  for (std::uint32_t n = 0; n < graph.size(); ++n) {
-    if (graph.kind[n] != NodeKind::transfer) continue;
-    const std::uint32_t v = graph.view[n];
-    const std::uint32_t row = graph.detail[n];
-    const CollectiveCall& call = in.collectives.matches.ranks[v].calls[row];
-    if (!call.bytes || instance_of[v][row] == no_row || !wanted.contains({call.kind, call.group}))
-      continue;
-    auto& [bytes, times] = instances[{call.kind, call.group, instance_of[v][row]}];
-    bytes = std::max(bytes, call.bytes->value);
-    times.push_back(static_cast<double>(graph.graph.duration[n].count()));
-  }
-  for (const auto& [kind, group] : wanted) {
-    std::vector<SizedTime> calls;
-    for (auto at = instances.lower_bound({kind, group, 0});
-         at != instances.end() && std::get<0>(at->first) == kind && std::get<1>(at->first) == group;
-         ++at)
-      calls.push_back({static_cast<double>(at->second.first),
-                       *median(std::span<const double>(at->second.second))});
-    buckets.times.push_back(fit_messages(kind, group, calls));
-  }
+  std::set<Carrier> carriers;
+  for (const GradientPass& pass : buckets.traffic.passes) carriers.emplace(pass.kind, pass.group);
+  if (carriers.empty()) return buckets;
+  std::set<Carrier> wanted = carriers;
+  for (const auto& [kind, group] : carriers) wanted.emplace(twin_of(kind), group);
+  const CarriedSizes sizes = carried_sizes(in, wanted);
+  for (const Carrier& carrier : carriers) buckets.times.push_back(fit_messages(carrier, sizes));
   return buckets;
 }
 
@@ -365,6 +407,7 @@ BucketAnswer BucketReplay::run() {
   made_.resize(passes.size());
   done_.assign(passes.size(), 0);
   std::set<std::string> refused;
+  std::set<std::string> noted;
   std::size_t answered = 0;
   for (std::size_t p = 0; p < passes.size(); ++p) {
     last_end_.emplace_back(passes[p].messages.front().members.size(), Ns::min());
@@ -373,6 +416,8 @@ BucketAnswer BucketReplay::run() {
       continue;
     }
     ++answered;
+    if (const std::string& note = buckets_.time_of(passes[p]).note; !note.empty())
+      noted.insert(note);
     plan(p);
   }
   if (answered == 0) {
@@ -385,6 +430,7 @@ BucketAnswer BucketReplay::run() {
     answer_.step = in_.replay.step;
     return std::move(answer_);
   }
+  answer_.notes.assign(noted.begin(), noted.end());
   for (const std::string& why : refused) answer_.notes.push_back("unchanged: " + why);
   if (buckets_.traffic.unjoined > 0)
     answer_.notes.push_back(std::to_string(buckets_.traffic.unjoined) +

@@ -16,8 +16,9 @@
 //   time(old bytes))
 //
 // with time() fitted to the same collective and group in these traces (stats/alpha_beta.h; through
-// two sizes a line), so a layout that changes nothing changes no time. Sizes beyond four times
-// those measured are refused, and so is a collective with one size. What followed a recorded
+// two sizes a line), so a layout that changes nothing changes no time. Where a reduce-scatter has
+// too few sizes for that, all-gathers of its group count too: they send as many bytes in as many
+// steps. Sizes beyond four times those measured are refused, and so is a collective with one size. What followed a recorded
 // message follows the last new bucket that ends no later in the order of bytes. Launching more or
 // fewer buckets costs the host what it did; messages that a framework allows under way at once are
 // not counted.
@@ -38,6 +39,7 @@ struct MessageTime {
   std::uint32_t group = no_row;
   std::optional<AlphaBetaFit> fit;
   std::string refused;  // why there is none
+  std::string note;     // where it is not from its own sizes alone
 
   // In ns; absent beyond four times the sizes measured.
   [[nodiscard]] std::optional<double> at(double bytes) const;

@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t us = 1000;
 constexpr std::int64_t kb = 1000;
 
+constexpr std::string_view reduce_scatter_kernel = "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL()";
+
 // A transfer takes 50 µs and 1 µs a KB.
 std::int64_t time_of(std::int64_t bytes) { return (50 + bytes / kb) * us; }
 
@@ -24,6 +26,8 @@ struct Gradients {
   std::int64_t slow = 0;               // added to the second transfer
   bool gradual = false;                // two parameters' AccumulateGrad before each message
   bool probes = true;                  // messages of 10 and 400 KB in the forward pass
+  std::string_view probe_kernel = all_reduce_kernel;
+  std::string_view kernel = all_reduce_kernel;  // of the gradients
   std::string_view description = "undefined";
   std::size_t micro_batches = 1;
 };
@@ -36,8 +40,8 @@ class RankWriter {
   TestRank write(const Gradients& g, const std::vector<std::int64_t>& ready) {
     launch_compute("stepscope::forward", 10 * us, 20 * us);
     if (g.probes) {
-      launch_message(g, 10 * kb, 100 * us, 100 * us, 160 * us);
-      launch_message(g, 400 * kb, 200 * us, 200 * us, 650 * us);
+      launch_message(g, 10 * kb, 100 * us, 160 * us, true);
+      launch_message(g, 400 * kb, 200 * us, 650 * us, true);
     }
     std::int64_t done = 1000 * us;
     std::int64_t free = done;
@@ -57,7 +61,7 @@ class RankWriter {
                (i == 1 ? g.slow : 0);
         if (g.gradual) accumulate_grad();
         const std::int64_t hook = host_;
-        launch_message(g, g.messages[i], begin, begin, free);
+        launch_message(g, g.messages[i], begin, free);
         if (g.gradual) row(Category::cpu_op, "torch::autograd::AccumulateGrad", hook, host_++);
       }
       row(Category::cpu_op, "stepscope::backward", from, host_);
@@ -87,13 +91,16 @@ class RankWriter {
     if (!phase.empty()) row(Category::cpu_op, phase, from, host_++);
     rank_.rows().kernel("sgemm", start, end, correlation_);
   }
-  void launch_message(const Gradients& g, std::int64_t bytes, std::int64_t, std::int64_t start,
-                      std::int64_t end) {
+  void launch_message(const Gradients& g, std::int64_t bytes, std::int64_t start, std::int64_t end,
+                      bool probe = false) {
     launch(++correlation_);
-    const SliceId comm = rank_.comm(all_reduce_kernel, start, end, correlation_);
+    const std::string_view kernel = probe ? g.probe_kernel : g.kernel;
+    const std::string_view name = kernel == all_gather_kernel       ? "_allgather_base"
+                                  : kernel == reduce_scatter_kernel ? "_reduce_scatter_base"
+                                                                    : "allreduce";
     rank_.annotate(
-        comm,
-        {.name = "allreduce", .elements = bytes / 4, .seq = seq_++, .description = g.description});
+        rank_.comm(kernel, start, end, correlation_),
+        {.name = name, .elements = bytes / 4, .seq = seq_++, .description = g.description});
   }
 
   TestRank rank_;
@@ -270,6 +277,31 @@ TEST(BucketChange, OneSizeTellsNoLatency) {
   EXPECT_NE(Asked(g).with(200 * kb).refused.find("one size"), std::string::npos);
   g.messages.back() = 200 * kb;  // two sizes do
   EXPECT_EQ(Asked(g).with(200 * kb).refused, "");
+}
+
+// Reduce-scatters of one size, all-gathers of 10 and 400 KB on the same links.
+TEST(BucketChange, AllGathersTellWhatReduceScattersOfOtherSizesTake) {
+  Gradients g = four_messages;
+  g.kernel = reduce_scatter_kernel;
+  g.probe_kernel = all_gather_kernel;
+  const Asked a(g);
+  EXPECT_EQ(a.saved(200 * kb), 50);
+  EXPECT_EQ(a.saved(400 * kb), 0);
+  EXPECT_EQ(a.with(100 * kb).nodes, 0U);
+  ASSERT_EQ(a.with(200 * kb).notes.size(), 1U);
+  EXPECT_NE(a.with(200 * kb).notes[0].find("all_gather"), std::string::npos);
+  g.messages.back() = 200 * kb;  // two sizes of its own need no others
+  EXPECT_EQ(Asked(g).with(200 * kb).notes.size(), 0U);
+  g.messages.back() = 100 * kb;
+  g.probes = false;
+  EXPECT_NE(Asked(g).with(200 * kb).refused.find("one size"), std::string::npos);
+}
+
+// The latency of another kind of collective says nothing.
+TEST(BucketChange, AllReducesDoNotTellWhatReduceScattersTake) {
+  Gradients g = four_messages;
+  g.kernel = reduce_scatter_kernel;
+  EXPECT_NE(Asked(g).with(200 * kb).refused.find("one size"), std::string::npos);
 }
 
 TEST(BucketSearch, FindsFewerLargerMessages) {
