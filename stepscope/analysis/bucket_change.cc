@@ -81,27 +81,67 @@ CollectiveKind twin_of(CollectiveKind kind) {
 using Carrier = std::pair<CollectiveKind, std::uint32_t>;
 using CarriedSizes = std::map<Carrier, std::vector<SizedTime>>;
 
-MessageTime fit_messages(const Carrier& carrier, const CarriedSizes& sizes) {
-  const auto [kind, group] = carrier;
+// Lines between powers of two around the sizes measured.
+MessageTime fit_model(const WhatIfInputs& in, MessageTime time, std::span<const SizedTime> calls) {
+  constexpr double around = 1024;
+  constexpr double least = 64;  // bytes
+  if (calls.empty()) return time;
+  const auto [smallest, largest] = std::ranges::minmax(calls, {}, &SizedTime::size);
+  // Where sizes differ, what they took was seen to tell nothing.
+  if (largest.size >= smallest_step_of_sizes * smallest.size) return time;
+  time.refused += " (--machine FILE with its links would)";
+  if (in.messages == nullptr) return time;
+  std::vector<SizedTime> points;
+  for (double size = std::max(least, smallest.size / around); size <= largest.size * around;
+       size *= 2) {
+    const auto took = (*in.messages)(in.collectives.matches, time.kind, time.group,
+                                     Bytes{static_cast<std::int64_t>(size)});
+    if (!took || *took <= 0) return time;
+    points.push_back({size, *took});
+  }
+  AlphaBetaFit fit;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const SizedTime& a = points[i - 1];
+    const SizedTime& b = points[i];
+    AlphaBetaPiece piece;
+    piece.from = a.size;
+    piece.to = b.size;
+    piece.slope = std::max(0.0, (b.time - a.time) / (b.size - a.size));
+    piece.start = std::max(0.0, a.time - piece.slope * a.size);
+    fit.pieces.push_back(piece);
+  }
+  fit.sizes = points.size();
+  time.note = std::string(kind_name(time.kind)) +
+              ": what other sizes take beside those measured (" + about(smallest.size) + " to " +
+              about(largest.size) + ") is told by the links of the machine that was named";
+  time.fit = std::move(fit);
+  time.refused.clear();
+  return time;
+}
+
+MessageTime fit_messages(const WhatIfInputs& in, const Carrier& carrier,
+                         const CarriedSizes& sizes) {
+  const CollectiveKind kind = carrier.first;
+  const std::uint32_t group = carrier.second;
   const auto of = [&](CollectiveKind k) {
     const auto at = sizes.find({k, group});
     return at == sizes.end() ? std::vector<SizedTime>{} : at->second;
   };
-  std::vector<SizedTime> calls = of(kind);
-  MessageTime time = fit_sizes(kind, group, calls);
+  const std::vector<SizedTime> own = of(kind);
+  MessageTime time = fit_sizes(kind, group, own);
   const CollectiveKind twin = twin_of(kind);
-  const std::vector<SizedTime> others = of(twin);
-  if (time.fit || others.empty()) return time;
-  calls.insert(calls.end(), others.begin(), others.end());
-  MessageTime both = fit_sizes(kind, group, calls);
-  const std::string twins = std::string(kind_name(twin)) + " of the same ranks";
-  if (!both.fit) {
-    time.refused += "; with each " + twins + " neither";
-    return time;
+  std::vector<SizedTime> both = of(twin);
+  if (time.fit) return time;
+  if (!both.empty()) {
+    both.insert(both.end(), own.begin(), own.end());
+    const std::string twins = std::string(kind_name(twin)) + " of the same ranks";
+    MessageTime of_both = fit_sizes(kind, group, both);
+    of_both.note = std::string(kind_name(kind)) + ": what other sizes take is told by " + twins +
+                   ", which sends as many bytes in as many steps";
+    if (of_both.fit) return of_both;
+    time.refused += ", and with " + twins + " neither";
   }
-  both.note = std::string(kind_name(kind)) + ": what other sizes take is told by " + twins +
-              ", which sends as many bytes in as many steps";
-  return both;
+  return fit_model(in, std::move(time), own);
 }
 
 // What each joined collective of these took, the median over its ranks.
@@ -156,7 +196,7 @@ GradientBuckets find_gradient_buckets(const WhatIfInputs& in) {
   std::set<Carrier> wanted = carriers;
   for (const auto& [kind, group] : carriers) wanted.emplace(twin_of(kind), group);
   const CarriedSizes sizes = carried_sizes(in, wanted);
-  for (const Carrier& carrier : carriers) buckets.times.push_back(fit_messages(carrier, sizes));
+  for (const Carrier& carrier : carriers) buckets.times.push_back(fit_messages(in, carrier, sizes));
   return buckets;
 }
 

@@ -18,10 +18,10 @@
 // with time() fitted to the same collective and group in these traces (stats/alpha_beta.h; through
 // two sizes a line), so a layout that changes nothing changes no time. Where a reduce-scatter has
 // too few sizes for that, all-gathers of its group count too: they send as many bytes in as many
-// steps. Sizes beyond four times those measured are refused, and so is a collective with one size. What followed a recorded
-// message follows the last new bucket that ends no later in the order of bytes. Launching more or
-// fewer buckets costs the host what it did; messages that a framework allows under way at once are
-// not counted.
+// steps. Sizes beyond four times those measured are refused, and so is a collective with one size.
+// What followed a recorded message follows the last new bucket that ends no later in the order of
+// bytes. Launching more or fewer buckets costs the host what it did; messages that a framework
+// allows under way at once are not counted.
 #pragma once
 
 #include <optional>

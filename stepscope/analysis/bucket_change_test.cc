@@ -297,6 +297,31 @@ TEST(BucketChange, AllGathersTellWhatReduceScattersOfOtherSizesTake) {
   EXPECT_NE(Asked(g).with(200 * kb).refused.find("one size"), std::string::npos);
 }
 
+// A machine whose messages take twice as long: what a size takes beside another is the same.
+TEST(BucketChange, ANamedMachineTellsWhatOtherSizesTake) {
+  Gradients g = four_messages;
+  g.probes = false;
+  const Asked a(g);
+  const MessageModel twice = [](const CollectiveMatches& matches, CollectiveKind kind,
+                                std::uint32_t group, Bytes bytes) -> std::optional<double> {
+    EXPECT_EQ(kind, CollectiveKind::all_reduce);
+    EXPECT_LT(group, matches.groups.size());
+    return 2.0 * (50.0 * us + static_cast<double>(bytes.value));
+  };
+  WhatIfInputs inputs = a.inputs();
+  inputs.messages = &twice;
+  const BucketAnswer answer = change_buckets(inputs, find_gradient_buckets(inputs), {200 * kb});
+  EXPECT_EQ(answer.refused, "");
+  EXPECT_EQ(a.replay.step - answer.step, Ns{50 * us});
+  ASSERT_EQ(answer.notes.size(), 1U);
+  EXPECT_NE(answer.notes[0].find("machine"), std::string::npos);
+  // One that cannot tell.
+  const MessageModel none = [](const CollectiveMatches&, CollectiveKind, std::uint32_t,
+                               Bytes) -> std::optional<double> { return std::nullopt; };
+  inputs.messages = &none;
+  EXPECT_NE(change_buckets(inputs, find_gradient_buckets(inputs), {200 * kb}).refused, "");
+}
+
 // The latency of another kind of collective says nothing.
 TEST(BucketChange, AllReducesDoNotTellWhatReduceScattersTake) {
   Gradients g = four_messages;

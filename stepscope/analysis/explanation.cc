@@ -75,7 +75,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
   if (e.refused || stopped()) return e;
   const WhatIfInputs what{replay,  inputs.views,  inputs.collectives, inputs.roles,
-                          medians, inputs.phases, inputs.units};
+                          medians, inputs.phases, inputs.units,       inputs.messages};
   if (inputs.standing) {
     e.early_waits = sum_early_waits(what, find_early_waits(what));
     e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);

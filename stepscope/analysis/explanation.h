@@ -47,9 +47,9 @@ struct Explanation {
   std::vector<Blame> blame;
   std::vector<HeldDevice> held;
   std::vector<EarlyWaitSum> early_waits;  // of ranks without a device; most time first
-  std::vector<WhatIf> what_ifs;         // the standing ones
-  std::optional<BucketSearch> buckets;  // of the size of gradient messages; where one gives back
-  std::vector<WhatIf> asked;            // parallel to the scenarios asked for
+  std::vector<WhatIf> what_ifs;           // the standing ones
+  std::optional<BucketSearch> buckets;    // of the size of gradient messages; where one gives back
+  std::vector<WhatIf> asked;              // parallel to the scenarios asked for
 };
 
 struct ExplanationInputs {
@@ -60,6 +60,7 @@ struct ExplanationInputs {
   std::span<const UnitWaits> units;     // by view; may be empty
   std::span<const Scenario> scenarios;  // asked for
   bool standing = true;
+  const MessageModel* messages = nullptr;  // what_if.h
   unsigned threads = 1;
   const StopFlag* stop = nullptr;
 };

@@ -289,6 +289,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
                                .units = job.unit_waits,
                                .scenarios = options.scenarios,
                                .standing = options.scenarios.empty(),
+                               .messages = options.messages ? &options.messages : nullptr,
                                .threads = options.threads,
                                .stop = options.stop});
   if (stopped()) return job;

@@ -52,6 +52,7 @@ struct JobOptions {
   bool timeline = false;
   bool explain = true;              // the graph, its critical path, blame and standing what-ifs
   std::vector<Scenario> scenarios;  // what-ifs instead of the standing ones
+  MessageModel messages;            // of the machine, where one is named (what_if.h); may be empty
   unsigned threads = 1;
   const StopFlag* stop = nullptr;  // looked at between questions
 };

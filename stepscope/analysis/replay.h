@@ -37,8 +37,8 @@ struct Replay {
 // for nothing.
 void keep_beginning(const Replay& replay, NodeTimes& times);
 
-// The time of a step where other edges hold, `edges` all of them. Nodes from graph.size() on are new
-// ones; `instant`, about when each node begins, orders them.
+// The time of a step where other edges hold, `edges` all of them. Nodes from graph.size() on are
+// new ones; `instant`, about when each node begins, orders them.
 [[nodiscard]] Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant,
                               const NodeTimes& times, std::vector<GraphEdge> edges);
 

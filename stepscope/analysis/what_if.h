@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,6 +73,11 @@ struct WhatIf {
   std::vector<std::string> notes{};  // what the answer takes for granted
 };
 
+// What a message of a collective takes in a group (row of CollectiveMatches::groups) on some
+// machine, in ns; absent where that cannot be told.
+using MessageModel = std::function<std::optional<double>(
+    const CollectiveMatches& matches, CollectiveKind kind, std::uint32_t group, Bytes bytes)>;
+
 struct WhatIfInputs {
   const Replay& replay;
   std::span<const RankView> views;
@@ -80,6 +86,8 @@ struct WhatIfInputs {
   const PeerMedians& medians;
   std::span<const HostPhases> phases{};  // by view; what `bucket` needs
   std::span<const UnitWaits> units{};    // by view; empty: nothing is known of units
+  const MessageModel* messages =
+      nullptr;  // for `bucket`, where the traces do not tell; may be null
 };
 
 // Times with the change made; of prefetch, which changes what waits for what, those measured.

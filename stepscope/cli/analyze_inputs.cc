@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "stepscope/cli/terminal.h"
+#include "stepscope/fit/message_model.h"
 #include "stepscope/read/input_files.h"
 #include "stepscope/report/words.h"
 
@@ -86,6 +87,7 @@ JobOptions job_options(const AnalyzeFlags& flags, const StopFlag& stop,
   options.timeline = !flags.html.empty() || flags.timeline;
   options.threads = flags.threads;
   options.stop = &stop;
+  if (flags.machine) options.messages = message_model(*flags.machine, options.world_size);
   return options;
 }
 

@@ -106,6 +106,10 @@ std::function<int()> declare_whatif(CLI::App& app) {
          "prefetch:N (units ahead); K times as fast; @RANK behind any but bucket for that rank "
          "alone. Without any: all that analyze asks")
       ->type_name("CHANGE");
+  app.add_option("--machine", flags->traces.machine_file,
+                 "A machine of the catalogue or a file (as data/machines/*.json), whose links say "
+                 "what messages of sizes take that the traces do not tell of")
+      ->type_name("NAME|FILE");
   app.footer("Example: stepscope whatif traces/ --change bandwidth:2 --change rank_as_peers@3");
   return [flags] { return what_if(*flags); };
 }
