@@ -23,4 +23,22 @@ std::size_t utf8_length(std::string_view text, std::size_t p) {
   return overlong_or_surrogate ? 0 : n;
 }
 
+void append_utf8(std::string& out, std::uint32_t c) {
+  if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) c = 0xFFFD;
+  const auto byte = [&out](std::uint32_t b) { out += static_cast<char>(b); };
+  if (c < 0x80) return byte(c);
+  if (c < 0x800) {
+    byte(0xC0 | c >> 6);
+  } else {
+    if (c < 0x10000) {
+      byte(0xE0 | c >> 12);
+    } else {
+      byte(0xF0 | c >> 18);
+      byte(0x80 | (c >> 12 & 0x3F));
+    }
+    byte(0x80 | (c >> 6 & 0x3F));
+  }
+  byte(0x80 | (c & 0x3F));
+}
+
 }  // namespace stepscope

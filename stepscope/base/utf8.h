@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace stepscope {
@@ -11,5 +13,8 @@ namespace stepscope {
 // The length in bytes of the character that begins at byte `p` (< text.size()), 1 to 4; 0 where
 // none does: there step on by one byte.
 [[nodiscard]] std::size_t utf8_length(std::string_view text, std::size_t p);
+
+// Appends the character; U+FFFD where `c` is none (a lone surrogate, or above U+10FFFF).
+void append_utf8(std::string& out, std::uint32_t c);
 
 }  // namespace stepscope

@@ -31,5 +31,19 @@ TEST(Utf8, WhatIsNoCharacterHasNoLength) {
   EXPECT_EQ(utf8_length("\xFF", 0), 0U);
 }
 
+TEST(Utf8, EveryCharacterIsAppendedAsItIsRead) {
+  for (std::uint32_t c = 0; c < 0x110000; ++c) {
+    std::string text;
+    append_utf8(text, c);
+    if (c >= 0xD800 && c < 0xE000)
+      ASSERT_EQ(text, "\xEF\xBF\xBD") << c;
+    else
+      ASSERT_EQ(utf8_length(text, 0), text.size()) << c;
+  }
+  std::string text;
+  for (const std::uint32_t c : {0x7AU, 0xFCU, 0x20ACU, 0x1F600U, 0x110000U}) append_utf8(text, c);
+  EXPECT_EQ(text, "z\xC3\xBC\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD");
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -7,6 +7,7 @@
 #include <bit>
 #include <string>
 
+#include "stepscope/base/utf8.h"
 #include "stepscope/read/field_table.h"
 
 namespace stepscope {
@@ -198,25 +199,6 @@ bool is_event_start(std::string_view text, std::size_t brace) {
   return event_fields.find(text.substr(p + 1, close - p - 1)) != unknown_field;
 }
 
-void append_utf8(std::string& out, unsigned code) {
-  const auto byte = [&](unsigned b) { out += static_cast<char>(b); };
-  if (code < 0x80) {
-    byte(code);
-  } else if (code < 0x800) {
-    byte(0xC0 | code >> 6);
-    byte(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    byte(0xE0 | code >> 12);
-    byte(0x80 | (code >> 6 & 0x3F));
-    byte(0x80 | (code & 0x3F));
-  } else {
-    byte(0xF0 | code >> 18);
-    byte(0x80 | (code >> 12 & 0x3F));
-    byte(0x80 | (code >> 6 & 0x3F));
-    byte(0x80 | (code & 0x3F));
-  }
-}
-
 // The four hex digits at p, or -1.
 int hex4(std::string_view text, std::size_t p) {
   if (p + 4 > text.size()) return -1;
@@ -241,11 +223,12 @@ std::size_t unescape_unicode(std::string_view raw, std::size_t p, std::string& o
   if (high >= 0xD800 && high < 0xDC00 && raw.substr(p + 5).starts_with("\\u")) {
     const int low = hex4(raw, p + 7);
     if (low >= 0xDC00 && low < 0xE000) {
-      append_utf8(out, static_cast<unsigned>(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)));
+      append_utf8(out,
+                  static_cast<std::uint32_t>(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)));
       return 11;
     }
   }
-  append_utf8(out, high >= 0xD800 && high < 0xE000 ? 0xFFFDU : static_cast<unsigned>(high));
+  append_utf8(out, static_cast<std::uint32_t>(high));
   return 5;
 }
 

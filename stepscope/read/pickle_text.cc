@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "stepscope/base/utf8.h"
+
 namespace stepscope {
 namespace {
 
@@ -17,24 +19,6 @@ std::optional<std::uint32_t> number_of(std::string_view digits, int base) {
   if (error != std::errc() || end != digits.data() + digits.size() || digits.empty())
     return std::nullopt;
   return value;
-}
-
-void append_utf8(std::uint32_t c, std::string& into) {
-  if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) c = 0xFFFD;
-  const auto byte = [&into](std::uint32_t b) { into += static_cast<char>(b); };
-  if (c < 0x80) return byte(c);
-  if (c < 0x800) {
-    byte(0xC0 | c >> 6);
-  } else {
-    if (c < 0x10000) {
-      byte(0xE0 | c >> 12);
-    } else {
-      byte(0xF0 | c >> 18);
-      byte(0x80 | (c >> 12 & 0x3F));
-    }
-    byte(0x80 | (c >> 6 & 0x3F));
-  }
-  byte(0x80 | (c & 0x3F));
 }
 
 // One escape behind a backslash; how many characters of `rest` it took, 0 where it is none.
@@ -150,13 +134,13 @@ bool append_unicode(std::string_view raw, std::string& into) {
   const auto put = [&](std::uint32_t c) {
     const bool low = c >= 0xDC00 && c < 0xE000;
     if (high != 0 && low) {
-      append_utf8(0x10000 + ((high - 0xD800) << 10U) + (c - 0xDC00), into);
+      append_utf8(into, 0x10000 + ((high - 0xD800) << 10U) + (c - 0xDC00));
       high = 0;
       return;
     }
-    if (high != 0) append_utf8(high, into);
+    if (high != 0) append_utf8(into, high);
     high = c >= 0xD800 && c < 0xDC00 ? c : 0;
-    if (high == 0) append_utf8(c, into);
+    if (high == 0) append_utf8(into, c);
   };
   for (std::size_t i = 0; i < raw.size();) {
     if (raw.substr(i, 2) == "\\\\") {  // no escape, nor what follows the second one
@@ -177,7 +161,7 @@ bool append_unicode(std::string_view raw, std::string& into) {
     put(*value);
     i += 2 + digits;
   }
-  if (high != 0) append_utf8(high, into);
+  if (high != 0) append_utf8(into, high);
   return true;
 }
 

@@ -4,25 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "stepscope/base/utf8.h"
+
 namespace stepscope {
 namespace {
-
-void append_utf8(std::string& out, std::uint32_t c) {
-  const auto byte = [&out](std::uint32_t b) { out += static_cast<char>(b); };
-  if (c < 0x80) return byte(c);
-  if (c < 0x800) {
-    byte(0xC0 | c >> 6);
-  } else {
-    if (c < 0x10000) {
-      byte(0xE0 | c >> 12);
-    } else {
-      byte(0xF0 | c >> 18);
-      byte(0x80 | (c >> 12 & 0x3F));
-    }
-    byte(0x80 | (c >> 6 & 0x3F));
-  }
-  byte(0x80 | (c & 0x3F));
-}
 
 class Utf16Source final : public ByteSource {
  public:
@@ -46,8 +31,6 @@ class Utf16Source final : public ByteSource {
   [[nodiscard]] std::string damage() const override { return raw_->damage(); }
 
  private:
-  static constexpr std::uint32_t replacement = 0xFFFD;
-
   Result<Done> transcode() {
     text_.clear();
     at_ = 0;
@@ -61,7 +44,7 @@ class Utf16Source final : public ByteSource {
     for (; i + 1 < *got; i += 2)
       take(big_ ? byte(i) << 8 | byte(i + 1) : byte(i + 1) << 8 | byte(i));
     if (*got < units.size() && (high_ != 0 || i < *got)) {
-      append_utf8(text_, replacement);
+      append_utf8(text_, 0xFFFD);
       high_ = 0;
     }
     return Done{};
@@ -73,9 +56,9 @@ class Utf16Source final : public ByteSource {
       high_ = 0;
       return;
     }
-    if (high_ != 0) append_utf8(text_, replacement);
+    if (high_ != 0) append_utf8(text_, high_);
     high_ = unit >= 0xD800 && unit < 0xDC00 ? unit : 0;
-    if (high_ == 0) append_utf8(text_, low ? replacement : unit);
+    if (high_ == 0) append_utf8(text_, unit);
   }
 
   std::unique_ptr<ByteSource> raw_;
