@@ -139,10 +139,7 @@ Result<Done> read_collapsed(ByteSource& source, ProfileBuilder& into) {
   into.note("comments", comments);
   into.note("lines_without_a_count", bad);
   into.note("empty_frames", walker.empty_frames());
-  into.note("lines_too_long", lines.cut_lines());
-  into.input.bytes = lines.bytes();
-  if (lines.error()) return *lines.error();
-  return Done{};
+  return into.close(lines);
 }
 
 }  // namespace stepscope

@@ -296,10 +296,7 @@ Result<Done> read_counted_tree(ByteSource& source, ProfileBuilder& into) {
   TreeReader reader(into);
   for (std::string_view line; lines.next(line);) reader.line(line);
   reader.finish();
-  into.note("lines_too_long", lines.cut_lines());
-  into.input.bytes = lines.bytes();
-  if (lines.error()) return *lines.error();
-  return Done{};
+  return into.close(lines);
 }
 
 }  // namespace stepscope

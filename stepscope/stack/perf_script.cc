@@ -302,10 +302,7 @@ Result<Done> read_perf_script(ByteSource& source, ProfileBuilder& into) {
   PerfReader reader(into);
   for (std::string_view line; lines.next(line);) reader.line(line);
   reader.finish();
-  into.note("lines_too_long", lines.cut_lines());
-  into.input.bytes = lines.bytes();
-  if (lines.error()) return *lines.error();
-  return Done{};
+  return into.close(lines);
 }
 
 }  // namespace stepscope

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "stepscope/stack/text_input.h"
 #include "stepscope/stack/thread_names.h"
 
 namespace stepscope {
@@ -117,6 +118,13 @@ Profile ProfileBuilder::seal() {
   tell_clock(profile);
   order_threads(profile);
   return profile;
+}
+
+Result<Done> ProfileBuilder::close(const LineReader& lines) {
+  note("lines_too_long", lines.cut_lines());
+  input.bytes = lines.bytes();
+  if (lines.error()) return *lines.error();
+  return Done{};
 }
 
 Result<Profile> merged(std::vector<Profile> profiles) {

@@ -11,6 +11,8 @@
 
 namespace stepscope {
 
+class LineReader;
+
 struct ProfileBuilder {
   StringPool strings;
   TreeBuilder tree;
@@ -22,6 +24,8 @@ struct ProfileBuilder {
   // The node below the root under which a thread's stacks belong: threads of one label are one.
   std::uint32_t thread(std::string_view process, std::string_view name);
   void note(std::string_view reason, std::uint64_t count = 1);
+  // After the last line: how many bytes there were, and what the lines lost.
+  [[nodiscard]] Result<Done> close(const LineReader& lines);
 
   // Threads named by the first frames of stacks (py-spy, Austin, stackcollapse) are told apart, the
   // other stacks become "all threads".

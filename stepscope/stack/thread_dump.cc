@@ -170,10 +170,7 @@ Result<Done> read_thread_dump(ByteSource& source, ProfileBuilder& into) {
   DumpReader reader(into);
   for (std::string_view line; lines.next(line);) reader.line(line);
   reader.finish();
-  into.note("lines_too_long", lines.cut_lines());
-  into.input.bytes = lines.bytes();
-  if (lines.error()) return *lines.error();
-  return Done{};
+  return into.close(lines);
 }
 
 }  // namespace stepscope
