@@ -487,10 +487,13 @@ BucketAnswer BucketReplay::run() {
 // 1, 2.5, 5, 10, 25, ... of any power of ten.
 std::vector<Bytes> round_sizes(double from, double to) {
   std::vector<Bytes> sizes;
-  for (double power = 100; power <= to; power *= 10)
-    for (const double digit : {1.0, 2.5, 5.0})
-      if (digit * power >= from && digit * power <= to)
-        sizes.push_back({std::llround(digit * power)});
+  const auto last = static_cast<std::int64_t>(std::min(to, 1e17));
+  for (std::int64_t power = 100; power <= last; power *= 10)
+    for (const std::int64_t tenths : {10, 25, 50}) {
+      const std::int64_t size = power / 10 * tenths;
+      if (static_cast<double>(size) >= from && static_cast<double>(size) <= to)
+        sizes.push_back({size});
+    }
   return sizes;
 }
 

@@ -22,8 +22,9 @@ std::optional<std::int64_t> whole(const std::optional<PlainValue>& value) {
   const auto text = value->text();
   if (!text) return std::nullopt;
   std::int64_t number = 0;
-  const char* const end = text->data() + text->size();
-  const auto [stop, code] = std::from_chars(text->data(), end, number);
+  const char* const begin = text->data();
+  const char* const end = begin + text->size();
+  const auto [stop, code] = std::from_chars(begin, end, number);
   return code == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 

@@ -84,7 +84,7 @@ class PickleMachine {
     error_ = fail_at(op_at_, std::move(what));
     return false;
   }
-  bool refuse(std::string_view name, std::string what = {}) {
+  bool refuse(std::string_view name, const std::string& what = {}) {
     error_ = Error{.what = "holds more than plain data: opcode " + std::string(name) + " (" +
                            hex(static_cast<unsigned char>(tree_.text[op_at_])) + ")" +
                            (what.empty() ? "" : " of " + what),
@@ -363,8 +363,9 @@ bool PickleMachine::step_number(PickleOp op) {
   if (!take_line(text)) return false;
   if (op == PickleOp::float_text) {
     double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, code] = std::from_chars(text.data(), end, value);
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const auto [stop, code] = std::from_chars(begin, end, value);
     if (code == std::errc::invalid_argument || stop != end)
       return fail("a float that is no number");
     return push_real(value);

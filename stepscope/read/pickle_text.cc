@@ -66,10 +66,11 @@ std::optional<WideInteger> decimal_integer(std::string_view digits) {
       !bare.empty() && std::ranges::all_of(bare, [](char c) { return c >= '0' && c <= '9'; });
   if (!plain) return std::nullopt;
   WideInteger value;
-  const char* const end = digits.data() + digits.size();
-  if (std::from_chars(digits.data(), end, value.whole).ec == std::errc()) return value;
+  const char* const begin = digits.data();
+  const char* const end = begin + digits.size();
+  if (std::from_chars(begin, end, value.whole).ec == std::errc()) return value;
   double wide = 0;
-  if (std::from_chars(digits.data(), end, wide).ec != std::errc()) wide = HUGE_VAL;
+  if (std::from_chars(begin, end, wide).ec != std::errc()) wide = HUGE_VAL;
   value.wide = minus ? -std::abs(wide) : wide;
   return value;
 }
