@@ -221,6 +221,12 @@ CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>&
 
 }  // namespace
 
+std::int64_t most_steps(const JobResult& job) {
+  std::size_t most = 1;
+  for (const RankResult& r : job.ranks) most = std::max(most, r.steps.size());
+  return static_cast<std::int64_t>(most);
+}
+
 JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& options) {
   JobResult job;
   const auto stopped = [&] {

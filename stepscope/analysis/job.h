@@ -140,6 +140,10 @@ struct JobResult {
   bool interrupted = false;
 };
 
+// Recorded by the rank that has most, at least 1: sums over a rank's steps, divided by it, are a
+// step's.
+[[nodiscard]] std::int64_t most_steps(const JobResult& job);
+
 // Ranks in ascending order, each once. Where clocks are aligned (JobResult::clocks.applied) the
 // traces are put on the common time axis, for whatever is made of them afterwards. O(N log N) in
 // the number of rows.

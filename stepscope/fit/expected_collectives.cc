@@ -81,6 +81,7 @@ std::vector<ExpectedCollective> expected_collectives(const Collectives& collecti
     const double measured = seconds(split ? *row.transfer : row.duration).count();
     if (one <= 0 || calls == 0 || measured <= 0) continue;
     result.push_back({.row = &row,
+                      .group = *group,
                       .expected = one * static_cast<double>(calls),
                       .measured = measured,
                       .calls = calls,

@@ -14,6 +14,7 @@ namespace stepscope {
 // Of one row; seconds over all its instances that the measured figure holds.
 struct ExpectedCollective {
   const CollectiveRow* row = nullptr;
+  GroupPlacement group{};
   double expected = 0;
   double measured = 0;
   std::uint64_t calls = 0;

@@ -31,9 +31,7 @@ Ns FindingList::on_path(std::string_view label) const {
   Ns sum{};
   for (const PathShare& s : job().explanation->path.shares)
     if (s.label == label) sum += s.time;
-  std::size_t steps = 1;
-  for (const RankResult& r : job().ranks) steps = std::max(steps, r.steps.size());
-  return sum / static_cast<std::int64_t>(steps);
+  return sum / most_steps(job());
 }
 
 std::optional<FindingPlace> FindingList::place_on_path(std::string_view label) const {

@@ -211,7 +211,7 @@ void find_congestion(FindingList& list) {
                         format_bytes(static_cast<double>(std::get<2>(key))), format_time(median),
                         format_time(tail));
   }
-  std::size_t steps = 0;
+  std::size_t steps = 0;  // of all ranks, as `lost`
   for (const RankResult& r : list.job().ranks) steps += r.steps.size();
   if (worst.empty() || steps == 0) return;
   Finding f;
@@ -231,12 +231,9 @@ void find_congestion(FindingList& list) {
 Ns whole_ns(double s) { return Ns{std::llround(s * 1e9)}; }
 
 // Whether its bytes and not its latency are what it should take.
-bool rate_bound(const Network& network, const CollectiveRow& row, const Collectives& all,
-                std::optional<int> world_size) {
-  const auto group = placement_of(row, all.matches.groups, network, world_size);
-  if (!group) return false;
-  const Seconds empty = collective_time(network, row.kind, Bytes{1}, *group);
-  return collective_time(network, row.kind, *row.bytes, *group) >= rate_bound_from * empty;
+bool rate_bound(const Network& network, const ExpectedCollective& e) {
+  const double empty = collective_time(network, e.row->kind, Bytes{1}, e.group).count();
+  return e.expected >= rate_bound_from * empty * static_cast<double>(e.calls);
 }
 
 // By group: what the machine's links would take for these bytes. Calls whose transfer cannot be
@@ -253,18 +250,16 @@ void find_slow_links(FindingList& list) {
     double expected = 0;
   };
   std::map<std::string, Slow> groups;
-  const Collectives& all = list.job().collectives;
-  const auto expected = expected_collectives(all, *network, context.world_size);
+  const auto expected = expected_collectives(list.job().collectives, *network, context.world_size);
   for (const ExpectedCollective& e : expected) {
-    if (e.with_wait || !rate_bound(*network, *e.row, all, context.world_size)) continue;
+    if (e.with_wait || !rate_bound(*network, e)) continue;
     Slow& slow = groups[e.row->group];
     slow.rows.push_back(&e);
     slow.measured += e.measured;
     slow.expected += e.expected;
     slow.lost += std::max(0.0, seconds(e.row->exposed).count() * (1 - e.expected / e.measured));
   }
-  std::size_t steps = 1;
-  for (const RankResult& r : list.job().ranks) steps = std::max(steps, r.steps.size());
+  const auto steps = static_cast<double>(most_steps(list.job()));
   for (const auto& [name, slow] : groups) {
     if (slow.expected >= low_link_share * slow.measured) continue;
     Finding f;
@@ -284,7 +279,7 @@ void find_slow_links(FindingList& list) {
         "Check NCCL_DEBUG=INFO for the transport and the rings it chose (P2P disabled, wrong "
         "NCCL_SOCKET_IFNAME, no GPUDirect), nvidia-smi topo -m, and the link's error counters";
     const WhatIf* free = list.what_if("communication_free");
-    const Ns lost = whole_ns(slow.lost / static_cast<double>(steps));
+    const Ns lost = whole_ns(slow.lost / steps);
     list.add_bounded(std::move(f), std::min(lost, free == nullptr ? Ns{0} : free->saved),
                      "its exposed time, were transfers as fast as the machine's links");
   }
