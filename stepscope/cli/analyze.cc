@@ -127,8 +127,10 @@ int analyze(AnalyzeFlags& flags) {
     no_mfu = mfu.error();
   report.link_fits = fit_transfers(job.transfers);
   report.answer = find_answer(job, report.mfu, report.machine);
-  report.findings =
-      find_findings({.job = job, .machine = report.machine, .world_size = report.world_size});
+  report.findings = find_findings({.job = job,
+                                   .machine = report.machine,
+                                   .world_size = report.world_size,
+                                   .model = flags.model ? &*flags.model : nullptr});
   report.warnings = analyze_warnings(report, no_mfu);
   if (job.explanation)
     for (std::string& w : replay_warnings(*job.explanation))

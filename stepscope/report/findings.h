@@ -11,6 +11,7 @@
 
 #include "stepscope/analysis/job.h"
 #include "stepscope/cost/machine.h"
+#include "stepscope/cost/transformer.h"
 
 namespace stepscope {
 
@@ -48,6 +49,7 @@ struct FindingContext {
   const JobResult& job;
   const Machine* machine = nullptr;  // of the ranks' GPU, null: unknown
   std::optional<int> world_size{};
+  const Transformer* model = nullptr;  // that was trained, null: unknown
 };
 
 // Findings that cost at least a hundredth of a step, and those that cost no time; largest gain

@@ -281,6 +281,28 @@ std::optional<double> aligned_rate(std::span<const Product> products, const Prod
   return std::nullopt;
 }
 
+// Which size of the model a dimension is; empty: none, or the model is not known.
+std::string_view size_in(const Transformer* model, std::int64_t dim) {
+  if (model == nullptr) return {};
+  if (dim == model->vocabulary) return "vocabulary";
+  if (dim == model->feed_forward) return "feed-forward size";
+  if (dim == model->hidden) return "hidden size";
+  return dim == model->head_size ? "head size" : "";
+}
+
+std::string padding_advice(std::string_view size, std::int64_t to) {
+  if (size == "vocabulary")
+    return fmt::format(
+        "Pad the vocabulary to {} (pad_vocab_size_to_multiple_of, make-vocab-size-divisible-by)",
+        to);
+  if (!size.empty()) return fmt::format("Choose a {} of {}", size, to);
+  return fmt::format(
+      "Pad that dimension to {}: the vocabulary (pad_vocab_size_to_multiple_of, "
+      "make-vocab-size-divisible-by), the hidden or the head size; of tokens the batch or the "
+      "packed length",
+      to);
+}
+
 void find_padding(FindingList& list) {
   double lost = 0;  // ns, over ranks
   double all = 0;
@@ -313,9 +335,11 @@ void find_padding(FindingList& list) {
   if (worst == nullptr || all <= 0) return;
   Finding f;
   f.id = "padding";
+  const std::string_view size = size_in(list.context().model, worst->odd());
   f.what = fmt::format(
-      "Matrix products have dimensions that do not fill the tensor cores ({} is no multiple of {})",
-      worst->odd(), worst->alignment.least);
+      "Matrix products have dimensions that do not fill the tensor cores ({}{} is no multiple of "
+      "{})",
+      size.empty() ? "" : fmt::format("the {} ", size), worst->odd(), worst->alignment.least);
   f.evidence.push_back(fmt::format(
       "{} {} runs at {} TFLOP/s; aligned products of that format and size at {}",
       printable((*rank->strings)[worst->row->name]), printable((*rank->strings)[worst->row->dims]),
@@ -323,11 +347,7 @@ void find_padding(FindingList& list) {
   const std::int64_t to = filled_up(worst->odd(), worst->alignment.best);
   f.evidence.push_back(
       fmt::format("filled up to {} it has {} more FLOPs", to, format_percent(worst->growth() - 1)));
-  f.advice = fmt::format(
-      "Pad that dimension to {}: the vocabulary (pad_vocab_size_to_multiple_of, "
-      "make-vocab-size-divisible-by), the hidden or the head size; of tokens the batch or the "
-      "packed length",
-      to);
+  f.advice = padding_advice(size, to);
   f.place = list.place_on_path("matmul");
   const auto path =
       static_cast<double>((list.on_path("matmul") + list.on_path("attention")).count());

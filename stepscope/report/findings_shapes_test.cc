@@ -162,6 +162,26 @@ TEST(Padding, IsAnOddDimensionThatRunsSlowerThanAlignedProducts) {
   EXPECT_NEAR(static_cast<double>(f->gain->count()) / saved, 1, 0.01);
 }
 
+TEST(Padding, NamesTheSizeOfTheModelThatIsOdd) {
+  const Job job = job_of({{512, 256, 1024}, {512, 256, 1001, 2}});
+  Transformer model;
+  model.feed_forward = 1024;
+  model.vocabulary = 1001;
+  const auto padding = [&] {
+    const auto findings = find_findings({.job = job.result(), .model = &model});
+    const auto f = std::ranges::find(findings, "padding", &Finding::id);
+    return f == findings.end() ? Finding{} : *f;
+  };
+  EXPECT_NE(padding().what.find("(the vocabulary 1001 is no multiple of 8)"), std::string::npos);
+  EXPECT_EQ(padding().advice,
+            "Pad the vocabulary to 1024 (pad_vocab_size_to_multiple_of, "
+            "make-vocab-size-divisible-by)");
+  std::swap(model.vocabulary, model.feed_forward);
+  EXPECT_EQ(padding().advice, "Choose a feed-forward size of 1024");
+  model.feed_forward = 4096;
+  EXPECT_NE(padding().what.find("(1001 is no multiple of 8)"), std::string::npos);
+}
+
 TEST(Padding, IsNotAnOddDimensionThatRunsAsFast) {
   EXPECT_EQ(job_of({{512, 256, 1024}, {512, 256, 1001, 1.1}}).finding("padding"), nullptr);
 }
