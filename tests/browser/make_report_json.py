@@ -380,6 +380,15 @@ def buckets_of(ranks):
     return rows
 
 
+def units_of():
+    """Block 2 comes late, the rest in time."""
+    units = [{"unit": f"block {u}", "pass": p, "fetches": 40, "hits": 40 - late, "late": late, "misses": 0,
+              "late_ns": late * 100_000, "transfer_ns": 21_000_000, "ahead": 1, "hidden_by": 2 if late else 0}
+             for u, p, late in ((2, "backward", 30), (2, "forward", 10), (0, "forward", 0), (1, "forward", 0))]
+    return {"source": "FSDP2", "units": units, "fetches": [], "reduces": [],
+            "reductions": [{"unit": f"block {u}", "count": 40, "exposed_ns": u * 500_000, "lag_ns": 30_000_000} for u in (2, 1, 0)]}
+
+
 def report(args):
     rng = random.Random(args.seed)
     slow = args.ranks // 2
@@ -401,7 +410,7 @@ def report(args):
                                    "reduce_scatter on the others"}],
         "dimensions": [{"dimension": d, "count": 640, "bytes": b, "wait_ns": w, "transfer_ns": t, "exposed_ns": e}
                        for d, b, w, t, e in (("dp", 91e9, 210e6, 390e6, 300e6), ("tp", 12e9, 40e6, 120e6, 90e6))],
-        "ddp_buckets": buckets_of(ranks), "stragglers": stragglers_of(rng, ranks, slow),
+        "ddp_buckets": buckets_of(ranks), "unit_waits": units_of(), "stragglers": stragglers_of(rng, ranks, slow),
         "mfu": mfu_of(job["step_mean_ns"]), "expected": expected_of(job["step_mean_ns"], ranks), "findings": findings_of(job["step_mean_ns"]),
         "explanation": explanation_of(ranks, job["step_mean_ns"], args.steps), "timeline": timeline_of(rng, ranks, args.timeline_rows)}
 
@@ -425,13 +434,13 @@ def reduced(data, variant):
         for r in data["ranks"]:
             r.update(steps=[], budget_ns={}, phases_ns={}, phases=[], gaps=[], overlap=None, kernels=[], kernel_classes=[],
                      operators=[], ranges=[], memory=None, gpu_window=None)
-        data.update(collectives=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], stragglers=[], mfu=None,
+        data.update(collectives=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], unit_waits=None, stragglers=[], mfu=None,
                     expected=None, timeline=None, findings=[], explanation=None)
         data["job"].update(steps=[], phases=[], step_mean_ns=None, step_min_ns=None, step_max_ns=None, step_stdev_ns=None)
     elif variant == "zero_ranks":
         data["inputs"] = [dict(data["inputs"][0], rank=None, events=0, error="broken.json: byte 17: expected a value; "
                                "is it <JSON>?")]
-        data.update(ranks=[], collectives=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], stragglers=[],
+        data.update(ranks=[], collectives=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], unit_waits=None, stragglers=[],
                     mfu=None, expected=None, timeline=None, answer={"bound_by": "unexplained", "sentence": None, "culprit": None})
         data["job"].update(ranks=0, world_size=None, steps=[], phases=[], budget_ns={}, spread={}, step_mean_ns=None,
                            step_min_ns=None, step_max_ns=None, step_stdev_ns=None)

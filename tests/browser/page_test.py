@@ -193,6 +193,14 @@ class WholeReport(Page):
         self.assertEqual(self.js("document.querySelectorAll('#collectives [data-point]').length"), len(drawn))
         self.assertTrue(any("link of dp, tp: 450" in t for t in self.texts("#collectives svg text")))
 
+    def test_units_say_how_far_ahead_would_have_hidden_what_came_late(self):
+        self.assertIn("40 of 160 fetches came after their unit was needed, 0 of them asked for only when nothing was left to "
+                      "compute.", self.texts("#collectives .note"))
+        rows = self.js("[...document.querySelector('#collectives [aria-label=\"Parameters of units\"]').querySelectorAll('tbody tr')]"
+                       ".map((r) => [...r.children].map((c) => c.textContent))")
+        self.assertEqual(rows[0], ["block 2", "backward", "10", "30", "0", "3.00\u202fms", "21.0\u202fms", "1", "2"])
+        self.assertEqual([r[-1] for r in rows], ["2", "2", "–", "–"])
+
     def test_names_stay_text_whatever_they_contain(self):
         self.assertEqual(self.js("document.querySelectorAll('main img, main script').length"), 0)
         self.type("#kernels input", "onerror")

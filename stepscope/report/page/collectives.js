@@ -287,6 +287,7 @@ function collectives_section(report) {
     link_fits_part(report),
     dimensions_table(report),
     buckets_part(report),
+    units_part(report),
     wrong.length > 0 &&
         [
           h('h3', null, 'Not matched'), data_table({
