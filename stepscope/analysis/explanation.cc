@@ -73,9 +73,11 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   const PeerMedians medians = peer_medians(replay, inputs.views, inputs.roles);
   e.held = held_devices(replay, inputs.views);
   e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
+  if (inputs.pipeline != nullptr && e.refused) e.bubble = bubble_shares(*inputs.pipeline);
   if (e.refused || stopped()) return e;
   const WhatIfInputs what{replay,  inputs.views,  inputs.collectives, inputs.roles,
                           medians, inputs.phases, inputs.units,       inputs.messages};
+  if (inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline, what);
   if (inputs.standing) {
     e.early_waits = sum_early_waits(what, find_early_waits(what));
     e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stepscope/analysis/blame.h"
+#include "stepscope/analysis/bubble_shares.h"
 #include "stepscope/analysis/bucket_change.h"
 #include "stepscope/analysis/early_waits.h"
 #include "stepscope/analysis/path_share.h"
@@ -47,6 +48,7 @@ struct Explanation {
   std::vector<Blame> blame;
   std::vector<HeldDevice> held;
   std::vector<EarlyWaitSum> early_waits;  // of ranks without a device; most time first
+  std::vector<BubbleShares> bubble;       // parallel to the ranks of the pipeline given
   std::vector<WhatIf> what_ifs;           // the standing ones
   std::optional<BucketSearch> buckets;    // of the size of gradient messages; where one gives back
   std::vector<WhatIf> asked;              // parallel to the scenarios asked for
@@ -59,6 +61,7 @@ struct ExplanationInputs {
   std::span<const HostPhases> phases;   // by view
   std::span<const UnitWaits> units;     // by view; may be empty
   std::span<const Scenario> scenarios;  // asked for
+  const PipelineBubble* pipeline = nullptr;
   bool standing = true;
   const MessageModel* messages = nullptr;  // what_if.h
   unsigned threads = 1;

@@ -287,6 +287,9 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   job.units = unit_rows(job.unit_waits, views);
   job.unit_reduces = unit_reduce_rows(job.unit_waits, views);
   job.stragglers = find_stragglers(views, job.collectives, {.sizes = options.sizes});
+  std::vector<std::size_t> devices;
+  for (const RankResult& r : job.ranks) devices.push_back(r.budget.chosen);
+  job.pipeline = pipeline_bubble({views, job.collectives, phases, devices});
   if (options.explain)
     job.explanation = explain({.views = views,
                                .collectives = job.collectives,
@@ -294,6 +297,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
                                .phases = phases,
                                .units = job.unit_waits,
                                .scenarios = options.scenarios,
+                               .pipeline = job.pipeline ? &*job.pipeline : nullptr,
                                .standing = options.scenarios.empty(),
                                .messages = options.messages ? &options.messages : nullptr,
                                .threads = options.threads,

@@ -30,6 +30,7 @@
 #include "stepscope/analysis/operators.h"
 #include "stepscope/analysis/overlap.h"
 #include "stepscope/analysis/phases.h"
+#include "stepscope/analysis/pipeline_bubble.h"
 #include "stepscope/analysis/range_tree.h"
 #include "stepscope/analysis/roles.h"
 #include "stepscope/analysis/stragglers.h"
@@ -134,6 +135,7 @@ struct JobResult {
   std::vector<UnitReduceRow> unit_reduces;          // likewise, most exposed first
   RoleSource role_source = RoleSource::all_alike;
   std::vector<Straggler> stragglers;
+  std::optional<PipelineBubble> pipeline;  // absent where nothing passes between stages
   std::optional<Explanation> explanation;  // absent without steps, or where it was not asked for
   std::optional<Timeline> timeline;
   Ns origin{};  // instants of the faces count from here; zero where clocks are relative

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "stepscope/analysis/pipeline_stages.h"
+
 namespace stepscope {
 namespace {
 
@@ -23,15 +25,13 @@ std::optional<std::vector<Place>> from_groups(std::span<const RankView> views,
                                               const CollectiveMatches& matches,
                                               std::span<const Dimension> dimension_of) {
   std::vector<Place> places(views.size());
+  const Pipelines pipelines = find_pipelines(views, matches, dimension_of);
   bool any = false;
   for (std::size_t v = 0; v < views.size(); ++v) {
-    for (std::size_t g = 0; g < matches.groups.size(); ++g) {
-      const auto at = position(matches.groups[g], views[v].rank);
-      if (!at) continue;
-      // The largest pipeline group is the pipeline; others join its first and last stage.
-      if (dimension_of[g] == Dimension::pp) places[v].pp = std::max(places[v].pp, at);
-      if (dimension_of[g] == Dimension::tp && !places[v].tp) places[v].tp = at;
-    }
+    if (pipelines.of_view[v]) places[v].pp = pipelines.of_view[v]->stage;
+    for (std::size_t g = 0; g < matches.groups.size() && !places[v].tp; ++g)
+      if (dimension_of[g] == Dimension::tp)
+        places[v].tp = position(matches.groups[g], views[v].rank);
     any = any || places[v].tp || places[v].pp;
   }
   if (!any) return std::nullopt;

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/analysis/job_bubble.h"
 #include "stepscope/analysis/job_layout.h"
 #include "stepscope/analysis/job_replay.h"
 #include "stepscope/base/result.h"
@@ -94,6 +95,8 @@ struct StragglerJob {
   std::vector<GroupSlowdown> by_stage;
   std::vector<JobWorker> workers;  // by exact rem, the largest first
   std::vector<CommFree> comm_free;
+  std::optional<JobBubble>
+      bubble;  // absent for one stage, and without as many backwards as forwards
   // Of the times of forward and backward of one microbatch, within each worker and model chunk:
   // near 1 where sequence lengths differ. Absent where there is nothing to compare.
   std::optional<double> fwd_bwd_correlation;

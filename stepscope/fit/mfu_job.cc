@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepscope/analysis/pipeline_bubble.h"
 #include "stepscope/fit/mfu_rank.h"
 
 namespace stepscope {
@@ -36,11 +37,11 @@ Ns pipeline_wait(const JobResult& job, std::size_t rank, std::span<const std::si
   for (std::size_t i = 0; i < calls.calls.size(); ++i) {
     const CollectiveCall& call = calls.calls[i];
     const CallTime& time = job.collectives.times.by_view[rank][i];
-    const bool message =
+    const bool receives =
         call.kind == CollectiveKind::recv || call.kind == CollectiveKind::send_recv;
     const bool counted = call.step && std::ranges::binary_search(places, std::size_t{*call.step});
-    if (!message || !counted || !time.split || call.group >= job.collectives.dimension_of.size() ||
-        job.collectives.dimension_of[call.group] != Dimension::pp)
+    if (!receives || !counted || !time.split ||
+        !is_stage_message(call, job.collectives.dimension_of))
       continue;
     wait += std::min(wait_of(call, time), job.collectives.exposed[rank][i]);
   }

@@ -10,6 +10,7 @@
 #include "stepscope/fit/expected_collectives.h"
 #include "stepscope/report/findings_parts.h"
 #include "stepscope/report/format.h"
+#include "stepscope/report/pipeline_report.h"
 #include "stepscope/report/words.h"
 
 namespace stepscope {
@@ -289,6 +290,7 @@ void find_imbalance(FindingList& list) {
   Finding f;
   f.id = "stage_imbalance";
   f.what = "Pipeline stages have different amounts of compute";
+  f.evidence = imbalance_evidence(list.job());
   f.advice = "Move layers off the slowest stage; count the embedding and the head as layers";
   list.add_replayed(std::move(f), list.what_if("stages_balanced"));
 }

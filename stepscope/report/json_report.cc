@@ -8,6 +8,7 @@
 #include "stepscope/report/json_rank.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/link_report.h"
+#include "stepscope/report/pipeline_report.h"
 #include "stepscope/report/unit_report.h"
 #include "stepscope/report/words.h"
 
@@ -264,6 +265,7 @@ Json analyze_tree(const AnalyzeReport& report) {
           {"ddp_buckets", ddp_buckets(job)},
           {"unit_waits", unit_waits_json(job)},
           {"stragglers", stragglers(job)},
+          {"pipeline", pipeline_json(job)},
           {"straggler_job", nullptr},  // set where a job's table is the input
           {"clock_alignment", clock_alignment_json(job.clocks)},
           {"link_fits", link_fits_json(report.link_fits)},

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "stepscope/report/format.h"
+#include "stepscope/report/pipeline_report.h"
 #include "stepscope/report/text_table.h"
 #include "stepscope/report/words.h"
 
@@ -231,6 +232,7 @@ std::string straggler_text(const AnalyzeReport& report, const StragglerJob& job,
   }
   out += '\n' + facts(job);
   if (!options.details.empty()) out += fmt::format("Details: {}\n", printable(options.details));
+  if (job.bubble) out += '\n' + job_bubble_text(job.bubble, width);
   if (!report.warnings.empty()) out += '\n';
   for (const std::string& w : report.warnings) out += wrapped("note: " + printable(w), width);
   return out;
@@ -293,6 +295,7 @@ Json straggler_job_json(const StragglerJob& job) {
           {"by_stage", groups_json(job.by_stage)},
           {"workers", std::move(workers)},
           {"without_communication", std::move(free)},
+          {"pipeline", job_bubble_json(job.bubble)},
           {"fwd_bwd_correlation", real(job.fwd_bwd_correlation)},
           {"fwd_variation", real(job.fwd_variation)},
           {"left_out", job.left_out},

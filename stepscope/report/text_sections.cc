@@ -11,6 +11,7 @@
 #include "stepscope/report/format.h"
 #include "stepscope/report/kernel_name.h"
 #include "stepscope/report/link_report.h"
+#include "stepscope/report/pipeline_report.h"
 #include "stepscope/report/text_table.h"
 #include "stepscope/report/words.h"
 
@@ -324,6 +325,7 @@ std::vector<std::string> text_sections(const AnalyzeReport& report, std::size_t 
   std::vector<std::string> sections;
   if (report.job->ranks.size() > 1) sections.push_back(ranks(report, width));
   sections.push_back(stragglers(report, width));
+  sections.push_back(pipeline_text(*report.job, width));
   sections.push_back(gaps(report, width));
   sections.push_back(clocks_text(report.job->clocks, width));
   sections.push_back(collectives(report, width));

@@ -133,6 +133,8 @@ void job_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
         job.missing.size() == 1 ? "s" : ""));
   mismatch_warnings(job, out);
   if (auto units = unit_waits_warning(job)) out.push_back(*std::move(units));
+  if (job.pipeline)
+    out.insert(out.end(), job.pipeline->warnings.begin(), job.pipeline->warnings.end());
   const auto ordered = std::ranges::find(report.inputs, "order", &InputRow::rank_source);
   if (ordered != report.inputs.end())
     out.emplace_back(

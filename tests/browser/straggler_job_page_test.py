@@ -26,7 +26,7 @@ class StragglerJobPage(CommandPage):
         data = self.show(self.table(4, 3, 4, 3))
         states = self.js("Object.fromEntries([...document.querySelectorAll('section')].map((e) => "
                          "[e.id, e.dataset.state]))")
-        self.assertEqual(states, dict.fromkeys(["workers", "operations", "steps", "inputs"], "drawn"))
+        self.assertEqual(states, dict.fromkeys(["workers", "operations", "pipeline", "steps", "inputs"], "drawn"))
         self.assertEqual(self.texts("h1"), [data["answer"]["sentence"]])
         job = data["straggler_job"]
         cells = self.js("[...document.querySelectorAll('#workers .cell')].map((e) => Number(e.dataset.rank))")
@@ -35,6 +35,7 @@ class StragglerJobPage(CommandPage):
         self.assertEqual(self.texts("#operations tbody td")[:2],
                          [job["by_operation"][0]["name"], f'{job["by_operation"][0]["s"]:.4f} ×'])
         self.assertEqual(len(self.texts("#steps tbody tr")), 3)
+        self.assertEqual(len(self.texts("#pipeline tbody tr")), job["stages"])
 
     def test_many_ranks_fit_a_phone(self):
         for width in (1280, 390):
@@ -44,6 +45,7 @@ class StragglerJobPage(CommandPage):
     def test_one_stage_has_no_last_stage(self):
         self.show(self.table(2, 1, 2, 2))
         self.assertNotIn("Last stage", self.texts(".figures dt"))
+        self.assertFalse(self.js("Boolean(document.getElementById('pipeline'))"))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,15 @@ class RunWriter {
 
   std::string text() {
     for (int step = 1; step <= 3; ++step) add_step(step, 1000.0 + 20'000.0 * step);
+    return finished();
+  }
+  std::string stage_text() {
+    for (int step = 1; step <= 2; ++step) add_stage_step(step, 1000.0 + 20'000.0 * step);
+    return finished();
+  }
+
+ private:
+  std::string finished() {
     Json trace = {
         {"schemaVersion", 1},
         {"record_shapes", 1},
@@ -36,7 +45,6 @@ class RunWriter {
     return trace.dump();
   }
 
- private:
   void row(const char* cat, const std::string& name, int pid, int tid, double ts, double dur,
            Json args) {
     events_.push_back({{"ph", "X"},
@@ -84,6 +92,39 @@ class RunWriter {
           {"Process Group Description", "default_pg"},
           {"Process Group Ranks", "[0, 1]"},
           {"Seq", seq}});
+  }
+  // A send to the other stage, or a receive from it.
+  void message(bool send, double ts, double start, double end) {
+    work("record_param_comms", "kernel", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+         send ? 21 : 22, ts, start, end - start, Json::object(),
+         {{"Collective name", send ? "send" : "recv"},
+          {"dtype", "BFloat16"},
+          {"In msg nelems", 4096},
+          {"Out msg nelems", 4096},
+          {"Group size", 2},
+          {"Process Group Name", "1"},
+          {"Process Group Description", "mesh_pp"},
+          {"Process Group Ranks", "[0, 1]"},
+          {send ? "Dst Rank" : "Src Rank", 1 - rank_}});
+  }
+  // Two micro-batches, one after the other: each forward and backward takes 1 ms on either stage.
+  void add_stage_step(int step, double t) {
+    host("user_annotation", "ProfilerStep#" + std::to_string(step), t, 19'000);
+    for (int batch = 0; batch < 2; ++batch) {
+      const double ts = t + 100 + 500 * batch;
+      const double start = t + 2000 + 4100 * batch;
+      if (rank_ == 0) {
+        product(ts, start, 1000);
+        message(true, ts + 50, start + 1000, start + 1020);
+        message(false, ts + 100, start + 1000, start + 3060);
+        product(ts + 150, start + 3060, 1000);
+      } else {
+        message(false, ts, batch == 0 ? t + 2000 : start - 1040, start + 1020);
+        product(ts + 50, start + 1020, 1000);
+        product(ts + 100, start + 2020, 1000);
+        message(true, ts + 150, start + 3020, start + 3060);
+      }
+    }
   }
   void memory(double ts, std::int64_t address, std::int64_t bytes, std::int64_t total) {
     events_.push_back({{"ph", "i"},
@@ -135,5 +176,6 @@ class RunWriter {
 }  // namespace
 
 std::string gpu_rank(int rank) { return RunWriter(rank).text(); }
+std::string gpu_stage(int stage) { return RunWriter(stage).stage_text(); }
 
 }  // namespace stepscope::contract

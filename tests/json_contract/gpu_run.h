@@ -12,4 +12,7 @@ namespace stepscope::contract {
 // The trace of one rank.
 [[nodiscard]] std::string gpu_rank(int rank);
 
+// The trace of one of two pipeline stages: a step of two micro-batches, forward and backward.
+[[nodiscard]] std::string gpu_stage(int stage);
+
 }  // namespace stepscope::contract

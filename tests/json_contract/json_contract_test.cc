@@ -37,12 +37,13 @@ Comparison example(const char* name) {
   return comparison;
 }
 
-Comparison gpu_run(const std::vector<std::string>& flags) {
+Comparison gpu_run(const std::vector<std::string>& flags,
+                   std::string (*trace_of)(int rank) = gpu_rank) {
   const program::ScratchFolder scratch;
   std::vector<std::filesystem::path> files;
   for (const int rank : {0, 1}) {
     files.emplace_back(scratch.file("rank" + std::to_string(rank) + ".json"));
-    std::ofstream(files.back()) << gpu_rank(rank);
+    std::ofstream(files.back()) << trace_of(rank);
   }
   const auto run = program::analyze(files, flags);
   EXPECT_EQ(run.outcome.exit_code, 0) << run.outcome.errors;
@@ -56,6 +57,8 @@ Comparison gpu_run() {
 Comparison gpu_run_of_a_model() {
   return gpu_run({"--timeline", "--model", "gpt2", "--global-batch", "2", "--seq", "1024"});
 }
+
+Comparison pipeline_run() { return gpu_run({"--timeline"}, gpu_stage); }
 
 // A job of two DP ranks and two stages; the last stage is slow.
 Comparison job_table_run() {
@@ -106,10 +109,16 @@ TEST(JsonContract, HoldsForGpus) {
   }
 }
 
+TEST(JsonContract, HoldsForAPipeline) {
+  const Comparison comparison = pipeline_run();
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  EXPECT_TRUE(comparison.seen.contains("pipeline.ranks.due_to_ns.imbalance"));
+}
+
 TEST(JsonContract, IsCoveredByTheseRuns) {
   std::set<std::string> unseen = paths(documented());
-  for (const Comparison& run :
-       {example("ddp"), example("fsdp"), gpu_run(), gpu_run_of_a_model(), job_table_run()})
+  for (const Comparison& run : {example("ddp"), example("fsdp"), gpu_run(), gpu_run_of_a_model(),
+                                pipeline_run(), job_table_run()})
     for (const std::string& path : run.seen) unseen.erase(path);
   // Only for inputs that fail, ranks that lack a step, and captures that do not match.
   for (const char* rare :

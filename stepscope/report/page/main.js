@@ -24,6 +24,9 @@ const sections = [
     'How far each rank arrives behind the median rank at its collectives.', stragglers_section
   ],
   [
+    'pipeline', 'Pipeline', 'What each stage idles, and why.', pipeline_section
+  ],
+  [
     'collectives', 'Collectives',
     'What the network delivers for each message size, against what its link could.',
     collectives_section
@@ -65,6 +68,9 @@ function completed(report) {
   return report;
 }
 
+// The pipeline's section only where there is a pipeline.
+const with_pipeline = (all, of) => all.filter((x) => x[0] !== 'pipeline' || of.pipeline);
+
 // What a report is drawn with, by its schema.
 function view_of(report) {
   if (String(report.schema).startsWith('stepscope.predict/'))
@@ -79,9 +85,10 @@ function view_of(report) {
     return {
       report: whole,
       hero: straggler_hero,
-      sections: [...straggler_job_sections, ...inputs_only]
+      sections: [...with_pipeline(straggler_job_sections, whole.straggler_job), ...inputs_only]
     };
-  return {report: whole, hero, sections: whole.ranks.length ? sections : inputs_only};
+  const shown = whole.ranks.length ? with_pipeline(sections, whole) : inputs_only;
+  return {report: whole, hero, sections: shown};
 }
 
 function section_frame([id, title, lede]) {

@@ -133,5 +133,6 @@ const straggler_job_sections = [
     job_workers_section],
   ['operations', 'What is slow', 'The slowdown that each group makes with all others ideal.',
     job_operations_section],
+  ['pipeline', 'Pipeline', 'What each stage idles, and why.', job_pipeline_section],
   ['steps', 'Steps', null, job_steps_section]
 ];
