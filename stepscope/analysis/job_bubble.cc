@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stepscope/analysis/interval_sweep.h"
+#include "stepscope/analysis/job_balance.h"
 #include "stepscope/analysis/step_cursor.h"
 
 namespace stepscope {
@@ -42,7 +43,6 @@ class Builder {
   [[nodiscard]] std::vector<StageWarmUp> warm_ups() const;
   void measure(std::size_t dp, std::size_t step);
   void sweep_stage(std::size_t dp, std::size_t step, int stage, const Bounds& pipeline);
-  [[nodiscard]] std::vector<Ns> balanced_work() const;
   [[nodiscard]] std::vector<Ns> walls(const std::vector<Ns>& work, bool messages) const;
   void explain();
 
@@ -155,27 +155,6 @@ void Builder::measure(std::size_t dp, std::size_t step) {
   for (int s = 0; s < out_.stages; ++s) sweep_stage(dp, step, s, pipeline);
 }
 
-// By cell and step: compute scaled so that each stage has the mean of all, over DP ranks and steps.
-std::vector<Ns> Builder::balanced_work() const {
-  std::vector<double> total(out_.by_stage.size(), 0);
-  const auto stage = [&](std::size_t cell) { return static_cast<std::size_t>(op(cell).stage); };
-  const auto each = [&](auto visit) {
-    for (std::size_t i = 0; i < replay_.work.size(); ++i)
-      if (is_pass(op(i / replay_.steps).op)) visit(i, stage(i / replay_.steps));
-  };
-  each([&](std::size_t i, std::size_t s) {
-    total[s] += static_cast<double>(replay_.work[i].count());
-  });
-  double mean = 0;
-  for (const double t : total) mean += t / static_cast<double>(total.size());
-  std::vector<Ns> work = replay_.work;
-  each([&](std::size_t i, std::size_t s) {
-    if (total[s] > 0)
-      work[i] = Ns{std::llround(static_cast<double>(work[i].count()) * mean / total[s])};
-  });
-  return work;
-}
-
 // Replayed times of the pipelines' steps, by DP rank * steps + step.
 std::vector<Ns> Builder::walls(const std::vector<Ns>& work, bool messages) const {
   const std::size_t steps = replay_.steps;
@@ -200,7 +179,7 @@ std::vector<Ns> Builder::walls(const std::vector<Ns>& work, bool messages) const
 }
 
 void Builder::explain() {
-  const std::vector<Ns> balanced = balanced_work();
+  const std::vector<Ns> balanced = balanced_work(layout_, replay_);
   const auto sum = [](const std::vector<Ns>& all) {
     Ns total{};
     for (const Ns t : all) total += t;

@@ -4,8 +4,8 @@
 //   message  a send or receive between stages is under way and nothing else is
 //   wait     another collective waits for its last member, and nothing else is under way
 //   work     compute, transfers of other collectives, the optimizer, garbage collection
-// T₁ and T₂ are replays without launch delays (job_replay.h), which are part of `rest`; balanced:
-// the compute of each stage scaled to the mean of all stages.
+// T₁ and T₂ are replays without launch delays (job_replay.h), which are part of `rest`; balanced
+// as job_balance.h says.
 #pragma once
 
 #include <optional>

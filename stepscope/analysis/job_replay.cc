@@ -267,6 +267,17 @@ std::vector<Ns> step_times(const JobReplay& replay, std::span<const Lasting> las
   return {room.end.end() - static_cast<std::ptrdiff_t>(steps), room.end.end()};
 }
 
+std::vector<Ns> step_times_of(const JobReplay& replay, std::span<const Ns> work) {
+  const std::size_t nodes = replay.graph.size();
+  const std::size_t steps = replay.steps;
+  const std::vector<Ns> nothing(steps, Ns{0});
+  std::vector<const Ns*> lanes(nodes, nothing.data());
+  for (std::size_t c = 0; c < replay.cells(); ++c) lanes[replay.end_node[c]] = &work[c * steps];
+  std::vector<Ns> end(nodes * steps);
+  replay_lanes(replay.graph, steps, lanes, end);
+  return {end.end() - static_cast<std::ptrdiff_t>(steps), end.end()};
+}
+
 std::vector<Ns> step_times_with_delays(const JobReplay& replay) {
   const std::size_t nodes = replay.graph.size();
   const std::size_t steps = replay.steps;

@@ -53,6 +53,8 @@ struct ReplayRoom {
 // The steps' times where the cells last as said, without launch delays.
 [[nodiscard]] std::vector<Ns> step_times(const JobReplay& replay, std::span<const Lasting> lasting,
                                          ReplayRoom& room);
+// Where the cells take `work` (by cell * steps + step), without launch delays.
+[[nodiscard]] std::vector<Ns> step_times_of(const JobReplay& replay, std::span<const Ns> work);
 // As recorded and with the launch delays.
 [[nodiscard]] std::vector<Ns> step_times_with_delays(const JobReplay& replay);
 

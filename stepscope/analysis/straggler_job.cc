@@ -256,6 +256,8 @@ Result<StragglerJob> analyze_straggler_job(const JobOperations& table, const Job
   slowest_first(job.by_dp_rank);
   slowest_first(job.by_stage);
   find_comm_free(q, job);
+  job.balance = stage_balance(*layout, replay);
+  if (job.balance) job.balance->rem = q.rem(job.balance->step);
   job.bubble = job_bubble(table, *layout, replay);
   correlate(table, *layout, job);
   return job;

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/analysis/job_balance.h"
 #include "stepscope/analysis/job_bubble.h"
 #include "stepscope/analysis/job_layout.h"
 #include "stepscope/analysis/job_replay.h"
@@ -95,6 +96,7 @@ struct StragglerJob {
   std::vector<GroupSlowdown> by_stage;
   std::vector<JobWorker> workers;  // by exact rem, the largest first
   std::vector<CommFree> comm_free;
+  std::optional<StageBalance> balance;  // absent for one stage
   std::optional<JobBubble>
       bubble;  // absent for one stage, and without as many backwards as forwards
   // Of the times of forward and backward of one microbatch, within each worker and model chunk:

@@ -21,6 +21,7 @@ constexpr double rate_bound_from = 3;    // times what a message without bytes s
 constexpr double regime_spread = 3;      // times the shortest transfer: below it size hardly counts
 constexpr double congestion_spread = 2;  // slowest tenth over the median, at one size and group
 constexpr std::size_t least_calls = 10;
+constexpr double uneven_stages = 0.05;  // that the busiest does more than the others' mean
 
 std::string_view kind_name(CollectiveKind kind) {
   return collective_kind_names[static_cast<std::size_t>(kind)];
@@ -287,10 +288,14 @@ void find_slow_links(FindingList& list) {
 }
 
 void find_imbalance(FindingList& list) {
+  const auto busiest = busiest_stage(list.job());
+  if (busiest && busiest->more < uneven_stages) return;
   Finding f;
   f.id = "stage_imbalance";
-  f.what = "Pipeline stages have different amounts of compute";
-  f.evidence = imbalance_evidence(list.job());
+  f.what = busiest ? fmt::format("Pipeline stage {} has {} more to do than the mean of the others",
+                                 busiest->stage, format_percent(busiest->more))
+                   : "Pipeline stages have different amounts of compute";
+  if (busiest) f.evidence = busiest->evidence;
   f.advice = "Move layers off the slowest stage; count the embedding and the head as layers";
   list.add_replayed(std::move(f), list.what_if("stages_balanced"));
 }

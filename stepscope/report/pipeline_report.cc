@@ -240,34 +240,38 @@ std::string job_bubble_text(const std::optional<JobBubble>& bubble, std::size_t 
       schedule_share(*bubble), stages, width);
 }
 
-std::vector<std::string> imbalance_evidence(const JobResult& job) {
-  if (!job.pipeline) return {};
+std::optional<BusiestStage> busiest_stage(const JobResult& job) {
+  if (!job.pipeline) return std::nullopt;
   const std::vector<StageMean> stages = means_of(job);
-  double mean = 0;
+  double sum = 0;
   double traced = 0;
   std::size_t most = 0;
   std::optional<std::size_t> idlest;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     if (stages[s].ranks == 0) continue;
-    mean += stages[s].work;
+    sum += stages[s].work;
     ++traced;
     if (stages[s].work > stages[most].work) most = s;
     const auto imbalance = stages[s].imbalance;
     if (imbalance && *imbalance > 0 && (!idlest || *imbalance > *stages[*idlest].imbalance))
       idlest = s;
   }
-  if (traced < 2) return {};
-  std::vector<std::string> said = {fmt::format("stage {} works {} a step, the mean stage {}", most,
-                                               format_time(stages[most].work),
-                                               format_time(mean / traced))};
+  const double others = sum - stages[most].work;
+  if (traced < 2 || others <= 0) return std::nullopt;
+  BusiestStage busiest;
+  busiest.stage = static_cast<int>(most);
+  busiest.more = stages[most].work * (traced - 1) / others - 1;
+  busiest.evidence.push_back(fmt::format("it works {} a step, the mean stage {}",
+                                         format_time(stages[most].work),
+                                         format_time(sum / traced)));
   if (idlest) {
     const StageMean& m = stages[*idlest];
-    said.push_back(
+    busiest.evidence.push_back(
         fmt::format("stage {} idles {} a step, of it {} for imbalance and {} by the schedule ({})",
                     *idlest, format_time(m.bubble()), format_time(*m.imbalance),
                     signed_time(m.schedule), shape_words(*job.pipeline)));
   }
-  return said;
+  return busiest;
 }
 
 }  // namespace stepscope

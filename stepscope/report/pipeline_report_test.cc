@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stepscope/report/findings.h"
 #include "stepscope/report/report_test_builder.h"
 
 namespace stepscope {
@@ -52,7 +53,7 @@ TEST(PipelineReport, IsEmptyWithoutAPipeline) {
   const TestReport t({{}, {}});
   EXPECT_TRUE(pipeline_json(t.job).is_null());
   EXPECT_EQ(pipeline_text(t.job, 120), "");
-  EXPECT_TRUE(imbalance_evidence(t.job).empty());
+  EXPECT_FALSE(busiest_stage(t.job));
   EXPECT_TRUE(job_bubble_json({}).is_null());
   EXPECT_EQ(job_bubble_text({}, 120), "");
 }
@@ -70,9 +71,13 @@ TEST(PipelineReport, SaysWhatEachStageIdlesAndWhy) {
             "45.0 ms        -   15.0 ms    40.0 ms  3.00 ms  2.00 ms\n"
             "      1     1  80.0 ms  20.0 ms   20.0 %  12.0 ms        -  8.00 ms        -      "
             "12.0 ms  8.00 ms   15.0 ms   -1.00 ms  3.00 ms  3.00 ms\n");
-  EXPECT_EQ(imbalance_evidence(t.job),
+  const auto busiest = busiest_stage(t.job);
+  ASSERT_TRUE(busiest);
+  EXPECT_EQ(busiest->stage, 1);
+  EXPECT_DOUBLE_EQ(busiest->more, 1.0);
+  EXPECT_EQ(busiest->evidence,
             (std::vector<std::string>{
-                "stage 1 works 80.0 ms a step, the mean stage 60.0 ms",
+                "it works 80.0 ms a step, the mean stage 60.0 ms",
                 "stage 0 idles 60.0 ms a step, of it 40.0 ms for imbalance and 15.0 ms by the "
                 "schedule (2 stages, 4 micro-batches, 1F1B)"}));
 }
@@ -94,7 +99,35 @@ TEST(PipelineReport, WithoutAReplayOnlyTheScheduleIsKnown) {
   }
   EXPECT_EQ(json["ranks"][1]["fill_ns"]["message"], 12'000'000);
   EXPECT_EQ(json["ranks"][1]["steps"][0]["drain_ns"], 8'000'000);
-  EXPECT_EQ(imbalance_evidence(t.job).size(), 1U);
+  EXPECT_EQ(busiest_stage(t.job)->evidence.size(), 1U);
+}
+
+// Stage 1 works for 40 · `more` ms, the other for 40.
+std::vector<Finding> findings_with(double more) {
+  TestReport t({{{BudgetCategory::compute, 100}}, {{BudgetCategory::compute, 100}}});
+  t.job.step_summary = Summary{};
+  t.job.step_summary->mean = 100e6;
+  t.job.pipeline = two_stages();
+  t.job.pipeline->ranks[1].total.work = Ns{static_cast<std::int64_t>(40e6 * more)};
+  t.job.explanation = explained();
+  WhatIf balanced;
+  balanced.scenario = {.change = Change::stages_balanced};
+  balanced.saved = 15 * ms;
+  t.job.explanation->what_ifs = {balanced};
+  return find_findings({.job = t.job});
+}
+
+TEST(StageImbalance, NamesTheStageThatHasMore) {
+  const auto findings = findings_with(1.3);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].id, "stage_imbalance");
+  EXPECT_EQ(findings[0].what, "Pipeline stage 1 has 30.0 % more to do than the mean of the others");
+  EXPECT_EQ(findings[0].gain, 15 * ms);
+  EXPECT_EQ(findings[0].evidence.at(0), "it works 52.0 ms a step, the mean stage 46.0 ms");
+}
+
+TEST(StageImbalance, IsNoneWhereStagesDifferLittle) {
+  for (const Finding& f : findings_with(1.04)) EXPECT_NE(f.id, "stage_imbalance");
 }
 
 }  // namespace

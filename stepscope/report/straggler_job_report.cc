@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <span>
 
 #include "stepscope/report/format.h"
@@ -21,6 +23,10 @@ constexpr double straggling = 1.1;
 constexpr double explains = 0.5;
 // Forward and backward of a microbatch move together where sequence lengths differ.
 constexpr double uneven_sequences = 0.9;
+// Stages are unbalanced where the slowest computes this much longer than the mean of the others,
+// and a balanced step is this much of it shorter.
+constexpr double unbalanced = 0.05;
+constexpr double least_gain = 0.01;
 constexpr double replay_tolerated = 0.02;
 constexpr std::size_t workers_shown = 3;
 
@@ -61,27 +67,78 @@ std::string clamped_note(const char* name, const Explained& e) {
       name, *e.rem, share_of(e), *e.rem > 1 ? "better" : "worse");
 }
 
+Seconds saved_by_balance(const StragglerJob& job) { return job.replayed - job.balance->step; }
+
+bool is_unbalanced(const StragglerJob& job) {
+  return job.balance && job.balance->more >= unbalanced &&
+         saved_by_balance(job) >= least_gain * job.replayed;
+}
+
+// "it computes 31.0 % longer than the mean of the others, and ..."
+std::string balance_words(const StragglerJob& job) {
+  return fmt::format(
+      "it computes {} longer than the mean of the others, and with balanced stages a step would "
+      "take {}",
+      format_percent(job.balance->more), format_time(ns(job.balance->step)));
+}
+
+struct Cause {
+  double share = 0;  // of the loss
+  std::string words;
+};
+
+// Where there is one DP rank, each stage is one worker: the stage is named, and that it is not
+// told from a slow machine.
+std::optional<Cause> worker_cause(const StragglerJob& job) {
+  if (!is_explained_by(job.m_w)) return std::nullopt;
+  if (is_unbalanced(job) && job.dp_ranks.size() == 1) return std::nullopt;
+  return Cause{
+      *job.m_w.share(),
+      job.worst.size() == 1
+          ? fmt::format("one worker explains {} of it: {}", share_of(job.m_w), worst_words(job))
+          : fmt::format("{} workers explain {} of it: {}", job.worst.size(), share_of(job.m_w),
+                        worst_words(job))};
+}
+
+std::optional<Cause> stage_cause(const StragglerJob& job) {
+  const bool last = job.stages > 1 && is_explained_by(job.m_s);
+  if (!is_unbalanced(job)) {
+    if (!last) return std::nullopt;
+    return Cause{*job.m_s.share(),
+                 fmt::format("the last pipeline stage explains {} of it", share_of(job.m_s))};
+  }
+  const bool last_is_slowest = job.balance->slowest == job.stages - 1;
+  const Explained even{.rem = job.balance->rem};
+  const Explained& by = last && last_is_slowest ? job.m_s : even;
+  std::string words =
+      fmt::format("{} explains {} of it: {}",
+                  last_is_slowest ? "the last pipeline stage"
+                                  : fmt::format("pipeline stage {}", job.balance->slowest),
+                  share_of(by), balance_words(job));
+  if (job.dp_ranks.size() == 1)
+    words +=
+        fmt::format(" (or rank {} is slow: there is one DP rank)",
+                    std::ranges::find(job.workers, job.balance->slowest, &JobWorker::stage)->rank);
+  return Cause{by.share().value_or(0), std::move(words)};
+}
+
 std::string cause(const StragglerJob& job) {
-  std::vector<std::string> causes;
-  if (is_explained_by(job.m_w))
-    causes.push_back(
-        job.worst.size() == 1
-            ? fmt::format("one worker explains {} of it: {}", share_of(job.m_w), worst_words(job))
-            : fmt::format("{} workers explain {} of it: {}", job.worst.size(), share_of(job.m_w),
-                          worst_words(job)));
-  if (is_explained_by(job.m_s) && job.stages > 1)
-    causes.push_back(fmt::format("the last pipeline stage explains {} of it", share_of(job.m_s)));
+  std::vector<Cause> causes;
+  for (auto found : {worker_cause(job), stage_cause(job)})
+    if (found) causes.push_back(std::move(*found));
+  std::ranges::stable_sort(causes, std::greater{}, &Cause::share);
   if (has_uneven_sequences(job))
-    causes.push_back(
-        fmt::format("forward and backward of a microbatch take longer together (r = {:.2f}), so "
-                    "sequence lengths differ",
-                    *job.fwd_bwd_correlation));
+    causes.push_back({0, fmt::format("forward and backward of a microbatch take longer together "
+                                     "(r = {:.2f}), so sequence lengths differ",
+                                     *job.fwd_bwd_correlation)});
   if (causes.empty())
-    causes.push_back(
-        fmt::format("no few workers and no last stage explain it: the worst {} {}, "
-                    "the last stage {}",
-                    counted(job.worst.size(), "worker"), share_of(job.m_w), share_of(job.m_s)));
-  return fmt::format("{}", fmt::join(causes, "; "));
+    return fmt::format(
+        "no few workers and no last stage explain it: the worst {} {}, "
+        "the last stage {}",
+        counted(job.worst.size(), "worker"), share_of(job.m_w), share_of(job.m_s));
+  std::vector<std::string> words;
+  for (Cause& c : causes) words.push_back(std::move(c.words));
+  return fmt::format("{}", fmt::join(words, "; "));
 }
 
 std::string sizes_of(const StragglerJob& job) {
@@ -139,6 +196,13 @@ std::string facts(const StragglerJob& job) {
   if (job.stages > 1)
     line("last stage",
          fmt::format("stage {}; {}", job.stages - 1, explained(job.m_s, "M_S", ns(job.replayed))));
+  if (job.balance)
+    line("slowest stage",
+         fmt::format("stage {} computes {} longer than the mean of the others; balanced stages "
+                     "{} {} a step",
+                     job.balance->slowest, format_percent(job.balance->more),
+                     saved_by_balance(job) >= Seconds{0} ? "save" : "cost",
+                     format_time(std::abs(ns(saved_by_balance(job))))));
   std::vector<std::string> mended;
   for (const JobWorker& w :
        std::span(job.workers).first(std::min(job.workers.size(), workers_shown)))
@@ -166,6 +230,14 @@ Json explained_json(const Explained& e) {
           {"add", real(e.add)}};
 }
 
+Json balance_json(const std::optional<StageBalance>& balance) {
+  if (!balance) return nullptr;
+  return {{"slowest", balance->slowest},
+          {"more", balance->more},
+          {"balanced_step_ns", ns(balance->step)},
+          {"rem", real(balance->rem)}};
+}
+
 Json groups_json(std::span<const GroupSlowdown> groups) {
   Json out = Json::array();
   for (const GroupSlowdown& g : groups)
@@ -186,6 +258,9 @@ Answer straggler_answer(const StragglerJob& job) {
         "This job runs at {} its ideal step and has no straggler to "
         "speak of: {}.",
         times(job.s), steps);
+    if (is_unbalanced(job))
+      answer.culprit = fmt::format("pipeline stage {} is the slowest: {}", job.balance->slowest,
+                                   balance_words(job));
     return answer;
   }
   answer.bound_by = BoundBy::straggler;
@@ -295,6 +370,7 @@ Json straggler_job_json(const StragglerJob& job) {
           {"by_stage", groups_json(job.by_stage)},
           {"workers", std::move(workers)},
           {"without_communication", std::move(free)},
+          {"stage_balance", balance_json(job.balance)},
           {"pipeline", job_bubble_json(job.bubble)},
           {"fwd_bwd_correlation", real(job.fwd_bwd_correlation)},
           {"fwd_variation", real(job.fwd_variation)},

@@ -12,6 +12,10 @@ function straggler_figures(job) {
   ];
   if (job.stages > 1)
     rows.push(['Last stage', percent(job.m_s_share), `M_S ${number(job.m_s)}`]);
+  const balance = job.stage_balance;
+  if (balance)
+    rows.push([`Stage ${balance.slowest}`, `+${percent(balance.more)}`,
+      `over the others; balanced ${ns(balance.balanced_step_ns)}`]);
   rows.push(['With launch delays', ratio(job.s_host), `measured ${ns(job.measured_step_ns)}`]);
   return figures(rows);
 }
