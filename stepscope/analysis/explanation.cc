@@ -11,19 +11,40 @@ constexpr Ns held_long = std::chrono::microseconds{200};
 constexpr std::size_t held_often = 10;
 constexpr double held_much = 0.02;
 
+Ns median(std::vector<Ns>& times) {
+  const auto middle = times.begin() + std::ssize(times) / 2;
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+// When nothing but its device kept an operation from starting.
+Ns ready_for_device(const Replay& replay, std::uint32_t node) {
+  Ns ready = Ns::min();
+  bool held = false;
+  for (const std::uint32_t before : replay.graph->graph.preds_of(node)) {
+    if (replay.graph->kind[before] == NodeKind::held)
+      held = true;
+    else
+      ready = std::max(ready, replay.end[before]);
+  }
+  return held ? ready : replay.start[node] - replay.measured.delay[node];
+}
+
 // Only while the rank's device runs nothing else: the end of what ran last is looked at.
 std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankView> views) {
   const StepGraph& graph = *replay.graph;
   std::vector<HeldDevice> found(views.size());
   std::vector<std::vector<Ns>> delays(views.size());
+  std::vector<std::vector<Ns>> slices(views.size());
   std::vector<Ns> busy_until(views.size(), Ns::min());
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     const NodeKind kind = graph.kind[n];
     const bool device = kind == NodeKind::compute || kind == NodeKind::copy ||
                         kind == NodeKind::comm || kind == NodeKind::arrival;
     const std::uint32_t v = graph.view[n];
+    if (kind == NodeKind::held) slices[v].push_back(graph.graph.duration[n]);
     if (!device && kind != NodeKind::transfer) continue;
-    const Ns idle_since = std::max(busy_until[v], replay.start[n] - replay.measured.delay[n]);
+    const Ns idle_since = std::max(busy_until[v], ready_for_device(replay, n));
     busy_until[v] = std::max(busy_until[v], replay.end[n]);
     const Ns held = replay.start[n] - idle_since;
     if (!device || !replay.movable[n] || views[v].index->cpu_only() || held < held_long) continue;
@@ -39,11 +60,10 @@ std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankV
     const Ns wall = views[v].steps.back().end - views[v].steps.front().start;
     if (static_cast<double>(found[v].total.count()) < held_much * static_cast<double>(wall.count()))
       continue;
-    const auto middle = delays[v].begin() + static_cast<std::ptrdiff_t>(delays[v].size() / 2);
-    std::ranges::nth_element(delays[v], middle);
     found[v].rank = views[v].rank;
     found[v].count = delays[v].size();
-    found[v].median = *middle;
+    found[v].median = median(delays[v]);
+    if (!slices[v].empty()) found[v].slice = median(slices[v]);
     listed.push_back(found[v]);
   }
   return listed;

@@ -31,6 +31,8 @@ struct HeldDevice {
   Ns total{};
   Ns worst_at{};  // on the trace's clock
   Ns worst{};
+  // Where another process has the device in between (device_holds.h): for how long at a time.
+  std::optional<Ns> slice;
 };
 
 struct Explanation {

@@ -73,6 +73,28 @@ void add_mean(const Replay& replay, std::span<const Piece> group, std::vector<Ns
   for (const Piece& piece : group) mean[piece.node] = sum / std::ssize(group);
 }
 
+// A device that is taken away: not so at the peers, unless half of them are held too.
+void add_holds(const StepGraph& graph, std::span<const std::string> roles,
+               std::vector<Ns>& of_node) {
+  std::vector<bool> held(roles.size(), false);
+  for (std::uint32_t n = 0; n < graph.size(); ++n)
+    if (graph.kind[n] == NodeKind::held) held[graph.view[n]] = true;
+  std::vector<bool> alone(roles.size(), false);  // held, most of its peers not
+  for (std::size_t v = 0; v < roles.size(); ++v) {
+    if (!held[v]) continue;
+    std::size_t peers = 0;
+    std::size_t free = 0;
+    for (std::size_t other = 0; other < roles.size(); ++other) {
+      if (other == v || roles[other] != roles[v]) continue;
+      ++peers;
+      if (!held[other]) ++free;
+    }
+    alone[v] = 2 * free > peers;
+  }
+  for (std::uint32_t n = 0; n < graph.size(); ++n)
+    if (graph.kind[n] == NodeKind::held && alone[graph.view[n]]) of_node[n] = Ns{0};
+}
+
 }  // namespace
 
 PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
@@ -95,6 +117,7 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
     }
     first = last;
   }
+  add_holds(*replay.graph, roles, medians.of_node);
   return medians;
 }
 

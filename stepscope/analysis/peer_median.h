@@ -16,7 +16,8 @@ namespace stepscope {
 struct PeerMedians {
   // By node: the median of duration + delay of the same piece on the other ranks of its role (of an
   // even number the lower one); negative where it has none. Pieces are the same when kind, name,
-  // step and occurrence within the step are. Only of host, launch, compute and copy nodes.
+  // step and occurrence within the step are. Only of host, launch, compute and copy nodes; of held
+  // ones 0, unless half of the other ranks of the role have some too.
   std::vector<Ns> of_node;
   // By node: the mean duration of the same piece over all ranks of its role, its own included;
   // negative where it has none. Only of compute nodes.

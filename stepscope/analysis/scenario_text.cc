@@ -35,6 +35,7 @@ constexpr std::array<ChangeText, 18> texts = {{
     {.change = Change::profiler_free, .name = "profiler_free"},
     {.change = Change::sync_free, .name = "sync_free"},
     {.change = Change::copies_free, .name = "copies_free"},
+    {.change = Change::device_alone, .name = "device_alone"},
     {.change = Change::rank_as_peers, .name = "rank_as_peers", .rank = true},
     {.change = Change::stages_balanced, .name = "stages_balanced"},
     {.change = Change::ranks_balanced, .name = "ranks_balanced"},

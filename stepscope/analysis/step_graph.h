@@ -12,6 +12,8 @@
 //              behind the current one), and any operation that started later than all this let it,
 //              but at most 20 µs after one of another stream ended, after that one
 //   sync       the return of a call that waited for the device
+//   held       a device that has run empty is taken away for a while, whatever is launched
+//              meanwhile: another process's time slice (device_holds.h)
 //   arrival → join → transfer   a collective matched over its ranks: the transfer begins when all
 //              that the member waits for have arrived (collective_times.h)
 //
@@ -45,12 +47,13 @@ enum class NodeKind : std::uint8_t {
   join,  // what a transfer waits for; its delay may be taken away to replay without waiting
   transfer,
   wait,  // what a synchronising call waits for, likewise
-  end    // of the last step of a rank
+  held,
+  end  // of the last step of a rank
 };
-inline constexpr std::size_t node_kind_count = 11;
+inline constexpr std::size_t node_kind_count = 12;
 inline constexpr std::array<std::string_view, node_kind_count> node_kind_names = {
     "host",    "launch", "sync",     "compute", "copy", "comm",
-    "arrival", "join",   "transfer", "wait",    "end"};
+    "arrival", "join",   "transfer", "wait",    "held", "end"};
 static_assert(node_kind_names[static_cast<std::size_t>(NodeKind::end)] == "end");
 
 struct StepGraph {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "stepscope/analysis/device_holds.h"
 #include "stepscope/analysis/event_waits.h"
 #include "stepscope/analysis/host_waits.h"
 #include "stepscope/analysis/step_graph_draft.h"
@@ -23,6 +24,11 @@ struct Point {
   bool hole = false;  // the thread showed no row in [hole_start, hole_end), before the call
   Ns hole_start{};
   Ns hole_end{};
+};
+
+struct Ended {
+  Ns at{};
+  std::uint32_t node = no_node;
 };
 
 class DeviceDraft {
@@ -48,6 +54,8 @@ class DeviceDraft {
   void add_operation(SliceId op, std::uint32_t number);
   [[nodiscard]] std::uint32_t launched_before(SliceId op) const;
   void after_other_stream(std::uint32_t node, Ns ready);
+  void note_idle(SliceId op, std::uint32_t node, Ns ready, const Ended& ended);
+  void add_holds();
   void close_syncs();
   void add_end();
   [[nodiscard]] Ns end(SliceId id) const { return trace_.slices.end(id); }
@@ -76,23 +84,32 @@ class DeviceDraft {
   };
   std::vector<Launched> launched_;      // compute and copies, by launch
   std::vector<std::uint32_t> op_last_;  // parallel to ops_
-  struct Ended {
-    Ns at{};
-    std::uint32_t node = no_node;
-  };
-  std::vector<Ended> ended_;  // operations that ended so far, by end
+  std::vector<Ended> ended_;            // operations that ended so far, by end
   struct Sync {
     std::uint32_t host = no_node;
     std::uint32_t node = no_node;
     SliceId call = no_slice;
   };
   std::vector<Sync> syncs_;
+  // What ran last on a device, and when it ran nothing: between which nodes.
+  struct DeviceIdle {
+    Ended last;
+    std::vector<IdleStretch> stretches;
+    std::vector<GraphEdge> between;  // parallel
+  };
+  std::vector<DeviceIdle> idle_;          // by device
+  std::vector<std::uint32_t> device_of_;  // by track
 };
 
 void DeviceDraft::find_operations() {
   for (const DeviceLane& lane : index_.devices)
     for (const SliceId op : lane.ops)
       if (start(op) >= from_ && start(op) < until_) ops_.push_back(op);
+  idle_.resize(index_.devices.size());
+  device_of_.assign(trace_.tracks.size(), 0);
+  for (std::uint32_t d = 0; d < index_.devices.size(); ++d)
+    for (const SliceId op : index_.devices[d].ops)
+      device_of_[index(trace_.slices.track[index(op)])] = d;
   if (index_.devices.size() > 1)
     std::ranges::stable_sort(ops_, {}, [&](SliceId op) { return start(op); });
   std::vector<std::uint32_t> row_of(trace_.slices.size(), no_row);
@@ -216,6 +233,26 @@ void DeviceDraft::after_other_stream(std::uint32_t node, Ns ready) {
   if (last.at > ready && began - last.at <= wake_up) draft_.connect(last.node, node);
 }
 
+void DeviceDraft::note_idle(SliceId op, std::uint32_t node, Ns ready, const Ended& ended) {
+  DeviceIdle& idle = idle_[device_of_[index(trace_.slices.track[index(op)])]];
+  if (idle.last.node != no_node && start(op) - idle.last.at >= least_idle_stretch) {
+    idle.stretches.push_back({idle.last.at, start(op), ready});
+    idle.between.push_back({idle.last.node, node});
+  }
+  if (idle.last.node == no_node || idle.last.at <= ended.at) idle.last = ended;
+}
+
+void DeviceDraft::add_holds() {
+  for (const DeviceIdle& idle : idle_)
+    for (const std::size_t i : find_holds(idle.stretches)) {
+      const auto [before, after] = idle.between[i];
+      const auto [since, until, ready] = idle.stretches[i];
+      const std::uint32_t held = draft_.add(NodeKind::held, since, until, draft_.slice[after]);
+      draft_.edges.push_back({before, held});
+      draft_.edges.push_back({held, after});
+    }
+}
+
 void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
   const Category category = trace_.slices.category[index(op)];
   const std::uint32_t row = call_row_[number];
@@ -259,6 +296,7 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
   }
   last_node_[index(op)] = last;
   const Ended ended{draft_.end_of(last), last};
+  note_idle(op, node, ready, ended);
   ended_.insert(std::ranges::upper_bound(ended_, ended.at, {}, &Ended::at), ended);
 }
 
@@ -308,6 +346,7 @@ ViewDraft DeviceDraft::run() {
   find_points();
   add_host();
   add_operations();
+  add_holds();
   close_syncs();
   add_end();
   return std::move(draft_);

@@ -217,6 +217,7 @@ TEST(Scenario, NamesAreReadBack) {
                            "profiler_free",
                            "sync_free",
                            "copies_free",
+                           "device_alone",
                            "rank_as_peers@3",
                            "host:2@0",
                            "compute:matmul:0.5@1",

@@ -275,6 +275,11 @@ NodeTimes Changer::run() {
         if (kind == NodeKind::copy) times_.duration[n] = Ns{0};
       });
       break;
+    case Change::device_alone:
+      each([&](std::uint32_t n, NodeKind kind) {
+        if (kind == NodeKind::held) times_.duration[n] = Ns{0};
+      });
+      break;
     case Change::rank_as_peers:
       as_peers();
       break;
@@ -321,7 +326,8 @@ void take_changes_back(const NodeTimes& measured, const NodeTimes& one, NodeTime
 bool is_cause(const Scenario& s) {
   return s.change == Change::no_waiting || s.change == Change::host_free ||
          s.change == Change::data_free || s.change == Change::sync_free ||
-         s.change == Change::copies_free || (s.change == Change::communication_free && !s.kind);
+         s.change == Change::copies_free || s.change == Change::device_alone ||
+         (s.change == Change::communication_free && !s.kind);
 }
 
 double share(Ns part, Ns whole) {
@@ -349,6 +355,7 @@ std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
                                 {.change = Change::profiler_free},
                                 {.change = Change::sync_free},
                                 {.change = Change::copies_free},
+                                {.change = Change::device_alone},
                                 {.change = Change::stages_balanced},
                                 {.change = Change::ranks_balanced}};
   std::vector<bool> kinds(collective_kind_count);
@@ -424,8 +431,9 @@ std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario
                             unsigned threads, const StopFlag* stop) {
   const Replay& replay = inputs.replay;
   NodeTimes ideal = replay.measured;
-  for (const Change change : {Change::communication_free, Change::host_free, Change::data_free,
-                              Change::copies_free, Change::sync_free, Change::no_waiting})
+  for (const Change change :
+       {Change::communication_free, Change::host_free, Change::data_free, Change::copies_free,
+        Change::device_alone, Change::sync_free, Change::no_waiting})
     add_changes(replay.measured, changed_times(inputs, {.change = change}), ideal);
   std::vector<Ns> end;
   const Ns ideal_step = replay_step(replay, ideal, end);

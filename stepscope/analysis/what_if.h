@@ -37,6 +37,7 @@ enum class Change : std::uint8_t {
   sync_free,           // calls do not wait for the device; without one, threads wait for no
                        // collective before they need it (early_waits.h)
   copies_free,
+  device_alone,     // no other process has a device in between (NodeKind::held)
   rank_as_peers,    // a rank's own work takes what it takes at its peers (peer_median.h)
   stages_balanced,  // compute of every pipeline stage takes the mean of all
   ranks_balanced,   // each piece of compute takes the mean of the ranks of one role
@@ -95,9 +96,9 @@ struct WhatIfInputs {
 [[nodiscard]] NodeTimes changed_times(const WhatIfInputs& inputs, const Scenario& scenario);
 
 // The causes that `analyze` asks about: no waiting, communication free (all, and each kind), host
-// free, data free, sync free, copies free, matmuls and other compute a tenth faster, bandwidth × 2,
-// each rank as its peers (the 16 that are late most at most), balanced stages and ranks, more
-// prefetching. Only those that change something. Largest gain first.
+// free, data free, sync free, copies free, devices alone, matmuls and other compute a tenth faster,
+// bandwidth × 2, each rank as its peers (the 16 that are late most at most), balanced stages and
+// ranks, more prefetching. Only those that change something. Largest gain first.
 [[nodiscard]] std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, unsigned threads,
                                                     const StopFlag* stop = nullptr);
 

@@ -101,7 +101,7 @@ std::function<int()> declare_whatif(CLI::App& app) {
          "What to change, once for each replay: no_waiting, communication_free[:COLLECTIVE], "
          "bandwidth[:COLLECTIVE]:K, latency[:COLLECTIVE]:K, compute[:CLASS]:K, host:K, "
          "host_free, data_free, allocator_free, collector_free, profiler_free, sync_free, "
-         "copies_free, rank_as_peers@RANK, "
+         "copies_free, device_alone, rank_as_peers@RANK, "
          "stages_balanced, ranks_balanced, bucket:SIZE (gradients in messages of 25MB, say), "
          "prefetch:N (units ahead); K times as fast; @RANK behind any but bucket for that rank "
          "alone. Without any: all that analyze asks")

@@ -157,6 +157,8 @@ std::string change_words(const Scenario& s) {
       return "no call waits for the device, or for a collective before it is needed";
     case Change::copies_free:
       return "copies take no time";
+    case Change::device_alone:
+      return "no other process has the device in between";
     case Change::rank_as_peers:
       return fmt::format("rank {} works as its peers do", s.rank.value_or(-1));
     case Change::stages_balanced:

@@ -84,11 +84,15 @@ void find_stragglers_of(FindingList& list) {
     if (list.job().explanation)
       for (const Blame& b : list.job().explanation->blame) {
         if (b.rank != r.rank || !b.excess || f.evidence.size() >= 4) continue;
-        f.evidence.push_back(fmt::format("{} of waiting for its {}{}", format_time(b.wait), b.label,
-                                         b.name.empty() ? "" : ", most of it before " + b.name));
+        const bool held = b.label == node_kind_names[static_cast<std::size_t>(NodeKind::held)];
+        f.evidence.push_back(fmt::format(
+            "{} of waiting for {}{}", format_time(b.wait),
+            held ? "its device while another process had it" : fmt::format("its {}", b.label),
+            b.name.empty() ? "" : ", most of it before " + b.name));
+        if (held) f.reasons.emplace_back("device_shared");
       }
     f.advice = known ? advice_for(late->cause->doing) : advice_for(LateDoing::unrecorded);
-    if (2 * excess_loading(list.job(), r) >= gain->saved) f.reasons = {"data_loader"};
+    if (2 * excess_loading(list.job(), r) >= gain->saved) f.reasons.emplace_back("data_loader");
     if (known && late->cause->doing == LateDoing::more_compute)
       f.reasons.push_back("sequence_imbalance");
     f.place = place_of_blame(list.job(), r.rank);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "stepscope/report/findings_parts.h"
 #include "stepscope/report/format.h"
@@ -54,10 +56,38 @@ void find_memory(FindingList& list) {
   }
 }
 
+// Their stretches without work are as long as one another: another process's time slice.
+void find_time_slices(FindingList& list, std::span<const HeldDevice> all) {
+  Finding f;
+  f.id = "device_shared";
+  std::vector<int> ranks;
+  const HeldDevice* worst = nullptr;
+  for (const HeldDevice& held : all) {
+    if (!held.slice) continue;
+    ranks.push_back(held.rank);
+    if (worst == nullptr || held.total > worst->total) worst = &held;
+    if (f.evidence.size() == 3) continue;
+    f.evidence.push_back(fmt::format(
+        "rank {}: {} times work waited for an idle device, {} in all; it stands idle for {} "
+        "whenever it has run empty, whatever is launched meanwhile",
+        held.rank, held.count, format_time(held.total), format_time(*held.slice)));
+  }
+  if (worst == nullptr) return;
+  f.what =
+      fmt::format("Another process takes time slices of the device of {}", ranks_in_words(ranks));
+  f.advice =
+      "Find the other process on that GPU (nvidia-smi) and move it; until then each moment with an "
+      "empty queue (a call that synchronises, a slow launch) costs a slice";
+  f.place = FindingPlace{worst->rank, worst->worst_at, worst->worst};
+  list.add_replayed(std::move(f), list.what_if("device_alone"));
+}
+
 // Launched work that waits although its device shows none running.
 void find_shared_device(FindingList& list) {
   if (!list.job().explanation) return;
+  find_time_slices(list, list.job().explanation->held);
   for (const HeldDevice& held : list.job().explanation->held) {
+    if (held.slice) continue;
     Finding f;
     f.id = "device_shared";
     f.what = fmt::format(

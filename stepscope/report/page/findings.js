@@ -41,6 +41,7 @@ const path_hues = {
   launch: 'idle_launch',
   sync: 'idle_sync',
   unexplained: 'idle_unexplained',
+  held: 'idle_dependency',
   'not recorded': 'idle_unexplained',
   copy: 'copy_exposed'
 };
