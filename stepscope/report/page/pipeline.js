@@ -3,7 +3,7 @@
 // drains, and what that is due to. Of traces a row a rank, of a job's table a row a stage.
 
 const bubble_parts = [
-  ['work_ns', 'work', 'compute'], ['fill_ns', 'fill', 'idle_sync'],
+  ['fill_ns', 'fill', 'idle_sync'], ['work_ns', 'work', 'compute'],
   ['between_ns', 'between its passes', 'comm_exposed_wait'],
   ['drain_ns', 'drain', 'idle_dependency']
 ];
@@ -32,14 +32,18 @@ function bubble_row(r, steps) {
 }
 
 function bubble_bar(row, full) {
-  return h('div', {
-    class: 'path-bar',
+  const name = `stage ${row.stage}${known(row.rank) ? ` · rank ${row.rank}` : ''}`;
+  const bar = h('div', {
+    class: 'stack',
     role: 'img',
-    'aria-label': row.parts.map((p) => `${p.label} ${ns(p.ns)}`).join(', ')
-  }, row.parts.map((p) => h('span', {
-    style: {width: `${(100 * p.ns) / full}%`, background: `var(--${p.hue})`},
-    'data-tip': `stage ${row.stage}: ${p.label} ${ns(p.ns)}, ${percent(p.ns / row.wall)}`
+    'aria-label': `${name}: ${row.parts.map((p) => `${p.label} ${ns(p.ns)}`).join(', ')}`
+  }, row.parts.map((p) => h('div', {
+    class: 'fill',
+    style: {width: `${(100 * p.ns) / full}%`, '--c': `var(--${p.hue})`},
+    'data-tip': `${name}: ${p.label} ${ns(p.ns)}, ${percent(p.ns / row.wall)}`
   })));
+  return h('div', {class: 'bar-row'}, h('div', {class: 'label'}, name), bar,
+    h('div', {class: 'value'}, percent(row.bubble / row.wall)));
 }
 
 function bubble_table(rows) {
@@ -78,10 +82,12 @@ function bubble_view(pipeline, rows) {
     pipeline.chunks > 1 && plural(pipeline.chunks, 'chunk') + ' a stage',
     schedule_words[pipeline.schedule]
   ].filter(Boolean);
+  const bars = rows.slice(0, 32);
   return [
-    rows.slice(0, 32).map((r) => bubble_bar(r, full)),
-    h('p', {class: 'path-legend'},
-      bubble_parts.map(([, label, hue]) => h('span', {class: 'chip'}, swatch(hue), label))),
+    h('div', {class: 'legend'},
+      bubble_parts.map(([, label, hue]) => h('span', {class: 'plain'}, swatch(hue), label))),
+    h('div', {class: 'bars'}, bars.map((r) => bubble_bar(r, full))),
+    rows.length > bars.length && note(`and ${count(rows.length - bars.length)} more`),
     bubble_table(rows),
     note(`Means a step, from the first forward of any stage to the last backward of any. ${
         words.length ? `${words.join(', ')}.` : ''}${share}`)
