@@ -21,7 +21,7 @@ struct ChangeText {
   bool count = false;         // needs a whole number, which may be 0
 };
 
-constexpr std::array<ChangeText, 18> texts = {{
+constexpr std::array<ChangeText, 19> texts = {{
     {.change = Change::no_waiting, .name = "no_waiting"},
     {.change = Change::communication_free, .name = "communication_free", .kind = true},
     {.change = Change::bandwidth, .name = "bandwidth", .kind = true, .factor = true},

@@ -293,6 +293,7 @@ NodeTimes Changer::run() {
       break;
     case Change::bucket:
       check(false, "buckets are replayed by change_buckets");
+      break;
     case Change::prefetch:
       break;
   }
