@@ -81,6 +81,13 @@ class Chromium:
             else:
                 return answer["result"]
 
+    def processor_time(self):
+        """Seconds so far of each renderer, by process: what a page costs, however busy the machine is."""
+        session, self.session = self.session, None
+        processes = self.call("SystemInfo.getProcessInfo")["processInfo"]
+        self.session = session
+        return {p["id"]: p["cpuTime"] for p in processes if p["type"] == "renderer"}
+
     def evaluate(self, script):
         """The value of an expression in the page; a promise is awaited."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)

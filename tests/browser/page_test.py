@@ -375,16 +375,16 @@ class LargeReport(Page):
         self.assertGreater(os.path.getsize(page), 18_000_000)
         browser.size(1280, 900)
         times = []
-        for _ in range(5):  # the machine may be busy with something else
-            if times and min(t[1] for t in times) < limit:
-                break
+        for _ in range(3):
+            before = browser.processor_time()
             browser.open(page)
-            times.append(self.js("[document.documentElement.dataset.answeredMs, "
-                                 "document.documentElement.dataset.completeMs].map(Number)"))
-        answered, complete = min(times, key=lambda t: t[1])
-        print(f"64 ranks x 10 steps, {os.path.getsize(page) / 1e6:.1f} MB: answered after {answered:.0f} ms, "
-              f"complete after {complete:.0f} ms (best of {len(times)})")
-        self.assertLess(complete, limit)
+            spent = sum(t - before.get(p, 0) for p, t in browser.processor_time().items())
+            times.append((1000 * spent, *self.js("[document.documentElement.dataset.answeredMs, "
+                                                 "document.documentElement.dataset.completeMs].map(Number)")))
+        spent, answered, complete = (min(column) for column in zip(*times))
+        print(f"64 ranks x 10 steps, {os.path.getsize(page) / 1e6:.1f} MB: answered after {answered:.0f} ms, complete "
+              f"after {complete:.0f} ms, {spent:.0f} ms of processor time (best of {len(times)})")
+        self.assertLess(spent, limit)  # not the clock: the machine may be busy with something else
         self.assertEqual(self.js("document.querySelectorAll('section[data-state=drawn]').length"), len(SECTIONS))
 
 
