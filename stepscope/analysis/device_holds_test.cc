@@ -96,6 +96,7 @@ struct Explained {
                             .collectives = collectives,
                             .roles = roles,
                             .phases = phases,
+                            .units = {},
                             .scenarios = {}});
   }
   [[nodiscard]] const WhatIf* alone() const {
