@@ -83,8 +83,8 @@ using CarriedSizes = std::map<Carrier, std::vector<SizedTime>>;
 
 // Lines between powers of two around the sizes measured.
 MessageTime fit_model(const WhatIfInputs& in, MessageTime time, std::span<const SizedTime> calls) {
-  constexpr double around = 1024;
-  constexpr double least = 64;  // bytes
+  constexpr std::int64_t around = 1024;
+  constexpr std::int64_t least = 64;  // bytes
   if (calls.empty()) return time;
   const auto [smallest, largest] = std::ranges::minmax(calls, {}, &SizedTime::size);
   // Where sizes differ, what they took was seen to tell nothing.
@@ -92,12 +92,12 @@ MessageTime fit_model(const WhatIfInputs& in, MessageTime time, std::span<const 
   time.refused += " (--machine FILE with its links would)";
   if (in.messages == nullptr) return time;
   std::vector<SizedTime> points;
-  for (double size = std::max(least, smallest.size / around); size <= largest.size * around;
+  const auto last = static_cast<std::int64_t>(largest.size) * around;
+  for (auto size = std::max(least, static_cast<std::int64_t>(smallest.size) / around); size <= last;
        size *= 2) {
-    const auto took = (*in.messages)(in.collectives.matches, time.kind, time.group,
-                                     Bytes{static_cast<std::int64_t>(size)});
+    const auto took = (*in.messages)(in.collectives.matches, time.kind, time.group, Bytes{size});
     if (!took || *took <= 0) return time;
-    points.push_back({size, *took});
+    points.push_back({static_cast<double>(size), *took});
   }
   AlphaBetaFit fit;
   for (std::size_t i = 1; i < points.size(); ++i) {
