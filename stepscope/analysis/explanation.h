@@ -61,7 +61,7 @@ struct ExplanationInputs {
   const Collectives& collectives;
   std::span<const std::string> roles;   // by view
   std::span<const HostPhases> phases;   // by view
-  std::span<const UnitWaits> units;     // by view; may be empty
+  std::span<const UnitWaits> units{};   // by view; may be empty
   std::span<const Scenario> scenarios;  // asked for
   const PipelineBubble* pipeline = nullptr;
   bool standing = true;
