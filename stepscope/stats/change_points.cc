@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/stats/change_points.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "stepscope/stats/hampel.h"
+#include "stepscope/stats/long_run.h"
+#include "stepscope/stats/student_t.h"
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t most_values = 4096;
+
+struct Split {
+  std::size_t at = 0;  // first value of the new level
+  std::size_t from = 0;
+  std::size_t to = 0;  // of the interval that shows it
+  double p = 1;
+};
+
+// Student's t at one split. Constant halves differ beyond chance.
+double p_at(std::span<const double> v, std::size_t at) {
+  const std::array<Series, 2> halves = {v.first(at), v.subspan(at)};
+  const LongRun noise = long_run(halves);
+  const double difference = std::fabs(*mean(halves[0]) - *mean(halves[1]));
+  if (difference == 0) return 1;
+  const double error =
+      std::sqrt(noise.variance * noise.time *
+                (1 / static_cast<double>(at) + 1 / static_cast<double>(v.size() - at)));
+  return error > 0 ? student_t_tails(difference / error, noise.degrees) : 0;
+}
+
+std::size_t best_split(std::span<const double> v, std::size_t shortest) {
+  const double origin = v.front();
+  double all = 0;
+  for (const double x : v) all += x - origin;
+  const auto n = static_cast<double>(v.size());
+  double sum = 0;
+  double most = -1;
+  std::size_t best = shortest;
+  for (std::size_t k = 1; k + shortest <= v.size(); ++k) {
+    sum += v[k - 1] - origin;
+    if (k < shortest) continue;
+    const auto left = static_cast<double>(k);
+    const double difference = std::fabs(sum / left - (all - sum) / (n - left));
+    const double weight = difference * std::sqrt(left * (n - left));
+    if (weight <= most) continue;
+    most = weight;
+    best = k;
+  }
+  return best;
+}
+
+std::vector<double> held_down(std::span<const double> values) {
+  return clipped(values, *hampel_limits(values));
+}
+
+class Segmentation {
+ public:
+  Segmentation(std::span<const double> values, const ChangeOptions& options)
+      : values_(values), options_(options) {}
+
+  [[nodiscard]] std::vector<ChangePoint> find() const {
+    std::vector<std::pair<std::size_t, std::size_t>> open = {{0, values_.size()}};
+    std::vector<std::size_t> cuts;
+    while (!open.empty()) {
+      const auto [from, to] = open.back();
+      open.pop_back();
+      const auto split = narrowest(from, to);
+      if (!split) continue;
+      cuts.push_back(split->at);
+      open.emplace_back(from, split->at);
+      open.emplace_back(split->at, to);
+    }
+    std::ranges::sort(cuts);
+    return confirmed(std::move(cuts));
+  }
+
+ private:
+  [[nodiscard]] double level(std::size_t from, std::size_t to) const {
+    return *median(values_.subspan(from, to - from));
+  }
+  [[nodiscard]] bool is_change(std::size_t from, std::size_t at, std::size_t to, double p) const {
+    const double before = level(from, at);
+    return p < options_.p && std::fabs(level(at, to) - before) >= options_.least * before;
+  }
+
+  [[nodiscard]] std::optional<Split> narrowest(std::size_t begin, std::size_t end) const {
+    std::optional<Split> found;
+    // From the shortest intervals to the whole; those of one length overlap by half.
+    for (std::size_t length = 4 * options_.shortest; !found; length *= 2) {
+      const std::size_t size = std::min(length, end - begin);
+      if (size < 2 * options_.shortest) break;
+      for (std::size_t from = begin;; from += size / 2) {
+        const std::size_t last = end - size;
+        from = std::min(from, last);
+        const std::vector<double> v = held_down(values_.subspan(from, size));
+        Split split{.at = from + best_split(v, options_.shortest), .from = from, .to = from + size};
+        split.p = p_at(v, split.at - from);
+        if (is_change(from, split.at, split.to, split.p) && (!found || split.p < found->p))
+          found = split;
+        if (from == last) break;
+      }
+      if (size == end - begin) break;
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::vector<ChangePoint> confirmed(std::vector<std::size_t> cuts) const {
+    std::vector<ChangePoint> changes;
+    for (bool all = false; !all;) {
+      all = true;
+      changes.clear();
+      for (std::size_t i = 0; i < cuts.size() && all; ++i) {
+        const std::size_t from = i == 0 ? 0 : cuts[i - 1];
+        const std::size_t to = i + 1 == cuts.size() ? values_.size() : cuts[i + 1];
+        const std::vector<double> v = held_down(values_.subspan(from, to - from));
+        const double p = p_at(v, cuts[i] - from);
+        if (is_change(from, cuts[i], to, p)) {
+          changes.push_back({cuts[i], level(from, cuts[i]), level(cuts[i], to), p});
+        } else {
+          cuts.erase(cuts.begin() + static_cast<std::ptrdiff_t>(i));
+          all = false;
+        }
+      }
+    }
+    return changes;
+  }
+
+  std::span<const double> values_;
+  const ChangeOptions& options_;
+};
+
+}  // namespace
+
+std::vector<ChangePoint> find_changes(std::span<const double> values,
+                                      const ChangeOptions& options) {
+  if (values.size() < 2 * options.shortest) return {};
+  const std::size_t group = (values.size() + most_values - 1) / most_values;
+  if (group == 1) return Segmentation(values, options).find();
+  std::vector<double> medians;
+  for (std::size_t at = 0; at + group <= values.size(); at += group)
+    medians.push_back(*median(values.subspan(at, group)));
+  std::vector<ChangePoint> changes = Segmentation(medians, options).find();
+  for (ChangePoint& change : changes) change.at *= group;
+  return changes;
+}
+
+}  // namespace stepscope
