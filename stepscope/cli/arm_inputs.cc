@@ -63,6 +63,7 @@ LaunchSteps launch_of(StepTimes times, std::string name, std::vector<std::string
   if (times.left_out > 0)
     remarks.push_back(fmt::format("{}: {} without a positive number left out", name,
                                   counted(times.left_out, "row")));
+  for (const std::string& remark : times.remarks) remarks.push_back(name + ": " + remark);
   LaunchSteps launch{.name = std::move(name)};
   launch.wall_ns = std::move(times.wall_ns);
   launch.causes = std::move(times.causes);

@@ -12,8 +12,10 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/fit/log_rates.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/read/input_files.h"
+#include "stepscope/read/job_log.h"
 #include "stepscope/read/read_trace.h"
 #include "stepscope/read/train_summary.h"
 #include "stepscope/report/check_report.h"
@@ -30,8 +32,10 @@ struct CheckFlags {
 };
 
 void declare(CLI::App& app, CheckFlags& f) {
-  app.add_option("INPUT", f.analyze.inputs,
-                 "traces of one run, the JSON of stepscope train, or a list of step times")
+  app.add_option(
+         "INPUT", f.analyze.inputs,
+         "traces of one run, a training log, the JSON of stepscope train, or a list of step "
+         "times")
       ->required();
   app.add_option("--unit", f.unit, "of lists whose header names none")
       ->check(CLI::IsMember({"ns", "us", "ms", "s"}));
@@ -62,6 +66,15 @@ const Machine* machine_of(const AnalyzeFlags& flags, const JobResult& job) {
 struct Checked {
   Run run;
   JobResult job;
+  struct OfLog {
+    JobLog log;
+    LogSteps steps;
+    LogAccount account;
+    LogModel model;
+    LogRates rates;
+    LogReport report;
+  };
+  std::unique_ptr<OfLog> log;
   StepFacts facts;
   CheckReport report;
 };
@@ -156,6 +169,62 @@ bool check_list(const CheckFlags& f, StepFileKind kind, Checked& c, Failures& fa
   return true;
 }
 
+// What the flags say goes over what the log says.
+LogModel log_model(const AnalyzeFlags& flags, const JobLog& log, LogAccount& account) {
+  if (flags.global_batch > 0) account.batch = static_cast<double>(flags.global_batch);
+  if (flags.sequence > 0) account.sequence = static_cast<double>(flags.sequence);
+  LogModel model = model_of_log(log, account);
+  if (!flags.model) return model;
+  model.model = *flags.model;
+  model.source = "--model";
+  model.why_not.clear();
+  return model;
+}
+
+std::optional<FlopRate> log_peak(const AnalyzeFlags& flags, const JobLog& log) {
+  if (flags.peak) return flags.peak;
+  const auto gpu = log.settings.find("gpu");
+  const Machine* machine = flags.machine               ? &*flags.machine
+                           : gpu != log.settings.end() ? find_machine(gpu->second)
+                                                       : nullptr;
+  return machine == nullptr ? std::nullopt : peak(*machine, flags.dtype.value_or(Dtype::bf16));
+}
+
+bool check_log(const CheckFlags& f, Checked& c, Failures& failures) {
+  const std::string& input = f.analyze.inputs.front();
+  auto log = read_job_log(input, *time_unit(f.unit));
+  if (!log) return failures.add(log.error()), false;
+  c.log = std::make_unique<Checked::OfLog>();
+  Checked::OfLog& of = *c.log;
+  of.log = std::move(*log);
+  of.steps = steps_of(of.log);
+  if (of.steps.steps.empty()) {
+    failures.add({.what = "reports on a job and tells no step time",
+                  .file = input,
+                  .hint = "log throughput or time stamps too (docs/inputs.md)"});
+    return false;
+  }
+  of.account = account_of(of.log, of.steps);
+  of.model = log_model(f.analyze, of.log, of.account);
+  of.rates = log_rates(of.log, of.steps, of.account, of.model, log_peak(f.analyze, of.log));
+  of.report = {&of.log, &of.steps, &of.account, &of.model, &of.rates};
+  LaunchSteps launch{.name = input, .source = std::string(words_of(of.steps.tool))};
+  for (const LogStep& step : of.steps.steps) {
+    launch.wall_ns.push_back(step.wall_ns);
+    launch.causes.push_back(step.cause);
+  }
+  c.facts.arm = describe_arm({&launch, 1});
+  c.facts.mfu = of.rates.mfu;
+  c.report.why_no_mfu = !of.model.model ? of.model.why_not
+                        : !log_peak(f.analyze, of.log)
+                            ? "needs the peak: give --machine NAME or --peak-tflops N"
+                            : "the log does not say on how many devices";
+  c.report.kind = "log";
+  c.report.log = &of.report;
+  c.report.warnings = log_warnings(of.report);
+  return true;
+}
+
 bool look(const CheckFlags& f, const StopFlag& stop, Checked& c, Failures& failures) {
   std::error_code ignored;
   const std::string& input = f.analyze.inputs.front();
@@ -163,8 +232,9 @@ bool look(const CheckFlags& f, const StopFlag& stop, Checked& c, Failures& failu
     return check_traces(f, stop, c, failures);
   const auto kind = step_file_kind(input);
   if (!kind) return failures.add(kind.error()), false;
-  return *kind == StepFileKind::trace ? check_traces(f, stop, c, failures)
-                                      : check_list(f, *kind, c, failures);
+  if (*kind == StepFileKind::trace) return check_traces(f, stop, c, failures);
+  if (*kind == StepFileKind::log) return check_log(f, c, failures);
+  return check_list(f, *kind, c, failures);
 }
 
 int check_input(CheckFlags& f) {

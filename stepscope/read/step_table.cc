@@ -39,50 +39,6 @@ std::optional<double> leading_number(std::string_view text) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// "step_time_ms=412", "step_time: 412": the key begins a word and a number follows.
-std::optional<double> named_time(std::string_view line, TimeUnit assumed) {
-  for (const std::string_view key : {names[0], names[1], names[2]})
-    for (std::size_t at = line.find(key); at != std::string_view::npos;
-         at = line.find(key, at + 1)) {
-      if (at > 0 && is_word(line[at - 1])) continue;
-      std::size_t end = at + key.size();
-      while (end < line.size() && is_word(line[end])) ++end;
-      const auto column = time_column(line.substr(at, end - at));
-      std::string_view rest = line.substr(end);
-      if (rest.starts_with('"')) rest.remove_prefix(1);  // a line of JSON
-      rest = without_blanks(rest);
-      if (!column || rest.empty() || (rest.front() != '=' && rest.front() != ':')) continue;
-      if (const auto value = leading_number(rest.substr(1)))
-        return *value * ns_per(column->unit.value_or(assumed));
-    }
-  return std::nullopt;
-}
-
-// "elapsed time per iteration (ms): 606.0 |", of Megatron-LM and what came of it.
-std::optional<double> megatron_time(std::string_view line) {
-  constexpr std::string_view key = "elapsed time per iteration (";
-  const std::size_t at = line.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = line.substr(at + key.size());
-  const std::size_t end = rest.find("):");
-  if (end == std::string_view::npos) return std::nullopt;
-  const auto unit = time_unit(rest.substr(0, end));
-  const auto value = leading_number(rest.substr(end + 2));
-  return unit && value ? std::optional(*value * ns_per(*unit)) : std::nullopt;
-}
-
-// "step     3  loss 4.2242  norm 6.006  lr 3.00e-04    412.345 ms    571 tokens/s".
-std::optional<double> train_time(std::string_view line) {
-  if (!line.starts_with("step ") || line.find("  loss ") == std::string_view::npos)
-    return std::nullopt;
-  const std::size_t end = line.find(" ms  ");
-  if (end == std::string_view::npos) return std::nullopt;
-  std::size_t begin = end;
-  while (begin > 0 && line[begin - 1] != ' ') --begin;
-  const auto value = leading_number(line.substr(begin, end - begin));
-  return value ? std::optional(*value * ns_per(TimeUnit::ms)) : std::nullopt;
-}
-
 }  // namespace
 
 bool StepLines::next(std::string_view& line) {
@@ -148,10 +104,35 @@ std::optional<TimeColumn> time_column(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<double> time_in_log_line(std::string_view line, TimeUnit assumed) {
-  if (const auto t = train_time(line)) return t;
-  if (const auto t = megatron_time(line)) return t;
-  return named_time(line, assumed);
+// "step_time_ms=412", "step_time: 412": the key begins a word and a number follows.
+std::optional<double> named_time(std::string_view line, TimeUnit assumed) {
+  for (const std::string_view key : {names[0], names[1], names[2]})
+    for (std::size_t at = line.find(key); at != std::string_view::npos;
+         at = line.find(key, at + 1)) {
+      if (at > 0 && is_word(line[at - 1])) continue;
+      std::size_t end = at + key.size();
+      while (end < line.size() && is_word(line[end])) ++end;
+      const auto column = time_column(line.substr(at, end - at));
+      std::string_view rest = line.substr(end);
+      if (rest.starts_with('"')) rest.remove_prefix(1);  // a line of JSON
+      rest = without_blanks(rest);
+      if (!column || rest.empty() || (rest.front() != '=' && rest.front() != ':')) continue;
+      if (const auto value = leading_number(rest.substr(1)))
+        return *value * ns_per(column->unit.value_or(assumed));
+    }
+  return std::nullopt;
+}
+
+// "step     3  loss 4.2242  norm 6.006  lr 3.00e-04    412.345 ms    571 tokens/s".
+std::optional<double> train_time(std::string_view line) {
+  if (!line.starts_with("step ") || line.find("  loss ") == std::string_view::npos)
+    return std::nullopt;
+  const std::size_t end = line.find(" ms  ");
+  if (end == std::string_view::npos) return std::nullopt;
+  std::size_t begin = end;
+  while (begin > 0 && line[begin - 1] != ' ') --begin;
+  const auto value = leading_number(line.substr(begin, end - begin));
+  return value ? std::optional(*value * ns_per(TimeUnit::ms)) : std::nullopt;
 }
 
 }  // namespace stepscope

@@ -40,7 +40,9 @@ struct TimeColumn {
 };
 [[nodiscard]] std::optional<TimeColumn> time_column(std::string_view name);
 
-// The step time that a line of a log names, in ns.
-[[nodiscard]] std::optional<double> time_in_log_line(std::string_view line, TimeUnit assumed);
+// The step time that "step_time_ms=412" in a line names, in ns.
+[[nodiscard]] std::optional<double> named_time(std::string_view line, TimeUnit assumed);
+// That of a line of `stepscope train`, in ns.
+[[nodiscard]] std::optional<double> train_time(std::string_view line);
 
 }  // namespace stepscope

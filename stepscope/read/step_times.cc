@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/sqlite_file.h"
+#include "stepscope/read/job_log.h"
 #include "stepscope/read/step_table.h"
 
 namespace stepscope {
@@ -124,11 +126,33 @@ Result<StepTimes> table(StepLines lines, char separator, const TableColumns& col
   return finished(std::move(times), path);
 }
 
-Result<StepTimes> log_lines(std::string_view text, std::string_view path, TimeUnit assumed) {
-  StepTimes times{.source = "log lines"};
-  StepLines lines(text);
-  for (std::string_view line; lines.next(line);)
-    if (const auto ns = time_in_log_line(line, assumed)) take(times, *ns);
+std::string counted_words(std::uint64_t n, const std::string& what) {
+  return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
+}
+
+// What a reader of the times should know of where they come from.
+void take_remarks(const JobLog& log, const LogSteps& steps, StepTimes& times) {
+  const auto mean_of = std::ranges::max(steps.steps, {}, &LogStep::steps).steps;
+  if (mean_of > 1)
+    times.remarks.push_back("each time is the mean of up to " +
+                            counted_words(static_cast<std::uint64_t>(mean_of), "step"));
+  if (steps.launches.size() > 1)
+    times.remarks.push_back("iteration numbers go back " +
+                            counted_words(steps.launches.size() - 1, "time") +
+                            ": the first step after each counts as a restart");
+  if (log.truncated) times.remarks.emplace_back("the end of the file is damaged");
+}
+
+Result<StepTimes> times_of(const JobLog& log, std::string_view path) {
+  const LogSteps steps = steps_of(log);
+  StepTimes times;
+  times.source = std::string(words_of(steps.tool)) + ": " + steps.how;
+  times.left_out = steps.left_out;
+  for (const LogStep& step : steps.steps) {
+    take(times, step.wall_ns, step.cause);
+    times.iterations.push_back(step.iteration);
+  }
+  if (!steps.steps.empty()) take_remarks(log, steps, times);
   return finished(std::move(times), path);
 }
 
@@ -156,6 +180,19 @@ Result<StepTimes> train_steps(std::string_view text, std::string_view path) {
     take(times, number_of(step.find("wall_ns")), evaluated ? "eval" : lost ? "skipped" : "");
   }
   return finished(std::move(times), path);
+}
+
+// Whether numbers or a table begin here, or nothing at all: no log does.
+bool is_list(std::string_view text) {
+  StepLines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    if (!says_something(line)) continue;
+    std::vector<std::string_view> cells;
+    split_cells(line, separator_of(line), cells);
+    return number_in(line).has_value() || columns_of(cells).has_value() ||
+           std::ranges::all_of(cells, [](std::string_view c) { return number_in(c).has_value(); });
+  }
+  return true;
 }
 
 }  // namespace
@@ -194,28 +231,32 @@ Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
     return wrong("line " + std::to_string(lines.number()) +
                      ": a table without names; which column is the step's time?",
                  path);
-  auto log = log_lines(text, path, assumed);
-  if (!log) return wrong("names no step time", path);
-  return log;
+  const auto log = parse_job_log(text, path, assumed);
+  return log ? times_of(*log, path) : log.error();
 }
 
 Result<StepFileKind> step_file_kind(const std::string& path) {
   auto source = open_source(path);
   if (!source) return source.error();
-  std::array<char, 512> head{};
+  std::array<char, 4096> head{};
   const auto got = (*source)->read(head);
   if (!got) return got.error();
   std::string_view text(head.data(), *got);
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   if (is_sqlite(text) || path.ends_with(".nsys-rep")) return StepFileKind::trace;
   if (is_train_json(text)) return StepFileKind::train_json;
   while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\r' ||
                            text.front() == '\t'))
     text.remove_prefix(1);
-  // A list of JSON lines names a time in its first line; a trace does not begin so.
-  const bool json = text.starts_with('{') || text.starts_with('[');
+  if (text.starts_with('{') && is_trainer_state(text)) return StepFileKind::log;
+  // JSON lines name a time in the first of them; a trace does not begin so. Lines of DeepSpeed and
+  // of launchers begin with a bracket and a word.
   const std::string_view line = text.substr(0, text.find('\n'));
-  if (json && !time_in_log_line(line, TimeUnit::ms)) return StepFileKind::trace;
-  return StepFileKind::list;
+  const bool bracket =
+      text.size() > 1 && text[0] == '[' && std::isalnum(static_cast<unsigned char>(text[1])) != 0;
+  const bool json = text.starts_with('{') || (text.starts_with('[') && !bracket);
+  if (json && !named_time(line, TimeUnit::ms)) return StepFileKind::trace;
+  return is_list(text) ? StepFileKind::list : StepFileKind::log;
 }
 
 Result<std::string> read_inflated(const std::string& path) {
@@ -240,6 +281,11 @@ Result<std::string> read_inflated(const std::string& path) {
 }
 
 Result<StepTimes> read_step_times(const std::string& path, TimeUnit assumed) {
+  const auto kind = step_file_kind(path);
+  if (kind && *kind == StepFileKind::log) {
+    const auto log = read_job_log(path, assumed);
+    return log ? times_of(*log, path) : log.error();
+  }
   const auto text = read_inflated(path);
   if (!text) return text.error();
   return parse_step_times(*text, path, assumed);

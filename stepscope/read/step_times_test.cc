@@ -122,7 +122,12 @@ TEST(StepTimes, AFileIsToldByItsFirstBytes) {
   EXPECT_EQ(kind("\n {\"traceEvents\": []}"), StepFileKind::trace);
   EXPECT_EQ(kind("[{\"ph\": \"X\"}]"), StepFileKind::trace);
   EXPECT_EQ(kind("{\"schema\":\"stepscope.train/1\"}"), StepFileKind::train_json);
-  EXPECT_EQ(kind("{\"step\": 1, \"step_time_ms\": 7.5}\n"), StepFileKind::list);
+  EXPECT_EQ(kind("{\"step\": 1, \"step_time_ms\": 7.5}\n"), StepFileKind::log);
+  EXPECT_EQ(kind("[rank0]: {'loss': 1.0}\n"), StepFileKind::log);
+  EXPECT_EQ(kind("[2026-01-01 12:00:00,123] [INFO] {\"a\": 1}\n"), StepFileKind::log);
+  EXPECT_EQ(kind("{\n  \"best_metric\": null,\n  \"log_history\": []}"), StepFileKind::log);
+  EXPECT_EQ(kind("# steps\nstep_time_ms\n4\n"), StepFileKind::list);
+  EXPECT_EQ(kind(""), StepFileKind::list);
   EXPECT_EQ(kind("1\n2\n"), StepFileKind::list);
   std::ofstream(path) << "\xEF\xBB\xBFstep_time_ms\n4\n";
   EXPECT_EQ(read_step_times(path)->wall_ns, Doubles{4e6});

@@ -119,6 +119,13 @@ CheckLine share_line(const CheckReport& r, const char* name,
 
 CheckLine headroom_line(const CheckReport& r) {
   const StepFacts& f = *r.facts;
+  if (const double used = r.log == nullptr ? 0 : r.log->account->memory_share.value_or(0);
+      used > 0 && used <= 1)
+    return {.name = "headroom",
+            .status = good_if(1 - used >= little_headroom),
+            .value = 1 - used,
+            .sentence = fmt::format("{} of the device stay free at the peak that the log names",
+                                    format_percent(1 - used))};
   if (!f.headroom || !f.capacity || f.capacity->value <= 0)
     return {.name = "headroom",
             .status = CheckStatus::unknown,
@@ -187,7 +194,7 @@ std::vector<std::string> record_next(const CheckReport& r) {
     const double more = std::ceil(r.least_effective * std::max(arm.correlation_time, 1.0));
     out.push_back(fmt::format("more steps: about {:.0f} for one comparison", more));
   }
-  if (r.kind == "list")
+  if (r.kind == "list" || r.kind == "log")
     out.emplace_back("a trace of five steps of every rank: where the time goes needs one");
   if (r.kind == "train")
     out.emplace_back("a trace (--trace DIR): kernels and idle causes need one");
@@ -209,6 +216,7 @@ std::string check_text(const CheckReport& r, const TextOptions& options) {
                        printable(l.sentence));
   }
   out += outlier_text(r.kind == "list" ? "the list" : "these steps", r.facts->arm);
+  if (r.log != nullptr) out += log_text(*r.log, options);
   const std::vector<std::string> next = record_next(r);
   if (!next.empty()) out += "\nRecord next:\n";
   for (const std::string& what : next) out += "  " + what + '\n';
@@ -231,6 +239,7 @@ Json check_tree(const CheckReport& r) {
           {"input", r.input},
           {"kind", r.kind},
           {"steps", arm_tree(r.input, r.facts->arm)},
+          {"log", r.log == nullptr ? Json(nullptr) : log_tree(*r.log)},
           {"checks", std::move(checks)},
           {"record_next", record_next(r)},
           {"warnings", r.warnings}};

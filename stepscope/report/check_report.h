@@ -9,6 +9,7 @@
 #include "stepscope/analysis/job.h"
 #include "stepscope/analysis/step_facts.h"
 #include "stepscope/report/json_values.h"
+#include "stepscope/report/log_report.h"
 #include "stepscope/report/text_report.h"
 
 namespace stepscope {
@@ -16,9 +17,10 @@ namespace stepscope {
 struct CheckReport {
   std::string version;
   std::string input;  // as typed
-  std::string kind;   // "trace", "train" or "list"
+  std::string kind;   // "trace", "train", "log" or "list"
   const StepFacts* facts = nullptr;
   const JobResult* job = nullptr;  // of traces
+  const LogReport* log = nullptr;  // of a log
   std::string why_no_mfu{};        // where facts have none
   double least_effective = 8;      // steps that a comparison needs
   std::vector<std::string> warnings{};

@@ -52,6 +52,24 @@ printf 'step_time_ms\n%s\n' "$(steps 60 10)" >launch1.csv
 printf 'step_time_ms\n%s\n' "$(steps 60 10.1)" >launch2.csv
 says='"p_launches":0' expect "several launches" 0 -- compare --a launch1.csv launch2.csv --b launch1.csv launch2.csv launch2.csv --order ABBAB
 
+# record STEP MS: a line of Megatron-LM.
+record() { printf ' iteration %8d/ 1000 | elapsed time per iteration (ms): %s | lm loss: 2.5E+00 |\n' "$1" "$2"; }
+for i in $(seq 1 60); do record "$i" "50$((i % 5)).0"; done >run.log
+says='"kind":"log"' expect "a log of Megatron-LM" 0 -- check run.log
+says='"verdict":"same"' expect "a log compared with itself" 0 -- compare run.log run.log
+sed 's/\.0 | lm/.0[rank3]: W | lm/' run.log | head -30 | cat - run.log >cut.log
+says='are cut by other output' expect "a log whose numbers are cut" 0 -- check cut.log
+cat run.log run.log >again.log
+says='iteration numbers go back 1 time' expect "a log of two launches" 0 -- compare again.log run.log
+for i in $(seq 1 900); do record "$i" "$((i * 7919 % 1009 + 500)).$((i % 7))"; done | gzip | head -c 2000 >short.log.gz
+says='"truncated":true' expect "a compressed log cut short" 0 -- check short.log.gz
+printf '\033[31m[rank0]:[titan] 2025-03-06 15:42:40,808 - root - INFO - step: 10  loss:  9.8  tps: 2,793\033[0m\n' >one.log
+expect "a log with one line of torchtitan" 1 "one.log: reports on a job and tells no step time; " -- check one.log
+printf 'comm op: all_reduce | time (ms): 1.2 | msg size: 1.0 MB | algbw (Gbps): 1.0 | busbw (Gbps): 1.0\n' >comm.log
+expect "a log of the comms logger alone" 1 "comm.log: has no positive step time" -- compare comm.log run.log
+printf 'hello\nworld\n' >hello.log
+expect "a log of something else" 1 "hello.log: names no step time; " -- check hello.log
+
 expect "one input" 2 "two inputs are compared" -- compare a.txt
 expect "three inputs" 2 "two inputs are compared, not 3" -- compare a.txt a.txt a.txt
 expect "an order of other launches" 2 "order ABB names 1 launches of A and 2 of B; there are 1 and 1" -- compare a.txt b.txt --order ABB

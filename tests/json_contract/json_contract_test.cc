@@ -391,13 +391,52 @@ TEST(JsonContract, HoldsForACheck) {
   const auto list =
       program::run({"check", list_of_steps(scratch.file("a.csv"), 10), "--json", "-"});
   EXPECT_EQ(list.exit_code, 0) << list.errors;
-  expect_contract("stepscope check", list, {"steps.outliers.every"});
+  std::set<std::string> of_logs = {"steps.outliers.every"};
+  for (const std::string& path : paths(documented("stepscope check")))
+    if (path.starts_with("log")) of_logs.insert(path);
+  expect_contract("stepscope check", list, of_logs);
   const std::filesystem::path traces = source / "examples" / "train_tiny" / "traces" / "ddp";
   const auto trace = program::run({"check", traces.string(), "--json", "-"});
   EXPECT_EQ(trace.exit_code, 0) << trace.errors;
   Comparison comparison;
   compare(documented("stepscope check"), nlohmann::json::parse(trace.printed), comparison);
   EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+}
+
+// Forty records of Megatron-DeepSpeed, a restart, a slower end, and what else a log may hold.
+std::string log_of_training(const std::string& path) {
+  std::ofstream out(path);
+  for (const char* line :
+       {"num_layers ..... 12", "hidden_size ..... 768", "num_attention_heads ..... 12",
+        "padded_vocab_size ..... 50304", "seq_length ..... 2048", "world_size ..... 8",
+        "comm op: all_reduce | time (ms): 1.5 | msg size: 1.0 MB | algbw (Gbps): 16.0 | busbw "
+        "(Gbps): "
+        "14.0",
+        "---- DeepSpeed Flops Profiler ----", "Profile Summary at step 10:",
+        "data parallel size:  8", "batch size per GPU:  4", "fwd flops per GPU:  2 T",
+        "fwd latency:  20 ms", "fwd FLOPS per GPU = fwd flops per GPU / fwd latency:  10 TFLOPS",
+        "iter latency:  80 ms", "samples/second:  400", "Aggregated Profile"})
+    out << "  " << line << '\n';
+  for (int i = 0; i < 60; ++i) {
+    const int step = i < 30 ? 10 * (i + 1) : 10 * (i - 5);
+    out << "[rank0]: iteration " << step << "/ 1000 | elapsed time per iteration (ms): "
+        << (i < 40 ? 500 : 600) + (i == 20 ? 900 : (i * 7) % 5)
+        << ".0 | throughput per GPU (TFLOP/s/GPU): 10.0 | global batch size:   256 | lm loss: "
+        << 9 - 0.1 * i << " | number of nan iterations:   0 |\n"
+        << "time (ms) | optimizer: " << 10 + i % 3 << '\n'
+        << "[2026-01-01 12:00:00,000] 0/" << step
+        << ", RunningAvgSamplesPerSec=1.0, CurrSamplesPerSec=2.0, MaxMemAllocated=2.0GB\n";
+  }
+  return path;
+}
+
+TEST(JsonContract, HoldsForALog) {
+  const program::ScratchFolder scratch;
+  const auto run = program::run(
+      {"check", log_of_training(scratch.file("train.log")), "--peak-tflops", "312", "--json", "-"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  expect_contract("stepscope check", run,
+                  {"steps.outliers.every", "log.memory_share", "log.rates.remark"});
 }
 
 TEST(Contract, IsReadFromTablesAndShapes) {

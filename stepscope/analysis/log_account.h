@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training job's log tells of the job beyond its step times: throughput, loss, memory, where
+// the step time changed for good, the tools' own timers and tables with their known faults taken
+// out. Figures "of the steps" are medians over the records behind the warm-up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/event/job_log.h"  // IWYU pragma: export
+
+namespace stepscope {
+
+struct LogLaunch {  // between two restarts
+  std::int64_t first_iteration = -1;
+  std::int64_t last_iteration = -1;
+  std::size_t records = 0;
+  double median_ns = 0;
+};
+
+struct LogChange {
+  std::int64_t iteration = -1;  // from which on the step takes as long as `after_ns`
+  std::size_t record = 0;       // its place among the steps
+  double before_ns = 0;
+  double after_ns = 0;
+};
+
+struct LogLoss {
+  double first = 0;
+  double last = 0;
+  double least = 0;
+  std::int64_t least_iteration = -1;
+  std::int64_t not_finite = 0;  // steps
+};
+
+struct LogTimerRow {
+  std::string name;
+  LogTool tool = LogTool::megatron;
+  std::size_t count = 0;
+  double median_ns = 0;
+  std::optional<double> share{};  // of the median step
+};
+
+// DeepSpeed prints Gbit/s, twice the algbw of an all-reduce, and busbw by the size of the job
+// whatever the group; here GB/s, algbw = total buffer / time.
+struct LogCommunicationRow {
+  std::string operation;
+  std::string size;  // as printed
+  std::optional<double> bytes{};
+  std::int64_t count = 0;
+  double total_ns = 0;
+  double mean_ns = 0;
+  double printed_algbw_gbit = 0;
+  double printed_busbw_gbit = 0;
+  std::optional<double> algbw{};  // bytes/s
+  std::optional<double> busbw{};
+};
+
+// DeepSpeed's flops profiler: it multiplies the forward pass by three, times one micro-step with
+// synchronisations, and counts samples of the micro-batch on every rank of the job.
+struct LogProfileRow {
+  LogFlopsProfile printed;
+  std::optional<double> forward_rate{};  // FLOP/s of one device, from its own FLOPs and latency
+  std::optional<double> rate{};  // three times forward, over the whole iteration with its step
+  std::optional<double> samples_per_s{};  // micro-batch x data-parallel size / iteration
+  std::vector<std::string> faults{};
+};
+
+struct LogAccount {
+  std::int64_t first_iteration = -1;
+  std::int64_t last_iteration = -1;
+  std::int64_t steps_per_record = 1;  // most usual
+  std::size_t warm_up = 0;            // records
+  double median_ns = 0;
+  std::vector<LogLaunch> launches{};
+  std::vector<LogChange> changes{};
+  std::optional<double> batch{};     // sequences a step
+  std::optional<double> sequence{};  // tokens of one
+  std::optional<double> devices{};
+  std::optional<double> tokens_per_s{};   // of the job
+  std::optional<double> samples_per_s{};  // of the job, from batch and step time
+  std::string throughput_from{};
+  std::optional<double> printed_samples_per_s{};  // where it differs by more than 2 %
+  std::optional<LogLoss> loss{};
+  std::int64_t skipped = 0;
+  std::optional<double> memory_bytes{};  // the most that a record names
+  std::optional<double> memory_share{};
+  std::vector<LogTimerRow> timers{};
+  std::vector<LogCommunicationRow> communication{};
+  std::vector<LogProfileRow> profiles{};
+};
+
+[[nodiscard]] LogAccount account_of(const JobLog& log, const LogSteps& steps);
+
+// The median of a figure over the records behind the warm-up, of the tool that the steps are from;
+// absent where none names it.
+[[nodiscard]] std::optional<double> typical(const JobLog& log, const LogSteps& steps,
+                                            std::size_t warm_up,
+                                            std::optional<double> LogRecord::* figure);
+// A whole number among the settings; absent where it is none or missing.
+[[nodiscard]] std::optional<double> setting_of(const JobLog& log, std::string_view name);
+
+}  // namespace stepscope

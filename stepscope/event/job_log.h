@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training job's log says of its steps, as its tools wrote it (read/job_log.h): one record
+// for each line that reports on steps, timers and tables of the tools beside them. What a line does
+// not say is absent. Units are SI; a tool's own reading of a unit is corrected by its reader.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+
+namespace stepscope {
+
+// In the order in which their step times are believed where a log has several.
+enum class LogTool : std::uint8_t {
+  megatron,
+  stepscope,
+  named,  // "step_time_ms=…" of any program
+  torchtitan,
+  deepspeed,
+  hugging_face,
+};
+inline constexpr std::size_t log_tool_count = 6;
+inline constexpr std::array<std::string_view, log_tool_count> log_tool_names = {
+    "megatron", "stepscope", "named", "torchtitan", "deepspeed", "hugging_face"};
+static_assert(log_tool_names[static_cast<std::size_t>(LogTool::hugging_face)] == "hugging_face");
+
+// "Megatron-LM", "Hugging Face Trainer".
+[[nodiscard]] constexpr std::string_view words_of(LogTool tool) {
+  constexpr std::array<std::string_view, log_tool_count> words = {
+      "Megatron-LM", "stepscope train", "lines of the program",
+      "torchtitan",  "DeepSpeed",       "Hugging Face Trainer"};
+  return words[static_cast<std::size_t>(tool)];
+}
+
+struct LogRecord {
+  LogTool tool = LogTool::named;
+  std::int32_t rank = -1;       // that the line names; -1: none
+  std::int32_t launch = 0;      // how often the log had shown a start of a job before
+  std::int64_t iteration = -1;  // -1: the line names none
+  std::int64_t steps = 1;       // that `wall` is the mean of
+  std::optional<double> wall_ns{};
+  std::optional<Ns> stamp{};  // of the line, on the calendar of its writer
+  std::optional<double> loss{};
+  std::optional<double> gradient_norm{};
+  std::optional<double> samples_per_s{};        // of the whole job
+  std::optional<double> tokens_per_s{};         // of the whole job
+  std::optional<double> tokens_per_s_device{};  // of one device
+  std::optional<double> flops_per_s{};          // of one device, by the tool's convention
+  std::optional<double> mfu{};                  // share of one, by the tool's convention
+  std::optional<double> memory_bytes{};         // peak of the device
+  std::optional<double> memory_share{};         // of the device's memory
+  std::optional<double> batch{};                // sequences of the step
+  std::optional<double> consumed_samples{};
+  std::int64_t of_steps = 0;          // of a progress bar: where it ends
+  std::optional<double> elapsed_s{};  // of a progress bar: since it began
+  std::int64_t skipped = 0;           // steps that were not applied
+  std::int64_t not_finite = 0;        // steps whose loss was no number
+  bool evaluated = false;             // since the record before
+  bool saved = false;                 // a checkpoint, likewise
+};
+
+// What a tool times within a step, in the order of the log.
+struct LogTimer {
+  std::string name;
+  LogTool tool = LogTool::megatron;
+  std::vector<double> ms;  // the largest of the ranks where a line gives several
+};
+
+// DeepSpeed's comms logger: of one operation and message size.
+struct LogCommunication {
+  std::string operation;
+  std::string size;  // as printed: "1.21 MB" of 1024^2
+  std::int64_t count = 0;
+  double total_ms = 0;
+  double printed_algbw_gbit = 0;  // as printed: Gbit/s, the mean of the calls
+  double printed_busbw_gbit = 0;
+  double calls_ms = 0;  // the usual time of a call
+};
+
+// DeepSpeed's flops profiler, in FLOPs, seconds and parameters.
+struct LogFlopsProfile {
+  std::int64_t step = -1;
+  std::optional<double> world{};
+  std::optional<double> data_parallel{};
+  std::optional<double> model_parallel{};
+  std::optional<double> micro_batch{};
+  std::optional<double> parameters{};
+  std::optional<double> forward_macs{};
+  std::optional<double> forward_flops{};
+  std::optional<double> forward_s{};
+  std::optional<double> backward_s{};
+  std::optional<double> step_s{};
+  std::optional<double> iteration_s{};
+  std::optional<double> printed_forward_rate{};
+  std::optional<double> printed_rate{};  // forward and backward
+  std::optional<double> printed_samples_per_s{};
+};
+
+struct JobLog {
+  std::vector<LogRecord> records{};
+  std::vector<LogTimer> timers{};
+  std::vector<LogCommunication> communication{};
+  std::vector<LogFlopsProfile> profiles{};
+  std::map<std::string, std::string, std::less<>> settings{};  // names as Megatron's arguments
+  // HF's own means over the whole run.
+  std::optional<double> run_s{};
+  std::optional<double> run_samples_per_s{};
+  std::optional<double> run_steps_per_s{};
+  std::optional<double> run_tokens_per_s{};
+  std::optional<double> run_flops{};                  // "total_flos"
+  std::array<std::uint64_t, log_tool_count> lines{};  // that each tool wrote
+  std::map<std::string, std::uint64_t> notes{};       // what was not understood, and how often
+  std::uint64_t text_bytes = 0;
+  bool truncated = false;
+};
+
+// A step of the job, or the mean of several, as the most trusted tool in the log tells it.
+struct LogStep {
+  std::int64_t iteration = -1;
+  std::int64_t steps = 1;  // that `wall_ns` is the mean of
+  double wall_ns = 0;      // of the slowest rank
+  std::size_t record = 0;  // of JobLog::records
+  std::string cause{};     // "restart", "checkpoint", "eval": what else the log says of it
+};
+
+struct LogSteps {
+  std::vector<LogStep> steps{};  // in the order they ran
+  LogTool tool = LogTool::named;
+  std::string how{};                    // what the tool says of time
+  std::vector<std::size_t> launches{};  // the first step of each, 0 at first
+  std::vector<std::int32_t> ranks{};    // that lines name
+  std::uint64_t left_out = 0;           // records without a positive time
+};
+
+}  // namespace stepscope

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/fit/log_rates.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "stepscope/cost/model_flops.h"
+#include "stepscope/cost/parameter_count.h"
+
+namespace stepscope {
+namespace {
+
+double real(std::int64_t n) { return static_cast<double>(n); }
+
+// How much a tool counts for one token, and what it calls that.
+struct Counting {
+  std::string convention;
+  double flops = 0;
+};
+
+double by(const LogModel& m, FlopsConvention convention) {
+  return model_flops(*m.model, *m.sequence, *m.sequence, convention).per_step.value /
+         real(*m.sequence);
+}
+
+Counting megatron_halved(const LogModel& m) {
+  return {"causal attention halved (current versions)", by(m, FlopsConvention::causal_halved)};
+}
+
+Counting megatron_full(const LogModel& m) {
+  const double s = real(*m.sequence);
+  double missing = 0;  // pairs that the mask leaves out
+  for (std::int64_t layer = 0; layer < m.model->layers; ++layer)
+    missing += s * s - attention_pairs(*m.model, layer, *m.sequence);
+  return {"all of attention counted (older versions)",
+          by(m, FlopsConvention::causal_halved) + missing / s * pair_flops(*m.model)};
+}
+
+Counting megatron_deepspeed(const LogModel& m) {
+  const double s = real(*m.sequence);
+  const double h = real(m.model->hidden);
+  const double layers = real(m.model->layers);
+  const double passes = m.recompute ? 96 : 72;
+  return {
+      m.recompute ? "what the hardware does, recompute in it (96 B s L h^2 ...)"
+                  : "Korthikanti's formula (72 B s L h^2 ...), all of attention",
+      passes * layers * h * h * (1 + s / (6 * h) + real(m.model->vocabulary) / (16 * layers * h))};
+}
+
+bool known(const LogModel& m) { return m.model && m.sequence && *m.sequence > 0; }
+
+// FLOPs of a token per second and device, from time alone.
+std::optional<double> token_rate(const LogModel& m, const LogAccount& a) {
+  if (!m.batch || !m.sequence || !m.devices || a.median_ns <= 0) return std::nullopt;
+  return real(*m.batch) * real(*m.sequence) / (a.median_ns / 1e9) / *m.devices;
+}
+
+// Which of the ways to count gives what the log prints, within 3 %.
+const Counting& told_by_numbers(const std::vector<Counting>& ways, double printed,
+                                std::optional<double> tokens, std::string& remark) {
+  if (!tokens) return ways.front();
+  const auto off = [&](const Counting& c) {
+    return std::fabs(std::log(printed / (c.flops * *tokens)));
+  };
+  const Counting& nearest = *std::ranges::min_element(ways, {}, off);
+  if (off(nearest) <= 0.03) {
+    remark = "its numbers show it";
+    return nearest;
+  }
+  remark = "does not follow from step time, batch and devices by any way of counting";
+  return ways.front();
+}
+
+std::vector<Counting> ways_of(LogTool tool, const JobLog& log, const LogModel& m) {
+  switch (tool) {
+    case LogTool::megatron:
+      if (log.settings.contains("rate_field")) return {megatron_deepspeed(m)};
+      return {megatron_halved(m), megatron_full(m)};
+    case LogTool::torchtitan:
+      return {{"torchtitan: 6 (N - token table) + 12 L h s", by(m, FlopsConvention::torchtitan)}};
+    case LogTool::stepscope:
+      return {{"causal attention halved", by(m, FlopsConvention::causal_halved)}};
+    default:
+      return {};
+  }
+}
+
+std::string_view convention_without_model(LogTool tool, const JobLog& log) {
+  switch (tool) {
+    case LogTool::megatron:
+      return log.settings.contains("rate_field")
+                 ? "Megatron-DeepSpeed: 72 (with recompute 96) B s L h^2 (1 + s / 6h + V / 16 L h)"
+                 : "causal attention halved in current versions, all of it in older ones";
+    case LogTool::torchtitan:
+      return "torchtitan: 6 (N - token table) + 12 L h s";
+    case LogTool::stepscope:
+      return "causal attention halved";
+    default:
+      return "";
+  }
+}
+
+void convert(LogRate& rate, const std::vector<Counting>& ways, const LogModel& m,
+             const LogAccount& a, std::optional<double> peak_ratio) {
+  const auto tokens = token_rate(m, a);
+  const Counting& way = rate.is_mfu || ways.size() == 1
+                            ? ways.front()
+                            : told_by_numbers(ways, *rate.printed, tokens, rate.remark);
+  rate.convention = way.convention;
+  rate.factor = by(m, FlopsConvention::causal_halved) / way.flops * peak_ratio.value_or(1);
+  rate.ours = *rate.printed * *rate.factor;
+}
+
+void add_printed(const JobLog& log, const LogSteps& steps, const LogAccount& a, const LogModel& m,
+                 std::optional<FlopRate> peak, LogRates& out) {
+  const auto add = [&](std::optional<double> LogRecord::* figure, const char* name, bool is_mfu) {
+    const auto printed = typical(log, steps, a.warm_up, figure);
+    if (!printed || !(*printed > 0)) return;
+    LogRate rate{.tool = steps.tool, .name = name, .is_mfu = is_mfu, .printed = printed};
+    rate.convention = convention_without_model(steps.tool, log);
+    std::optional<double> ratio;
+    if (is_mfu && peak && peak->value > 0) {
+      const auto used = log.settings.find("mfu_peak");
+      if (used != log.settings.end())
+        ratio = std::strtod(used->second.c_str(), nullptr) / peak->value;
+    }
+    if (steps.tool == LogTool::stepscope) {
+      rate.factor = 1;
+      rate.ours = printed;
+    } else if (known(m)) {
+      if (const auto ways = ways_of(steps.tool, log, m); !ways.empty())
+        convert(rate, ways, m, a, ratio);
+    } else {
+      rate.remark = m.why_not;
+    }
+    if (rate.ours)
+      rate.mfu = is_mfu ? rate.ours : peak ? std::optional(*rate.ours / peak->value) : std::nullopt;
+    out.rates.push_back(std::move(rate));
+  };
+  add(&LogRecord::flops_per_s, steps.tool == LogTool::torchtitan ? "tflops" : "TFLOP/s of a device",
+      false);
+  add(&LogRecord::mfu, "mfu", true);
+}
+
+// What the Trainer counts over the whole run.
+void add_total_flos(const JobLog& log, const LogModel& m, std::optional<FlopRate> peak,
+                    LogRates& out) {
+  if (!log.run_flops || !log.run_s || !m.devices) return;
+  LogRate rate{.tool = LogTool::hugging_face,
+               .name = "total_flos / train_runtime",
+               .printed = *log.run_flops / *log.run_s / *m.devices,
+               .convention = "6 (N - embeddings) a token"};
+  if (known(m)) {
+    const ParameterCount n = parameter_count(*m.model);
+    rate.factor = by(m, FlopsConvention::causal_halved) / (6 * real(n.active - n.embedding));
+    rate.ours = *rate.printed * *rate.factor;
+    if (peak) rate.mfu = *rate.ours / peak->value;
+  } else {
+    rate.remark = m.why_not;
+  }
+  out.rates.push_back(std::move(rate));
+}
+
+bool is_on(const JobLog& log, std::string_view name) {
+  const auto found = log.settings.find(name);
+  return found != log.settings.end() && found->second != "False" && found->second != "None";
+}
+
+}  // namespace
+
+LogModel model_of_log(const JobLog& log, const LogAccount& account) {
+  LogModel m;
+  const auto whole = [](std::optional<double> v) {
+    return v ? std::optional(static_cast<std::int64_t>(*v)) : std::nullopt;
+  };
+  m.batch = whole(account.batch);
+  m.sequence = whole(account.sequence);
+  m.devices = account.devices;
+  m.recompute = is_on(log, "checkpoint_activations") || is_on(log, "recompute_granularity");
+  const auto number = [&](const char* name) { return whole(setting_of(log, name)); };
+  const auto layers = number("num_layers");
+  const auto hidden = number("hidden_size");
+  const auto heads = number("num_attention_heads");
+  const auto vocabulary =
+      number("padded_vocab_size") ? number("padded_vocab_size") : number("vocab_size");
+  if (!layers || !hidden || !heads || !vocabulary) {
+    m.why_not = "the log does not say what is trained: give --model NAME --global-batch N --seq N";
+    return m;
+  }
+  if (number("num_experts") || is_on(log, "multi_latent_attention")) {
+    m.why_not = "experts and latent attention are not in the log: give --model FILE";
+    return m;
+  }
+  Transformer t;
+  t.name = "the log's model";
+  t.layers = *layers;
+  t.hidden = *hidden;
+  t.heads = *heads;
+  t.head_size = number("kv_channels").value_or(*hidden / *heads);
+  t.kv_heads =
+      is_on(log, "group_query_attention") ? number("num_query_groups").value_or(*heads) : *heads;
+  t.gated = is_on(log, "swiglu");
+  t.feed_forward = number("ffn_hidden_size").value_or(4 * *hidden);
+  t.vocabulary = *vocabulary;
+  t.tied_embeddings = !is_on(log, "untie_embeddings_and_output_weights");
+  t.positions = Positions::none;
+  if (const auto checked = check_model(t); !checked) {
+    m.why_not = "what the log says of the model does not fit together: " + checked.error().what;
+    return m;
+  }
+  m.model = std::move(t);
+  m.source = "the log";
+  return m;
+}
+
+LogRates log_rates(const JobLog& log, const LogSteps& steps, const LogAccount& account,
+                   const LogModel& model, std::optional<FlopRate> peak) {
+  LogRates out;
+  add_printed(log, steps, account, model, peak, out);
+  add_total_flos(log, model, peak, out);
+  if (const auto tokens = token_rate(model, account); tokens && known(model)) {
+    LogRate rate{.tool = steps.tool, .name = "from the step time"};
+    rate.ours = *tokens * by(model, FlopsConvention::causal_halved);
+    rate.convention = "causal attention halved";
+    if (peak) rate.mfu = *rate.ours / peak->value;
+    out.rates.push_back(std::move(rate));
+  }
+  for (const LogRate& r : out.rates)
+    if (r.mfu) out.mfu = r.mfu;
+  return out;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/fit/log_rates.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "stepscope/cost/model_flops.h"
+#include "stepscope/cost/model_json.h"
+
+namespace stepscope {
+namespace {
+
+// Forty records of `tool`, all alike.
+JobLog log_of(LogTool tool, double wall_ns, std::optional<double> flops,
+              std::optional<double> mfu = {}) {
+  JobLog log;
+  for (int i = 1; i <= 40; ++i) {
+    LogRecord r;
+    r.tool = tool;
+    r.iteration = i;
+    r.wall_ns = wall_ns;
+    r.flops_per_s = flops;
+    r.mfu = mfu;
+    log.records.push_back(r);
+  }
+  return log;
+}
+
+LogSteps steps_of_all(const JobLog& log, LogTool tool) {
+  LogSteps steps;
+  steps.tool = tool;
+  steps.launches = {0};
+  for (std::size_t i = 0; i < log.records.size(); ++i)
+    steps.steps.push_back({.iteration = log.records[i].iteration,
+                           .steps = 1,
+                           .wall_ns = *log.records[i].wall_ns,
+                           .record = i,
+                           .cause = {}});
+  return steps;
+}
+
+LogModel of_catalogue(const char* name, std::int64_t batch, std::int64_t sequence, double devices) {
+  const auto model = find_model(name);
+  EXPECT_TRUE(model);
+  return {.model = *model,
+          .source = "--model",
+          .why_not = {},
+          .batch = batch,
+          .sequence = sequence,
+          .devices = devices};
+}
+
+LogRates rates_of(const JobLog& log, LogTool tool, const LogModel& model,
+                  std::optional<FlopRate> peak = {}) {
+  const LogSteps steps = steps_of_all(log, tool);
+  return log_rates(log, steps, account_of(log, steps), model, peak);
+}
+
+// facts: relative to Megatron's halved count torchtitan gives 1.125 for Llama-3-8B at 8192.
+TEST(LogRates, TorchtitanCountsAllOfAttention) {
+  JobLog log = log_of(LogTool::torchtitan, 2e9, 161.76e12, 0.5185);
+  log.settings["mfu_peak"] = "989000000000000";
+  const LogRates rates =
+      rates_of(log, LogTool::torchtitan, of_catalogue("llama-3-8b", 8, 8192, 8), FlopRate{989e12});
+  ASSERT_EQ(rates.rates.size(), 3U);
+  EXPECT_NEAR(1 / *rates.rates[0].factor, 1.125, 0.0005);
+  EXPECT_NEAR(*rates.rates[0].ours, 161.76e12 / 1.125, 0.1e12);
+  EXPECT_EQ(rates.rates[1].name, "mfu");
+  EXPECT_NEAR(*rates.rates[1].ours, 0.5185 / 1.125, 0.0005);
+  EXPECT_EQ(rates.rates[2].name, "from the step time");
+  const double halved =
+      model_flops(*find_model("llama-3-8b"), 8 * 8192, 8192, FlopsConvention::causal_halved)
+          .per_step.value;
+  EXPECT_NEAR(*rates.rates[2].ours, halved / 2 / 8, 1e6);
+  EXPECT_NEAR(*rates.mfu, halved / 2 / 8 / 989e12, 1e-9);
+}
+
+TEST(LogRates, ADifferentPeakIsConvertedToo) {
+  JobLog log = log_of(LogTool::torchtitan, 2e9, {}, 0.4);
+  log.settings["mfu_peak"] = "312000000000000";  // what it takes for a device that it does not know
+  const LogRates rates =
+      rates_of(log, LogTool::torchtitan, of_catalogue("llama-3-8b", 8, 8192, 8), FlopRate{989e12});
+  EXPECT_NEAR(*rates.rates[0].ours, 0.4 / 1.125 * 312 / 989, 0.0002);
+}
+
+// Its own numbers tell which Megatron printed them.
+TEST(LogRates, MegatronsVersionShowsInItsNumbers) {
+  const LogModel model = of_catalogue("llama-2-7b", 64, 2048, 8);
+  const auto halved = model_flops(*model.model, 64 * 2048, 2048, FlopsConvention::causal_halved);
+  const double now = halved.per_step.value / 2 / 8;
+  const LogRates current = rates_of(log_of(LogTool::megatron, 2e9, now), LogTool::megatron, model);
+  EXPECT_DOUBLE_EQ(*current.rates[0].factor, 1);
+  EXPECT_NE(current.rates[0].convention.find("halved"), std::string::npos);
+  // All of attention: 6 L a d s more a token.
+  const double more = 6.0 * 32 * 4096 * 2048 * 64 * 2048 / 2 / 8;
+  const LogRates old =
+      rates_of(log_of(LogTool::megatron, 2e9, now + more), LogTool::megatron, model);
+  EXPECT_NE(old.rates[0].convention.find("older"), std::string::npos);
+  EXPECT_NEAR(*old.rates[0].ours, now, 1e6);
+  const LogRates neither =
+      rates_of(log_of(LogTool::megatron, 2e9, now * 1.5), LogTool::megatron, model);
+  EXPECT_NE(neither.rates[0].remark.find("does not follow"), std::string::npos);
+}
+
+// 72 B s L h^2 (1 + s / 6h + V / 16 L h) of the fork, with recompute 96.
+TEST(LogRates, MegatronDeepSpeedCountsWhatTheHardwareDoes) {
+  JobLog log = log_of(LogTool::megatron, 1e9, 69.85e12);
+  log.settings = {{"rate_field", "TFLOPs"},       {"num_layers", "32"},
+                  {"hidden_size", "4096"},        {"num_attention_heads", "32"},
+                  {"padded_vocab_size", "32000"}, {"seq_length", "4096"},
+                  {"ffn_hidden_size", "16384"},   {"checkpoint_activations", "True"},
+                  {"global_batch_size", "8"},     {"world_size", "8"}};
+  const LogSteps steps = steps_of_all(log, LogTool::megatron);
+  const LogAccount account = account_of(log, steps);
+  const LogModel model = model_of_log(log, account);
+  ASSERT_TRUE(model.model) << model.why_not;
+  EXPECT_TRUE(model.recompute);
+  const LogRates rates = log_rates(log, steps, account, model, std::nullopt);
+  const double h = 4096;
+  const double s = 4096;
+  const double tool = 96 * 32 * h * h * (1 + s / (6 * h) + 32000 / (16 * 32 * h));
+  const double ours = 6 * (32 * (4 * h * h + 2 * h * 16384) + 32000 * h) + 6 * 32 * h * s;
+  EXPECT_NEAR(*rates.rates[0].factor, ours / tool, 1e-9);
+  EXPECT_FALSE(rates.mfu);
+}
+
+TEST(LogRates, WithoutAModelTheConventionIsSaidAndNothingConverted) {
+  const JobLog log = log_of(LogTool::torchtitan, 2e9, 161.76e12, 0.5185);
+  const LogSteps steps = steps_of_all(log, LogTool::torchtitan);
+  const LogAccount account = account_of(log, steps);
+  const LogRates rates =
+      log_rates(log, steps, account, model_of_log(log, account), FlopRate{989e12});
+  ASSERT_EQ(rates.rates.size(), 2U);
+  EXPECT_FALSE(rates.rates[0].ours);
+  EXPECT_NE(rates.rates[0].convention.find("torchtitan"), std::string::npos);
+  EXPECT_NE(rates.rates[0].remark.find("--model"), std::string::npos);
+  EXPECT_FALSE(rates.mfu);
+}
+
+TEST(LogRates, ExpertsAreNotGuessed) {
+  JobLog log = log_of(LogTool::megatron, 1e9, 1e12);
+  log.settings = {{"num_layers", "2"},
+                  {"hidden_size", "64"},
+                  {"num_attention_heads", "4"},
+                  {"padded_vocab_size", "128"},
+                  {"num_experts", "8"}};
+  const LogSteps steps = steps_of_all(log, LogTool::megatron);
+  EXPECT_NE(model_of_log(log, account_of(log, steps)).why_not.find("experts"), std::string::npos);
+}
+
+TEST(LogRates, TheTrainersTotalIsOverTheWholeRun) {
+  JobLog log = log_of(LogTool::hugging_face, 1e9, {});
+  log.run_flops = 6e15;
+  log.run_s = 3;
+  const LogRates rates = rates_of(log, LogTool::hugging_face, of_catalogue("gpt2", 8, 1024, 1));
+  EXPECT_DOUBLE_EQ(*rates.rates[0].printed, 2e15);
+  EXPECT_GT(*rates.rates[0].factor, 1);
+}
+
+}  // namespace
+}  // namespace stepscope

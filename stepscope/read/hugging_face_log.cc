@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "stepscope/base/json_reader.h"
+#include "stepscope/read/log_dialects.h"
+
+namespace stepscope {
+namespace {
+
+constexpr auto tool = static_cast<std::size_t>(LogTool::hugging_face);
+
+// The value of a Python dict's key, a number or one in quotes.
+std::optional<double> value_of(std::string_view dict, std::string_view key) {
+  const std::size_t at = dict.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = trimmed(dict.substr(at + key.size()));
+  rest = trimmed(rest.substr(0, rest.find_first_of(",}")));
+  if (rest.size() >= 2 && (rest.front() == '\'' || rest.front() == '"') &&
+      rest.back() == rest.front())
+    rest = rest.substr(1, rest.size() - 2);
+  return clean_number(rest);
+}
+
+void take_means(JobLog& log, auto value) {
+  const auto keep = [&](const char* key, std::optional<double>& into) {
+    if (const std::optional<double> v = value(key); v && *v > 0 && std::isfinite(*v)) into = v;
+  };
+  keep("train_runtime", log.run_s);
+  keep("train_samples_per_second", log.run_samples_per_s);
+  keep("train_steps_per_second", log.run_steps_per_s);
+  keep("train_tokens_per_second", log.run_tokens_per_s);
+  keep("total_flos", log.run_flops);
+}
+
+void take_loss(LogRecord& record, double loss) {
+  record.loss = loss;
+  if (!std::isfinite(loss)) record.not_finite = 1;
+}
+
+// "01:23", "1:02:03": seconds.
+std::optional<double> clock_time(std::string_view text) {
+  double seconds = 0;
+  for (bool more = true; more;) {
+    const std::size_t colon = text.find(':');
+    more = colon != std::string_view::npos;
+    const auto part = clean_integer(text.substr(0, colon));
+    if (!part || *part < 0 || *part > 1'000'000) return std::nullopt;
+    seconds = seconds * 60 + static_cast<double>(*part);
+    if (more) text.remove_prefix(colon + 1);
+  }
+  return seconds;
+}
+
+std::optional<double> number_in(const JsonValue& object, std::string_view key) {
+  const JsonValue* value = object.find(key);
+  if (value == nullptr ||
+      (value->kind != JsonValue::Kind::integer && value->kind != JsonValue::Kind::number))
+    return std::nullopt;
+  return value->number;
+}
+
+}  // namespace
+
+bool take_hugging_face_dict(const LogLine& line, LogState& state) {
+  const std::size_t open = line.text.rfind('{');
+  if (open == std::string_view::npos) return false;
+  const std::string_view rest = line.text.substr(open);
+  const std::size_t end = rest.find('}');
+  if (end == std::string_view::npos) {
+    state.note("records_cut");
+    return false;
+  }
+  const std::string_view dict = rest.substr(0, end + 1);
+  ++state.log.lines[tool];
+  if (dict.find("'eval_") != std::string_view::npos) {
+    state.evaluated = true;
+    return true;
+  }
+  if (dict.find("'train_runtime'") != std::string_view::npos) {
+    take_means(state.log,
+               [&](const char* key) { return value_of(dict, '\'' + std::string(key) + "':"); });
+    return true;
+  }
+  const auto loss = value_of(dict, "'loss':");
+  if (!loss) {
+    state.note("fields_not_understood");
+    return false;
+  }
+  LogRecord& record = state.add(LogTool::hugging_face, line);
+  take_loss(record, *loss);
+  record.gradient_norm = value_of(dict, "'grad_norm':");
+  return true;
+}
+
+bool take_progress_bar(const LogLine& line, LogState& state) {
+  // "100/1000 [01:23<12:30,  1.20it/s": from the unit backwards.
+  const std::string_view text = line.text;
+  const std::size_t per_second = text.rfind("it/s");
+  const std::size_t per_step = text.rfind("s/it");
+  const bool fast = per_second != std::string_view::npos &&
+                    (per_step == std::string_view::npos || per_step < per_second);
+  const std::size_t unit = fast ? per_second : per_step;
+  if (unit == std::string_view::npos) return false;
+  const std::size_t open = text.substr(0, unit).rfind('[');
+  if (open == std::string_view::npos) return false;
+  const std::string_view inside = text.substr(open + 1, unit - open - 1);
+  const std::size_t comma = inside.find(',');
+  const std::size_t left = inside.find('<');
+  if (comma == std::string_view::npos || left == std::string_view::npos || left > comma)
+    return false;
+  const auto rate = clean_number(inside.substr(comma + 1));
+  const auto elapsed = clock_time(trimmed(inside.substr(0, left)));
+  const std::string_view before = trimmed(text.substr(0, open));
+  const std::size_t slash = before.rfind('/');
+  if (!rate || !elapsed || !(*rate > 0) || !std::isfinite(*rate) || slash == std::string_view::npos)
+    return false;  // "?it/s": nothing known yet
+  const std::size_t blank = before.find_last_of(" |", slash);
+  const auto done =
+      clean_integer(before.substr(blank == std::string_view::npos ? 0 : blank + 1,
+                                  slash - (blank == std::string_view::npos ? 0 : blank + 1)));
+  const auto total = clean_integer(before.substr(slash + 1));
+  if (!done || !total || *done < 1 || *total < *done) return false;
+  LogRecord& record = state.add(LogTool::hugging_face, line);
+  record.iteration = *done;
+  record.of_steps = *total;
+  record.elapsed_s = *elapsed;
+  record.wall_ns = fast ? 1e9 / *rate : 1e9 * *rate;
+  ++state.log.lines[tool];
+  return true;
+}
+
+Result<Done> take_trainer_state(std::string_view text, std::string_view path, JobLog& log) {
+  const auto json = parse_json(text, path);
+  if (!json) return json.error();
+  const JsonValue* history = json->find("log_history");
+  if (history == nullptr || history->kind != JsonValue::Kind::list)
+    return Error{.what = "has no log_history",
+                 .file = std::string(path),
+                 .hint = "give the trainer_state.json of a checkpoint"};
+  log.text_bytes = text.size();
+  take_means(log, [&](const char* key) { return number_in(*json, key); });
+  for (const JsonValue& entry : history->items) {
+    const auto step = number_in(entry, "step");
+    take_means(log, [&](const char* key) { return number_in(entry, key); });
+    const JsonValue* loss = entry.find("loss");
+    if (loss == nullptr || !step || !(*step >= 0 && *step < 1e15)) continue;
+    LogRecord record;
+    record.tool = LogTool::hugging_face;
+    record.iteration = static_cast<std::int64_t>(*step);
+    // "NaN" is no number of JSON.
+    if (const auto value = number_in(entry, "loss")) take_loss(record, *value);
+    record.gradient_norm = number_in(entry, "grad_norm");
+    log.records.push_back(record);
+    ++log.lines[tool];
+  }
+  return Done{};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any text as the log of a training job, whole and in small reads, and what is told of it: both
+// ways give the same steps, which take positive time and stand in launches that cover them.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "stepscope/analysis/log_account.h"
+#include "stepscope/read/job_log.h"
+
+namespace stepscope {
+namespace {
+
+void expect(bool ok, const char* what) {
+  if (ok) return;
+  std::fprintf(stderr, "broken: %s\n", what);
+  std::abort();
+}
+
+class TextSource final : public ByteSource {
+ public:
+  explicit TextSource(std::string_view text) : text_(text) {}
+  Result<std::size_t> read(std::span<char> into) override {
+    const std::size_t n = std::min(into.size(), text_.size() - at_);
+    std::copy_n(text_.data() + at_, n, into.data());
+    at_ += n;
+    return n;
+  }
+  [[nodiscard]] std::uint64_t position() const override { return at_; }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+void look(const JobLog& log) {
+  const LogSteps steps = steps_of(log);
+  for (const LogStep& s : steps.steps) {
+    expect(std::isfinite(s.wall_ns) && s.wall_ns > 0, "a step takes time");
+    expect(s.steps >= 1, "a time is of one step or more");
+    expect(s.record <= log.records.size(), "a step has a record");
+  }
+  expect(steps.steps.empty() == steps.launches.empty(), "steps are of a launch");
+  expect(std::ranges::is_sorted(steps.launches), "launches follow each other");
+  for (const std::size_t first : steps.launches)
+    expect(first < steps.steps.size(), "a launch has a step");
+  const LogAccount account = account_of(log, steps);
+  expect(account.launches.size() == steps.launches.size(), "each launch is told");
+  for (const LogTimerRow& t : account.timers) expect(t.count > 0, "a timer has a time");
+  for (const LogChange& c : account.changes)
+    expect(c.record < steps.steps.size() && c.after_ns > 0, "a change is at a step");
+}
+
+}  // namespace
+}  // namespace stepscope
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace stepscope;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto whole = parse_job_log(text, "input");
+  if (whole) look(*whole);
+  TextSource source(text);
+  const auto streamed = read_job_log(source, "input");
+  if (streamed) look(*streamed);
+  // A trainer's JSON is told from a log before it is streamed.
+  if (whole && streamed && whole->text_bytes == streamed->text_bytes && size < (1 << 20))
+    expect(text.find("\"log_history\"") != std::string_view::npos ||
+               text.find("\"best_model_checkpoint\"") != std::string_view::npos ||
+               whole->records.size() == streamed->records.size(),
+           "a log in parts is the same log");
+  return 0;
+}
