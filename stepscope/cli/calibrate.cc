@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepscope calibrate`: measures the cores, links and drives of this machine on all ranks at once
-// and writes a machine file. Rank processes are copies of this command (comm/shm_group.h), or what
-// an MPI launcher has started.
+// `stepscope calibrate`: measures the cores, links and drives of this machine on all ranks at once,
+// or takes what benchmarks of collectives measured, and writes a machine file. Rank processes are
+// copies of this command (comm/shm_group.h), or what an MPI launcher has started.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,14 @@
 #include "stepscope/cli/terminal.h"
 #include "stepscope/comm/cores.h"
 #include "stepscope/comm/shm_group.h"
+#include "stepscope/cost/machine_named.h"
 #include "stepscope/cost/machine_text.h"
+#include "stepscope/fit/benchmark_fit.h"
 #include "stepscope/fit/calibration.h"
 #include "stepscope/fit/time_collectives.h"
 #include "stepscope/fit/time_core.h"
 #include "stepscope/nn/fma_peak.h"
+#include "stepscope/read/comm_benchmark.h"
 #include "stepscope/report/calibration_report.h"
 #include "stepscope/zero/offload_file.h"
 
@@ -36,6 +40,9 @@ struct CalibrateFlags {
   std::string transport;  // as train's
   std::string drive;
   bool quick = false;
+  std::vector<std::string> from;  // outputs of benchmarks, instead of measuring
+  std::string machine;            // whose links those are
+  int hosts = 0;
 };
 
 // Of Linux's list of processors; empty where it says nothing.
@@ -170,7 +177,67 @@ int calibrate_launched(const CalibrateFlags& flags, RankTransport transport) {
   });
 }
 
+// The machine that the benchmarks ran on: as given, else as the first that names its device.
+Result<Machine> benchmarked_machine(const CalibrateFlags& f,
+                                    std::span<const CommBenchmark> benchmarks) {
+  if (!f.machine.empty()) return machine_named(f.machine);
+  for (const CommBenchmark& b : benchmarks) {
+    if (b.device.empty()) continue;
+    if (const Machine* found = find_machine(b.device)) return *found;
+    return Error{.what = "is of a " + b.device + ", which no machine of the catalogue is",
+                 .file = b.path,
+                 .hint = "give --machine FILE"};
+  }
+  return Error{.what = "--from: no file says on which machine it was measured",
+               .hint = "give --machine NAME or FILE"};
+}
+
+int calibrate_from(const CalibrateFlags& f) {
+  Failures failures;
+  std::vector<CommBenchmark> read;
+  for (const std::string& path : f.from) {
+    auto benchmark = read_comm_benchmark(path);
+    if (benchmark)
+      read.push_back(std::move(*benchmark));
+    else
+      failures.add(benchmark.error());
+  }
+  if (read.empty()) return exit_failed;
+  const auto base = benchmarked_machine(f, read);
+  if (!base) return refused(base.error());
+  const auto given = [](int n) { return n > 0 ? std::optional(n) : std::nullopt; };
+  std::vector<PlacedBenchmark> placed;
+  std::string source = "stepscope calibrate --from";
+  for (CommBenchmark& benchmark : read) {
+    auto one = place_benchmark(std::move(benchmark), *base,
+                               {.ranks = given(f.ranks), .hosts = given(f.hosts)});
+    if (!one) {
+      failures.add(one.error());
+      continue;
+    }
+    source +=
+        fmt::format(" {} ({}, {} ranks)", one->benchmark.path, one->benchmark.tool, one->ranks);
+    placed.push_back(std::move(*one));
+  }
+  if (placed.empty()) return exit_failed;
+  const auto fit = fit_benchmarks(*base, placed, source);
+  if (!fit) {
+    failures.add(fit.error());
+    return exit_failed;
+  }
+  failures.keep(write_file(f.file, machine_text(fit->machine)));
+  fmt::print("{}", benchmark_text(placed, *fit, static_cast<std::size_t>(terminal_width())));
+  if (!failures.any())
+    fmt::print("\n{}: {} with these links, for --machine of predict, plan and analyze\n", f.file,
+               fit->machine.name);
+  flush_output(failures);
+  return failures.any() ? exit_failed : exit_done;
+}
+
 int calibrate(CalibrateFlags flags) {
+  if (!flags.from.empty()) return calibrate_from(flags);
+  if (!flags.machine.empty() || flags.hosts > 0)
+    return refused({.what = "--machine and --hosts are of benchmarks", .hint = "give --from FILE"});
   const int ranks = flags.ranks > 0 ? flags.ranks : comm::usable_cores();
   const bool spawned = is_spawned_rank();
   const auto launched = spawned ? std::nullopt : launched_rank();
@@ -194,7 +261,10 @@ int calibrate(CalibrateFlags flags) {
 std::function<int()> declare_calibrate(CLI::App& app) {
   auto flags = std::make_shared<CalibrateFlags>();
   app.add_option("FILE", flags->file, "Machine file to write")->required();
-  app.add_option("--ranks", flags->ranks, "Processes that measure at once (default: the cores)")
+  app.add_option(
+         "--ranks", flags->ranks,
+         "Processes that measure at once (default: the cores); with --from the ranks of files "
+         "that do not say")
       ->check(CLI::Range(1, 4096));
   app.add_option("--transport", flags->transport,
                  "shm, or over what mpirun or srun has started: mpi (the default there), "
@@ -202,6 +272,15 @@ std::function<int()> declare_calibrate(CLI::App& app) {
       ->check(CLI::IsMember({"shm", "mpi", "mpi-messages"}));
   app.add_option("--drive", flags->drive, "Measure the drive of this directory too")
       ->type_name("DIR");
+  app.add_option("--from", flags->from,
+                 "Instead of measuring: outputs of nccl-tests or OSU micro-benchmarks, whose times "
+                 "the machine's links are fitted to")
+      ->type_name("FILE");
+  app.add_option("--machine", flags->machine,
+                 "With --from: the machine they ran on (default: the device they name)")
+      ->type_name("NAME|FILE");
+  app.add_option("--hosts", flags->hosts, "With --from: hosts, where a file does not say (1)")
+      ->check(CLI::Range(1, 100000));
   app.add_flag("--quick", flags->quick, "Seconds instead of half a minute, and coarser");
   app.footer(
       "Example: stepscope calibrate here.json && stepscope predict gpt2 --machine here.json "

@@ -83,6 +83,26 @@ std::string refusal_text(const AlphaBetaAnswer& answer) {
   return {};
 }
 
+Result<FittedMachine> fitted_machine(const Machine& base, std::span<const CollectiveTiming> timings,
+                                     const std::string& source) {
+  const auto network = make_network(base);
+  if (!network) return network.error();
+  std::vector<CollectiveTiming> explained;
+  for (const CollectiveTiming& t : timings)
+    if (t.bytes.value > 0 && modelled_time(*network, t)) explained.push_back(t);
+  if (explained.empty())
+    return Error{.what = "no collective whose transfer time, size and place on the links are known",
+                 .hint =
+                     "give the traces of all ranks, recorded with record_shapes=True by a "
+                     "PyTorch that writes process groups, or the output of a benchmark"};
+  const LinkFit fit = fit_links(*network, explained);
+  FittedMachine fitted{.machine = base, .timings = explained.size(), .mean_error = fit.mean_error};
+  if (fitted.machine.scale_up) take_over(fit.up, source, fitted.machine.scale_up->timing);
+  if (fitted.machine.scale_out) take_over(fit.out, source, fitted.machine.scale_out->timing);
+  fitted.machine.sources.push_back(source);
+  return fitted;
+}
+
 Result<FittedMachine> fitted_machine(const Machine& base, const Collectives& collectives,
                                      std::optional<int> world_size, const std::string& source) {
   const auto network = make_network(base);
@@ -92,21 +112,10 @@ Result<FittedMachine> fitted_machine(const Machine& base, const Collectives& col
     if (!row.algbw || !row.bytes || row.bytes->value <= 0) continue;
     const auto group = placement_of(row, collectives.matches.groups, *network, world_size);
     if (!group) continue;
-    const CollectiveTiming timing{
-        .kind = row.kind, .group = *group, .bytes = *row.bytes, .time = *row.bytes / *row.algbw};
-    if (modelled_time(*network, timing)) timings.push_back(timing);
+    timings.push_back(
+        {.kind = row.kind, .group = *group, .bytes = *row.bytes, .time = *row.bytes / *row.algbw});
   }
-  if (timings.empty())
-    return Error{.what = "no collective whose transfer time, size and place on the links are known",
-                 .hint =
-                     "give the traces of all ranks, recorded with record_shapes=True by a "
-                     "PyTorch that writes process groups"};
-  const LinkFit fit = fit_links(*network, timings);
-  FittedMachine fitted{.machine = base, .timings = timings.size(), .mean_error = fit.mean_error};
-  if (fitted.machine.scale_up) take_over(fit.up, source, fitted.machine.scale_up->timing);
-  if (fitted.machine.scale_out) take_over(fit.out, source, fitted.machine.scale_out->timing);
-  fitted.machine.sources.push_back(source);
-  return fitted;
+  return fitted_machine(base, timings, source);
 }
 
 }  // namespace stepscope

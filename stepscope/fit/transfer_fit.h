@@ -45,6 +45,11 @@ struct FittedMachine {
   double mean_error = 0;    // |modelled / measured - 1|
 };
 
+// `base` with the timing of its links fitted to these, whose groups lie on them. Error: no links,
+// or no timing that they can explain.
+[[nodiscard]] Result<FittedMachine> fitted_machine(const Machine& base,
+                                                   std::span<const CollectiveTiming> timings,
+                                                   const std::string& source);
 // `base` with the timing of its links fitted to the job's transfers. `source` says where they are
 // from and goes into the file. Error: no links, or no transfer whose size and placement are known.
 [[nodiscard]] Result<FittedMachine> fitted_machine(const Machine& base,

@@ -74,4 +74,55 @@ std::string calibration_text(const Calibration& c, const CalibratedMachine& made
   return out;
 }
 
+std::string benchmark_text(std::span<const PlacedBenchmark> benchmarks, const BenchmarkFit& fit,
+                           std::size_t width) {
+  std::string out;
+  for (const PlacedBenchmark& b : benchmarks) {
+    std::string line =
+        fmt::format("{}: {} of {}, {} on {}", printable(b.benchmark.path),
+                    collective_kind_names[static_cast<std::size_t>(b.benchmark.kind)],
+                    b.benchmark.tool, counted(static_cast<std::uint64_t>(b.ranks), "rank"),
+                    counted(static_cast<std::uint64_t>(b.hosts), "host"));
+    if (b.hosts_assumed) line += " (assumed; --hosts says otherwise)";
+    line += fmt::format(", {}", counted(b.benchmark.points.size(), "time"));
+    if (b.benchmark.many_at_once)
+      line += fmt::format(": of messages under way together, up to {} GB/s; not fitted",
+                          format_digits(b.benchmark.best_rate.value_or(0) / giga));
+    for (const auto& [note, count] : b.benchmark.notes) {
+      std::string words = note;
+      std::ranges::replace(words, '_', ' ');
+      line += fmt::format("; {}: {}", words, count);
+    }
+    out += wrapped(line, width);
+  }
+  const auto time = [](std::optional<Seconds> t) {
+    return t ? format_time(t->count() * ns_per_s) : std::string("-");
+  };
+  const auto off = [](std::optional<Seconds> t, Seconds measured) {
+    return t ? fmt::format("{:+.1f} %", 100 * (t->count() / measured.count() - 1))
+             : std::string("-");
+  };
+  std::vector<std::vector<std::string>> rows;
+  for (const BenchmarkRow& r : fit.rows)
+    rows.push_back({std::string(collective_kind_names[static_cast<std::size_t>(r.kind)]),
+                    std::to_string(r.ranks), std::to_string(r.hosts),
+                    format_bytes(static_cast<double>(r.bytes.value)), time(r.measured),
+                    off(r.fitted, r.measured), off(r.modelled, r.measured),
+                    off(r.before, r.measured)});
+  out += '\n' + text_table({{"collective", false},
+                            {"ranks"},
+                            {"hosts"},
+                            {"buffer"},
+                            {"measured"},
+                            {"fit"},
+                            {"machine"},
+                            {"before"}},
+                           std::move(rows), width);
+  out += fmt::format(
+      "Off on average: the fits below {}, the machine file's model {}, the machine as it was {}.\n",
+      format_percent(fit.fitted_error), format_percent(fit.modelled_error),
+      format_percent(fit.before_error));
+  return out + '\n' + link_fits_text(fit.transfers, width);
+}
+
 }  // namespace stepscope

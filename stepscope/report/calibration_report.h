@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 
+#include "stepscope/fit/benchmark_fit.h"
 #include "stepscope/fit/calibration.h"
 
 namespace stepscope {
@@ -13,5 +15,9 @@ namespace stepscope {
 // says of the same.
 [[nodiscard]] std::string calibration_text(const Calibration& measured,
                                            const CalibratedMachine& made, std::size_t width);
+
+// What benchmarks measured beside what the fits and the machine, before and after, say of it.
+[[nodiscard]] std::string benchmark_text(std::span<const PlacedBenchmark> benchmarks,
+                                         const BenchmarkFit& fit, std::size_t width);
 
 }  // namespace stepscope

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a benchmark of collectives measured (read/comm_benchmark.h): one file, one operation, one
+// group of ranks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/collective_kind.h"
+#include "stepscope/base/quantity.h"
+
+namespace stepscope {
+
+struct BenchmarkPoint {
+  Bytes bytes{};   // S, the total buffer, where the file's size is that; else as printed
+  Seconds time{};  // of one call, above 0
+  bool in_place = false;
+};
+
+struct CommBenchmark {
+  std::string path;
+  std::string tool;  // "nccl-tests", "OSU"
+  std::string test;  // "all_reduce_perf", "OSU MPI Allreduce Latency Test v7.4"
+  CollectiveKind kind = CollectiveKind::unknown;
+  bool per_rank = false;      // sizes are one rank's: the total is as many times that as ranks
+  bool many_at_once = false;  // a bandwidth test: its times are of one of many messages under way
+  int ranks = 0;              // 0: the file does not say
+  int hosts = 0;
+  bool even = true;    // as many ranks on each host
+  std::string device;  // of the first rank; may be empty
+  std::vector<BenchmarkPoint> points;
+  std::optional<double> best_rate;  // bytes/s of a bandwidth test
+  std::map<std::string, std::uint64_t> notes;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/fit/benchmark_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+Error wrong(const CommBenchmark& b, std::string what, std::string hint) {
+  return {.what = std::move(what), .file = b.path, .hint = std::move(hint)};
+}
+
+// Within one domain of fast links where that is a rack's, else as many in each host's.
+std::optional<GroupPlacement> place_ranks(int ranks, int hosts, const Network& network) {
+  const int on_each = ranks / hosts;
+  constexpr int most_of_a_host = 16;
+  const bool rack = ranks <= network.domain && network.domain > most_of_a_host;
+  return hosts == 1 || rack ? place(ranks, 1, network) : place_in_domains(hosts, on_each, network);
+}
+
+double mean_error(const std::vector<BenchmarkRow>& rows,
+                  std::optional<Seconds> BenchmarkRow::* model) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const BenchmarkRow& row : rows) {
+    if (!(row.*model)) continue;
+    sum += std::fabs((row.*model)->count() / row.measured.count() - 1);
+    ++count;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+using RowKey = std::tuple<CollectiveKind, int, int, std::int64_t>;
+
+std::vector<BenchmarkRow> rows_of(std::span<const PlacedBenchmark> benchmarks,
+                                  const Network& before, const Network& after,
+                                  std::span<const TransferFit> transfers) {
+  std::map<RowKey, std::vector<const CollectiveTiming*>> groups;
+  for (const PlacedBenchmark& b : benchmarks)
+    for (const CollectiveTiming& t : b.timings)
+      groups[{t.kind, b.ranks, b.hosts, t.bytes.value}].push_back(&t);
+  std::vector<BenchmarkRow> rows;
+  for (const auto& [key, timings] : groups) {
+    const auto& [kind, ranks, hosts, bytes] = key;
+    std::vector<double> times;
+    for (const CollectiveTiming* t : timings) times.push_back(t->time.count());
+    BenchmarkRow row{.kind = kind,
+                     .ranks = ranks,
+                     .hosts = hosts,
+                     .bytes = Bytes{bytes},
+                     .measured = Seconds{*median(times)}};
+    row.before = modelled_time(before, *timings.front());
+    row.modelled = modelled_time(after, *timings.front());
+    const auto placement =
+        timings.front()->group.domains > 1 ? HostPlacement::several_hosts : HostPlacement::one_host;
+    for (const TransferFit& fit : transfers)
+      if (fit.kind == kind && fit.group_size == ranks && fit.placement == placement)
+        row.fitted = predicted_time(fit, row.bytes);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<PlacedBenchmark> place_benchmark(CommBenchmark benchmark, const Machine& machine,
+                                        const BenchmarkPlace& place) {
+  PlacedBenchmark placed;
+  placed.ranks = benchmark.ranks > 0 ? benchmark.ranks : place.ranks.value_or(0);
+  placed.hosts = benchmark.hosts > 0 ? benchmark.hosts : place.hosts.value_or(1);
+  placed.hosts_assumed = benchmark.hosts == 0 && !place.hosts;
+  if (placed.ranks == 0)
+    return wrong(benchmark, "does not say how many ranks it had", "give --ranks N");
+  if (placed.ranks < 2)
+    return wrong(benchmark, "is of one rank, which sends nothing", "measure with two or more");
+  if (!benchmark.even || placed.ranks % placed.hosts != 0)
+    return wrong(benchmark, "has ranks unevenly on its hosts",
+                 "measure with as many on each, which the model of the links assumes");
+  const auto network = make_network(machine);
+  if (!network) return network.error();
+  const auto group = place_ranks(placed.ranks, placed.hosts, *network);
+  if (!group)
+    return wrong(benchmark,
+                 std::to_string(placed.ranks) + " ranks on " + std::to_string(placed.hosts) +
+                     " hosts lie on links that the machine does not have",
+                 "give --machine with them");
+  const std::int64_t times = benchmark.per_rank ? placed.ranks : 1;
+  if (!benchmark.many_at_once)
+    for (const BenchmarkPoint& p : benchmark.points)
+      placed.timings.push_back({.kind = benchmark.kind,
+                                .group = *group,
+                                .bytes = Bytes{p.bytes.value * times},
+                                .time = p.time,
+                                .algorithm = {}});
+  placed.benchmark = std::move(benchmark);
+  return placed;
+}
+
+Result<BenchmarkFit> fit_benchmarks(const Machine& base,
+                                    std::span<const PlacedBenchmark> benchmarks,
+                                    const std::string& source) {
+  std::vector<CollectiveTiming> timings;
+  for (const PlacedBenchmark& b : benchmarks)
+    timings.insert(timings.end(), b.timings.begin(), b.timings.end());
+  auto fitted = fitted_machine(base, timings, source);
+  if (!fitted) return fitted.error();
+  BenchmarkFit fit{
+      .machine = std::move(fitted->machine), .transfers = fit_transfers(timings), .rows = {}};
+  const auto before = make_network(base);
+  const auto after = make_network(fit.machine);
+  if (!before) return before.error();
+  if (!after) return after.error();
+  fit.rows = rows_of(benchmarks, *before, *after, fit.transfers);
+  fit.fitted_error = mean_error(fit.rows, &BenchmarkRow::fitted);
+  fit.modelled_error = mean_error(fit.rows, &BenchmarkRow::modelled);
+  fit.before_error = mean_error(fit.rows, &BenchmarkRow::before);
+  return fit;
+}
+
+}  // namespace stepscope

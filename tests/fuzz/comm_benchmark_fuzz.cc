@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any text as the output of a benchmark of collectives: what is accepted has a collective, and
+// points of positive size and time.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "stepscope/read/comm_benchmark.h"
+
+namespace stepscope {
+namespace {
+
+void expect(bool ok, const char* what) {
+  if (ok) return;
+  std::fprintf(stderr, "broken: %s\n", what);
+  std::abort();
+}
+
+}  // namespace
+}  // namespace stepscope
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace stepscope;
+  const auto read = parse_comm_benchmark({reinterpret_cast<const char*>(data), size}, "input");
+  if (!read) {
+    expect(!read.error().message().empty(), "an error says something");
+    return 0;
+  }
+  expect(!read->points.empty() && read->kind != CollectiveKind::unknown,
+         "a benchmark is of something");
+  expect(read->ranks >= 0 && read->hosts >= 0, "ranks and hosts are counted");
+  for (const BenchmarkPoint& p : read->points)
+    expect(p.bytes.value > 0 && p.time.count() > 0 && std::isfinite(p.time.count()),
+           "a point has a size and a time");
+  return 0;
+}
