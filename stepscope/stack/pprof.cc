@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "stepscope/base/proto_wire.h"
+
 namespace stepscope {
 namespace {
 
@@ -284,58 +286,6 @@ Result<std::string> whole(ByteSource& source) {
 }
 
 }  // namespace
-
-bool take_varint(std::string_view& bytes, std::uint64_t& value) {
-  value = 0;
-  for (std::size_t i = 0; i < bytes.size() && i < 10; ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    value |= static_cast<std::uint64_t>(byte & 0x7F) << (7 * i);
-    if ((byte & 0x80) == 0) {
-      bytes.remove_prefix(i + 1);
-      return true;
-    }
-  }
-  return false;
-}
-
-bool ProtoFields::next() {
-  if (rest_.empty() || damaged_) return false;
-  std::uint64_t tag = 0;
-  const auto broken = [this] {
-    damaged_ = true;
-    return false;
-  };
-  if (!take_varint(rest_, tag) || tag >> 3 == 0 || tag >> 32 != 0) return broken();
-  field_ = static_cast<std::uint32_t>(tag >> 3);
-  is_bytes_ = false;
-  bytes_ = {};
-  number_ = 0;
-  const auto fixed = [this](std::size_t n) {
-    if (rest_.size() < n) return false;
-    for (std::size_t i = 0; i < n; ++i)
-      number_ |= static_cast<std::uint64_t>(static_cast<unsigned char>(rest_[i])) << (8 * i);
-    rest_.remove_prefix(n);
-    return true;
-  };
-  switch (tag & 7) {
-    case 0:
-      return take_varint(rest_, number_) || broken();
-    case 1:
-      return fixed(8) || broken();
-    case 2: {
-      std::uint64_t length = 0;
-      if (!take_varint(rest_, length) || length > rest_.size()) return broken();
-      is_bytes_ = true;
-      bytes_ = rest_.substr(0, static_cast<std::size_t>(length));
-      rest_.remove_prefix(static_cast<std::size_t>(length));
-      return true;
-    }
-    case 5:
-      return fixed(4) || broken();
-    default:
-      return broken();
-  }
-}
 
 // The head is whole fields of a Profile, the first of them a table.
 bool is_pprof(std::string_view head) {
