@@ -11,14 +11,9 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
-#include "stepscope/event/trace.h"
+#include "stepscope/write/rank_rows.h"
 
 namespace stepscope {
-
-struct RankToWrite {
-  int rank = 0;
-  const Trace* trace = nullptr;  // sealed
-};
 
 // Writes `path` (gzip when it ends in .gz). Each rank becomes processes "rank N: …"; streams keep
 // their number, and kernels that overlap on one stream go to a second row of it, because viewers

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every writer of merged traces says of a rank, whatever the format: its processes, on which
+// row of a track a slice fits, the arguments of a slice, and which rows an arrow joins.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "stepscope/event/trace.h"
+
+namespace stepscope {
+
+struct RankToWrite {
+  int rank = 0;
+  const Trace* trace = nullptr;  // sealed
+};
+
+// What readers call each category; "" for rows of none.
+[[nodiscard]] std::string_view cat_name(Category category);
+inline constexpr bool is_launch(Category c) {
+  return c == Category::runtime || c == Category::driver;
+}
+
+// Each process of a rank, and each of its GPUs, has a pid that no other rank has.
+struct RankProcess {
+  std::int64_t pid = 0;
+  std::string name;  // "rank 3: python", "rank 3: GPU 0"
+  bool device = false;
+};
+struct RankProcesses {
+  std::vector<RankProcess> list;  // pids count up from the first
+  std::vector<std::size_t> of_track;
+};
+[[nodiscard]] RankProcesses rank_processes(const RankToWrite& rank, std::int64_t first_pid);
+
+// A thread that has a text for its id gets a number beside the real ones.
+[[nodiscard]] std::int64_t tid_of(const Track& track);
+// "stream 7" where the track has no name.
+[[nodiscard]] std::string row_name(const Trace& trace, const Track& track);
+
+// Correlations that both a call and device work have: viewers want both ends of an arrow.
+[[nodiscard]] std::unordered_set<std::uint32_t> linked_correlations(const Trace& trace);
+// No two ranks share one.
+[[nodiscard]] constexpr std::int64_t flow_id(int rank, std::uint32_t correlation) {
+  return static_cast<std::int64_t>(rank) * 4'294'967'296 + correlation;
+}
+
+// The rows of a track on which slices that come in the order of time nest.
+class NestingRows {
+ public:
+  // The first row that has room for the slice; `ended(row, end)` is called for each slice of a row
+  // that was looked at and is over by `start`.
+  template <class Ended>
+  std::size_t place(Ns start, Ns end, Ended ended) {
+    for (std::size_t r = 0;; ++r) {
+      if (r == open_.size()) open_.emplace_back();
+      std::vector<Ns>& row = open_[r];
+      for (; !row.empty() && row.back() <= start; row.pop_back()) ended(r, row.back());
+      if (!row.empty() && end > row.back()) continue;
+      row.push_back(end);
+      return r;
+    }
+  }
+  // Ends all that is open.
+  template <class Ended>
+  void finish(Ended ended) {
+    for (std::size_t r = 0; r < open_.size(); ++r)
+      for (; !open_[r].empty(); open_[r].pop_back()) ended(r, open_[r].back());
+  }
+  [[nodiscard]] std::size_t size() const { return open_.size(); }
+
+ private:
+  std::vector<std::vector<Ns>> open_;  // ends, the innermost last
+};
+
+// Takes the arguments of a slice one by one.
+class SliceArguments {
+ public:
+  virtual ~SliceArguments() = default;
+  virtual void integer(std::string_view key, std::int64_t value) = 0;
+  virtual void real(std::string_view key, double value) = 0;
+  virtual void text(std::string_view key, StringId value) = 0;
+  virtual void list(std::string_view key, StringId value) = 0;  // a list as the file spelled it
+};
+
+// The slices of one trace with what belongs to them.
+class ArgumentsOf {
+ public:
+  explicit ArgumentsOf(const Trace& trace);
+  void give(SliceId id, SliceArguments& out) const;
+
+ private:
+  void give_detail(Category category, std::uint32_t row, SliceArguments& out) const;
+  static void give_collective(const Collective& c, SliceArguments& out);
+
+  const Trace& trace_;
+  std::vector<std::uint32_t> metrics_;  // rows of `counters` that belong to a slice, by slice
+};
+
+// What all instants are written relative to: the first of any rank, cut to seconds. Zero where a
+// clock is relative.
+[[nodiscard]] Ns common_base(std::span<const RankToWrite> ranks);
+
+}  // namespace stepscope
