@@ -12,36 +12,27 @@ struct Known {
   Category category;
 };
 
-constexpr std::array known = {Known{"cpu_op", Category::cpu_op},
-                              Known{"Operator", Category::cpu_op},
-                              Known{"user_annotation", Category::user_annotation},
-                              Known{"gpu_user_annotation", Category::gpu_annotation},
-                              Known{"python_function", Category::python_function},
-                              Known{"cuda_runtime", Category::runtime},
-                              Known{"hip_runtime", Category::runtime},
-                              Known{"Runtime", Category::runtime},
-                              Known{"mtia_runtime", Category::runtime},
-                              Known{"xpu_runtime", Category::runtime},
-                              Known{"glow_runtime", Category::runtime},
-                              Known{"privateuse1_runtime", Category::runtime},
-                              Known{"cuda_driver", Category::driver},
-                              Known{"xpu_driver", Category::driver},
-                              Known{"privateuse1_driver", Category::driver},
-                              Known{"kernel", Category::kernel},
-                              Known{"Kernel", Category::kernel},
-                              Known{"concurrent_kernel", Category::kernel},
-                              Known{"hpu_op", Category::kernel},
-                              Known{"mtia_ccp_events", Category::kernel},
-                              Known{"gpu_memcpy", Category::memcpy},
-                              Known{"Memcpy", Category::memcpy},
-                              Known{"gpu_memset", Category::memset},
-                              Known{"Memset", Category::memset},
-                              Known{"cuda_sync", Category::sync},
-                              Known{"xpu_sync", Category::sync},
-                              Known{"cuda_event", Category::device_event},
-                              Known{"overhead", Category::overhead},
-                              Known{"cuda_profiler_range", Category::profiler_range},
-                              Known{"Trace", Category::trace_window}};
+constexpr std::array known = {
+    Known{"cpu_op", Category::cpu_op}, Known{"Operator", Category::cpu_op},
+    Known{"user_annotation", Category::user_annotation},
+    Known{"gpu_user_annotation", Category::gpu_annotation},
+    Known{"python_function", Category::python_function}, Known{"cuda_runtime", Category::runtime},
+    Known{"hip_runtime", Category::runtime}, Known{"Runtime", Category::runtime},
+    Known{"mtia_runtime", Category::runtime}, Known{"xpu_runtime", Category::runtime},
+    Known{"glow_runtime", Category::runtime}, Known{"privateuse1_runtime", Category::runtime},
+    Known{"cuda_driver", Category::driver}, Known{"xpu_driver", Category::driver},
+    Known{"privateuse1_driver", Category::driver}, Known{"kernel", Category::kernel},
+    Known{"Kernel", Category::kernel}, Known{"concurrent_kernel", Category::kernel},
+    Known{"hpu_op", Category::kernel}, Known{"mtia_ccp_events", Category::kernel},
+    Known{"gpu_memcpy", Category::memcpy}, Known{"Memcpy", Category::memcpy},
+    Known{"gpu_memset", Category::memset}, Known{"Memset", Category::memset},
+    Known{"cuda_sync", Category::sync}, Known{"xpu_sync", Category::sync},
+    Known{"cuda_event", Category::device_event}, Known{"overhead", Category::overhead},
+    Known{"cuda_profiler_range", Category::profiler_range}, Known{"Trace", Category::trace_window},
+    // of rocprofv3
+    Known{"hip_api", Category::runtime}, Known{"hsa_api", Category::driver},
+    Known{"marker_api", Category::user_annotation}, Known{"rccl_api", Category::user_annotation},
+    Known{"kernel_dispatch", Category::kernel}, Known{"memory_copy", Category::memcpy}};
 
 }  // namespace
 

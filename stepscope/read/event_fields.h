@@ -64,10 +64,11 @@ enum class Field : std::uint8_t {
 inline constexpr std::size_t field_count = static_cast<std::size_t>(Field::rank) + 1;
 static_assert(field_count <= 64, "RawEvent::seen is a 64-bit mask");
 
-enum class ValueKind : std::uint8_t { scalar, string, composite };
+enum class ValueKind : std::uint8_t { scalar, string, composite, literal };
 
 // A value as it stands in the text: a string without its quotes, a scalar from its first character
-// to where the next token begins, an array or object with its brackets.
+// to where the next token begins, an array or object with its brackets. A literal is a string of a
+// binary format: as it is meant, without escapes.
 struct RawValue {
   const char* at = nullptr;
   std::uint32_t size = 0;

@@ -119,6 +119,8 @@ void EventSink::add(const RawEvent& event, std::uint64_t byte) {
   }
 }
 
+bool EventSink::in_range(Ns time) { return time.count() >= earliest && time.count() <= latest; }
+
 std::optional<Ns> EventSink::time_of(const RawEvent& event, std::uint64_t byte) {
   if (!event.has(Field::ts)) {
     note("missing_timestamp", byte);
@@ -127,7 +129,7 @@ std::optional<Ns> EventSink::time_of(const RawEvent& event, std::uint64_t byte) 
   const auto ts = parse_microseconds(event[Field::ts]);
   if (!ts)
     note("unreadable_timestamp", byte);
-  else if (ts->count() > latest || ts->count() < earliest) {
+  else if (!in_range(*ts)) {
     note("timestamp_out_of_range", byte);
     return std::nullopt;
   }
@@ -329,12 +331,15 @@ void EventSink::add_range_metrics(const RawEvent& event, SliceId slice, Ns time)
     // Beside a range's metrics a merged trace says where it ran.
     if (slice != no_slice && (key == "device" || key == "rank")) return;
     const auto number = parse_real(value);
-    if (!number || value.kind == ValueKind::composite) return;
-    trace_.counters.time.push_back(time);
-    trace_.counters.metric.push_back(trace_.strings.intern(key));
-    trace_.counters.value.push_back(*number);
-    trace_.counters.slice.push_back(slice);
+    if (number && value.kind != ValueKind::composite) add_reading(time, key, *number, slice);
   });
+}
+
+void EventSink::add_reading(Ns time, std::string_view metric, double value, SliceId slice) {
+  trace_.counters.time.push_back(time);
+  trace_.counters.metric.push_back(trace_.strings.intern(metric));
+  trace_.counters.value.push_back(value);
+  trace_.counters.slice.push_back(slice);
 }
 
 void EventSink::add_edge(const RawEvent& event, std::uint64_t byte, bool begin) {

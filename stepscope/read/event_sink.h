@@ -23,6 +23,11 @@ class EventSink {
   // `byte`: where the event begins in the inflated text, for notes.
   void add(const RawEvent& event, std::uint64_t byte);
   void note(const char* reason, std::uint64_t byte) { trace_.notes.add(reason, byte); }
+  [[nodiscard]] ImportNotes& notes() { return trace_.notes; }
+  // Whether an instant as in the file is one that a profiler could have taken.
+  [[nodiscard]] static bool in_range(Ns time);
+  // A reading of a counter, or of the profiler range `slice`.
+  void add_reading(Ns time, std::string_view metric, double value, SliceId slice = no_slice);
 
   // Room for `slices` in all, so that columns that grow are not copied and their pages not touched
   // twice.

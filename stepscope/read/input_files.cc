@@ -66,7 +66,7 @@ std::vector<std::string> in_directory(const std::string& root, std::vector<Error
   else if (found.empty())
     errors.push_back({.what = "no traces in this directory",
                       .file = root,
-                      .hint = "traces end in .json, .json.gz, .json.zst or .sqlite"});
+                      .hint = "traces end in .json, .json.gz, .json.zst, .pftrace or .sqlite"});
   std::ranges::sort(found, natural_less);
   return found;
 }

@@ -35,9 +35,14 @@ constexpr std::array reasons = {
     Reason{"kernel_beyond_the_next", "that outlast the next of their stream (ROCm)",
            "they end where it begins"},
     Reason{"rows_of_no_rank", "that belong to no rank", "left out"},
+    Reason{"timestamp_of_an_unknown_clock", "of a clock that no snapshot joins to the trace's",
+           "left out"},
+    Reason{"oversized_argument", "with an argument of more than a megabyte", "read without it"},
+    Reason{"counter_without_a_name", "that are readings of an unknown counter", "left out"},
+    Reason{"unreadable_value", "that are readings of no number", "left out"},
 };
 
-// Of exports of Nsight Systems: {} is how often.
+// Of exports of Nsight Systems and of Perfetto traces: {} is how often.
 struct Fact {
   std::string_view key;
   std::string_view sentence;
@@ -80,6 +85,18 @@ constexpr std::array facts = {
          "{} NVTX ranges of processes without work on a GPU are left out"},
     Fact{"nvtx_mark_not_used", "{} NVTX marks have no duration and are left out"},
     Fact{"open_at_the_end", "{} rows were open when the capture ended and end with it"},
+    Fact{
+        "packet_without_its_state",
+        "{} packets refer to texts that were lost before them (a ring buffer that ran over, a lost "
+        "chunk) and are left out"},
+    Fact{"damaged_packet", "{} packets are damaged: what stands before the damage is read"},
+    Fact{"oversized_packet", "{} packets are larger than 64 MiB and are left out"},
+    Fact{"too_many_sequences", "{} packets of more than 65536 sequences are left out"},
+    Fact{"too_many_tracks", "{} events of more than 262144 tracks are left out"},
+    Fact{"not_a_packet",
+         "what follows in the file is no packet of a trace: it is read up to there; copy it again"},
+    Fact{"clock_out_of_range",
+         "a clock snapshot has an impossible time: instants stay on the trace's own clock"},
     Fact{"metric_of_no_rank", "{} samples of GPU metrics belong to no rank and are left out"},
 };
 
