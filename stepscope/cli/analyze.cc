@@ -29,7 +29,7 @@
 #include "stepscope/report/text_report.h"
 #include "stepscope/report/warnings.h"
 #include "stepscope/report/words.h"
-#include "stepscope/write/chrome_trace.h"
+#include "stepscope/write/merged_trace.h"
 
 namespace stepscope {
 namespace {
@@ -60,7 +60,7 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
     if (as_text) write_json_and_page(flags, tree, *report.job, failures);
     if (!flags.csv.empty()) write_tables(flags.csv, analyze_csv(tree), failures);
   }
-  if (!flags.perfetto.empty()) failures.keep(write_chrome_trace(ranks, flags.perfetto, &stop));
+  if (!flags.perfetto.empty()) failures.keep(write_merged_trace(ranks, flags.perfetto, &stop));
 }
 
 // --write-machine: the machine of the run, its links as these transfers show them.

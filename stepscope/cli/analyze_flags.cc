@@ -115,7 +115,8 @@ void declare_plan(CLI::App& app, PlanSource& plan) {
 
 void declare_traces(CLI::App& app, AnalyzeFlags& f) {
   app.add_option("INPUT", f.inputs,
-                 "Traces of one run: files (.json, .json.gz, .json.zst), directories, patterns")
+                 "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, "
+                 "patterns")
       ->required();
   app.add_option("--steps", f.steps_text, "Only these steps: A:B, A:, :B or N")->type_name("A:B");
   app.add_option("--ranks", f.ranks_text, "Only these ranks: 0,2,8-15")->type_name("LIST");
@@ -139,15 +140,16 @@ void declare_traces(CLI::App& app, AnalyzeFlags& f) {
 void declare(CLI::App& app, AnalyzeFlags& f) {
   declare_traces(app, f);
   app.get_option("INPUT")->description(
-      "Traces of one run: files (.json, .json.gz, .json.zst), directories, patterns; or a job's "
-      "table of operations (CSV, Parquet; docs/stragglers.md)");
+      "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, patterns; or a "
+      "job's table of operations (CSV, Parquet; docs/stragglers.md)");
   app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
       ->type_name("FILE");
   app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
   app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
       ->type_name("DIR");
   app.add_option("--perfetto", f.perfetto,
-                 "Write all ranks as one trace for ui.perfetto.dev (.json or .json.gz)")
+                 "Write all ranks as one trace for ui.perfetto.dev: native (.pftrace, .pftrace.gz) "
+                 "or Chrome's JSON (.json, .json.gz)")
       ->type_name("FILE");
   app.add_option("--write-machine", f.write_machine,
                  "Write the machine with its links fitted to the measured transfers, for --machine")

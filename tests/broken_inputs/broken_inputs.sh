@@ -90,6 +90,22 @@ ranks=1 says='"truncated":true' expect "truncated gzip" 0 -- analyze truncated.j
 ranks=2 expect "the others are still analysed" 1 "empty.json" "text.json" "missing.json" -- \
   analyze empty.json good0.json text.json good1.json missing.json
 
+"$stepscope" analyze good0.json good1.json --perfetto good.pftrace >whole.txt
+ranks=2 expect "sound input, native Perfetto" 0 -- analyze good.pftrace
+size=$(wc -c <good.pftrace)
+dd if=good.pftrace of=cut.pftrace bs=1 count=$((size - 30)) status=none
+ranks=2 says='"truncated":true' expect "truncated Perfetto trace" 0 -- analyze cut.pftrace
+{ cat good.pftrace; printf 'and something else'; } >behind.pftrace
+ranks=2 says='"not_a_packet":1' expect "text behind the packets" 0 -- analyze behind.pftrace
+dd if=good.pftrace of=few.pftrace bs=1 count=40 status=none
+expect "Perfetto trace without events" 1 "few.pftrace: byte 40: .*without track events.*; " -- analyze few.pftrace
+dd if=/dev/urandom of=random.pftrace bs=1000 count=1 status=none
+expect "random bytes called .pftrace" 1 "random.pftrace: " -- analyze random.pftrace
+echo xspace >rank0.xplane.pb
+expect "a profile of XLA" 1 "rank0.xplane.pb: .*xplane.*; give the perfetto_trace.json.gz" -- analyze rank0.xplane.pb
+echo '{"rocprofiler-sdk-tool": [{"metadata": {}}]}' >results.json
+expect "the JSON of rocprofv3" 1 "results.json: .*rocprofv3.*; give what rocprofv3 --output" -- analyze results.json
+
 # sysfs states 4096 bytes and gives fewer: what a file does that shrinks while it is read.
 shrunk=/sys/devices/system/cpu/online
 if [ -f $shrunk ] && [ "$(stat -c %s $shrunk)" -gt "$(wc -c <$shrunk)" ]; then
@@ -114,6 +130,10 @@ expect "full disk: --json" 1 "/dev/full: cannot write.*No space left.*; " -- "$s
 expect "full disk: --html" 1 "/dev/full: cannot write.*No space left.*; " -- "$stepscope" analyze good0.json --html /dev/full
 expect "full disk: --perfetto" 1 "/dev/full: cannot write.*No space left.*; " -- \
   "$stepscope" analyze good0.json --perfetto /dev/full
+ln -sf /dev/full full.pftrace
+expect "full disk: --perfetto, native" 1 "full.pftrace: cannot write.*No space left.*; " -- \
+  "$stepscope" analyze good0.json --perfetto full.pftrace
+rm full.pftrace
 expect "full disk: standard output" 1 "cannot write to standard output; " -- \
   bash -c "'$stepscope' analyze good0.json >/dev/full"
 expect "full disk: --json -" 1 "cannot write" -- bash -c "'$stepscope' analyze good0.json --json - >/dev/full"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bundled example, merged into one Chrome trace and read back, and that the comparison which
-// says so sees differences.
+// The bundled example, merged into one trace of either format and read back, and that the
+// comparison which says so sees differences.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -21,15 +21,17 @@ const std::filesystem::path traces =
 class Merged : public testing::TestWithParam<const char*> {};
 
 TEST_P(Merged, FileGivesTheSameAnswers) {
-  const program::ScratchFolder scratch;
-  const std::string merged = scratch.file("merged.json.gz");
-  const auto original = program::analyze({traces / GetParam()}, {"--perfetto", merged});
-  ASSERT_EQ(original.outcome.exit_code, 0) << original.outcome.errors;
-  const auto again = program::analyze({merged});
-  ASSERT_EQ(again.outcome.exit_code, 0) << again.outcome.errors;
-  ASSERT_EQ(original.json.at("ranks").size(), 2U);
-  EXPECT_EQ(differences(original.json, again.json), std::vector<std::string>{});
-  for (const auto& rank : original.json.at("ranks")) EXPECT_FALSE(rank.at("steps").empty());
+  for (const char* name : {"merged.json.gz", "merged.pftrace", "merged.perfetto-trace.gz"}) {
+    const program::ScratchFolder scratch;
+    const std::string merged = scratch.file(name);
+    const auto original = program::analyze({traces / GetParam()}, {"--perfetto", merged});
+    ASSERT_EQ(original.outcome.exit_code, 0) << original.outcome.errors;
+    const auto again = program::analyze({merged});
+    ASSERT_EQ(again.outcome.exit_code, 0) << again.outcome.errors;
+    ASSERT_EQ(original.json.at("ranks").size(), 2U);
+    EXPECT_EQ(differences(original.json, again.json), std::vector<std::string>{}) << name;
+    for (const auto& rank : original.json.at("ranks")) EXPECT_FALSE(rank.at("steps").empty());
+  }
 }
 
 TEST_P(Merged, FileIsShownAsItIs) {
@@ -46,9 +48,11 @@ TEST_P(Merged, FileIsShownAsItIs) {
 TEST_P(Merged, FileIsTheSameWithoutCompression) {
   const program::ScratchFolder scratch;
   const std::string trace = (traces / GetParam()).string();
-  for (const char* name : {"merged.json", "merged.json.gz"})
-    ASSERT_EQ(program::run({"analyze", trace, "--perfetto", scratch.file(name)}).exit_code, 0);
-  EXPECT_EQ(file_text(scratch.file("merged.json")), file_text(scratch.file("merged.json.gz")));
+  for (const std::string name : {"merged.json", "merged.pftrace"}) {
+    for (const std::string& written : {name, name + ".gz"})
+      ASSERT_EQ(program::run({"analyze", trace, "--perfetto", scratch.file(written)}).exit_code, 0);
+    EXPECT_EQ(file_text(scratch.file(name)), file_text(scratch.file(name + ".gz")));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Example, Merged, testing::Values("ddp", "fsdp"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every run merged into one Chrome trace, which viewers show as it is and which we read back with
-// the same answers.
+// Every run merged into one trace of either format, which viewers show as it is and which we read
+// back with the same answers.
 #include "tests/program/program.h"
 #include "tests/roundtrip/chrome_file.h"
 #include "tests/roundtrip/same_answers.h"
@@ -15,13 +15,15 @@ TEST_F(Merged, RunsGiveTheSameAnswers) {
   std::size_t several_ranks = 0;
   for (const TracedRun& run : runs(root)) {
     const program::ScratchFolder scratch;
-    const std::string merged = scratch.file("merged.json.gz");
-    const auto original = program::analyze(run.files, {"--perfetto", merged});
-    ASSERT_EQ(original.outcome.exit_code, 0) << run.name << original.outcome.errors;
-    const auto again = program::analyze({merged});
-    ASSERT_EQ(again.outcome.exit_code, 0) << run.name << again.outcome.errors;
-    EXPECT_EQ(roundtrip::differences(original.json, again.json), std::vector<std::string>{})
-        << run.name;
+    for (const char* name : {"merged.json.gz", "merged.pftrace"}) {
+      const std::string merged = scratch.file(name);
+      const auto original = program::analyze(run.files, {"--perfetto", merged});
+      ASSERT_EQ(original.outcome.exit_code, 0) << run.name << original.outcome.errors;
+      const auto again = program::analyze({merged});
+      ASSERT_EQ(again.outcome.exit_code, 0) << run.name << again.outcome.errors;
+      EXPECT_EQ(roundtrip::differences(original.json, again.json), std::vector<std::string>{})
+          << run.name << ' ' << name;
+    }
     several_ranks += original.json.at("ranks").size() > 1 ? 1U : 0U;
   }
   EXPECT_GE(several_ranks, 9U);
