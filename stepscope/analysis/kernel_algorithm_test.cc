@@ -39,6 +39,9 @@ TEST(KernelAlgorithm, OlderNamesTellTheAlgorithm) {
             NamedAlgorithm::in_switch);
   EXPECT_EQ(of_all_reduce("ncclKernel_AllReduce_COLLNET_CHAIN_LL_Sum_float"),
             NamedAlgorithm::in_switch);
+  EXPECT_EQ(of_all_reduce("ncclAllReduce_TREE_LL128"), NamedAlgorithm::tree);
+  EXPECT_EQ(of_all_reduce("ncclAllReduce_RING_SIMPLE"), NamedAlgorithm::ring);
+  EXPECT_EQ(of_all_reduce("ncclAllReduce_NVLS_TREE_SIMPLE"), NamedAlgorithm::in_switch);
   EXPECT_EQ(of_all_reduce("ncclAllReduceTreeLLKernel_sum_f32(ncclColl)"), NamedAlgorithm::tree);
   EXPECT_EQ(of_all_reduce("ncclAllReduceRingLLKernel_sum_f32(ncclColl)"), NamedAlgorithm::ring);
   // The kernel of everything that has none of its own.

@@ -107,6 +107,7 @@ void read_distributed(const json& info, Metadata& metadata) {
   const auto groups = info.find("pg_config");
   if (groups == info.end() || !groups->is_array()) return;
   metadata.groups.clear();
+  json places = json::object();
   for (const json& g : *groups) {
     if (!g.is_object()) continue;
     ProcessGroup group;
@@ -115,8 +116,10 @@ void read_distributed(const json& info, Metadata& metadata) {
     group.backend = text(g, "backend_config");
     group.size = integer(g, "pg_size").value_or(-1);
     if (const auto ranks = g.find("ranks"); ranks != g.end()) group.ranks = ranks_of(*ranks);
+    if (const auto place = integer(g, "pg_rank")) places[group.name] = *place;
     metadata.groups.push_back(std::move(group));
   }
+  if (!places.empty()) metadata.texts["group_places"] = places.dump();
 }
 
 void read_devices(const json& list, Metadata& metadata) {
@@ -153,6 +156,12 @@ void read_base(const json& value, Metadata& metadata, ImportNotes& notes, std::u
   metadata.base = Ns{*base};
 }
 
+// Events that the plugin of NCCL had no room for.
+void note_dropped(const json& value, ImportNotes& notes, std::uint64_t at) {
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > 0)
+    notes.add("nccl_events_dropped", at, value.get<std::uint64_t>());
+}
+
 void read_member(std::string_view key, const json& value, Metadata& metadata, ImportNotes& notes,
                  std::uint64_t at) {
   const auto flag = [&](std::optional<bool>& into) {
@@ -166,6 +175,7 @@ void read_member(std::string_view key, const json& value, Metadata& metadata, Im
   if (key == "profile_memory") return flag(metadata.with_memory);
   if (key == "with_flops") return flag(metadata.with_flops);
   if (key == "with_modules") return flag(metadata.with_modules);
+  if (key == "nccl_events_dropped") return note_dropped(value, notes, at);
   if (key == "stepscopeRanks")
     metadata.texts["stepscopeRanks"] = value.dump();
   else if (value.is_string())

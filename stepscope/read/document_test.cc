@@ -74,6 +74,17 @@ TEST(Document, DistributedInfoInAllItsSpellings) {
   EXPECT_FALSE(with(R"("distributedInfo": [])").metadata.rank.has_value());
 }
 
+TEST(Document, WhatThePluginOfNcclSays) {
+  const Head h = with(
+      R"("nccl_events_dropped": 7, "distributedInfo": {"pg_config": [
+          {"pg_name": "0x1f", "pg_size": 4, "pg_rank": 2, "ranks": []}]})");
+  EXPECT_EQ(h.notes.counts.at("nccl_events_dropped"), 7U);
+  EXPECT_EQ(h.metadata.texts.at("group_places"), R"({"0x1f":2})");
+  const Head none = with(R"("nccl_events_dropped": 0, "distributedInfo": {"pg_config": []})");
+  EXPECT_TRUE(none.notes.counts.empty());
+  EXPECT_FALSE(none.metadata.texts.contains("group_places"));
+}
+
 TEST(Document, BareInfControlCharactersAndBadUtf8CostOnlyThemselves) {
   const Head h = with(test::joined({R"("deviceProperties": [{"name": "info nan )", "\x01\xFF",
                                     R"(", "clock": inf, "numSms": 4}], "a": -nan, "b": "ok")"}));

@@ -14,6 +14,7 @@
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/event/absorb.h"
 #include "stepscope/read/formats.h"
+#include "stepscope/read/group_members.h"
 #include "stepscope/read/rank_names.h"
 
 namespace stepscope {
@@ -243,6 +244,16 @@ void add_window(RankTrace& have, std::vector<Span>& spans, Trace&& trace, Run& r
        .hint = "give the files of one run, or rename them so that each has its own rank"});
 }
 
+void complete_groups_of(Run& run) {
+  std::vector<int> ranks;
+  std::vector<Metadata*> of;
+  for (RankTrace& rank : run.ranks) {
+    ranks.push_back(rank.rank);
+    of.push_back(&rank.trace.metadata);
+  }
+  complete_groups(ranks, of);
+}
+
 }  // namespace
 
 Run read_run(std::span<const std::string> files, const ReadOptions& options) {
@@ -267,6 +278,7 @@ Run read_run(std::span<const std::string> files, const ReadOptions& options) {
       }
     }
   std::ranges::sort(run.ranks, {}, &RankTrace::rank);
+  complete_groups_of(run);
   const unsigned threads = std::max(options.threads, 1U);
   if (run.ranks.size() >= threads)
     parallel_for(run.ranks.size(), threads, [&](std::size_t r) { seal(run.ranks[r].trace); });

@@ -405,6 +405,16 @@ std::string bound_text(const JobResult& job, BoundBy bound, double group, double
 
 }  // namespace
 
+bool only_communication(const JobResult& job) {
+  const auto is_communication = [](const KernelClassRow& row) {
+    return row.kind == NameClass::communication;
+  };
+  return !job.ranks.empty() && std::ranges::all_of(job.ranks, [&](const RankResult& r) {
+    return !r.has_launch_rows && !r.kernels.classes.empty() &&
+           std::ranges::all_of(r.kernels.classes, is_communication);
+  });
+}
+
 Answer find_answer(const JobResult& job, const std::optional<MfuBudget>& mfu,
                    const Machine* machine) {
   Answer answer;
@@ -413,6 +423,15 @@ Answer find_answer(const JobResult& job, const std::optional<MfuBudget>& mfu,
     answer.sentence = job.ranks.empty()
                           ? "No rank could be read."
                           : "No step could be accounted for: the ranks have no step in common.";
+    return answer;
+  }
+  if (only_communication(job)) {
+    answer.sentence = fmt::format(
+        "Only communication was recorded, over {}: what the devices did meanwhile is not known, so "
+        "idle time and exposure below are upper bounds.",
+        format_time(step));
+    if (const Straggler* s = worst_straggler(job); s != nullptr)
+      answer.culprit = straggler_text(job, *s);
     return answer;
   }
   Groups groups = group_times(job, means_of_all(job), mfu);

@@ -37,6 +37,10 @@ struct Answer {
   std::optional<std::string> culprit;  // the largest single cause with its numbers
 };
 
+// Whether the traces hold communication kernels and no launches: a recorder of communication (the
+// plugin of NCCL) made them, and what else the devices did is not known.
+[[nodiscard]] bool only_communication(const JobResult& job);
+
 // The step is bound by the group of budget categories with most time in the mean step: compute
 // (memory, where other kernels than products run longer), communication (transfer, and what cannot
 // be split), host (host, launches), data, sync, copies; waiting is a straggler's where one rank is

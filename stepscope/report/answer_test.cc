@@ -61,6 +61,24 @@ TEST(Answer, EachGroupOfCausesBindsWhereItTakesMost) {
   }
 }
 
+TEST(Answer, OfCommunicationAloneNothingIsSaidOfWhatBindsTheStep) {
+  TestReport t({{{comm_exposed_transfer, 60}, {idle_unexplained, 40}}});
+  KernelTable& kernels = t.rank(0).kernels;
+  EXPECT_FALSE(only_communication(t.job));
+  kernels.classes.push_back({.kind = NameClass::communication, .count = 3, .total = Ns{60}});
+  EXPECT_TRUE(only_communication(t.job));
+  const Answer answer = find_answer(t.job, std::nullopt);
+  EXPECT_EQ(answer.bound_by, BoundBy::unexplained);
+  EXPECT_TRUE(says(answer.sentence, "Only communication was recorded, over 100 ms"))
+      << answer.sentence;
+  EXPECT_FALSE(says(answer.sentence, "bound by")) << answer.sentence;
+  kernels.classes.push_back({.kind = NameClass::matmul, .count = 1, .total = Ns{1}});
+  EXPECT_FALSE(only_communication(t.job));
+  kernels.classes.pop_back();
+  t.rank(0).has_launch_rows = true;
+  EXPECT_FALSE(only_communication(t.job));
+}
+
 TEST(Answer, CausesOfOneGroupAddUp) {
   TestReport t({{{compute, 40}, {idle_host, 30}, {idle_launch, 30}}});
   EXPECT_EQ(find_answer(t.job, std::nullopt).bound_by, BoundBy::host);

@@ -8,6 +8,7 @@
 
 #include "stepscope/cost/collective_cost.h"
 #include "stepscope/fit/expected_collectives.h"
+#include "stepscope/report/answer.h"
 #include "stepscope/report/findings_parts.h"
 #include "stepscope/report/format.h"
 #include "stepscope/report/pipeline_report.h"
@@ -124,6 +125,8 @@ std::string advice_for(CollectiveKind kind) {
 }
 
 void find_exposed(FindingList& list) {
+  // Nothing tells what ran beside it.
+  if (only_communication(list.job())) return;
   for (std::size_t k = 0; k < collective_kind_count; ++k) {
     const auto kind = static_cast<CollectiveKind>(k);
     const WhatIf* gain = list.what_if(fmt::format("communication_free:{}", kind_name(kind)));

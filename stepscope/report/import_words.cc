@@ -97,6 +97,9 @@ constexpr std::array facts = {
          "what follows in the file is no packet of a trace: it is read up to there; copy it again"},
     Fact{"clock_out_of_range",
          "a clock snapshot has an impossible time: instants stay on the trace's own clock"},
+    Fact{"nccl_events_dropped",
+         "NCCL's plugin had no room for {} events, and what they tell is missing: select fewer "
+         "with STEPSCOPE_NCCL_EVENTS (docs/nccl-plugin.md)"},
     Fact{"metric_of_no_rank", "{} samples of GPU metrics belong to no rank and are left out"},
 };
 

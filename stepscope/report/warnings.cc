@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "stepscope/report/answer.h"
 #include "stepscope/report/import_words.h"
 #include "stepscope/report/unit_report.h"
 #include "stepscope/report/words.h"
@@ -51,6 +52,7 @@ void switch_warnings(const AnalyzeReport& report, std::vector<std::string>& out)
   if (all_nsys(report)) return nsys_switch_warnings(report, out);
   const JobResult& job = *report.job;
   const auto all = [&](auto test) { return std::ranges::all_of(job.ranks, test); };
+  if (only_communication(job)) return;
   const bool gpu = !all([](const RankResult& r) { return r.device == "cpu"; });
   std::vector<std::string> switches;
   if (all(only_window) && report.step_annotation.empty())

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one process records, from its first communicator to its last: communicators, the ranks they
+// belong to, the pool of events, and the thread that writes.
+//
+// Hot calls (begin, find, stop) take no lock and make no system call but the first of a thread.
+#pragma once
+
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "plugins/nccl/abi.h"
+#include "plugins/nccl/event_pool.h"
+#include "plugins/nccl/settings.h"
+
+namespace stepscope::nccl {
+
+class Collector;
+
+struct Communicator {
+  std::atomic<std::int64_t> collectives = 0;  // begun so far, recorded or not
+  std::atomic<std::uint64_t> hash;            // the same on all its ranks; 0 = not known
+  std::atomic<std::int32_t> rank;             // within it; -1 = not known
+  std::atomic<int> naming;                    // `name` is: 0 not known, 1 being written, 2 there
+  std::array<char, 64> name;
+  std::int32_t ranks;  // -1 = not known (until v3)
+  std::int32_t nodes;
+  std::int32_t interface;
+  std::uint16_t number;
+  std::uint16_t seat;
+  std::atomic<bool> open;
+};
+
+// A rank that this process holds: usually one, one for each GPU of a process that drives several.
+struct Seat {
+  std::int32_t device;  // -1 = not known
+  std::int32_t rank;    // of the job
+  std::int32_t world_size;
+};
+
+struct Counts {
+  std::array<std::atomic<std::uint64_t>, kind_count> dropped;  // no slot was free
+  std::atomic<std::uint64_t> stale;  // calls with a handle that is not live
+};
+
+class Session {
+ public:
+  static constexpr std::uint32_t most_communicators = 1024;
+  static constexpr std::uint32_t most_seats = 16;
+
+  // `memory`: see EventPool.
+  constexpr explicit Session(unsigned char* memory) : pool(memory) {}
+
+  struct Arrival {
+    std::int32_t interface = 0;
+    std::uint64_t hash = 0;
+    const char* name = nullptr;
+    std::int32_t ranks = -1;
+    std::int32_t nodes = -1;
+    std::int32_t rank = -1;
+    abi::Logger logger = nullptr;
+  };
+  // A communicator comes: null where nothing can be recorded (the reason was logged). The first one
+  // starts the writer. Sets *mask.
+  Communicator* open(const Arrival& arrival, int* mask);
+  // It goes; with the last one the files are completed.
+  void close(Communicator* communicator);
+  // The process ends or the library is unloaded: completes the files if there are any.
+  void end();
+  // In the child of a fork: records nothing, and leaves the parent's files alone.
+  void forget();
+
+  // Its name, which until v3 comes with its first call. The first name stays.
+  static void name(Communicator& communicator, const char* text);
+
+  // The communicator of a context that NCCL holds; null for any other address.
+  [[nodiscard]] Communicator* communicator(void* context);
+  // An event of the thread and the moment; null where this kind is not recorded or no slot is free.
+  [[nodiscard]] Event* begin(const Communicator& communicator, Kind kind);
+
+  EventPool pool;
+  Counts counts = {};
+  std::array<Communicator, most_communicators> communicators = {};
+  std::array<Seat, most_seats> seats = {};
+  std::atomic<std::uint32_t> communicator_count = 0;
+  std::atomic<std::uint32_t> seat_count = 0;
+  Settings settings = {};
+  std::int32_t process = 0;
+  std::int64_t began = 0;         // ns, CLOCK_MONOTONIC
+  std::int64_t epoch_offset = 0;  // CLOCK_REALTIME - CLOCK_MONOTONIC when the session began, ns
+
+  // Gives each seat its rank in the job, by all that is known so far. The writer's.
+  void number_ranks();
+  // Sessions of this process so far, this one among them.
+  [[nodiscard]] std::uint32_t runs() const { return runs_; }
+
+  void log(bool warning, const char* format, ...) const __attribute__((format(printf, 3, 4)));
+
+ private:
+  bool start(const Arrival& arrival);
+  bool start_writer();
+  void finish();
+  void admit(Communicator& communicator, const Arrival& arrival);
+  [[nodiscard]] std::uint16_t seat_for(const Arrival& arrival);
+  static void* run_writer(void* session);
+  void write();
+
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;  // open, close, end
+  pthread_mutex_t wake_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;
+  pthread_t writer_ = {};
+  bool stopping_ = false;  // by wake_mutex_
+  bool running_ = false;   // by mutex_
+  std::uint32_t open_count_ = 0;
+  std::uint32_t runs_ = 0;
+  std::atomic<std::uint32_t> accepted_ = 0;  // kinds that are recorded now, as bits
+  std::atomic<bool> forked_ = false;
+  std::atomic<abi::Logger> logger_ = nullptr;
+};
+
+[[nodiscard]] std::int64_t monotonic_ns();
+[[nodiscard]] std::int32_t thread_id();
+
+}  // namespace stepscope::nccl

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's trace on disk: `NAME.partial.json` while it is written, renamed when it is complete.
+// What flush() wrote survives the process.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace stepscope::nccl {
+
+class TraceFile {
+ public:
+  // Creates FOLDER/STEM.partial.json. False, with errno set, when that cannot be done.
+  bool open(const char* folder, const char* stem, std::uint64_t most_bytes);
+  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
+  // A whole row, or several. Past `most_bytes` and after a failed write it is dropped: false.
+  bool append(std::string_view rows);
+  // What must be there whatever the size: the end of the document.
+  bool append_end(std::string_view text);
+  void flush();
+  // Flushes, closes and renames to FOLDER/STEM.json. False, with errno set, when a write, the close
+  // or the renaming failed; the partial file stays then.
+  bool close(const char* folder, const char* stem);
+
+  [[nodiscard]] const char* path() const { return path_.data(); }
+  [[nodiscard]] std::uint64_t bytes() const { return written_ + size_; }
+  // errno of the first write that failed; 0 = none.
+  [[nodiscard]] int error() const { return error_; }
+
+ private:
+  bool put(std::string_view text);
+  void unmap();
+
+  int descriptor_ = -1;
+  int error_ = 0;
+  std::uint64_t most_bytes_ = 0;
+  std::uint64_t written_ = 0;
+  std::size_t size_ = 0;
+  std::array<char, 1400> path_ = {};
+  char* buffer_ = nullptr;  // mapped while the file is open
+};
+
+}  // namespace stepscope::nccl
