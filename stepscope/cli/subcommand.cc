@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "stepscope/cli/hang.h"
+#include "stepscope/cli/memory.h"
 #include "stepscope/cli/stacks.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::array<Subcommand, 11> table = {{
+constexpr std::array<Subcommand, 12> table = {{
     {"analyze", "where does each step go: a time budget from the traces of many ranks",
      declare_analyze},
     {"whatif", "what a change would buy: the recorded steps replayed without or with less of it",
@@ -34,6 +35,7 @@ constexpr std::array<Subcommand, 11> table = {{
     {"calibrate", "measure this machine's cores, links and drives into a machine file",
      declare_calibrate},
     {"hang", "why does a job stand still: flight recorders, NCCL logs and watchdogs", declare_hang},
+    {"memory", "what holds a GPU's memory: PyTorch's memory snapshots", declare_memory},
     {"stacks", "what is the host doing: phases of training from sampled stacks", declare_stacks},
 }};
 

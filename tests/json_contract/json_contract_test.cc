@@ -9,6 +9,8 @@
 #include "stepscope/analysis/job_test_pipeline.h"
 #include "tests/json_contract/contract.h"
 #include "tests/json_contract/gpu_run.h"
+#include "tests/memory/simulated_training.h"
+#include "tests/memory/written_snapshot.h"
 #include "tests/program/program.h"
 
 namespace stepscope::contract {
@@ -291,6 +293,27 @@ TEST(JsonContract, HoldsForAHang) {
   std::set<std::string> unseen = paths(shape);
   for (const std::string& path : comparison.seen) unseen.erase(path);
   unseen.erase("findings.follows");
+  EXPECT_EQ(unseen, std::set<std::string>{});
+}
+
+// Two ranks' memory snapshots, of which the second has too little memory.
+TEST(JsonContract, HoldsForMemorySnapshots) {
+  const program::ScratchFolder scratch;
+  const std::vector<std::string> words = {"memory", scratch.file("rank0.pickle"),
+                                          scratch.file("rank1.pickle"), "--json", "-"};
+  std::ofstream(words[1], std::ios::binary)
+      << pickled(testing::simulated_training({.expandable = true}, 1).allocator);
+  std::ofstream(words[2], std::ios::binary)
+      << pickled(testing::simulated_noise(1500, false, std::int64_t{400} << 20, 1).allocator);
+  const auto run = program::run(words);
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const Shape shape = documented("stepscope memory");
+  Comparison comparison;
+  compare(shape, nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  std::set<std::string> unseen = paths(shape);
+  for (const std::string& path : comparison.seen) unseen.erase(path);
+  unseen.erase("inputs.settings.max_split_bytes");  // no limit
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 

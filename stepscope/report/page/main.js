@@ -79,6 +79,8 @@ function view_of(report) {
     return {report, hero: plan_hero, sections: plan_sections(report)};
   if (String(report.schema).startsWith('stepscope.stacks/'))
     return {report, hero: stacks_hero, sections: stacks_sections(report)};
+  if (String(report.schema).startsWith('stepscope.memory/'))
+    return {report, hero: snapshot_hero, sections: snapshot_sections(report)};
   const whole = completed(report);
   const inputs_only = sections.filter((x) => x[0] === 'inputs');
   if (whole.straggler_job)

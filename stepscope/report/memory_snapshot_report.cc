@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/memory_snapshot_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "stepscope/report/format.h"
+#include "stepscope/report/text_table.h"
+#include "stepscope/report/words.h"
+
+namespace stepscope {
+namespace {
+
+std::string bytes(Bytes b) { return format_bytes(static_cast<double>(b.value)); }
+double share(Bytes part, Bytes whole) {
+  return whole.value > 0 ? static_cast<double>(part.value) / static_cast<double>(whole.value) : 0;
+}
+std::string percent(Bytes part, Bytes whole) { return format_percent(share(part, whole)); }
+
+std::string file_name(const std::string& path) {
+  return printable(path.substr(path.rfind('/') + 1));
+}
+
+std::string device_in_words(int device) {
+  return device == pinned_host_memory ? "pinned host memory" : fmt::format("device {}", device);
+}
+std::string place_in_words(const SnapshotReport& s, int device) {
+  std::string out = device_in_words(device);
+  if (s.rank) out += fmt::format(" of rank {}", *s.rank);
+  return out;
+}
+
+// Uses with bytes, largest first.
+std::vector<std::size_t> uses_by_size(const MemoryInstant& at) {
+  std::vector<std::size_t> order;
+  for (std::size_t u = 0; u < memory_use_count; ++u)
+    if (at.by_use[u].value > 0) order.push_back(u);
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t u) { return at.by_use[u]; });
+  return order;
+}
+
+std::string use_in_words(std::size_t use) {
+  if (use == static_cast<std::size_t>(MemoryUse::optimizer)) return "optimizer states";
+  if (use == static_cast<std::size_t>(MemoryUse::temporary)) return "temporary buffers";
+  if (use == static_cast<std::size_t>(MemoryUse::unknown)) return "of unknown use";
+  return std::string(memory_use_names[use]);
+}
+
+std::string headline(const SnapshotReport& s, const DeviceMemoryAccount& d) {
+  std::string out = file_name(s.snapshot->path) + " · " + place_in_words(s, d.device);
+  if (d.events > 0) {
+    out += fmt::format(" · {} events", format_count(static_cast<double>(d.events)));
+    if (d.has_times) out += " in " + format_time(d.length);
+  } else {
+    out += " · no history";
+  }
+  if (s.snapshot->settings.recorded)
+    out += s.snapshot->settings.expandable_segments ? " · expandable segments"
+                                                    : " · expandable segments off";
+  return out + '\n';
+}
+
+std::string sentence(const SnapshotReport& s, const DeviceMemoryAccount& d) {
+  const MemoryFragments& peak = d.peak.fragments;
+  if (peak.live().value == 0)
+    return fmt::format("No tensor holds memory on {}; {} are reserved.",
+                       place_in_words(s, d.device), bytes(peak.reserved));
+  std::string out = fmt::format("{} {} {}", d.events > 0 ? "At its peak" : "At the snapshot",
+                                place_in_words(s, d.device), "holds ") +
+                    bytes(peak.live());
+  const std::vector<std::size_t> order = uses_by_size(d.peak);
+  const auto told = [](std::size_t u) { return u != static_cast<std::size_t>(MemoryUse::unknown); };
+  std::string parts;
+  for (const std::size_t u : order) {
+    if (!told(u) || share(d.peak.by_use[u], peak.live()) < 0.1) continue;
+    parts += (parts.empty() ? ": " : ", ") + percent(d.peak.by_use[u], peak.live()) + ' ' +
+             use_in_words(u);
+  }
+  out += parts + '.';
+  out += fmt::format(" {} are reserved, and {} of that ({}) is stranded between blocks.",
+                     bytes(peak.reserved), bytes(peak.stranded),
+                     percent(peak.stranded, peak.reserved));
+  if (d.oom_count > 0)
+    out += fmt::format(" {} failed for want of memory.", counted(d.oom_count, "allocation"));
+  return out;
+}
+
+std::string uses_table(const DeviceMemoryAccount& d, std::size_t width) {
+  std::string out = fmt::format(
+      "What holds it{}:\n",
+      d.peak.time && d.events > 0
+          ? fmt::format(" (at {} of {})", format_time(*d.peak.time), format_time(d.length))
+          : std::string());
+  std::vector<std::vector<std::string>> rows;
+  const Bytes live = d.peak.fragments.live();
+  for (const std::size_t u : uses_by_size(d.peak)) {
+    const double part = share(d.peak.by_use[u], live);
+    rows.push_back({std::string(memory_use_names[u]), bytes(d.peak.by_use[u]), format_percent(part),
+                    bar(part, 20)});
+  }
+  return out + text_table({{"use", false}, {"bytes"}, {"of the peak"}, {"", false}},
+                          std::move(rows), width);
+}
+
+std::string holders_table(const DeviceMemoryAccount& d, std::size_t top, std::size_t width) {
+  std::vector<std::vector<std::string>> rows;
+  for (const MemoryHolder& h : d.peak.holders) {
+    if (rows.size() == top) break;
+    rows.push_back({bytes(h.bytes), std::to_string(h.blocks),
+                    std::string(memory_use_names[static_cast<std::size_t>(h.use)]),
+                    printable(site_in_words(h.site)), printable(h.site.operation)});
+  }
+  std::string out =
+      "\nWho asked for it:\n" +
+      text_table({{"bytes"}, {"blocks"}, {"use", false}, {"where", false}, {"operator", false, 30}},
+                 std::move(rows), width);
+  if (d.peak.holders.size() > top)
+    out += fmt::format("  and {} more places (--top)\n", d.peak.holders.size() - top);
+  return out;
+}
+
+std::string fragments_table(const DeviceMemoryAccount& d) {
+  std::vector<std::vector<std::string>> rows;
+  const auto row = [&](std::string_view name, const auto& value) {
+    rows.push_back({std::string(name), value(d.peak.fragments), value(d.end.fragments)});
+  };
+  const auto size = [](Bytes MemoryFragments::* member) {
+    return [member](const MemoryFragments& f) { return bytes(f.*member); };
+  };
+  row("reserved from the device", size(&MemoryFragments::reserved));
+  row("  requested", size(&MemoryFragments::requested));
+  row("  rounding", size(&MemoryFragments::rounding));
+  row("  stranded between blocks", size(&MemoryFragments::stranded));
+  row("  cached, can go back", size(&MemoryFragments::cached));
+  row("largest free block", size(&MemoryFragments::largest_free));
+  if (d.peak.fragments.pending.value > 0 || d.end.fragments.pending.value > 0)
+    row("waiting for another stream", size(&MemoryFragments::pending));
+  row("segments", [](const MemoryFragments& f) { return std::to_string(f.segments); });
+  std::string out = "\n";
+  // Leading spaces of a cell are layout here, which text_table would take away.
+  std::size_t widest = 0;
+  for (const auto& cells : rows) widest = std::max(widest, cells[0].size());
+  const bool both = d.events > 0;
+  out += fmt::format("  {:<{}}{:>12}{}\n", "", widest, both ? "at the peak" : "now",
+                     both ? fmt::format("{:>13}", "at the end") : "");
+  for (const auto& cells : rows)
+    out += fmt::format("  {:<{}}{:>12}{}\n", cells[0], widest, cells[1],
+                       both ? fmt::format("{:>13}", cells[2]) : "");
+  return out;
+}
+
+std::string device_text(const SnapshotReport& s, const DeviceMemoryAccount& d,
+                        const MemoryReport& r, std::size_t width) {
+  std::string out = headline(s, d) + '\n' + wrapped(sentence(s, d), width);
+  const std::vector<MemoryFinding> findings = memory_findings(*s.snapshot, d);
+  if (!findings.empty())
+    out += wrapped(
+        "First thing to try: " +
+            (findings.front().advice.empty() ? findings.front().sentence : findings.front().advice),
+        width);
+  if (d.peak.fragments.live().value > 0)
+    out += uses_table(d, width) + holders_table(d, r.top, width);
+  out += fragments_table(d);
+  if (!findings.empty()) out += '\n';
+  for (const MemoryFinding& f : findings) out += wrapped("- " + f.sentence + ' ' + f.advice, width);
+  return out;
+}
+
+void account_warnings(const SnapshotReport& s, const DeviceMemoryAccount& d,
+                      std::vector<std::string>& out) {
+  const std::string where = file_name(s.snapshot->path) + ", " + device_in_words(d.device) + ": ";
+  if (d.events == 0)
+    out.push_back(where +
+                  "no history is recorded: only the instant of the snapshot is known; call "
+                  "torch.cuda.memory._record_memory_history() before the first allocation");
+  else if (!d.begins_empty)
+    out.push_back(where +
+                  "the history begins in the middle (recording began late, or max_entries was "
+                  "reached): what was allocated before it is counted, and by whom is not known "
+                  "where it was freed again");
+  if (!d.has_stacks && d.peak.fragments.live().value > 0)
+    out.push_back(where + "no stacks are recorded: record with context=\"all\"");
+  if (d.contradictions > 0)
+    out.push_back(
+        fmt::format("{}{} in the history contradict each other or the snapshot (an "
+                    "action may have been skipped): totals may be off",
+                    where, counted(d.contradictions, "event")));
+  if (d.peak.fragments.outside > 0)
+    out.push_back(fmt::format("{}{} at the peak in no known segment are not counted", where,
+                              counted(d.peak.fragments.outside, "block")));
+}
+
+}  // namespace
+
+std::string site_in_words(const AllocationSite& site) {
+  if (site.name.empty() && site.file.empty()) return "no stack recorded";
+  if (site.file.empty())
+    return site.phase == AllocationPhase::backward && site.name != "autograd"
+               ? site.name + " in autograd"
+               : site.name;
+  const std::string file = site.file.substr(site.file.rfind('/') + 1);
+  return site.line > 0 ? fmt::format("{} ({}:{})", site.name, file, site.line)
+                       : fmt::format("{} ({})", site.name, file);
+}
+
+std::string memory_sentence(const MemoryReport& r) {
+  const SnapshotReport* most = nullptr;
+  const DeviceMemoryAccount* device = nullptr;
+  for (const SnapshotReport& s : r.snapshots)
+    for (const DeviceMemoryAccount& d : s.account->devices)
+      if (device == nullptr || d.peak.fragments.live() > device->peak.fragments.live()) {
+        most = &s;
+        device = &d;
+      }
+  return device == nullptr ? "Nothing is allocated." : sentence(*most, *device);
+}
+
+std::vector<std::string> memory_warnings(const MemoryReport& r) {
+  std::vector<std::string> out;
+  for (const SnapshotReport& s : r.snapshots) {
+    const std::string name = file_name(s.snapshot->path);
+    if (s.account->devices.empty()) out.push_back(name + ": nothing is allocated on any device");
+    for (const DeviceMemoryAccount& d : s.account->devices) account_warnings(s, d, out);
+    for (const auto& [reason, count] : s.snapshot->notes) {
+      std::string words = reason;
+      std::ranges::replace(words, '_', ' ');
+      out.push_back(fmt::format("{}: {}: {}", name, words, count));
+    }
+  }
+  return out;
+}
+
+std::string memory_text(const MemoryReport& r, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  std::string out;
+  for (const SnapshotReport& s : r.snapshots)
+    for (const DeviceMemoryAccount& d : s.account->devices) {
+      if (!out.empty()) out += '\n';
+      out += device_text(s, d, r, width);
+    }
+  const std::vector<std::string> warnings = memory_warnings(r);
+  if (!warnings.empty()) out += '\n';
+  for (const std::string& w : warnings)
+    out += wrapped("note: " + shorten(printable(w), note_width), width);
+  return out;
+}
+
+}  // namespace stepscope
