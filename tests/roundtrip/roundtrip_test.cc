@@ -79,8 +79,8 @@ ChromeFile inspect_text(const std::string& text) {
   return inspect(scratch.file("a.json"));
 }
 
-constexpr const char* names =
-    R"({"ph":"M","name":"process_name","pid":1,"tid":0},{"ph":"M","name":"thread_name","pid":1,"tid":7},)";
+constexpr const char* names = R"({"ph":"M","name":"process_name","pid":1,"tid":0},)"
+                              R"({"ph":"M","name":"thread_name","pid":1,"tid":7},)";
 
 TEST(ChromeFiles, OfNestedSlicesAndWholeFlowsAreFine) {
   const ChromeFile file =
