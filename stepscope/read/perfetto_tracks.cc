@@ -141,8 +141,8 @@ void PerfettoTracks::resolve(PerfettoTrack& track, std::uint64_t uuid) {
     const auto up = tracks_.find(at->parent);
     at = up == tracks_.end() ? nullptr : &up->second;
   }
-  track.pid_text = "0";
-  track.tid_text = "0";
+  track.pid_text.assign(1, '0');
+  track.tid_text.assign(1, '0');
   track.pid_kind = ValueKind::scalar;
   track.tid_kind = ValueKind::scalar;
   track.process_name = process != nullptr ? process->name : std::string();
