@@ -23,8 +23,9 @@ TEST(TokenScan, FindsWhatEachPlaceBegins) {
       for (const std::string_view word : words) first = std::min(first, text.find(word, from));
       const TokenScan::Hit hit = scan.next(text, from);
       ASSERT_EQ(hit.at, first) << text << ' ' << from;
-      if (hit.at != std::string_view::npos)
+      if (hit.at != std::string_view::npos) {
         ASSERT_TRUE(std::string_view(text).substr(hit.at).starts_with(words[hit.word]));
+      }
     }
   }
 }

@@ -54,7 +54,9 @@ struct File {
       if (f.field() == 6) clocks(f.bytes());
       if (f.field() == 60) describe(f.bytes());
       if (f.field() == 11) inner = f.bytes();
-      if (f.field() == 10) EXPECT_EQ(f.number(), 1U);
+      if (f.field() == 10) {
+        EXPECT_EQ(f.number(), 1U);
+      }
       if (f.field() == 12) intern(f.bytes());
     }
     if (inner.empty()) return;
