@@ -97,5 +97,17 @@ TEST(ProtoWire, StopsAtDamageAndReadsNothingBeyondIt) {
   }
 }
 
+TEST(ProtoWire, ReadsVarintsWithinBounds) {
+  std::string_view b("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x07", 11);
+  std::uint64_t v = 0;
+  EXPECT_TRUE(take_varint(b, v));
+  EXPECT_EQ(v, ~std::uint64_t{0});
+  EXPECT_TRUE(take_varint(b, v));
+  EXPECT_EQ(v, 7U);
+  EXPECT_FALSE(take_varint(b, v));
+  std::string_view endless("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", 11);
+  EXPECT_FALSE(take_varint(endless, v));
+}
+
 }  // namespace
 }  // namespace stepscope
