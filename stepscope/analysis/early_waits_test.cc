@@ -66,6 +66,16 @@ EngineRank fetches() {
   return r;
 }
 
+// Fetched when it is needed: a fetch that is late, not a wait that is early.
+EngineRank fetches_on_demand() {
+  EngineRank r(4, 0, 400);
+  r.fetch("a", 0, 10);
+  r.pass("a", "forward", 1, 110, 10);
+  r.fetch("b", 111, 141);
+  r.pass("b", "forward", 112, 240, 141);
+  return r;
+}
+
 // The first is needed at once, the other two hide behind the unit before.
 TEST(EarlyWaits, OfFetchesHideBehindTheUnitBefore) {
   const Asked a(both(fetches));
@@ -81,6 +91,16 @@ TEST(EarlyWaits, OfFetchesHideBehindTheUnitBefore) {
   EXPECT_EQ(sums[0].total, Ns{58 * us});
 }
 
+// Asked for earlier they would only be waited for earlier.
+TEST(EarlyWaits, AreNoFetchesThatMorePrefetchingWouldHide) {
+  const Asked a(both(fetches));
+  for (const UnitWaits& units : a.units)
+    for (const UnitUse& use : units.marks.uses) EXPECT_TRUE(use.waits_in_row);
+  EXPECT_TRUE(prefetches_to_try(a.units).empty());
+  for (const UnitWaits& units : Asked(both(fetches_on_demand)).units)
+    for (const UnitUse& use : units.marks.uses) EXPECT_FALSE(use.waits_in_row);
+}
+
 // As a question: the same answer, and none of a trace without them.
 TEST(EarlyWaits, AreWhatSyncFreeTakesAway) {
   const Asked a(both(fetches));
@@ -93,15 +113,6 @@ TEST(EarlyWaits, AreWhatSyncFreeTakesAway) {
   EXPECT_EQ(answers[1].saved, Ns{0});
 }
 
-// Fetched when it is needed: a fetch that is late, not a wait that is early.
-EngineRank fetches_on_demand() {
-  EngineRank r(4, 0, 400);
-  r.fetch("a", 0, 10);
-  r.pass("a", "forward", 1, 110, 10);
-  r.fetch("b", 111, 141);
-  r.pass("b", "forward", 112, 240, 141);
-  return r;
-}
 TEST(EarlyWaits, AFetchThatIsNeededAtOnceIsNone) {
   EXPECT_TRUE(Asked(both(fetches_on_demand)).waits.empty());
 }

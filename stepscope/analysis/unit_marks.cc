@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "stepscope/analysis/cpu_work.h"
+
 namespace stepscope {
 namespace {
 
@@ -142,6 +144,7 @@ class MarkFinder {
   [[nodiscard]] std::vector<std::uint32_t> asked_in(const Row& row) const;
   [[nodiscard]] std::optional<std::uint32_t> step_at(Ns instant) const;
   [[nodiscard]] bool waited_in(const Row& row, std::uint32_t call) const;
+  [[nodiscard]] bool waited_at_once(const UnitUse& use, std::uint32_t call) const;
   std::uint32_t unit(std::string_view name);
   UnitUse* add_use(const Row& row, std::string_view name, UnitPass pass, Ns from);
   void add_reduction(const Row& row, std::string_view name, std::vector<std::uint32_t> calls,
@@ -220,6 +223,18 @@ bool MarkFinder::waited_in(const Row& row, std::uint32_t call) const {
   return view_.index->cpu_only() && row.end >= calls_[call].end;
 }
 
+// What the thread does after asking is to wait for it, before the unit's turn.
+bool MarkFinder::waited_at_once(const UnitUse& use, std::uint32_t call) const {
+  const Slices& s = trace_.slices;
+  const Track& track = trace_.track(use.thread);
+  const auto rows = std::span(s.start).subspan(track.first, track.count);
+  const auto at = std::ranges::lower_bound(rows, calls_[call].start);
+  auto i = track.first + static_cast<std::uint32_t>(at - rows.begin());
+  while (i < track.first + track.count && s.category[i] != Category::cpu_op) ++i;
+  if (i == track.first + track.count || s.start[i] >= use.begin) return false;
+  return is_host_communication(trace_, SliceId{i}) && s.end(SliceId{i}) >= calls_[call].end;
+}
+
 std::uint32_t MarkFinder::unit(std::string_view name) {
   const auto known = unit_rows_.find(name);
   if (known != unit_rows_.end()) return known->second;
@@ -287,6 +302,7 @@ void MarkFinder::engine() {
     for (; !calls.empty() && calls_[calls.front()].start < row.end; calls.pop_front()) {
       const bool fetched = step_at(calls_[calls.front()].start) == use->step;
       (fetched ? use->calls : use->updates).push_back(calls.front());
+      use->waits_in_row = use->waits_in_row || (fetched && waited_at_once(*use, calls.front()));
     }
     const auto& messages = found->second.gradients;
     const auto start_of = [&](std::uint32_t c) { return calls_[c].start; };

@@ -43,7 +43,8 @@ struct UnitUse {
   Ns go{};     // from where on its own work is launched: the end of the hook
   Ns from{};   // on a device: what is launched from here on reads the parameters; without one:
                // when the thread reads them
-  bool waits_in_row = false;           // the thread stood still inside the row that fetched them
+  // The thread stood still inside the row that fetched them, or asked for them and waited at once.
+  bool waits_in_row = false;
   std::vector<std::uint32_t> calls;    // that fetched them, by launch; empty: they were there
   std::vector<std::uint32_t> updates;  // that shared them at the end of the step before
   TrackId fetch_thread{};  // the row that holds all that the fetch launches, where there
