@@ -147,7 +147,7 @@ TEST(MemoryAccount, NamesLineOperatorAndNode) {
   };
   const auto forward = at("forward");
   ASSERT_NE(forward, holders.end());
-  EXPECT_EQ(forward->site.file, "/work/model.py");
+  EXPECT_EQ(forward->site.file, "/src/model.py");
   EXPECT_EQ(forward->site.operation, "addmm");
   EXPECT_EQ(forward->use, MemoryUse::activations);
   const auto init = at("__init__");
@@ -208,7 +208,7 @@ OutOfMemory only_oom(const SimulatedAllocator& a) {
 
 TEST(OutOfMemory, IsFragmentationWhereTheFreeBytesWouldBeEnough) {
   SimulatedAllocator a(60 * mib, false);
-  const std::size_t s = a.stack({{"f", "/work/a.py", 1}});
+  const std::size_t s = a.stack({{"f", "/src/a.py", 1}});
   std::vector<std::uint64_t> at;
   for (int i = 0; i < 12; ++i) at.push_back(a.allocate(5 * mib, 0, s).value());
   for (std::size_t i = 0; i < at.size(); i += 2) a.free(at[i], s);
@@ -224,7 +224,7 @@ TEST(OutOfMemory, IsFragmentationWhereTheFreeBytesWouldBeEnough) {
 
 TEST(OutOfMemory, IsOfStreamsWhereAnotherOneHasTheRoom) {
   SimulatedAllocator a(60 * mib, false);
-  const std::size_t s = a.stack({{"f", "/work/a.py", 1}});
+  const std::size_t s = a.stack({{"f", "/src/a.py", 1}});
   const auto first = a.allocate(5 * mib, 7, s).value();
   (void)a.allocate(5 * mib, 7, s);
   (void)a.allocate(20 * mib, 0, s);
@@ -239,7 +239,7 @@ TEST(OutOfMemory, IsOfStreamsWhereAnotherOneHasTheRoom) {
 
 TEST(OutOfMemory, IsPendingWhereAnotherStreamStillReads) {
   SimulatedAllocator a(40 * mib, false);
-  const std::size_t s = a.stack({{"f", "/work/a.py", 1}});
+  const std::size_t s = a.stack({{"f", "/src/a.py", 1}});
   const auto first = a.allocate(20 * mib, 0, s).value();
   (void)a.allocate(20 * mib, 0, s);
   a.free(first, s, true);
@@ -251,7 +251,7 @@ TEST(OutOfMemory, IsPendingWhereAnotherStreamStillReads) {
 
 TEST(OutOfMemory, SaysWhatIsMissing) {
   SimulatedAllocator a(40 * mib, false);
-  const std::size_t s = a.stack({{"f", "/work/a.py", 1}});
+  const std::size_t s = a.stack({{"f", "/src/a.py", 1}});
   (void)a.allocate(20 * mib, 0, s);
   ASSERT_FALSE(a.allocate(31 * mib, 0, s));
   const OutOfMemory oom = only_oom(a);

@@ -60,9 +60,9 @@ class Program {
 
 SimStack forward_stack(int layer) {
   return {{"at::_ops::addmm::call(at::Tensor const&)", "??", 0},
-          {"forward", "/work/model.py", 20 + layer},
+          {"forward", "/src/model.py", 20 + layer},
           {"_call_impl", torch_module, 1553},
-          {"train", "/work/train.py", 31}};
+          {"train", "/src/train.py", 31}};
 }
 SimStack backward_stack(int layer) {
   return {{"at::_ops::mm::call(at::Tensor const&, at::Tensor const&)", "??", 0},
@@ -77,13 +77,13 @@ class Training {
   Training(const TrainingShape& shape, unsigned seed)
       : shape_(shape), p_(shape.capacity, shape.expandable, seed) {
     setup_ =
-        p_.allocator().stack({{"__init__", "/work/model.py", 11}, {"main", "/work/train.py", 12}});
+        p_.allocator().stack({{"__init__", "/src/model.py", 11}, {"main", "/src/train.py", 12}});
     optimizer_ = p_.allocator().stack(
         {{"_init_group", "/env/lib/python3.11/site-packages/torch/optim/adamw.py", 180},
-         {"train", "/work/train.py", 35}});
+         {"train", "/src/train.py", 35}});
     zero_ = p_.allocator().stack(
         {{"zero_grad", "/env/lib/python3.11/site-packages/torch/optim/optimizer.py", 900},
-         {"train", "/work/train.py", 36}});
+         {"train", "/src/train.py", 36}});
     for (int l = 0; l < shape.layers; ++l) {
       forward_.push_back(p_.allocator().stack(forward_stack(l)));
       backward_.push_back(p_.allocator().stack(backward_stack(l)));
@@ -152,8 +152,9 @@ SimRun simulated_noise(int operations, bool expandable, std::int64_t capacity, u
   Program p(capacity, expandable, seed);
   std::vector<std::size_t> stacks;
   for (int i = 0; i < 12; ++i)
-    stacks.push_back(p.allocator().stack(
-        {{"f" + std::to_string(i), "/work/a.py", i + 1}, {"main", "/work/a.py", 100}}));
+    stacks.push_back(
+        p.allocator().stack({{std::string("f").append(std::to_string(i)), "/src/a.py", i + 1},
+                             {"main", "/src/a.py", 100}}));
   const std::size_t emptying =
       p.allocator().stack({{"empty_cache", "/env/lib/python3.11/torch/cuda/memory.py", 200}});
   const auto below = [&](std::size_t n) { return p.random()() % n; };
