@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "stepscope/report/answer.h"
 #include "stepscope/report/findings_parts.h"
 #include "stepscope/report/format.h"
 #include "stepscope/report/words.h"
@@ -84,7 +85,8 @@ void find_time_slices(FindingList& list, std::span<const HeldDevice> all) {
 
 // Launched work that waits although its device shows none running.
 void find_shared_device(FindingList& list) {
-  if (!list.job().explanation) return;
+  // Without launches nothing tells what waited.
+  if (!list.job().explanation || only_communication(list.job())) return;
   find_time_slices(list, list.job().explanation->held);
   for (const HeldDevice& held : list.job().explanation->held) {
     if (held.slice) continue;
