@@ -143,6 +143,7 @@ struct EarlyWaits {
   explicit EarlyWaits(std::int64_t saved) {
     job.step_summary = Summary{};
     job.step_summary->mean = 1e9;
+    job.steps.resize(10);
     for (const int rank : {0, 1}) {
       RankResult& r = job.ranks.emplace_back();
       r.rank = rank;
