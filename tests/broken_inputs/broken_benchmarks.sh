@@ -32,6 +32,6 @@ expect "OSU without ranks" 1 "osu.txt: does not say how many ranks it had; give 
 says='4 ranks on 2 hosts' expect "OSU with them" 0 -- calibrate --from osu.txt --machine h100_sxm_80gb --ranks 4 --hosts 2
 head -c 700 all_reduce.txt >cut.txt
 expect "no row" 1 "cut.txt: has no measured row" -- calibrate --from cut.txt
-expect "one file of two" 1 "missing.txt: no such file" -- calibrate --from all_reduce.txt missing.txt
+expect "one file of two" 1 "missing.txt: cannot open: No such file" -- calibrate --from all_reduce.txt missing.txt
 expect "a machine without benchmarks" 2 "are of benchmarks" -- calibrate --machine h100_sxm_80gb
 exit $failed
