@@ -141,6 +141,7 @@ TEST_F(SlowLink, CallsWhoseWaitingIsUnknownSayNothingOfIt) {
 // doing so saves `saved` ms.
 struct EarlyWaits {
   explicit EarlyWaits(std::int64_t saved) {
+    job.steps.resize(10);
     job.step_summary = Summary{};
     job.step_summary->mean = 1e9;
     job.steps.resize(10);
