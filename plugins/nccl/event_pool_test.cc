@@ -16,8 +16,8 @@ namespace {
 // A pool with memory of its own, which begins as zeros and is only touched where it is used.
 struct TestPool {
   struct Free {
-    void operator()(unsigned char* memory) const {
-      ::operator delete[](memory, std::align_val_t{64});
+    void operator()(unsigned char* bytes) const {
+      ::operator delete[](bytes, std::align_val_t{64});
     }
   };
   std::unique_ptr<unsigned char, Free> memory{
