@@ -112,9 +112,15 @@ class JsonWriter {
     out_ += v ? "true" : "false";
   }
   void begin_list() { open('['); }
-  void end_list() { out_ += ']'; }
+  void end_list() {
+    out_ += ']';
+    fresh_ = false;
+  }
   void begin_dict() { open('{'); }
-  void end_dict() { out_ += '}'; }
+  void end_dict() {
+    out_ += '}';
+    fresh_ = false;
+  }
   void pair(std::int64_t a, std::int64_t b) {
     begin_list();
     integer(a);
