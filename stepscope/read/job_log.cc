@@ -124,9 +124,15 @@ class LogReader {
   }
 
  private:
+  // In pieces: the lines of a progress bar end in '\r' alone, and the next '\n' is far.
   static std::size_t line_end(std::string_view text, std::size_t from) {
-    const std::size_t end = std::min(text.find('\n', from), text.size());
-    return std::min(text.substr(0, end).find('\r', from), end);
+    constexpr std::size_t piece = 512;
+    for (std::size_t at = from; at < text.size(); at += piece) {
+      const std::string_view part = text.substr(at, piece);
+      const std::size_t end = std::min(part.find('\n'), part.find('\r'));
+      if (end != std::string_view::npos) return at + end;
+    }
+    return text.size();
   }
   static std::size_t line_begin(std::string_view text, std::size_t from, std::size_t at) {
     const auto behind = [&](std::size_t begin, char c) {
