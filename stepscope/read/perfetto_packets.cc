@@ -121,11 +121,11 @@ bool is_perfetto(std::string_view head) {
   if (head.empty() || static_cast<unsigned char>(head[0]) != packet_tag || is_json(head))
     return false;
   std::string_view rest = head;
-  while (!rest.empty()) {
+  for (int packets = 0; !rest.empty(); ++packets) {
     std::uint64_t tag = 0;
     std::uint64_t size = 0;
     if (!take_varint(rest, tag)) return rest.size() < longest_head;
-    if (tag != packet_tag) return false;
+    if (tag != packet_tag) return packets > 1;  // something else behind a trace
     if (!take_varint(rest, size)) return rest.size() < longest_head;
     const bool whole = size <= rest.size();
     ProtoFields f(

@@ -314,6 +314,7 @@ TEST(JsonContract, HoldsForMemorySnapshots) {
   std::set<std::string> unseen = paths(shape);
   for (const std::string& path : comparison.seen) unseen.erase(path);
   unseen.erase("inputs.settings.max_split_bytes");  // no limit
+  unseen.erase("devices.end.holders.operator");     // what is live between steps came from none
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
