@@ -107,13 +107,16 @@ function snapshot_chart(d, width) {
       failed, memory_peak(frame, shape),
       s('text', {x: box.left, ...under}, say(frame.from)),
       s('text', {x: box.right, 'text-anchor': 'end', ...under}, say(frame.to))),
-    h('figcaption', null, 'Filled: live blocks by use. Dashed: reserved from the device.',
+    h('figcaption', null, 'Filled: live blocks by use (below: at the peak). Dashed: reserved from the device.',
       failed.length > 0 && ' Upright: an allocation that failed.'));
 }
 
-function snapshot_legend(at) {
+// Every use that is drawn, with what it holds at the peak.
+function snapshot_legend(d) {
+  const at = d.peak;
   const live = at.memory.live_bytes;
-  return h('div', {class: 'legend'}, use_order.filter((u) => at.by_use_bytes[u] > 0)
+  const drawn = (u) => [at, ...d.timeline].some((p) => p.by_use_bytes[u] > 0);
+  return h('div', {class: 'legend'}, use_order.filter(drawn)
     .map((u) => h('span', {class: 'plain'}, swatch(use_hue(u)), plain(u),
       h('span', {class: 'amount'}, `${bytes(at.by_use_bytes[u])} · ${
         part(at.by_use_bytes[u], live)}`))));
@@ -123,7 +126,7 @@ const snapshot_time = (report) => by_device(report, (d) => [
   d.timeline.length > 1 ? fitted((width) => snapshot_chart(d, width)) :
     missing('No history is recorded: ',
       h('code', null, 'torch.cuda.memory._record_memory_history()'), ' before the model is built.'),
-  snapshot_legend(d.peak)
+  snapshot_legend(d)
 ]);
 
 const snapshot_findings = (report) => by_device(report, (d) => (d.findings.length ?
