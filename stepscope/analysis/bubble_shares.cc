@@ -103,9 +103,11 @@ Ns Shares::less_work(std::size_t rank, const NodeTimes& balanced, Ns from, Ns to
 
 std::vector<BubbleShares> Shares::find() {
   find_nodes();
-  const NodeTimes balanced = changed_times(in_, {.change = Change::stages_balanced});
-  const auto measured = walls(in_.replay.measured);
-  const auto linkless = walls(without_messages(in_.replay.measured));
+  NodeTimes balanced = measured_times(in_.replay);
+  const auto measured = walls(balanced);
+  const auto linkless = walls(without_messages(balanced));
+  for (const NodeChange& c : changes_of(in_, {.change = Change::stages_balanced}))
+    balanced.duration[c.node] += c.work;
   const auto even = walls(without_messages(balanced));
   std::vector<BubbleShares> all;
   for (std::size_t r = 0; r < pipeline_.ranks.size(); ++r) {

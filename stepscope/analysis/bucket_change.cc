@@ -423,7 +423,7 @@ void BucketReplay::advance(std::size_t p, std::size_t message) {
 }
 
 void BucketReplay::replay() {
-  const NodeTimes& times = in_.replay.measured;
+  const auto& times = in_.replay.measured;
   end_.assign(graph_.size(), Ns{0});
   for (std::uint32_t n = 0; n < graph_.size(); ++n) {
     Ns start{0};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stepscope/analysis/gradient_traffic.h"
+#include "stepscope/base/run_sort.h"
 
 namespace stepscope {
 namespace {
@@ -42,7 +43,9 @@ void EarlyWaitFinder::find_computing() {
   for (std::uint32_t n = 0; n < graph_.size(); ++n)
     if (graph_.kind[n] == NodeKind::compute) computing_[graph_.view[n]].push_back(n);
   for (auto& nodes : computing_)
-    std::ranges::stable_sort(nodes, {}, [&](auto n) { return in_.replay.start[n]; });
+    run_sort(nodes, [&](std::uint32_t a, std::uint32_t b) {
+      return in_.replay.start[a] < in_.replay.start[b];
+    });
 }
 
 std::uint32_t EarlyWaitFinder::computes_from(std::uint32_t view, Ns at) const {
@@ -69,7 +72,9 @@ void EarlyWaitFinder::read_units() {
 }
 
 void EarlyWaitFinder::read_gradients() {
-  const GradientTraffic traffic = find_gradient_traffic(in_);
+  GradientTraffic own;
+  if (in_.traffic == nullptr) own = find_gradient_traffic(in_);
+  const GradientTraffic& traffic = in_.traffic == nullptr ? own : *in_.traffic;
   for (const GradientPass& pass : traffic.passes)
     for (const GradientMessage& message : pass.messages)
       for (const GradientMember& m : message.members) {
@@ -159,7 +164,7 @@ std::vector<EarlyWait> find_early_waits(const WhatIfInputs& inputs) {
 Ns replay_without(const WhatIfInputs& in, std::span<const EarlyWait> waits,
                   std::optional<int> rank) {
   const StepGraph& graph = *in.replay.graph;
-  NodeTimes times = in.replay.measured;
+  NodeTimes times = measured_times(in.replay);
   std::vector<bool> gone(graph.size());  // waits
   std::vector<GraphEdge> edges;
   std::set<std::uint32_t> views;

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <initializer_list>
+
+#include "stepscope/base/parallel_for.h"
 
 namespace stepscope {
 namespace {
@@ -73,7 +77,9 @@ std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankV
 
 std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   const auto stopped = [&] { return inputs.stop != nullptr && inputs.stop->requested(); };
-  const StepGraph graph = build_step_graph(inputs.views, inputs.collectives, inputs.threads);
+  std::optional<StepGraph> built;
+  if (!inputs.graph) built = build_step_graph(inputs.views, inputs.collectives, inputs.threads);
+  const StepGraph& graph = built ? *built : *inputs.graph;
   if (std::ranges::all_of(graph.begin, [](std::uint32_t n) { return n == no_node; }) || stopped())
     return std::nullopt;
   const Replay replay = make_replay(graph, inputs.views);
@@ -88,20 +94,32 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   e.unjoined = graph.unjoined;
   e.removed_edges = graph.removed_edges;
   e.negative_delays = graph.negative_delays;
-  e.path = find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
+  PeerMedians medians;
+  const auto ask = [&](std::initializer_list<std::function<void()>> questions) {
+    parallel_for(questions.size(), inputs.threads, [&](std::size_t i) { questions.begin()[i](); });
+  };
+  ask({[&] {
+         e.path =
+             find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
+       },
+       [&] {
+         medians = peer_medians(replay, inputs.views, inputs.roles);
+         e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
+         e.held = held_devices(replay, inputs.views);
+       }});
   if (stopped()) return std::nullopt;
-  const PeerMedians medians = peer_medians(replay, inputs.views, inputs.roles);
-  e.held = held_devices(replay, inputs.views);
-  e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
   if (inputs.pipeline != nullptr && e.refused) e.bubble = bubble_shares(*inputs.pipeline);
   if (e.refused || stopped()) return e;
-  const WhatIfInputs what{replay,  inputs.views,  inputs.collectives, inputs.roles,
-                          medians, inputs.phases, inputs.units,       inputs.messages};
+  WhatIfInputs what{replay,  inputs.views,  inputs.collectives, inputs.roles,
+                    medians, inputs.phases, inputs.units,       inputs.messages};
   if (inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline, what);
   if (inputs.standing) {
-    e.early_waits = sum_early_waits(what, find_early_waits(what));
+    const GradientBuckets buckets = find_gradient_buckets(what);
+    what.traffic = &buckets.traffic;
+    ask({[&] { e.early_waits = sum_early_waits(what, find_early_waits(what)); },
+         [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});
     e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
-    e.buckets = search_buckets(what, find_gradient_buckets(what), inputs.threads, inputs.stop);
+    what.traffic = nullptr;
     if (e.buckets) {
       const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,
                                                   std::ranges::greater{}, &WhatIf::saved);

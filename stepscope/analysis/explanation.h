@@ -64,6 +64,7 @@ struct ExplanationInputs {
   std::span<const UnitWaits> units{};   // by view; may be empty
   std::span<const Scenario> scenarios;  // asked for
   const PipelineBubble* pipeline = nullptr;
+  std::optional<StepGraph> graph{};  // of these views; absent: it is built
   bool standing = true;
   const MessageModel* messages = nullptr;  // what_if.h
   unsigned threads = 1;

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "stepscope/base/run_sort.h"
+
 namespace stepscope {
 namespace {
 
@@ -48,6 +50,7 @@ class TrafficFinder {
   [[nodiscard]] bool inside_accumulate(std::uint32_t view, SliceId launch) const;
   [[nodiscard]] std::uint32_t accumulates_between(const Found& found, Ns from) const;
   [[nodiscard]] Ns backward_begin(const Found& found) const;
+  [[nodiscard]] bool may_carry(const MatchedCollective& matched) const;
   void add(const MatchedCollective& matched);
   void close(std::vector<Found>& pass);
   [[nodiscard]] bool forward_between(const Found& a, const Found& b) const;
@@ -73,8 +76,12 @@ void TrafficFinder::find_nodes() {
   }
 }
 
+bool TrafficFinder::may_carry(const MatchedCollective& m) const {
+  return !m.message && m.group != no_row &&
+         may_carry_gradients(m.kind, in_.collectives.dimension_of[m.group]);
+}
+
 void TrafficFinder::find_compute() {
-  out_.compute.resize(in_.views.size());
   for (std::uint32_t n = 0; n < graph_.size(); ++n) {
     if (graph_.kind[n] != NodeKind::compute || graph_.slice[n] == no_slice) continue;
     const std::uint32_t v = graph_.view[n];
@@ -86,7 +93,9 @@ void TrafficFinder::find_compute() {
     const Ns at = device ? s.start[index(row)] : in_.replay.start[n] + graph_.origin;
     out_.compute[v].push_back({at, n, in_.phases[v].at(s.track[index(row)], at)});
   }
-  for (auto& pieces : out_.compute) std::ranges::stable_sort(pieces, {}, &ComputePiece::launched);
+  for (auto& pieces : out_.compute)
+    run_sort(pieces,
+             [](const ComputePiece& a, const ComputePiece& b) { return a.launched < b.launched; });
 }
 
 void TrafficFinder::find_accumulates() {
@@ -132,10 +141,7 @@ bool TrafficFinder::carries_gradients(CollectiveMember m) const {
 
 void TrafficFinder::add(const MatchedCollective& matched) {
   const auto members = in_.collectives.matches.members_of(matched);
-  if (matched.message || matched.group == no_row ||
-      !may_carry_gradients(matched.kind, in_.collectives.dimension_of[matched.group]) ||
-      !carries_gradients(members.front()))
-    return;
+  if (!may_carry(matched) || !carries_gradients(members.front())) return;
   Found found{.kind = matched.kind, .group = matched.group, .message = {}};
   for (const CollectiveMember m : members) {
     const CollectiveCall& call = in_.collectives.matches.call(m);
@@ -213,10 +219,14 @@ void TrafficFinder::close(std::vector<Found>& found) {
 
 GradientTraffic TrafficFinder::find() {
   if (in_.phases.size() != in_.views.size()) return {};
+  out_.compute.resize(in_.views.size());
+  const auto& all_matched = in_.collectives.matches.matched;
+  if (std::ranges::none_of(all_matched, [&](const auto& m) { return may_carry(m); }))
+    return std::move(out_);
   find_nodes();
   find_compute();
   find_accumulates();
-  for (const MatchedCollective& matched : in_.collectives.matches.matched) add(matched);
+  for (const MatchedCollective& matched : all_matched) add(matched);
   for (auto& [key, all] : found_) {
     std::ranges::stable_sort(
         all, {}, [](const Found& f) { return std::pair(f.first().view, f.first().launched); });

@@ -82,9 +82,11 @@ void describe(const Trace& trace, const Prepared& p, RankResult& r) {
 
 using Questions = std::vector<std::function<void()>>;
 
-// The questions about one rank. Those of one list are independent and may run side by side.
+// The questions about one rank, and `beside`, which may be empty, beside them. Those of one list
+// are independent and may run side by side.
 void account(const RankInput& input, const Prepared& p, const Collectives& collectives,
-             std::size_t view, unsigned threads, RankResult& r, HostPhases& phases) {
+             std::size_t view, unsigned threads, const std::function<void()>& beside, RankResult& r,
+             HostPhases& phases) {
   const Trace& trace = *input.trace;
   const CommSplit& split = collectives.splits[view];
   r.rank = input.rank;
@@ -101,7 +103,10 @@ void account(const RankInput& input, const Prepared& p, const Collectives& colle
        }});
   describe(trace, p, r);
   r.outside = outside_steps(p.index, p.steps);
-  ask({[&] { r.kernels = kernel_table(trace, p.index, p.steps, work); },
+  ask({[&] {
+         if (beside) beside();
+       },
+       [&] { r.kernels = kernel_table(trace, p.index, p.steps, work); },
        [&] { r.operators = operator_table(trace, p.index, p.steps, work); },
        [&] { r.executed = executed_work(trace, p.index, p.steps, work); },
        [&] {
@@ -263,10 +268,14 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   job.ranks.resize(ranks.size());
   std::vector<HostPhases> phases(ranks.size());
   const bool side_by_side = ranks.size() >= options.threads;
+  std::optional<StepGraph> graph;
+  const auto build_graph = [&] { graph = build_step_graph(views, job.collectives); };
   parallel_for(ranks.size(), side_by_side ? options.threads : 1, [&](std::size_t i) {
     if (options.stop != nullptr && options.stop->requested()) return;
-    account(ranks[i], prepared[i], job.collectives, i, side_by_side ? 1 : options.threads,
-            job.ranks[i], phases[i]);
+    account(
+        ranks[i], prepared[i], job.collectives, i, side_by_side ? 1 : options.threads,
+        i == 0 && options.explain && !side_by_side ? std::function<void()>(build_graph) : nullptr,
+        job.ranks[i], phases[i]);
   });
   if (stopped()) return job;
   join_steps(job);
@@ -298,6 +307,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
                                .units = job.unit_waits,
                                .scenarios = options.scenarios,
                                .pipeline = job.pipeline ? &*job.pipeline : nullptr,
+                               .graph = std::move(graph),
                                .standing = options.scenarios.empty(),
                                .messages = options.messages ? &options.messages : nullptr,
                                .threads = options.threads,

@@ -31,7 +31,7 @@ struct PathShare {
   Ns time{};
 };
 
-// A long piece of the path, to be found on the timeline.
+// A long piece of the path, to be found on the timeline; of equal ones the earlier comes first.
 struct PathPiece {
   int rank = 0;
   std::string_view label;

@@ -34,19 +34,26 @@ std::int64_t step_number(const RankView& view, Ns instant) {
   return after == view.steps.begin() ? view.steps.front().index : (after - 1)->index;
 }
 
+// Of ranks that share their role.
 std::vector<Piece> find_pieces(const Replay& replay, std::span<const RankView> views,
                                std::span<const std::string> roles) {
   const StepGraph& graph = *replay.graph;
   std::vector<std::vector<std::uint64_t>> name_hash(views.size());
+  std::vector<bool> alone(views.size());
   for (std::size_t v = 0; v < views.size(); ++v) {
+    alone[v] = std::ranges::count(roles, roles[v]) < 2;
+    if (alone[v]) continue;
     const StringPool& strings = views[v].trace->strings;
     for (std::uint32_t i = 0; i < strings.size(); ++i)
       name_hash[v].push_back(std::hash<std::string_view>{}(strings[StringId{i}]));
   }
   std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> seen(views.size());
   std::vector<Piece> pieces;
+  if (std::ranges::find(alone, false) == alone.end()) return pieces;
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
-    if (!replay.movable[n] || !is_own_work(graph.kind[n]) || graph.slice[n] == no_slice) continue;
+    if (alone[graph.view[n]] || !replay.movable[n] || !is_own_work(graph.kind[n]) ||
+        graph.slice[n] == no_slice)
+      continue;
     const std::uint32_t v = graph.view[n];
     const StringId name = views[v].trace->slices.name[index(graph.slice[n])];
     const Ns at = replay.start[n] + graph.origin;

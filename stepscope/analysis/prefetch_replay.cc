@@ -39,7 +39,7 @@ class Mover {
         units_(units),
         change_(change),
         recorded_(recorded_prefetch(units).value_or(0)),
-        times_(replay.measured),
+        times_(measured_times(replay)),
         instant_(replay.start),
         loses_(graph_.size()),
         channel_item_(graph_.size(), {no_row, no_row}) {}

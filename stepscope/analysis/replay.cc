@@ -29,10 +29,15 @@ double ratio(Ns a, Ns b) {
 
 }  // namespace
 
-Ns replay_step(const Replay& r, const NodeTimes& times, std::vector<Ns>& end) {
-  end.resize(r.graph->size());
-  replay(r.graph->graph, times.duration, times.delay, end);
-  return step_time(*r.graph, times.duration, end);
+Ns replay_step(const Replay& r, std::span<const NodeChange> changes, std::vector<Ns>& end) {
+  const StepGraph& graph = *r.graph;
+  end.resize(graph.size());
+  replay(graph.graph, changes, end);
+  return step_time(graph, end, [&](std::uint32_t begin) {
+    const auto at = std::ranges::lower_bound(changes, begin, {}, &NodeChange::node);
+    const bool changed = at != changes.end() && at->node == begin;
+    return r.measured.duration[begin] + (changed ? at->work : Ns{0});
+  });
 }
 
 Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant, const NodeTimes& times,
@@ -52,30 +57,33 @@ Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant, const NodeT
   return step_time(graph, std::span(times.duration).first(graph.size()), end_of);
 }
 
-void keep_beginning(const Replay& r, NodeTimes& times) {
-  for (const std::uint32_t begin : r.graph->begin)
-    if (begin != no_node) times.delay[begin] = r.measured.delay[begin];
-  for (std::uint32_t n = 0; n < r.graph->size(); ++n)
-    if (r.graph->graph.preds_of(n).empty()) times.delay[n] = r.measured.delay[n];
+bool keeps_delay(const Replay& r, std::uint32_t node) {
+  return r.graph->begin[r.graph->view[node]] == node || r.graph->graph.preds_of(node).empty();
+}
+
+NodeTimes measured_times(const Replay& r) {
+  return {r.graph->graph.duration, r.graph->graph.delay};
 }
 
 Replay make_replay(const StepGraph& graph, std::span<const RankView> views) {
   Replay r;
   r.graph = &graph;
   r.measured = {graph.graph.duration, graph.graph.delay};
-  r.step = replay_step(r, r.measured, r.end);
+  r.step = replay_step(r, {}, r.end);
   r.start.resize(graph.size());
   r.movable.resize(graph.size());
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     r.start[n] = r.end[n] - graph.graph.duration[n];
     const std::uint32_t begin = graph.begin[graph.view[n]];
     const Ns from = begin == no_node ? Ns{0} : r.end[begin] - graph.graph.duration[begin];
-    r.movable[n] = r.start[n] >= from;
+    if (r.start[n] < from) continue;
+    r.movable[n] = true;
+    r.movable_of[static_cast<std::size_t>(graph.kind[n])].push_back(n);
   }
-  NodeTimes without = r.measured;
-  for (std::size_t n = 0; n < graph.size(); ++n)
-    if (r.movable[n]) without.delay[n] = Ns{0};
-  keep_beginning(r, without);
+  std::vector<NodeChange> without;
+  for (std::uint32_t n = 0; n < graph.size(); ++n)
+    if (r.measured.delay[n] != Ns{0} && r.movable[n] && !keeps_delay(r, n))
+      without.push_back({n, -r.measured.delay[n]});
   std::vector<Ns> end;
   r.step_without_residuals = replay_step(r, without, end);
   r.measured_step = step_of(views, graph.together);

@@ -69,6 +69,15 @@ inline void replay(const ReplayGraph& graph, std::span<Ns> end) {
   replay(graph, graph.duration, graph.delay, end);
 }
 
+// A node that takes `work` longer: of its duration, its delay, or both.
+struct NodeChange {
+  std::uint32_t node = 0;
+  Ns work{};
+};
+
+// The same with the graph's own times and these changes, by rising node.
+void replay(const ReplayGraph& graph, std::span<const NodeChange> changes, std::span<Ns> end);
+
 // Several replays of one graph at once (steps of a job, what-ifs): in lane l node n takes
 // work[n][l] behind its predecessors and ends at end[n * lanes + l]. Nodes may share their row of
 // `lanes` values; the graph's own durations and delays are not looked at.

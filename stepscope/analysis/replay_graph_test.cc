@@ -173,5 +173,24 @@ TEST(ReplayGraph, SlackIsHowMuchANodeMayGrow) {
   }
 }
 
+TEST(ReplayGraph, ChangesReplayLikeTimesThatHoldThem) {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const RandomGraph r = random_graph(seed, 60);
+    std::mt19937 draw(seed);
+    std::vector<NodeChange> changes;
+    std::vector<Ns> duration = r.graph.duration;
+    for (std::uint32_t n = 0; n < r.graph.size(); ++n) {
+      if (draw() % 3 != 0) continue;
+      changes.push_back({n, Ns{static_cast<std::int64_t>(draw() % 200) - 100}});
+      duration[n] += changes.back().work;
+    }
+    std::vector<Ns> end(r.graph.size());
+    std::vector<Ns> expected(r.graph.size());
+    replay(r.graph, changes, end);
+    replay(r.graph, duration, r.graph.delay, expected);
+    EXPECT_EQ(end, expected) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -67,8 +67,7 @@ std::vector<std::vector<bool>> find_joined(std::span<const RankView> views,
 // All views' nodes with one numbering.
 class GraphBuilder {
  public:
-  GraphBuilder(std::span<const RankView> views, const Collectives& job,
-               std::span<const ViewDraft> drafts)
+  GraphBuilder(std::span<const RankView> views, const Collectives& job, std::span<ViewDraft> drafts)
       : views_(views), job_(job), drafts_(drafts) {}
 
   StepGraph build();
@@ -89,7 +88,7 @@ class GraphBuilder {
 
   std::span<const RankView> views_;
   const Collectives& job_;
-  std::span<const ViewDraft> drafts_;
+  std::span<ViewDraft> drafts_;  // what is appended is freed
   StepGraph out_;
   std::vector<std::uint32_t> offset_;
   std::vector<Ns> start_;
@@ -97,17 +96,27 @@ class GraphBuilder {
   std::vector<GraphEdge> edges_;
 };
 
+template <class Column>
+void append_and_free(Column& to, Column& from) {
+  if (to.empty())
+    to = std::move(from);
+  else
+    to.insert(to.end(), from.begin(), from.end());
+  from = {};
+}
+
 void GraphBuilder::append(std::uint32_t view) {
-  const ViewDraft& draft = drafts_[view];
+  ViewDraft& draft = drafts_[view];
   const auto offset = static_cast<std::uint32_t>(start_.size());
   offset_.push_back(offset);
-  start_.insert(start_.end(), draft.start.begin(), draft.start.end());
-  duration_.insert(duration_.end(), draft.duration.begin(), draft.duration.end());
-  out_.kind.insert(out_.kind.end(), draft.kind.begin(), draft.kind.end());
-  out_.slice.insert(out_.slice.end(), draft.slice.begin(), draft.slice.end());
-  out_.detail.insert(out_.detail.end(), draft.detail.begin(), draft.detail.end());
   out_.view.insert(out_.view.end(), draft.start.size(), view);
-  for (const GraphEdge& e : draft.edges) edges_.push_back({offset + e.from, offset + e.to});
+  for (GraphEdge& e : draft.edges) e = {offset + e.from, offset + e.to};
+  append_and_free(start_, draft.start);
+  append_and_free(duration_, draft.duration);
+  append_and_free(out_.kind, draft.kind);
+  append_and_free(out_.slice, draft.slice);
+  append_and_free(out_.detail, draft.detail);
+  append_and_free(edges_, draft.edges);
   out_.begin.push_back(draft.begin == no_node ? no_node : offset + draft.begin);
   out_.end.push_back(draft.end == no_node ? no_node : offset + draft.end);
   out_.steps.push_back(views_[view].steps.size());
@@ -160,6 +169,7 @@ void GraphBuilder::number() {
   const GraphOrder order = order_nodes(start_, edges_);
   out_.removed_edges = order.removed;
   out_.graph = make_graph(order, edges_);
+  edges_ = {};
   const auto renumber = [&](auto& column) {
     auto old = std::move(column);
     column.clear();
@@ -172,7 +182,7 @@ void GraphBuilder::number() {
   renumber(out_.detail);
   renumber(start_);
   renumber(duration_);
-  out_.graph.duration = duration_;
+  out_.graph.duration = std::move(duration_);
   for (std::uint32_t& n : out_.begin)
     if (n != no_node) n = order.position[n];
   for (std::uint32_t& n : out_.end)
@@ -207,14 +217,15 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
   return GraphBuilder(views, job, drafts).build();
 }
 
-Ns step_time(const StepGraph& graph, std::span<const Ns> duration, std::span<const Ns> end) {
+Ns step_time(const StepGraph& graph, std::span<const Ns> end,
+             const std::function<Ns(std::uint32_t)>& duration_of) {
   Ns first = Ns::max();
   Ns last = Ns::min();
   Ns slowest{};
   std::size_t steps = 0;
   for (std::size_t v = 0; v < graph.end.size(); ++v) {
     if (graph.begin[v] == no_node) continue;
-    const Ns begin = end[graph.begin[v]] - duration[graph.begin[v]];
+    const Ns begin = end[graph.begin[v]] - duration_of(graph.begin[v]);
     const Ns until = end[graph.end[v]];
     first = std::min(first, begin);
     last = std::max(last, until);

@@ -27,6 +27,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -86,7 +87,11 @@ struct StepGraph {
 
 // The time of a step in a replay: mean over the steps between begin and end. Of the job where
 // `together`, else of the slowest view.
-[[nodiscard]] Ns step_time(const StepGraph& graph, std::span<const Ns> duration,
-                           std::span<const Ns> end);
+[[nodiscard]] Ns step_time(const StepGraph& graph, std::span<const Ns> end,
+                           const std::function<Ns(std::uint32_t)>& duration_of);
+[[nodiscard]] inline Ns step_time(const StepGraph& graph, std::span<const Ns> duration,
+                                  std::span<const Ns> end) {
+  return step_time(graph, end, [&](std::uint32_t n) { return duration[n]; });
+}
 
 }  // namespace stepscope

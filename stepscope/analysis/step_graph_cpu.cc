@@ -5,6 +5,7 @@
 
 #include "stepscope/analysis/cpu_work.h"
 #include "stepscope/analysis/step_graph_draft.h"
+#include "stepscope/base/run_sort.h"
 
 namespace stepscope {
 namespace {
@@ -220,7 +221,7 @@ ViewDraft CpuDraft::run() {
   const std::vector<bool> computes = operator_names(trace_.strings);
   for (const CpuWork& work : cpu_work(trace_, *input_.view.index))
     if (work.main || !work.computing.empty()) pieces_of(work.thread, computes);
-  std::ranges::stable_sort(pieces_, {}, &Piece::start);
+  run_sort(pieces_, [](const Piece& a, const Piece& b) { return a.start < b.start; });
   add_pieces();
   begin_calls();
   draft_.end = draft_.add(NodeKind::end, until_, until_, no_slice);

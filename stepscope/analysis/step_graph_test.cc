@@ -158,6 +158,33 @@ TEST(StepGraph, ThreadsHandWorkOver) {
   EXPECT_EQ(halved.saved, Ns{(370 + 260) / 2 * us});
 }
 
+// A host node that holds the loader: each cause takes its own part of it, together all.
+TEST(StepGraph, CausesInOneNodeAddUp) {
+  TestRank r;
+  const TrackId main = r.rows().thread(1);
+  const std::int64_t us = 1000;
+  r.rows().step("ProfilerStep#1", 0, 1000 * us);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 0, 2 * us, 1);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 10 * us, 12 * us, 3);
+  r.rows().row(main, Category::cpu_op, "aten::mm", 15 * us, 900 * us);
+  r.rows().row(main, Category::user_annotation, "enumerate(DataLoader)#_Iter.__next__", 20 * us,
+               620 * us);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 700 * us, 705 * us, 2);
+  r.rows().kernel("a", 2 * us, 10 * us, 1);
+  r.rows().kernel("c", 12 * us, 14 * us, 3);
+  r.rows().kernel("b", 705 * us, 990 * us, 2);
+  const Built b(ranks_of(std::move(r)));
+  const WhatIf host = b.ask({.change = Change::host_free});
+  const WhatIf data = b.ask({.change = Change::data_free});
+  EXPECT_EQ(data.saved, Ns{600 * us});
+  EXPECT_GE(host.saved, Ns{90 * us});
+  EXPECT_LE(host.saved, Ns{105 * us});
+  ASSERT_TRUE(host.removed && host.added && data.removed && data.added);
+  EXPECT_NEAR(*host.removed + *data.removed, 1, 0.02);
+  EXPECT_NEAR(*host.added, *host.removed, 0.02);
+  EXPECT_NEAR(*data.added, *data.removed, 0.02);
+}
+
 // A rank of two gloo ranks: computes until `compute_end`, submits an all-reduce, shows no row while
 // it waits for that until 800 µs, and then updates for 100 µs.
 TestRank gloo_rank(std::int64_t compute_end) {

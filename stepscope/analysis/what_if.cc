@@ -2,6 +2,7 @@
 #include "stepscope/analysis/what_if.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -26,52 +27,93 @@ Ns divided(Ns time, double factor) {
   return Ns{std::llround(static_cast<double>(time.count()) / factor)};
 }
 
-// Changes nodes of a copy of what was measured.
-class Changer {
+// Whether names have a property, each asked about once.
+class NameTest {
  public:
-  Changer(const WhatIfInputs& inputs, const Scenario& scenario)
-      : in_(inputs),
-        graph_(*inputs.replay.graph),
-        scenario_(scenario),
-        times_(inputs.replay.measured) {}
+  NameTest(const StringPool& strings, bool (*property)(std::string_view))
+      : strings_(strings), property_(property), known_(strings.size(), unknown) {}
 
-  NodeTimes run();
+  [[nodiscard]] bool operator()(StringId name) {
+    std::uint8_t& known = known_[index(name)];
+    if (known == unknown) known = property_(strings_[name]) ? 1 : 0;
+    return known == 1;
+  }
 
  private:
+  static constexpr std::uint8_t unknown = 2;
+  const StringPool& strings_;
+  bool (*property_)(std::string_view);
+  std::vector<std::uint8_t> known_;
+};
+
+bool is_data_loading(std::string_view name) { return phase_of_name(name) == Phase::data; }
+
+using ComputeOfClass = std::array<std::vector<std::uint32_t>, name_class_count>;
+
+NameClass class_of(const WhatIfInputs& in, std::uint32_t node) {
+  const StepGraph& graph = *in.replay.graph;
+  const Trace& t = *in.views[graph.view[node]].trace;
+  if (graph.slice[node] == no_slice) return NameClass::other;
+  const auto name = index(t.slices.name[index(graph.slice[node])]);
+  return is_device_work(t.slices.category[index(graph.slice[node])]) ? t.kernel_class[name]
+                                                                     : t.operator_class[name];
+}
+
+// Those that may change, by rising node.
+ComputeOfClass compute_of_class(const WhatIfInputs& in) {
+  ComputeOfClass found;
+  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)])
+    found[static_cast<std::size_t>(class_of(in, n))].push_back(n);
+  return found;
+}
+
+// Finds the nodes that a scenario changes.
+class Changer {
+ public:
+  // `compute` may be null: then it is found where it is needed.
+  Changer(const WhatIfInputs& inputs, const Scenario& scenario, const ComputeOfClass* compute)
+      : in_(inputs), graph_(*inputs.replay.graph), scenario_(scenario), compute_(compute) {}
+
+  std::vector<NodeChange> run();
+
+ private:
+  // Calls visit(node) for each node of a kind that may change, by rising node.
   template <class Visit>
-  void each(Visit&& visit) {
-    for (std::uint32_t n = 0; n < graph_.size(); ++n)
-      if (in_.replay.movable[n] && of_rank(n)) visit(n, graph_.kind[n]);
+  void each(NodeKind kind, Visit&& visit) {
+    for (const std::uint32_t n : in_.replay.movable_of[static_cast<std::size_t>(kind)])
+      if (of_rank(n)) visit(n);
+  }
+  [[nodiscard]] Ns duration(std::uint32_t node) const { return in_.replay.measured.duration[node]; }
+  [[nodiscard]] Ns delay(std::uint32_t node) const { return in_.replay.measured.delay[node]; }
+  void take(std::uint32_t node, Ns new_duration) {
+    if (new_duration != duration(node)) changes_.push_back({node, new_duration - duration(node)});
+  }
+  // Both of it; a delay that is kept stays.
+  void take(std::uint32_t node, Ns new_duration, Ns new_delay) {
+    Ns work = new_duration - duration(node);
+    if (!keeps_delay(in_.replay, node)) work += new_delay - delay(node);
+    if (work != Ns{0}) changes_.push_back({node, work});
   }
   [[nodiscard]] bool of_rank(std::uint32_t node) const {
     return !scenario_.rank || in_.views[graph_.view[node]].rank == *scenario_.rank;
   }
-  [[nodiscard]] const Trace& trace(std::uint32_t node) const {
-    return *in_.views[graph_.view[node]].trace;
-  }
-  [[nodiscard]] NameClass class_of(std::uint32_t node) const;
   [[nodiscard]] const CollectiveCall* call_of(std::uint32_t node) const;
   [[nodiscard]] bool of_kind(std::uint32_t node) const;
+  void free_communication();
   void scale_transfers();
+  void scale_compute();
   void free_host();
   void free_rows();
   void as_peers();
   void balance_stages();
-  [[nodiscard]] bool loads_data(std::uint32_t node) const;
+  void balance_ranks();
 
   const WhatIfInputs& in_;
   const StepGraph& graph_;
   const Scenario& scenario_;
-  NodeTimes times_;
+  const ComputeOfClass* compute_;
+  std::vector<NodeChange> changes_;
 };
-
-NameClass Changer::class_of(std::uint32_t node) const {
-  const Trace& t = trace(node);
-  if (graph_.slice[node] == no_slice) return NameClass::other;
-  const auto name = index(t.slices.name[index(graph_.slice[node])]);
-  return is_device_work(t.slices.category[index(graph_.slice[node])]) ? t.kernel_class[name]
-                                                                      : t.operator_class[name];
-}
 
 const CollectiveCall* Changer::call_of(std::uint32_t node) const {
   const std::uint32_t row = graph_.detail[node];
@@ -84,6 +126,13 @@ bool Changer::of_kind(std::uint32_t node) const {
   return call != nullptr && call->kind == *scenario_.kind;
 }
 
+void Changer::free_communication() {
+  for (const NodeKind kind : {NodeKind::transfer, NodeKind::comm})
+    each(kind, [&](std::uint32_t n) {
+      if (of_kind(n)) take(n, Ns{0});
+    });
+}
+
 // Latency of a kind and group on a rank: its shortest transfer of all, an upper bound.
 void Changer::scale_transfers() {
   using Key = std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>;
@@ -92,26 +141,31 @@ void Changer::scale_transfers() {
     const CollectiveCall* call = call_of(n);
     return Key{graph_.view[n], call->kind, call->group};
   };
-  each([&](std::uint32_t n, NodeKind kind) {
-    if (kind != NodeKind::transfer) return;
-    const Ns time = std::max(Ns{0}, times_.duration[n]);
+  each(NodeKind::transfer, [&](std::uint32_t n) {
+    const Ns time = std::max(Ns{0}, duration(n));
     const auto [at, fresh] = latency.try_emplace(key_of(n), time);
     if (!fresh) at->second = std::min(at->second, time);
   });
-  each([&](std::uint32_t n, NodeKind kind) {
-    if (kind != NodeKind::transfer || !of_kind(n) || times_.duration[n] <= Ns{0}) return;
+  each(NodeKind::transfer, [&](std::uint32_t n) {
+    if (!of_kind(n) || duration(n) <= Ns{0}) return;
     const Ns fixed = latency[key_of(n)];
-    const Ns rest = times_.duration[n] - fixed;
-    times_.duration[n] = scenario_.change == Change::bandwidth
-                             ? fixed + divided(rest, scenario_.factor)
-                             : divided(fixed, scenario_.factor) + rest;
+    const Ns rest = duration(n) - fixed;
+    take(n, scenario_.change == Change::bandwidth ? fixed + divided(rest, scenario_.factor)
+                                                  : divided(fixed, scenario_.factor) + rest);
   });
 }
 
-// Of a CPU-only trace the loader's rows are compute nodes.
-bool Changer::loads_data(std::uint32_t node) const {
-  return graph_.slice[node] != no_slice &&
-         phase_of_name(trace(node).name(graph_.slice[node])) == Phase::data;
+void Changer::scale_compute() {
+  const auto scale = [&](std::uint32_t n) {
+    if (of_rank(n)) take(n, divided(duration(n), scenario_.factor));
+  };
+  if (!scenario_.kernel_class) return each(NodeKind::compute, scale);
+  ComputeOfClass own;
+  if (compute_ == nullptr) own = compute_of_class(in_);
+  const ComputeOfClass& compute = compute_ == nullptr ? own : *compute_;
+  const auto& nodes = compute[static_cast<std::size_t>(*scenario_.kernel_class)];
+  changes_.reserve(nodes.size());
+  for (const std::uint32_t n : nodes) scale(n);
 }
 
 // Whether a change takes away the time of rows of this category and name.
@@ -121,45 +175,54 @@ bool takes_category(Change change, Category c) {
   return is_host(c);
 }
 
-bool takes_name(Change change, std::string_view name) {
-  if (change == Change::allocator_free) return is_allocator_call(name);
-  if (change == Change::collector_free) return is_garbage_collection(name);
-  return change == Change::profiler_free || phase_of_name(name) == Phase::data;
+bool (*property_of(Change change))(std::string_view) {
+  if (change == Change::allocator_free) return is_allocator_call;
+  if (change == Change::collector_free) return is_garbage_collection;
+  if (change == Change::profiler_free) return [](std::string_view) { return true; };
+  return is_data_loading;
 }
 
 std::vector<HostSpan> spans_of(Change change, const Trace& trace, const Track& track,
-                               const std::vector<bool>& names) {
+                               NameTest& names) {
   std::vector<HostSpan> spans;
   const Slices& s = trace.slices;
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
-    if (names[index(s.name[i])] && takes_category(change, s.category[i]))
+    if (takes_category(change, s.category[i]) && names(s.name[i]))
       extend(spans, s.start[i], s.start[i] + s.dur[i], SliceId{i});
   return spans;
 }
 
-// Calls visit(node, time of it inside such rows) for each host node.
-void for_time_in_rows(const WhatIfInputs& in, Change change,
-                      const std::function<void(std::uint32_t, Ns)>& visit) {
-  const StepGraph& graph = *in.replay.graph;
+// By view and track: when such rows are open.
+std::vector<std::vector<std::vector<HostSpan>>> spans_of(const WhatIfInputs& in, Change change,
+                                                         bool& any) {
   std::vector<std::vector<std::vector<HostSpan>>> spans(in.views.size());
   for (std::size_t v = 0; v < in.views.size(); ++v) {
     const Trace& trace = *in.views[v].trace;
     spans[v].resize(trace.tracks.size());
-    std::vector<bool> names(trace.strings.size());
-    for (std::uint32_t i = 0; i < names.size(); ++i)
-      names[i] = takes_name(change, trace.strings[StringId{i}]);
-    for (const TrackId track : in.views[v].index->host_tracks)
+    NameTest names(trace.strings, property_of(change));
+    for (const TrackId track : in.views[v].index->host_tracks) {
       spans[v][index(track)] = spans_of(change, trace, trace.track(track), names);
+      any = any || !spans[v][index(track)].empty();
+    }
   }
-  for (std::uint32_t n = 0; n < graph.size(); ++n) {
-    if (!in.replay.movable[n] || graph.kind[n] != NodeKind::host || graph.slice[n] == no_slice)
-      continue;
-    const std::uint32_t v = graph.view[n];
-    const TrackId track = in.views[v].trace->slices.track[index(graph.slice[n])];
+  return spans;
+}
+
+// Calls visit(node, time of it inside such rows) for each host node.
+template <class Visit>
+void for_time_in_rows(const WhatIfInputs& in, Change change, Visit&& visit) {
+  const StepGraph& graph = *in.replay.graph;
+  bool any = false;
+  const auto spans = spans_of(in, change, any);
+  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::host)]) {
+    if (graph.slice[n] == no_slice) continue;
     Ns inside{};
-    cut(
-        spans[v][index(track)], in.replay.start[n] + graph.origin, in.replay.end[n] + graph.origin,
-        [&](Ns from, Ns to, SliceId) { inside += to - from; }, [](Ns, Ns) {});
+    const std::uint32_t v = graph.view[n];
+    if (any)
+      cut(
+          spans[v][index(in.views[v].trace->slices.track[index(graph.slice[n])])],
+          in.replay.start[n] + graph.origin, in.replay.end[n] + graph.origin,
+          [&](Ns from, Ns to, SliceId) { inside += to - from; }, [](Ns, Ns) {});
     visit(n, inside);
   }
 }
@@ -167,37 +230,39 @@ void for_time_in_rows(const WhatIfInputs& in, Change change,
 void Changer::free_host() {
   for_time_in_rows(in_, Change::data_free, [&](std::uint32_t n, Ns data) {
     if (!of_rank(n)) return;
-    const Ns time = times_.duration[n] - data;
-    times_.duration[n] -=
-        scenario_.change == Change::host_free ? time : time - divided(time, scenario_.factor);
+    const Ns time = duration(n) - data;
+    take(n,
+         data + (scenario_.change == Change::host_free ? Ns{0} : divided(time, scenario_.factor)));
   });
   if (scenario_.change == Change::host) return;
-  each([&](std::uint32_t n, NodeKind kind) {
-    if (kind != NodeKind::launch) return;
-    times_.duration[n] = times_.delay[n] = Ns{0};
-  });
+  each(NodeKind::launch, [&](std::uint32_t n) { take(n, Ns{0}, Ns{0}); });
 }
 
 void Changer::free_rows() {
   for_time_in_rows(in_, scenario_.change, [&](std::uint32_t n, Ns time) {
-    if (of_rank(n)) times_.duration[n] -= time;
+    if (of_rank(n)) take(n, duration(n) - time);
   });
   if (scenario_.change != Change::data_free) return;
-  each([&](std::uint32_t n, NodeKind kind) {
-    if (kind == NodeKind::compute && loads_data(n)) times_.duration[n] = Ns{0};
+  // Of a CPU-only trace the loader's rows are compute nodes.
+  std::vector<NameTest> loads;
+  loads.reserve(in_.views.size());
+  for (const RankView& view : in_.views) loads.emplace_back(view.trace->strings, is_data_loading);
+  each(NodeKind::compute, [&](std::uint32_t n) {
+    const SliceId row = graph_.slice[n];
+    const std::uint32_t v = graph_.view[n];
+    if (row != no_slice && loads[v](in_.views[v].trace->slices.name[index(row)])) take(n, Ns{0});
   });
 }
 
 void Changer::as_peers() {
-  each([&](std::uint32_t n, NodeKind) {
+  for (std::uint32_t n = 0; n < graph_.size(); ++n) {
     const Ns median = in_.medians.of_node[n];
-    if (median < Ns{0}) return;
+    if (median < Ns{0} || !in_.replay.movable[n] || !of_rank(n)) continue;
     // Where it is much faster, its peers may have waited for it in ways that nothing recorded.
-    const Ns own = times_.duration[n] + times_.delay[n];
-    if (median - own > std::max(hidden_wait, 2 * own)) return;
-    times_.duration[n] = median;
-    times_.delay[n] = Ns{0};
-  });
+    const Ns own = duration(n) + delay(n);
+    if (median - own > std::max(hidden_wait, 2 * own)) continue;
+    take(n, median, Ns{0});
+  }
 }
 
 // "tp0.pp1", "pp1" → "pp1"; empty without a stage.
@@ -209,50 +274,42 @@ std::string_view stage_of(std::string_view role) {
 void Changer::balance_stages() {
   std::map<std::string_view, std::pair<double, std::size_t>> of_stage;  // total compute, views
   std::vector<double> of_view(in_.views.size(), 0);
-  each([&](std::uint32_t n, NodeKind kind) {
-    if (kind == NodeKind::compute)
-      of_view[graph_.view[n]] += static_cast<double>(times_.duration[n].count());
-  });
-  for (std::size_t v = 0; v < of_view.size(); ++v) {
-    auto& [total, views] = of_stage[stage_of(in_.roles[v])];
-    total += of_view[v];
-    ++views;
-  }
+  for (std::size_t v = 0; v < of_view.size(); ++v) ++of_stage[stage_of(in_.roles[v])].second;
   if (of_stage.size() < 2) return;
+  each(NodeKind::compute, [&](std::uint32_t n) {
+    of_view[graph_.view[n]] += static_cast<double>(duration(n).count());
+  });
+  for (std::size_t v = 0; v < of_view.size(); ++v)
+    of_stage[stage_of(in_.roles[v])].first += of_view[v];
   double mean = 0;
   for (const auto& [stage, sum] : of_stage)
     mean += sum.first / static_cast<double>(sum.second) / static_cast<double>(of_stage.size());
-  each([&](std::uint32_t n, NodeKind kind) {
-    if (kind != NodeKind::compute) return;
+  each(NodeKind::compute, [&](std::uint32_t n) {
     const auto& [total, views] = of_stage[stage_of(in_.roles[graph_.view[n]])];
-    if (total > 0)
-      times_.duration[n] = divided(times_.duration[n], total / static_cast<double>(views) / mean);
+    if (total > 0) take(n, divided(duration(n), total / static_cast<double>(views) / mean));
   });
 }
 
-NodeTimes Changer::run() {
+void Changer::balance_ranks() {
+  for (std::uint32_t n = 0; n < graph_.size(); ++n)
+    if (in_.medians.mean[n] >= Ns{0} && in_.replay.movable[n] && of_rank(n))
+      take(n, in_.medians.mean[n]);
+}
+
+std::vector<NodeChange> Changer::run() {
   switch (scenario_.change) {
     case Change::no_waiting:
-      each([&](std::uint32_t n, NodeKind kind) {
-        if (kind == NodeKind::join) times_.delay[n] = -never_waited;
-      });
+      each(NodeKind::join, [&](std::uint32_t n) { take(n, duration(n), -never_waited); });
       break;
     case Change::communication_free:
-      each([&](std::uint32_t n, NodeKind kind) {
-        if ((kind == NodeKind::transfer || kind == NodeKind::comm) && of_kind(n))
-          times_.duration[n] = Ns{0};
-      });
+      free_communication();
       break;
     case Change::bandwidth:
     case Change::latency:
       scale_transfers();
       break;
     case Change::compute:
-      each([&](std::uint32_t n, NodeKind kind) {
-        if (kind != NodeKind::compute) return;
-        if (!scenario_.kernel_class || class_of(n) == *scenario_.kernel_class)
-          times_.duration[n] = divided(times_.duration[n], scenario_.factor);
-      });
+      scale_compute();
       break;
     case Change::host_free:
     case Change::host:
@@ -265,20 +322,15 @@ NodeTimes Changer::run() {
       free_rows();
       break;
     case Change::sync_free:
-      each([&](std::uint32_t n, NodeKind kind) {
-        if (kind == NodeKind::wait && !in_.views[graph_.view[n]].index->cpu_only())
-          times_.delay[n] = -never_waited;
+      each(NodeKind::wait, [&](std::uint32_t n) {
+        if (!in_.views[graph_.view[n]].index->cpu_only()) take(n, duration(n), -never_waited);
       });
       break;
     case Change::copies_free:
-      each([&](std::uint32_t n, NodeKind kind) {
-        if (kind == NodeKind::copy) times_.duration[n] = Ns{0};
-      });
+      each(NodeKind::copy, [&](std::uint32_t n) { take(n, Ns{0}); });
       break;
     case Change::device_alone:
-      each([&](std::uint32_t n, NodeKind kind) {
-        if (kind == NodeKind::held) times_.duration[n] = Ns{0};
-      });
+      each(NodeKind::held, [&](std::uint32_t n) { take(n, Ns{0}); });
       break;
     case Change::rank_as_peers:
       as_peers();
@@ -287,9 +339,7 @@ NodeTimes Changer::run() {
       balance_stages();
       break;
     case Change::ranks_balanced:
-      each([&](std::uint32_t n, NodeKind) {
-        if (in_.medians.mean[n] >= Ns{0}) times_.duration[n] = in_.medians.mean[n];
-      });
+      balance_ranks();
       break;
     case Change::bucket:
       check(false, "buckets are replayed by change_buckets");
@@ -297,39 +347,35 @@ NodeTimes Changer::run() {
     case Change::prefetch:
       break;
   }
-  keep_beginning(in_.replay, times_);
-  return std::move(times_);
+  const auto before = [](const NodeChange& a, const NodeChange& b) { return a.node < b.node; };
+  if (!std::ranges::is_sorted(changes_, before)) std::ranges::stable_sort(changes_, before);
+  return std::move(changes_);
 }
 
-std::size_t count_changed(const NodeTimes& a, const NodeTimes& b) {
-  std::size_t changed = 0;
-  for (std::size_t n = 0; n < a.duration.size(); ++n)
-    if (a.duration[n] != b.duration[n] || a.delay[n] != b.delay[n]) ++changed;
-  return changed;
-}
-
-// Where `one` differs from what was measured it replaces `all`.
-void add_changes(const NodeTimes& measured, const NodeTimes& one, NodeTimes& all) {
-  for (std::size_t n = 0; n < measured.duration.size(); ++n) {
-    if (one.duration[n] != measured.duration[n]) all.duration[n] = one.duration[n];
-    if (one.delay[n] != measured.delay[n]) all.delay[n] = one.delay[n];
+// The changes of both, `sign` times those of `b`.
+std::vector<NodeChange> sum(std::span<const NodeChange> a, std::span<const NodeChange> b,
+                            std::int64_t sign) {
+  std::vector<NodeChange> both;
+  both.reserve(std::max(a.size(), b.size()));
+  auto at = b.begin();
+  const auto add = [&](const NodeChange& c) { both.push_back({c.node, sign * c.work}); };
+  for (const NodeChange& c : a) {
+    while (at != b.end() && at->node < c.node) add(*at++);
+    if (at == b.end() || at->node != c.node) {
+      both.push_back(c);
+      continue;
+    }
+    if (const Ns work = c.work + sign * at->work; work != Ns{0}) both.push_back({c.node, work});
+    ++at;
   }
+  while (at != b.end()) add(*at++);
+  return both;
 }
 
-void take_changes_back(const NodeTimes& measured, const NodeTimes& one, NodeTimes& all) {
-  for (std::size_t n = 0; n < measured.duration.size(); ++n) {
-    if (one.duration[n] != measured.duration[n]) all.duration[n] = measured.duration[n];
-    if (one.delay[n] != measured.delay[n]) all.delay[n] = measured.delay[n];
-  }
-}
-
-// Causes that could be gone altogether: what "every cause removed" removes.
-bool is_cause(const Scenario& s) {
-  return s.change == Change::no_waiting || s.change == Change::host_free ||
-         s.change == Change::data_free || s.change == Change::sync_free ||
-         s.change == Change::copies_free || s.change == Change::device_alone ||
-         (s.change == Change::communication_free && !s.kind);
-}
+// That could be gone altogether: what "every cause removed" removes.
+constexpr std::array causes = {Change::communication_free, Change::host_free,    Change::data_free,
+                               Change::copies_free,        Change::device_alone, Change::sync_free,
+                               Change::no_waiting};
 
 double share(Ns part, Ns whole) {
   return static_cast<double>(part.count()) / static_cast<double>(whole.count());
@@ -423,28 +469,32 @@ WhatIf without_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
 
 }  // namespace
 
-NodeTimes changed_times(const WhatIfInputs& inputs, const Scenario& scenario) {
-  return Changer(inputs, scenario).run();
+std::vector<NodeChange> changes_of(const WhatIfInputs& inputs, const Scenario& scenario) {
+  return Changer(inputs, scenario, nullptr).run();
 }
 
 std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
                             unsigned threads, const StopFlag* stop) {
   const Replay& replay = inputs.replay;
-  NodeTimes ideal = replay.measured;
-  for (const Change change :
-       {Change::communication_free, Change::host_free, Change::data_free, Change::copies_free,
-        Change::device_alone, Change::sync_free, Change::no_waiting})
-    add_changes(replay.measured, changed_times(inputs, {.change = change}), ideal);
-  std::vector<Ns> end;
-  const Ns ideal_step = replay_step(replay, ideal, end);
   std::vector<WhatIf> results(scenarios.size());
+  if (results.empty()) return results;
+  std::vector<std::vector<NodeChange>> of_cause(causes.size());
+  parallel_for(causes.size(), threads,
+               [&](std::size_t c) { of_cause[c] = changes_of(inputs, {.change = causes[c]}); });
+  std::vector<NodeChange> ideal;
+  for (const auto& changes : of_cause)
+    if (!changes.empty()) ideal = sum(ideal, changes, 1);
+  std::vector<Ns> end;
+  const Ns ideal_step = ideal.empty() ? replay.step : replay_step(replay, ideal, end);
   GradientBuckets buckets;
   if (std::ranges::find(scenarios, Change::bucket, &Scenario::change) != scenarios.end())
     buckets = find_gradient_buckets(inputs);
+  ComputeOfClass compute;
+  if (std::ranges::find(scenarios, Change::compute, &Scenario::change) != scenarios.end())
+    compute = compute_of_class(inputs);
   parallel_for(scenarios.size(), threads, [&](std::size_t i) {
     if (stop != nullptr && stop->requested()) return;
     WhatIf& r = results[i];
-    std::vector<Ns> room;
     r.scenario = scenarios[i];
     if (scenarios[i].change == Change::bucket) {
       with_buckets(inputs, buckets, r);
@@ -458,15 +508,20 @@ std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario
       r = without_early_waits(inputs, scenarios[i]);
       return;
     }
-    const NodeTimes times = changed_times(inputs, scenarios[i]);
-    r.nodes = count_changed(replay.measured, times);
-    r.step = replay_step(replay, times, room);
+    const auto cause = std::ranges::find(causes, scenarios[i].change);
+    const bool whole = cause != causes.end() && !scenarios[i].rank && !scenarios[i].kind;
+    std::vector<NodeChange> own;
+    if (!whole) own = Changer(inputs, scenarios[i], &compute).run();
+    const auto& changes = whole ? of_cause[static_cast<std::size_t>(cause - causes.begin())] : own;
+    std::vector<Ns> room;
+    r.nodes = changes.size();
+    r.step = changes.empty() ? replay.step : replay_step(replay, changes, room);
     r.saved = replay.step - r.step;
-    if (ideal_step >= replay.step || !is_cause(scenarios[i])) return;
+    if (ideal_step >= replay.step || cause == causes.end() || scenarios[i].kind) return;
     r.removed = share(r.saved, replay.step - ideal_step);
-    NodeTimes alone = ideal;
-    take_changes_back(replay.measured, times, alone);
-    r.added = share(replay_step(replay, alone, room) - ideal_step, replay.step - ideal_step);
+    const Ns alone =
+        changes.empty() ? ideal_step : replay_step(replay, sum(ideal, changes, -1), room);
+    r.added = share(alone - ideal_step, replay.step - ideal_step);
   });
   return results;
 }

@@ -79,6 +79,8 @@ struct WhatIf {
 using MessageModel = std::function<std::optional<double>(
     const CollectiveMatches& matches, CollectiveKind kind, std::uint32_t group, Bytes bytes)>;
 
+struct GradientTraffic;
+
 struct WhatIfInputs {
   const Replay& replay;
   std::span<const RankView> views;
@@ -89,11 +91,14 @@ struct WhatIfInputs {
   std::span<const UnitWaits> units{};    // by view; empty: nothing is known of units
   const MessageModel* messages =
       nullptr;  // for `bucket`, where the traces do not tell; may be null
+  const GradientTraffic* traffic = nullptr;  // of these inputs; null: found where it is asked for
 };
 
-// Times with the change made; of prefetch, which changes what waits for what, those measured.
-// REQUIRES: not Change::bucket, whose nodes are others.
-[[nodiscard]] NodeTimes changed_times(const WhatIfInputs& inputs, const Scenario& scenario);
+// What the change makes longer or shorter, by rising node; of prefetch, which changes what waits
+// for what, nothing. Where stages are balanced, durations only. REQUIRES: not Change::bucket, whose
+// nodes are others.
+[[nodiscard]] std::vector<NodeChange> changes_of(const WhatIfInputs& inputs,
+                                                 const Scenario& scenario);
 
 // The causes that `analyze` asks about: no waiting, communication free (all, and each kind), host
 // free, data free, sync free, copies free, devices alone, matmuls and other compute a tenth faster,
