@@ -199,9 +199,10 @@ void print_targets(const std::vector<Series>& all) {
   if (one != nullptr)
     print_target("reader, 2 threads, × 1 thread", median(ratios(*two, *one, wall)),
                  two_threads_of_one, true);
-  if (const Series* analyze = find("analyze", 1))
-    print_target("analyze, 1 thread, × floor", median(ratios(*analyze, *floor, wall)),
-                 analyze_of_floor, true);
+  for (const unsigned threads : {1U, 2U})
+    if (const Series* analyze = find("analyze", threads))
+      print_target(analyze->scenario.name + ", × floor", median(ratios(*analyze, *floor, wall)),
+                   analyze_of_floor, true);
   const Sample& counts = two->samples[0];
   print_target("bytes an event", counts.trace_bytes / counts.events, trace_bytes_per_event, false);
   const double allowed = peak_bytes_per_event * counts.events + peak_bytes_fixed;

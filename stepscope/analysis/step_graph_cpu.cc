@@ -222,6 +222,8 @@ ViewDraft CpuDraft::run() {
   for (const CpuWork& work : cpu_work(trace_, *input_.view.index))
     if (work.main || !work.computing.empty()) pieces_of(work.thread, computes);
   run_sort(pieces_, [](const Piece& a, const Piece& b) { return a.start < b.start; });
+  draft_.reserve(pieces_.size() + pieces_.size() / 4);
+  done_.reserve(pieces_.size());
   add_pieces();
   begin_calls();
   draft_.end = draft_.add(NodeKind::end, until_, until_, no_slice);

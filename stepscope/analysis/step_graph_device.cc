@@ -344,6 +344,7 @@ ViewDraft DeviceDraft::run() {
   find_least_latency();
   find_clock_lead();
   find_points();
+  draft_.reserve(2 * (points_.size() + ops_.size()));
   add_host();
   add_operations();
   add_holds();

@@ -35,6 +35,14 @@ struct ViewDraft {
     detail.push_back(detail_row);
     return static_cast<std::uint32_t>(start.size() - 1);
   }
+  void reserve(std::size_t nodes) {
+    start.reserve(nodes);
+    duration.reserve(nodes);
+    kind.reserve(nodes);
+    slice.reserve(nodes);
+    detail.reserve(nodes);
+    edges.reserve(nodes + nodes / 2);
+  }
   [[nodiscard]] Ns end_of(std::uint32_t node) const { return start[node] + duration[node]; }
   // Unless `from` ended after `to` began: then `to` did not wait for it.
   bool connect(std::uint32_t from, std::uint32_t to) {

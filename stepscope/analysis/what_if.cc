@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -381,13 +382,15 @@ double share(Ns part, Ns whole) {
   return static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
-void with_buckets(const WhatIfInputs& inputs, const GradientBuckets& buckets, WhatIf& r) {
-  BucketAnswer answer = change_buckets(inputs, buckets, *r.scenario.size);
-  r.step = answer.step;
-  r.saved = inputs.replay.step - r.step;
+WhatIf with_buckets(const WhatIfInputs& in, const GradientBuckets& buckets,
+                    const Scenario& scenario) {
+  BucketAnswer answer = change_buckets(in, buckets, *scenario.size);
+  WhatIf r{.scenario = scenario, .step = answer.step, .removed = {}, .added = {}};
+  r.saved = in.replay.step - r.step;
   r.nodes = answer.nodes;
   r.refused = std::move(answer.refused);
   r.notes = std::move(answer.notes);
+  return r;
 }
 
 std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
@@ -467,6 +470,59 @@ WhatIf without_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
   return r;
 }
 
+// What answers have in common.
+struct Asked {
+  std::vector<std::vector<NodeChange>> of_cause;  // parallel to `causes`
+  std::vector<NodeChange> ideal;                  // all of them
+  Ns ideal_step{};
+  ComputeOfClass compute;   // where a scenario asks for compute
+  GradientBuckets buckets;  // where one asks for buckets
+};
+
+Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, unsigned threads) {
+  const auto asks_for = [&](Change change) {
+    return std::ranges::find(scenarios, change, &Scenario::change) != scenarios.end();
+  };
+  Asked asked;
+  asked.of_cause.resize(causes.size());
+  parallel_for(causes.size(), threads,
+               [&](std::size_t c) { asked.of_cause[c] = changes_of(in, {.change = causes[c]}); });
+  for (const auto& changes : asked.of_cause)
+    if (!changes.empty()) asked.ideal = sum(asked.ideal, changes, 1);
+  std::vector<Ns> end;
+  asked.ideal_step =
+      asked.ideal.empty() ? in.replay.step : replay_step(in.replay, asked.ideal, end);
+  if (asks_for(Change::compute)) asked.compute = compute_of_class(in);
+  if (asks_for(Change::bucket)) asked.buckets = find_gradient_buckets(in);
+  return asked;
+}
+
+WhatIf answer(const WhatIfInputs& in, const Asked& asked, const Scenario& scenario,
+              std::vector<Ns>& room) {
+  const Replay& replay = in.replay;
+  if (scenario.change == Change::bucket) return with_buckets(in, asked.buckets, scenario);
+  if (scenario.change == Change::prefetch) return with_prefetch(in, scenario);
+  if (asks_for_early_waits(in, scenario)) return without_early_waits(in, scenario);
+  const auto cause = std::ranges::find(causes, scenario.change);
+  const bool whole = cause != causes.end() && !scenario.rank && !scenario.kind;
+  std::vector<NodeChange> own;
+  if (!whole) own = Changer(in, scenario, &asked.compute).run();
+  const auto& changes =
+      whole ? asked.of_cause[static_cast<std::size_t>(cause - causes.begin())] : own;
+  WhatIf r{.scenario = scenario, .step = replay.step, .removed = {}, .added = {}};
+  r.nodes = changes.size();
+  if (!changes.empty()) r.step = replay_step(replay, changes, room);
+  r.saved = replay.step - r.step;
+  const Ns most = replay.step - asked.ideal_step;
+  if (most <= Ns{0} || cause == causes.end() || scenario.kind) return r;
+  r.removed = share(r.saved, most);
+  r.added = 0;
+  if (!changes.empty())
+    r.added =
+        share(replay_step(replay, sum(asked.ideal, changes, -1), room) - asked.ideal_step, most);
+  return r;
+}
+
 }  // namespace
 
 std::vector<NodeChange> changes_of(const WhatIfInputs& inputs, const Scenario& scenario) {
@@ -475,53 +531,17 @@ std::vector<NodeChange> changes_of(const WhatIfInputs& inputs, const Scenario& s
 
 std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
                             unsigned threads, const StopFlag* stop) {
-  const Replay& replay = inputs.replay;
   std::vector<WhatIf> results(scenarios.size());
   if (results.empty()) return results;
-  std::vector<std::vector<NodeChange>> of_cause(causes.size());
-  parallel_for(causes.size(), threads,
-               [&](std::size_t c) { of_cause[c] = changes_of(inputs, {.change = causes[c]}); });
-  std::vector<NodeChange> ideal;
-  for (const auto& changes : of_cause)
-    if (!changes.empty()) ideal = sum(ideal, changes, 1);
-  std::vector<Ns> end;
-  const Ns ideal_step = ideal.empty() ? replay.step : replay_step(replay, ideal, end);
-  GradientBuckets buckets;
-  if (std::ranges::find(scenarios, Change::bucket, &Scenario::change) != scenarios.end())
-    buckets = find_gradient_buckets(inputs);
-  ComputeOfClass compute;
-  if (std::ranges::find(scenarios, Change::compute, &Scenario::change) != scenarios.end())
-    compute = compute_of_class(inputs);
-  parallel_for(scenarios.size(), threads, [&](std::size_t i) {
-    if (stop != nullptr && stop->requested()) return;
-    WhatIf& r = results[i];
-    r.scenario = scenarios[i];
-    if (scenarios[i].change == Change::bucket) {
-      with_buckets(inputs, buckets, r);
-      return;
-    }
-    if (scenarios[i].change == Change::prefetch) {
-      r = with_prefetch(inputs, scenarios[i]);
-      return;
-    }
-    if (asks_for_early_waits(inputs, scenarios[i])) {
-      r = without_early_waits(inputs, scenarios[i]);
-      return;
-    }
-    const auto cause = std::ranges::find(causes, scenarios[i].change);
-    const bool whole = cause != causes.end() && !scenarios[i].rank && !scenarios[i].kind;
-    std::vector<NodeChange> own;
-    if (!whole) own = Changer(inputs, scenarios[i], &compute).run();
-    const auto& changes = whole ? of_cause[static_cast<std::size_t>(cause - causes.begin())] : own;
+  const Asked asked = prepare(inputs, scenarios, threads);
+  // Each thread has room for one replay.
+  std::atomic<std::size_t> next{0};
+  parallel_for(std::min<std::size_t>(threads, results.size()), threads, [&](std::size_t) {
     std::vector<Ns> room;
-    r.nodes = changes.size();
-    r.step = changes.empty() ? replay.step : replay_step(replay, changes, room);
-    r.saved = replay.step - r.step;
-    if (ideal_step >= replay.step || cause == causes.end() || scenarios[i].kind) return;
-    r.removed = share(r.saved, replay.step - ideal_step);
-    const Ns alone =
-        changes.empty() ? ideal_step : replay_step(replay, sum(ideal, changes, -1), room);
-    r.added = share(alone - ideal_step, replay.step - ideal_step);
+    for (std::size_t i = next++; i < results.size(); i = next++) {
+      if (stop != nullptr && stop->requested()) return;
+      results[i] = answer(inputs, asked, scenarios[i], room);
+    }
   });
   return results;
 }
