@@ -2,13 +2,17 @@
 #include "stepscope/analysis/stragglers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
 #include "stepscope/analysis/lateness.h"
 #include "stepscope/analysis/straggler_cause.h"
+#include "stepscope/stats/long_run.h"
 #include "stepscope/stats/persistence.h"
+#include "stepscope/stats/student_t.h"
 
 namespace stepscope {
 namespace {
@@ -17,6 +21,7 @@ struct Tally {
   std::uint32_t view = 0;
   Straggler result;
   std::map<std::int64_t, Ns> late_in;  // Step::index → late, of every step it was compared in
+  std::map<std::int64_t, Ns> own_in;   // likewise, of `own`
   Ns wall{};                           // of those steps
   Ns own{};                            // late, without what earlier collectives showed already
   std::set<std::pair<std::uint32_t, std::uint32_t>> steps_seen;  // view, row
@@ -39,6 +44,7 @@ Tallies tally(std::span<const RankView> views, const Roles& roles,
     if (arrival.last) ++mine.result.last_count;
     mine.result.late += arrival.late;
     mine.late_in[step.index] += arrival.late;
+    mine.own_in[step.index] += std::max(Ns{0}, arrival.late - arrival.carried);
     if (mine.steps_seen.emplace(v, arrival.step).second) mine.wall += step.end - step.start;
     if (const Ns own = arrival.late - arrival.carried; own > Ns{0}) {
       mine.own += own;
@@ -63,8 +69,38 @@ std::map<std::pair<std::string, std::int64_t>, int> latest_of(const Tallies& tal
   return latest;
 }
 
+// By role and step: what each rank of it was late by, sorted.
+using LateOfRole = std::map<std::pair<std::string, std::int64_t>, std::vector<Ns>>;
+
+LateOfRole late_of_roles(const Tallies& tallies) {
+  LateOfRole all;
+  for (const auto& [rank, mine] : tallies)
+    for (const auto& [step, own] : mine.own_in) all[{mine.result.role, step}].push_back(own);
+  for (auto& [key, late] : all) std::ranges::sort(late);
+  return all;
+}
+
+// Whether it was later than the median of the others by more than its steps vary, which may depend
+// on one another: Student's t, one-sided. Fewer than three steps cannot say.
+bool later_than_chance(const Tally& mine, const LateOfRole& roles) {
+  constexpr double chance = 0.01;
+  std::vector<double> leads;
+  for (const auto& [step, own] : mine.own_in) {
+    std::vector<Ns> others = roles.at({mine.result.role, step});
+    others.erase(std::ranges::lower_bound(others, own));
+    if (others.empty()) continue;
+    leads.push_back(static_cast<double>((own - others[(others.size() - 1) / 2]).count()));
+  }
+  if (leads.size() < 3) return true;
+  const LongRun known = long_run(leads);
+  const auto mean =
+      std::accumulate(leads.begin(), leads.end(), 0.0) / static_cast<double>(leads.size());
+  if (mean <= 0 || known.variance <= 0) return mean > 0;
+  return student_t_tails(mean / std::sqrt(known.mean_variance()), known.degrees) <= 2 * chance;
+}
+
 void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, int>& latest,
-            std::int64_t of_role, const StragglerOptions& options) {
+            const LateOfRole& roles, std::int64_t of_role, const StragglerOptions& options) {
   Straggler& result = mine.result;
   std::int64_t times = 0;
   for (const auto& [step, late] : mine.late_in) {
@@ -80,7 +116,8 @@ void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, in
   }
   result.significant = result.late_share >= options.least_share &&
                        result.upper_bound >= options.least_late &&
-                       persistently_worst(times, std::ssize(result.steps), of_role);
+                       persistently_worst(times, std::ssize(result.steps), of_role) &&
+                       later_than_chance(mine, roles);
 }
 
 }  // namespace
@@ -92,12 +129,13 @@ std::vector<Straggler> find_stragglers(std::span<const RankView> views, const Co
   const std::vector<LateArrival> arrivals = late_arrivals(job, roles, noise);
   Tallies tallies = tally(views, roles, arrivals);
   const auto latest = latest_of(tallies);
+  const LateOfRole roles_late = late_of_roles(tallies);
   std::map<std::string, std::int64_t> ranks;  // compared, by role
   for (const auto& [rank, mine] : tallies) ++ranks[mine.result.role];
   std::vector<Straggler> stragglers;
   for (auto& [rank, mine] : tallies) {
     if (mine.result.late <= Ns{0}) continue;
-    finish(mine, latest, ranks[mine.result.role], options);
+    finish(mine, latest, roles_late, ranks[mine.result.role], options);
     if (mine.result.significant) {
       std::ranges::stable_sort(mine.arrivals, std::ranges::greater{}, &LateArrival::late);
       mine.result.cause = straggler_cause(views, job, mine.arrivals, mine.result.steps.size());

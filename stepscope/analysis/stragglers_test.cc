@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
+
 #include "stepscope/analysis/job_test_builder.h"
 
 namespace stepscope {
@@ -102,6 +106,39 @@ TEST(Stragglers, RanksOfDifferentRolesAreNotCompared) {
   const TestJob job = job_of(2, 4, [](TestRank&, std::int64_t) {});
   const auto found = stragglers_of(job, {.sizes = {.tp = {}, .pp = 4, .dp = {}}});
   EXPECT_TRUE(found.empty());
+}
+
+// Two ranks; in step n rank 1 comes `leads[n]` ms after rank 0, or before it.
+TestJob two_ranks(std::span<const int> leads) {
+  std::vector<TestRank> ranks(2);
+  for (std::size_t r = 0; r < 2; ++r)
+    for (std::size_t n = 0; n < leads.size(); ++n) {
+      const std::int64_t t = 100 * ms * static_cast<std::int64_t>(n);
+      const auto id = static_cast<std::uint32_t>(10 * n + 1);
+      const std::int64_t late = r == 1 ? std::max(0, leads[n]) : std::max(0, -leads[n]);
+      ranks[r].rows().step("ProfilerStep#" + std::to_string(n), t, t + 100 * ms);
+      ranks[r].rows().op("aten::mm", t, t + 2 * ms);
+      ranks[r].rows().launch(id, t, t + ms);
+      ranks[r].annotate(
+          ranks[r].comm(all_reduce_kernel, t + 20 * ms + late * ms, t + 80 * ms, id),
+          {.name = "allreduce", .ranks = "[0, 1]", .size = 2, .seq = static_cast<std::int64_t>(n)});
+    }
+  return TestJob(std::move(ranks));
+}
+
+bool names_rank(std::span<const int> leads, int rank) {
+  return std::ranges::any_of(stragglers_of(two_ranks(leads)),
+                             [&](const Straggler& s) { return s.rank == rank && s.significant; });
+}
+
+TEST(Stragglers, OfTwoRanksOneIsLateInMostStepsByChance) {
+  // Eight of ten, by 9 ms on average, but by as much in the others.
+  EXPECT_FALSE(names_rank(std::array{2, 30, 1, 25, -20, 3, 45, 2, -30, 32}, 1));
+  EXPECT_TRUE(names_rank(std::array{22, 30, 21, 25, 20, 23, 35, 22, 30, 32}, 1));
+  EXPECT_TRUE(names_rank(std::array{-22, -30, -21, -25, -20, -23, -35, -22, -30, -32}, 0));
+  // A few steps suffice where they agree.
+  EXPECT_TRUE(names_rank(std::array{40, 41, 39}, 1));
+  EXPECT_FALSE(names_rank(std::array{40, 3, 9}, 1));
 }
 
 TEST(Stragglers, EqualArrivalsMakeNone) {
