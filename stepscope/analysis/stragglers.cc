@@ -81,9 +81,10 @@ LateOfRole late_of_roles(const Tallies& tallies) {
 }
 
 // Whether it was later than the median of the others by more than its steps vary, which may depend
-// on one another: Student's t, one-sided. Fewer than three steps cannot say.
+// on one another: Student's t, one-sided. Fewer steps cannot say how they do.
 bool later_than_chance(const Tally& mine, const LateOfRole& roles) {
   constexpr double chance = 0.01;
+  constexpr std::size_t least_steps = 8;
   std::vector<double> leads;
   for (const auto& [step, own] : mine.own_in) {
     std::vector<Ns> others = roles.at({mine.result.role, step});
@@ -91,7 +92,7 @@ bool later_than_chance(const Tally& mine, const LateOfRole& roles) {
     if (others.empty()) continue;
     leads.push_back(static_cast<double>((own - others[(others.size() - 1) / 2]).count()));
   }
-  if (leads.size() < 3) return true;
+  if (leads.size() < least_steps) return true;
   const LongRun known = long_run(leads);
   const auto mean =
       std::accumulate(leads.begin(), leads.end(), 0.0) / static_cast<double>(leads.size());

@@ -55,7 +55,7 @@ struct Straggler {
   // At most what it costs a step: `late` without what an earlier collective in flight showed
   // already.
   Ns upper_bound{};
-  // Above the floors below, persistent (stats/persistence.h), and of three steps or more later than
+  // Above the floors below, persistent (stats/persistence.h), and of eight steps or more later than
   // the median of the others by more than chance makes (one-sided t, 1 %, stats/long_run.h).
   bool significant = false;
   std::optional<StragglerCause> cause;  // absent unless significant

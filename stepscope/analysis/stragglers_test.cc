@@ -136,9 +136,8 @@ TEST(Stragglers, OfTwoRanksOneIsLateInMostStepsByChance) {
   EXPECT_FALSE(names_rank(std::array{2, 30, 1, 25, -20, 3, 45, 2, -30, 32}, 1));
   EXPECT_TRUE(names_rank(std::array{22, 30, 21, 25, 20, 23, 35, 22, 30, 32}, 1));
   EXPECT_TRUE(names_rank(std::array{-22, -30, -21, -25, -20, -23, -35, -22, -30, -32}, 0));
-  // A few steps suffice where they agree.
-  EXPECT_TRUE(names_rank(std::array{40, 41, 39}, 1));
-  EXPECT_FALSE(names_rank(std::array{40, 3, 9}, 1));
+  // Of a few steps nobody knows how they vary.
+  EXPECT_TRUE(names_rank(std::array{40, 12, 30}, 1));
 }
 
 TEST(Stragglers, EqualArrivalsMakeNone) {
