@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/nccl_log.h"
 #include "stepscope/read/pickle.h"
 
@@ -21,22 +20,6 @@ namespace {
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
-
-class TextSource final : public ByteSource {
- public:
-  explicit TextSource(std::string_view text) : text_(text) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), text_.size() - at_);
-    std::memcpy(into.data(), text_.data() + at_, n);
-    at_ += n;
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return at_; }
-
- private:
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
 
 // A list of dicts of six members each; keys recalled from the memo, as c10 writes them.
 std::string made_pickle(std::size_t bytes) {

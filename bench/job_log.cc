@@ -8,29 +8,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "stepscope/base/text_source.h"
+
 namespace stepscope {
 namespace {
-
-class TextSource final : public ByteSource {
- public:
-  explicit TextSource(std::string_view text) : text_(text) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), text_.size() - at_);
-    std::memcpy(into.data(), text_.data() + at_, n);
-    at_ += n;
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return at_; }
-
- private:
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
 
 std::string megatron(std::size_t i) {
   return fmt::format(

@@ -16,7 +16,7 @@ struct Read {
 };
 
 Read read_all(std::string_view text, std::size_t chunk_bytes, std::size_t head = 0) {
-  test::TextSource source(text);
+  TextSource source(text);
   std::string first(head, '\0');
   first.resize(*source.read(first));
   ChunkReader reader(source, first, 0, chunk_bytes);
@@ -57,7 +57,7 @@ TEST(ChunkReader, ATextWithoutEventsIsCutAnywhere) {
 }
 
 TEST(ChunkReader, WhatIsGivenBackComesAgainEvenAfterTheEnd) {
-  test::TextSource source("abcdef");
+  TextSource source("abcdef");
   ChunkReader reader(source, "", 0, 100);
   Chunk chunk;
   ASSERT_TRUE(*reader.next(chunk));
@@ -71,7 +71,7 @@ TEST(ChunkReader, WhatIsGivenBackComesAgainEvenAfterTheEnd) {
 }
 
 TEST(ChunkReader, AnEmptySourceGivesOneEmptyLastChunk) {
-  test::TextSource source("");
+  TextSource source("");
   ChunkReader reader(source, "", 0);
   Chunk chunk;
   ASSERT_TRUE(*reader.next(chunk));

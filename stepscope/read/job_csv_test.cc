@@ -3,31 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include "stepscope/base/text_source.h"
 
 namespace stepscope {
 namespace {
 
-class Text final : public ByteSource {
- public:
-  explicit Text(std::string_view text, std::string damage = {})
-      : text_(text), damage_(std::move(damage)) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), text_.size());
-    std::copy_n(text_.begin(), n, into.begin());
-    text_.remove_prefix(n);
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return 0; }
-  [[nodiscard]] std::string damage() const override { return damage_; }
-
- private:
-  std::string_view text_;
-  std::string damage_;
-};
-
 Result<JobOperations> read(std::string_view text, const std::string& damage = {}) {
-  Text source(text, damage);
+  TextSource source(text, damage);
   return read_job_csv(source, "x.csv");
 }
 

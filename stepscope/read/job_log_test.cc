@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/text_source.h"
+
 namespace stepscope {
 namespace {
 
@@ -386,21 +388,7 @@ TEST(JobLog, WindowsOfTheFileChangeNothing) {
   std::string text;
   for (int i = 1; i <= 9000; ++i)
     text += megatron(i, std::to_string(400 + i % 7)) + "other words\n";
-  class Source final : public ByteSource {
-   public:
-    explicit Source(std::string_view text) : text_(text) {}
-    Result<std::size_t> read(std::span<char> into) override {
-      const std::size_t n = std::min(into.size(), text_.size() - at_);
-      std::copy_n(text_.data() + at_, n, into.data());
-      at_ += n;
-      return n;
-    }
-    [[nodiscard]] std::uint64_t position() const override { return at_; }
-
-   private:
-    std::string_view text_;
-    std::size_t at_ = 0;
-  } source(text);
+  TextSource source(text);
   const auto log = read_job_log(source, "log");
   ASSERT_TRUE(log);
   EXPECT_EQ(walls(steps_of(*log)), walls(steps_of(log_of(text))));

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -12,26 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/base/text_source.h"
 #include "stepscope/event/trace_test_text.h"
 #include "stepscope/read/kineto.h"
 
 namespace stepscope::test {
-
-class TextSource final : public ByteSource {
- public:
-  explicit TextSource(std::string_view text) : text_(text) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), text_.size() - at_);
-    std::copy_n(text_.begin() + static_cast<std::ptrdiff_t>(at_), n, into.begin());
-    at_ += n;
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return at_; }
-
- private:
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
 
 inline Result<std::vector<Trace>> read_text(std::string_view text,
                                             const ReadControl& control = {}) {

@@ -4,30 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
-#include <span>
 
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/flight_recorder.h"
 #include "stepscope/read/nccl_line.h"
 
 namespace stepscope {
 namespace {
-
-class TextSource final : public ByteSource {
- public:
-  explicit TextSource(std::string text) : text_(std::move(text)) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), text_.size() - at_);
-    std::memcpy(into.data(), text_.data() + at_, n);
-    at_ += n;
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return at_; }
-
- private:
-  std::string text_;
-  std::size_t at_ = 0;
-};
 
 struct ReadLog {
   CommRecords records;

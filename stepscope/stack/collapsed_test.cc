@@ -104,7 +104,7 @@ TEST(LineReader, GivesTheSameLinesWhateverTheBuffer) {
   const std::string text = std::string("one\n\nthree\r\n").append(100, 'x').append("\nlast");
   const std::vector<std::string> wanted = {"one", "", "three", std::string(100, 'x'), "last"};
   for (std::size_t buffer = 16; buffer < 140; buffer += 3) {
-    test::ProfileSource source(text);
+    TextSource source(text);
     LineReader reader(source, buffer);
     std::vector<std::string> lines;
     for (std::string_view line; reader.next(line);) lines.emplace_back(line);
@@ -114,7 +114,7 @@ TEST(LineReader, GivesTheSameLinesWhateverTheBuffer) {
 }
 
 TEST(LineReader, SkipsALineThatIsTooLong) {
-  test::ProfileSource source(
+  TextSource source(
       std::string("a\n").append(LineReader::longest_line + 5, 'x').append("\nb\n"));
   LineReader reader(source);
   std::vector<std::string> lines;

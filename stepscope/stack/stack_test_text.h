@@ -10,29 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/text_source.h"
 #include "stepscope/stack/read_profile.h"
 
 namespace stepscope::test {
 
-// Bytes in memory.
-class ProfileSource final : public ByteSource {
- public:
-  explicit ProfileSource(std::string_view text) : text_(text) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), text_.size() - at_);
-    std::copy_n(text_.begin() + static_cast<std::ptrdiff_t>(at_), n, into.begin());
-    at_ += n;
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return at_; }
-
- private:
-  std::string text_;
-  std::size_t at_ = 0;
-};
-
 inline Result<Profile> profile_of(std::string_view text, const ProfileOptions& options = {}) {
-  return read_profile_from(std::make_unique<ProfileSource>(text), "input", options);
+  return read_profile_from(std::make_unique<TextSource>(text), "input", options);
 }
 
 // "thread;root;...;leaf" → weight, for stacks that have one.

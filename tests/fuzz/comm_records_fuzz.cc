@@ -2,18 +2,16 @@
 // Any bytes as a log of NCCL, and as two ranks' dump of a flight recorder (pickle or JSON), and the
 // question of who is missing, asked of what came out. What is found names ranks and groups that are
 // there.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "stepscope/analysis/hang.h"
 #include "stepscope/base/json_reader.h"
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/flight_recorder.h"
 #include "stepscope/read/nccl_log.h"
 #include "stepscope/read/pickle.h"
@@ -26,22 +24,6 @@ void expect(bool ok, const char* what) {
   std::fprintf(stderr, "broken: %s\n", what);
   std::abort();
 }
-
-class TextSource final : public ByteSource {
- public:
-  explicit TextSource(std::string_view text) : text_(text) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), text_.size() - at_);
-    if (n > 0) std::memcpy(into.data(), text_.data() + at_, n);
-    at_ += n;
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return at_; }
-
- private:
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
 
 void check_result(CommRecords& records) {
   settle_groups(records);

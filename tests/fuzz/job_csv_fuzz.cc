@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a job's table in CSV, as its meta file, and what the analysis makes of the rows: the
 // figures are finite, and the numbers of the graph are those of the table.
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,26 +8,12 @@
 #include <string_view>
 
 #include "stepscope/analysis/straggler_job.h"
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/job_csv.h"
 #include "stepscope/read/job_meta.h"
 
 namespace stepscope {
 namespace {
-
-class Text final : public ByteSource {
- public:
-  explicit Text(std::string_view text) : text_(text) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), text_.size());
-    std::copy_n(text_.begin(), n, into.begin());
-    text_.remove_prefix(n);
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return 0; }
-
- private:
-  std::string_view text_;
-};
 
 bool sound(const StragglerJob& job) {
   const bool finite = std::isfinite(job.s) && std::isfinite(job.waste) &&
@@ -45,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace stepscope;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto meta = parse_job_meta(text, "input");
-  Text source(text);
+  TextSource source(text);
   const auto table = read_job_csv(source, "input");
   if (!table) return 0;
   const auto job = analyze_straggler_job(*table, meta ? *meta : JobMeta{});

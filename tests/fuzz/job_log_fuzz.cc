@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <span>
 #include <string_view>
 
 #include "stepscope/analysis/log_account.h"
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/job_log.h"
 
 namespace stepscope {
@@ -21,22 +21,6 @@ void expect(bool ok, const char* what) {
   std::fprintf(stderr, "broken: %s\n", what);
   std::abort();
 }
-
-class TextSource final : public ByteSource {
- public:
-  explicit TextSource(std::string_view text) : text_(text) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), text_.size() - at_);
-    std::copy_n(text_.data() + at_, n, into.data());
-    at_ += n;
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return at_; }
-
- private:
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
 
 void look(const JobLog& log) {
   const LogSteps steps = steps_of(log);

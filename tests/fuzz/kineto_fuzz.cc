@@ -2,7 +2,6 @@
 // Any bytes through the whole reader (inflate, document, events, ranks, seal): read by one thread
 // in one piece and by two threads in tiny chunks, which must give the same, and what must hold of
 // every sealed trace holds.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -10,27 +9,12 @@
 #include <memory>
 #include <string>
 
+#include "stepscope/base/text_source.h"
 #include "stepscope/event/trace_test_text.h"
 #include "stepscope/read/kineto.h"
 
 namespace stepscope {
 namespace {
-
-class MemorySource final : public ByteSource {
- public:
-  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), bytes_.size() - at_);
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), n, into.begin());
-    at_ += n;
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return at_; }
-
- private:
-  std::string_view bytes_;
-  std::size_t at_ = 0;
-};
 
 struct Outcome {
   std::string text;  // of all traces, or the error
@@ -38,7 +22,7 @@ struct Outcome {
 
 Outcome outcome_of(std::string_view bytes, const ReadControl& control) {
   const auto open = [&]() -> Result<std::unique_ptr<ByteSource>> {
-    return inflated(std::make_unique<MemorySource>(bytes), bytes.substr(0, 4));
+    return inflated(std::make_unique<TextSource>(bytes), bytes.substr(0, 4));
   };
   auto traces = read_kineto_from(open, "input", control);
   if (!traces) return {"error: " + traces.error().message()};
@@ -63,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // How much of a damaged compressed text is delivered may depend on the size of the reads, so the
   // comparison is on what inflated in one.
   std::string text;
-  if (auto source = inflated(std::make_unique<MemorySource>(bytes), bytes.substr(0, 4));
+  if (auto source = inflated(std::make_unique<TextSource>(bytes), bytes.substr(0, 4));
       bytes.starts_with("\x1f\x8b") || bytes.starts_with("\x28\xb5\x2f\xfd")) {
     outcome_of(bytes, {.chunk_bytes = size + 64});
     text.resize(1 << 16);

@@ -1,37 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes through the reader of Perfetto traces: in one window and in tiny ones, which must give
 // the same; what must hold of every sealed trace holds, and an error says something.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "stepscope/base/text_source.h"
 #include "stepscope/event/trace_test_text.h"
 #include "stepscope/read/perfetto.h"
 
 namespace stepscope {
 namespace {
 
-class MemorySource final : public ByteSource {
- public:
-  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
-  Result<std::size_t> read(std::span<char> into) override {
-    const std::size_t n = std::min(into.size(), bytes_.size() - at_);
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), n, into.begin());
-    at_ += n;
-    return n;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return at_; }
-
- private:
-  std::string_view bytes_;
-  std::size_t at_ = 0;
-};
-
 std::string text_of_all(std::string_view bytes, std::size_t window) {
-  MemorySource source(bytes);
+  TextSource source(bytes);
   auto traces = read_perfetto_from(source, "input", {.chunk_bytes = window});
   if (!traces) {
     if (traces.error().message().empty()) std::abort();
