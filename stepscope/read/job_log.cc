@@ -4,17 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <span>
 
+#include "stepscope/base/line_blocks.h"
 #include "stepscope/read/log_dialects.h"
 #include "stepscope/read/nccl_line.h"
 #include "stepscope/read/token_scan.h"
 
 namespace stepscope {
 namespace {
-
-constexpr std::size_t block_bytes = 1 << 20;
-constexpr std::size_t longest_line = 1 << 20;  // the rest of a longer one is another line
 
 using Take = bool (*)(const LogLine& line, LogState& state);
 
@@ -227,29 +224,9 @@ Result<JobLog> parse_job_log(std::string_view text, std::string_view path, TimeU
 Result<JobLog> read_job_log(ByteSource& source, std::string_view path, TimeUnit assumed) {
   JobLog log;
   LogReader reader(log, assumed);
-  std::string buffer;
-  std::size_t filled = 0;  // of the buffer
-  bool over = false;
-  while (!over) {
-    if (buffer.size() < filled + block_bytes) buffer.resize(filled + block_bytes);
-    const auto got = source.read(std::span(buffer).subspan(filled, block_bytes));
-    if (!got) return got.error();
-    over = *got < block_bytes;
-    log.text_bytes += *got;
-    filled += *got;
-    // Whole lines, or all where there is no end to see.
-    std::size_t end = filled;
-    if (!over) {
-      const std::size_t last = std::string_view(buffer).substr(0, filled).find_last_of("\r\n");
-      if (last != std::string_view::npos)
-        end = last + 1;
-      else if (filled < longest_line)
-        continue;
-    }
-    reader.feed(std::string_view(buffer).substr(0, end));
-    filled -= end;
-    std::memmove(buffer.data(), buffer.data() + end, filled);
-  }
+  const auto bytes = for_line_blocks(source, "\r\n", [&](std::string_view b) { reader.feed(b); });
+  if (!bytes) return bytes.error();
+  log.text_bytes += *bytes;
   log.truncated = !source.damage().empty();
   return settled(std::move(log), path);
 }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 
+#include "stepscope/base/line_blocks.h"
 #include "stepscope/event/name_class.h"
 #include "stepscope/read/nccl_line.h"
 #include "stepscope/read/nccl_processes.h"
@@ -12,8 +12,6 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t block_bytes = 1 << 20;
-constexpr std::size_t longest_line = 1 << 20;  // the rest of a longer one is another line
 constexpr std::string_view token = "NCCL";
 
 // "[rank3]:" at the front.
@@ -150,28 +148,9 @@ CommLogs::~CommLogs() = default;
 
 Result<Done> CommLogs::add(ByteSource& source, CommInput& input) {
   const std::uint64_t before = state_->spoken;
-  std::string buffer;
-  std::size_t filled = 0;  // of the buffer
-  bool over = false;
-  while (!over) {
-    if (buffer.size() < filled + block_bytes) buffer.resize(filled + block_bytes);
-    const auto got = source.read(std::span(buffer).subspan(filled, block_bytes));
-    if (!got) return got.error();
-    over = *got < block_bytes;
-    input.bytes += *got;
-    filled += *got;
-    const std::string_view text = std::string_view(buffer).substr(0, filled);
-    // Whole lines, or all where there is no end to see.
-    std::size_t end = filled;
-    if (!over) {
-      const std::size_t last = text.rfind('\n');
-      if (last != std::string_view::npos)
-        end = last + 1;
-      else if (filled < longest_line)
-        continue;
-    }
-    const char* at = buffer.data();
-    const char* const stop = buffer.data() + end;
+  const auto bytes = for_line_blocks(source, "\n", [&](std::string_view block) {
+    const char* at = block.data();
+    const char* const stop = at + block.size();
     while (at < stop) {
       const auto* const found = static_cast<const char*>(
           memmem(at, static_cast<std::size_t>(stop - at), token.data(), token.size()));
@@ -185,9 +164,9 @@ Result<Done> CommLogs::add(ByteSource& source, CommInput& input) {
       state_->line({begin, static_cast<std::size_t>(finish - begin)}, input);
       at = finish == stop ? stop : finish + 1;
     }
-    filled -= end;
-    std::memmove(buffer.data(), buffer.data() + end, filled);
-  }
+  });
+  if (!bytes) return bytes.error();
+  input.bytes += *bytes;
   if (state_->spoken == before)
     return Error{.what = "has no lines of NCCL and no messages of a watchdog",
                  .hint =

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A source as blocks of whole lines, for readers that search several lines at once.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "stepscope/base/byte_source.h"
+
+namespace stepscope {
+
+inline constexpr std::size_t line_block_bytes = 1 << 20;
+inline constexpr std::size_t longest_block_line = 1 << 20;
+
+// Calls take(block) with what the source has, in order, each block ending behind a line that one of
+// `ends` closes: except for the last; the rest of a line longer than longest_block_line is another
+// line. The view is valid during the call. Returns the bytes that were read.
+template <class Take>
+Result<std::uint64_t> for_line_blocks(ByteSource& source, std::string_view ends, Take&& take) {
+  std::uint64_t bytes = 0;
+  std::string buffer;
+  std::size_t filled = 0;
+  for (bool over = false; !over;) {
+    if (buffer.size() < filled + line_block_bytes) buffer.resize(filled + line_block_bytes);
+    const auto got = source.read(std::span(buffer).subspan(filled, line_block_bytes));
+    if (!got) return got.error();
+    over = *got < line_block_bytes;
+    bytes += *got;
+    filled += *got;
+    std::size_t end = filled;
+    if (!over) {
+      const std::size_t last = std::string_view(buffer).substr(0, filled).find_last_of(ends);
+      if (last == std::string_view::npos && filled < longest_block_line) continue;
+      if (last != std::string_view::npos) end = last + 1;
+    }
+    take(std::string_view(buffer).substr(0, end));
+    filled -= end;
+    std::memmove(buffer.data(), buffer.data() + end, filled);
+  }
+  return bytes;
+}
+
+}  // namespace stepscope
