@@ -74,7 +74,7 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
   const std::string_view dict = rest.substr(0, end + 1);
   ++state.log.lines[tool];
   if (dict.find("'eval_") != std::string_view::npos) {
-    state.evaluated = true;
+    state.evaluated.set();
     return true;
   }
   if (dict.find("'train_runtime'") != std::string_view::npos) {

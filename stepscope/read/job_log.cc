@@ -16,12 +16,12 @@ namespace {
 using Take = bool (*)(const LogLine& line, LogState& state);
 
 bool take_evaluation(const LogLine& /*line*/, LogState& state) {
-  state.evaluated = true;
+  state.evaluated.set();
   return true;
 }
 
 bool take_checkpoint(const LogLine& /*line*/, LogState& state) {
-  state.saved = true;
+  state.saved.set();
   return true;
 }
 

@@ -135,6 +135,20 @@ TEST(JobLog, OfDeepSpeedComesFromItsTimeStamps) {
   EXPECT_EQ(causes(steps), (Texts{"", "checkpoint"}));
 }
 
+TEST(JobLog, OfTwoToolsBothLearnOfACheckpoint) {
+  const auto deepspeed = [](int second, int step) {
+    return "[2026-01-01 12:00:" + std::to_string(second) + ",500] [INFO] [timer.py:198:stop] 0/" +
+           std::to_string(step) + ", RunningAvgSamplesPerSec=230.8, CurrSamplesPerSec=227.4\n";
+  };
+  const JobLog log =
+      log_of(deepspeed(10, 10) + megatron(10, "100.5") +
+             "[2026-01-01 12:00:11,100] Saving the checkpoint now\n" + deepspeed(12, 20) +
+             megatron(20, "300.5") + deepspeed(13, 30) + megatron(30, "100.5"));
+  const LogSteps steps = steps_of(log);
+  EXPECT_EQ(steps.tool, LogTool::megatron);
+  EXPECT_EQ(causes(steps), (Texts{"", "checkpoint", ""}));
+}
+
 TEST(JobLog, OfDeepSpeedsTimersWhereNothingElseTells) {
   const std::string front = "[2026-01-01 12:00:00,123] [INFO] [logging.py:96:log_dist] [Rank 0] ";
   const JobLog log =

@@ -163,9 +163,10 @@ LogRecord& LogState::add(LogTool tool, const LogLine& line) {
   record.tool = tool;
   record.rank = line.rank;
   record.launch = launch;
-  record.evaluated = evaluated;
-  record.saved = saved;
-  evaluated = saved = false;
+  record.evaluated = evaluated[static_cast<std::size_t>(tool)];
+  record.saved = saved[static_cast<std::size_t>(tool)];
+  evaluated.reset(static_cast<std::size_t>(tool));
+  saved.reset(static_cast<std::size_t>(tool));
   log.records.push_back(record);
   return log.records.back();
 }

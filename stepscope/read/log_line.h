@@ -2,6 +2,7 @@
 // One line of a job's log, and what its parts say: who wrote it and when, numbers that nobody cut.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,8 +48,10 @@ struct LogState {
   TimeUnit assumed = TimeUnit::ms;  // of step times that name none
   std::int32_t launch = 0;
   std::size_t records_at_launch = 0;
-  bool evaluated = false;
-  bool saved = false;
+  // By LogTool: an evaluation or a checkpoint that its records have not been told of. One log may
+  // hold records of two, and each has the time of that in its next one.
+  std::bitset<log_tool_count> evaluated{};
+  std::bitset<log_tool_count> saved{};
   // Lines of a table that follow its title.
   enum class Table : std::uint8_t { none, communication, profile, timers_by_rank };
   Table table = Table::none;

@@ -20,7 +20,7 @@ bool take_torchtitan_record(const LogLine& line, LogState& state) {
   if (at == std::string_view::npos) return false;
   const std::string_view text = line.text.substr(at);
   if (line.text.substr(0, at).ends_with("validate ")) {
-    state.evaluated = true;
+    state.evaluated.set();
     ++state.log.lines[static_cast<std::size_t>(LogTool::torchtitan)];
     return true;
   }
