@@ -114,8 +114,9 @@ TEST(LineReader, GivesTheSameLinesWhateverTheBuffer) {
 }
 
 TEST(LineReader, SkipsALineThatIsTooLong) {
-  TextSource source(
-      std::string("a\n").append(LineReader::longest_line + 5, 'x').append("\nb\n"));
+  const std::string text =
+      std::string("a\n").append(LineReader::longest_line + 5, 'x').append("\nb\n");
+  TextSource source(text);
   LineReader reader(source);
   std::vector<std::string> lines;
   for (std::string_view line; reader.next(line);) lines.emplace_back(line);
