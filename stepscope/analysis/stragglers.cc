@@ -83,7 +83,7 @@ LateOfRole late_of_roles(const Tallies& tallies) {
 // Whether it was later than the median of the others by more than its steps vary, which may depend
 // on one another: Student's t, one-sided. Fewer steps cannot say how they do.
 bool later_than_chance(const Tally& mine, const LateOfRole& roles) {
-  constexpr double chance = 0.01;
+  constexpr double chance = 0.05;
   constexpr std::size_t least_steps = 8;
   std::vector<double> leads;
   for (const auto& [step, own] : mine.own_in) {

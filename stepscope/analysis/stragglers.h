@@ -56,7 +56,7 @@ struct Straggler {
   // already.
   Ns upper_bound{};
   // Above the floors below, persistent (stats/persistence.h), and of eight steps or more later than
-  // the median of the others by more than chance makes (one-sided t, 1 %, stats/long_run.h).
+  // the median of the others by more than chance makes (one-sided t, 5 %, stats/long_run.h).
   bool significant = false;
   std::optional<StragglerCause> cause;  // absent unless significant
   std::vector<StragglerStep> steps;
