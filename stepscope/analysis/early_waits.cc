@@ -110,7 +110,7 @@ void EarlyWaitFinder::look_at(std::uint32_t sync) {
   const CollectiveCall& call = calls[found.call];
   const bool others = found.call + 1 < calls.size() && calls[found.call + 1].start < found.end;
   const bool stood =
-      (call.end - std::max(found.begin, call.start)) * 10 >= (call.end - call.start) * 9;
+      (call.end - std::max(found.begin, call.start)) * 4 >= (call.end - call.start) * 3;
   const std::uint32_t next = computes_from(found.view, in_.replay.end[sync]);
   if (found.reader == no_node || others || !stood || next == no_node) return;
   if (in_.replay.start[next] < in_.replay.start[found.reader]) found_.push_back(found);

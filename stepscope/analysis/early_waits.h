@@ -3,7 +3,7 @@
 // blocking call inside a hook, a wait or a synchronisation after every call. What is needed when is
 // known of parameters by unit (unit_marks.h) and of gradients (gradient_traffic.h): these are
 // needed where the thread computes something else than backward work. A wait is early when the
-// thread stands still for nine tenths of the collective or more, computes between its return and
+// thread stands still for three quarters of the collective or more, computes between its return and
 // that need, and submits no other collective before it returns: who waits with others under way may
 // wait for their memory.
 //

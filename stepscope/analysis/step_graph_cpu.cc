@@ -45,6 +45,7 @@ class CpuDraft {
   void add_calls();
   void add_pieces();
   Ns wait_in_hole(Ns ready, const Piece& piece, std::uint32_t& last, std::uint32_t& other);
+  void add_host(Ns from, const Piece& piece, std::uint32_t& last, std::uint32_t other);
   void begin_calls();
 
   struct Ended {
@@ -60,6 +61,7 @@ class CpuDraft {
   std::vector<Ns> submissions_;  // starts of calls, sorted
   std::vector<Piece> pieces_;
   std::vector<Ended> done_;           // nodes of threads, by end
+  std::vector<Ended> resumed_;        // `host` nodes before them, by end
   std::vector<Ended> communication_;  // calls, by end
   struct Begun {
     Ns at{};
@@ -157,6 +159,24 @@ Ns CpuDraft::wait_in_hole(Ns ready, const Piece& piece, std::uint32_t& last, std
   return held.at;
 }
 
+// The host's own time before a piece, cut where calls are submitted meanwhile. `last` and `other`
+// end before it; `last` becomes the end of it.
+void CpuDraft::add_host(Ns from, const Piece& piece, std::uint32_t& last, std::uint32_t other) {
+  auto cut = std::ranges::upper_bound(submissions_, from);
+  for (bool whole = false; !whole;) {
+    whole = cut == submissions_.end() || *cut >= piece.start;
+    const Ns until = whole ? piece.start : *cut;
+    const std::uint32_t host = draft_.add(NodeKind::host, from, until, piece.row);
+    draft_.connect(last, host);
+    draft_.connect(other, host);
+    other = no_node;
+    last = host;
+    resumed_.insert(std::ranges::upper_bound(resumed_, until, {}, &Ended::at), {until, host});
+    from = until;
+    cut = std::ranges::upper_bound(submissions_, from);
+  }
+}
+
 void CpuDraft::add_pieces() {
   last_.assign(trace_.tracks.size(), no_node);
   draft_.begin = draft_.add(NodeKind::host, from_, from_, no_slice);
@@ -174,10 +194,7 @@ void CpuDraft::add_pieces() {
     const Ns ready = other == no_node ? free : draft_.end_of(other);
     if (piece.start > ready || other != no_node) {
       const Ns resumed = wait_in_hole(ready, piece, last, other);
-      const std::uint32_t host = draft_.add(NodeKind::host, resumed, piece.start, piece.row);
-      draft_.connect(last, host);
-      draft_.connect(other, host);
-      last = host;
+      add_host(resumed, piece, last, other);
     }
     const auto after = std::ranges::upper_bound(communication_, piece.end, {}, &Ended::at);
     const bool waited =
@@ -199,13 +216,20 @@ void CpuDraft::add_pieces() {
   }
 }
 
-// A call begins after what the threads had done when it was submitted, and where they had done
-// nothing for a while, after the call before it.
+// A call begins after what the threads had done when it was submitted (a thread that showed no row
+// until then, loading data, had done that), and where they had done nothing for a while, after the
+// call before it.
 void CpuDraft::begin_calls() {
   for (const Begun& call : begun_) {
     const auto after = std::ranges::upper_bound(done_, call.at, {}, &Ended::at);
-    const Ns idle_from = after == done_.begin() ? Ns::min() : (after - 1)->at;
-    if (after != done_.begin()) draft_.connect((after - 1)->node, call.node);
+    Ns idle_from = after == done_.begin() ? Ns::min() : (after - 1)->at;
+    const auto resumed = std::ranges::upper_bound(resumed_, call.at, {}, &Ended::at);
+    if (resumed != resumed_.begin() && (resumed - 1)->at > idle_from) {
+      idle_from = (resumed - 1)->at;
+      draft_.connect((resumed - 1)->node, call.node);
+    } else if (after != done_.begin()) {
+      draft_.connect((after - 1)->node, call.node);
+    }
     const auto held = std::ranges::upper_bound(communication_, call.at, {}, &Ended::at);
     if (held == communication_.begin()) continue;
     const Ended& before = *(held - 1);
