@@ -13,6 +13,7 @@
 #include "stepscope/analysis/bucket_change.h"
 #include "stepscope/analysis/early_waits.h"
 #include "stepscope/analysis/path_share.h"
+#include "stepscope/analysis/steady_excess.h"
 #include "stepscope/analysis/what_if.h"
 
 namespace stepscope {
@@ -48,6 +49,7 @@ struct Explanation {
   std::uint64_t negative_delays = 0;
   CriticalPath path;
   std::vector<Blame> blame;
+  std::vector<SteadyExcess> steady;
   std::vector<HeldDevice> held;
   std::vector<EarlyWaitSum> early_waits;  // of ranks without a device; most time first
   std::vector<BubbleShares> bubble;       // parallel to the ranks of the pipeline given

@@ -2,17 +2,14 @@
 #include "stepscope/analysis/stragglers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
 #include "stepscope/analysis/lateness.h"
 #include "stepscope/analysis/straggler_cause.h"
-#include "stepscope/stats/long_run.h"
+#include "stepscope/stats/more_than_chance.h"
 #include "stepscope/stats/persistence.h"
-#include "stepscope/stats/student_t.h"
 
 namespace stepscope {
 namespace {
@@ -83,7 +80,6 @@ LateOfRole late_of_roles(const Tallies& tallies) {
 // Whether it was later than the median of the others by more than its steps vary, which may depend
 // on one another: Student's t, one-sided. Fewer steps cannot say how they do.
 bool later_than_chance(const Tally& mine, const LateOfRole& roles) {
-  constexpr double chance = 0.05;
   constexpr std::size_t least_steps = 8;
   std::vector<double> leads;
   for (const auto& [step, own] : mine.own_in) {
@@ -93,11 +89,7 @@ bool later_than_chance(const Tally& mine, const LateOfRole& roles) {
     leads.push_back(static_cast<double>((own - others[(others.size() - 1) / 2]).count()));
   }
   if (leads.size() < least_steps) return true;
-  const LongRun known = long_run(leads);
-  const auto mean =
-      std::accumulate(leads.begin(), leads.end(), 0.0) / static_cast<double>(leads.size());
-  if (mean <= 0 || known.variance <= 0) return mean > 0;
-  return student_t_tails(mean / std::sqrt(known.mean_variance()), known.degrees) <= 2 * chance;
+  return more_than_chance(leads);
 }
 
 void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, int>& latest,

@@ -66,17 +66,36 @@ Ns excess_loading(const JobResult& job, const RankResult& rank) {
   return rank.host.data / std::ssize(rank.steps) - peers[peers.size() / 2];
 }
 
+// Of a rank, where it is at least 3 % and 1 ms of a step, as lateness must be.
+const SteadyExcess* steady_excess_of(const FindingList& list, int rank) {
+  constexpr double least_share = 0.03;
+  constexpr Ns least = std::chrono::milliseconds{1};
+  if (!list.job().explanation) return nullptr;
+  const auto& all = list.job().explanation->steady;
+  const auto found = std::ranges::find(all, rank, &SteadyExcess::rank);
+  const bool counts =
+      found != all.end() && found->mean >= least && list.share(found->mean) >= least_share;
+  return counts ? &*found : nullptr;
+}
+
 void find_stragglers_of(FindingList& list) {
   for (const RankResult& r : list.job().ranks) {
     const WhatIf* gain = list.what_if(fmt::format("rank_as_peers@{}", r.rank));
     if (gain == nullptr) continue;
     const auto late = std::ranges::find(list.job().stragglers, r.rank, &Straggler::rank);
-    // Late once is chance: the arrivals must say so too.
-    if (late == list.job().stragglers.end() || !late->significant) continue;
-    const bool known = late->cause.has_value();
+    // Late once is chance: the arrivals must say so too, or its own work, step after step.
+    const bool arrives_late = late != list.job().stragglers.end() && late->significant;
+    const SteadyExcess* steady = steady_excess_of(list, r.rank);
+    if (!arrives_late && steady == nullptr) continue;
+    const bool known = arrives_late && late->cause.has_value();
     Finding f;
     f.id = "straggler_rank";
     f.what = fmt::format("Rank {} holds the others back", r.rank);
+    if (!arrives_late)
+      f.evidence.push_back(
+          fmt::format("its {} takes {} a step more than at its peers, in {} of {} steps",
+                      node_kind_names[static_cast<std::size_t>(steady->kind)],
+                      format_time(steady->mean), steady->in_steps, steady->steps));
     if (known) {
       f.evidence.push_back(cause_and_waiting(*late->cause));
       f.evidence.push_back(fmt::format("last of its role in {} of {} collectives", late->last_count,
@@ -92,7 +111,11 @@ void find_stragglers_of(FindingList& list) {
             b.name.empty() ? "" : ", most of it before " + b.name));
         if (held) f.reasons.emplace_back("device_shared");
       }
-    f.advice = known ? advice_for(late->cause->doing) : advice_for(LateDoing::unrecorded);
+    f.advice = known ? advice_for(late->cause->doing)
+               : arrives_late
+                   ? advice_for(LateDoing::unrecorded)
+                   : advice_for(steady->kind == NodeKind::compute ? LateDoing::more_compute
+                                                                  : LateDoing::host_work);
     if (2 * excess_loading(list.job(), r) >= gain->saved) f.reasons.emplace_back("data_loader");
     if (known && late->cause->doing == LateDoing::more_compute)
       f.reasons.push_back("sequence_imbalance");

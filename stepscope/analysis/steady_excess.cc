@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/steady_excess.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "stepscope/stats/more_than_chance.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t least_steps = 8;
+constexpr std::array kinds = {NodeKind::host, NodeKind::compute, NodeKind::copy};
+
+// Place in `kinds`; kinds.size() where it is none of them.
+std::size_t place_of(NodeKind kind) {
+  if (kind == NodeKind::launch) kind = NodeKind::host;
+  return static_cast<std::size_t>(std::ranges::find(kinds, kind) - kinds.begin());
+}
+
+}  // namespace
+
+std::vector<SteadyExcess> steady_excess(const Replay& replay, std::span<const RankView> views,
+                                        const PeerMedians& medians) {
+  const StepGraph& graph = *replay.graph;
+  // By view, kind and step, in ns.
+  std::vector<std::array<std::vector<double>, kinds.size()>> excess(views.size());
+  for (std::size_t v = 0; v < views.size(); ++v)
+    for (auto& of_step : excess[v]) of_step.resize(views[v].steps.size());
+  std::vector<bool> compared(views.size());
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    const std::size_t kind = place_of(graph.kind[n]);
+    const Ns median = medians.of_node[n];
+    if (median < Ns{0} || kind == kinds.size()) continue;
+    const std::uint32_t v = graph.view[n];
+    const auto& steps = views[v].steps;
+    const auto after =
+        std::ranges::upper_bound(steps, replay.start[n] + graph.origin, {}, &Step::start);
+    if (after == steps.begin()) continue;
+    const Ns own = replay.measured.duration[n] + replay.measured.delay[n];
+    excess[v][kind][static_cast<std::size_t>(after - steps.begin()) - 1] +=
+        static_cast<double>((own - median).count());
+    compared[v] = true;
+  }
+  std::vector<SteadyExcess> found;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const std::size_t steps = views[v].steps.size();
+    if (!compared[v] || steps < least_steps) continue;
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      const std::vector<double>& of_step = excess[v][k];
+      if (!more_than_chance(of_step)) continue;
+      const double sum = std::accumulate(of_step.begin(), of_step.end(), 0.0);
+      found.push_back({.rank = views[v].rank,
+                       .kind = kinds[k],
+                       .mean = Ns{static_cast<std::int64_t>(sum / static_cast<double>(steps))},
+                       .in_steps = static_cast<std::size_t>(
+                           std::ranges::count_if(of_step, [](double x) { return x > 0; })),
+                       .steps = steps});
+    }
+  }
+  std::ranges::stable_sort(found, std::ranges::greater{}, &SteadyExcess::mean);
+  return found;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work of a rank that takes longer than the same pieces do at its peers, step after step: what
+// tells a rank that sleeps or computes slowly from one that chance made late, even where other
+// ranks are late by something else in the same steps.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "stepscope/analysis/peer_median.h"
+
+namespace stepscope {
+
+struct SteadyExcess {
+  int rank = 0;
+  NodeKind kind = NodeKind::host;  // host, compute or copy; a launch counts as host
+  Ns mean{};                       // a step, over the peers' medians
+  std::size_t in_steps = 0;        // in which it was positive
+  std::size_t steps = 0;
+};
+
+// Kinds of work whose excess a step is more than its steps vary, which may depend on one another
+// (one-sided t, 5 %, stats/long_run.h), of ranks with eight steps or more that have peers; largest
+// first. O(nodes log steps).
+[[nodiscard]] std::vector<SteadyExcess> steady_excess(const Replay& replay,
+                                                      std::span<const RankView> views,
+                                                      const PeerMedians& medians);
+
+}  // namespace stepscope

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/steady_excess.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "stepscope/analysis/job_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::int64_t us = 1000;
+
+// Steps of 1 ms: a kernel launched at once, another after the host's own time; then the host waits.
+TestRank rank_of(std::span<const int> host_us, std::span<const int> compute_us) {
+  TestRank r;
+  for (std::size_t n = 0; n < host_us.size(); ++n) {
+    const std::int64_t t = 1000 * us * static_cast<std::int64_t>(n);
+    const auto id = static_cast<std::uint32_t>(10 * n + 1);
+    const std::int64_t launch = t + (100 + host_us[n]) * us;
+    r.rows().step("ProfilerStep#" + std::to_string(n), t, t + 1000 * us);
+    r.rows().launch(id, t + 10 * us, t + 12 * us);
+    r.rows().kernel("sgemm", t + 15 * us, t + (50 + compute_us[n]) * us, id);
+    r.rows().launch(id + 1, launch, launch + 2 * us);
+    r.rows().kernel("add", launch + 5 * us, launch + 10 * us, id + 1);
+    r.rows().row(r.rows().thread(1), Category::runtime, "cudaDeviceSynchronize", launch + 4 * us,
+                 t + 990 * us);
+  }
+  return r;
+}
+
+std::vector<SteadyExcess> excess_of(TestRank a, TestRank b) {
+  std::vector<TestRank> ranks;
+  ranks.push_back(std::move(a));
+  ranks.push_back(std::move(b));
+  const TestJob job(std::move(ranks));
+  const Collectives collectives = analyze_collectives(job.views());
+  const StepGraph graph = build_step_graph(job.views(), collectives);
+  const Replay replay = make_replay(graph, job.views());
+  const std::vector<std::string> roles(2, "all");
+  return steady_excess(replay, job.views(), peer_medians(replay, job.views(), roles));
+}
+
+constexpr std::array<int, 10> none = {};
+// As much on average as the steady host's, but in some steps only.
+constexpr std::array noise = {250, 0, 10, 5, 240, 0, 0, 3, 0, 0};
+
+TEST(SteadyExcess, FindsAHostThatIsSlowInEveryStepUnderNoiseElsewhere) {
+  constexpr std::array slow = {52, 49, 50, 51, 50, 48, 50, 52, 50, 49};
+  const auto found = excess_of(rank_of(none, noise), rank_of(slow, none));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rank, 1);
+  EXPECT_EQ(found[0].kind, NodeKind::host);
+  EXPECT_NEAR(static_cast<double>(found[0].mean.count()), 50e3, 6e3);
+  EXPECT_GE(found[0].in_steps, 9U);
+  EXPECT_EQ(found[0].steps, 10U);
+}
+
+TEST(SteadyExcess, TellsComputeFromHost) {
+  constexpr std::array slow = {60, 61, 59, 60, 62, 60, 60, 58, 60, 61};
+  const auto found = excess_of(rank_of(none, slow), rank_of(none, none));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rank, 0);
+  EXPECT_EQ(found[0].kind, NodeKind::compute);
+}
+
+TEST(SteadyExcess, SaysNothingOfNoiseEqualRanksAndFewSteps) {
+  EXPECT_TRUE(excess_of(rank_of(noise, none), rank_of(none, none)).empty());
+  EXPECT_TRUE(excess_of(rank_of(none, none), rank_of(none, none)).empty());
+  constexpr std::array slow = {50, 50, 50, 50};
+  EXPECT_TRUE(excess_of(rank_of(slow, std::span(none).first(4)),
+                        rank_of(std::span(none).first(4), std::span(none).first(4)))
+                  .empty());
+}
+
+}  // namespace
+}  // namespace stepscope
