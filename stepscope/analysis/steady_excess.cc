@@ -10,7 +10,6 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t least_steps = 8;
 constexpr std::array kinds = {NodeKind::host, NodeKind::compute, NodeKind::copy};
 
 // Place in `kinds`; kinds.size() where it is none of them.
@@ -46,7 +45,7 @@ std::vector<SteadyExcess> steady_excess(const Replay& replay, std::span<const Ra
   std::vector<SteadyExcess> found;
   for (std::size_t v = 0; v < views.size(); ++v) {
     const std::size_t steps = views[v].steps.size();
-    if (!compared[v] || steps < least_steps) continue;
+    if (!compared[v] || steps < least_for_chance) continue;
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       const std::vector<double>& of_step = excess[v][k];
       if (!more_than_chance(of_step)) continue;

@@ -80,7 +80,6 @@ LateOfRole late_of_roles(const Tallies& tallies) {
 // Whether it was later than the median of the others by more than its steps vary, which may depend
 // on one another: Student's t, one-sided. Fewer steps cannot say how they do.
 bool later_than_chance(const Tally& mine, const LateOfRole& roles) {
-  constexpr std::size_t least_steps = 8;
   std::vector<double> leads;
   for (const auto& [step, own] : mine.own_in) {
     std::vector<Ns> others = roles.at({mine.result.role, step});
@@ -88,7 +87,7 @@ bool later_than_chance(const Tally& mine, const LateOfRole& roles) {
     if (others.empty()) continue;
     leads.push_back(static_cast<double>((own - others[(others.size() - 1) / 2]).count()));
   }
-  if (leads.size() < least_steps) return true;
+  if (leads.size() < least_for_chance) return true;
   return more_than_chance(leads);
 }
 

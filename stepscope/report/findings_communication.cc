@@ -66,15 +66,14 @@ Ns excess_loading(const JobResult& job, const RankResult& rank) {
   return rank.host.data / std::ssize(rank.steps) - peers[peers.size() / 2];
 }
 
-// Of a rank, where it is at least 3 % and 1 ms of a step, as lateness must be.
+// Of a rank, where it is as much of a step as lateness must be.
 const SteadyExcess* steady_excess_of(const FindingList& list, int rank) {
-  constexpr double least_share = 0.03;
-  constexpr Ns least = std::chrono::milliseconds{1};
+  const StragglerOptions floors;
   if (!list.job().explanation) return nullptr;
   const auto& all = list.job().explanation->steady;
   const auto found = std::ranges::find(all, rank, &SteadyExcess::rank);
-  const bool counts =
-      found != all.end() && found->mean >= least && list.share(found->mean) >= least_share;
+  const bool counts = found != all.end() && found->mean >= floors.least_late &&
+                      list.share(found->mean) >= floors.least_share;
   return counts ? &*found : nullptr;
 }
 

@@ -11,6 +11,9 @@
 
 namespace stepscope {
 
+// Fewer do not say how they depend on one another.
+inline constexpr std::size_t least_for_chance = 8;
+
 // Student's t, one-sided, with the standard error and the degrees of freedom of long_run.h. Equal
 // numbers vary by nothing: then whether they are positive. False without any.
 [[nodiscard]] inline bool more_than_chance(std::span<const double> values, double chance = 0.05) {

@@ -4,7 +4,7 @@
 
 Trains on an emulated network (each transfer takes 50 us and its bytes at 1 GB/s), whose machine
 file is fitted to one clean run first. Each faulty run has one fault of random kind and size; a clean one
-none. Thirty steps are traced: neighbours on a shared host slow one core or the other by a tenth for seconds, which
+none. Thirty steps are traced: neighbours on a shared host slow one core or the other for seconds, which
 shows as no steal. A run during which the machine lost more than 1 % of its time to steal is done again and
 counted. Right is a run whose first finding is the fault's; a false alarm a clean run whose first
 finding is one of any fault.
