@@ -10,13 +10,13 @@ autocast over f32 weights. Prints milliseconds a step (processor time and wall) 
 of each round: min, median, max."""
 
 import argparse
-import statistics
-import subprocess
 import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from turns import Served, print_ratios
 
 MODELS = {  # layers, heads, channels, padded vocabulary, batch, tokens
     "A": (4, 4, 256, 4096, 8, 128),
@@ -64,38 +64,28 @@ class Gpt2(nn.Module):
 
 
 class TorchStep:
-    def __init__(self, name, bf16):
+    """`sharded` makes of a model the one that is trained, `optimizer` is given its parameters."""
+
+    def __init__(self, name, bf16=False, rank=0, sharded=lambda model: model, optimizer=torch.optim.AdamW):
         layers, heads, channels, vocab, batch, tokens = MODELS[name]
         torch.manual_seed(1)
-        self.model = Gpt2(layers, heads, channels, vocab, tokens)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, betas=(0.9, 0.95),
-                                           weight_decay=0.1, fused=True)
+        self.model = sharded(Gpt2(layers, heads, channels, vocab, tokens))
+        self.optimizer = optimizer(self.model.parameters(), lr=1e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+        torch.manual_seed(2 + rank)
         self.tokens = torch.randint(vocab, (batch, tokens))
         self.targets = torch.randint(vocab, (batch, tokens))
         self.bf16 = bf16
+        self.loss = None  # of the last step, before its update
 
     def run(self, steps):
         cpu, wall = time.process_time(), time.perf_counter()
         for _ in range(steps):
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.bf16):
-                loss = self.model(self.tokens, self.targets)
-            loss.backward()
+                self.loss = self.model(self.tokens, self.targets)
+            self.loss.backward()
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
         return (time.process_time() - cpu) * 1e3 / steps, (time.perf_counter() - wall) * 1e3 / steps
-
-
-class OurStep:
-    def __init__(self, program, name, element_type):
-        self.process = subprocess.Popen(
-            [program, "--model", name, "--type", element_type, "--serve"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def run(self, steps):
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
-        cpu, wall = map(float, self.process.stdout.readline().split())
-        return cpu / steps, wall / steps
 
 
 def main():
@@ -108,19 +98,15 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    ours = OurStep(args.program, args.model, args.type)
+    ours = Served(args.program, "--model", args.model, "--type", args.type, "--serve")
     theirs = TorchStep(args.model, args.type == "bf16")
     ours.run(2)
     theirs.run(2)
     rows = [(ours.run(args.steps), theirs.run(args.steps)) for _ in range(args.rounds)]
     print(f"model {args.model} {args.type}, torch {torch.__version__}, {args.threads} thread(s), "
           f"{args.rounds} rounds of {args.steps} steps")
-    for i, clock in enumerate(["processor", "wall"]):
-        a = [row[0][i] for row in rows]
-        b = [row[1][i] for row in rows]
-        ratio = [y / x for x, y in zip(a, b)]
-        print(f"  {clock:9} stepscope {statistics.median(a):.1f} ms, PyTorch {statistics.median(b):.1f} ms: "
-              f"{min(ratio):.2f} / {statistics.median(ratio):.2f} / {max(ratio):.2f} times as fast")
+    print_ratios("PyTorch", rows)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,12 +4,23 @@
 // both ranks together and the ratio to the independent ones: minimum, median, maximum over rounds.
 //
 //   build/release/bench/zero [ROUNDS [STEPS]]
+//   build/release/bench/zero --serve STAGE
+//
+// --serve trains at one stage: each line "N" on standard input is answered, after N steps, with
+// "<processor ms of both ranks> <wall ms>". bench/torch_zero_peer.py measures in turns.
+#include <time.h>
+
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
+#include <iostream>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -92,55 +103,141 @@ void print_row(const Contender& of, const Contender& alone) {
               ratios[middle], ratios.back());
 }
 
-int run_rank(int rounds, int steps) {
-  auto world = join_shm_group();
-  if (!world) return fail(world.error());
+// What one rank trains on, the same in every step.
+struct Tokens {
+  std::vector<std::int32_t> inputs;
+  std::vector<std::int32_t> targets;
+
+  explicit Tokens(int rank) : inputs(some_tokens(rank)), targets(some_tokens(rank + 7)) {}
+};
+
+// Seconds of this rank for `steps`, which all ranks of `world` begin together.
+Result<double> train(Communicator& world, zero::Engine& engine, const Tokens& text, int steps) {
+  const nn::MicroBatch micro{
+      .batch = batch, .tokens = tokens, .inputs = text.inputs, .targets = text.targets};
+  if (auto done = wait_for(world, barrier(world)); !done) return done.error();
+  const Ns begin = monotonic_now();
+  for (int s = 0; s < steps; ++s) {
+    if (auto done = engine.step({&micro, 1}); !done) return done.error();
+  }
+  return seconds(monotonic_now() - begin).count();
+}
+
+double processor_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+// -1 where the text is no whole number.
+int number(std::string_view text) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? value : -1;
+}
+
+// 0 at the end of rank 0's standard input. The others sleep until it has read a line.
+Result<int> next_steps(Communicator& world) {
+  std::array<std::int64_t, 1> steps = {0};
+  std::string line;
+  if (world.rank() == 0 && std::getline(std::cin, line)) steps[0] = number(line);
+  if (auto done = wait_for(world, broadcast(world, steps, 0, "steps")); !done) return done.error();
+  return static_cast<int>(steps[0]);
+}
+
+Result<Done> serve(Communicator& world, int stage) {
+  auto made = contender("served", stage, world);
+  if (!made) return made.error();
+  const Tokens text(world.rank());
+  world.set_deadline(std::chrono::hours(24));  // of waiting for a line
+  for (;;) {
+    const auto steps = next_steps(world);
+    if (!steps) return steps.error();
+    if (*steps < 1) return Done{};
+    std::array<double, 1> processor = {processor_seconds()};
+    const auto elapsed = train(world, *made->engine, text, *steps);
+    if (!elapsed) return elapsed.error();
+    processor[0] = processor_seconds() - processor[0];
+    std::array<double, 1> wall = {*elapsed};
+    auto done = wait_for(world, all_reduce(world, wall, "wall", Reduction::max));
+    if (done) done = wait_for(world, all_reduce(world, processor, "processor"));
+    if (!done) return done.error();
+    if (world.rank() != 0) continue;
+    std::printf("%.6f %.6f\n", processor[0] * 1e3, wall[0] * 1e3);
+    std::fflush(stdout);
+  }
+}
+
+Result<Done> compare(Communicator& world, int rounds, int steps) {
   auto single = make_thread_group(1);
-  if (!single) return fail(single.error());
+  if (!single) return single.error();
   std::vector<Contender> contenders;
   for (const auto& [name, stage, comm] :
        {std::tuple<const char*, int, Communicator*>{"two independent ranks", 0, (*single)[0].get()},
-        {"ZeRO-1", 1, world->get()},
-        {"ZeRO-3", 3, world->get()}}) {
+        {"ZeRO-1", 1, &world},
+        {"ZeRO-3", 3, &world}}) {
     auto made = contender(name, stage, *comm);
-    if (!made) return fail(made.error());
+    if (!made) return made.error();
     contenders.push_back(*std::move(made));
   }
-  const int rank = (*world)->rank();
-  const auto inputs = some_tokens(rank);
-  const auto targets = some_tokens(rank + 7);
-  const nn::MicroBatch micro{
-      .batch = batch, .tokens = tokens, .inputs = inputs, .targets = targets};
+  const Tokens text(world.rank());
   for (int round = -1; round < rounds; ++round) {  // one to warm up
     for (Contender& one : contenders) {
-      if (auto done = wait_for(**world, barrier(**world)); !done) return fail(done.error());
-      const Ns begin = monotonic_now();
-      for (int s = 0; s < steps; ++s) {
-        if (auto done = one.engine->step({&micro, 1}); !done) return fail(done.error());
-      }
-      const double elapsed = seconds(monotonic_now() - begin).count();
-      std::array<double, 1> rate = {static_cast<double>(steps * batch * tokens) / elapsed};
-      auto done = wait_for(**world, all_reduce(**world, rate, "tokens/s"));
-      if (!done) return fail(done.error());
+      const auto elapsed = train(world, *one.engine, text, steps);
+      if (!elapsed) return elapsed.error();
+      std::array<double, 1> rate = {static_cast<double>(steps * batch * tokens) / *elapsed};
+      auto done = wait_for(world, all_reduce(world, rate, "tokens/s"));
+      if (!done) return done.error();
       if (round >= 0) one.rates.push_back(rate[0]);
     }
   }
-  if (rank != 0) return 0;
+  if (world.rank() != 0) return Done{};
   std::printf("%-22s %10s %10s %8s %8s\n", "", "tokens/s", "ratio min", "median", "max");
   for (const Contender& one : contenders) print_row(one, contenders.front());
-  return 0;
+  return Done{};
+}
+
+struct Options {
+  int rounds = 7;
+  int steps = 5;
+  std::optional<int> served_stage;
+
+  [[nodiscard]] bool valid() const {
+    const int stage = served_stage.value_or(0);
+    return rounds > 0 && steps > 0 && stage >= 0 && stage <= 3;
+  }
+};
+
+Options parse(std::span<char*> words) {
+  Options o;
+  if (words.size() == 3 && std::string_view(words[1]) == "--serve") {
+    o.served_stage = number(words[2]);
+    return o;
+  }
+  if (words.size() > 1) o.rounds = number(words[1]);
+  if (words.size() > 2) o.steps = number(words[2]);
+  return o;
+}
+
+int run_rank(const Options& o) {
+  auto world = join_shm_group();
+  if (!world) return fail(world.error());
+  const auto done =
+      o.served_stage ? serve(**world, *o.served_stage) : compare(**world, o.rounds, o.steps);
+  return done ? 0 : fail(done.error());
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const int rounds = count > 1 ? std::atoi(arguments[1]) : 7;
-  const int steps = count > 2 ? std::atoi(arguments[2]) : 5;
-  if (rounds < 1 || steps < 1) return 2;
-  if (is_spawned_rank()) return run_rank(rounds, steps);
-  const std::vector<std::string> argv = {arguments[0], std::to_string(rounds),
-                                         std::to_string(steps)};
-  const auto report = spawn_ranks(argv, 2);
+  const std::span<char*> words(arguments, static_cast<std::size_t>(count));
+  const Options options = parse(words);
+  if (!options.valid()) {
+    std::fprintf(stderr, "usage: zero [ROUNDS [STEPS]] | zero --serve STAGE\n");
+    return 2;
+  }
+  if (is_spawned_rank()) return run_rank(options);
+  const auto report = spawn_ranks(std::vector<std::string>(words.begin(), words.end()), 2);
   if (!report) return fail(report.error());
   return report->first_failed ? 1 : 0;
 }
