@@ -43,12 +43,14 @@ std::vector<SteadyExcess> steady_excess(const Replay& replay, std::span<const Ra
     compared[v] = true;
   }
   std::vector<SteadyExcess> found;
+  const auto questions = std::ranges::count(compared, true) * std::ssize(kinds);
+  const double chance = job_chance / static_cast<double>(std::max<std::ptrdiff_t>(questions, 1));
   for (std::size_t v = 0; v < views.size(); ++v) {
     const std::size_t steps = views[v].steps.size();
     if (!compared[v] || steps < least_for_chance) continue;
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       const std::vector<double>& of_step = excess[v][k];
-      if (!more_than_chance(of_step)) continue;
+      if (!more_than_chance(of_step, chance)) continue;
       const double sum = std::accumulate(of_step.begin(), of_step.end(), 0.0);
       found.push_back({.rank = views[v].rank,
                        .kind = kinds[k],

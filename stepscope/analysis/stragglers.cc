@@ -79,7 +79,7 @@ LateOfRole late_of_roles(const Tallies& tallies) {
 
 // Whether it was later than the median of the others by more than its steps vary, which may depend
 // on one another: Student's t, one-sided. Fewer steps cannot say how they do.
-bool later_than_chance(const Tally& mine, const LateOfRole& roles) {
+bool later_than_chance(const Tally& mine, const LateOfRole& roles, double chance) {
   std::vector<double> leads;
   for (const auto& [step, own] : mine.own_in) {
     std::vector<Ns> others = roles.at({mine.result.role, step});
@@ -88,11 +88,12 @@ bool later_than_chance(const Tally& mine, const LateOfRole& roles) {
     leads.push_back(static_cast<double>((own - others[(others.size() - 1) / 2]).count()));
   }
   if (leads.size() < least_for_chance) return true;
-  return more_than_chance(leads);
+  return more_than_chance(leads, chance);
 }
 
 void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, int>& latest,
-            const LateOfRole& roles, std::int64_t of_role, const StragglerOptions& options) {
+            const LateOfRole& roles, std::int64_t of_role, const StragglerOptions& options,
+            double chance) {
   Straggler& result = mine.result;
   std::int64_t times = 0;
   for (const auto& [step, late] : mine.late_in) {
@@ -109,7 +110,7 @@ void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, in
   result.significant = result.late_share >= options.least_share &&
                        result.upper_bound >= options.least_late &&
                        persistently_worst(times, std::ssize(result.steps), of_role) &&
-                       later_than_chance(mine, roles);
+                       later_than_chance(mine, roles, chance);
 }
 
 }  // namespace
@@ -127,7 +128,8 @@ std::vector<Straggler> find_stragglers(std::span<const RankView> views, const Co
   std::vector<Straggler> stragglers;
   for (auto& [rank, mine] : tallies) {
     if (mine.result.late <= Ns{0}) continue;
-    finish(mine, latest, roles_late, ranks[mine.result.role], options);
+    finish(mine, latest, roles_late, ranks[mine.result.role], options,
+           job_chance / static_cast<double>(tallies.size()));
     if (mine.result.significant) {
       std::ranges::stable_sort(mine.arrivals, std::ranges::greater{}, &LateArrival::late);
       mine.result.cause = straggler_cause(views, job, mine.arrivals, mine.result.steps.size());

@@ -56,7 +56,8 @@ struct Straggler {
   // already.
   Ns upper_bound{};
   // Above the floors below, persistent (stats/persistence.h), and of eight steps or more later than
-  // the median of the others by more than chance makes (one-sided t, 5 %, stats/long_run.h).
+  // the median of the others by more than chance makes (one-sided t, stats/long_run.h; 1 % that one
+  // of all ranks compared is called late and is not).
   bool significant = false;
   std::optional<StragglerCause> cause;  // absent unless significant
   std::vector<StragglerStep> steps;
