@@ -12,13 +12,13 @@
 namespace stepscope::nn {
 
 struct FmaPeak {
-  FlopRate rate;
+  FlopRate rate;       // of the best loop: a neighbour on the same core lowers it, never raises it
+  FlopRate sustained;  // of all loops together: what the core gives just now
   std::string_view instructions;  // "AVX-512", "AMX"
 };
 
-// Best of several loops that together take about `duration`, on the calling thread: a neighbour on
-// the same core lowers the rate, never raises it. f32 or bf16 (accumulated in f32); absent where
-// the CPU has no instruction for the type.
+// Of several loops that together take about `duration`, on the calling thread. f32 or bf16
+// (accumulated in f32); absent where the CPU has no instruction for the type.
 [[nodiscard]] std::optional<FmaPeak> fma_peak(ElementType type, Ns duration);
 
 }  // namespace stepscope::nn
