@@ -2,7 +2,7 @@
 // One rank's training step: forward, backward and AdamW on one thread, without communication.
 //
 //   train_step [--model A|B|PRESET] [--batch B] [--tokens T] [--type f32|bf16] [--steps N]
-//              [--recompute none|selective|full] [--serve]
+//              [--recompute none|selective|full] [--products own|onednn] [--serve]
 //
 // Model A: GPT-2 style, 4 layers, 4 heads, 256 channels, 4096 tokens in the vocabulary, tied, B8
 // T128. Model B: GPT-2 124M, B4 T64. FLOPs are counted as 3 (2 B T (12 L C^2 + Vp C) + 2 B L T^2
@@ -10,7 +10,8 @@
 // peak of one core in f32, measured here, and for bf16 also of the bf16 peak. It is told twice: of
 // the best rate seen in the whole run, and, step by step, of the mean rate in the 20 ms before and
 // after the step, which a neighbour on the core lowers as it lowers the step. Times are processor
-// time of the thread, which a busy machine disturbs less, and wall time. --serve answers each line
+// time of the thread, which a busy machine disturbs less, and wall time. --products onednn: f32
+// products by oneDNN in place of our own. --serve answers each line
 // "N" on standard input with "<processor ms> <wall ms>" of N steps: bench/torch_peer.py measures in
 // turns.
 #include <fmt/format.h>
@@ -34,6 +35,7 @@
 #include "stepscope/nn/adamw.h"
 #include "stepscope/nn/fma_peak.h"
 #include "stepscope/nn/initialize.h"
+#include "stepscope/nn/matmul.h"
 #include "stepscope/nn/network.h"
 #include "stepscope/nn/presets.h"
 
@@ -418,6 +420,8 @@ std::optional<Options> parse(std::span<char*> words) {
       o.steps = std::max(1, std::atoi(value.c_str()));
     } else if (flag == "--type" && (value == "f32" || value == "bf16")) {
       o.type = value == "f32" ? ElementType::f32 : ElementType::bf16;
+    } else if (flag == "--products" && (value == "own" || value == "onednn")) {
+      use_onednn_for_f32(value == "onednn");
     } else if (flag == "--recompute" &&
                (value == "none" || value == "selective" || value == "full")) {
       o.recompute.kind = value == "none"   ? Recompute::none
@@ -440,7 +444,7 @@ int main(int argc, char** argv) {
   if (!options) {
     fmt::print(stderr,
                "usage: train_step [--model A|B|PRESET] [--batch B] [--tokens T] [--type f32|bf16] "
-               "[--steps N] [--recompute none|selective|full] [--serve]\n");
+               "[--steps N] [--recompute none|selective|full] [--products own|onednn] [--serve]\n");
     return 2;
   }
   return options->type == ElementType::f32 ? nn::run<float>(*options) : nn::run<Bf16>(*options);

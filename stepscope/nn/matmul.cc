@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -266,12 +267,17 @@ Variant variant(const MatmulShape& shape, bool bias, bool add) {
   return {shape, std::is_same_v<T, Bf16>, std::is_same_v<Out, Bf16>, bias, add};
 }
 
+std::atomic<bool>& onednn_for_f32() {
+  static std::atomic<bool> on = !sgemm_runs_here();
+  return on;
+}
+
 template <class T, class Out>
 void multiply(const MatmulShape& s, const T* a, const T* b, Out* c, const T* bias, bool add) {
   if (s.m == 0 || s.n == 0) return;
   check(s.k > 0, "matmul: nothing to sum over");
   if constexpr (std::is_same_v<T, float>) {
-    if (sgemm_runs_here()) {
+    if (!onednn_for_f32().load(std::memory_order_relaxed)) {
       sgemm(s, a, b, c, bias, add);
       return;
     }
@@ -345,6 +351,8 @@ void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, cons
   STEPSCOPE_NN_CALL(write_columns, n, sums, dbias, add);
 }
 
+void use_onednn_for_f32(bool on) { onednn_for_f32() = on || !sgemm_runs_here(); }
+
 Bytes matmul_buffer_bytes() {
   const PerThread& mine = own();
   std::size_t bytes = 0;
@@ -355,7 +363,7 @@ Bytes matmul_buffer_bytes() {
 
 template <class T>
 std::string_view matmul_implementation(const MatmulShape& shape) {
-  if (std::is_same_v<T, float> && sgemm_runs_here()) return "sgemm:avx512";
+  if (std::is_same_v<T, float> && !onednn_for_f32()) return "sgemm:avx512";
   const OneThread one;
   PerThread& mine = own();
   const auto v = variant<T, T>(shape, false, false);

@@ -59,6 +59,10 @@ template <class T>
 void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, const T* dy,
                             T* dw, T* dbias, bool add);
 
+// For tests and benchmarks: f32 by oneDNN too from now on, or no longer. Not while another thread
+// multiplies.
+void use_onednn_for_f32(bool on);
+
 // What this thread keeps for its shapes: packing and widening buffers.
 [[nodiscard]] Bytes matmul_buffer_bytes();
 // What runs a product of this type and shape here, as oneDNN calls it ("brg:avx512_core_amx_bf16"),

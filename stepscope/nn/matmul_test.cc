@@ -53,6 +53,17 @@ TYPED_TEST(Matmul, EqualsTheReferenceInEveryLayout) {
   }
 }
 
+// What a CPU without AVX-512 runs.
+TEST(MatmulByOneDnn, EqualsTheReferenceInF32) {
+  use_onednn_for_f32(true);
+  EXPECT_EQ(matmul_implementation<float>({8, 8, 8, 8, 8, 8}).find("sgemm"), std::string_view::npos);
+  for (int variant = 0; variant < 4; ++variant) {
+    const bool a = (variant & 1) != 0, b = (variant & 2) != 0;
+    expect_product<float>({37, 50, 29, a ? 37 : 29, b ? 29 : 50, 50, a, b}, a, b);
+  }
+  use_onednn_for_f32(false);
+}
+
 TYPED_TEST(Matmul, RandomShapes) {
   std::mt19937 bits(7);
   for (int round = 0; round < 30; ++round) {
