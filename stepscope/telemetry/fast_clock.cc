@@ -17,7 +17,9 @@ using namespace std::chrono_literals;
 constexpr Ns first_baseline = 2ms;
 constexpr Ns least_baseline = 1ms;  // shorter ones say less than they err
 constexpr Ns renewed_after = 16s;   // the clock's own rate is steered too (NTP)
+constexpr Ns least_period = 1s;     // in which a difference is made up for
 constexpr double most_steering = 5e-4;
+constexpr double longest_reading_ns = 1000;  // beyond it was interrupted
 
 std::uint64_t counter() {
 #if defined(__x86_64__)
@@ -47,15 +49,24 @@ bool has_invariant_tsc() {
 #endif
 }
 
+double steered_rate(double rate, double ahead_ns, Ns period) {
+  const auto over = static_cast<double>(std::max(period, least_period).count());
+  return rate * (1 - std::clamp(ahead_ns / over, -most_steering, most_steering));
+}
+
+FastClock::Pair FastClock::read_once() {
+  const std::uint64_t before = counter();
+  const Ns time = host_now();
+  const std::uint64_t after = counter();
+  return {.ticks = before + (after - before) / 2, .time = time, .width = after - before};
+}
+
 // The tightest of some readings: one that was interrupted between counter and clock says little.
 FastClock::Pair FastClock::read_pair() {
-  Pair best;
-  for (int i = 0; i < 8; ++i) {
-    const std::uint64_t before = counter();
-    const Ns time = host_now();
-    const std::uint64_t after = counter();
-    if (i == 0 || after - before < best.width)
-      best = {.ticks = before + (after - before) / 2, .time = time, .width = after - before};
+  Pair best = read_once();
+  for (int i = 1; i < 8; ++i) {
+    const Pair pair = read_once();
+    if (pair.width < best.width) best = pair;
   }
   return best;
 }
@@ -82,28 +93,33 @@ void FastClock::set_rate(double ns_per_tick) {
   multiplier_ = std::llround(std::ldexp(ns_per_tick, shift));
 }
 
-void FastClock::discipline() {
-  if (!uses_counter_) return;
-  const std::uint64_t before = counter();
-  const Ns time = host_now();
-  const std::uint64_t after = counter();
-  const std::uint64_t ticks = before + (after - before) / 2;
-  if (static_cast<double>(after - before) * rate_ > 1000) return;  // interrupted: the next step
+bool FastClock::discipline() {
+  if (!uses_counter_) return true;
+  const auto interrupted = [this](const Pair& pair) {
+    return static_cast<double>(pair.width) * rate_ > longest_reading_ns;
+  };
+  // After a long step the clock's code is in no cache and a reading takes some µs: then a second.
+  Pair pair = read_once();
+  if (interrupted(pair)) pair = read_once();
+  if (interrupted(pair)) return false;
+  const Ns time = pair.time;
+  const std::uint64_t ticks = pair.ticks;
   if (time - older_.time > least_baseline)
     rate_ = static_cast<double>((time - older_.time).count()) /
             static_cast<double>(ticks - older_.ticks);
   if (time - newer_.time > renewed_after) {
     older_ = newer_;
-    newer_ = {.ticks = ticks, .time = time, .width = after - before};
+    newer_ = pair;
   }
   const std::uint64_t here = counter();
   const auto passed = static_cast<std::int64_t>(here - base_ticks_);
-  base_ += Ns{static_cast<std::int64_t>((Wide{passed} * multiplier_) >> shift)};
+  const Ns period{static_cast<std::int64_t>((Wide{passed} * multiplier_) >> shift)};
+  base_ += period;
   base_ticks_ = here;
   const double here_truth =
       static_cast<double>(time.count()) + static_cast<double>(here - ticks) * rate_;
-  const double ahead = static_cast<double>(base_.count()) - here_truth;
-  set_rate(rate_ * (1 - std::clamp(ahead / 1e9, -most_steering, most_steering)));
+  set_rate(steered_rate(rate_, static_cast<double>(base_.count()) - here_truth, period));
+  return true;
 }
 
 }  // namespace stepscope

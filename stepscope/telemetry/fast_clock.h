@@ -19,6 +19,10 @@ namespace stepscope {
 
 enum class ClockSource : std::uint8_t { automatic, monotonic };
 
+// The rate, in ns a tick like the true one, at which a clock that is `ahead` is right again after
+// `period`, or after a second if that is longer. Within 0.05 % of the true rate.
+[[nodiscard]] double steered_rate(double rate, double ahead_ns, Ns period);
+
 // One thread. A copy goes on by itself.
 class FastClock {
  public:
@@ -35,9 +39,11 @@ class FastClock {
 #endif
     return host_now();
   }
-  // Compares with CLOCK_MONOTONIC and steers the rate so that a difference is gone after a second;
-  // time never jumps or runs backwards. Costs two clock readings: call it once a step.
-  void discipline();
+  // Compares with CLOCK_MONOTONIC and steers the rate so that a difference is gone when the next
+  // call comes, but not before a second has passed; time never jumps or runs backwards. Costs two
+  // clock readings: call it once a step. False: the readings were interrupted, and nothing was
+  // compared.
+  bool discipline();
   [[nodiscard]] bool uses_counter() const { return uses_counter_; }
 
  private:
@@ -48,6 +54,7 @@ class FastClock {
     Ns time{};
     std::uint64_t width = 0;  // ticks that the reading took
   };
+  static Pair read_once();
   static Pair read_pair();
   void set_rate(double ns_per_tick);
 

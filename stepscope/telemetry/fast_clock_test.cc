@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 namespace stepscope {
 namespace {
 
@@ -23,6 +29,37 @@ TEST(FastClock, FollowsTheMonotonicClock) {
     while (host_now() < until) {
     }
   }
+}
+
+// What a step computes on takes the caches, and the clock's own code and data are in none when the
+// step ends: a reading takes some µs then, as one that is interrupted does.
+TEST(FastClock, IsComparedWhenItsCodeIsInNoCache) {
+  FastClock clock;
+  std::vector<char> caches(std::size_t{64} << 20);
+  int compared = 0;
+  for (int step = 0; step < 8; ++step) {
+    for (std::size_t i = 0; i < caches.size(); i += 64) ++caches[i];
+    if (clock.discipline()) ++compared;
+  }
+  EXPECT_GT(compared, 0);
+}
+
+// Of a clock that is ahead by 20 µs: what is left after steps of one length, 20 s or 8 steps.
+TEST(FastClock, ComesBackToTheTruthHoweverLongTheStepsAre) {
+  constexpr double rate = 0.37;
+  for (const Ns step : {Ns{10ms}, Ns{1s}, Ns{1900ms}, Ns{2100ms}, Ns{15s}, Ns{10min}}) {
+    double ahead = 20e3;
+    const auto steps = std::max<std::int64_t>(8, Ns{20s} / step);
+    for (std::int64_t i = 0; i < steps; ++i) {
+      const double steered = steered_rate(rate, ahead, step);
+      ahead += static_cast<double>(step.count()) * (steered - rate) / rate;
+      ASSERT_LE(std::abs(ahead), 20e3) << step.count();
+    }
+    EXPECT_LT(std::abs(ahead), 1) << step.count();
+  }
+  // Never faster or slower than this.
+  EXPECT_DOUBLE_EQ(steered_rate(rate, 1e12, 1s), rate * (1 - 5e-4));
+  EXPECT_DOUBLE_EQ(steered_rate(rate, -1e12, 1s), rate * (1 + 5e-4));
 }
 
 TEST(FastClock, NeverRunsBackwards) {

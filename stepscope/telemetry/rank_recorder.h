@@ -121,7 +121,7 @@ class RankRecorder {
   // The step ends here and the next one begins. What the main thread does goes on.
   void end_step(std::int64_t tokens, Flops model, Flops executed, bool skipped = false) {
     end_step_at(clock_.now(), tokens, model, executed, skipped);
-    clock_.discipline();
+    (void)clock_.discipline();
   }
   void end_step_at(Ns now, std::int64_t tokens, Flops model, Flops executed, bool skipped = false);
 
