@@ -82,6 +82,10 @@ class RankRecorder {
     return before;
   }
   [[nodiscard]] Ns now() const { return clock_.now(); }
+  // Reads this clock from now on. With monotonic, instants of collectives that the same clock gave
+  // are never later than now(), so that what the main thread did until then is known.
+  void use_clock(ClockSource source) { clock_ = FastClock(source); }
+  [[nodiscard]] bool uses_counter() const { return clock_.uses_counter(); }
   // From now on the time line is also listed, for a trace, as long as `log` has capacity left: it
   // is never made larger. Null: no longer; what went on until then is listed.
   void log_activities(std::vector<ActivitySpan>* log) {

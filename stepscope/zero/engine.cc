@@ -62,6 +62,9 @@ Engine::Engine(const EngineConfig& config, Communicator& comm, RankRecorder& rec
                        memory_[ArenaClass::scratch].bytes());
   network_->observe(progress_.get());
   cursor_.seed = config.seed;
+  // By a clock of its own, if only some µs off, a collective would end after the wait for it, in
+  // whatever the thread does next.
+  recorder_.use_clock(ClockSource::monotonic);
   recorder_.prepare(0, CollectiveKind::all_reduce, CollectivePurpose::other);
   recorder_.prepare(0, CollectiveKind::all_reduce, CollectivePurpose::gradients);
   recorder_.prepare(0, CollectiveKind::reduce_scatter, CollectivePurpose::gradients);

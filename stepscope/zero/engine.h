@@ -71,7 +71,8 @@ class EngineObserver : public nn::OpObserver, public CollectiveObserver, public 
 class Engine {
  public:
   // Initial parameters come from the seed; a rank draws those it holds. `comm` and `recorder`
-  // outlive the engine; the recorder knows the units by their numbers and the group as number 0.
+  // outlive the engine; the recorder knows the units by their numbers and the group as number 0,
+  // and reads the communicator's clock from now on.
   // Errors: a network or a request that makes no sense, no memory.
   [[nodiscard]] static Result<std::unique_ptr<Engine>> create(const EngineConfig& config,
                                                               Communicator& comm,

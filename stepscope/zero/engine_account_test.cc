@@ -2,7 +2,10 @@
 // What an engine says of itself against what it was planned to do: collectives, memory, time.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "stepscope/zero/engine.h"
@@ -105,6 +108,55 @@ TEST(EngineAccount, TheSystemGaveTheMemoryThatWasPlanned) {
     };
     expect_no_errors(train_threads(run));
   }
+}
+
+// Counts collectives that by the recorder's clock were submitted before the step began, or end
+// after they were waited for.
+class OutOfOrder final : public EngineObserver {
+ public:
+  explicit OutOfOrder(const RankRecorder& recorder) : recorder_(recorder) {}
+
+  void collective(const CollectiveRecord& record, std::string_view /*what*/,
+                  std::int64_t /*in_elements*/, std::int64_t /*out_elements*/,
+                  ElementType /*type*/) noexcept override {
+    ++collectives;
+    if (record.submitted < step_ || record.finished > recorder_.now()) ++out_of_order;
+  }
+  void step_begin(std::int64_t /*step*/) noexcept override { step_ = recorder_.now(); }
+  void step_end() noexcept override {}
+  void begin(const nn::OpCall& /*call*/) noexcept override {}
+  void end() noexcept override {}
+  void range_begin(std::string_view /*name*/, Activity /*activity*/) noexcept override {}
+  void range_end() noexcept override {}
+
+  std::int64_t collectives = 0;
+  std::int64_t out_of_order = 0;
+
+ private:
+  const RankRecorder& recorder_;
+  Ns step_{};
+};
+
+// What the main thread did while a collective was under way is known when it is told of only if
+// both are timed by one clock: one that is some µs behind has the collective end in what comes
+// next.
+TEST(EngineAccount, CollectivesAndTheMainThreadAreTimedByOneClock) {
+  TestRun run{.ranks = 3, .steps = 10};
+  run.engine.stage = 3;
+  std::vector<std::unique_ptr<OutOfOrder>> seen(3);
+  run.before_step = [&](TestRank& rank, int step) {
+    EXPECT_FALSE(rank.recorder.uses_counter());
+    auto& own = seen[static_cast<std::size_t>(rank.rank)];
+    if (step == 0) own = std::make_unique<OutOfOrder>(rank.recorder);
+    rank.engine.observe(own.get());
+  };
+  run.at_end = [&](TestRank& rank) {
+    rank.engine.observe(nullptr);
+    const OutOfOrder& own = *seen[static_cast<std::size_t>(rank.rank)];
+    EXPECT_GT(own.collectives, 100);
+    EXPECT_EQ(own.out_of_order, 0);
+  };
+  expect_no_errors(train_threads(run));
 }
 
 TEST(EngineAccount, TheTimesOfAStepSumToItsWallTime) {
