@@ -312,10 +312,12 @@ Result<Done> Run::all() {
   if (auto done = together(open_account(), "places for metrics"); !done) return done;
   const auto offset = unix_offset(comm_, to_rank_0_);
   if (!offset) return offset.error();
-  if (flags_.peak_tflops > 0)
-    peak_ = nn::FmaPeak{FlopRate{flags_.peak_tflops * 1e12}, "given"};
-  else
+  if (flags_.peak_tflops > 0) {
+    const FlopRate given{flags_.peak_tflops * 1e12};
+    peak_ = nn::FmaPeak{.rate = given, .sustained = given, .instructions = "given"};
+  } else {
     peak_ = nn::fma_peak(settings_.engine.type, Ns{200'000'000});
+  }
   if (peak_)
     account_->set_references(
         {.peak = peak_->rate, .peak_source = std::string(peak_->instructions)});
