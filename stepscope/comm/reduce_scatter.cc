@@ -15,7 +15,8 @@ void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   for (int to = 0; to < at.ranks; ++to) {
     if (to == at.rank) continue;
     const std::byte* block = request.in.data() + static_cast<std::size_t>(to) * at.payload;
-    copy_message(slot + part_offset(at, at.rank, to), block + part.begin, part.size, at.streaming);
+    // Not past the caches: its rank reads it at once.
+    copy_cached(slot + part_offset(at, at.rank, to), block + part.begin, part.size);
   }
 }
 
