@@ -12,6 +12,20 @@ namespace {
 
 constexpr std::array kinds = {NodeKind::host, NodeKind::compute, NodeKind::copy};
 
+// As much of the mean step, in so many of the steps, is no chance however they depend on one
+// another. Chance alone asks for more steps the longer a machine's ups and downs last.
+constexpr double large_share = 0.05;
+constexpr double most_steps = 0.9;
+
+bool large_in_most(std::span<const double> excess, std::span<const Step> steps) {
+  const Ns wall = std::accumulate(steps.begin(), steps.end(), Ns{0},
+                                  [](Ns sum, const Step& s) { return sum + (s.end - s.start); });
+  const auto count = static_cast<double>(steps.size());
+  const double large = large_share * static_cast<double>(wall.count()) / count;
+  return static_cast<double>(std::ranges::count_if(excess, [&](double x) { return x >= large; })) >=
+         most_steps * count;
+}
+
 // Place in `kinds`; kinds.size() where it is none of them.
 std::size_t place_of(NodeKind kind) {
   if (kind == NodeKind::launch) kind = NodeKind::host;
@@ -50,7 +64,7 @@ std::vector<SteadyExcess> steady_excess(const Replay& replay, std::span<const Ra
     if (!compared[v] || steps < least_for_chance) continue;
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       const std::vector<double>& of_step = excess[v][k];
-      if (!more_than_chance(of_step, chance)) continue;
+      if (!more_than_chance(of_step, chance) && !large_in_most(of_step, views[v].steps)) continue;
       const double sum = std::accumulate(of_step.begin(), of_step.end(), 0.0);
       found.push_back({.rank = views[v].rank,
                        .kind = kinds[k],

@@ -58,6 +58,21 @@ TEST(SteadyExcess, FindsAHostThatIsSlowInEveryStepUnderNoiseElsewhere) {
   EXPECT_EQ(found[0].steps, 20U);
 }
 
+// It wanders: its steps know little of their mean, but it is large in each.
+TEST(SteadyExcess, FindsALargeExcessThatWanders) {
+  constexpr std::array slow = {90,  110, 140, 170, 210, 260, 300, 330, 350, 340,
+                               310, 270, 230, 190, 150, 120, 100, 90,  110, 130};
+  const auto found = excess_of(rank_of(none, none), rank_of(none, slow));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rank, 1);
+  EXPECT_EQ(found[0].kind, NodeKind::compute);
+  EXPECT_EQ(found[0].in_steps, 20U);
+  // By as little as a hundredth of a step it may be chance.
+  constexpr std::array small = {9,  11, 14, 17, 21, 26, 30, 33, 35, 34,
+                                31, 27, 23, 19, 15, 12, 10, 9,  11, 13};
+  EXPECT_TRUE(excess_of(rank_of(none, none), rank_of(none, small)).empty());
+}
+
 TEST(SteadyExcess, TellsComputeFromHost) {
   constexpr std::array slow = {60, 61, 59, 60, 62, 60, 60, 58, 60, 61,
                                59, 60, 60, 61, 62, 60, 59, 61, 60, 58};
