@@ -12,18 +12,23 @@ namespace {
 
 constexpr std::array kinds = {NodeKind::host, NodeKind::compute, NodeKind::copy};
 
-// As much of the mean step, in so many of the steps, is no chance however they depend on one
-// another. Chance alone asks for more steps the longer a machine's ups and downs last.
-constexpr double large_share = 0.05;
-constexpr double most_steps = 0.9;
+// The ups and downs of a machine make small differences between ranks, and the longer they last the
+// less thirty steps know of their mean. So large a mean, of the mean step, they rarely make where
+// most steps have a good part of it.
+constexpr double large_mean = 0.125;
+constexpr double good_part = 0.05;
+constexpr double most_steps = 0.75;
 
-bool large_in_most(std::span<const double> excess, std::span<const Step> steps) {
+double mean_step(std::span<const Step> steps) {
   const Ns wall = std::accumulate(steps.begin(), steps.end(), Ns{0},
                                   [](Ns sum, const Step& s) { return sum + (s.end - s.start); });
-  const auto count = static_cast<double>(steps.size());
-  const double large = large_share * static_cast<double>(wall.count()) / count;
-  return static_cast<double>(std::ranges::count_if(excess, [&](double x) { return x >= large; })) >=
-         most_steps * count;
+  return static_cast<double>(wall.count()) / static_cast<double>(steps.size());
+}
+
+bool large_in_most(std::span<const double> excess, double mean, double step) {
+  const auto many = std::ranges::count_if(excess, [&](double x) { return x >= good_part * step; });
+  return mean >= large_mean * step &&
+         static_cast<double>(many) >= most_steps * static_cast<double>(excess.size());
 }
 
 // Place in `kinds`; kinds.size() where it is none of them.
@@ -62,13 +67,15 @@ std::vector<SteadyExcess> steady_excess(const Replay& replay, std::span<const Ra
   for (std::size_t v = 0; v < views.size(); ++v) {
     const std::size_t steps = views[v].steps.size();
     if (!compared[v] || steps < least_for_chance) continue;
+    const auto count = static_cast<double>(steps);
+    const double step = mean_step(views[v].steps);
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       const std::vector<double>& of_step = excess[v][k];
-      if (!more_than_chance(of_step, chance) && !large_in_most(of_step, views[v].steps)) continue;
-      const double sum = std::accumulate(of_step.begin(), of_step.end(), 0.0);
+      const double mean = std::accumulate(of_step.begin(), of_step.end(), 0.0) / count;
+      if (!more_than_chance(of_step, chance) && !large_in_most(of_step, mean, step)) continue;
       found.push_back({.rank = views[v].rank,
                        .kind = kinds[k],
-                       .mean = Ns{static_cast<std::int64_t>(sum / static_cast<double>(steps))},
+                       .mean = Ns{static_cast<std::int64_t>(mean)},
                        .in_steps = static_cast<std::size_t>(
                            std::ranges::count_if(of_step, [](double x) { return x > 0; })),
                        .steps = steps});

@@ -20,9 +20,9 @@ struct SteadyExcess {
 };
 
 // Kinds of work whose excess a step is more than its steps vary, which may depend on one another
-// (one-sided t, stats/long_run.h, 1 % shared by all ranks and kinds), or is 5 % of the mean step in
-// nine of ten steps; of ranks with eight steps or more that have peers; largest first.
-// O(nodes log steps).
+// (one-sided t, stats/long_run.h, 1 % shared by all ranks and kinds), or is an eighth of the mean
+// step and in three of four steps a twentieth of it. Of ranks with eight steps or more that have
+// peers; largest first. O(nodes log steps).
 [[nodiscard]] std::vector<SteadyExcess> steady_excess(const Replay& replay,
                                                       std::span<const RankView> views,
                                                       const PeerMedians& medians);

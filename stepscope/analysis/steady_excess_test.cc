@@ -67,7 +67,7 @@ TEST(SteadyExcess, FindsALargeExcessThatWanders) {
   EXPECT_EQ(found[0].rank, 1);
   EXPECT_EQ(found[0].kind, NodeKind::compute);
   EXPECT_EQ(found[0].in_steps, 20U);
-  // By as little as a hundredth of a step it may be chance.
+  // As a tenth of that it may be chance.
   constexpr std::array small = {9,  11, 14, 17, 21, 26, 30, 33, 35, 34,
                                 31, 27, 23, 19, 15, 12, 10, 9,  11, 13};
   EXPECT_TRUE(excess_of(rank_of(none, none), rank_of(none, small)).empty());
