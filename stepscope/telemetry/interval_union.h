@@ -24,11 +24,15 @@ class IntervalUnion {
   void add(Ns begin, Ns end, const Piece& piece) {
     begin = std::max(begin, closed_);
     if (end <= begin) return;
+    if (first_ == last_ || open_[last_ - 1].end < begin) {  // as nearly all come
+      cover(begin, end, piece);
+      return insert(last_, begin, end);
+    }
     // Those that touch [begin, end) are [low, high).
-    std::size_t high = count_;
-    while (high > 0 && open_[high - 1].begin > end) --high;
+    std::size_t high = last_;
+    while (high > first_ && open_[high - 1].begin > end) --high;
     std::size_t low = high;
-    while (low > 0 && open_[low - 1].end >= begin) --low;
+    while (low > first_ && open_[low - 1].end >= begin) --low;
     Ns uncovered = begin;
     for (std::size_t i = low; i < high; ++i) {
       cover(uncovered, open_[i].begin, piece);
@@ -40,10 +44,8 @@ class IntervalUnion {
       return;
     }
     open_[low] = {std::min(begin, open_[low].begin), std::max(end, open_[high - 1].end)};
-    std::move(open_.begin() + static_cast<std::ptrdiff_t>(high),
-              open_.begin() + static_cast<std::ptrdiff_t>(count_),
-              open_.begin() + static_cast<std::ptrdiff_t>(low) + 1);
-    count_ -= high - low - 1;
+    std::move(place(high), place(last_), place(low) + 1);
+    last_ -= high - low - 1;
   }
   // Of everything added so far; never falls.
   [[nodiscard]] Ns covered() const { return covered_; }
@@ -60,24 +62,30 @@ class IntervalUnion {
     piece(begin, end);
   }
   void insert(std::size_t at, Ns begin, Ns end) {
-    if (count_ == open_.size()) {
-      if (at == 0) {  // older than all that are kept: closed at once
+    if (last_ - first_ == most_open) {
+      if (at == first_) {  // older than all that are kept: closed at once
         closed_ = end;
         return;
       }
-      closed_ = open_[0].end;
-      std::move(open_.begin() + 1, open_.end(), open_.begin());
-      --count_;
-      --at;
+      closed_ = open_[first_++].end;
     }
-    std::move_backward(open_.begin() + static_cast<std::ptrdiff_t>(at),
-                       open_.begin() + static_cast<std::ptrdiff_t>(count_),
-                       open_.begin() + static_cast<std::ptrdiff_t>(count_) + 1);
+    if (last_ == open_.size()) {
+      std::move(place(first_), place(last_), place(0));
+      at -= first_;
+      last_ -= first_;
+      first_ = 0;
+    }
+    std::move_backward(place(at), place(last_), place(last_) + 1);
     open_[at] = {begin, end};
-    ++count_;
+    ++last_;
   }
-  std::array<Interval, 16> open_{};  // ascending, disjoint
-  std::size_t count_ = 0;
+  static constexpr std::size_t most_open = 16;
+  using Open = std::array<Interval, 4 * most_open>;  // so that few are moved when one is closed
+  Open::iterator place(std::size_t i) { return open_.begin() + static_cast<std::ptrdiff_t>(i); }
+
+  Open open_{};  // [first_, last_): ascending, disjoint
+  std::size_t first_ = 0;
+  std::size_t last_ = 0;
   Ns closed_ = Ns::min();
   Ns covered_{};
 };

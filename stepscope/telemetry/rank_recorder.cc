@@ -74,6 +74,12 @@ RankRecorder::StateTimes RankRecorder::spent_until(Ns t) const {
 RankRecorder::StateTimes RankRecorder::spent_between(Ns from, Ns until) const {
   from = std::max(from, open_.begin);
   if (until <= from) return {};
+  const Turn& last = turns_[(turn_count_ - 1) % kept_turns];
+  if (from >= last.at) {
+    StateTimes spent{};
+    spent[slot(last.state)] = until - from;
+    return spent;
+  }
   StateTimes spent = spent_until(until);
   const StateTimes before = spent_until(from);
   for (std::size_t i = 0; i < state_count; ++i) spent[i] -= before[i];
@@ -160,17 +166,17 @@ void RankRecorder::prepare(std::uint16_t group, CollectiveKind kind, CollectiveP
   place.bus_factor = busbw_factor(kind, window_.groups[group].size).value_or(0);
 }
 
-CollectiveTotals& RankRecorder::totals_of(const CollectiveRecord& record) {
+RankRecorder::Slot& RankRecorder::slot_of(const CollectiveRecord& record) {
   check(record.group < window_.groups.size(), "a collective's group is not one of the recorder's");
-  const Slot& place = slots_[slot_number(record.group, record.kind, record.purpose)];
+  Slot& place = slots_[slot_number(record.group, record.kind, record.purpose)];
   if (place.at == 0) prepare(record.group, record.kind, record.purpose);
-  return window_.collectives[place.at - 1U];
+  return place;
 }
 
 void RankRecorder::collective(const CollectiveRecord& record) {
-  CollectiveTotals& totals = totals_of(record);
-  const double factor = slots_[slot_number(record.group, record.kind, record.purpose)].bus_factor;
-  const double sent = static_cast<double>(record.bytes.value) * factor;  // never negative
+  const Slot& place = slot_of(record);
+  CollectiveTotals& totals = window_.collectives[place.at - 1U];
+  const double sent = static_cast<double>(record.bytes.value) * place.bus_factor;  // never negative
   // NOLINTNEXTLINE(bugprone-incorrect-roundings): llround is a call of several ns
   const Bytes bus{static_cast<std::int64_t>(sent + 0.5)};
   const Ns time = std::max(record.finished - record.submitted, Ns{});

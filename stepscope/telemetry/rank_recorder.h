@@ -183,7 +183,6 @@ class RankRecorder {
   void complete(Ns begin, Ns end);
   void unknown(Ns begin, Ns end);
   void close_exposed();
-  CollectiveTotals& totals_of(const CollectiveRecord& record);
 
   FastClock clock_;
   Activity current_ = Activity::other;
@@ -197,6 +196,7 @@ class RankRecorder {
     double bus_factor = 0;
   };
   std::vector<Slot> slots_;  // by group, kind, purpose
+  Slot& slot_of(const CollectiveRecord& record);
   static constexpr std::size_t kept_turns = 4096;
   StateTimes spent_{};  // since construction, until since_
   struct Turn {

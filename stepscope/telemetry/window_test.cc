@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <random>
 #include <vector>
 
 #include "stepscope/telemetry/interval_union.h"
@@ -241,6 +243,23 @@ TEST(IntervalUnion, KeepsToItsMemoryOverALongRun) {
     covered.add(Ns{10 * i + 2}, Ns{10 * i + 6});
   }
   EXPECT_EQ(covered.covered(), Ns{600'000});
+}
+
+TEST(IntervalUnion, CountsWhatComesAFewIntervalsLate) {
+  std::mt19937_64 random(2);
+  IntervalUnion covered;
+  std::vector<bool> ns(30'000);
+  for (int block = 0; block < 2'000; ++block) {
+    std::array<std::int64_t, 5> order{0, 1, 2, 3, 4};
+    std::ranges::shuffle(order, random);
+    for (const std::int64_t i : order) {
+      const std::int64_t begin = 15 * block + 3 * i;
+      const auto end = begin + static_cast<std::int64_t>(random() % 4);  // some touch, some do not
+      covered.add(Ns{begin}, Ns{end});
+      for (std::int64_t t = begin; t < end; ++t) ns[static_cast<std::size_t>(t)] = true;
+    }
+  }
+  EXPECT_EQ(covered.covered(), Ns{std::count(ns.begin(), ns.end(), true)});
 }
 
 }  // namespace
