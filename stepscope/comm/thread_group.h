@@ -10,7 +10,8 @@
 
 namespace stepscope {
 
-inline constexpr Bytes default_bucket{8 << 20};
+// Small enough to stay in the caches: with 8 MiB messages of 1 MiB take 1.3 times as long.
+inline constexpr Bytes default_bucket{4 << 20};
 
 // One communicator a rank, each for a thread of its own; `bucket` is the memory a rank stages in.
 // Error: not 1 to 1024 ranks, or no room.
