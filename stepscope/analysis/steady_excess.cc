@@ -3,21 +3,22 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
 
 #include "stepscope/stats/more_than_chance.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::array kinds = {NodeKind::host, NodeKind::compute, NodeKind::copy};
 
-// The ups and downs of a machine make small differences between ranks, and the longer they last the
-// less thirty steps know of their mean. So large a mean, of the mean step, they rarely make where
-// most steps have a good part of it.
-constexpr double large_mean = 0.125;
-constexpr double good_part = 0.05;
-constexpr double most_steps = 0.75;
+// Whatever disturbs a rank only lengthens its steps, and for a part of them: what it takes at its
+// best, against its peers at theirs, is the rank's own. Different steps differ by less than this.
+constexpr double at_best_quantile = 0.25;
+constexpr double own_share = 0.125;  // more than the peers' best
+constexpr double step_share = 0.05;  // of the mean step
 
 double mean_step(std::span<const Step> steps) {
   const Ns wall = std::accumulate(steps.begin(), steps.end(), Ns{0},
@@ -25,10 +26,26 @@ double mean_step(std::span<const Step> steps) {
   return static_cast<double>(wall.count()) / static_cast<double>(steps.size());
 }
 
-bool large_in_most(std::span<const double> excess, double mean, double step) {
-  const auto many = std::ranges::count_if(excess, [&](double x) { return x >= good_part * step; });
-  return mean >= large_mean * step &&
-         static_cast<double>(many) >= most_steps * static_cast<double>(excess.size());
+// Of one rank and kind, by step, in ns.
+struct Work {
+  std::vector<double> own;
+  std::vector<double> peers;  // medians of the same pieces
+
+  [[nodiscard]] std::vector<double> excess() const {
+    std::vector<double> all(own.size());
+    std::ranges::transform(own, peers, all.begin(), std::minus{});
+    return all;
+  }
+};
+
+// At its best more than its peers at theirs.
+double more_at_best(const Work& work) {
+  return *quantile(work.own, at_best_quantile) - *quantile(work.peers, at_best_quantile);
+}
+
+bool slow_at_best(const Work& work, double step) {
+  const double more = more_at_best(work);
+  return more >= own_share * *quantile(work.peers, at_best_quantile) && more >= step_share * step;
 }
 
 // Place in `kinds`; kinds.size() where it is none of them.
@@ -42,10 +59,12 @@ std::size_t place_of(NodeKind kind) {
 std::vector<SteadyExcess> steady_excess(const Replay& replay, std::span<const RankView> views,
                                         const PeerMedians& medians) {
   const StepGraph& graph = *replay.graph;
-  // By view, kind and step, in ns.
-  std::vector<std::array<std::vector<double>, kinds.size()>> excess(views.size());
+  std::vector<std::array<Work, kinds.size()>> work(views.size());
   for (std::size_t v = 0; v < views.size(); ++v)
-    for (auto& of_step : excess[v]) of_step.resize(views[v].steps.size());
+    for (Work& of_kind : work[v]) {
+      of_kind.own.resize(views[v].steps.size());
+      of_kind.peers.resize(views[v].steps.size());
+    }
   std::vector<bool> compared(views.size());
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     const std::size_t kind = place_of(graph.kind[n]);
@@ -57,8 +76,9 @@ std::vector<SteadyExcess> steady_excess(const Replay& replay, std::span<const Ra
         std::ranges::upper_bound(steps, replay.start[n] + graph.origin, {}, &Step::start);
     if (after == steps.begin()) continue;
     const Ns own = replay.measured.duration[n] + replay.measured.delay[n];
-    excess[v][kind][static_cast<std::size_t>(after - steps.begin()) - 1] +=
-        static_cast<double>((own - median).count());
+    const auto step = static_cast<std::size_t>(after - steps.begin()) - 1;
+    work[v][kind].own[step] += static_cast<double>(own.count());
+    work[v][kind].peers[step] += static_cast<double>(median.count());
     compared[v] = true;
   }
   std::vector<SteadyExcess> found;
@@ -70,12 +90,13 @@ std::vector<SteadyExcess> steady_excess(const Replay& replay, std::span<const Ra
     const auto count = static_cast<double>(steps);
     const double step = mean_step(views[v].steps);
     for (std::size_t k = 0; k < kinds.size(); ++k) {
-      const std::vector<double>& of_step = excess[v][k];
+      const std::vector<double> of_step = work[v][k].excess();
       const double mean = std::accumulate(of_step.begin(), of_step.end(), 0.0) / count;
-      if (!more_than_chance(of_step, chance) && !large_in_most(of_step, mean, step)) continue;
+      if (!more_than_chance(of_step, chance) && !slow_at_best(work[v][k], step)) continue;
       found.push_back({.rank = views[v].rank,
                        .kind = kinds[k],
                        .mean = Ns{static_cast<std::int64_t>(mean)},
+                       .at_best = Ns{static_cast<std::int64_t>(more_at_best(work[v][k]))},
                        .in_steps = static_cast<std::size_t>(
                            std::ranges::count_if(of_step, [](double x) { return x > 0; })),
                        .steps = steps});

@@ -15,14 +15,16 @@ struct SteadyExcess {
   int rank = 0;
   NodeKind kind = NodeKind::host;  // host, compute or copy; a launch counts as host
   Ns mean{};                       // a step, over the peers' medians
-  std::size_t in_steps = 0;        // in which it was positive
+  Ns at_best{};              // lower quartile of its steps over the lower quartile of its peers'
+  std::size_t in_steps = 0;  // in which it was positive
   std::size_t steps = 0;
 };
 
 // Kinds of work whose excess a step is more than its steps vary, which may depend on one another
-// (one-sided t, stats/long_run.h, 1 % shared by all ranks and kinds), or is an eighth of the mean
-// step and in three of four steps a twentieth of it. Of ranks with eight steps or more that have
-// peers; largest first. O(nodes log steps).
+// (one-sided t, stats/long_run.h, 1 % shared by all ranks and kinds), or which take an eighth more
+// at the rank's best than at its peers' and a twentieth of the mean step: disturbances lengthen a
+// part of a rank's steps and shorten none. Of ranks with eight steps or more that have peers;
+// largest first. O(nodes log steps).
 [[nodiscard]] std::vector<SteadyExcess> steady_excess(const Replay& replay,
                                                       std::span<const RankView> views,
                                                       const PeerMedians& medians);

@@ -58,16 +58,20 @@ void FindingList::add_bounded(Finding finding, Ns gain, std::string how) {
   findings_.push_back(std::move(finding));
 }
 
+bool is_reason(Ns reason, Ns gain, double share) {
+  return static_cast<double>(reason.count()) >= share * static_cast<double>(gain.count());
+}
+
 namespace {
 
-// What something costs is said behind the reason for it, where that is most of it.
+// What something costs is said behind the reason for it, where that is enough of it.
 void put_reasons_first(std::vector<Finding>& findings) {
   for (std::size_t i = findings.size(); i-- > 0;) {
     const Finding& f = findings[i];
     std::size_t last = i;
     for (std::size_t k = i + 1; k < findings.size(); ++k)
       if (std::ranges::find(f.reasons, findings[k].id) != f.reasons.end() && f.gain &&
-          findings[k].gain && *findings[k].gain * 2 >= *f.gain)
+          findings[k].gain && is_reason(*findings[k].gain, *f.gain, f.reason_share))
         last = k;
     const auto at = findings.begin() + static_cast<std::ptrdiff_t>(i);
     std::rotate(at, at + 1, findings.begin() + static_cast<std::ptrdiff_t>(last) + 1);

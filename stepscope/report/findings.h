@@ -40,9 +40,10 @@ struct Finding {
       gain;  // a step; absent where it costs no time of its own (memory, too few steps)
   std::string gain_from;  // the what-if that says so, or how it was bounded
   Confidence confidence = Confidence::medium;
-  // Findings that say why, where they are found too: this one then stands behind them, as far as
-  // they give back half of its gain.
+  // Findings that say why, where they are found too: this one then stands behind those that give
+  // back this share of its gain.
   std::vector<std::string_view> reasons{};
+  double reason_share = 0.5;
 };
 
 struct FindingContext {

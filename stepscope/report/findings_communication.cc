@@ -17,11 +17,14 @@
 namespace stepscope {
 namespace {
 
-constexpr double low_link_share = 0.25;  // of what the link allows: something is wrong with it
-constexpr double rate_bound_from = 3;    // times what a message without bytes should take
+constexpr double low_link_share = 1.0 / 3;  // of what the link allows: something is wrong with it
+constexpr double rate_bound_from = 3;       // times what a message without bytes should take
 constexpr double regime_spread = 3;      // times the shortest transfer: below it size hardly counts
 constexpr double congestion_spread = 2;  // slowest tenth over the median, at one size and group
 constexpr std::size_t least_calls = 10;
+// Working as its peers do takes from a rank what chance adds to each of its pieces, too: what is to
+// blame for a steady part of it may be less than half.
+constexpr double straggler_reason_share = 1.0 / 3;
 constexpr double uneven_stages = 0.05;  // that the busiest does more than the others' mean
 
 std::string_view kind_name(CollectiveKind kind) {
@@ -89,12 +92,13 @@ void find_stragglers_of(FindingList& list) {
     const bool known = arrives_late && late->cause.has_value();
     Finding f;
     f.id = "straggler_rank";
+    f.reason_share = straggler_reason_share;
     f.what = fmt::format("Rank {} holds the others back", r.rank);
     if (!arrives_late)
-      f.evidence.push_back(
-          fmt::format("its {} takes {} a step more than at its peers, in {} of {} steps",
-                      node_kind_names[static_cast<std::size_t>(steady->kind)],
-                      format_time(steady->mean), steady->in_steps, steady->steps));
+      f.evidence.push_back(fmt::format(
+          "its {} takes {} a step more than at its peers, in {} of {} steps ({} at their best)",
+          node_kind_names[static_cast<std::size_t>(steady->kind)], format_time(steady->mean),
+          steady->in_steps, steady->steps, format_time(steady->at_best)));
     if (known) {
       f.evidence.push_back(cause_and_waiting(*late->cause));
       f.evidence.push_back(fmt::format("last of its role in {} of {} collectives", late->last_count,
@@ -115,7 +119,8 @@ void find_stragglers_of(FindingList& list) {
                    ? advice_for(LateDoing::unrecorded)
                    : advice_for(steady->kind == NodeKind::compute ? LateDoing::more_compute
                                                                   : LateDoing::host_work);
-    if (2 * excess_loading(list.job(), r) >= gain->saved) f.reasons.emplace_back("data_loader");
+    if (Ns loading = excess_loading(list.job(), r); is_reason(loading, gain->saved, f.reason_share))
+      f.reasons.emplace_back("data_loader");
     if (known && late->cause->doing == LateDoing::more_compute)
       f.reasons.push_back("sequence_imbalance");
     f.place = place_of_blame(list.job(), r.rank);

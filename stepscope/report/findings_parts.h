@@ -42,6 +42,9 @@ class FindingList {
   std::vector<Finding> findings_;
 };
 
+// Whether what gives back `reason` says enough of why something else would give back `gain`.
+[[nodiscard]] bool is_reason(Ns reason, Ns gain, double share);
+
 // About Python's lock, without evidence.
 [[nodiscard]] Finding lock_finding();
 

@@ -56,6 +56,13 @@ TEST(Findings, AReasonForLessThanHalfOfItStaysBehind) {
             (Ids{"exposed_communication", "slow_link"}));
 }
 
+TEST(Findings, HowMuchAReasonMustGiveBackIsTheFindings) {
+  Finding late = found("straggler_rank", 100, {"data_loader"});
+  late.reason_share = 1.0 / 3;
+  EXPECT_EQ(order_of({late, found("data_loader", 34)}), (Ids{"data_loader", "straggler_rank"}));
+  EXPECT_EQ(order_of({late, found("data_loader", 33)}), (Ids{"straggler_rank", "data_loader"}));
+}
+
 TEST(Findings, SeveralStandBehindOneReason) {
   EXPECT_EQ(order_of({found("exposed_communication", 100, {"bucket_too_small"}),
                       found("exposed_communication", 90, {"bucket_too_small"}),
