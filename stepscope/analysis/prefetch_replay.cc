@@ -61,6 +61,7 @@ class Mover {
   void index_nodes();
   void index_node(std::uint32_t node);
   void read_fetches(std::uint32_t view);
+  void free_waits(std::uint32_t view, const UnitUse& use, Ns from, std::uint32_t to);
   void change_fetches(std::uint32_t view);
   void move(std::uint32_t view, std::uint32_t use, std::uint32_t target);
   void move_call(std::uint32_t view, std::uint32_t first, SliceId launch, std::uint32_t anchor,
@@ -223,6 +224,21 @@ void Mover::depends(std::uint32_t from, std::uint32_t to) {
   times_.delay[to] = std::min(times_.delay[to], replay_.start[to] - replay_.end[from]);
 }
 
+// Standing before its unit, a thread that makes progress itself wakes for whatever ends meanwhile:
+// it would not have waited for that alone.
+void Mover::free_waits(std::uint32_t view, const UnitUse& use, Ns from, std::uint32_t to) {
+  const auto& thread = nodes_[view].thread_start;
+  auto at = std::ranges::lower_bound(thread, from - graph_.origin, {},
+                                     [&](auto n) { return replay_.start[n]; });
+  for (; at != thread.end() && replay_.start[*at] < replay_.start[to]; ++at) {
+    const SliceId row = graph_.slice[*at];
+    if (*at == to ||
+        (row != no_slice && views_[view].trace->slices.track[index(row)] != use.thread))
+      continue;
+    loses_[*at] |= waits_only;
+  }
+}
+
 // What each fetch holds up, in the recorded steps too.
 void Mover::read_fetches(std::uint32_t view) {
   const UnitWaits& units = units_[view];
@@ -237,6 +253,7 @@ void Mover::read_fetches(std::uint32_t view) {
       for (const std::uint32_t p : graph_.graph.preds_of(to))
         if (graph_.kind[p] != NodeKind::wait) ready = std::max(ready, replay_.end[p]);
       if (ready != Ns::min()) times_.delay[to] = replay_.start[to] - ready;
+      free_waits(view, use, f.needed, to);
     }
     for (const std::uint32_t c : use.calls) depends(nodes_[view].last_of_call[c], to);
   }

@@ -5,6 +5,7 @@
 // transfers, delays that nobody knows the cause of, and all other work stay as they were. What the
 // recorded fetch waited for besides its launch and its stream (work launched before it, a buffer of
 // a unit used before) is taken not to hold the moved one: it has the memory of so many more units.
+// What else ended while a thread stood before its unit, and woke it, it would not have waited for.
 //
 // In a trace of this project's trainer units that are used again soon enough are kept instead of
 // fetched again, as its plan does (zero/plan.h); one that is no longer kept is fetched, for what

@@ -105,6 +105,21 @@ TEST(PrefetchReplay, TheStreamGoesInTheNewOrder) {
   EXPECT_EQ(b.saved(1), Ns{78 * us});  // 191 → 113
 }
 
+// Waiting for b, the thread sees to the reduction that ended meanwhile. With b there it would not
+// have waited for that.
+TEST(PrefetchReplay, WhatEndedWhileAUnitWasWaitedForIsNotWaitedForItself) {
+  EngineRank r(0, 0, 500);
+  r.fetch("a", 0, 10);
+  r.pass("a", "backward", 1, 110, 10);
+  r.reduce("a", 111, 161);
+  r.fetch("b", 112, 191);
+  r.woken_pass("b", "backward", 113, 161, 191, 291);
+  const Built b(ranks_of(r.take()));
+  EXPECT_EQ(b.replay.error, 0);
+  EXPECT_EQ(b.saved(0), Ns{0});
+  EXPECT_EQ(b.saved(1), Ns{76 * us});  // 191 → 113 and 2 for what it sees to
+}
+
 // This trainer keeps a unit that is used again at most one pass more than the prefetch ahead.
 TEST(PrefetchReplay, AUnitThatIsUsedAgainSoonIsKept) {
   const auto rank = [](bool again) {

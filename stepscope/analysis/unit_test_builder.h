@@ -30,6 +30,16 @@ class EngineRank {
     }
     rank_.rows().op("aten::mm", start * us, end * us);
   }
+  // The same; at `woken` something else ended, which it sees to for 2 µs.
+  void woken_pass(std::string_view unit, std::string_view kind, std::int64_t start,
+                  std::int64_t woken, std::int64_t there, std::int64_t end) {
+    rank_.rows().row(main(), Category::user_annotation, std::string(unit) + " " + std::string(kind),
+                     start * us, end * us);
+    rank_.rows().op("stepscope::wait_fetch", start * us, woken * us);
+    rank_.rows().op("stepscope::backward", woken * us, (woken + 2) * us);
+    rank_.rows().op("stepscope::wait_fetch", (woken + 2) * us, there * us);
+    rank_.rows().op("aten::mm", there * us, end * us);
+  }
   // Outside of a pass: "fetch", "reduce".
   void wait(std::string_view what, std::int64_t start, std::int64_t end) {
     rank_.rows().op("stepscope::wait_" + std::string(what), start * us, end * us);
