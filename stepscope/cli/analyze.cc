@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "stepscope/analysis/host_clock.h"
 #include "stepscope/analysis/job.h"
@@ -42,23 +43,29 @@ const Machine* machine_of(const AnalyzeFlags& flags, const JobResult& job) {
   return nullptr;
 }
 
-// One text for both; the page always has the timeline.
-void write_json_and_page(const AnalyzeFlags& flags, const Json& tree, const JobResult& job,
-                         Failures& failures) {
+// The page always has the timeline; it shows units, not each fetch of one, of which large jobs have
+// millions.
+void write_page(const std::string& path, Json tree, const JobResult& job, Failures& failures) {
+  if (Json& waits = tree["unit_waits"]; !waits.is_null()) {
+    waits.erase("fetches");
+    waits.erase("reduces");
+  }
   std::string json = json_text(tree);
-  if (!flags.timeline) write_json_text(flags.json, json, failures);
   append_timeline(json, job);
-  if (flags.timeline) write_json_text(flags.json, json, failures);
-  if (!flags.html.empty()) failures.keep(write_file(flags.html, render_html(json)));
+  failures.keep(write_file(path, render_html(json)));
 }
 
 void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
                    std::span<const RankToWrite> ranks, const StopFlag& stop, Failures& failures) {
-  const bool as_text = !flags.json.empty() || !flags.html.empty();
-  if (as_text || !flags.csv.empty()) {
-    const Json tree = analyze_tree(report);
-    if (as_text) write_json_and_page(flags, tree, *report.job, failures);
+  if (!flags.json.empty() || !flags.html.empty() || !flags.csv.empty()) {
+    Json tree = analyze_tree(report);
+    if (!flags.json.empty()) {
+      std::string json = json_text(tree);
+      if (flags.timeline) append_timeline(json, *report.job);
+      write_json_text(flags.json, json, failures);
+    }
     if (!flags.csv.empty()) write_tables(flags.csv, analyze_csv(tree), failures);
+    if (!flags.html.empty()) write_page(flags.html, std::move(tree), *report.job, failures);
   }
   if (!flags.perfetto.empty()) failures.keep(write_merged_trace(ranks, flags.perfetto, &stop));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -163,6 +164,13 @@ TEST(Train, TracesTellWhichUnitEachFetchIsFor) {
       most = std::max(most, fetch["ahead"].get<std::uint32_t>());
     }
     EXPECT_EQ(most, ahead);
+    // The page shows units, not each fetch.
+    const std::string page = folder.file("page.html");
+    ASSERT_EQ(run({"analyze", traces, "--html", page}).exit_code, 0);
+    std::ifstream in(page);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    EXPECT_NE(text.find("\"unit_waits\":{"), std::string::npos);
+    EXPECT_EQ(text.find("\"verdict\":"), std::string::npos);
   }
 }
 
