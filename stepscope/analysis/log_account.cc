@@ -230,6 +230,7 @@ LogAccount account_of(const JobLog& log, const LogSteps& steps) {
                            .before_ns = c.before,
                            .after_ns = c.after});
     }
+    if (a.changes.empty()) a.drift = find_drift(settled);
   }
   take_throughput(log, steps, a);
   take_loss(log, a);

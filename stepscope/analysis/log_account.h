@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stepscope/event/job_log.h"  // IWYU pragma: export
+#include "stepscope/stats/drift.h"    // IWYU pragma: export
 
 namespace stepscope {
 
@@ -77,6 +78,7 @@ struct LogAccount {
   double median_ns = 0;
   std::vector<LogLaunch> launches{};
   std::vector<LogChange> changes{};
+  std::optional<Drift> drift{};      // of the step in ns, where no change was found
   std::optional<double> batch{};     // sequences a step
   std::optional<double> sequence{};  // tokens of one
   std::optional<double> devices{};

@@ -78,6 +78,18 @@ TEST(LogAccount, WhereTheStepTimeChanged) {
   EXPECT_NEAR(a.changes[0].after_ns, 602e6, 1e6);
 }
 
+TEST(LogAccount, AStepThatBecomesLongerFromEndToEnd) {
+  Made m;
+  m.steps.launches = {0};
+  for (int i = 0; i < 200; ++i) m.add((470 + 0.95 * i + i * 7 % 5) * 1e6, i + 1, [](LogRecord&) {});
+  const LogAccount a = account_of(m.log, m.steps);
+  EXPECT_TRUE(a.changes.empty());
+  ASSERT_TRUE(a.drift);
+  EXPECT_NEAR(a.drift->first, 472e6, 3e6);
+  EXPECT_NEAR(a.drift->last, 661e6, 3e6);
+  EXPECT_FALSE(account_of(made().log, made().steps).drift);
+}
+
 TEST(LogAccount, LaunchesEachHaveTheirOwnMedian) {
   Made m = made();
   m.steps.launches = {0, 40};

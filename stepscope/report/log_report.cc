@@ -20,6 +20,8 @@ std::string step_name(std::int64_t iteration) {
   return iteration < 0 ? "an unnumbered step" : fmt::format("step {}", iteration);
 }
 
+double percent_more(const Drift& drift) { return 100 * (drift.last / drift.first - 1); }
+
 std::string source_line(const LogReport& r) {
   std::vector<std::string> tools;
   for (std::size_t t = 0; t < log_tool_count; ++t)
@@ -124,6 +126,11 @@ void account_lines(const LogReport& r, std::size_t width, std::string& out) {
   }
   if (a.changes.size() > most_changes)
     add_line(out, "", fmt::format("and {} more", a.changes.size() - most_changes), width);
+  if (a.drift)
+    add_line(out, "drift",
+             fmt::format("{} to {} from end to end ({:+.1f} %)", format_time(a.drift->first),
+                         format_time(a.drift->last), percent_more(*a.drift)),
+             width);
 }
 
 std::string timers_table(const LogAccount& a, std::size_t width) {
@@ -280,6 +287,11 @@ Json changes_tree(const LogAccount& a) {
   return out;
 }
 
+Json drift_tree(const LogAccount& a) {
+  if (!a.drift) return nullptr;
+  return {{"first_ns", a.drift->first}, {"last_ns", a.drift->last}, {"p", a.drift->p}};
+}
+
 }  // namespace
 
 std::string log_text(const LogReport& r, const TextOptions& options) {
@@ -308,6 +320,9 @@ std::vector<std::string> log_warnings(const LogReport& r) {
                                 100 * (c.after_ns / c.before_ns - 1), step_name(c.iteration)));
       break;
     }
+  if (r.account->drift && r.account->drift->last > r.account->drift->first)
+    out.push_back(fmt::format("the step becomes {:.1f} % longer from one end to the other",
+                              percent_more(*r.account->drift)));
   if (r.log->truncated) out.emplace_back("the end of the file is damaged");
   return out;
 }
@@ -333,6 +348,7 @@ Json log_tree(const LogReport& r) {
           {"ranks", r.steps->ranks},
           {"launches", launches_tree(a)},
           {"changes", changes_tree(a)},
+          {"drift", drift_tree(a)},
           {"global_batch", real(a.batch)},
           {"sequence", real(a.sequence)},
           {"devices", real(a.devices)},

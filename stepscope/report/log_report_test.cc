@@ -82,6 +82,16 @@ TEST(LogReport, WarnsOfWhatWasCutAndOfARegression) {
   EXPECT_TRUE(has(warnings[1], "longer at step 310"));
 }
 
+TEST(LogReport, SaysThatTheStepDrifts) {
+  Made made;
+  made.account.changes.clear();
+  made.account.drift = Drift{.first = 470e6, .last = 660e6, .p = 1e-9};
+  const auto warnings = log_warnings(made.report());
+  EXPECT_TRUE(has(warnings.back(), "becomes 40.4 % longer from one end")) << warnings.back();
+  EXPECT_TRUE(has(log_text(made.report(), {.width = 100}), "470 ms to 660 ms from end to end"));
+  EXPECT_DOUBLE_EQ(log_tree(made.report())["drift"]["last_ns"].get<double>(), 660e6);
+}
+
 TEST(LogReport, AbsentFiguresAreNull) {
   const Made made;
   const Json tree = log_tree(made.report());
@@ -92,6 +102,7 @@ TEST(LogReport, AbsentFiguresAreNull) {
   EXPECT_TRUE(tree["memory_share"].is_null());
   EXPECT_DOUBLE_EQ(tree["communication"][0]["algbw_gb_per_s"].get<double>(), 100);
   EXPECT_EQ(tree["changes"][0]["iteration"], 310);
+  EXPECT_TRUE(tree["drift"].is_null());
 }
 
 }  // namespace

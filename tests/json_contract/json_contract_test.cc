@@ -460,7 +460,9 @@ TEST(JsonContract, HoldsForALog) {
       {"check", log_of_training(scratch.file("train.log")), "--peak-tflops", "312", "--json", "-"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   expect_contract("stepscope check", run,
-                  {"steps.outliers.every", "log.memory_share", "log.rates.remark"});
+                  {"steps.outliers.every", "log.memory_share", "log.rates.remark",
+                   // Told where no change is.
+                   "log.drift", "log.drift.first_ns", "log.drift.last_ns", "log.drift.p"});
 }
 
 TEST(Contract, IsReadFromTablesAndShapes) {
