@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies and memsets by direction, from the names of CUDA ("Memcpy HtoD (Pinned -> Device)"), old
-// ROCm ("CopyHostToDevice") and XPU ("Memcpy M2D").
+// ROCm ("CopyHostToDevice"), rocprofv3 ("MEMORY_COPY_HOST_TO_DEVICE") and XPU ("Memcpy M2D").
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -23,6 +23,10 @@ constexpr auto directions = std::to_array<Direction>({{"HtoD", "HtoD"},
                                                       {"HostToDevice", "HtoD"},
                                                       {"DeviceToHost", "DtoH"},
                                                       {"DeviceToDevice", "DtoD"},
+                                                      {"HOST_TO_DEVICE", "HtoD"},
+                                                      {"DEVICE_TO_HOST", "DtoH"},
+                                                      {"DEVICE_TO_DEVICE", "DtoD"},
+                                                      {"HOST_TO_HOST", "HtoH"},
                                                       {"H2D", "HtoD"},
                                                       {"D2H", "DtoH"},
                                                       {"D2D", "DtoD"},

@@ -5,6 +5,8 @@
 
 #include "stepscope/base/sqlite_file.h"
 #include "stepscope/read/perfetto.h"
+#include "stepscope/read/rocprof.h"
+#include "stepscope/read/xplane.h"
 
 namespace stepscope {
 namespace {
@@ -17,11 +19,14 @@ constexpr std::array<std::string_view, 6> perfetto_endings = {
     ".pftrace",        ".pftrace.gz",        ".pftrace.zst",
     ".perfetto-trace", ".perfetto-trace.gz", ".perfetto-trace.zst"};
 
-// Kineto is the only JSON format so far: what is no JSON gets its reader's message, which names the
-// byte.
-constexpr std::array<Format, 3> all = {{
+constexpr std::array<std::string_view, 2> xplane_endings = {".xplane.pb", ".xplane.pb.gz"};
+
+// What is no JSON, or nobody's, gets the message of Kineto's reader, which names the byte.
+constexpr std::array<Format, 5> all = {{
     {"nsys", is_sqlite, read_nsys, sqlite_endings},
+    {"xplane", is_xplane, read_xplane, xplane_endings},
     {"perfetto", is_perfetto, read_perfetto, perfetto_endings},
+    {"rocprof", is_rocprof, read_rocprof, json_endings},
     {"kineto", [](std::string_view) { return true; }, read_kineto, json_endings},
 }};
 

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::size_t first_head = 64 * 1024;
 constexpr std::size_t longest_head = 256 << 20;
-constexpr std::size_t rocprof_key_within = 4096;
 constexpr std::size_t longest_tail = 16 << 20;  // of one member behind the events
 
 Error interrupted(const std::string& path) {
@@ -49,11 +48,6 @@ Error no_trace(const std::string& path, const Head& head, const OuterText& outer
             .hint = "record the trace again, or copy the file again"};
   if (head.text.find_first_not_of(" \t\r\n") == std::string::npos)
     return {.what = "the file is empty", .file = path, .byte = 0, .hint = "record the trace again"};
-  if (head.text.substr(0, rocprof_key_within).find("\"rocprofiler-sdk-tool\"") != std::string::npos)
-    return {.what = "the JSON of rocprofv3, which is not read",
-            .file = path,
-            .byte = 0,
-            .hint = "give what rocprofv3 --output-format pftrace writes"};
   const std::string hint =
       "give a torch.profiler trace (export_chrome_trace): .json, .json.gz or .json.zst";
   if (outer.outer == Outer::ended)

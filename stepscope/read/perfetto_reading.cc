@@ -2,13 +2,13 @@
 #include "stepscope/read/perfetto_reading.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "stepscope/base/proto_wire.h"
 #include "stepscope/read/event_category.h"
+#include "stepscope/read/microseconds.h"
 #include "stepscope/read/perfetto_category.h"
 #include "stepscope/read/perfetto_packets.h"
 
@@ -29,26 +29,6 @@ enum Packet : std::uint32_t {
   gpu_counter_event = 52,
   gpu_render_stage_event = 53,
   track_descriptor = 60,
-};
-
-// Instants as a Chrome trace spells them.
-struct Microseconds {
-  explicit Microseconds(Ns time) {
-    const std::int64_t ns = time.count();
-    const auto size = static_cast<std::uint64_t>(ns < 0 ? -ns : ns);
-    char* p = text.data();
-    if (ns < 0) *p++ = '-';
-    p = std::to_chars(p, text.data() + text.size(), size / 1000).ptr;
-    const auto rest = static_cast<unsigned>(size % 1000);
-    *p++ = '.';
-    *p++ = static_cast<char>('0' + rest / 100);
-    *p++ = static_cast<char>('0' + rest / 10 % 10);
-    *p++ = static_cast<char>('0' + rest % 10);
-    length = static_cast<std::size_t>(p - text.data());
-  }
-  [[nodiscard]] std::string_view view() const { return {text.data(), length}; }
-  std::array<char, 32> text{};
-  std::size_t length = 0;
 };
 
 bool is_number(std::string_view text) {

@@ -32,15 +32,6 @@ Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl&
                    .byte = {},
                    .hint = "give what `nsys export --type sqlite` makes of it"};
   }
-  for (const std::string_view profile : {".xplane.pb", ".xplane.pb.gz"}) {
-    if (path.ends_with(profile))
-      return Error{.what = "a profile of XLA (xplane), which is not read yet",
-                   .file = path,
-                   .byte = {},
-                   .hint =
-                       "give the perfetto_trace.json.gz that JAX writes beside it with "
-                       "create_perfetto_trace=True"};
-  }
   auto source = open_source(path);
   if (!source) return source.error();
   std::string head(4096, '\0');

@@ -40,6 +40,11 @@ constexpr std::array reasons = {
     Reason{"oversized_argument", "with an argument of more than a megabyte", "read without it"},
     Reason{"counter_without_a_name", "that are readings of an unknown counter", "left out"},
     Reason{"unreadable_value", "that are readings of no number", "left out"},
+    Reason{"operation_without_a_name", "whose name the file does not hold", "left out"},
+    Reason{"kernel_without_its_dispatch", "that are kernels of no device", "left out"},
+    Reason{"rows_not_of_a_stream", "of planes and lines that are not read (TPUs, modules, steps)",
+           "left out"},
+    Reason{"unknown_device", "on a device that the file does not describe", "taken for the first"},
 };
 
 // Of exports of Nsight Systems and of Perfetto traces: {} is how often.

@@ -102,9 +102,13 @@ expect "Perfetto trace without events" 1 "few.pftrace: byte 40: .*without track 
 dd if=/dev/urandom of=random.pftrace bs=1000 count=1 status=none
 expect "random bytes called .pftrace" 1 "random.pftrace: " -- analyze random.pftrace
 echo xspace >rank0.xplane.pb
-expect "a profile of XLA" 1 "rank0.xplane.pb: .*xplane.*; give the perfetto_trace.json.gz" -- analyze rank0.xplane.pb
+expect "no profile of XLA" 1 "rank0.xplane.pb: .*no JSON" -- analyze rank0.xplane.pb
+printf '\n\014\022\012/host:meta' >rank0.xplane.pb
+expect "a profile of XLA without rows" 1 "rank0.xplane.pb: .*XLA without rows.*1 planes" -- analyze rank0.xplane.pb
 echo '{"rocprofiler-sdk-tool": [{"metadata": {}}]}' >results.json
-expect "the JSON of rocprofv3" 1 "results.json: .*rocprofv3.*; give what rocprofv3 --output" -- analyze results.json
+expect "an empty JSON of rocprofv3" 1 "results.json: .*rocprofv3.*without kernels.*; record with rocprofv3" -- analyze results.json
+echo '{"rocprofiler-sdk-tool": [{"metadata": {"pid": 1' >results.json
+expect "a JSON of rocprofv3 that was cut" 1 "results.json: .*byte" -- analyze results.json
 
 # sysfs states 4096 bytes and gives fewer: what a file does that shrinks while it is read.
 shrunk=/sys/devices/system/cpu/online
