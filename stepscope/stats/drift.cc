@@ -13,14 +13,16 @@
 namespace stepscope {
 namespace {
 
-struct Line {
-  double middle = 0;  // at the middle of the series
+// A parabola in orthogonal parts, so that its slope is that of the straight line.
+struct Curve {
+  double middle = 0;  // mean
   double slope = 0;   // a value
-
-  [[nodiscard]] double at(std::size_t i, std::size_t count) const {
-    return middle + slope * (static_cast<double>(i) - static_cast<double>(count - 1) / 2);
-  }
+  double bend = 0;    // of the squared distance from the middle, less that distance's mean
 };
+
+double distance(std::size_t i, std::size_t count) {
+  return static_cast<double>(i) - static_cast<double>(count - 1) / 2;
+}
 
 // Sum of the squared distances from the middle: n (n² − 1) / 12.
 double spread(std::size_t count) {
@@ -28,19 +30,31 @@ double spread(std::size_t count) {
   return n * (n * n - 1) / 12;
 }
 
-Line least_squares(std::span<const double> values) {
-  Line line{.middle = *mean(values)};
-  double sum = 0;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    sum += (values[i] - line.middle) *
-           (static_cast<double>(i) - static_cast<double>(values.size() - 1) / 2);
-  line.slope = sum / spread(values.size());
-  return line;
+double bow(std::size_t i, std::size_t count) {
+  return distance(i, count) * distance(i, count) - spread(count) / static_cast<double>(count);
 }
 
-std::vector<double> around(std::span<const double> values, const Line& line) {
+double at(const Curve& curve, std::size_t i, std::size_t count) {
+  return curve.middle + curve.slope * distance(i, count) + curve.bend * bow(i, count);
+}
+
+Curve least_squares(std::span<const double> values) {
+  const std::size_t count = values.size();
+  Curve curve{.middle = *mean(values)};
+  double bows = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    curve.slope += (values[i] - curve.middle) * distance(i, count);
+    curve.bend += (values[i] - curve.middle) * bow(i, count);
+    bows += bow(i, count) * bow(i, count);
+  }
+  curve.slope /= spread(count);
+  curve.bend /= bows;
+  return curve;
+}
+
+std::vector<double> around(std::span<const double> values, const Curve& curve) {
   std::vector<double> rest(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) rest[i] = values[i] - line.at(i, values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) rest[i] = values[i] - at(curve, i, values.size());
   return rest;
 }
 
@@ -49,19 +63,19 @@ std::vector<double> around(std::span<const double> values, const Line& line) {
 std::optional<Drift> find_drift(std::span<const double> values, const DriftOptions& options) {
   const std::size_t count = values.size();
   if (count < std::max<std::size_t>(options.shortest, 3)) return std::nullopt;
-  // Once by all values, so that the limits follow the line; then by those within them.
-  const Line first = least_squares(values);
+  // Once by all values, so that the limits follow the curve; then by those within them.
+  const Curve first = least_squares(values);
   const std::vector<double> rest = around(values, first);
   std::vector<double> held = clipped(rest, *hampel_limits(rest));
-  for (std::size_t i = 0; i < count; ++i) held[i] += first.at(i, count);
-  const Line line = least_squares(held);
-  const LongRun noise = long_run(around(held, line));
+  for (std::size_t i = 0; i < count; ++i) held[i] += at(first, i, count);
+  const Curve curve = least_squares(held);
+  const LongRun noise = long_run(around(held, curve));
   const double error = std::sqrt(noise.variance * noise.time / spread(count));
-  const Drift drift{.first = line.at(0, count),
-                    .last = line.at(count - 1, count),
-                    .p = error > 0 ? student_t_tails(std::fabs(line.slope) / error, noise.degrees)
-                         : line.slope == 0 ? 1.0
-                                           : 0.0};
+  const Drift drift{.first = at(curve, 0, count),
+                    .last = at(curve, count - 1, count),
+                    .p = error > 0 ? student_t_tails(std::fabs(curve.slope) / error, noise.degrees)
+                         : curve.slope == 0 ? 1.0
+                                            : 0.0};
   const double smaller = std::min(drift.first, drift.last);
   if (drift.p > options.p || std::fabs(drift.last - drift.first) < options.least * smaller)
     return std::nullopt;

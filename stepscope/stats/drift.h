@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the level of a series rises or falls slowly from one end to the other, as no single
-// change of level says: the slope of a straight line by least squares, values beyond Hampel's
-// limits around it moved onto them, against a standard error that knows the autocorrelation of
-// what is left (long_run.h), by Student's t.
+// change of level says: the slope of a parabola by least squares, values beyond Hampel's limits
+// around it moved onto them, against a standard error that knows the autocorrelation of what is
+// left (long_run.h), by Student's t. A rise that flattens is one, too.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace stepscope {
 
 struct Drift {
-  double first = 0;  // the line at the first value
+  double first = 0;  // the parabola at the first value
   double last = 0;   // and at the last
   double p = 1;
 };

@@ -38,6 +38,17 @@ TEST(Drift, AStepThatBecomesLongerSlowly) {
   EXPECT_LT(falling->last, falling->first);
 }
 
+// As a curriculum's longer sequences make it.
+TEST(Drift, ARiseThatFlattens) {
+  auto values = series(7, 0.5, 210, 100, 100);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] *= 1 + 0.4 * (1 - std::exp(-static_cast<double>(i) / 60));
+  const auto drift = find_drift(values);
+  ASSERT_TRUE(drift);
+  EXPECT_LT(drift->first, 112);
+  EXPECT_NEAR(drift->last, 140, 5);
+}
+
 TEST(Drift, NoiseIsNoneHoweverCorrelated) {
   int found = 0;
   for (const double correlation : {0.0, 0.3, 0.6, 0.9})

@@ -72,7 +72,12 @@ TEST_F(JobLogs, StepTimesAreThoseOfTheText) {
       EXPECT_EQ(s.steps, 10);
     }
     EXPECT_NEAR(*median(ms), e.median_ms, 0.051) << e.end;
-    EXPECT_NEAR(account_of(*log, steps).loss->last, e.last_loss, 1e-6) << e.end;
+    const LogAccount account = account_of(*log, steps);
+    EXPECT_NEAR(account.loss->last, e.last_loss, 1e-6) << e.end;
+    // Its sequences grow for all of its 2130 steps; no level changes at once.
+    EXPECT_TRUE(account.changes.empty()) << e.end;
+    EXPECT_EQ(account.drift.has_value(), e.records == 213) << e.end;
+    if (account.drift) EXPECT_GT(account.drift->last, 1.15 * account.drift->first);
     // DeepSpeed's lines alone.
     JobLog deepspeed = *log;
     std::erase_if(deepspeed.records,
