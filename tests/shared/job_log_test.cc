@@ -77,7 +77,9 @@ TEST_F(JobLogs, StepTimesAreThoseOfTheText) {
     // Its sequences grow for all of its 2130 steps; no level changes at once.
     EXPECT_TRUE(account.changes.empty()) << e.end;
     EXPECT_EQ(account.drift.has_value(), e.records == 213) << e.end;
-    if (account.drift) EXPECT_GT(account.drift->last, 1.15 * account.drift->first);
+    if (account.drift) {
+      EXPECT_GT(account.drift->last, 1.15 * account.drift->first);
+    }
     // DeepSpeed's lines alone.
     JobLog deepspeed = *log;
     std::erase_if(deepspeed.records,
