@@ -11,12 +11,12 @@
 #include "stepscope/read/microseconds.h"
 #include "stepscope/read/overruns.h"
 #include "stepscope/read/plain_json.h"
+#include "stepscope/read/whole_file.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::string_view root_key = "rocprofiler-sdk-tool";
-constexpr std::uint64_t longest_text = std::uint64_t{4} << 30;
 constexpr std::size_t stride = 4096;   // records between two looks at the stop flag
 constexpr std::int64_t gpu_agent = 2;  // rocprofiler_agent_type_t
 
@@ -250,34 +250,9 @@ Result<Trace> trace_of(const PlainValue& process, const std::string& path,
   return trace;
 }
 
-Result<std::string> whole_text(ByteSource& source, const std::string& path,
-                               const ReadControl& control) {
-  std::string text;
-  std::uint64_t reported = 0;
-  for (;;) {
-    if (stopped(control)) return interrupted(path);
-    const std::size_t before = text.size();
-    if (before > longest_text)
-      return Error{.what = "more than 4 GB of rocprofv3's JSON",
-                   .file = path,
-                   .byte = before,
-                   .hint = "give what rocprofv3 --output-format pftrace writes"};
-    text.resize(before + control.chunk_bytes);
-    const auto got = source.read(std::span(text).subspan(before));
-    if (!got) return got.error();
-    text.resize(before + *got);
-    const std::uint64_t position = source.position();
-    if (control.bytes_read != nullptr) control.bytes_read->fetch_add(position - reported);
-    reported = position;
-    if (*got < control.chunk_bytes) break;
-  }
-  if (const std::string damage = source.damage(); !damage.empty())
-    return Error{.what = damage,
-                 .file = path,
-                 .byte = text.size(),
-                 .hint = "record the trace again, or copy the file again"};
-  return text;
-}
+constexpr WholeFileLimit limit = {.bytes = std::uint64_t{4} << 30,
+                                  .what = "more than 4 GB of rocprofv3's JSON",
+                                  .hint = "give what rocprofv3 --output-format pftrace writes"};
 
 }  // namespace
 
@@ -291,8 +266,13 @@ bool is_rocprof(std::string_view head) {
 
 Result<std::vector<Trace>> read_rocprof_from(ByteSource& source, const std::string& path,
                                              const ReadControl& control) {
-  auto json = whole_text(source, path, control);
+  auto json = read_whole_file(source, path, control, limit);
   if (!json) return json.error();
+  if (const std::string damage = source.damage(); !damage.empty())
+    return Error{.what = damage,
+                 .file = path,
+                 .byte = json->size(),
+                 .hint = "record the trace again, or copy the file again"};
   const std::uint64_t bytes = json->size();
   const auto tree = parse_plain_json(std::move(*json), path);
   if (!tree) return tree.error();

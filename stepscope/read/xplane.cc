@@ -12,11 +12,11 @@
 #include "stepscope/read/event_sink.h"
 #include "stepscope/read/microseconds.h"
 #include "stepscope/read/stray_rows.h"
+#include "stepscope/read/whole_file.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::uint64_t longest_file = std::uint64_t{2} << 30;
 constexpr std::size_t stride = 4096;  // events between two looks at the stop flag
 constexpr std::string_view gpu_plane = "/device:GPU:";
 constexpr std::string_view environment_plane = "Task Environment";
@@ -317,28 +317,9 @@ class XplaneRows {
   std::uint64_t left_out_ = 0;
 };
 
-Result<std::string> whole_file(ByteSource& source, const std::string& path,
-                               const ReadControl& control) {
-  std::string bytes;
-  std::uint64_t reported = 0;
-  for (;;) {
-    if (stopped(control)) return interrupted(path);
-    const std::size_t before = bytes.size();
-    if (before > longest_file)
-      return Error{.what = "more than 2 GB of a profile of XLA",
-                   .file = path,
-                   .byte = before,
-                   .hint = "profile fewer steps"};
-    bytes.resize(before + control.chunk_bytes);
-    const auto got = source.read(std::span(bytes).subspan(before));
-    if (!got) return got.error();
-    bytes.resize(before + *got);
-    const std::uint64_t position = source.position();
-    if (control.bytes_read != nullptr) control.bytes_read->fetch_add(position - reported);
-    reported = position;
-    if (*got < control.chunk_bytes) return bytes;
-  }
-}
+constexpr WholeFileLimit limit = {.bytes = std::uint64_t{2} << 30,
+                                  .what = "more than 2 GB of a profile of XLA",
+                                  .hint = "profile fewer steps"};
 
 // When the profile began, where instants count from it.
 std::int64_t base_of(const std::vector<Plane>& planes) {
@@ -374,7 +355,7 @@ bool is_xplane(std::string_view head) {
 
 Result<std::vector<Trace>> read_xplane_from(ByteSource& source, const std::string& path,
                                             const ReadControl& control) {
-  const auto bytes = whole_file(source, path, control);
+  const auto bytes = read_whole_file(source, path, control, limit);
   if (!bytes) return bytes.error();
   XplaneRows rows(path, control);
   std::vector<Plane> planes;
