@@ -374,6 +374,11 @@ Result<std::vector<Trace>> read_xplane_from(ByteSource& source, const std::strin
     trace.notes.truncated = true;
     trace.notes.add("truncated_event", bytes->size());
   }
+  if (trace.slices.size() == 0 && damaged)
+    return Error{.what = "a profile of XLA that is cut before its first plane with rows ends",
+                 .file = path,
+                 .byte = bytes->size(),
+                 .hint = "copy it again, or record it again"};
   if (trace.slices.size() == 0)
     return Error{.what = "a profile of XLA without rows of a host or of streams of a GPU (" +
                          std::to_string(planes.size()) + " planes)",

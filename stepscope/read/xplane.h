@@ -19,7 +19,7 @@ namespace stepscope {
 
 // One trace, unsealed, of the host that wrote the file: all its GPUs. The file is held in memory,
 // at most 2 GB, as a protocol buffer can be. Fails when it cannot be read or holds no events; of
-// one that was cut, the whole planes and lines before the cut are read, and the notes say so.
+// one that was cut, the whole planes before the cut are read, and the notes say so.
 [[nodiscard]] Result<std::vector<Trace>> read_xplane(const std::string& path,
                                                      const ReadControl& control);
 

@@ -134,6 +134,12 @@ TEST(Xplane, WhatWasCutGivesThePlanesBefore) {
   EXPECT_EQ(traces->front().slices.size(), 4U);
 }
 
+TEST(Xplane, SaysThatItWasCutBeforeTheFirstPlaneEnds) {
+  const auto traces = read(profile().substr(0, 60));
+  ASSERT_FALSE(traces);
+  EXPECT_NE(traces.error().message().find("is cut before"), std::string::npos);
+}
+
 TEST(Xplane, IsToldFromPerfetto) {
   EXPECT_TRUE(is_xplane(profile()));
   EXPECT_FALSE(is_xplane(""));
