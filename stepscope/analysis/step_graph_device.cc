@@ -13,6 +13,7 @@ namespace {
 
 constexpr Ns shortest_hole = std::chrono::microseconds{20};  // in which a thread may have waited
 constexpr Ns most_clock_lead = std::chrono::milliseconds{1};
+constexpr Ns rounding = std::chrono::microseconds{1};  // of recorded instants, at the coarsest
 constexpr Ns wake_up = std::chrono::microseconds{20};  // from a communication's end to what it held
 
 // A call at which a host thread did something that the device or others see.
@@ -118,19 +119,18 @@ void DeviceDraft::find_operations() {
   for (const SliceId op : ops_) call_row_.push_back(row_of[index(op)]);
 }
 
-// From the return of a launch call to its operation, at the least: of operations whose stream was
-// empty, the tenth percentile.
+// From the return of a launch call to its operation, at the least: of operations launched while
+// nothing ran that they could wait for, the tenth percentile.
 void DeviceDraft::find_least_latency() {
-  std::vector<Ns> stream_end(trace_.tracks.size(), Ns::min());
+  Ns busy_until = Ns::min();
   std::vector<Ns> latency;
   for (std::uint32_t i = 0; i < ops_.size(); ++i) {
     const SliceId op = ops_[i];
-    Ns& before = stream_end[index(trace_.slices.track[index(op)])];
     const SliceId call = index_.launch(op);
-    if (call != no_slice && before <= start(call) && start(op) >= start(call) &&
+    if (call != no_slice && busy_until <= start(call) && start(op) >= start(call) &&
         call_row_[i] == no_row)
       latency.push_back(std::max(Ns{0}, start(op) - end(call)));
-    before = std::max(before, end(op));
+    busy_until = std::max(busy_until, end(op));
   }
   if (latency.empty()) return;
   const auto tenth = latency.begin() + static_cast<std::ptrdiff_t>(latency.size() / 10);
@@ -270,8 +270,11 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
   if (draft_.begin == no_node) draft_.begin = node;
   op_last_[number] = last;
   Ns ready = Ns::min();
+  // That stream order or an event says, so ends that rounding moved past the start count too.
   const auto after = [&](std::uint32_t other) {
-    if (draft_.connect(other, node)) ready = std::max(ready, draft_.end_of(other));
+    if (other == no_node || draft_.end_of(other) > start(op) + rounding) return;
+    draft_.edges.push_back({other, node});
+    ready = std::max(ready, draft_.end_of(other));
   };
   const SliceId call = index_.launch(op);
   const std::uint32_t host = call == no_slice ? no_node : host_node_[index(call)];

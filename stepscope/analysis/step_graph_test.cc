@@ -135,6 +135,34 @@ TEST(StepGraph, BalancedRanksShareTheirCompute) {
   EXPECT_EQ(b.ask({.change = Change::ranks_balanced}).saved, Ns{25});
 }
 
+// What a kernel of an empty stream waited for is not how long a launch takes.
+TEST(StepGraph, WaitingForAMessageIsNoLaunchLatency) {
+  TestRank r;
+  r.rows().step("ProfilerStep#1", 0, 200);
+  r.rows().launch(1, 0, 2);
+  r.comm(all_reduce_kernel, 4, 100, 1);
+  r.rows().launch(2, 5, 7);
+  r.rows().kernel("sgemm", 101, 150, 2);
+  const Built b(ranks_of(std::move(r)));
+  EXPECT_EQ(b.replay.error, 0);
+  EXPECT_EQ(b.ask({.change = Change::communication_free}).saved, Ns{93});
+  EXPECT_EQ(b.ask({.change = Change::host_free}).saved, Ns{0});
+}
+
+// Recorders round: what a stream runs next may seem to begin a little before the end.
+TEST(StepGraph, AStreamKeepsItsOrderWhereInstantsAreRounded) {
+  TestRank r;
+  r.rows().step("ProfilerStep#1", 0, 201);
+  r.rows().launch(1, 0, 2);
+  r.rows().kernel("sgemm", 4, 102, 1);
+  r.rows().launch(2, 10, 12);
+  r.rows().kernel("sgemm", 101, 201, 2);
+  const Built b(ranks_of(std::move(r)));
+  EXPECT_EQ(b.replay.error, 0);
+  EXPECT_EQ(b.graph.negative_delays, 1U);
+  EXPECT_EQ(b.ask({.change = Change::compute, .factor = 2}).saved, Ns{99});
+}
+
 // What a backward thread launches waits for the main thread, and the reverse.
 TEST(StepGraph, ThreadsHandWorkOver) {
   TestRank r;

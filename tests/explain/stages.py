@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unbalanced stages of a pipeline, and what analyze names first: stages.py STEPSCOPE [--runs N] [--clean N].
 
-The engine has no pipeline, so a simulation of its own makes what torch.profiler records of one: 2 to 6 stages,
-4 to 16 micro-batches, GPipe or 1F1B, each pass a few kernels whose times vary, messages by NCCL kernels that
-spin until the neighbour is there, waits between streams, the norm of the gradients over all stages and the
-optimizer at the end.
-In a faulty run one stage takes 20 to 60 % longer for each pass; in a clean one stages differ by 1 %. Right is
-a faulty run whose first finding is stage_imbalance and names that stage; a false alarm a clean run with
-that finding, or one of a late rank, first."""
+The engine has no pipeline, so a simulation of its own makes what torch.profiler records of one: 2 to 6 stages of
+3 to 8 layers, 4 to 16 micro-batches, GPipe or 1F1B, each pass a few kernels a layer whose times vary, messages by
+NCCL kernels that spin until the neighbour is there, waits between streams, the norm of the gradients over all
+stages and the optimizer at the end.
+In a faulty run one stage has layers of others, up to twice its own; stages differ by 1 % else. The same draw with
+its layers in balance tells what the fault costs; one that costs less than 5 % of the step is drawn again. Right
+is a faulty run whose first finding is stage_imbalance and names that stage; a false alarm a clean run with that
+finding, or one of a late rank, first. Of the right ones the predicted gain is held against the cost."""
 import argparse
 import collections
 import gzip
@@ -100,14 +101,21 @@ def order_of(stages, batches, gpipe, stage):
     return passes
 
 
-def simulate(draw, slow, factor):
-    """The ranks' traces of a random pipeline; its shape in words."""
+def simulate(draw, moved):
+    """The ranks of a random pipeline, `moved` layers more on stage draw["slow"]; and what a step takes in us."""
     stages, batches, gpipe = draw["stages"], draw["batches"], draw["gpipe"]
     r = random.Random(draw["seed"])
     ranks = [Rank(s) for s in range(stages)]
-    forward, noise = r.uniform(2000, 8000), r.uniform(0.01, 0.05)
-    own = [r.uniform(0.99, 1.01) * (factor if s == slow else 1) for s in range(stages)]
-    transfer, elements = r.uniform(40, 400), 4096 * r.randint(256, 4096)
+    layer, noise = r.uniform(500, 2000), r.uniform(0.01, 0.05)
+    own = [r.uniform(0.99, 1.01) for s in range(stages)]
+    layers = [draw["layers"]] * stages
+    others = [s for s in range(stages) if s != draw["slow"]]
+    r.shuffle(others)
+    for n in range(moved):
+        layers[others[n % len(others)]] -= 1
+        layers[draw["slow"]] += 1
+    forward = layer * draw["layers"]
+    transfer, elements = forward * r.uniform(0.01, 0.05), 4096 * r.randint(256, 4096)
     now = 1000.0
     for step in range(STEPS):
         for k in ranks:
@@ -116,7 +124,7 @@ def simulate(draw, slow, factor):
         todo = [order_of(stages, batches, gpipe, s) for s in range(stages)]
         made = {}  # (forward, batch, stage): when its output is there, and the row that sends it
         while any(todo):
-            moved = False
+            went = False
             for s, rank in enumerate(ranks):
                 if not todo[s]:
                     continue
@@ -125,7 +133,7 @@ def simulate(draw, slow, factor):
                 if 0 <= source < stages and (is_forward, batch, source) not in made:
                     continue
                 todo[s].pop(0)
-                moved = True
+                went = True
                 streams = (RECEIVE, SEND) if is_forward else (RECEIVE + 2, SEND + 2)
                 if 0 <= source < stages:
                     # Both ends are on their streams, the receiver's since its pass before.
@@ -141,8 +149,8 @@ def simulate(draw, slow, factor):
                     rank.free[7] = max(rank.free[7], come)
                 name = "forward_step" if is_forward else "backward_step"
                 begin = rank.host
-                for kernel in KERNELS:
-                    lasts = forward / len(KERNELS) * own[s] * (1 if is_forward else 2) * r.gauss(1, noise)
+                for kernel in KERNELS * layers[s]:
+                    lasts = layer / len(KERNELS) * own[s] * (1 if is_forward else 2) * r.gauss(1, noise)
                     start = rank.free[7] + 1.5
                     rank.kernel(kernel, start, start + max(lasts, 10), 7)
                 rank.row("user_annotation", name, begin, rank.host - begin, 1)
@@ -152,21 +160,22 @@ def simulate(draw, slow, factor):
                     rank.wait(streams[1], 7)
                     row = rank.message("send", to, stages, 0, 0, streams[1], elements)
                 made[is_forward, batch, s] = done, row
-            assert moved
+            assert went
         reduced = max(k.free[7] for k in ranks) + 30
         for k in ranks:
             k.wait(30, 7)
             k.all_reduce(stages, k.free[7] + 2, reduced)
             k.wait(7, 30)
             begin = k.host
-            k.kernel("multi_tensor_apply_kernel<FusedAdam>", reduced + 2, reduced + forward * r.uniform(0.2, 0.22), 7)
+            lasts = layer * layers[k.number] * r.uniform(0.2, 0.22)
+            k.kernel("multi_tensor_apply_kernel<FusedAdam>", reduced + 2, reduced + lasts, 7)
             k.row("user_annotation", "Optimizer.step#AdamW.step", begin, k.host - begin, 1)
         end = max(k.free[7] for k in ranks) + 15
         for k in ranks:
             k.row("cuda_runtime", "cudaDeviceSynchronize", k.host, end - 5 - k.host, 1, cbid=165)
             k.row("user_annotation", "ProfilerStep#%d" % (step + 3), now, end - now, 1)
         now = end
-    return [k.text(stages) for k in ranks]
+    return ranks, (now - 1000.0) / STEPS
 
 
 def analyzed(stepscope, texts):
@@ -178,6 +187,25 @@ def analyzed(stepscope, texts):
     return json.loads(out.stdout)["findings"]
 
 
+def draw_pipeline(r):
+    stages, layers = r.randint(2, 6), r.randint(3, 8)
+    return {"stages": stages, "layers": layers, "batches": r.randint(4, 16), "gpipe": r.random() < 0.3,
+            "slow": r.randrange(stages), "seed": r.randrange(2**31)}
+
+
+def faulty_run(r):
+    """A draw, the layers moved, the ranks and what the fault costs a step in us; and draws that cost too little."""
+    cheap = 0
+    while True:
+        draw = draw_pipeline(r)
+        moved = r.randint(1, min(draw["layers"], (draw["layers"] - 1) * (draw["stages"] - 1)))
+        ranks, step = simulate(draw, moved)
+        cost = step - simulate(draw, 0)[1]
+        if cost >= 0.05 * step:
+            return draw, moved, ranks, cost, cheap
+        cheap += 1
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("stepscope")
@@ -186,27 +214,35 @@ def main():
     p.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     words = p.parse_args()
     r = random.Random(words.seed)
-    named, wrong = {True: collections.Counter(), False: collections.Counter()}, []
+    named, wrong, errors, again = {True: collections.Counter(), False: collections.Counter()}, [], [], 0
     for n in range(words.runs + words.clean):
-        draw = {"stages": r.randint(2, 6), "batches": r.randint(4, 16), "gpipe": r.random() < 0.3,
-                "seed": r.randrange(2**31)}
-        faulty = n < words.runs
-        slow, factor = (r.randrange(draw["stages"]), r.uniform(1.2, 1.6)) if faulty else (None, 1)
-        findings = analyzed(words.stepscope, simulate(draw, slow, factor))
+        faulty, moved = n < words.runs, 0
+        if faulty:
+            draw, moved, ranks, cost, cheap = faulty_run(r)
+            again += cheap
+        else:
+            draw = draw_pipeline(r)
+            ranks, _ = simulate(draw, 0)
+        findings = analyzed(words.stepscope, [k.text(draw["stages"]) for k in ranks])
         first = findings[0] if findings else {"id": "nothing", "what": ""}
-        right = (first["id"] == "stage_imbalance" and first["what"].startswith("Pipeline stage %d has" % slow)
+        right = (first["id"] == "stage_imbalance" and first["what"].startswith("Pipeline stage %d has" % draw["slow"])
                  if faulty else first["id"] not in ("stage_imbalance", "straggler_rank"))
         named[faulty][first["id"]] += 1
         if not right:
-            wrong.append((faulty, draw, slow, round(factor, 3), first["id"], first["what"]))
-    print("seed %d" % words.seed)
+            wrong.append((faulty, draw, moved, first["id"], first["what"]))
+        elif faulty:
+            errors.append(first["gain_ns"] / 1e3 / cost - 1)
+    print("seed %d; %d draws with a fault that costs less than 5 %% of the step drawn again" % (words.seed, again))
     for faulty in (True, False):
         bad = sum(w[0] == faulty for w in wrong)
         print("%s: %d of %d right; first: %s" % ("unbalanced" if faulty else "clean", sum(named[faulty].values()) - bad,
                                                  sum(named[faulty].values()),
                                                  ", ".join("%s %d" % c for c in named[faulty].most_common())))
+    if errors:
+        print("gain predicted against the cost: mean |error| %.1f %%, %.1f to %.1f %%" % (
+            100 * sum(map(abs, errors)) / len(errors), 100 * min(errors), 100 * max(errors)))
     for w in wrong:
-        print("wrong: slow stage %s by %s of %s: %s (%s)" % (w[2], w[3], w[1], w[4], w[5]))
+        print("wrong: %d layers moved to stage %d of %s: %s (%s)" % (w[2], w[1]["slow"], w[1], w[3], w[4]))
 
 
 if __name__ == "__main__":
