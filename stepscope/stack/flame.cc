@@ -10,9 +10,9 @@
 namespace stepscope {
 namespace {
 
-// The smallest weight of which no more than `most` nodes are as large.
+// The weight that no more than `most` nodes are above; below all where there are no more.
 double threshold(std::vector<double> weights, std::size_t most) {
-  if (weights.size() <= most) return 0;
+  if (weights.size() <= most) return -1;
   std::nth_element(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(most),
                    weights.end(), std::greater<>());
   return weights[most];
@@ -50,7 +50,7 @@ FlameGraph drawn(const Shown& s, std::size_t most) {
   const double floor = weight[0] * 1e-5;
   std::vector<std::uint32_t> place(s.tree.size());
   for (std::uint32_t n = 0; n < s.tree.size(); ++n) {
-    const bool small = weight[n] < floor || (least > 0 && weight[n] <= least);
+    const bool small = weight[n] < floor || weight[n] <= least;
     if (n > 0 && small) {
       out.left_out += s.tree.end[n] - n;
       n = s.tree.end[n] - 1;

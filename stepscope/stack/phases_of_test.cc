@@ -206,6 +206,14 @@ TEST(Flame, KeepsTheLargestNodesAndTheirTotals) {
   EXPECT_EQ(few.size() + few.left_out, all.size());
 }
 
+TEST(Flame, StacksWithoutWeightAreNoExceptionToItsSize) {
+  const auto p = test::profile_of("a;b;c;d;e 0\n");
+  const auto rules = make_phase_rules();
+  const NodePhases phases = phases_of(*p, *rules);
+  EXPECT_EQ(flame_graph(*p, phases, 100).size(), p->tree.size());
+  EXPECT_EQ(flame_graph(*p, phases, 4).size(), 1U);
+}
+
 TEST(Flame, ComparesSharesOfTwoProfiles) {
   const auto now =
       test::profile_of("Thread 0x1 \"M\";f (a.py:3) 30\nThread 0x1 \"M\";g (a.py:9) 10\n");
