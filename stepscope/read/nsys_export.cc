@@ -62,7 +62,9 @@ void read_session(NsysExport& nsys) {
   if (!nsys.utc_start) nsys.note("no_session_start_time");
   constexpr std::array<std::string_view, 3> details = {"duration", "startTime", "stopTime"};
   nsys.each_row("ANALYSIS_DETAILS", details, [&](const SqliteRows& row) {
-    const std::int64_t span = row.is_null(0) ? row.integer(2) - row.integer(1) : row.integer(0);
+    const std::int64_t start_time = std::clamp(row.integer(1), std::int64_t{0}, nsys_latest);
+    const std::int64_t stop_time = std::clamp(row.integer(2), std::int64_t{0}, nsys_latest);
+    const std::int64_t span = row.is_null(0) ? stop_time - start_time : row.integer(0);
     if (span > 0 && span < nsys_longest) nsys.duration = Ns{span};
   });
   if (nsys.duration && absolute) nsys.duration.reset();  // counts from the session's start

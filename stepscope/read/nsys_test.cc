@@ -283,6 +283,15 @@ TEST(Nsys, RowsWithImpossibleTimesAreCountedNotUsed) {
   EXPECT_EQ(note(trace, "duration_out_of_range"), 1u);
 }
 
+TEST(Nsys, ACaptureFromBeforeAllTimesHasNoLength) {
+  NsysBuilder b;
+  b.session().kernel(100, 150, 11).range(40, -1, "epoch");
+  b.sql("UPDATE ANALYSIS_DETAILS SET duration = NULL, startTime = 1 << 63, stopTime = -1");
+  const Trace trace = b.trace();
+  EXPECT_EQ(test::broken_rule(trace), "");
+  EXPECT_NE(find(trace, "epoch"), no_slice);
+}
+
 TEST(Nsys, TimesThatTheExportMadeAbsoluteAreLeftAlone) {
   NsysBuilder b;
   b.session(utc).kernel(utc + 100, utc + 150, 11);
