@@ -9,7 +9,7 @@ if(STEPSCOPE_SANITIZE)
   target_link_options(stepscope_flags INTERFACE -fsanitize=${STEPSCOPE_SANITIZE})
 endif()
 if(STEPSCOPE_FUZZ)
-  target_compile_options(stepscope_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_options(stepscope_flags INTERFACE -fsanitize=fuzzer-no-link -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
   target_link_options(stepscope_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 

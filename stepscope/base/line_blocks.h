@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "stepscope/base/byte_source.h"
+#include "stepscope/base/window.h"
 
 namespace stepscope {
 
-inline constexpr std::size_t line_block_bytes = 1 << 20;
 inline constexpr std::size_t longest_block_line = 1 << 20;
 
 // Calls take(block) with what the source has, in order, each block ending behind a line that one of
@@ -24,10 +24,10 @@ Result<std::uint64_t> for_line_blocks(ByteSource& source, std::string_view ends,
   std::string buffer;
   std::size_t filled = 0;
   for (bool over = false; !over;) {
-    if (buffer.size() < filled + line_block_bytes) buffer.resize(filled + line_block_bytes);
-    const auto got = source.read(std::span(buffer).subspan(filled, line_block_bytes));
+    if (buffer.size() < filled + window_bytes) buffer.resize(filled + window_bytes);
+    const auto got = source.read(std::span(buffer).subspan(filled, window_bytes));
     if (!got) return got.error();
-    over = *got < line_block_bytes;
+    over = *got < window_bytes;
     bytes += *got;
     filled += *got;
     std::size_t end = filled;

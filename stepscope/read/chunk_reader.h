@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "stepscope/base/byte_source.h"
+#include "stepscope/base/window.h"
 
 namespace stepscope {
-
-inline constexpr std::size_t default_chunk_bytes = 1 << 20;
 
 struct Chunk {
   std::vector<char>
@@ -32,7 +31,7 @@ class ChunkReader {
   // `head` is text already read from the source that still counts; `offset` its place. A chunk has
   // about `chunk_bytes`; a text without a recognisable event in 32 times as many is cut anywhere.
   ChunkReader(ByteSource& source, std::string head, std::uint64_t offset,
-              std::size_t chunk_bytes = default_chunk_bytes);
+              std::size_t chunk_bytes = window_bytes);
 
   // False when all text was handed out.
   Result<bool> next(Chunk& chunk);

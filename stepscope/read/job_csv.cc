@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "stepscope/base/window.h"
 #include "stepscope/read/job_columns.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::size_t window_bytes = std::size_t{1} << 20;
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 std::string_view without_quotes(std::string_view cell) {

@@ -25,7 +25,7 @@ struct ReadControl {
   unsigned threads = 1;                              // for this file
   const StopFlag* stop = nullptr;                    // may be null
   std::atomic<std::uint64_t>* bytes_read = nullptr;  // compressed bytes, for progress; may be null
-  std::size_t chunk_bytes = default_chunk_bytes;     // of text, that a thread takes at once
+  std::size_t chunk_bytes = window_bytes;            // of text, that a thread takes at once
 };
 
 // The traces of one file, unsealed, base time added: one, or several where the file holds several

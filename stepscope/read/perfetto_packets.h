@@ -11,6 +11,7 @@
 
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
+#include "stepscope/base/window.h"
 #include "stepscope/event/import_notes.h"
 
 namespace stepscope {
@@ -20,7 +21,7 @@ inline constexpr std::size_t largest_packet = 64 << 20;
 
 class PerfettoPackets {
  public:
-  explicit PerfettoPackets(ByteSource& source, std::size_t window = 1 << 20)
+  explicit PerfettoPackets(ByteSource& source, std::size_t window = window_bytes)
       : source_(source), window_(window) {}
 
   // The next packet, valid until the next call; false at the end. A file that ends inside a packet,

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/window.h"
+
 namespace stepscope {
 
 struct WideHash {
@@ -55,7 +57,7 @@ inline WideHash wide_hash(std::string_view text) {
 
 class HashCache {
  public:
-  explicit HashCache(std::size_t slots = 1 << 16) : slots_(slots) {}  // a power of two
+  explicit HashCache(std::size_t slots = window_bytes / 16) : slots_(slots) {}  // a power of two
 
   // Null where the hash is not there.
   [[nodiscard]] const std::uint32_t* find(const WideHash& hash) const {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "stepscope/base/byte_source.h"
+#include "stepscope/base/window.h"
 
 namespace stepscope {
 
@@ -36,7 +37,7 @@ class PeekedSource final : public ByteSource {
 class LineReader {
  public:
   static constexpr std::size_t longest_line = 1 << 24;
-  explicit LineReader(ByteSource& source, std::size_t buffer = 1 << 20);
+  explicit LineReader(ByteSource& source, std::size_t buffer = window_bytes);
 
   // False at the end, or where the source failed. The view is valid until the next call, and
   // longer as long as generation() stays the same.
