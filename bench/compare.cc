@@ -4,8 +4,9 @@
 // A/A: both arms from one AR(1) with a standard deviation of 3 %, by rho and steps an arm; calls
 // with the practical floor of 1 %, without it, and without the demand for 8 effective steps; beside
 // them Welch's test that takes steps as independent, and the block bootstrap as it is usually done.
-// Power: B 2 % slower. Real step times (FILES, lists as `compare` reads them): arms are four
-// neighbouring stretches in the order A B B A, from a random place. Speed: two lists of a million.
+// Power: B 2 % slower. Real step times (FILES, lists as `compare` reads them): neighbouring
+// stretches from a random place are launches in the order A B, A B B A, or that twice; power: B 5 %
+// slower. Speed: two lists of a million.
 //
 //   compare [--repetitions N] [FILES…]
 #include <fmt/format.h>
@@ -130,23 +131,30 @@ void table_of_ar1(int repetitions) {
     }
 }
 
-// A B B A from `at` on, each arm with two stretches of n / 2.
-RatioTest interleaved(const Doubles& x, std::size_t at, std::size_t n) {
-  const std::size_t half = n / 2;
-  const auto part = [&](std::size_t i) { return Series(x).subspan(at + i * half, half); };
-  Doubles a(part(0).begin(), part(0).end());
-  Doubles b(part(1).begin(), part(1).end());
-  a.insert(a.end(), part(3).begin(), part(3).end());
-  b.insert(b.end(), part(2).begin(), part(2).end());
-  const Series in_a = a;
-  const Series in_b = b;
-  return test_ratio({&in_a, 1}, {&in_b, 1}, {.replicates = 500});
+// Neighbouring stretches from `at` on, `launches` an arm in the order A B B A A B …, n steps an
+// arm; those of B longer by `factor`.
+RatioTest test_stretches(const Doubles& x, std::size_t at, std::size_t n, std::size_t launches,
+                         double factor = 1) {
+  const std::size_t each = n / launches;
+  Doubles slower(x.begin() + static_cast<std::ptrdiff_t>(at),
+                 x.begin() + static_cast<std::ptrdiff_t>(at + 2 * n));
+  for (double& v : slower) v *= factor;
+  std::vector<Series> a;
+  std::vector<Series> b;
+  for (std::size_t i = 0; i < 2 * launches; ++i) {
+    const bool in_b = i % 4 == 1 || i % 4 == 2;
+    if (in_b)
+      b.push_back(Series(slower).subspan(i * each, each));
+    else
+      a.push_back(Series(x).subspan(at + i * each, each));
+  }
+  return test_ratio(a, b, {.replicates = 500});
 }
 
 void table_of_real(const std::vector<std::string>& files, int repetitions) {
   fmt::print(
-      "A/A on real step times, arms A B B A from up to {} places\n"
-      "  steps  places  compare  floor 0 | no data   n_eff  file\n",
+      "A/A on real step times, from up to {} places: share of calls in percent\n"
+      "  steps  launches  places  compare  floor 0 | no data   n_eff | power at +5 %  file\n",
       repetitions);
   for (const std::string& file : files) {
     const auto times = read_step_times(file);
@@ -156,24 +164,27 @@ void table_of_real(const std::vector<std::string>& files, int repetitions) {
     }
     const Series kept = settled(times->wall_ns);
     const Doubles x(kept.begin(), kept.end());
-    for (const std::size_t n : {std::size_t{20}, std::size_t{50}, std::size_t{200}}) {
-      if (x.size() < 2 * n) continue;
-      const std::size_t places = x.size() - 2 * n + 1;
-      const bool all = places <= static_cast<std::size_t>(repetitions);
-      Source source(n);
-      Calls calls;
-      double effective = 0;
-      const int draws = all ? static_cast<int>(places) : repetitions;
-      for (int i = 0; i < draws; ++i) {
-        const RatioTest t =
-            interleaved(x, all ? static_cast<std::size_t>(i) : source.below(places), n);
-        count(t, calls);
-        effective += t.a.run.effective / draws;
+    for (const std::size_t n : {std::size_t{20}, std::size_t{60}, std::size_t{200}})
+      for (const std::size_t launches : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+        if (x.size() < 2 * n) continue;
+        const std::size_t places = x.size() - 2 * n + 1;
+        const bool all = places <= static_cast<std::size_t>(repetitions);
+        Source source(n);
+        Calls calls;
+        Calls changed;
+        double effective = 0;
+        const int draws = all ? static_cast<int>(places) : repetitions;
+        for (int i = 0; i < draws; ++i) {
+          const std::size_t at = all ? static_cast<std::size_t>(i) : source.below(places);
+          const RatioTest t = test_stretches(x, at, n, launches);
+          count(t, calls);
+          effective += t.a.run.effective / draws;
+          count(test_stretches(x, at, n, launches, 1.05), changed);
+        }
+        fmt::print("  {:5}  {:8}  {:6}   {}   {} |  {}  {:6.1f} |        {}  {}\n", n, launches,
+                   draws, percent(calls.with_floor, draws), percent(calls.without_floor, draws),
+                   percent(calls.no_data, draws), effective, percent(changed.slower, draws), file);
       }
-      fmt::print("  {:5}  {:6}   {}   {} |  {}  {:6.1f}  {}\n", n, draws,
-                 percent(calls.with_floor, draws), percent(calls.without_floor, draws),
-                 percent(calls.no_data, draws), effective, file);
-    }
   }
 }
 
