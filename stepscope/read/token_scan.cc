@@ -2,6 +2,7 @@
 #include "stepscope/read/token_scan.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "stepscope/base/result.h"
 
@@ -18,6 +19,26 @@ TokenScan::TokenScan(std::span<const std::string_view> words) : words_(words.beg
       std::uint8_t& shift = shift_[slot(word.data() + i)];
       shift = std::min(shift, static_cast<std::uint8_t>(shortest_ - 2 - i));
     }
+  for (std::size_t w = 0; w < words_.size(); ++w) {
+    Candidate c{.word = w};
+    const std::size_t front = std::min<std::size_t>(words_[w].size(), sizeof c.front);
+    std::memcpy(&c.front, words_[w].data(), front);
+    std::memset(&c.mask, 0xFF, front);
+    std::uint16_t& list = list_[slot(words_[w].data() + shortest_ - 2)];
+    if (list == 0) {
+      candidates_.resize(std::max<std::size_t>(candidates_.size(), 1) + 1);
+      list = static_cast<std::uint16_t>(candidates_.size() - 1);
+    }
+    candidates_[list].push_back(c);
+  }
+}
+
+bool TokenScan::begins(std::string_view text, const Candidate& c) const {
+  if (text.size() < sizeof c.front) return text.starts_with(words_[c.word]);
+  std::uint64_t front = 0;
+  std::memcpy(&front, text.data(), sizeof front);
+  if ((front & c.mask) != c.front) return false;
+  return words_[c.word].size() <= sizeof front || text.starts_with(words_[c.word]);
 }
 
 TokenScan::Hit TokenScan::next(std::string_view text, std::size_t from) const {
@@ -29,8 +50,8 @@ TokenScan::Hit TokenScan::next(std::string_view text, std::size_t from) const {
       continue;
     }
     const std::size_t begin = at + 2 - shortest_;
-    for (std::size_t w = 0; w < words_.size(); ++w)
-      if (text.substr(begin).starts_with(words_[w])) return {begin, w};
+    for (const Candidate& c : candidates_[list_[slot(text.data() + at)]])
+      if (begins(text.substr(begin), c)) return {begin, c.word};
     ++at;
   }
   return {};

@@ -15,7 +15,8 @@ namespace stepscope {
 
 class TokenScan {
  public:
-  // REQUIRES: each word has two letters or more.
+  // REQUIRES: each word has two letters or more; of two words that begin at one place the earlier
+  // counts.
   explicit TokenScan(std::span<const std::string_view> words);
 
   struct Hit {
@@ -31,9 +32,19 @@ class TokenScan {
            static_cast<unsigned char>(two[1]);
   }
 
+  // A word that may begin at a window.
+  struct Candidate {
+    std::uint64_t front = 0;  // its first eight letters, those that `mask` covers
+    std::uint64_t mask = 0;
+    std::size_t word = 0;
+  };
+  [[nodiscard]] bool begins(std::string_view text, const Candidate& c) const;
+
   std::vector<std::string> words_;
   std::size_t shortest_ = 0;
-  std::array<std::uint8_t, 65536> shift_{};
+  std::array<std::uint8_t, 65536> shift_{};  // by the window's last two letters
+  std::array<std::uint16_t, 65536> list_{};  // where shift_ is 0: element of candidates_
+  std::vector<std::vector<Candidate>> candidates_;
 };
 
 }  // namespace stepscope
