@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <unordered_set>
 
 namespace stepscope {
 namespace {
@@ -143,13 +144,13 @@ class Replay {
 
   // Blocks whose first event is not their allocation, and those of the snapshot without any event.
   void find_earlier_blocks() {
-    std::map<std::uint64_t, bool> seen;  // address → its allocation came first
+    std::unordered_set<std::uint64_t> seen;  // addresses
     for (const AllocatorEvent& e : device_.events) {
-      if (e.action == AllocatorAction::alloc) seen.try_emplace(e.address, true);
+      if (e.action == AllocatorAction::alloc) seen.insert(e.address);
       if (e.action != AllocatorAction::free_requested &&
           e.action != AllocatorAction::free_completed)
         continue;
-      if (!seen.try_emplace(e.address, false).second) continue;
+      if (!seen.insert(e.address).second) continue;
       BlockLife life;
       life.address = e.address;
       life.requested = e.size;

@@ -55,6 +55,9 @@ class PickleMachine {
   PickleMachine(std::string bytes, std::string_view path) : path_(path) {
     tree_.text = std::move(bytes);
     size_ = tree_.text.size();
+    // What snapshots and dumps need at the most; of what is not needed no page is touched.
+    tree_.nodes.reserve(node_zero + small_integers + size_ / 6);
+    tree_.children.reserve(size_ / 3);
     tree_.nodes.resize(node_zero + small_integers);
     tree_.nodes[node_false].kind = tree_.nodes[node_true].kind = PlainKind::boolean;
     tree_.nodes[node_true].word = 1;
@@ -115,8 +118,14 @@ class PickleMachine {
     at_ += end + 1;
     return true;
   }
-  // Little-endian, without a sign.
+  // Little-endian, without a sign; 1 to 8 bytes.
   bool take_number(std::size_t bytes, std::uint64_t& value) {
+    if (size_ - at_ >= sizeof value) {
+      std::memcpy(&value, tree_.text.data() + at_, sizeof value);
+      value &= ~std::uint64_t{0} >> (64 - 8 * bytes);
+      at_ += bytes;
+      return true;
+    }
     std::string_view raw;
     if (!take(bytes, raw)) return false;
     value = 0;

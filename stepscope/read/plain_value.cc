@@ -9,10 +9,6 @@
 namespace stepscope {
 namespace {
 
-bool has_items(PlainKind kind) {
-  return kind == PlainKind::list || kind == PlainKind::tuple || kind == PlainKind::dict;
-}
-
 class JsonCopy {
  public:
   explicit JsonCopy(PlainTree& tree) : tree_(tree) {}
@@ -85,11 +81,6 @@ std::optional<bool> PlainValue::boolean() const {
   return node().word != 0;
 }
 
-std::optional<std::int64_t> PlainValue::integer() const {
-  if (kind() != PlainKind::integer) return std::nullopt;
-  return std::bit_cast<std::int64_t>(node().word);
-}
-
 std::optional<double> PlainValue::real() const {
   if (kind() == PlainKind::real) return std::bit_cast<double>(node().word);
   if (const auto whole = integer()) return static_cast<double>(*whole);
@@ -100,14 +91,6 @@ std::optional<std::string_view> PlainValue::text() const {
   if (kind() != PlainKind::text && kind() != PlainKind::bytes) return std::nullopt;
   return std::string_view(tree_->text).substr(node().word, node().count);
 }
-
-std::size_t PlainValue::size() const { return has_items(kind()) ? node().count : 0; }
-
-PlainValue PlainValue::operator[](std::size_t i) const {
-  return child(kind() == PlainKind::dict ? node().word + 2 * i + 1 : node().word + i);
-}
-
-PlainValue PlainValue::key(std::size_t i) const { return child(node().word + 2 * i); }
 
 std::optional<PlainValue> PlainValue::find(std::string_view wanted) const {
   if (kind() != PlainKind::dict) return std::nullopt;

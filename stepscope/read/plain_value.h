@@ -4,6 +4,7 @@
 // whoever walks the tree caches by id() what is costly. No node contains itself.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,14 +58,19 @@ class PlainValue {
   [[nodiscard]] bool is_none() const { return kind() == PlainKind::none; }
   // nullopt where it is of another kind; real() takes integers too.
   [[nodiscard]] std::optional<bool> boolean() const;
-  [[nodiscard]] std::optional<std::int64_t> integer() const;
+  [[nodiscard]] std::optional<std::int64_t> integer() const {
+    if (kind() != PlainKind::integer) return std::nullopt;
+    return std::bit_cast<std::int64_t>(node().word);
+  }
   [[nodiscard]] std::optional<double> real() const;
   [[nodiscard]] std::optional<std::string_view> text() const;  // of text and bytes
   // Of lists and tuples: items; of dicts: pairs; else 0.
-  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] std::size_t size() const { return kind() >= PlainKind::list ? node().count : 0; }
   // Item i, or the value of pair i.
-  [[nodiscard]] PlainValue operator[](std::size_t i) const;
-  [[nodiscard]] PlainValue key(std::size_t i) const;
+  [[nodiscard]] PlainValue operator[](std::size_t i) const {
+    return child(kind() == PlainKind::dict ? node().word + 2 * i + 1 : node().word + i);
+  }
+  [[nodiscard]] PlainValue key(std::size_t i) const { return child(node().word + 2 * i); }
   // The value of the last pair whose key is this text; nullopt where there is none, or no dict.
   [[nodiscard]] std::optional<PlainValue> find(std::string_view key) const;
 
