@@ -147,11 +147,12 @@ void add_table(Recipe& recipe, const Table& table, std::string& sql) {
   const std::string name(table.name);
   sql += "CREATE TABLE IF NOT EXISTS " + name + "(" + list + ");";
   const unsigned rows = recipe.byte() % 6;
+  if (rows > 0) sql += "INSERT INTO " + name + "(" + list + ") VALUES ";
   for (unsigned r = 0; r < rows; ++r) {
-    std::string row;
+    sql += r > 0 ? ",(" : "(";
     for (std::size_t c = 0; c < columns.size(); ++c)
-      row.append(c > 0 ? "," : "").append(value(recipe));
-    sql += "INSERT INTO " + name + "(" + list + ") VALUES (" + row + ");";
+      sql.append(c > 0 ? "," : "").append(value(recipe));
+    sql += r + 1 < rows ? ")" : ");";
   }
 }
 
@@ -159,10 +160,10 @@ std::string cooked(Recipe& recipe) {
   sqlite3* db = nullptr;
   sqlite3_open(":memory:", &db);
   const unsigned damage = recipe.byte();
-  std::string sql = "PRAGMA page_size=512;CREATE TABLE META_DATA_EXPORT(name,value);";
+  std::string sql = "PRAGMA page_size=512;BEGIN;CREATE TABLE META_DATA_EXPORT(name,value);";
   for (int n = 0; n < 24 && !recipe.done(); ++n)
     add_table(recipe, tables[recipe.byte() % tables.size()], sql);
-  sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr);
+  sqlite3_exec(db, (sql + "COMMIT;").c_str(), nullptr, nullptr, nullptr);
   sqlite3_int64 size = 0;
   unsigned char* data = sqlite3_serialize(db, "main", &size, 0);
   std::string bytes(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
