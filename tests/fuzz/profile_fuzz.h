@@ -53,6 +53,8 @@ inline bool run(const std::uint8_t* data, std::size_t size, const char* format) 
     return false;
   }
   check_profile(*p);
+  // As a user gives it: the format is told from its first bytes.
+  if (const auto told = test::profile_of(bytes)) check_profile(*told);
   return true;
 }
 

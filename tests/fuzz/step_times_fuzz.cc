@@ -2,6 +2,9 @@
 // Any text as a list of step times and as what `stepscope train` writes. What is accepted holds
 // positive times only, each with its cause or none with any, and is read back to the same from the
 // table it is written to.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +47,19 @@ void try_unit(std::string_view text, TimeUnit unit) {
          "a written table is read back to the same");
 }
 
+// As a file, of which it is told what it is.
+void try_file(std::string_view text) {
+  const int file = memfd_create("input", 0);
+  expect(file >= 0 && write(file, text.data(), text.size()) == std::ssize(text),
+         "memory is a file");
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  const auto times = read_step_times(path);
+  expect(times || !times.error().message().empty(), "an error says something");
+  const auto summary = read_train_summary(path);
+  expect(summary || !summary.error().message().empty(), "an error says something");
+  close(file);
+}
+
 }  // namespace
 }  // namespace stepscope
 
@@ -52,6 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try_unit(text, TimeUnit::ms);
   try_unit(text, TimeUnit::s);
+  try_file(text);
   if (const auto summary = parse_train_summary(text, "input"))
     for (const auto& [rank, sums] : summary->ranks) expect(rank >= 0, "a rank has a number");
   return 0;
