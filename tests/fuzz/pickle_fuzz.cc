@@ -43,7 +43,7 @@ void walk(const PlainTree& tree) {
 
 // Ends only where nothing contains itself; bounded, as sharing can make the way long.
 std::size_t steps_down(const PlainValue& value, std::size_t depth, std::size_t left) {
-  expect(depth <= deepest_pickle, "nesting is bounded");
+  expect(value.kind() < PlainKind::list || depth <= deepest_pickle, "nesting is bounded");
   for (std::size_t i = 0; i < value.size() && left > 0; ++i)
     left = steps_down(value[i], depth + 1, left - 1);
   return left;
