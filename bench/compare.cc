@@ -151,6 +151,28 @@ RatioTest test_stretches(const Doubles& x, std::size_t at, std::size_t n, std::s
   return test_ratio(a, b, {.replicates = 500});
 }
 
+// Of all places, or of `repetitions` random ones.
+void print_real(const Doubles& x, std::size_t n, std::size_t launches, int repetitions,
+                const std::string& file) {
+  const std::size_t places = x.size() - 2 * n + 1;
+  const bool all = places <= static_cast<std::size_t>(repetitions);
+  const int draws = all ? static_cast<int>(places) : repetitions;
+  Source source(n);
+  Calls calls;
+  Calls changed;
+  double effective = 0;
+  for (int i = 0; i < draws; ++i) {
+    const std::size_t at = all ? static_cast<std::size_t>(i) : source.below(places);
+    const RatioTest t = test_stretches(x, at, n, launches);
+    count(t, calls);
+    effective += t.a.run.effective / draws;
+    count(test_stretches(x, at, n, launches, 1.05), changed);
+  }
+  fmt::print("  {:5}  {:8}  {:6}   {}   {} |  {}  {:6.1f} |        {}  {}\n", n, launches, draws,
+             percent(calls.with_floor, draws), percent(calls.without_floor, draws),
+             percent(calls.no_data, draws), effective, percent(changed.slower, draws), file);
+}
+
 void table_of_real(const std::vector<std::string>& files, int repetitions) {
   fmt::print(
       "A/A on real step times, from up to {} places: share of calls in percent\n"
@@ -165,26 +187,8 @@ void table_of_real(const std::vector<std::string>& files, int repetitions) {
     const Series kept = settled(times->wall_ns);
     const Doubles x(kept.begin(), kept.end());
     for (const std::size_t n : {std::size_t{20}, std::size_t{60}, std::size_t{200}})
-      for (const std::size_t launches : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
-        if (x.size() < 2 * n) continue;
-        const std::size_t places = x.size() - 2 * n + 1;
-        const bool all = places <= static_cast<std::size_t>(repetitions);
-        Source source(n);
-        Calls calls;
-        Calls changed;
-        double effective = 0;
-        const int draws = all ? static_cast<int>(places) : repetitions;
-        for (int i = 0; i < draws; ++i) {
-          const std::size_t at = all ? static_cast<std::size_t>(i) : source.below(places);
-          const RatioTest t = test_stretches(x, at, n, launches);
-          count(t, calls);
-          effective += t.a.run.effective / draws;
-          count(test_stretches(x, at, n, launches, 1.05), changed);
-        }
-        fmt::print("  {:5}  {:8}  {:6}   {}   {} |  {}  {:6.1f} |        {}  {}\n", n, launches,
-                   draws, percent(calls.with_floor, draws), percent(calls.without_floor, draws),
-                   percent(calls.no_data, draws), effective, percent(changed.slower, draws), file);
-      }
+      for (const std::size_t launches : {std::size_t{1}, std::size_t{2}, std::size_t{4}})
+        if (x.size() >= 2 * n) print_real(x, n, launches, repetitions, file);
   }
 }
 

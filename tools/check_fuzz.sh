@@ -14,7 +14,7 @@ fuzz_one() {
   mkdir -p "$build/corpus/$name" "$build/findings"
   log=$build/findings/$name.log
   # Without entropic scheduling: weighing the corpus costs more than running so small an input.
-  options=("$limit" -max_len=16384 -entropic=0 -timeout=60 -rss_limit_mb=2048 -print_final_stats=1
+  options=("$limit" -max_len=20000 -entropic=0 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1
            -artifact_prefix="$build/findings/$name-")
   [ ! -e "tests/fuzz/$name.dict" ] || options+=(-dict="tests/fuzz/$name.dict")
   if ! nice "$target" "${options[@]}" "$build/corpus/$name" "tests/fuzz/corpus/$name" </dev/null >"$log" 2>&1; then

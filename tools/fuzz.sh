@@ -1,12 +1,12 @@
 #!/bin/bash
-# fuzz.sh [RUNS]: builds the fuzz targets, runs each RUNS times (1000000), and prints how many lines of each file of
+# fuzz.sh [RUNS]: builds the fuzz targets, runs each RUNS times (2000000), and prints how many lines of each file of
 # the readers all inputs together reach, those that were found included.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 targets=$(cd tests/fuzz && basename -s .cc -- *_fuzz.cc)
 tools/build.sh fuzz $targets
-tools/check_fuzz.sh build/fuzz "${1:-1000000}x"
+tools/check_fuzz.sh build/fuzz "${1:-2000000}x"
 
 # The same functions over the same inputs, built to count lines.
 cmake --preset clang -B build/coverage -DSTEPSCOPE_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug \
@@ -17,7 +17,7 @@ objects=()
 for target in $targets; do
   name=${target%_fuzz}
   test=build/coverage/tests/fuzz/${name}_corpus_test
-  LLVM_PROFILE_FILE=build/coverage/$name.profraw "$test" build/fuzz/corpus/"$name" tests/fuzz/corpus/"$name" >/dev/null
+  LLVM_PROFILE_FILE=build/coverage/$name.profraw "$test" build/fuzz/corpus/"$name" tests/fuzz/corpus/"$name" >build/coverage/$name.log 2>&1
   objects+=(-object "$test")
 done
 llvm-profdata-16 merge -sparse build/coverage/*.profraw -o build/coverage/all.profdata

@@ -270,7 +270,7 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
   if (draft_.begin == no_node) draft_.begin = node;
   op_last_[number] = last;
   Ns ready = Ns::min();
-  // That stream order or an event says, so ends that rounding moved past the start count too.
+  // For what must have ended, by the order of a stream or by an event, whatever rounding says.
   const auto after = [&](std::uint32_t other) {
     if (other == no_node || draft_.end_of(other) > start(op) + rounding) return;
     draft_.edges.push_back({other, node});

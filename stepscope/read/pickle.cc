@@ -55,7 +55,7 @@ class PickleMachine {
   PickleMachine(std::string bytes, std::string_view path) : path_(path) {
     tree_.text = std::move(bytes);
     size_ = tree_.text.size();
-    // What snapshots and dumps need at the most; of what is not needed no page is touched.
+    // Room for what snapshots and dumps hold, so that it is not copied as it grows.
     tree_.nodes.reserve(node_zero + small_integers + size_ / 6);
     tree_.children.reserve(size_ / 3);
     tree_.nodes.resize(node_zero + small_integers);

@@ -81,13 +81,6 @@ WideInteger binary_integer(std::string_view bytes) {
   const auto byte = [&](std::size_t i) {
     return static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i]));
   };
-  if (bytes.size() <= 8) {
-    std::uint64_t bits = 0;
-    for (std::size_t i = bytes.size(); i-- > 0;) bits = bits << 8U | byte(i);
-    const std::size_t above = 64 - 8 * bytes.size();
-    value.whole = static_cast<std::int64_t>(bits << above) >> above;
-    return value;
-  }
   const bool negative = (byte(bytes.size() - 1) & 0x80U) != 0;
   // What only repeats the sign says nothing.
   const std::uint64_t fill = negative ? 0xFFU : 0U;

@@ -19,6 +19,7 @@ TokenScan::TokenScan(std::span<const std::string_view> words) : words_(words.beg
       std::uint8_t& shift = shift_[slot(word.data() + i)];
       shift = std::min(shift, static_cast<std::uint8_t>(shortest_ - 2 - i));
     }
+  candidates_.resize(1);  // 0 is none
   for (std::size_t w = 0; w < words_.size(); ++w) {
     Candidate c{.word = w};
     const std::size_t front = std::min<std::size_t>(words_[w].size(), sizeof c.front);
@@ -26,8 +27,8 @@ TokenScan::TokenScan(std::span<const std::string_view> words) : words_(words.beg
     std::memset(&c.mask, 0xFF, front);
     std::uint16_t& list = list_[slot(words_[w].data() + shortest_ - 2)];
     if (list == 0) {
-      candidates_.resize(std::max<std::size_t>(candidates_.size(), 1) + 1);
-      list = static_cast<std::uint16_t>(candidates_.size() - 1);
+      list = static_cast<std::uint16_t>(candidates_.size());
+      candidates_.emplace_back();
     }
     candidates_[list].push_back(c);
   }
