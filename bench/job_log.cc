@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast logs of training jobs are read: one line in ten or every line reports on a step, in each
-// tool's dialect, beside memchr over the lines of the same bytes. job_log [MB]
+// tool's dialect, beside memchr over the lines of the same bytes. job_log [MB [TOOL]]
 #include "stepscope/read/job_log.h"
 
 #include <fmt/format.h>
@@ -97,10 +97,14 @@ int main(int argc, char** argv) {
   using namespace stepscope;
   const std::size_t bytes =
       (argc > 1 ? static_cast<std::size_t>(std::atoi(argv[1])) : 100) * 1'000'000;
-  measure("Megatron-LM", bytes, megatron);
-  measure("DeepSpeed", bytes, deepspeed);
-  measure("torchtitan", bytes, torchtitan);
-  measure("Hugging Face Trainer", bytes, hugging_face);
+  const std::string_view only = argc > 2 ? argv[2] : "";
+  const auto one = [&](const char* tool, auto line) {
+    if (only.empty() || only == tool) measure(tool, bytes, line);
+  };
+  one("Megatron-LM", megatron);
+  one("DeepSpeed", deepspeed);
+  one("torchtitan", torchtitan);
+  one("Hugging Face Trainer", hugging_face);
   const std::string log = made_log(bytes, 10, megatron);
   report("memchr over the lines", log.size(), [&] {
     if (lines_of(log) == 0) std::abort();

@@ -47,7 +47,7 @@ std::int64_t usual_steps(const LogSteps& steps) {
 }
 
 void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
-  const auto figure = [&](std::optional<double> LogRecord::* f) {
+  const auto figure = [&](OptionalReal LogRecord::* f) {
     return typical(log, steps, a.warm_up, f);
   };
   a.batch = figure(&LogRecord::batch);
@@ -201,12 +201,12 @@ std::optional<double> setting_of(const JobLog& log, std::string_view name) {
 }
 
 std::optional<double> typical(const JobLog& log, const LogSteps& steps, std::size_t warm_up,
-                              std::optional<double> LogRecord::* figure) {
+                              OptionalReal LogRecord::* figure) {
   std::vector<double> values;
   for (std::size_t i = std::min(warm_up, steps.steps.size()); i < steps.steps.size(); ++i) {
     const std::size_t at = steps.steps[i].record;
     if (at >= log.records.size()) continue;
-    const std::optional<double>& value = log.records[at].*figure;
+    const OptionalReal value = log.records[at].*figure;
     if (value && std::isfinite(*value)) values.push_back(*value);
   }
   return median(values);

@@ -101,7 +101,7 @@ struct LogAccount {
 // absent where none names it.
 [[nodiscard]] std::optional<double> typical(const JobLog& log, const LogSteps& steps,
                                             std::size_t warm_up,
-                                            std::optional<double> LogRecord::* figure);
+                                            OptionalReal LogRecord::* figure);
 // A whole number among the settings; absent where it is none or missing.
 [[nodiscard]] std::optional<double> setting_of(const JobLog& log, std::string_view name);
 

@@ -6,12 +6,14 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/optional_real.h"
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
@@ -40,29 +42,26 @@ static_assert(log_tool_names[static_cast<std::size_t>(LogTool::hugging_face)] ==
 
 struct LogRecord {
   LogTool tool = LogTool::named;
+  bool evaluated = false;       // since the record before
+  bool saved = false;           // a checkpoint, likewise
   std::int32_t rank = -1;       // that the line names; -1: none
   std::int32_t launch = 0;      // how often the log had shown a start of a job before
+  std::int32_t skipped = 0;     // steps that were not applied
+  std::int32_t not_finite = 0;  // steps whose loss was no number
   std::int64_t iteration = -1;  // -1: the line names none
-  std::int64_t steps = 1;       // that `wall` is the mean of
-  std::optional<double> wall_ns{};
-  std::optional<Ns> stamp{};  // of the line, on the calendar of its writer
-  std::optional<double> loss{};
-  std::optional<double> gradient_norm{};
-  std::optional<double> samples_per_s{};        // of the whole job
-  std::optional<double> tokens_per_s{};         // of the whole job
-  std::optional<double> tokens_per_s_device{};  // of one device
-  std::optional<double> flops_per_s{};          // of one device, by the tool's convention
-  std::optional<double> mfu{};                  // share of one, by the tool's convention
-  std::optional<double> memory_bytes{};         // peak of the device
-  std::optional<double> memory_share{};         // of the device's memory
-  std::optional<double> batch{};                // sequences of the step
-  std::optional<double> consumed_samples{};
-  std::int64_t of_steps = 0;          // of a progress bar: where it ends
-  std::optional<double> elapsed_s{};  // of a progress bar: since it began
-  std::int64_t skipped = 0;           // steps that were not applied
-  std::int64_t not_finite = 0;        // steps whose loss was no number
-  bool evaluated = false;             // since the record before
-  bool saved = false;                 // a checkpoint, likewise
+  std::int64_t of_steps = 0;    // of a progress bar: where it ends
+  std::optional<Ns> stamp{};    // of the line, on the calendar of its writer
+  OptionalReal wall_ns{};
+  OptionalReal elapsed_s{};  // of a progress bar: since it began
+  OptionalReal loss{};
+  OptionalReal samples_per_s{};        // of the whole job
+  OptionalReal tokens_per_s{};         // of the whole job
+  OptionalReal tokens_per_s_device{};  // of one device
+  OptionalReal flops_per_s{};          // of one device, by the tool's convention
+  OptionalReal mfu{};                  // share of one, by the tool's convention
+  OptionalReal memory_bytes{};         // peak of the device
+  OptionalReal memory_share{};         // of the device's memory
+  OptionalReal batch{};                // sequences of the step
 };
 
 // What a tool times within a step, in the order of the log.
@@ -103,7 +102,7 @@ struct LogFlopsProfile {
 };
 
 struct JobLog {
-  std::vector<LogRecord> records{};
+  std::deque<LogRecord> records{};  // never moved: they are most of what a log leaves
   std::vector<LogTimer> timers{};
   std::vector<LogCommunication> communication{};
   std::vector<LogFlopsProfile> profiles{};

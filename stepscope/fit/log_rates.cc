@@ -115,7 +115,7 @@ void convert(LogRate& rate, const std::vector<Counting>& ways, const LogModel& m
 
 void add_printed(const JobLog& log, const LogSteps& steps, const LogAccount& a, const LogModel& m,
                  std::optional<FlopRate> peak, LogRates& out) {
-  const auto add = [&](std::optional<double> LogRecord::* figure, const char* name, bool is_mfu) {
+  const auto add = [&](OptionalReal LogRecord::* figure, const char* name, bool is_mfu) {
     const auto printed = typical(log, steps, a.warm_up, figure);
     if (!printed || !(*printed > 0)) return;
     LogRate rate{.tool = steps.tool, .name = name, .is_mfu = is_mfu, .printed = printed};

@@ -89,19 +89,22 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
   }
   LogRecord& record = state.add(LogTool::hugging_face, line);
   take_loss(record, *loss);
-  record.gradient_norm = value_of(dict, "'grad_norm':");
   return true;
 }
 
 bool take_progress_bar(const LogLine& line, LogState& state) {
   // "100/1000 [01:23<12:30,  1.20it/s": from the unit backwards.
   const std::string_view text = line.text;
-  const std::size_t per_second = text.rfind("it/s");
-  const std::size_t per_step = text.rfind("s/it");
-  const bool fast = per_second != std::string_view::npos &&
-                    (per_step == std::string_view::npos || per_step < per_second);
-  const std::size_t unit = fast ? per_second : per_step;
-  if (unit == std::string_view::npos) return false;
+  bool fast = false;
+  std::size_t unit = std::string_view::npos;
+  for (std::size_t at = text.rfind('/'); unit == std::string_view::npos; at = text.rfind('/', at - 1)) {
+    if (at == std::string_view::npos || at == 0) return false;
+    fast = at >= 2 && text.substr(at - 2, 4) == "it/s";
+    if (fast)
+      unit = at - 2;
+    else if (text.substr(at - 1, 4) == "s/it")
+      unit = at - 1;
+  }
   const std::size_t open = text.substr(0, unit).rfind('[');
   if (open == std::string_view::npos) return false;
   const std::string_view inside = text.substr(open + 1, unit - open - 1);
@@ -115,10 +118,9 @@ bool take_progress_bar(const LogLine& line, LogState& state) {
   const std::size_t slash = before.rfind('/');
   if (!rate || !elapsed || !(*rate > 0) || !std::isfinite(*rate) || slash == std::string_view::npos)
     return false;  // "?it/s": nothing known yet
-  const std::size_t blank = before.find_last_of(" |", slash);
-  const auto done =
-      clean_integer(before.substr(blank == std::string_view::npos ? 0 : blank + 1,
-                                  slash - (blank == std::string_view::npos ? 0 : blank + 1)));
+  std::size_t number = slash;
+  while (number > 0 && before[number - 1] != ' ' && before[number - 1] != '|') --number;
+  const auto done = clean_integer(before.substr(number, slash - number));
   const auto total = clean_integer(before.substr(slash + 1));
   if (!done || !total || *done < 1 || *total < *done) return false;
   LogRecord& record = state.add(LogTool::hugging_face, line);
@@ -150,7 +152,6 @@ Result<Done> take_trainer_state(std::string_view text, std::string_view path, Jo
     record.iteration = static_cast<std::int64_t>(*step);
     // "NaN" is no number of JSON.
     if (const auto value = number_in(entry, "loss")) take_loss(record, *value);
-    record.gradient_norm = number_in(entry, "grad_norm");
     log.records.push_back(record);
     ++log.lines[tool];
   }

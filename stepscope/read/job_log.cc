@@ -126,8 +126,9 @@ class LogReader {
     constexpr std::size_t piece = 512;
     for (std::size_t at = from; at < text.size(); at += piece) {
       const std::string_view part = text.substr(at, piece);
-      const std::size_t end = std::min(part.find('\n'), part.find('\r'));
-      if (end != std::string_view::npos) return at + end;
+      const std::string_view line = part.substr(0, part.find('\n'));
+      const std::size_t end = std::min(line.find('\r'), line.size());
+      if (end < part.size()) return at + end;
     }
     return text.size();
   }

@@ -11,11 +11,53 @@ namespace stepscope {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// What most numbers are: digits, a point among them, an exponent. Up to 15 digits and 22 places are
+// a whole number and a power of ten that doubles hold exactly, so that their quotient or product is
+// the nearest double. nullopt: another reading is needed.
+std::optional<double> plain_decimal(std::string_view text, std::size_t& used) {
+  constexpr std::array<double, 23> powers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                             1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                             1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const char* p = begin;
+  const bool negative = p != end && *p == '-';
+  if (negative) ++p;
+  std::uint64_t digits = 0;
+  const char* const first = p;
+  for (; p != end && is_digit(*p); ++p) digits = digits * 10 + static_cast<unsigned>(*p - '0');
+  std::ptrdiff_t count = p - first;
+  if (count == 0) return std::nullopt;
+  int exponent = 0;
+  if (p != end && *p == '.') {
+    const char* const point = ++p;
+    for (; p != end && is_digit(*p); ++p) digits = digits * 10 + static_cast<unsigned>(*p - '0');
+    exponent = static_cast<int>(point - p);
+    count += p - point;
+  }
+  if (count > 15) return std::nullopt;
+  if (end - p > 3 && (*p == 'e' || *p == 'E') && (p[1] == '-' || p[1] == '+') && is_digit(p[2]) &&
+      is_digit(p[3])) {
+    const int places = (p[2] - '0') * 10 + (p[3] - '0');
+    exponent += p[1] == '-' ? -places : places;
+    p += 4;
+  }
+  if (p != end && (is_digit(*p) || *p == ',' || *p == '.' || *p == '-' || *p == '+' || *p == 'e' ||
+                   *p == 'E'))
+    return std::nullopt;
+  if (exponent < -22 || exponent > 22) return std::nullopt;
+  const auto whole = static_cast<double>(digits);
+  const double value = exponent < 0 ? whole / powers[static_cast<std::size_t>(-exponent)]
+                                    : whole * powers[static_cast<std::size_t>(exponent)];
+  used = static_cast<std::size_t>(p - begin);
+  return negative ? -value : value;
+}
 
 // Digits with commas between them ("2,793") need room; others are read where they stand.
 std::optional<double> leading(std::string_view text, std::size_t& used) {
-  std::array<char, 64> room{};
+  if (const auto plain = plain_decimal(text, used)) return plain;
+  std::array<char, 64> room;
   std::size_t length = 0;
   used = 0;
   bool commas = false;
@@ -95,6 +137,9 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::optional<double> clean_number(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  if (std::size_t used = 0; const auto plain = plain_decimal(text, used))
+    if (used == text.size()) return plain;
   text = trimmed(text);
   if (text == "nan" || text == "NaN") return std::nan("");
   if (text == "inf" || text == "Infinity") return HUGE_VAL;
@@ -127,11 +172,10 @@ std::optional<double> clean_number_behind(std::string_view text, std::string_vie
 
 std::int32_t rank_of_line(std::string_view text) {
   const std::string_view front = text.substr(0, 160);
-  for (const std::string_view key : {"[rank", "[Rank", "[default"}) {
-    const std::size_t at = front.find(key);
-    if (at == std::string_view::npos) continue;
-    if (const auto rank = rank_behind(front, at + key.size())) return *rank;
-  }
+  for (std::size_t at = front.find('['); at != std::string_view::npos; at = front.find('[', at + 1))
+    for (const std::string_view key : {"[rank", "[Rank", "[default"})
+      if (front.substr(at).starts_with(key))
+        if (const auto rank = rank_behind(front, at + key.size())) return *rank;
   // "3: " of srun --label.
   std::int32_t rank = 0;
   const std::size_t first = std::min(front.find_first_not_of(' '), front.size());

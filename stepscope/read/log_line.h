@@ -14,6 +14,7 @@
 
 namespace stepscope {
 
+[[nodiscard]] constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 // Without blanks at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 // The number that is all of `text` but for blanks, or that a blank, '(' or '%' follows: what

@@ -10,24 +10,31 @@
 namespace stepscope {
 namespace {
 
+// Of the last ": ".
+std::size_t last_colon(std::string_view field) {
+  for (std::size_t at = field.size(); at > 1; --at)
+    if (field[at - 1] == ' ' && field[at - 2] == ':') return at - 2;
+  return std::string_view::npos;
+}
+
 // "iteration       10/ 1716613", behind a date or other words.
 std::optional<std::int64_t> iteration_in(std::string_view field) {
   constexpr std::string_view key = "iteration ";
-  const std::size_t at = field.rfind(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = field.substr(at + key.size());
-  const std::size_t slash = rest.find('/');
-  if (slash == std::string_view::npos || !clean_integer(rest.substr(slash + 1)))
+  const std::size_t slash = field.rfind('/');
+  if (slash == std::string_view::npos || !clean_integer(field.substr(slash + 1)))
     return std::nullopt;
-  const auto iteration = clean_integer(rest.substr(0, slash));
+  const std::size_t at = field.rfind(key);
+  if (at == std::string_view::npos || at + key.size() > slash) return std::nullopt;
+  const auto iteration = clean_integer(field.substr(at + key.size(), slash - at - key.size()));
   return iteration && *iteration >= 0 ? iteration : std::nullopt;
 }
 
 // "elapsed time per iteration (ms)": ns in one of its unit.
 std::optional<double> unit_of(std::string_view key) {
   constexpr std::string_view elapsed = "elapsed time per iteration (";
+  if (!key.ends_with(')')) return std::nullopt;
   const std::size_t at = key.find(elapsed);
-  if (at == std::string_view::npos || !key.ends_with(')')) return std::nullopt;
+  if (at == std::string_view::npos) return std::nullopt;
   std::string_view unit = key.substr(at + elapsed.size());
   unit.remove_suffix(1);
   const auto known = time_unit(unit);
@@ -36,11 +43,15 @@ std::optional<double> unit_of(std::string_view key) {
 
 void take_loss(LogRecord& record, double value) {
   record.loss = value;
-  if (!std::isfinite(value)) record.not_finite = std::max<std::int64_t>(record.not_finite, 1);
+  if (!std::isfinite(value)) record.not_finite = std::max(record.not_finite, 1);
 }
 
 std::int64_t whole(double value) {
   return value >= 0 && value < 1e15 ? static_cast<std::int64_t>(value) : 0;
+}
+
+std::int32_t count(double value) {
+  return value >= 0 && value < 2e9 ? static_cast<std::int32_t>(value) : 0;
 }
 
 bool take_field(std::string_view key, double value, LogRecord& record, LogState& state) {
@@ -48,12 +59,8 @@ bool take_field(std::string_view key, double value, LogRecord& record, LogState&
     record.wall_ns = value * *unit;
   } else if (key == "lm loss" || (key == "total loss" && !record.loss)) {
     take_loss(record, value);
-  } else if (key == "consumed samples") {
-    record.consumed_samples = value;
   } else if (key == "global batch size") {
     record.batch = value;
-  } else if (key == "grad norm") {
-    record.gradient_norm = value;
   } else if (key == "throughput per GPU (TFLOP/s/GPU)") {
     record.flops_per_s = value * 1e12;
   } else if (key == "TFLOPs") {  // of Megatron-DeepSpeed, which counts otherwise
@@ -65,9 +72,9 @@ bool take_field(std::string_view key, double value, LogRecord& record, LogState&
              key == "Tokens per second per GPU (Tok/s/GPU)") {
     record.tokens_per_s_device = value;
   } else if (key == "number of skipped iterations") {
-    record.skipped = whole(value);
+    record.skipped = count(value);
   } else if (key == "number of nan iterations") {
-    record.not_finite = std::max(record.not_finite, whole(value));
+    record.not_finite = std::max(record.not_finite, count(value));
   } else if (key == "actual seqlen" || key == "seq length") {
     state.log.settings.try_emplace("seq_length", std::to_string(whole(value)));
   } else {
@@ -125,7 +132,7 @@ bool take_megatron_record(const LogLine& line, LogState& state) {
       record->stamp = stamp_of_line(field);
       continue;
     }
-    const std::size_t colon = field.rfind(": ");
+    const std::size_t colon = last_colon(field);
     const auto value =
         colon == std::string_view::npos ? std::nullopt : clean_number(field.substr(colon + 2));
     if (!value) {
@@ -173,7 +180,7 @@ bool take_timers(const LogLine& line, LogState& state) {
     more = bar != std::string_view::npos;
     const std::string_view field = trimmed(rest.substr(0, bar));
     rest.remove_prefix(more ? bar + 1 : rest.size());
-    const std::size_t colon = field.rfind(": ");
+    const std::size_t colon = last_colon(field);
     const auto ms =
         colon == std::string_view::npos ? std::nullopt : clean_number(field.substr(colon + 2));
     if (!ms || !std::isfinite(*ms)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the next of several words in a text, by the last two letters of a window as wide as the
-// shortest word (Wu and Manber, 1994): most of the text is never looked at.
+// Finds the next of several words in a text. Only every n-th place is looked at, n being such that
+// the shortest word covers one of them with three letters wherever it stands: whether any word has
+// these letters at its front is one look into a table, and looks do not wait for one another.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ namespace stepscope {
 
 class TokenScan {
  public:
-  // REQUIRES: each word has two letters or more; of two words that begin at one place the earlier
+  // REQUIRES: each word has three letters or more; of two words that begin at one place the earlier
   // counts.
   explicit TokenScan(std::span<const std::string_view> words);
 
@@ -27,24 +28,25 @@ class TokenScan {
   [[nodiscard]] Hit next(std::string_view text, std::size_t from) const;
 
  private:
-  static std::size_t slot(const char* two) {
-    return static_cast<std::size_t>(static_cast<unsigned char>(two[0])) << 8 |
-           static_cast<unsigned char>(two[1]);
-  }
-
-  // A word that may begin at a window.
+  // A word that may stand around a place, `before` letters of it before the place.
   struct Candidate {
     std::uint64_t front = 0;  // its first eight letters, those that `mask` covers
     std::uint64_t mask = 0;
     std::size_t word = 0;
+    std::size_t before = 0;
   };
+  // By a hash of three letters: element of candidates_, 0 for none.
+  static constexpr unsigned table_bits = 13;
+  static std::size_t slot(std::uint32_t letters) {
+    return (letters & 0xFFFFFFU) * 0x9E3779B1U >> (32 - table_bits);
+  }
   [[nodiscard]] bool begins(std::string_view text, const Candidate& c) const;
+  [[nodiscard]] Hit around(std::string_view text, std::size_t at, std::size_t slot) const;
 
   std::vector<std::string> words_;
-  std::size_t shortest_ = 0;
-  std::array<std::uint8_t, 65536> shift_{};  // by the window's last two letters
-  std::array<std::uint16_t, 65536> list_{};  // where shift_ is 0: element of candidates_
-  std::vector<std::vector<Candidate>> candidates_;
+  std::size_t stride_ = 1;
+  std::array<std::uint16_t, 1 << table_bits> list_{};
+  std::vector<std::vector<Candidate>> candidates_;  // those that begin first come first
 };
 
 }  // namespace stepscope

@@ -8,9 +8,41 @@
 namespace stepscope {
 namespace {
 
-// "  tps: 2,793  ": commas are of thousands here, so only blanks end a number.
-std::optional<double> field(std::string_view text, std::string_view key) {
-  return clean_number_behind(text, key, " \t");
+// "step: 10  loss:  9.8934  grad_norm:  1.2345  memory: 47.61GiB(60.15%)  tps: 2,793": what stands
+// behind the first of each key, without blanks. Commas are of thousands here.
+struct Fields {
+  std::string_view step{};
+  std::string_view loss{};
+  std::string_view memory{};
+  std::string_view tps{};
+  std::string_view tflops{};
+  std::string_view mfu{};
+};
+
+Fields fields_of(std::string_view text) {
+  Fields fields;
+  std::size_t word = 0;  // where the word that is read began
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    if (is_blank(text[at])) word = at + 1;
+    if (text[at] != ':' || text[at + 1] != ' ') continue;
+    const std::string_view key = text.substr(word, at - word);
+    std::string_view* const field = key == "loss"     ? &fields.loss
+                                    : key == "memory" ? &fields.memory
+                                    : key == "tps"    ? &fields.tps
+                                    : key == "tflops" ? &fields.tflops
+                                    : key == "mfu"    ? &fields.mfu
+                                    : key == "step"   ? &fields.step
+                                                      : nullptr;
+    if (field == nullptr || !field->empty()) continue;
+    std::size_t begin = at + 1;
+    while (begin < text.size() && is_blank(text[begin])) ++begin;
+    std::size_t end = begin;
+    while (end < text.size() && !is_blank(text[end])) ++end;
+    *field = text.substr(begin, end - begin);
+    at = begin;  // one before what follows where the value is none: "loss: mfu: 1"
+    word = begin;
+  }
+  return fields;
 }
 
 }  // namespace
@@ -24,8 +56,9 @@ bool take_torchtitan_record(const LogLine& line, LogState& state) {
     ++state.log.lines[static_cast<std::size_t>(LogTool::torchtitan)];
     return true;
   }
-  const auto step = field(text, "step: ");
-  const auto rate = field(text, " tps: ");
+  const Fields fields = fields_of(text);
+  const auto step = clean_number(fields.step);
+  const auto rate = clean_number(fields.tps);
   if (!step || !rate || !(*step >= 0 && *step < 1e15) || !(*rate > 0)) {
     state.note("records_cut");
     return false;
@@ -34,20 +67,16 @@ bool take_torchtitan_record(const LogLine& line, LogState& state) {
   record.iteration = static_cast<std::int64_t>(*step);
   record.stamp = stamp_of_line(line.text);
   record.tokens_per_s_device = *rate;
-  record.loss = field(text, " loss: ");
+  record.loss = clean_number(fields.loss);
   if (record.loss && !std::isfinite(*record.loss)) record.not_finite = 1;
-  record.gradient_norm = field(text, " grad_norm: ");
-  if (const auto value = field(text, " tflops: ")) record.flops_per_s = *value * 1e12;
-  if (const auto value = field(text, " mfu: ")) record.mfu = *value / 100;
-  constexpr std::string_view memory = " memory: ";
-  if (const std::size_t key = text.find(memory); key != std::string_view::npos) {
-    const auto value = number_and_unit(text.substr(key + memory.size()));
-    if (value && value->unit.starts_with("GiB(")) {
-      record.memory_bytes = value->number * 1024 * 1024 * 1024;
-      if (const auto share = number_and_unit(value->unit.substr(4));
-          share && share->unit.starts_with("%"))
-        record.memory_share = share->number / 100;
-    }
+  if (const auto value = clean_number(fields.tflops)) record.flops_per_s = *value * 1e12;
+  if (const auto value = clean_number(fields.mfu)) record.mfu = *value / 100;
+  const auto memory = number_and_unit(fields.memory);
+  if (memory && memory->unit.starts_with("GiB(")) {
+    record.memory_bytes = memory->number * 1024 * 1024 * 1024;
+    if (const auto share = number_and_unit(memory->unit.substr(4));
+        share && share->unit.starts_with("%"))
+      record.memory_share = share->number / 100;
   }
   ++state.log.lines[static_cast<std::size_t>(LogTool::torchtitan)];
   return true;
