@@ -100,8 +100,7 @@ struct LogAccount {
 // The median of a figure over the records behind the warm-up, of the tool that the steps are from;
 // absent where none names it.
 [[nodiscard]] std::optional<double> typical(const JobLog& log, const LogSteps& steps,
-                                            std::size_t warm_up,
-                                            OptionalReal LogRecord::* figure);
+                                            std::size_t warm_up, OptionalReal LogRecord::* figure);
 // A whole number among the settings; absent where it is none or missing.
 [[nodiscard]] std::optional<double> setting_of(const JobLog& log, std::string_view name);
 

@@ -23,7 +23,9 @@ class OptionalReal {
   constexpr explicit operator bool() const { return has_value(); }
   // REQUIRES: there is one.
   constexpr double operator*() const { return std::bit_cast<double>(bits_); }
-  [[nodiscard]] constexpr double value_or(double other) const { return has_value() ? **this : other; }
+  [[nodiscard]] constexpr double value_or(double other) const {
+    return has_value() ? **this : other;
+  }
   constexpr operator std::optional<double>() const {
     return has_value() ? std::optional(**this) : std::nullopt;
   }

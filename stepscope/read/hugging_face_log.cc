@@ -97,7 +97,8 @@ bool take_progress_bar(const LogLine& line, LogState& state) {
   const std::string_view text = line.text;
   bool fast = false;
   std::size_t unit = std::string_view::npos;
-  for (std::size_t at = text.rfind('/'); unit == std::string_view::npos; at = text.rfind('/', at - 1)) {
+  for (std::size_t at = text.rfind('/'); unit == std::string_view::npos;
+       at = text.rfind('/', at - 1)) {
     if (at == std::string_view::npos || at == 0) return false;
     fast = at >= 2 && text.substr(at - 2, 4) == "it/s";
     if (fast)

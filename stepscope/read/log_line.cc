@@ -43,8 +43,8 @@ std::optional<double> plain_decimal(std::string_view text, std::size_t& used) {
     exponent += p[1] == '-' ? -places : places;
     p += 4;
   }
-  if (p != end && (is_digit(*p) || *p == ',' || *p == '.' || *p == '-' || *p == '+' || *p == 'e' ||
-                   *p == 'E'))
+  if (p != end &&
+      (is_digit(*p) || *p == ',' || *p == '.' || *p == '-' || *p == '+' || *p == 'e' || *p == 'E'))
     return std::nullopt;
   if (exponent < -22 || exponent > 22) return std::nullopt;
   const auto whole = static_cast<double>(digits);

@@ -67,8 +67,7 @@ TokenScan::Hit TokenScan::next(std::string_view text, std::size_t from) const {
   const auto slot_at = [&](std::size_t place) { return slot(four(text.data() + place)); };
   for (; at + 3 * stride_ + sizeof(std::uint32_t) <= text.size(); at += 4 * stride_) {
     const std::array<std::size_t, 4> slots = {slot_at(at), slot_at(at + stride_),
-                                              slot_at(at + 2 * stride_),
-                                              slot_at(at + 3 * stride_)};
+                                              slot_at(at + 2 * stride_), slot_at(at + 3 * stride_)};
     if ((list_[slots[0]] | list_[slots[1]] | list_[slots[2]] | list_[slots[3]]) == 0) continue;
     for (std::size_t i = 0; i < slots.size(); ++i)
       if (list_[slots[i]] != 0)

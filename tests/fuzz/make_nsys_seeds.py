@@ -68,3 +68,65 @@ cut = (OUT / "whole").read_bytes()
 random.seed(5)
 for n in range(12):
     (OUT / f"recipe{n}").write_bytes(bytes([0 if n < 6 else 130]) + random.randbytes(40 + 60 * n))
+
+# Recipes that say something: the tables and texts as nsys_fuzz.cc numbers them.
+TABLES = ("KERNEL RUNTIME NVTX_EVENTS StringIds MEMCPY MEMSET GRAPH_TRACE SYNCHRONIZATION CUDA_EVENT MEMORY_USAGE "
+          "GPU_METRICS INFO_GPU_METRICS INFO_GPU INFO_CUDA_DEVICE SESSION_START ANALYSIS_DETAILS CAPTURE EXPORT "
+          "SCHEMA_ENTRIES OSRT OSRT_CALLCHAINS SAMPLING_CALLCHAINS COMPOSITE ThreadNames PROCESSES MPI_RANKS SYSTEM_ENV DIAGNOSTIC").split()
+ITERATION, ALL_REDUCE, SEND, RECV, START, END, INIT, SEND_RECV_KERNEL, MM, LAUNCH, MPI_RANK = range(96, 107)
+ENVIRONMENT, RANK, COMMUNICATOR_ID = 108, 109, 111
+(SUM, RANK_0, RANK_1, TO_0, TO_1, KERNEL_NAME, COMMAND, ARGUMENT, PER_NODE, WORLD, HOSTNAME, LOST, RANKS, GATHER,
+ SCATTER, AS_TEXT, NODES_APART) = range(115, 132)
+NULL = 255
+PROCESS, THREAD = 162, 162  # both of process 0 and thread 0
+
+
+def small(number):
+    """A number up to 255 that is no small one."""
+    return bytes([176, 0, number])
+
+
+def recipe(name, *tables):
+    text = bytearray([0])
+    for table, *rows in tables:
+        for first in range(0, len(rows), 5):
+            some = rows[first:first + 5]
+            text += bytes([TABLES.index(table), 255, len(some)])
+            for row in some:
+                for value in row:
+                    text += value if isinstance(value, bytes) else bytes([value])
+    (OUT / name).write_bytes(text)
+
+
+def calls(*names):
+    """One range for each name, 2 ns each, its text and its payload."""
+    return ("NVTX_EVENTS", *[(1 + 2 * n, small(2 + 2 * n), small(59), text, NULL, THREAD, 0, blob)
+                             for n, (text, blob) in enumerate(names)])
+
+
+def launches(kernel, *begins):
+    return (("RUNTIME", *[(at, at + 1, 0, THREAD, n + 1, 9) for n, at in enumerate(begins)]),
+            ("KERNEL", *[(small(60 + 10 * n), small(65 + 10 * n), 0, 0, 7, n + 1, PROCESS, 8, 8)
+                         for n in range(len(begins))]),
+            ("StringIds", (8, kernel), (9, LAUNCH)))
+
+
+def group(*inside):
+    return calls((INIT, RANK_0), (START, NULL), *inside, (END, NULL))
+
+
+recipe("group_of_two", group((ALL_REDUCE, SUM), (ALL_REDUCE, SUM)), *launches(KERNEL_NAME, 9, 10))
+recipe("group_in_one", group((ALL_REDUCE, SUM), (ALL_REDUCE, SUM)), *launches(KERNEL_NAME, 9))
+recipe("group_mixed", group((ALL_REDUCE, SUM), (SEND, TO_1)), *launches(KERNEL_NAME, 9))
+recipe("group_to_all", group((SEND, TO_0), (RECV, TO_0), (SEND, TO_1), (RECV, TO_1)), *launches(SEND_RECV_KERNEL, 13))
+recipe("group_as_text", group((GATHER, AS_TEXT), (SCATTER, AS_TEXT)), *launches(KERNEL_NAME, 9, 10))
+recipe("no_payload", group((ALL_REDUCE, NULL)), *launches(KERNEL_NAME, 7))
+recipe("launcher", *launches(KERNEL_NAME, 1),
+       ("CAPTURE", (ENVIRONMENT, RANK), (ENVIRONMENT, WORLD), (COMMAND, MPI_RANK),
+        (ARGUMENT, PER_NODE), (ARGUMENT, NODES_APART), (ARGUMENT, 2)),
+       ("SYSTEM_ENV", (HOSTNAME, ITERATION)), ("DIAGNOSTIC", (1, LOST)))
+recipe("environment", *launches(KERNEL_NAME, 1), ("CAPTURE", (ENVIRONMENT, RANK), (ENVIRONMENT, WORLD)))
+recipe("named", *launches(KERNEL_NAME, 1), ("PROCESSES", (PROCESS, MPI_RANK)), ("MPI_RANKS", (THREAD, 1)),
+       ("NVTX_EVENTS", (1, NULL, small(39), MPI_RANK, NULL, THREAD, 0, NULL)))
+recipe("schemas", group((ALL_REDUCE, SUM)), *launches(KERNEL_NAME, 7),
+       ("SCHEMA_ENTRIES", (3, 18, COMMUNICATOR_ID, 0, 0), (3, 5, RANKS, 8, 1)))

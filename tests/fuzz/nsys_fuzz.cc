@@ -43,7 +43,8 @@ struct Table {
   std::string_view name;
   std::string_view columns;
 };
-constexpr std::array<Table, 24> tables = {{
+// make_nsys_seeds.py has them in the same order.
+constexpr std::array<Table, 28> tables = {{
     {"CUPTI_ACTIVITY_KIND_KERNEL",
      "start,end,deviceId,contextId,streamId,correlationId,globalPid,demangledName,shortName"},
     {"CUPTI_ACTIVITY_KIND_RUNTIME", "start,end,eventClass,globalTid,correlationId,nameId"},
@@ -75,9 +76,18 @@ constexpr std::array<Table, 24> tables = {{
     {"SAMPLING_CALLCHAINS", "id,symbol,module,stackDepth"},
     {"COMPOSITE_EVENTS", "id,start,cpu,globalTid"},
     {"ThreadNames", "globalTid,nameId"},
+    {"PROCESSES", "globalPid,name"},
+    {"MPI_RANKS", "globalTid,rank"},
+    {"TARGET_INFO_SYSTEM_ENV", "name,value"},
+    {"DIAGNOSTIC_EVENT", "severity,text"},
 }};
 
-constexpr std::array<std::string_view, 20> texts = {
+// Payloads of NCCL: a header of 32 bytes; communicator; bytes or size and rank; peer.
+#define HEXADECIMAL(schema, size, fields) \
+  "0100000000000000" schema "00000100000000" size "000000000000002000000000000000" fields "'"
+#define PAYLOAD(schema, size, fields) "x'" HEXADECIMAL(schema, size, fields)
+#define COMMUNICATOR "8877665544332211"
+constexpr std::array<std::string_view, 36> texts = {
     "'iteration 3'",
     "'ncclAllReduce'",
     "'ncclSend'",
@@ -97,14 +107,29 @@ constexpr std::array<std::string_view, 20> texts = {
     "'Message size [bytes]'",
     "'true'",
     "''",
-    "x'0100000000000000050000010000000018000000000000002000000000000000887766554433221100010000"
-    "0000000000000000'",
+    PAYLOAD("05", "18", COMMUNICATOR "00010000000000000000000000000000"),
+    PAYLOAD("0b", "10", COMMUNICATOR "0200000000000000"),
+    PAYLOAD("0b", "10", COMMUNICATOR "0200000001000000"),
+    PAYLOAD("09", "14", COMMUNICATOR "001000000000000000000000"),
+    PAYLOAD("09", "14", COMMUNICATOR "001000000000000001000000"),
+    "'ncclDevKernel_AllReduce_Sum_f32_RING_LL'",
+    "'PROCESS_0:COMMAND'",
+    "'PROCESS_0:ARGUMENT_1'",
+    "'--nproc-per-node=2'",
+    "'WORLD_SIZE=2'",
+    "'Hostname'",
+    "'Not all events might have been collected.'",
+    "'No. of ranks'",
+    "'ncclAllGather'",
+    "'ncclReduceScatter'",
+    "'0x" HEXADECIMAL("07", "10", COMMUNICATOR "0010000000000000"),
+    "'--nnodes'",
 };
 
 std::string value(Recipe& recipe) {
   const unsigned kind = recipe.byte();
-  if (kind < 128) return std::to_string(kind % 32);
-  if (kind < 160) return std::string(texts[kind % texts.size()]);
+  if (kind < 96) return std::to_string(kind % 32);
+  if (kind < 160) return std::string(texts[(kind - 96) % texts.size()]);
   if (kind < 176) return std::to_string(281474976710656LL + (kind % 3) * 16777216LL + kind % 2);
   if (kind < 200) return std::to_string(1000 * recipe.byte() + recipe.byte());
   switch (kind % 8) {
@@ -161,7 +186,7 @@ std::string cooked(Recipe& recipe) {
   sqlite3_open(":memory:", &db);
   const unsigned damage = recipe.byte();
   std::string sql = "PRAGMA page_size=512;BEGIN;CREATE TABLE META_DATA_EXPORT(name,value);";
-  for (int n = 0; n < 24 && !recipe.done(); ++n)
+  for (int n = 0; n < 28 && !recipe.done(); ++n)
     add_table(recipe, tables[recipe.byte() % tables.size()], sql);
   sqlite3_exec(db, (sql + "COMMIT;").c_str(), nullptr, nullptr, nullptr);
   sqlite3_int64 size = 0;
