@@ -49,6 +49,23 @@ Counting megatron_deepspeed(const LogModel& m) {
       passes * layers * h * h * (1 + s / (6 * h) + real(m.model->vocabulary) / (16 * layers * h))};
 }
 
+constexpr std::string_view llm_c_counts = "llm.c: 6 N + 6 L C T";
+constexpr std::string_view nanogpt_counts = "nanoGPT: 6 (N - positions) + 12 L H Q T";
+
+// Half of attention, as the mask leaves it; all parameters, padding and positions among them.
+Counting llm_c(const LogModel& m, const JobLog& log) {
+  const double six_n = by(m, FlopsConvention::six_n);
+  const auto printed = setting_of(log, "num_parameters");
+  return {std::string(llm_c_counts),
+          (printed ? 6 * *printed : six_n) + (by(m, FlopsConvention::palm) - six_n) / 2};
+}
+
+Counting nanogpt(const LogModel& m) {
+  const ParameterCount n = parameter_count(*m.model);
+  return {std::string(nanogpt_counts),
+          by(m, FlopsConvention::palm) - 6 * real(n.embedding - n.tokens)};
+}
+
 bool known(const LogModel& m) { return m.model && m.sequence && *m.sequence > 0; }
 
 // FLOPs of a token per second and device, from time alone.
@@ -82,6 +99,10 @@ std::vector<Counting> ways_of(LogTool tool, const JobLog& log, const LogModel& m
       return {{"torchtitan: 6 (N - token table) + 12 L h s", by(m, FlopsConvention::torchtitan)}};
     case LogTool::stepscope:
       return {{"causal attention halved", by(m, FlopsConvention::causal_halved)}};
+    case LogTool::llm_c:
+      return {llm_c(m, log)};
+    case LogTool::nanogpt:
+      return {nanogpt(m)};
     default:
       return {};
   }
@@ -97,6 +118,10 @@ std::string_view convention_without_model(LogTool tool, const JobLog& log) {
       return "torchtitan: 6 (N - token table) + 12 L h s";
     case LogTool::stepscope:
       return "causal attention halved";
+    case LogTool::llm_c:
+      return llm_c_counts;
+    case LogTool::nanogpt:
+      return nanogpt_counts;
     default:
       return "";
   }

@@ -7,6 +7,7 @@
 
 #include "stepscope/cost/model_flops.h"
 #include "stepscope/cost/model_json.h"
+#include "stepscope/cost/parameter_count.h"
 
 namespace stepscope {
 namespace {
@@ -123,6 +124,40 @@ TEST(LogRates, MegatronDeepSpeedCountsWhatTheHardwareDoes) {
   const double ours = 6 * (32 * (4 * h * h + 2 * h * 16384) + 32000 * h) + 6 * 32 * h * s;
   EXPECT_NEAR(*rates.rates[0].factor, ours / tool, 1e-9);
   EXPECT_FALSE(rates.mfu);
+}
+
+// GPT-2 of llm.c on eight devices, 64 sequences each, 0.5 s a step: it would print (6 N + 6 L C T)
+// tokens / time / peak, which converted is what the step time says.
+TEST(LogRates, LlmCCountsAllParametersAndHalfOfAttention) {
+  const double counted = 6 * 124475904.0 + 6.0 * 12 * 768 * 1024;
+  JobLog log = log_of(LogTool::llm_c, 0.5e9, {}, counted * 65536 / 0.5 / 989.4e12);
+  log.settings = {
+      {"num_layers", "12"},           {"hidden_size", "768"}, {"num_attention_heads", "12"},
+      {"padded_vocab_size", "50304"}, {"seq_length", "1024"}, {"num_parameters", "124475904"},
+      {"global_batch_size", "512"},   {"world_size", "8"},    {"mfu_peak", "989400000000000"}};
+  const LogSteps steps = steps_of_all(log, LogTool::llm_c);
+  const LogAccount account = account_of(log, steps);
+  const LogRates rates =
+      log_rates(log, steps, account, model_of_log(log, account), FlopRate{989e12});
+  ASSERT_EQ(rates.rates.size(), 2U);
+  EXPECT_EQ(rates.rates[0].name, "mfu");
+  const double h = 768;
+  const double halved = 6 * (12 * 12 * h * h + 50304 * h) + 6 * 12 * h * 1024;
+  EXPECT_NEAR(*rates.rates[0].factor, halved / counted * 989.4 / 989, 2e-3);
+  EXPECT_NEAR(*rates.rates[0].ours, *rates.rates[1].mfu, 1e-9);
+}
+
+// 6 (N - positions) + 12 L H Q T over the peak of an A100, whatever the device.
+TEST(LogRates, NanoGptTakesAnA100) {
+  JobLog log = log_of(LogTool::nanogpt, 0.135e9, {}, 0.1751);
+  log.settings["mfu_peak"] = "312000000000000";
+  const LogModel model = of_catalogue("gpt2", 480, 1024, 8);
+  const LogRates rates = rates_of(log, LogTool::nanogpt, model, FlopRate{989e12});
+  const ParameterCount n = parameter_count(*model.model);
+  const double counted = 6.0 * static_cast<double>(n.total - 1024 * 768) + 12.0 * 12 * 768 * 1024;
+  const double halved =
+      model_flops(*model.model, 1024, 1024, FlopsConvention::causal_halved).per_step.value / 1024;
+  EXPECT_NEAR(*rates.rates[0].factor, halved / counted * 312 / 989, 1e-9);
 }
 
 TEST(LogRates, WithoutAModelTheConventionIsSaidAndNothingConverted) {

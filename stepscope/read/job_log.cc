@@ -49,7 +49,7 @@ struct Word {
   Take take;
 };
 
-constexpr std::array<Word, 26> words = {{
+constexpr std::array<Word, 40> words = {{
     {"per iteration (", take_megatron_record},
     {"time (ms) |", take_timers},
     {"...: ", take_timers},
@@ -57,6 +57,7 @@ constexpr std::array<Word, 26> words = {{
     {" .....", take_setting},
     {"(new size: ", take_vocabulary},
     {"validation loss at ", take_evaluation},
+    {"val loss ", take_evaluation},
     {"aving checkpoint", take_checkpoint},
     {"aving the checkpoint", take_checkpoint},
     {"aving model checkpoint", take_checkpoint},
@@ -75,6 +76,19 @@ constexpr std::array<Word, 26> words = {{
     {"{'train_", take_hugging_face_dict},
     {"it/s]", take_progress_bar},
     {"s/it]", take_progress_bar},
+    {"it/s, ", take_progress_bar},  // what is behind it is the program's
+    {"s/it, ", take_progress_bar},
+    {"train_step_timing in s", take_nemo_record},
+    {" tok/s", take_llmc_record},
+    {"| sequence length T", take_llmc_setting},
+    {"| total batch size", take_llmc_setting},
+    {"| peak TFlops", take_llmc_setting},
+    {"| padded_vocab_size Vp", take_llmc_setting},
+    {"| num_layers L", take_llmc_setting},
+    {"| num_heads NH", take_llmc_setting},
+    {"| channels C", take_llmc_setting},
+    {"| num_p", take_llmc_setting},  // parameters, processes
+    {"ms, mfu ", take_nanogpt_record},
     {"  loss ", take_stepscope_record},
 }};
 constexpr std::array<Word, 3> more_words = {{
@@ -171,8 +185,9 @@ Error no_step(std::string_view path) {
   return {.what = "names no step time",
           .file = std::string(path),
           .hint =
-              "give a log of Megatron-LM, DeepSpeed, torchtitan, the Hugging Face Trainer or "
-              "stepscope train, lines with step_time_ms=…, one number a line, a CSV with a "
+              "give a log of Megatron-LM, NeMo, DeepSpeed, torchtitan, the Hugging Face Trainer, "
+              "llm.c, nanoGPT or stepscope train, lines with step_time_ms=…, one number a line, a "
+              "CSV with a "
               "column such as step_time_ms, or what stepscope train --json writes"};
 }
 

@@ -338,6 +338,87 @@ TEST(JobLog, OfStepscopeTrainAndOfNamedTimes) {
   EXPECT_EQ(iterations(named), (Numbers{3, 4}));
 }
 
+TEST(JobLog, OfNeMo) {
+  const JobLog log = log_of(
+      "Training epoch 0, iteration 0/9 | lr: 3e-05 | consumed_samples: 32 | global_batch_size: 32 "
+      "| "
+      "global_step: 0 | reduced_train_loss: 11.02 | train_step_timing in s: 7.633\n"
+      "Training epoch 0, iteration 1/9 | lr: 3e-05 | global_batch_size: 32 | global_step: 1 | "
+      "reduced_train_loss: nan | train_step_timing in s: 7.5 | val_loss: 4.106\n"
+      "Training epoch 0, iteration 2/9 | global_step: 2 | train_step_timing in s: 7.Training\n"
+      "Epoch 0:   1%|1 | 3/999 [00:30<1:01:02,  7.70s/it, v_num=, reduced_train_loss=3.090, "
+      "global_step=3.000, consumed_samples=1.6e+6, train_step_timing in s=7.710]\r");
+  const LogSteps steps = steps_of(log);
+  EXPECT_EQ(steps.tool, LogTool::nemo);
+  EXPECT_EQ(walls(steps), (Doubles{7.633e9, 7.5e9, 7.71e9}));
+  EXPECT_EQ(iterations(steps), (Numbers{0, 1, 3}));
+  EXPECT_DOUBLE_EQ(*log.records[0].batch, 32);
+  EXPECT_DOUBLE_EQ(*log.records[0].loss, 11.02);
+  EXPECT_EQ(log.records[1].not_finite, 1);
+  EXPECT_EQ(log.notes.at("records_cut"), 1U);
+}
+
+TEST(JobLog, OfLlmC) {
+  const JobLog log = log_of(
+      "| sequence length T     | 1024                                               |\n"
+      "| total batch size      | 524288                                             |\n"
+      "| peak TFlops           | 989.4                                              |\n"
+      "| padded_vocab_size Vp  | 50304                                              |\n"
+      "| num_layers L          | 12                                                 |\n"
+      "| num_heads NH          | 12                                                 |\n"
+      "| channels C            | 768                                                |\n"
+      "| num_parameters        | 124475904                                          |\n"
+      "| num_processes         | 8                                                  |\n"
+      "step    1/18865 | loss 10.964996 (+nanz)| norm 31.6 (+nanz)| lr 2.52e-06 | 521.40 ms | "
+      "-100.0% bf16 MFU | 100604 tok/s\n"
+      "val loss 10.9\n"
+      "step    2/18865 | loss 10.9 (+0.1z)| norm 31.6 (+0.2z)| lr 2.52e-06 | 500.00 ms | "
+      "10.6% bf16 MFU | 1048576 tok/s\n"
+      "step    3/1 | loss 1step    4/18865 | loss 1 | 4ms | 1 tok/s\n");
+  const LogSteps steps = steps_of(log);
+  EXPECT_EQ(steps.tool, LogTool::llm_c);
+  EXPECT_EQ(walls(steps), (Doubles{521.4e6, 500e6}));
+  EXPECT_EQ(iterations(steps), (Numbers{1, 2}));
+  EXPECT_EQ(causes(steps), (Texts{"", "eval"}));
+  EXPECT_FALSE(log.records[0].mfu);
+  EXPECT_DOUBLE_EQ(*log.records[1].mfu, 0.106);
+  EXPECT_DOUBLE_EQ(*log.records[1].tokens_per_s, 1048576);
+  EXPECT_EQ(log.settings.at("num_layers"), "12");
+  EXPECT_EQ(log.settings.at("num_parameters"), "124475904");
+  EXPECT_EQ(log.settings.at("global_batch_size"), "512");
+  EXPECT_EQ(log.settings.at("world_size"), "8");
+  const JobLog python = log_of(
+      "step    1/12 | train loss 10.918021 | norm 50.7551 | lr 1.00e-04 | (12214.81 ms | 3 tok/s)\n"
+      "step    2/12 | train loss 8.010619 | norm 22.0033 | lr 1.00e-04 | (7650.48 ms | 4 tok/s)\n");
+  EXPECT_EQ(walls(steps_of(python)), (Doubles{12214.81e6, 7650.48e6}));
+  EXPECT_DOUBLE_EQ(*python.records[1].loss, 8.010619);
+  EXPECT_DOUBLE_EQ(*python.records[1].tokens_per_s, 4);
+}
+
+TEST(JobLog, OfNanoGpt) {
+  const JobLog log = log_of(
+      "step 0: train loss 10.9886, val loss 10.9888\n"
+      "iter 0: loss 10.9889, time 23456.78ms, mfu -100.00%\n"
+      "iter 10: loss 10.1, time 135.12ms, mfu 17.51%\n"
+      "iter 20: loss 9.9, time 13iter 30: loss 9, mfu 17.51%\n");
+  const LogSteps steps = steps_of(log);
+  EXPECT_EQ(steps.tool, LogTool::nanogpt);
+  EXPECT_EQ(walls(steps), (Doubles{23456.78e6, 135.12e6}));
+  EXPECT_EQ(iterations(steps), (Numbers{0, 10}));
+  EXPECT_EQ(causes(steps), (Texts{"eval", ""}));
+  EXPECT_FALSE(log.records[0].mfu);
+  EXPECT_DOUBLE_EQ(*log.records[1].mfu, 0.1751);
+  EXPECT_DOUBLE_EQ(*log.records[1].loss, 10.1);
+}
+
+TEST(JobLog, ABarMayEndInWordsOfTheProgram) {
+  const LogSteps steps = steps_of(
+      log_of("Epoch 0:   1%|1   | 10/1000 [00:01<01:48,  8.00it/s, v_num=0, train_loss=2.31]\r"
+             "Epoch 0:   2%|2   | 20/1000 [00:02<01:48,  4.00s/it, loss=1/2]\r"));
+  EXPECT_EQ(walls(steps), (Doubles{1e9 / 8, 4e9}));
+  EXPECT_EQ(iterations(steps), (Numbers{10, 20}));
+}
+
 TEST(JobLog, ARestartBeginsAnotherLaunch) {
   const LogSteps steps =
       steps_of(log_of(megatron(10, "900") + megatron(20, "500") + megatron(30, "501") +

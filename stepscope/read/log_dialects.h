@@ -36,6 +36,17 @@ bool take_progress_bar(const LogLine& line, LogState& state);
 // trainer_state.json. Error: no log_history in it.
 Result<Done> take_trainer_state(std::string_view text, std::string_view path, JobLog& log);
 
+// "Training epoch 0, iteration 4/999 | global_step: 4 | … | train_step_timing in s: 7.633".
+bool take_nemo_record(const LogLine& line, LogState& state);
+
+// "step    3/18865 | loss 10.96 (+nanz)| … | 521.40 ms | 48.7% bf16 MFU | 100604 tok/s" of llm.c,
+// "step    1/12 | train loss 10.91 | … | (121.81 ms | 3 tok/s)" of its Python twin.
+bool take_llmc_record(const LogLine& line, LogState& state);
+// "| num_layers L          | 12     |".
+bool take_llmc_setting(const LogLine& line, LogState& state);
+// "iter 100: loss 3.2145, time 135.12ms, mfu 17.51%".
+bool take_nanogpt_record(const LogLine& line, LogState& state);
+
 // "step     3  loss 4.2242  …  412.345 ms  571 tokens/s", of stepscope train.
 bool take_stepscope_record(const LogLine& line, LogState& state);
 // "step 3: step_time_ms=12.5", also as JSON.

@@ -152,7 +152,11 @@ LogSteps steps_of(const JobLog& log, LogTool tool) {
   switch (tool) {
     case LogTool::megatron:
       return place(log, tool, false, "elapsed time per iteration", all);
+    case LogTool::nemo:
+      return place(log, tool, false, "train_step_timing", all);
     case LogTool::stepscope:
+    case LogTool::llm_c:
+    case LogTool::nanogpt:
       return place(log, tool, false, "the step's time", all);
     case LogTool::named:
       return place(log, tool, false, "named step times", all);
