@@ -22,6 +22,7 @@ namespace stepscope {
 enum class LogTool : std::uint8_t {
   megatron,
   nemo,
+  maxtext,
   stepscope,
   named,  // "step_time_ms=…" of any program
   llm_c,
@@ -30,17 +31,17 @@ enum class LogTool : std::uint8_t {
   deepspeed,
   hugging_face,
 };
-inline constexpr std::size_t log_tool_count = 9;
+inline constexpr std::size_t log_tool_count = 10;
 inline constexpr std::array<std::string_view, log_tool_count> log_tool_names = {
-    "megatron", "nemo",       "stepscope", "named",       "llm_c",
-    "nanogpt",  "torchtitan", "deepspeed", "hugging_face"};
+    "megatron", "nemo",    "maxtext",    "stepscope", "named",
+    "llm_c",    "nanogpt", "torchtitan", "deepspeed", "hugging_face"};
 static_assert(log_tool_names[static_cast<std::size_t>(LogTool::hugging_face)] == "hugging_face");
 
 // "Megatron-LM", "Hugging Face Trainer".
 [[nodiscard]] constexpr std::string_view words_of(LogTool tool) {
   constexpr std::array<std::string_view, log_tool_count> words = {
-      "Megatron-LM", "NeMo",       "stepscope train", "lines of the program", "llm.c",
-      "nanoGPT",     "torchtitan", "DeepSpeed",       "Hugging Face Trainer"};
+      "Megatron-LM", "NeMo",    "MaxText",    "stepscope train", "lines of the program",
+      "llm.c",       "nanoGPT", "torchtitan", "DeepSpeed",       "Hugging Face Trainer"};
   return words[static_cast<std::size_t>(tool)];
 }
 

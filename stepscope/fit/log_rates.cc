@@ -25,11 +25,11 @@ double by(const LogModel& m, FlopsConvention convention) {
          real(*m.sequence);
 }
 
-Counting megatron_halved(const LogModel& m) {
+Counting half_of_attention(const LogModel& m) {
   return {"causal attention halved (current versions)", by(m, FlopsConvention::causal_halved)};
 }
 
-Counting megatron_full(const LogModel& m) {
+Counting all_of_attention(const LogModel& m) {
   const double s = real(*m.sequence);
   double missing = 0;  // pairs that the mask leaves out
   for (std::int64_t layer = 0; layer < m.model->layers; ++layer)
@@ -94,7 +94,9 @@ std::vector<Counting> ways_of(LogTool tool, const JobLog& log, const LogModel& m
   switch (tool) {
     case LogTool::megatron:
       if (log.settings.contains("rate_field")) return {megatron_deepspeed(m)};
-      return {megatron_halved(m), megatron_full(m)};
+      return {half_of_attention(m), all_of_attention(m)};
+    case LogTool::maxtext:
+      return {half_of_attention(m), all_of_attention(m)};
     case LogTool::torchtitan:
       return {{"torchtitan: 6 (N - token table) + 12 L h s", by(m, FlopsConvention::torchtitan)}};
     case LogTool::stepscope:
@@ -114,6 +116,8 @@ std::string_view convention_without_model(LogTool tool, const JobLog& log) {
       return log.settings.contains("rate_field")
                  ? "Megatron-DeepSpeed: 72 (with recompute 96) B s L h^2 (1 + s / 6h + V / 16 L h)"
                  : "causal attention halved in current versions, all of it in older ones";
+    case LogTool::maxtext:
+      return "causal attention halved in current versions, all of it in older ones";
     case LogTool::torchtitan:
       return "torchtitan: 6 (N - token table) + 12 L h s";
     case LogTool::stepscope:

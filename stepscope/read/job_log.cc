@@ -49,7 +49,7 @@ struct Word {
   Take take;
 };
 
-constexpr std::array<Word, 40> words = {{
+constexpr std::array<Word, 41> words = {{
     {"per iteration (", take_megatron_record},
     {"time (ms) |", take_timers},
     {"...: ", take_timers},
@@ -79,6 +79,7 @@ constexpr std::array<Word, 40> words = {{
     {"it/s, ", take_progress_bar},  // what is behind it is the program's
     {"s/it, ", take_progress_bar},
     {"train_step_timing in s", take_nemo_record},
+    {"completed step: ", take_maxtext_record},
     {" tok/s", take_llmc_record},
     {"| sequence length T", take_llmc_setting},
     {"| total batch size", take_llmc_setting},
@@ -185,7 +186,8 @@ Error no_step(std::string_view path) {
   return {.what = "names no step time",
           .file = std::string(path),
           .hint =
-              "give a log of Megatron-LM, NeMo, DeepSpeed, torchtitan, the Hugging Face Trainer, "
+              "give a log of Megatron-LM, NeMo, MaxText, DeepSpeed, torchtitan, the Hugging Face "
+              "Trainer, "
               "llm.c, nanoGPT or stepscope train, lines with step_time_ms=…, one number a line, a "
               "CSV with a "
               "column such as step_time_ms, or what stepscope train --json writes"};

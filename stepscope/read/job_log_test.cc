@@ -358,6 +358,25 @@ TEST(JobLog, OfNeMo) {
   EXPECT_EQ(log.notes.at("records_cut"), 1U);
 }
 
+TEST(JobLog, OfMaxText) {
+  const JobLog log = log_of(
+      "I0811 21:54:55.531340 1383 metric_logger.py:226] completed step: 1, seconds: 0.631, "
+      "TFLOP/s/device: 5688.282, Tokens/s/device: 311629.521, total_weights: 1572864, loss: "
+      "12.979, "
+      "lm_loss: 12.979\n"
+      "completed step: 15107, seconds: 2.167, TFLOP/s: 36.722, loss: 2.191\n"
+      "completed step: 15108, secoompleted step: 15109, seconds: 2.1\n");
+  const LogSteps steps = steps_of(log);
+  EXPECT_EQ(steps.tool, LogTool::maxtext);
+  EXPECT_EQ(walls(steps), (Doubles{0.631e9, 2.167e9}));
+  EXPECT_EQ(iterations(steps), (Numbers{1, 15107}));
+  EXPECT_EQ(log.notes.at("records_cut"), 1U);
+  EXPECT_DOUBLE_EQ(*log.records[0].flops_per_s, 5688.282e12);
+  EXPECT_DOUBLE_EQ(*log.records[0].tokens_per_s_device, 311629.521);
+  EXPECT_DOUBLE_EQ(*log.records[0].loss, 12.979);
+  EXPECT_DOUBLE_EQ(*log.records[1].flops_per_s, 36.722e12);
+}
+
 TEST(JobLog, OfLlmC) {
   const JobLog log = log_of(
       "| sequence length T     | 1024                                               |\n"
@@ -374,12 +393,13 @@ TEST(JobLog, OfLlmC) {
       "val loss 10.9\n"
       "step    2/18865 | loss 10.9 (+0.1z)| norm 31.6 (+0.2z)| lr 2.52e-06 | 500.00 ms | "
       "10.6% bf16 MFU | 1048576 tok/s\n"
-      "step    3/1 | loss 1step    4/18865 | loss 1 | 4ms | 1 tok/s\n");
+      "step    3/18865 | loss 1step    4/18865 | loss 9.5 | 510.00 ms | 1 tok/s\n");
   const LogSteps steps = steps_of(log);
   EXPECT_EQ(steps.tool, LogTool::llm_c);
-  EXPECT_EQ(walls(steps), (Doubles{521.4e6, 500e6}));
-  EXPECT_EQ(iterations(steps), (Numbers{1, 2}));
-  EXPECT_EQ(causes(steps), (Texts{"", "eval"}));
+  EXPECT_EQ(walls(steps), (Doubles{521.4e6, 500e6, 510e6}));
+  EXPECT_EQ(iterations(steps), (Numbers{1, 2, 4}));
+  EXPECT_EQ(causes(steps), (Texts{"", "eval", ""}));
+  EXPECT_DOUBLE_EQ(*log.records[2].loss, 9.5);
   EXPECT_FALSE(log.records[0].mfu);
   EXPECT_DOUBLE_EQ(*log.records[1].mfu, 0.106);
   EXPECT_DOUBLE_EQ(*log.records[1].tokens_per_s, 1048576);
@@ -400,12 +420,12 @@ TEST(JobLog, OfNanoGpt) {
       "step 0: train loss 10.9886, val loss 10.9888\n"
       "iter 0: loss 10.9889, time 23456.78ms, mfu -100.00%\n"
       "iter 10: loss 10.1, time 135.12ms, mfu 17.51%\n"
-      "iter 20: loss 9.9, time 13iter 30: loss 9, mfu 17.51%\n");
+      "iter 20: loss 9.9, time 13iter 30: loss 9, time 136.00ms, mfu 17.5%\n");
   const LogSteps steps = steps_of(log);
   EXPECT_EQ(steps.tool, LogTool::nanogpt);
-  EXPECT_EQ(walls(steps), (Doubles{23456.78e6, 135.12e6}));
-  EXPECT_EQ(iterations(steps), (Numbers{0, 10}));
-  EXPECT_EQ(causes(steps), (Texts{"eval", ""}));
+  EXPECT_EQ(walls(steps), (Doubles{23456.78e6, 135.12e6, 136e6}));
+  EXPECT_EQ(iterations(steps), (Numbers{0, 10, 30}));
+  EXPECT_EQ(causes(steps), (Texts{"eval", "", ""}));
   EXPECT_FALSE(log.records[0].mfu);
   EXPECT_DOUBLE_EQ(*log.records[1].mfu, 0.1751);
   EXPECT_DOUBLE_EQ(*log.records[1].loss, 10.1);

@@ -22,6 +22,18 @@ std::optional<double> number_before(std::string_view text, std::string_view unit
 
 bool is_step_time(const std::optional<double>& ms) { return ms && *ms > 0 && std::isfinite(*ms); }
 
+// What stands behind the last `key` before `time`: a line that was cut may stand before another.
+std::optional<std::string_view> behind_key(std::string_view text, std::string_view key,
+                                           std::string_view time) {
+  const std::size_t end = text.find(time);
+  const std::size_t at =
+      end == std::string_view::npos ? std::string_view::npos : text.rfind(key, end);
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + key.size());
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  return text;
+}
+
 // A step of `tool`, unless its number was cut.
 LogRecord* add_step(LogTool tool, const LogLine& line, std::string_view step, double ms,
                     LogState& state) {
@@ -64,19 +76,15 @@ constexpr std::array<Setting, 7> llmc_settings = {{
 }  // namespace
 
 bool take_llmc_record(const LogLine& line, LogState& state) {
-  constexpr std::string_view key = "step ";
-  const std::size_t at = line.text.find(key);
-  if (at == std::string_view::npos) return false;
-  std::string_view text = line.text.substr(at + key.size());
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  const auto ms = number_before(text, " ms");
+  const auto text = behind_key(line.text, "step ", " ms");
+  const auto ms = text ? number_before(*text, " ms") : std::nullopt;
   if (!is_step_time(ms)) return false;
-  LogRecord* const record = add_step(LogTool::llm_c, line, text, *ms, state);
+  LogRecord* const record = add_step(LogTool::llm_c, line, *text, *ms, state);
   if (record == nullptr) return false;
-  take_loss(*record, clean_number_behind(text, "loss "));
-  const auto rate = number_before(text, " tok/s");
+  take_loss(*record, clean_number_behind(*text, "loss "));
+  const auto rate = number_before(*text, " tok/s");
   if (rate && *rate > 0) record->tokens_per_s = *rate;
-  take_mfu(*record, number_before(text, "% bf16 MFU"));
+  take_mfu(*record, number_before(*text, "% bf16 MFU"));
   return true;
 }
 
@@ -110,16 +118,13 @@ bool take_llmc_setting(const LogLine& line, LogState& state) {
 }
 
 bool take_nanogpt_record(const LogLine& line, LogState& state) {
-  constexpr std::string_view key = "iter ";
-  const std::size_t at = line.text.find(key);
-  if (at == std::string_view::npos) return false;
-  const std::string_view text = line.text.substr(at + key.size());
-  const auto ms = number_before(text, "ms, mfu ");
+  const auto text = behind_key(line.text, "iter ", "ms, mfu ");
+  const auto ms = text ? number_before(*text, "ms, mfu ") : std::nullopt;
   if (!is_step_time(ms)) return false;
-  LogRecord* const record = add_step(LogTool::nanogpt, line, text, *ms, state);
+  LogRecord* const record = add_step(LogTool::nanogpt, line, *text, *ms, state);
   if (record == nullptr) return false;
-  take_loss(*record, clean_number_behind(text, "loss "));
-  take_mfu(*record, clean_number_behind(text, "mfu "));
+  take_loss(*record, clean_number_behind(*text, "loss ", " ,"));
+  take_mfu(*record, clean_number_behind(*text, "mfu "));
   state.log.settings.try_emplace("mfu_peak", "312000000000000");  // whatever the device
   return true;
 }

@@ -39,6 +39,10 @@ Result<Done> take_trainer_state(std::string_view text, std::string_view path, Jo
 // "Training epoch 0, iteration 4/999 | global_step: 4 | … | train_step_timing in s: 7.633".
 bool take_nemo_record(const LogLine& line, LogState& state);
 
+// "completed step: 9, seconds: 1.341, TFLOP/s/device: 257.929, Tokens/s/device: 36653.244, …, loss:
+// 10.374".
+bool take_maxtext_record(const LogLine& line, LogState& state);
+
 // "step    3/18865 | loss 10.96 (+nanz)| … | 521.40 ms | 48.7% bf16 MFU | 100604 tok/s" of llm.c,
 // "step    1/12 | train loss 10.91 | … | (121.81 ms | 3 tok/s)" of its Python twin.
 bool take_llmc_record(const LogLine& line, LogState& state);

@@ -154,6 +154,7 @@ LogSteps steps_of(const JobLog& log, LogTool tool) {
       return place(log, tool, false, "elapsed time per iteration", all);
     case LogTool::nemo:
       return place(log, tool, false, "train_step_timing", all);
+    case LogTool::maxtext:
     case LogTool::stepscope:
     case LogTool::llm_c:
     case LogTool::nanogpt:

@@ -171,7 +171,8 @@ Result<Done> CommLogs::add(ByteSource& source, CommInput& input) {
     return Error{.what = "has no lines of NCCL and no messages of a watchdog",
                  .hint =
                      "run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,TUNING,COLL, or "
-                     "give dumps of the flight recorder"};
+                     "give dumps of the flight recorder; where threads stand (py-spy dump) is for "
+                     "stepscope stacks"};
   return Done{};
 }
 

@@ -19,7 +19,10 @@ std::optional<double> value_of(std::string_view text, std::string_view key) {
 }  // namespace
 
 bool take_nemo_record(const LogLine& line, LogState& state) {
-  const std::string_view text = line.text;
+  // A line that was cut may stand before another.
+  const std::size_t time = line.text.find("train_step_timing in s");
+  const std::size_t number = line.text.rfind("global_step", time);
+  const std::string_view text = line.text.substr(number == std::string_view::npos ? 0 : number);
   const auto seconds = value_of(text, "train_step_timing in s");
   const auto step = value_of(text, "global_step");
   if (!seconds || !step || !(*seconds > 0) || !std::isfinite(*seconds) ||
@@ -32,7 +35,7 @@ bool take_nemo_record(const LogLine& line, LogState& state) {
   record.wall_ns = *seconds * 1e9;
   record.loss = value_of(text, "reduced_train_loss");
   if (record.loss && !std::isfinite(*record.loss)) record.not_finite = 1;
-  record.batch = value_of(text, "global_batch_size");
+  record.batch = value_of(line.text, "global_batch_size");
   ++state.log.lines[static_cast<std::size_t>(LogTool::nemo)];
   return true;
 }
