@@ -52,6 +52,18 @@ std::optional<double> clock_time(std::string_view text) {
   return seconds;
 }
 
+// Of a bar that begins again with each epoch: "Epoch 3:  10%|█  | 100/1000", "Epoch 3/10: …".
+std::int64_t epoch_of_bar(std::string_view before) {
+  constexpr std::string_view key = "Epoch ";
+  constexpr std::int64_t most = 1'000'000;
+  const std::size_t at = before.find(key);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view rest = before.substr(at + key.size());
+  std::size_t digits = 0;
+  while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
+  return std::clamp<std::int64_t>(clean_integer(rest.substr(0, digits)).value_or(0), 0, most);
+}
+
 std::optional<double> number_in(const JsonValue& object, std::string_view key) {
   const JsonValue* value = object.find(key);
   if (value == nullptr ||
@@ -123,9 +135,10 @@ bool take_progress_bar(const LogLine& line, LogState& state) {
   while (number > 0 && before[number - 1] != ' ' && before[number - 1] != '|') --number;
   const auto done = clean_integer(before.substr(number, slash - number));
   const auto total = clean_integer(before.substr(slash + 1));
-  if (!done || !total || *done < 1 || *total < *done) return false;
+  constexpr std::int64_t most_steps = 1'000'000'000'000;
+  if (!done || !total || *done < 1 || *total < *done || *total > most_steps) return false;
   LogRecord& record = state.add(LogTool::hugging_face, line);
-  record.iteration = *done;
+  record.iteration = epoch_of_bar(before) * *total + *done;
   record.of_steps = *total;
   record.elapsed_s = *elapsed;
   record.wall_ns = fast ? 1e9 / *rate : 1e9 * *rate;
