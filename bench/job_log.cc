@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast logs of training jobs are read: one line in ten or every line reports on a step, in each
-// tool's dialect, beside memchr over the lines of the same bytes. job_log [MB [TOOL]]
+// tool's dialect, beside memchr over the lines of the same bytes. job_log [MB [TOOL|FILE]...]: of
+// a FILE as often one after another as MB asks for.
 #include "stepscope/read/job_log.h"
 
 #include <fmt/format.h>
@@ -8,10 +9,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "stepscope/base/text_source.h"
+#include "stepscope/read/step_times.h"
 
 namespace stepscope {
 namespace {
@@ -90,6 +93,17 @@ void measure(const char* tool, std::size_t bytes, Line line) {
   }
 }
 
+void measure_file(const std::string& path, std::size_t bytes) {
+  const auto text = read_inflated(path);
+  if (!text || text->empty()) std::abort();
+  std::string log;
+  while (log.size() < bytes) log += *text;
+  report(path, log.size(), [&] {
+    TextSource source(log);
+    if (!read_job_log(source, path)) std::abort();
+  });
+}
+
 }  // namespace
 }  // namespace stepscope
 
@@ -97,14 +111,16 @@ int main(int argc, char** argv) {
   using namespace stepscope;
   const std::size_t bytes =
       (argc > 1 ? static_cast<std::size_t>(std::atoi(argv[1])) : 100) * 1'000'000;
-  const std::string_view only = argc > 2 ? argv[2] : "";
+  const std::vector<std::string_view> only(argv + std::min(argc, 2), argv + argc);
   const auto one = [&](const char* tool, auto line) {
-    if (only.empty() || only == tool) measure(tool, bytes, line);
+    if (only.empty() || std::ranges::find(only, tool) != only.end()) measure(tool, bytes, line);
   };
   one("Megatron-LM", megatron);
   one("DeepSpeed", deepspeed);
   one("torchtitan", torchtitan);
   one("Hugging Face Trainer", hugging_face);
+  for (const std::string_view file : only)
+    if (std::filesystem::exists(file)) measure_file(std::string(file), bytes);
   const std::string log = made_log(bytes, 10, megatron);
   report("memchr over the lines", log.size(), [&] {
     if (lines_of(log) == 0) std::abort();
