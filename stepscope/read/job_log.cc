@@ -187,10 +187,9 @@ Error no_step(std::string_view path) {
           .file = std::string(path),
           .hint =
               "give a log of Megatron-LM, NeMo, MaxText, DeepSpeed, torchtitan, the Hugging Face "
-              "Trainer, "
-              "llm.c, nanoGPT or stepscope train, lines with step_time_ms=…, one number a line, a "
-              "CSV with a "
-              "column such as step_time_ms, or what stepscope train --json writes"};
+              "Trainer, llm.c, nanoGPT or stepscope train, lines with step_time_ms=…, one number a "
+              "line, a CSV with a column such as step_time_ms, or what stepscope train --json "
+              "writes"};
 }
 
 // The bar that trains is the one that runs longest; lines without a number come at its place.

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "stepscope/base/text_source.h"
+#include "stepscope/read/log_line.h"
 
 namespace stepscope {
 namespace {
@@ -336,6 +339,36 @@ TEST(JobLog, OfStepscopeTrainAndOfNamedTimes) {
       steps_of(log_of("step 3: step_time_ms=12.5, loss=3\n{\"step\": 4, \"step_time_s\": 0.02}\n"));
   EXPECT_EQ(walls(named), (Doubles{12.5e6, 0.02e9}));
   EXPECT_EQ(iterations(named), (Numbers{3, 4}));
+}
+
+TEST(LogLine, NumbersAreTheNearestDoubles) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 200000; ++round) {
+    std::string text = random() % 4 == 0 ? "-" : "";
+    text += std::to_string(random() >> random() % 64);
+    if (random() % 2 == 0) text += "." + std::to_string(random() >> random() % 64);
+    if (random() % 4 == 0) {
+      const auto places = std::to_string(random() % 31);
+      text += (random() % 2 == 0 ? "e-" : "E+") + (places.size() < 2 ? "0" + places : places);
+    }
+    const auto value = clean_number(text);
+    ASSERT_TRUE(value) << text;
+    ASSERT_EQ(*value, std::strtod(text.c_str(), nullptr)) << text;
+  }
+  EXPECT_EQ(clean_number("2,793"), 2793);
+  EXPECT_EQ(clean_number("  5. "), 5);
+  EXPECT_EQ(clean_number("-0"), 0);
+  for (const char* none : {"", "-", "1.2.3", "1e5e", "12x", "1,23", "1-2", "e5"})
+    EXPECT_FALSE(clean_number(none)) << none;
+}
+
+TEST(JobLog, ASettingThatIsNoNumberIsNone) {
+  const JobLog log = log_of(
+      "Training starts at step 1, with local batch size 1, global batch size nan, sequence length "
+      "2048\n"
+      "[titan] 2025-03-06 10:00:00,808 - root - INFO - step: 1  loss:  9.8934  tps: 2,793\n");
+  EXPECT_FALSE(log.settings.contains("global_batch_size"));
+  EXPECT_EQ(log.settings.at("seq_length"), "2048");
 }
 
 TEST(JobLog, OfNeMo) {

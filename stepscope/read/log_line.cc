@@ -57,7 +57,7 @@ std::optional<double> plain_decimal(std::string_view text, std::size_t& used) {
 // Digits with commas between them ("2,793") need room; others are read where they stand.
 std::optional<double> leading(std::string_view text, std::size_t& used) {
   if (const auto plain = plain_decimal(text, used)) return plain;
-  std::array<char, 64> room;
+  std::array<char, 64> room{};
   std::size_t length = 0;
   used = 0;
   bool commas = false;
@@ -137,9 +137,6 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::optional<double> clean_number(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  if (std::size_t used = 0; const auto plain = plain_decimal(text, used))
-    if (used == text.size()) return plain;
   text = trimmed(text);
   if (text == "nan" || text == "NaN") return std::nan("");
   if (text == "inf" || text == "Infinity") return HUGE_VAL;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <iterator>
 #include <set>
+#include <unordered_set>
 
 namespace stepscope {
 namespace {
@@ -190,7 +191,12 @@ class Calls {
   }
 
   void attach(SliceId slice, const NcclCall& call, CollectiveKind kind) {
-    Collective c = collective_of(call, kind);
+    put(slice, collective_of(call, kind));
+  }
+
+  // A slice has one at most: of launches or groups that share a kernel the first counts.
+  void put(SliceId slice, Collective c) {
+    if (!taken_.insert(index(slice)).second) return nsys_.note("nccl_calls_of_one_kernel");
     c.slice = slice;
     process_.trace.collectives.push_back(c);
   }
@@ -260,15 +266,15 @@ class Calls {
     whole.name = "all_to_all";
     whole.peer = -1;
     Collective c = collective_of(whole, CollectiveKind::all_to_all);
-    c.slice = kernel;
     c.in_elements = sent;
     c.out_elements = received;
-    process_.trace.collectives.push_back(c);
+    put(kernel, c);
   }
 
   NsysExport& nsys_;
   NsysProcess& process_;
   std::optional<std::vector<Launch>> launches_;
+  std::unordered_set<std::uint32_t> taken_;  // slices that have a collective
   std::uint64_t without_payload_ = 0;
 };
 

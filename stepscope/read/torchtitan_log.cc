@@ -39,8 +39,7 @@ Fields fields_of(std::string_view text) {
     std::size_t end = begin;
     while (end < text.size() && !is_blank(text[end])) ++end;
     *field = text.substr(begin, end - begin);
-    at = begin;  // one before what follows where the value is none: "loss: mfu: 1"
-    word = begin;
+    word = at = begin;  // where there is no value, the next key stands in its place
   }
   return fields;
 }
@@ -88,7 +87,8 @@ bool take_torchtitan_start(const LogLine& line, LogState& state) {
   if (text.find("Training starts at step ") != std::string_view::npos) {
     state.begin_launch();
     const auto keep = [&](std::string_view key, const char* name) {
-      if (const auto value = clean_number_behind(text, key))
+      const auto value = clean_number_behind(text, key);
+      if (value && std::isfinite(*value))
         settings.insert_or_assign(
             name, std::to_string(static_cast<std::int64_t>(std::clamp(*value, 0.0, 1e12))));
     };
