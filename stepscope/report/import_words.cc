@@ -76,6 +76,8 @@ constexpr std::array facts = {
          "nsys export --include-blobs=true"},
     Fact{"nccl_group_not_told_apart",
          "{} groups of NCCL calls run in kernels of another number: their sizes stay unknown"},
+    Fact{"nccl_calls_of_one_kernel",
+         "{} calls of NCCL share a kernel with others: the first of each kernel counts"},
     Fact{"cuda_graph_recorded_as_a_whole",
          "{} launches of CUDA graphs are one row each and count as compute: nsys profile "
          "--cuda-graph-trace=node records their kernels"},
