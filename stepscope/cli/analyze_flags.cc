@@ -14,6 +14,7 @@
 #include "stepscope/cost/machine_named.h"
 #include "stepscope/cost/model_json.h"
 #include "stepscope/cost/plan_json.h"
+#include "stepscope/read/step_times.h"
 
 namespace stepscope {
 namespace {
@@ -72,6 +73,35 @@ Result<Done> parse_ranks(AnalyzeFlags& flags) {
   return Done{};
 }
 
+// "10s", "500ms", "0".
+std::optional<Ns> instant(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !(value >= 0)) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  const auto known = time_unit(unit);
+  if (!known && !(unit.empty() && value == 0)) return std::nullopt;
+  const double ns = value * (known ? ns_per(*known) : 1);
+  return ns < 1e18 ? std::optional(Ns{static_cast<std::int64_t>(ns)}) : std::nullopt;
+}
+
+// "10s/20s", "500ms/", "/30s".
+Result<Done> parse_window(AnalyzeFlags& flags) {
+  const std::string_view text = flags.window_text;
+  if (text.empty()) return Done{};
+  const std::size_t slash = text.find('/');
+  const std::string_view from = text.substr(0, slash);
+  const std::string_view until = slash == std::string_view::npos ? "" : text.substr(slash + 1);
+  TimeWindow window;
+  const auto first = from.empty() ? std::optional(window.from) : instant(from);
+  const auto last = until.empty() ? std::optional(window.until) : instant(until);
+  if (slash == std::string_view::npos || !first || !last || *first >= *last)
+    return Error{.what = "--filter-time " + flags.window_text + " is no span of time",
+                 .hint = "write FROM/UNTIL with units (ns, us, ms, s), as 10s/20s, 500ms/ or /30s"};
+  flags.window = {.from = *first, .until = *last};
+  return Done{};
+}
+
 Result<Done> read_groups(AnalyzeFlags& flags) {
   if (flags.groups_file.empty()) return Done{};
   std::ifstream file(flags.groups_file);
@@ -120,6 +150,10 @@ void declare_traces(CLI::App& app, AnalyzeFlags& f) {
       ->required();
   app.add_option("--steps", f.steps_text, "Only these steps: A:B, A:, :B or N")->type_name("A:B");
   app.add_option("--ranks", f.ranks_text, "Only these ranks: 0,2,8-15")->type_name("LIST");
+  app.add_option("--filter-time", f.window_text,
+                 "Only what lies between, since the capture began: 10s/20s, 500ms/, /30s (exports "
+                 "of Nsight Systems; memory is for that alone)")
+      ->type_name("FROM/UNTIL");
   app.add_option("--step-annotation", f.step_annotation,
                  "Steps are the annotations of this name, or with this name before their number "
                  "(default ProfilerStep, else ranges called iterations)")
@@ -234,7 +268,7 @@ Result<Done> count_model_flops(AnalyzeFlags& f) {
 }  // namespace
 
 Result<Done> resolve(AnalyzeFlags& f) {
-  for (const auto& part : {parse_steps(f), parse_ranks(f), read_groups(f)})
+  for (const auto& part : {parse_steps(f), parse_ranks(f), parse_window(f), read_groups(f)})
     if (!part) return part.error();
   const auto positive = [](int n) { return n > 0 ? std::optional(n) : std::nullopt; };
   f.sizes = {positive(f.tp), positive(f.pp), positive(f.dp)};

@@ -14,6 +14,7 @@
 #include "stepscope/cli/plan_source.h"
 #include "stepscope/cost/machine.h"
 #include "stepscope/cost/model_flops.h"
+#include "stepscope/read/time_window.h"
 
 namespace stepscope {
 
@@ -28,6 +29,7 @@ struct AnalyzeFlags {
   bool timeline = false;
   std::string steps_text;
   std::string ranks_text;
+  std::string window_text;
   std::string step_annotation;
   std::string groups_file;
   std::string machine_file;
@@ -48,6 +50,7 @@ struct AnalyzeFlags {
   std::optional<std::int64_t> first_step;
   std::optional<std::int64_t> last_step;
   std::set<int> ranks;  // empty = all
+  std::optional<TimeWindow> window;
   GroupDimensions dimensions;
   ParallelSizes sizes;
   std::optional<Machine> machine;

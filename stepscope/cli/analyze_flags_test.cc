@@ -49,6 +49,26 @@ TEST(AnalyzeFlags, StepsThatAreNoRangeAreRefusedWithTheFormToWrite) {
     EXPECT_NE(complaint(with_steps(text)).find("write A:B"), std::string::npos) << text;
 }
 
+TEST(AnalyzeFlags, AWindowIsTwoInstantsWithUnitsEitherOfThemOpen) {
+  const auto window = [](const char* text) {
+    AnalyzeFlags flags;
+    flags.window_text = text;
+    EXPECT_TRUE(resolve(flags)) << text;
+    return std::pair(flags.window->from.count(), flags.window->until.count());
+  };
+  constexpr std::int64_t open = Ns::max().count();
+  EXPECT_EQ(window("10s/20s"), std::pair(10'000'000'000L, 20'000'000'000L));
+  EXPECT_EQ(window("500ms/"), std::pair(500'000'000L, open));
+  EXPECT_EQ(window("/1.5s"), std::pair(0L, 1'500'000'000L));
+  EXPECT_EQ(window("0/7us"), std::pair(0L, 7000L));
+  for (const char* text : {"10/20", "10s", "20s/10s", "5s/5s", "-1s/5s", "s/5s", "1s/2s/3s",
+                           "1h/2h", "nan/", "1e99s/"}) {
+    AnalyzeFlags flags;
+    flags.window_text = text;
+    EXPECT_NE(complaint(flags).find("--filter-time"), std::string::npos) << text;
+  }
+}
+
 TEST(AnalyzeFlags, RanksAreNumbersAndRanges) {
   AnalyzeFlags flags = with_ranks("0,2,8-10");
   ASSERT_TRUE(resolve(flags));

@@ -44,6 +44,7 @@ Run read_inputs(const AnalyzeFlags& flags, const StopFlag& stop, Failures& failu
   ProgressLine line("reading");
   Run run = read_run(files.files, {.threads = flags.threads,
                                    .stop = &stop,
+                                   .window = flags.window,
                                    .progress = [&](std::uint64_t done, std::uint64_t total) {
                                      line.show(done, total);
                                    }});

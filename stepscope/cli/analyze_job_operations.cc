@@ -83,6 +83,7 @@ std::string_view of_traces_only(const AnalyzeFlags& flags) {
   if (!flags.perfetto.empty()) return "--perfetto";
   if (flags.timeline) return "--timeline";
   if (!flags.ranks_text.empty()) return "--ranks";
+  if (!flags.window_text.empty()) return "--filter-time";
   return {};
 }
 

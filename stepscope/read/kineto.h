@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "stepscope/base/stop.h"
 #include "stepscope/event/trace.h"
 #include "stepscope/read/chunk_reader.h"
+#include "stepscope/read/time_window.h"
 
 namespace stepscope {
 
@@ -26,6 +28,7 @@ struct ReadControl {
   const StopFlag* stop = nullptr;                    // may be null
   std::atomic<std::uint64_t>* bytes_read = nullptr;  // compressed bytes, for progress; may be null
   std::size_t chunk_bytes = window_bytes;            // of text, that a thread takes at once
+  std::optional<TimeWindow> window{};                // only what lies in it; read_trace.h
 };
 
 // The traces of one file, unsealed, base time added: one, or several where the file holds several

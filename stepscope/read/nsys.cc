@@ -63,6 +63,11 @@ void set_metadata(const NsysExport& nsys, const std::vector<NsysGpu>& gpus, cons
 }
 
 Error nothing_in_it(const NsysExport& nsys, const std::string& path) {
+  if (nsys.window)
+    return {.what = "no CUDA work and no whole range lies within --filter-time",
+            .file = path,
+            .byte = {},
+            .hint = "instants count from the start of the capture, as nsys shows them"};
   return {.what = nsys.notes.truncated
                       ? "a damaged export: no CUDA work and no ranges can be read from it"
                       : "an Nsight Systems export without CUDA work and without NVTX ranges",
@@ -72,10 +77,17 @@ Error nothing_in_it(const NsysExport& nsys, const std::string& path) {
                                        : "record with nsys profile --trace=cuda,nvtx"};
 }
 
-Result<std::vector<Trace>> read_from(Result<SqliteFile> file, const std::string& path) {
+Result<std::vector<Trace>> read_from(Result<SqliteFile> file, const std::string& path,
+                                     const std::optional<TimeWindow>& window) {
   if (!file) return file.error();
   auto nsys = open_nsys(std::move(*file), path);
   if (!nsys) return nsys.error();
+  if (window && nsys->utc_start == Ns{0})
+    return Error{.what = "its times are of the calendar, not since the capture began",
+                 .file = path,
+                 .byte = {},
+                 .hint = "for --filter-time export the report without --ts-normalize"};
+  if (window) nsys->open_window(*window);
   NsysProcesses processes;
   read_tables(*nsys, processes);
   if (nsys->interrupted) return Error{.what = "interrupted", .file = path, .interrupted = true};
@@ -99,12 +111,14 @@ Result<std::vector<Trace>> read_from(Result<SqliteFile> file, const std::string&
 }  // namespace
 
 Result<std::vector<Trace>> read_nsys(const std::string& path, const ReadControl& control) {
-  return read_from(SqliteFile::open(path, {control.stop, control.bytes_read}), path);
+  return read_from(SqliteFile::open(path, {control.stop, control.bytes_read}), path,
+                   control.window);
 }
 
 Result<std::vector<Trace>> read_nsys_bytes(std::string_view bytes, const std::string& name,
                                            const ReadControl& control) {
-  return read_from(SqliteFile::open_bytes(bytes, name, {control.stop, control.bytes_read}), name);
+  return read_from(SqliteFile::open_bytes(bytes, name, {control.stop, control.bytes_read}), name,
+                   control.window);
 }
 
 }  // namespace stepscope

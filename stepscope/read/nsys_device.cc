@@ -40,28 +40,31 @@ void read_kernels(NsysExport& nsys, NsysProcesses& processes) {
       "globalPid", "correlationId", "demangledName", "shortName"};
   std::int64_t last_context = std::numeric_limits<std::int64_t>::min();
   const NsysProcess* last = nullptr;
-  const bool there = nsys.each_row(table, columns, [&](const SqliteRows& row) {
-    NsysProcess& process = processes.get(nsys_pid(row.integer(5)));
-    if (last == nullptr) reserve(nsys, table, process);
-    const int device = device_of(nsys, row.integer(2));
-    const std::int64_t context = row.integer(3);
-    if (last != &process || context != last_context) process.device_of[context] = device;
-    last = &process;
-    last_context = context;
-    StringId name = process.name(nsys.texts, row.integer(7), empty_string);
-    if (name == empty_string) name = process.name(nsys.texts, row.integer(8), empty_string);
-    if (name == empty_string) {
-      nsys.note("kernel_without_name");
-      name = process.trace.strings.intern("unknown kernel");
-    }
-    process.add(nsys,
-                {.name = name,
-                 .track = process.stream(device, row.integer(4)),
-                 .category = Category::kernel,
-                 .correlation = nsys_correlation(row.integer(6))},
-                row.integer(0), end_of(row, 1));
-    ++process.device_rows;
-  });
+  const bool there = nsys.each_row_in_window(
+      table, columns,
+      [&](const SqliteRows& row) {
+        NsysProcess& process = processes.get(nsys_pid(row.integer(5)));
+        if (last == nullptr) reserve(nsys, table, process);
+        const int device = device_of(nsys, row.integer(2));
+        const std::int64_t context = row.integer(3);
+        if (last != &process || context != last_context) process.device_of[context] = device;
+        last = &process;
+        last_context = context;
+        StringId name = process.name(nsys.texts, row.integer(7), empty_string);
+        if (name == empty_string) name = process.name(nsys.texts, row.integer(8), empty_string);
+        if (name == empty_string) {
+          nsys.note("kernel_without_name");
+          name = process.trace.strings.intern("unknown kernel");
+        }
+        process.add(nsys,
+                    {.name = name,
+                     .track = process.stream(device, row.integer(4)),
+                     .category = Category::kernel,
+                     .correlation = nsys_correlation(row.integer(6))},
+                    row.integer(0), end_of(row, 1));
+        ++process.device_rows;
+      },
+      {.process = 5, .correlation = 6});
   if (!there) nsys.note("missing_table_CUPTI_ACTIVITY_KIND_KERNEL");
 }
 
@@ -94,68 +97,75 @@ void read_copies(NsysExport& nsys, NsysProcesses& processes) {
       "start",         "end",   "deviceId", "contextId", "streamId", "globalPid",
       "correlationId", "bytes", "copyKind", "srcKind",   "dstKind"};
   std::string text;
-  nsys.each_row("CUPTI_ACTIVITY_KIND_MEMCPY", columns, [&](const SqliteRows& row) {
-    NsysProcess& process = processes.get(nsys_pid(row.integer(5)));
-    const int device = device_of(nsys, row.integer(2));
-    process.device_of.emplace(row.integer(3), device);
-    text = "Memcpy ";
-    text += word_of(copy_kinds, row.integer(8));
-    if (!row.is_null(9) && !row.is_null(10)) {
-      text += " (";
-      text += word_of(memory_kinds, row.integer(9));
-      text += " -> ";
-      text += word_of(memory_kinds, row.integer(10));
-      text += ')';
-    }
-    process.add(nsys,
-                {.name = process.trace.strings.intern(text),
-                 .track = process.stream(device, row.integer(4)),
-                 .category = Category::memcpy,
-                 .correlation = nsys_correlation(row.integer(6)),
-                 .detail = add_bytes(nsys, process.trace, row, 7)},
-                row.integer(0), end_of(row, 1));
-    ++process.device_rows;
-  });
+  nsys.each_row_in_window("CUPTI_ACTIVITY_KIND_MEMCPY", columns,
+                          [&](const SqliteRows& row) {
+                            NsysProcess& process = processes.get(nsys_pid(row.integer(5)));
+                            const int device = device_of(nsys, row.integer(2));
+                            process.device_of.emplace(row.integer(3), device);
+                            text = "Memcpy ";
+                            text += word_of(copy_kinds, row.integer(8));
+                            if (!row.is_null(9) && !row.is_null(10)) {
+                              text += " (";
+                              text += word_of(memory_kinds, row.integer(9));
+                              text += " -> ";
+                              text += word_of(memory_kinds, row.integer(10));
+                              text += ')';
+                            }
+                            process.add(nsys,
+                                        {.name = process.trace.strings.intern(text),
+                                         .track = process.stream(device, row.integer(4)),
+                                         .category = Category::memcpy,
+                                         .correlation = nsys_correlation(row.integer(6)),
+                                         .detail = add_bytes(nsys, process.trace, row, 7)},
+                                        row.integer(0), end_of(row, 1));
+                            ++process.device_rows;
+                          },
+                          {.process = 5, .correlation = 6});
 }
 
 void read_memsets(NsysExport& nsys, NsysProcesses& processes) {
   constexpr std::array<std::string_view, 9> columns = {"start",         "end",      "deviceId",
                                                        "contextId",     "streamId", "globalPid",
                                                        "correlationId", "bytes",    "memKind"};
-  nsys.each_row("CUPTI_ACTIVITY_KIND_MEMSET", columns, [&](const SqliteRows& row) {
-    NsysProcess& process = processes.get(nsys_pid(row.integer(5)));
-    const int device = device_of(nsys, row.integer(2));
-    process.device_of.emplace(row.integer(3), device);
-    const std::int64_t kind = row.is_null(8) ? 2 : row.integer(8);
-    const std::string text = "Memset (" + std::string(word_of(memory_kinds, kind)) + ")";
-    process.add(nsys,
-                {.name = process.trace.strings.intern(text),
-                 .track = process.stream(device, row.integer(4)),
-                 .category = Category::memset,
-                 .correlation = nsys_correlation(row.integer(6)),
-                 .detail = add_bytes(nsys, process.trace, row, 7)},
-                row.integer(0), end_of(row, 1));
-    ++process.device_rows;
-  });
+  nsys.each_row_in_window("CUPTI_ACTIVITY_KIND_MEMSET", columns,
+                          [&](const SqliteRows& row) {
+                            NsysProcess& process = processes.get(nsys_pid(row.integer(5)));
+                            const int device = device_of(nsys, row.integer(2));
+                            process.device_of.emplace(row.integer(3), device);
+                            const std::int64_t kind = row.is_null(8) ? 2 : row.integer(8);
+                            const std::string text =
+                                "Memset (" + std::string(word_of(memory_kinds, kind)) + ")";
+                            process.add(nsys,
+                                        {.name = process.trace.strings.intern(text),
+                                         .track = process.stream(device, row.integer(4)),
+                                         .category = Category::memset,
+                                         .correlation = nsys_correlation(row.integer(6)),
+                                         .detail = add_bytes(nsys, process.trace, row, 7)},
+                                        row.integer(0), end_of(row, 1));
+                            ++process.device_rows;
+                          },
+                          {.process = 5, .correlation = 6});
 }
 
 // --cuda-graph-trace=graph: one row a launch in place of the kernels inside.
 void read_graphs(NsysExport& nsys, NsysProcesses& processes) {
   constexpr std::array<std::string_view, 8> columns = {
       "start", "end", "deviceId", "contextId", "streamId", "globalPid", "correlationId", "graphId"};
-  nsys.each_row("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns, [&](const SqliteRows& row) {
-    NsysProcess& process = processes.get(nsys_pid(row.integer(5)));
-    const int device = device_of(nsys, row.integer(2));
-    const std::string text = "CUDA graph " + std::to_string(row.integer(7));
-    process.add(nsys,
-                {.name = process.trace.strings.intern(text),
-                 .track = process.stream(device, row.integer(4)),
-                 .category = Category::kernel,
-                 .correlation = nsys_correlation(row.integer(6))},
-                row.integer(0), end_of(row, 1));
-    ++process.device_rows;
-    nsys.note("cuda_graph_recorded_as_a_whole");
-  });
+  nsys.each_row_in_window("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns,
+                          [&](const SqliteRows& row) {
+                            NsysProcess& process = processes.get(nsys_pid(row.integer(5)));
+                            const int device = device_of(nsys, row.integer(2));
+                            const std::string text = "CUDA graph " + std::to_string(row.integer(7));
+                            process.add(nsys,
+                                        {.name = process.trace.strings.intern(text),
+                                         .track = process.stream(device, row.integer(4)),
+                                         .category = Category::kernel,
+                                         .correlation = nsys_correlation(row.integer(6))},
+                                        row.integer(0), end_of(row, 1));
+                            ++process.device_rows;
+                            nsys.note("cuda_graph_recorded_as_a_whole");
+                          },
+                          {.process = 5, .correlation = 6});
 }
 
 // Where an event was recorded, for the streams that wait for it.
@@ -223,31 +233,34 @@ void read_nsys_waits(NsysExport& nsys, NsysProcesses& processes) {
       "Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
   if (!nsys.has(table)) return;
   const EventRecords records = read_records(nsys);
-  nsys.each_row(table, columns, [&](const SqliteRows& row) {
-    const std::uint64_t pid = nsys_pid(row.integer(4));
-    NsysProcess* process = processes.find(pid);
-    if (process == nullptr) return;
-    const auto device = process->device_of.find(row.integer(2));
-    if (device == process->device_of.end()) return nsys.note("wait_in_an_unknown_context");
-    const std::int64_t correlation = row.integer(5);
-    const std::int64_t type = row.integer(6);
-    const std::int64_t stream = row.integer(3);
-    EventRecords::Record record;
-    if (type == 2) record = record_of(records, pid, row, correlation);
-    SyncDetails& syncs = process->trace.syncs;
-    syncs.stream.push_back(small(stream));
-    syncs.wait_on_stream.push_back(small(record.stream));
-    syncs.wait_on_record_correlation.push_back(small(record.correlation));
-    if (type == 2 && record.stream < 0) nsys.note("stream_wait_without_its_event_record");
-    process->add(nsys,
-                 {.name = process->trace.strings.intern(
-                      type >= 0 && type < 5 ? names[static_cast<std::size_t>(type)] : names[0]),
-                  .track = process->stream(device->second, stream),
-                  .category = Category::sync,
-                  .correlation = nsys_correlation(correlation),
-                  .detail = static_cast<std::uint32_t>(syncs.size() - 1)},
-                 row.integer(0), end_of(row, 1));
-  });
+  nsys.each_row_in_window(
+      table, columns,
+      [&](const SqliteRows& row) {
+        const std::uint64_t pid = nsys_pid(row.integer(4));
+        NsysProcess* process = processes.find(pid);
+        if (process == nullptr) return;
+        const auto device = process->device_of.find(row.integer(2));
+        if (device == process->device_of.end()) return nsys.note("wait_in_an_unknown_context");
+        const std::int64_t correlation = row.integer(5);
+        const std::int64_t type = row.integer(6);
+        const std::int64_t stream = row.integer(3);
+        EventRecords::Record record;
+        if (type == 2) record = record_of(records, pid, row, correlation);
+        SyncDetails& syncs = process->trace.syncs;
+        syncs.stream.push_back(small(stream));
+        syncs.wait_on_stream.push_back(small(record.stream));
+        syncs.wait_on_record_correlation.push_back(small(record.correlation));
+        if (type == 2 && record.stream < 0) nsys.note("stream_wait_without_its_event_record");
+        process->add(nsys,
+                     {.name = process->trace.strings.intern(
+                          type >= 0 && type < 5 ? names[static_cast<std::size_t>(type)] : names[0]),
+                      .track = process->stream(device->second, stream),
+                      .category = Category::sync,
+                      .correlation = nsys_correlation(correlation),
+                      .detail = static_cast<std::uint32_t>(syncs.size() - 1)},
+                     row.integer(0), end_of(row, 1));
+      },
+      {.process = 4, .correlation = 5});
 }
 
 // What the process took from the driver: the blocks of its caching allocator, not its tensors.
@@ -343,7 +356,7 @@ void read_nsys_metrics(NsysExport& nsys, NsysProcesses& processes) {
     return at->second;
   };
   constexpr std::array<std::string_view, 4> columns = {"timestamp", "typeId", "metricId", "value"};
-  nsys.each_row("GPU_METRICS", columns, [&](const SqliteRows& row) {
+  nsys.each_row_in_window("GPU_METRICS", columns, [&](const SqliteRows& row) {
     const std::int64_t time = row.integer(0);
     const Target target = target_of(row.integer(1), row.integer(2));
     if (target.process == nullptr || time < nsys_earliest || time > nsys_latest)

@@ -133,6 +133,15 @@ std::string_view NsysTexts::text(std::int64_t id) const {
   return at == none ? std::string_view{} : std::string_view(texts_[at]);
 }
 
+void NsysExport::open_window(const TimeWindow& of) {
+  window = of;
+  constexpr std::array<std::string_view, 4> columns = {"start", "end", "globalTid",
+                                                       "correlationId"};
+  each_row("CUPTI_ACTIVITY_KIND_RUNTIME", columns, [&](const SqliteRows& row) {
+    if (overlaps(row, 1)) launches_[nsys_pid(row.integer(2))].insert(row.integer(3));
+  });
+}
+
 void NsysExport::note_damage(std::string_view table) {
   notes.truncated = true;
   note("damaged_table_" + std::string(table));

@@ -12,12 +12,14 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/sqlite_file.h"
 #include "stepscope/event/import_notes.h"
+#include "stepscope/read/time_window.h"
 
 namespace stepscope {
 
@@ -40,6 +42,12 @@ class NsysTexts {
   std::unordered_map<std::int64_t, std::uint32_t> sparse_;
 };
 
+// Of globalTid and globalPid: bits 0–23 thread, 24–47 process, 48–63 machine and hardware.
+constexpr std::uint64_t nsys_pid(std::int64_t global) {
+  return static_cast<std::uint64_t>(global) & 0xFFFFFFFFFF000000ULL;
+}
+constexpr std::int64_t nsys_tid(std::int64_t global) { return global & 0xFFFFFF; }
+
 struct NsysExport {
   explicit NsysExport(SqliteFile opened) : file(std::move(opened)) {}
 
@@ -54,6 +62,7 @@ struct NsysExport {
   std::map<std::string, std::string> environment;  // of the profiled command
   std::vector<std::string> arguments;              // of the profiled command, its name first
   bool interrupted = false;
+  std::optional<TimeWindow> window;  // by open_window
 
   [[nodiscard]] bool has(std::string_view table) const { return file.table(table) != nullptr; }
 
@@ -69,8 +78,46 @@ struct NsysExport {
     if (!rows.damage().empty() && !rows.interrupted()) note_damage(table);
     return true;
   }
+  // The same of a table whose first columns are when a row begins and, perhaps, when it "end"s:
+  // rows outside the window are passed over and counted. Work of a device is in it, too, if a call
+  // in it launched it, however far the host runs ahead: `launched_by` are then the columns of the
+  // process and the correlation.
+  struct LaunchColumns {
+    int process = -1;
+    int correlation = -1;
+  };
+  template <std::size_t n, class Body>
+  bool each_row_in_window(std::string_view table, const std::array<std::string_view, n>& columns,
+                          Body&& body, LaunchColumns launched_by = {}) {
+    if (!window) return each_row(table, columns, body);
+    const int end = columns[1] == "end" ? 1 : 0;
+    std::uint64_t outside = 0;
+    const bool there = each_row(table, columns, [&](const SqliteRows& rows) {
+      if (overlaps(rows, end) ||
+          (launched_by.process >= 0 &&
+           launched(rows.integer(launched_by.process), rows.integer(launched_by.correlation))))
+        return body(rows);
+      ++outside;
+    });
+    if (outside > 0) note("outside_filter_time", outside);
+    return there;
+  }
+  // Sets the window and learns what calls in it launched.
+  void open_window(const TimeWindow& of);
   void note(const std::string& reason, std::uint64_t times = 1) { notes.add(reason, 0, times); }
   void note_damage(std::string_view table);
+
+ private:
+  [[nodiscard]] bool overlaps(const SqliteRows& row, int end) const {
+    return row.integer(0) < window->until.count() &&
+           (row.integer(end) >= window->from.count() || (end > 0 && row.is_null(end)));
+  }
+  [[nodiscard]] bool launched(std::int64_t global, std::int64_t correlation) const {
+    const auto process = launches_.find(nsys_pid(global));
+    return process != launches_.end() && process->second.contains(correlation);
+  }
+  // Correlations of the calls in the window, by process.
+  std::unordered_map<std::uint64_t, std::unordered_set<std::int64_t>> launches_;
 };
 
 // Reads what all tables need. Errors: an SQLite database that is no such export.

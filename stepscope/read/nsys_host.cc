@@ -111,6 +111,27 @@ void add_range(NsysExport& nsys, NsysProcess& process, const NcclSchemas& schema
   process.nccl.push_back(call);
 }
 
+// A range that is cut by the window would be a step with a part of its work.
+bool lies_outside(const NsysExport& nsys, const SqliteRows& row) {
+  if (!nsys.window) return false;
+  return row.integer(0) < nsys.window->from.count() || row.is_null(1) ||
+         row.integer(1) > nsys.window->until.count();
+}
+
+// Communicators are made once, before the steps: what they are is known all the same.
+void add_outside(NsysExport& nsys, NsysProcess& process, const NcclSchemas& schemas,
+                 const SqliteRows& row) {
+  const std::string_view own = row.text(3);
+  const std::string_view text = own.empty() ? nsys.texts.text(row.integer(4)) : own;
+  if (!text.starts_with("ncclComm") || row.is_null(6)) return;
+  NcclCall call{.tid = nsys_tid(row.integer(5)),
+                .start = Ns{row.integer(0)},
+                .end = Ns{row.integer(0)},
+                .name = process.trace.strings[process.trace.strings.intern(text)]};
+  read_nccl_payload(row.text(6), schemas, call);
+  process.nccl.push_back(call);
+}
+
 std::optional<int> mpi_rank(std::string_view name) {
   constexpr std::string_view head = "MPI Rank ";
   if (!name.starts_with(head)) return std::nullopt;
@@ -206,7 +227,7 @@ void read_nsys_calls(NsysExport& nsys, NsysProcesses& processes, bool create) {
   std::map<const NsysProcess*, std::vector<StringId>> ids_of;
   std::uint64_t elsewhere = 0;
   const bool there =
-      nsys.each_row("CUPTI_ACTIVITY_KIND_RUNTIME", columns, [&](const SqliteRows& row) {
+      nsys.each_row_in_window("CUPTI_ACTIVITY_KIND_RUNTIME", columns, [&](const SqliteRows& row) {
         const std::int64_t global = row.integer(2);
         NsysProcess* process = process_of(processes, global, create);
         if (process == nullptr) {
@@ -244,6 +265,7 @@ void read_nsys_ranges(NsysExport& nsys, NsysProcesses& processes, bool create) {
                                                        "textId", "globalTid", "binaryData"};
   const NcclSchemas schemas = read_nccl_schemas(nsys);
   std::uint64_t elsewhere = 0;
+  std::uint64_t outside = 0;
   const bool there = nsys.each_row("NVTX_EVENTS", columns, [&](const SqliteRows& row) {
     const std::int64_t type = row.integer(2);
     const bool range =
@@ -257,19 +279,24 @@ void read_nsys_ranges(NsysExport& nsys, NsysProcesses& processes, bool create) {
       ++elsewhere;
       return;
     }
+    if (range && lies_outside(nsys, row)) {
+      ++outside;
+      return add_outside(nsys, *process, schemas, row);
+    }
     if (range) return add_range(nsys, *process, schemas, row);
     const std::string_view own = row.text(3);
     const auto rank = mpi_rank(own.empty() ? nsys.texts.text(row.integer(4)) : own);
     if (rank) process->rank_by_name = rank;
   });
   if (!there) nsys.note("missing_table_NVTX_EVENTS");
+  if (outside > 0) nsys.note("outside_filter_time", outside);
   if (elsewhere > 0) nsys.note("ranges_of_processes_without_gpu_work", elsewhere);
 }
 
 void read_nsys_other(NsysExport& nsys, NsysProcesses& processes) {
   for (const CallTable& of : call_tables) {
     const std::array<std::string_view, 4> columns = {"start", "end", "globalTid", of.name};
-    nsys.each_row(of.table, columns, [&](const SqliteRows& row) {
+    nsys.each_row_in_window(of.table, columns, [&](const SqliteRows& row) {
       NsysProcess* process = processes.find(nsys_pid(row.integer(2)));
       if (process == nullptr) return;
       const StringId name = process->name(nsys.texts, row.integer(3), empty_string);

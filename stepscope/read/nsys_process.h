@@ -80,12 +80,6 @@ struct NsysProcess {
   TrackId last_track_{no_row};
 };
 
-// Of globalTid and globalPid: bits 0–23 thread, 24–47 process, 48–63 machine and hardware.
-constexpr std::uint64_t nsys_pid(std::int64_t global) {
-  return static_cast<std::uint64_t>(global) & 0xFFFFFFFFFF000000ULL;
-}
-constexpr std::int64_t nsys_tid(std::int64_t global) { return global & 0xFFFFFF; }
-
 class NsysProcesses {
  public:
   // The process of this globalPid, created where it is new.

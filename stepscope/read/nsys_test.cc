@@ -299,6 +299,60 @@ TEST(Nsys, TimesThatTheExportMadeAbsoluteAreLeftAlone) {
   EXPECT_EQ(b.trace().slices.start[0].count(), utc + 100);
 }
 
+// Three steps of 100 ns, each with a range, a call, a kernel and NCCL's call; the second alone.
+TEST(Nsys, AWindowKeepsWorkThatOverlapsItAndRangesThatLieWithin) {
+  NsysBuilder b;
+  b.session();
+  const auto u64 = [](std::int64_t v) { return NsysBuilder::little_endian(v, 8); };
+  const auto i32 = [](std::int64_t v) { return NsysBuilder::little_endian(v, 4); };
+  b.nccl(1, 2, "ncclCommInitRankConfig", 11, u64(9) + i32(4) + i32(1) + u64(0));
+  for (int step = 0; step < 3; ++step) {
+    const std::int64_t at = 100 * step;
+    b.range(at + 10, at + 90, "iteration " + std::to_string(step));
+    b.call(at + 20, at + 25, step + 1).kernel(at + 30, at + 104, step + 1);
+    b.nccl(at + 40, at + 50, "ncclAllReduce", 5, u64(9) + u64(4096) + u64(0));
+  }
+  auto read = b.read(TimeWindow{.from = Ns{105}, .until = Ns{205}});
+  ASSERT_TRUE(read) << read.error().message();
+  ASSERT_EQ(read->size(), 1u);
+  Trace& trace = read->front();
+  seal(trace);
+  EXPECT_EQ(test::broken_rule(trace), "");
+  EXPECT_EQ(find(trace, "iteration 0"), no_slice);
+  EXPECT_NE(find(trace, "iteration 1"), no_slice);
+  EXPECT_EQ(find(trace, "iteration 2"), no_slice);
+  // The range, NCCL's, the call and the kernel of the second step; nothing of the others.
+  ASSERT_EQ(trace.slices.size(), 4u);
+  EXPECT_EQ(note(trace, "outside_filter_time"), 9u);
+  ASSERT_EQ(trace.collectives.size(), 1u);
+  EXPECT_EQ(trace.collectives[0].group_size, 4) << "communicators are made before the window";
+
+  auto both = b.read(TimeWindow{.from = Ns{104}, .until = Ns{231}});
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->front().slices.size(), 7u) << "kernels that reach into it, and the next call";
+  // Of a window that ends before the kernel that its call launched.
+  auto ahead = b.read(TimeWindow{.from = Ns{105}, .until = Ns{128}});
+  ASSERT_TRUE(ahead);
+  EXPECT_EQ(ahead->front().slices.size(), 2u);
+  EXPECT_NE(find(ahead->front(), "gemm"), no_slice);
+  auto all = b.read(TimeWindow{});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->front().slices.size(), b.trace().slices.size());
+  EXPECT_EQ(note(all->front(), "outside_filter_time"), 0u);
+  const auto none = b.read(TimeWindow{.from = Ns{1000}});
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message().find("--filter-time"), std::string::npos);
+}
+
+TEST(Nsys, AWindowNeedsTimesSinceTheCapturesStart) {
+  NsysBuilder b;
+  b.session(utc).kernel(utc + 100, utc + 150, 11);
+  b.sql("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PARAM_TIME_NORMALIZE','true')");
+  const auto read = b.read(TimeWindow{.from = Ns{0}, .until = Ns{500}});
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message().find("--ts-normalize"), std::string::npos);
+}
+
 TEST(Nsys, OtherDatabasesAreNamed) {
   const auto error_of = [](const std::string& sql) {
     NsysBuilder b;

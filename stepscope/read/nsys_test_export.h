@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -124,8 +125,9 @@ class NsysBuilder {
     sqlite3_free(data);
     return out;
   }
-  [[nodiscard]] Result<std::vector<Trace>> read() const {
-    return read_nsys_bytes(bytes(), "export.sqlite", {});
+  [[nodiscard]] Result<std::vector<Trace>> read(
+      const std::optional<TimeWindow>& window = {}) const {
+    return read_nsys_bytes(bytes(), "export.sqlite", {.window = window});
   }
   // Sealed; the read must succeed.
   [[nodiscard]] std::vector<Trace> traces() const {

@@ -38,8 +38,15 @@ Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl&
   const auto got = (*source)->read(head);
   if (!got) return got.error();
   head.resize(*got);
-  for (const Format& format : formats())
-    if (format.matches(head)) return format.read(path, control);
+  for (const Format& format : formats()) {
+    if (!format.matches(head)) continue;
+    if (control.window && format.read != read_nsys)
+      return Error{.what = "is no export of Nsight Systems, and only those are read in part",
+                   .file = path,
+                   .byte = {},
+                   .hint = "leave --filter-time out; --steps and --ranks choose what is analysed"};
+    return format.read(path, control);
+  }
   return Error{.what = "no known trace format", .file = path, .byte = 0};
 }
 
@@ -77,8 +84,9 @@ Files read_files(std::span<const std::string> paths, const ReadOptions& options,
   const ProgressReporter reporter(options, done, total);
   Files traces(paths.size());
   const auto read_one = [&](std::size_t i, unsigned threads) {
-    auto result =
-        read_file(paths[i], {.threads = threads, .stop = options.stop, .bytes_read = &done});
+    auto result = read_file(
+        paths[i],
+        {.threads = threads, .stop = options.stop, .bytes_read = &done, .window = options.window});
     if (result)
       traces[i] = std::move(*result);
     else

@@ -12,6 +12,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/event/trace.h"
+#include "stepscope/read/time_window.h"
 
 namespace stepscope {
 
@@ -20,6 +21,10 @@ enum class RankSource : std::uint8_t { metadata, file_name, only_file, order };
 struct ReadOptions {
   unsigned threads = 1;
   const StopFlag* stop = nullptr;
+  // Of exports of Nsight Systems, memory for what lies in it alone: work and calls that overlap it,
+  // work that these calls launched, ranges that lie within (a step that is cut is none). Other
+  // formats are refused.
+  std::optional<TimeWindow> window{};
   // Called now and then from one thread, with compressed bytes done and in all. May be empty.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
 };

@@ -76,6 +76,7 @@ constexpr std::array facts = {
          "nsys export --include-blobs=true"},
     Fact{"nccl_group_not_told_apart",
          "{} groups of NCCL calls run in kernels of another number: their sizes stay unknown"},
+    Fact{"outside_filter_time", "{} rows outside --filter-time are left out"},
     Fact{"nccl_calls_of_one_kernel",
          "{} calls of NCCL share a kernel with others: the first of each kernel counts"},
     Fact{"cuda_graph_recorded_as_a_whole",
