@@ -27,6 +27,10 @@ namespace {
   std::exit(1);
 }
 
+// When generated rows begin, in ns.
+constexpr std::int64_t first_instant = 60'111'113'113;
+constexpr std::int64_t row_apart = 1500;
+
 double seconds_of(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
@@ -154,6 +158,28 @@ void measure(const char* name, const std::string& path, std::int64_t rows, int r
   if (sink == 42) std::puts("");
 }
 
+double peak_mb() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1e3;
+}
+
+// What lies in the middle tenth of the time. Before all other reading: memory is the process's
+// peak.
+void measure_window(const std::string& path, std::int64_t rows) {
+  const Ns begin{first_instant + rows * row_apart * 9 / 20};
+  const TimeWindow window{.from = begin, .until = begin + Ns{rows * row_apart / 10}};
+  std::size_t slices = 0;
+  const double before = peak_mb();
+  const double seconds = seconds_of([&] {
+    const auto traces = read_nsys(path, {.window = window});
+    if (!traces) stop(traces.error().message());
+    for (const Trace& trace : *traces) slices += trace.slices.size();
+  });
+  std::printf("the middle tenth alone: %zu rows in %.2f s, peak memory %.0f MB (%.0f before)\n\n",
+              slices, seconds, peak_mb(), before);
+}
+
 }  // namespace
 }  // namespace stepscope::bench
 
@@ -174,13 +200,12 @@ int main(int argc, char** argv) {
   const std::string whole = stem + "-whole.sqlite";
   generate(kernels, rows, false);
   generate(whole, rows, true);
+  measure_window(whole, rows);
   std::puts("| export | MB | rows read, M/s | floor, M/s | time against the floor |");
   std::puts("|---|---|---|---|---|");
   measure("kernels alone", kernels, rows, rounds, false);
   measure("kernels, calls, ranges", whole, 2 * rows + (rows + 9) / 10, rounds, true);
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  std::printf("\npeak memory %.0f MB\n", static_cast<double>(usage.ru_maxrss) / 1e3);
+  std::printf("\npeak memory %.0f MB\n", peak_mb());
   std::filesystem::remove(kernels);
   std::filesystem::remove(whole);
   return 0;
