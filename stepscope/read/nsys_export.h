@@ -48,6 +48,12 @@ constexpr std::uint64_t nsys_pid(std::int64_t global) {
 }
 constexpr std::int64_t nsys_tid(std::int64_t global) { return global & 0xFFFFFF; }
 
+// Which columns of a row of device work join it to the call that launched it; -1: none.
+struct NsysLaunchColumns {
+  int process = -1;
+  int correlation = -1;
+};
+
 struct NsysExport {
   explicit NsysExport(SqliteFile opened) : file(std::move(opened)) {}
 
@@ -82,13 +88,9 @@ struct NsysExport {
   // rows outside the window are passed over and counted. Work of a device is in it, too, if a call
   // in it launched it, however far the host runs ahead: `launched_by` are then the columns of the
   // process and the correlation.
-  struct LaunchColumns {
-    int process = -1;
-    int correlation = -1;
-  };
   template <std::size_t n, class Body>
   bool each_row_in_window(std::string_view table, const std::array<std::string_view, n>& columns,
-                          Body&& body, LaunchColumns launched_by = {}) {
+                          Body&& body, NsysLaunchColumns launched_by = {}) {
     if (!window) return each_row(table, columns, body);
     const int end = columns[1] == "end" ? 1 : 0;
     std::uint64_t outside = 0;

@@ -86,11 +86,11 @@ def small(number):
     return bytes([176, 0, number])
 
 
-def recipe(name, *tables):
-    text = bytearray([0])
+def recipe(name, *tables, first=0):
+    text = bytearray([first])
     for table, *rows in tables:
-        for first in range(0, len(rows), 5):
-            some = rows[first:first + 5]
+        for at in range(0, len(rows), 5):
+            some = rows[at:at + 5]
             text += bytes([TABLES.index(table), 255, len(some)])
             for row in some:
                 for value in row:
@@ -116,6 +116,7 @@ def group(*inside):
 
 
 recipe("group_of_two", group((ALL_REDUCE, SUM), (ALL_REDUCE, SUM)), *launches(KERNEL_NAME, 9, 10))
+recipe("part", group((ALL_REDUCE, SUM), (ALL_REDUCE, SUM)), *launches(KERNEL_NAME, 9, 10), first=3)
 recipe("group_in_one", group((ALL_REDUCE, SUM), (ALL_REDUCE, SUM)), *launches(KERNEL_NAME, 9))
 recipe("group_mixed", group((ALL_REDUCE, SUM), (SEND, TO_1)), *launches(KERNEL_NAME, 9))
 recipe("group_to_all", group((SEND, TO_0), (RECV, TO_0), (SEND, TO_1), (RECV, TO_1)), *launches(SEND_RECV_KERNEL, 13))
