@@ -208,13 +208,13 @@ std::string cooked(Recipe& recipe) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stepscope;
   std::string bytes(reinterpret_cast<const char*>(data), size);
+  std::optional<TimeWindow> window;
   if (!is_sqlite(bytes)) {
     Recipe recipe(data, size);
     bytes = cooked(recipe);
+    // A part of it, for every fourth first byte.
+    if (size > 0 && data[0] % 4 == 3) window = {.from = Ns{10}, .until = Ns{60}};
   }
-  // A part of it, for every fourth first byte.
-  std::optional<TimeWindow> window;
-  if (size > 0 && data[0] % 4 == 3) window = {.from = Ns{10}, .until = Ns{60}};
   auto traces = read_nsys_bytes(bytes, "input", {.window = window});
   if (!traces) expect(!traces.error().message().empty(), "an error says something");
   for (std::size_t i = 0; traces && i < traces->size(); ++i) {
