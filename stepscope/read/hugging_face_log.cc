@@ -33,11 +33,6 @@ void take_means(JobLog& log, auto value) {
   keep("total_flos", log.run_flops);
 }
 
-void take_loss(LogRecord& record, double loss) {
-  record.loss = loss;
-  if (!std::isfinite(loss)) record.not_finite = 1;
-}
-
 // "01:23", "1:02:03": seconds.
 std::optional<double> clock_time(std::string_view text) {
   double seconds = 0;
@@ -100,7 +95,7 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
     return false;
   }
   LogRecord& record = state.add(LogTool::hugging_face, line);
-  take_loss(record, *loss);
+  set_loss(record, loss);
   return true;
 }
 
@@ -165,7 +160,7 @@ Result<Done> take_trainer_state(std::string_view text, std::string_view path, Jo
     record.tool = LogTool::hugging_face;
     record.iteration = static_cast<std::int64_t>(*step);
     // "NaN" is no number of JSON.
-    if (const auto value = number_in(entry, "loss")) take_loss(record, *value);
+    set_loss(record, number_in(entry, "loss"));
     log.records.push_back(record);
     ++log.lines[tool];
   }

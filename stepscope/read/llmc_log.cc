@@ -49,11 +49,6 @@ LogRecord* add_step(LogTool tool, const LogLine& line, std::string_view step, do
   return &record;
 }
 
-void take_loss(LogRecord& record, std::optional<double> loss) {
-  record.loss = loss;
-  if (loss && !std::isfinite(*loss)) record.not_finite = 1;
-}
-
 // What is unknown yet is printed as -100 %.
 void take_mfu(LogRecord& record, std::optional<double> percent) {
   if (percent && *percent > 0) record.mfu = *percent / 100;
@@ -81,7 +76,7 @@ bool take_llmc_record(const LogLine& line, LogState& state) {
   if (!is_step_time(ms)) return false;
   LogRecord* const record = add_step(LogTool::llm_c, line, *text, *ms, state);
   if (record == nullptr) return false;
-  take_loss(*record, clean_number_behind(*text, "loss "));
+  set_loss(*record, clean_number_behind(*text, "loss "));
   const auto rate = number_before(*text, " tok/s");
   if (rate && *rate > 0) record->tokens_per_s = *rate;
   take_mfu(*record, number_before(*text, "% bf16 MFU"));
@@ -123,7 +118,7 @@ bool take_nanogpt_record(const LogLine& line, LogState& state) {
   if (!is_step_time(ms)) return false;
   LogRecord* const record = add_step(LogTool::nanogpt, line, *text, *ms, state);
   if (record == nullptr) return false;
-  take_loss(*record, clean_number_behind(*text, "loss ", " ,"));
+  set_loss(*record, clean_number_behind(*text, "loss ", " ,"));
   take_mfu(*record, clean_number_behind(*text, "mfu "));
   state.log.settings.try_emplace("mfu_peak", "312000000000000");  // whatever the device
   return true;

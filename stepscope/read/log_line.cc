@@ -167,6 +167,11 @@ std::optional<double> clean_number_behind(std::string_view text, std::string_vie
   return clean_number(rest.substr(0, rest.find_first_of(ends)));
 }
 
+void set_loss(LogRecord& record, std::optional<double> loss) {
+  record.loss = loss;
+  if (loss && !std::isfinite(*loss)) record.not_finite = std::max(record.not_finite, 1);
+}
+
 std::int32_t rank_of_line(std::string_view text) {
   const std::string_view front = text.substr(0, 160);
   for (std::size_t at = front.find('['); at != std::string_view::npos; at = front.find('[', at + 1))

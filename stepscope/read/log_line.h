@@ -24,6 +24,8 @@ namespace stepscope {
 // The clean number behind the first `key`, until `end`.
 [[nodiscard]] std::optional<double> clean_number_behind(std::string_view text, std::string_view key,
                                                         std::string_view ends = " |,");
+// What the line says of the loss; one that is no number counts as such a step.
+void set_loss(LogRecord& record, std::optional<double> loss);
 // "[rank3]:", "[Rank 3]", "[default3]:", "3: ", of launchers and of DeepSpeed; -1 where none stands
 // at the front or in brackets.
 [[nodiscard]] std::int32_t rank_of_line(std::string_view text);

@@ -23,8 +23,7 @@ bool take_maxtext_record(const LogLine& line, LogState& state) {
   LogRecord& record = state.add(LogTool::maxtext, line);
   record.iteration = *step;
   record.wall_ns = *seconds * 1e9;
-  record.loss = field(", loss: ");
-  if (record.loss && !std::isfinite(*record.loss)) record.not_finite = 1;
+  set_loss(record, field(", loss: "));
   record.tokens_per_s_device = field(", Tokens/s/device: ");
   auto rate = field(", TFLOP/s/device: ");
   if (!rate) rate = field(", TFLOP/s: ");  // of a device, too, in older versions

@@ -41,11 +41,6 @@ std::optional<double> unit_of(std::string_view key) {
   return known ? std::optional(ns_per(*known)) : std::nullopt;
 }
 
-void take_loss(LogRecord& record, double value) {
-  record.loss = value;
-  if (!std::isfinite(value)) record.not_finite = std::max(record.not_finite, 1);
-}
-
 std::int64_t whole(double value) {
   return value >= 0 && value < 1e15 ? static_cast<std::int64_t>(value) : 0;
 }
@@ -58,7 +53,7 @@ bool take_field(std::string_view key, double value, LogRecord& record, LogState&
   if (const auto unit = unit_of(key)) {
     record.wall_ns = value * *unit;
   } else if (key == "lm loss" || (key == "total loss" && !record.loss)) {
-    take_loss(record, value);
+    set_loss(record, value);
   } else if (key == "global batch size") {
     record.batch = value;
   } else if (key == "throughput per GPU (TFLOP/s/GPU)") {

@@ -33,8 +33,7 @@ bool take_nemo_record(const LogLine& line, LogState& state) {
   LogRecord& record = state.add(LogTool::nemo, line);
   record.iteration = static_cast<std::int64_t>(*step);
   record.wall_ns = *seconds * 1e9;
-  record.loss = value_of(text, "reduced_train_loss");
-  if (record.loss && !std::isfinite(*record.loss)) record.not_finite = 1;
+  set_loss(record, value_of(text, "reduced_train_loss"));
   record.batch = value_of(line.text, "global_batch_size");
   ++state.log.lines[static_cast<std::size_t>(LogTool::nemo)];
   return true;

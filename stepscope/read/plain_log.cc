@@ -57,8 +57,7 @@ bool take_stepscope_record(const LogLine& line, LogState& state) {
   LogRecord& record = state.add(LogTool::stepscope, line);
   record.iteration = static_cast<std::int64_t>(*step);
   record.wall_ns = *ns;
-  record.loss = clean_number_behind(line.text, "  loss ");
-  if (record.loss && !std::isfinite(*record.loss)) record.not_finite = 1;
+  set_loss(record, clean_number_behind(line.text, "  loss "));
   record.tokens_per_s = tokens_per_second(line.text);
   if (line.text.find("  SKIPPED") != std::string_view::npos) record.skipped = 1;
   if (const std::size_t mfu = line.text.find(" % MFU"); mfu != std::string_view::npos) {

@@ -66,8 +66,7 @@ bool take_torchtitan_record(const LogLine& line, LogState& state) {
   record.iteration = static_cast<std::int64_t>(*step);
   record.stamp = stamp_of_line(line.text);
   record.tokens_per_s_device = *rate;
-  record.loss = clean_number(fields.loss);
-  if (record.loss && !std::isfinite(*record.loss)) record.not_finite = 1;
+  set_loss(record, clean_number(fields.loss));
   if (const auto value = clean_number(fields.tflops)) record.flops_per_s = *value * 1e12;
   if (const auto value = clean_number(fields.mfu)) record.mfu = *value / 100;
   const auto memory = number_and_unit(fields.memory);
