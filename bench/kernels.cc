@@ -30,7 +30,7 @@
 #include "stepscope/nn/embedding.h"
 #include "stepscope/nn/fma_peak.h"
 #include "stepscope/nn/gelu.h"
-#include "stepscope/nn/isa.h"
+#include "stepscope/base/isa.h"
 #include "stepscope/nn/layer_norm.h"
 #include "stepscope/nn/matmul.h"
 #include "stepscope/nn/rms_norm.h"
@@ -303,7 +303,7 @@ int main(int argc, char** argv) {
     if (flag == "--rounds") options.rounds = std::max(1, std::atoi(argv[i + 1]));
   }
   const double bandwidth = nn::copy_bandwidth();
-  fmt::print("instructions {}; a copy moves {:.1f} GB/s\n", nn::isa_name(nn::isa()),
+  fmt::print("instructions {}; a copy moves {:.1f} GB/s\n", isa_name(isa()),
              bandwidth * 1e-9);
   nn::run<float>(options, "f32", ElementType::f32, bandwidth);
   nn::run<Bf16>(options, "bf16", ElementType::bf16, bandwidth);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/isa.h"
 #include "stepscope/cli/hang.h"
 #include "stepscope/cli/memory.h"
 #include "stepscope/cli/stacks.h"
@@ -53,6 +54,10 @@ std::string usage_error(const CLI::App* /*app*/, const CLI::Error& error) {
 std::span<const Subcommand> subcommands() { return table; }
 
 int run_command_line(int argc, char** argv) try {
+  if (const auto limit = isa_limit_from_environment(); !limit) {
+    std::fprintf(stderr, "stepscope: %s\n", limit.error().message().c_str());
+    return exit_usage;
+  }
   CLI::App app(
       "stepscope: where does each training step go, what would a change buy, and did it help?",
       "stepscope");

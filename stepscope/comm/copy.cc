@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "stepscope/base/isa.h"
+
 namespace stepscope::comm {
 namespace {
 
@@ -44,9 +46,9 @@ void lines_sse2(std::byte* to, const std::byte* from, std::size_t lines) {
 using CopyLines = void (*)(std::byte*, const std::byte*, std::size_t);
 
 CopyLines widest() {
-  if (__builtin_cpu_supports("avx512f") != 0) return lines_avx512;
-  if (__builtin_cpu_supports("avx2") != 0) return lines_avx2;
-  return lines_sse2;
+  const Isa level = available_isas().back();
+  if (level == Isa::avx512) return lines_avx512;
+  return level == Isa::avx2 ? lines_avx2 : lines_sse2;
 }
 
 }  // namespace

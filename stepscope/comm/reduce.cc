@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "stepscope/base/isa.h"
 #include "stepscope/comm/copy.h"
 
 namespace stepscope::comm {
@@ -120,21 +121,11 @@ void reduce_sse2(const Job& job) {
   reduce_all<T, reduction>(job);
 }
 
-enum class Width : std::uint8_t { sse2, avx2, avx512 };
-
-Width widest() {
-  if (__builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-      __builtin_cpu_supports("avx512vl") != 0) {
-    return Width::avx512;
-  }
-  return __builtin_cpu_supports("avx2") != 0 ? Width::avx2 : Width::sse2;
-}
-
 template <class T, Reduction reduction>
 void reduce_widest(const Job& job) {
-  static const Width width = widest();
-  if (width == Width::avx512) return reduce_avx512<T, reduction>(job);
-  if (width == Width::avx2) return reduce_avx2<T, reduction>(job);
+  static const Isa level = available_isas().back();
+  if (level == Isa::avx512) return reduce_avx512<T, reduction>(job);
+  if (level == Isa::avx2) return reduce_avx2<T, reduction>(job);
   reduce_sse2<T, reduction>(job);
 }
 

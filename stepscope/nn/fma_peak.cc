@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "stepscope/base/isa.h"
+
 namespace stepscope::nn {
 namespace {
 
@@ -144,15 +146,15 @@ bool may_use_amx() {
 }
 
 std::optional<Kernel> widest(ElementType type) {
-  __builtin_cpu_init();
+  const Isa level = available_isas().back();
   if (type == ElementType::f32) {
-    if (__builtin_cpu_supports("avx512f")) return Kernel{avx512_f32, 32, "AVX-512"};
-    if (__builtin_cpu_supports("fma")) return Kernel{avx2_f32, 16, "AVX2"};
+    if (level == Isa::avx512) return Kernel{avx512_f32, 32, "AVX-512"};
+    if (level == Isa::avx2) return Kernel{avx2_f32, 16, "AVX2"};
     return Kernel{sse2_f32, 8, "SSE2"};
   }
   if (type != ElementType::bf16) return std::nullopt;
-  if (may_use_amx()) return Kernel{amx_bf16, 2.0 * 16 * 16 * 32, "AMX"};
-  if (__builtin_cpu_supports("avx512bf16")) return Kernel{avx512_bf16, 64, "AVX512_BF16"};
+  if (!isa_limit() && may_use_amx()) return Kernel{amx_bf16, 2.0 * 16 * 16 * 32, "AMX"};
+  if (level == Isa::avx512 && __builtin_cpu_supports("avx512bf16")) return Kernel{avx512_bf16, 64, "AVX512_BF16"};
   return std::nullopt;
 }
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "stepscope/base/element.h"
-#include "stepscope/nn/isa.h"
+#include "stepscope/base/isa.h"
 
 namespace stepscope::nn {
 

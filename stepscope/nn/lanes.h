@@ -16,4 +16,4 @@
 #include <cstring>
 
 #include "stepscope/base/element.h"
-#include "stepscope/nn/isa.h"
+#include "stepscope/base/isa.h"

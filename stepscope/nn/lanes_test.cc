@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stepscope/base/isa.h"
 #include "stepscope/nn/kernel_test_data.h"
 
 namespace stepscope::nn {
@@ -103,6 +104,9 @@ TEST(Lanes, SumAndHighestOfAVector) {
 
 TEST(Isa, TheHighestIsInUseUnlessLowered) {
   EXPECT_EQ(isa(), available_isas().back());
+  if (isa_limit()) {
+    EXPECT_LE(isa(), *isa_limit());
+  }
   EXPECT_EQ(available_isas().front(), Isa::baseline);
   use_isa(Isa::baseline);
   EXPECT_EQ(isa(), Isa::baseline);

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "stepscope/base/isa.h"
 #include "stepscope/base/result.h"
 #include "stepscope/nn/lanes.h"
 #include "stepscope/nn/sgemm.h"
@@ -118,8 +119,23 @@ struct Prepared {
   std::string implementation;
 };
 
+// STEPSCOPE_ISA limits oneDNN, too. oneDNN takes a limit before its first engine only, and none below SSE4.1.
+dnnl::engine limited_engine() {
+  static const bool limited = [] {
+    if (!isa_limit()) return false;
+    constexpr dnnl_cpu_isa_t levels[] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2,
+                                         dnnl_cpu_isa_avx512_core_bf16};
+    const auto level = levels[static_cast<std::size_t>(*isa_limit())];
+    check(dnnl_set_max_cpu_isa(level) == dnnl_success,
+          "oneDNN does not take the limit of STEPSCOPE_ISA; unset it");
+    return true;
+  }();
+  static_cast<void>(limited);
+  return {dnnl::engine::kind::cpu, 0};
+}
+
 struct PerThread {
-  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::engine engine = limited_engine();
   dnnl::stream stream{engine};
   // Empty where oneDNN has nothing for this variant.
   std::unordered_map<Variant, std::optional<Prepared>, VariantHash> prepared;
@@ -352,14 +368,6 @@ void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, cons
 }
 
 void use_onednn_for_f32(bool on) { onednn_for_f32() = on || !sgemm_runs_here(); }
-
-Bytes matmul_buffer_bytes() {
-  const PerThread& mine = own();
-  std::size_t bytes = 0;
-  for (const Buffer* b : {&mine.scratch, &mine.a, &mine.b, &mine.c, &mine.sums}) bytes += b->size;
-  const Bytes panels = sgemm_runs_here() ? sgemm_buffer_bytes() : Bytes{0};
-  return Bytes{static_cast<std::int64_t>(bytes)} + panels;
-}
 
 template <class T>
 std::string_view matmul_implementation(const MatmulShape& shape) {

@@ -63,8 +63,6 @@ void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, cons
 // multiplies.
 void use_onednn_for_f32(bool on);
 
-// What this thread keeps for its shapes: packing and widening buffers.
-[[nodiscard]] Bytes matmul_buffer_bytes();
 // What runs a product of this type and shape here, as oneDNN calls it ("brg:avx512_core_amx_bf16"),
 // with "widened+" before it where bf16 goes through f32.
 template <class T>

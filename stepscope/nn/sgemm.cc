@@ -14,6 +14,7 @@
 #include <new>
 #include <utility>
 
+#include "stepscope/base/isa.h"
 #include "stepscope/base/result.h"
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
@@ -252,15 +253,9 @@ std::int64_t panel_columns(std::int64_t left) {
 }  // namespace
 
 bool sgemm_runs_here() {
-  static const bool here = [] {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  }();
+  static const bool here = available_isas().back() == Isa::avx512;
   return here;
 }
-
-Bytes sgemm_buffer_bytes() { return {4 * (a_floats + b_floats)}; }
 
 void sgemm(const MatmulShape& s, const float* a, const float* b, float* c, const float* bias,
            bool add) {

@@ -8,14 +8,13 @@
 
 namespace stepscope::nn {
 
-// Whether this CPU has what sgemm needs.
+// Whether this CPU has AVX-512 and STEPSCOPE_ISA allows it.
 [[nodiscard]] bool sgemm_runs_here();
 
 // As matmul<float>. An element of c is the sum over k in blocks of fixed size, in order, whatever
 // the other sizes: a row's result does not depend on the rows beside it. A thread keeps its
-// buffers (sgemm_buffer_bytes) from its first call.
+// packing buffers from its first call.
 void sgemm(const MatmulShape& shape, const float* a, const float* b, float* c, const float* bias,
            bool add);
-[[nodiscard]] Bytes sgemm_buffer_bytes();
 
 }  // namespace stepscope::nn

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 
+#include "stepscope/base/isa.h"
 #include "stepscope/base/result.h"
 
 #if defined(__x86_64__)
@@ -166,7 +167,7 @@ void index_sse2(std::string_view text, JsonIndex& index) {
 }
 
 bool has_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul") &&
+  return isa() >= Isa::avx2 && __builtin_cpu_supports("pclmul") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
          __builtin_cpu_supports("popcnt");
 }

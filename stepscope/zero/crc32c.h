@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRC-32C (Castagnoli; RFC 3720, appendix B.4): finds any error burst of up to 32 bits. Uses the
-// CPU's instruction where it has one.
+// CRC-32C (Castagnoli; RFC 3720, appendix B.4) by ISA-L. It finds every error burst of up to 32 bits.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +8,7 @@
 
 namespace stepscope::zero {
 
-// Of `bytes`, continued from the checksum of what stands before them (0: nothing).
+// The checksum of `bytes`, continued from the checksum of what stands before them (0: nothing).
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
-// The same without the instruction, from a table.
-[[nodiscard]] std::uint32_t crc32c_portable(std::span<const std::byte> bytes,
-                                            std::uint32_t before = 0);
 
 }  // namespace stepscope::zero

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "stepscope/base/isa.h"
 #include "stepscope/base/result.h"
 
 namespace stepscope::zero {
@@ -66,11 +67,9 @@ __attribute__((target("avx512f"))) Halves halves_avx512(const T* values, std::si
 
 template <class T>
 Halves halves(const T* values, std::size_t count, double unit) {
-  static const int level = __builtin_cpu_supports("avx512f") != 0 ? 2
-                           : __builtin_cpu_supports("avx2") != 0  ? 1
-                                                                  : 0;
-  if (level == 2) return halves_avx512(values, count, unit);
-  return level == 1 ? halves_avx2(values, count, unit) : halves_any(values, count, unit);
+  static const Isa level = available_isas().back();
+  if (level == Isa::avx512) return halves_avx512(values, count, unit);
+  return level == Isa::avx2 ? halves_avx2(values, count, unit) : halves_any(values, count, unit);
 }
 
 Int128 whole(const Halves& sums) {
