@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
-#include "stepscope/cost/model_flops.h"
-#include "stepscope/cost/plan_json.h"
+#include "stepscope/cost/model/model_flops.h"
+#include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/stats/summary.h"
 #include "training_model.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "csv_table.h"
-#include "stepscope/cost/collective_sweep.h"
+#include "stepscope/cost/time/collective_sweep.h"
 
 namespace stepscope::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/machine.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/fit/link_fit.h"
 
 namespace stepscope::bench {

@@ -16,10 +16,10 @@
 
 #include "bench/child_process.h"
 #include "bench/comm_timing.h"
-#include "stepscope/comm/collective_steps.h"
-#include "stepscope/comm/copy.h"
-#include "stepscope/comm/reduce.h"
-#include "stepscope/comm/shm_group.h"
+#include "stepscope/comm/collectives/collective_steps.h"
+#include "stepscope/comm/collectives/reduce.h"
+#include "stepscope/comm/communicator/copy.h"
+#include "stepscope/comm/groups/shm_group.h"
 
 namespace stepscope::bench {
 namespace {

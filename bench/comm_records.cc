@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "stepscope/base/text_source.h"
-#include "stepscope/read/nccl_log.h"
-#include "stepscope/read/pickle.h"
+#include "stepscope/read/bytes/pickle.h"
+#include "stepscope/read/nccl/nccl_log.h"
 
 namespace stepscope {
 namespace {

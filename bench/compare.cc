@@ -21,8 +21,8 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/compare_runs.h"
-#include "stepscope/read/step_times.h"
+#include "stepscope/analysis/runs/compare_runs.h"
+#include "stepscope/read/log/step_times.h"
 #include "stepscope/stats/block_bootstrap.h"
 #include "stepscope/stats/student_t.h"
 #include "stepscope/stats/summary.h"

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "stepscope/base/byte_source.h"
-#include "stepscope/read/document.h"
-#include "stepscope/read/event_scan.h"
-#include "stepscope/read/json_index.h"
-#include "stepscope/read/number.h"
+#include "stepscope/read/bytes/document.h"
+#include "stepscope/read/bytes/json_index.h"
+#include "stepscope/read/rows/event_scan.h"
+#include "stepscope/read/rows/number.h"
 
 namespace stepscope::bench {
 namespace {

@@ -20,7 +20,7 @@
 #include "bench/child_process.h"
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/freed_memory.h"
-#include "stepscope/read/read_trace.h"
+#include "stepscope/read/files/read_trace.h"
 
 namespace stepscope::bench {
 namespace {

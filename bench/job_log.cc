@@ -2,8 +2,6 @@
 // How fast logs of training jobs are read: one line in ten or every line reports on a step, in each
 // tool's dialect, beside memchr over the lines of the same bytes. job_log [MB [TOOL|FILE]...]: of
 // a FILE as often one after another as MB asks for.
-#include "stepscope/read/job_log.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +12,8 @@
 #include <vector>
 
 #include "stepscope/base/text_source.h"
-#include "stepscope/read/step_times.h"
+#include "stepscope/read/log/read_job_log.h"
+#include "stepscope/read/log/step_times.h"
 
 namespace stepscope {
 namespace {

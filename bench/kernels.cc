@@ -23,19 +23,19 @@
 #include <vector>
 
 #include "stepscope/base/element.h"
-#include "stepscope/nn/adamw.h"
-#include "stepscope/nn/attention.h"
-#include "stepscope/nn/cross_entropy.h"
-#include "stepscope/nn/dropout.h"
-#include "stepscope/nn/embedding.h"
-#include "stepscope/nn/fma_peak.h"
-#include "stepscope/nn/gelu.h"
 #include "stepscope/base/isa.h"
-#include "stepscope/nn/layer_norm.h"
-#include "stepscope/nn/matmul.h"
-#include "stepscope/nn/rms_norm.h"
-#include "stepscope/nn/rotary.h"
-#include "stepscope/nn/swiglu.h"
+#include "stepscope/nn/kernels/adamw.h"
+#include "stepscope/nn/kernels/attention.h"
+#include "stepscope/nn/kernels/cross_entropy.h"
+#include "stepscope/nn/kernels/dropout.h"
+#include "stepscope/nn/kernels/embedding.h"
+#include "stepscope/nn/kernels/fma_peak.h"
+#include "stepscope/nn/kernels/gelu.h"
+#include "stepscope/nn/kernels/layer_norm.h"
+#include "stepscope/nn/kernels/matmul.h"
+#include "stepscope/nn/kernels/rms_norm.h"
+#include "stepscope/nn/kernels/rotary.h"
+#include "stepscope/nn/kernels/swiglu.h"
 
 namespace stepscope::nn {
 namespace {
@@ -303,8 +303,7 @@ int main(int argc, char** argv) {
     if (flag == "--rounds") options.rounds = std::max(1, std::atoi(argv[i + 1]));
   }
   const double bandwidth = nn::copy_bandwidth();
-  fmt::print("instructions {}; a copy moves {:.1f} GB/s\n", isa_name(isa()),
-             bandwidth * 1e-9);
+  fmt::print("instructions {}; a copy moves {:.1f} GB/s\n", isa_name(isa()), bandwidth * 1e-9);
   nn::run<float>(options, "f32", ElementType::f32, bandwidth);
   nn::run<Bf16>(options, "bf16", ElementType::bf16, bandwidth);
 }

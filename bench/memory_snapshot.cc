@@ -2,8 +2,6 @@
 // How fast memory snapshots are read and accounted for, on one core: parse_pickle, the snapshot of
 // it, its account and all of them, beside memchr over the same bytes. memory_snapshot [FILE]; the
 // default is a made training run of some hundred thousand events.
-#include "stepscope/read/memory_snapshot.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/memory_account.h"
-#include "stepscope/read/pickle.h"
+#include "stepscope/analysis/memory/memory_account.h"
+#include "stepscope/read/bytes/pickle.h"
+#include "stepscope/read/memory/read_memory_snapshot.h"
 #include "tests/memory/simulated_training.h"
 #include "tests/memory/written_snapshot.h"
 

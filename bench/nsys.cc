@@ -4,7 +4,7 @@
 // end) by one thread, kernels alone and the whole export. Beside it the floor, in turn: SQLite's
 // own file layer stepping over the same columns and taking each value. Prints Markdown: rows a
 // second as medians, ratios as median (min … max).
-#include "stepscope/read/nsys.h"
+#include "stepscope/read/nsys/nsys.h"
 
 #include <sqlite3.h>
 #include <sys/resource.h>

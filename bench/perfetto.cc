@@ -4,7 +4,7 @@
 // reads both, by one thread; the files are removed at the end. Beside reading the native one, in
 // turn, the floor: the same bytes through read(2), and every field of every packet, event and
 // annotation stepped over. Prints Markdown: medians, ratios as median (min … max).
-#include "stepscope/read/perfetto.h"
+#include "stepscope/read/perfetto/perfetto.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "stepscope/base/proto_wire.h"
-#include "stepscope/read/kineto.h"
+#include "stepscope/read/kineto/kineto.h"
 #include "stepscope/write/merged_trace.h"
 
 namespace stepscope::bench {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/straggler_job.h"
-#include "stepscope/read/job_table.h"
+#include "stepscope/analysis/job_table/straggler_job.h"
+#include "stepscope/read/job_table/job_table.h"
 
 namespace stepscope::bench {
 namespace {

@@ -32,12 +32,12 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/nn/adamw.h"
-#include "stepscope/nn/fma_peak.h"
-#include "stepscope/nn/initialize.h"
-#include "stepscope/nn/matmul.h"
-#include "stepscope/nn/network.h"
-#include "stepscope/nn/presets.h"
+#include "stepscope/nn/kernels/adamw.h"
+#include "stepscope/nn/kernels/fma_peak.h"
+#include "stepscope/nn/kernels/matmul.h"
+#include "stepscope/nn/network/initialize.h"
+#include "stepscope/nn/network/network.h"
+#include "stepscope/nn/network/presets.h"
 
 namespace stepscope::nn {
 namespace {

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "stepscope/cost/cost_context.h"
-#include "stepscope/cost/memory.h"
-#include "stepscope/cost/step_cost.h"
+#include "stepscope/cost/step/cost_context.h"
+#include "stepscope/cost/step/step_cost.h"
+#include "stepscope/cost/time/memory_footprint.h"
 #include "stepscope/stats/nonlinear_fit.h"
 
 namespace stepscope::bench {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/cost/compute_parameters.h"
-#include "stepscope/cost/dtype.h"
+#include "stepscope/cost/machine/compute_parameters.h"
+#include "stepscope/cost/model/dtype.h"
 #include "training_rows.h"
 
 namespace stepscope::bench {

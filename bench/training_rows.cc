@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "stepscope/cost/model_flops.h"
+#include "stepscope/cost/model/model_flops.h"
 #include "training_setup.h"
 
 namespace stepscope::bench {

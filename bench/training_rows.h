@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "csv_table.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/network.h"
-#include "stepscope/cost/plan.h"
-#include "stepscope/cost/transformer.h"
+#include "stepscope/cost/machine/interconnect.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/transformer.h"
+#include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope::bench {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "stepscope/cost/dtype.h"
-#include "stepscope/cost/plan.h"
+#include "stepscope/cost/model/dtype.h"
+#include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope::bench {
 

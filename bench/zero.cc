@@ -25,9 +25,9 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/comm/shm_group.h"
-#include "stepscope/comm/thread_group.h"
-#include "stepscope/zero/engine.h"
+#include "stepscope/comm/groups/shm_group.h"
+#include "stepscope/comm/groups/thread_group.h"
+#include "stepscope/zero/engine/engine.h"
 
 namespace {
 

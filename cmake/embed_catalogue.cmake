@@ -1,4 +1,4 @@
-# cmake -DMODULE=cost -DKIND=machine -DDIR=data/machines -DOUT=machine_data.cc -P embed_catalogue.cmake: the JSON files of a folder as
+# cmake -DHEADER=stepscope/cost/machine/machine_data.h -DKIND=machine -DDIR=data/machines -DOUT=machine_data.cc -P embed_catalogue.cmake: the JSON files of a folder as
 # C++ string literals, the type and the function that KIND_data.h declares.
 file(GLOB files ${DIR}/*.json)
 list(SORT files)
@@ -6,7 +6,7 @@ string(SUBSTRING ${KIND} 0 1 first)
 string(SUBSTRING ${KIND} 1 -1 rest)
 string(TOUPPER ${first} first)
 set(type ${first}${rest}Text)
-set(text "#include \"stepscope/${MODULE}/${KIND}_data.h\"\n\nnamespace stepscope {\nnamespace {\n")
+set(text "#include \"${HEADER}\"\n\nnamespace stepscope {\nnamespace {\n")
 string(APPEND text "constexpr ${type} texts[] = {\n")
 foreach(file IN LISTS files)
   get_filename_component(name ${file} NAME)

@@ -3,6 +3,9 @@
 add_library(stepscope_flags INTERFACE)
 target_compile_options(stepscope_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Werror)
+# After stepscope_flags: only locals are looked at.
+add_library(stepscope_local_shadows INTERFACE)
+target_compile_options(stepscope_local_shadows INTERFACE -Wno-shadow -Wshadow=local)
 if(STEPSCOPE_SANITIZE)
   target_compile_options(stepscope_flags INTERFACE -fsanitize=${STEPSCOPE_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)
@@ -18,11 +21,39 @@ set(STEPSCOPE_COLD $<$<CONFIG:Release>:-O1>)
 
 set_property(GLOBAL PROPERTY STEPSCOPE_MODULES "")
 
-# stepscope_module(NAME [USES module...] [LIBS library...]): stepscope/NAME/*.cc without tests and benchmarks.
+# A room (a folder of a module) is compiled as one file: what its sources include is then compiled once. The dev build
+# compiles each source by itself.
+option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
+# Each file of these defines the same names, once a collective and once an instruction set.
+set(STEPSCOPE_ROOMS_APART comm/collectives nn/kernels)
+function(stepscope_compile_rooms target)
+  if(NOT STEPSCOPE_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source ${ARGN})
+    get_filename_component(room ${source} DIRECTORY)
+    file(RELATIVE_PATH room ${PROJECT_SOURCE_DIR}/stepscope ${room})
+    if(room IN_LIST STEPSCOPE_ROOMS_APART)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    else()
+      string(REPLACE / _ room ${room})
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
+    endif()
+  endforeach()
+  # Beside its neighbours a source's local names may hide theirs, and its types in unnamed namespaces are not in the main file.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:stepscope_local_shadows>)
+  endif()
+endfunction()
+
+# stepscope_module(NAME [USES module...] [LIBS library...]): the sources in stepscope/NAME and its rooms without tests and
+# benchmarks.
 function(stepscope_module name)
   cmake_parse_arguments(arg "" "" "USES;LIBS" ${ARGN})
   set(dir ${PROJECT_SOURCE_DIR}/stepscope/${name})
-  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
   add_library(stepscope_${name} STATIC ${sources})
   target_include_directories(stepscope_${name} PUBLIC
@@ -32,6 +63,7 @@ function(stepscope_module name)
   list(TRANSFORM used PREPEND stepscope_)
   target_link_libraries(stepscope_${name}
     PRIVATE $<BUILD_INTERFACE:stepscope_flags> PUBLIC ${used} ${arg_LIBS})
+  stepscope_compile_rooms(stepscope_${name} ${sources})
   include(${dir}/sources.cmake OPTIONAL)  # what a module generates
   set_target_properties(stepscope_${name} PROPERTIES EXPORT_NAME ${name})
   add_library(stepscope::${name} ALIAS stepscope_${name})
@@ -52,20 +84,20 @@ function(stepscope_nvtx module)
   endif()
 endfunction()
 
-# data/KINDs/*.json become part of a module: the program finds its catalogues wherever it is installed.
-function(stepscope_embed_catalogue module kind)
+# data/KINDs/*.json become part of a module (stepscope/FOLDER/KIND_data.h): the program finds its catalogues wherever it is installed.
+function(stepscope_embed_catalogue module kind folder)
   set(dir ${PROJECT_SOURCE_DIR}/data/${kind}s)
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed_catalogue.cmake)
   set(out ${PROJECT_BINARY_DIR}/generated/${kind}_data.cc)
   file(GLOB texts CONFIGURE_DEPENDS ${dir}/*.json)
-  add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DMODULE=${module} -DKIND=${kind} -DDIR=${dir} -DOUT=${out} -P ${script}
+  add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DHEADER=stepscope/${folder}/${kind}_data.h -DKIND=${kind} -DDIR=${dir} -DOUT=${out} -P ${script}
                      DEPENDS ${texts} ${script} COMMENT "Embedding data/${kind}s" VERBATIM)
   target_sources(stepscope_${module} PRIVATE ${out})
 endfunction()
 
 # The command: everything but main.cc is a library, so that tests can call it; it is not installed.
 function(stepscope_cli)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/cli/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/cli/*.cc)
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|/main)\\.cc$")
   add_library(stepscope_cli STATIC ${sources})
   target_include_directories(stepscope_cli PUBLIC ${PROJECT_SOURCE_DIR})
@@ -74,6 +106,7 @@ function(stepscope_cli)
   target_link_libraries(stepscope_cli PRIVATE stepscope_flags PUBLIC ${modules} fmt::fmt CLI11::CLI11)
   target_compile_definitions(stepscope_cli PUBLIC STEPSCOPE_VERSION="${PROJECT_VERSION}")
   target_compile_options(stepscope_cli PRIVATE ${STEPSCOPE_COLD})
+  stepscope_compile_rooms(stepscope_cli ${sources})
   add_executable(stepscope ${PROJECT_SOURCE_DIR}/stepscope/cli/main.cc)
   target_link_libraries(stepscope PRIVATE stepscope_flags stepscope_cli)
 endfunction()
@@ -85,7 +118,7 @@ function(stepscope_tests)
   include(GoogleTest)
   get_property(modules GLOBAL PROPERTY STEPSCOPE_MODULES)
   foreach(module ${modules} cli)
-    file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/${module}/*_test.cc)
+    file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/${module}/*_test.cc)
     if(tests)
       add_executable(${module}_test ${tests})
       target_link_libraries(${module}_test PRIVATE stepscope_flags stepscope_${module} GTest::gtest_main)

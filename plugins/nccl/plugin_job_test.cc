@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "plugins/nccl/plugin_test_driver.h"
-#include "stepscope/analysis/job.h"
-#include "stepscope/read/read_trace.h"
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/read/files/read_trace.h"
 
 namespace stepscope::nccl::test {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "plugins/nccl/plugin_test_driver.h"
-#include "stepscope/read/read_trace.h"
+#include "stepscope/read/files/read_trace.h"
 
 namespace stepscope::nccl::test {
 namespace {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cmath>
 #include <compare>
 #include <cstdint>
 
@@ -52,5 +53,14 @@ constexpr Seconds operator/(Flops f, FlopRate r) { return Seconds{f.value / r.va
 constexpr Seconds operator/(Bytes b, ByteRate r) {
   return Seconds{static_cast<double>(b.value) / r.value};
 }
+
+// Factors of SI prefixes and units, for numbers that leave the typed quantities.
+inline constexpr double giga = 1e9;
+inline constexpr double tera = 1e12;
+inline constexpr double ns_per_s = 1e9;
+constexpr double nanoseconds_of(Ns t) { return static_cast<double>(t.count()); }
+constexpr double nanoseconds_of(Seconds t) { return t.count() * ns_per_s; }
+// The nearest whole nanosecond.
+inline Ns rounded_ns(Seconds t) { return Ns{std::llround(nanoseconds_of(t))}; }
 
 }  // namespace stepscope

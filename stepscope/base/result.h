@@ -26,6 +26,12 @@ struct Error {
   [[nodiscard]] std::string message() const;
 };
 
+// The error of a command that the user stopped while it worked on `file`.
+[[nodiscard]] inline Error interrupted(std::string file = {}) {
+  return {
+      .what = "interrupted", .file = std::move(file), .byte = {}, .hint = {}, .interrupted = true};
+}
+
 // Aborts with the place and the text when `ok` is false: only for our own bugs.
 void check(bool ok, std::string_view what,
            std::source_location where = std::source_location::current());

@@ -133,8 +133,7 @@ Result<int> inflate(const std::string& path, ByteSource& source, std::string_vie
   std::string block(head);
   std::uint64_t reported = 0;
   for (size = 0; !block.empty();) {
-    if (control.stop != nullptr && control.stop->requested())
-      return fail({.what = "interrupted", .file = path, .interrupted = true});
+    if (control.stop != nullptr && control.stop->requested()) return fail(interrupted(path));
     if (const int code = write_all(fd, block); code != 0)
       return fail(no_room(path, folder, size, code));
     size += block.size();
@@ -155,7 +154,7 @@ Result<int> inflate(const std::string& path, ByteSource& source, std::string_vie
   return fd;
 }
 
-std::string quoted(std::string_view name) {
+std::string quoted_identifier(std::string_view name) {
   std::string out = "\"";
   for (const char c : name) {
     if (c == '"') out += '"';
@@ -315,7 +314,7 @@ Result<SqliteFile> SqliteFile::connect(std::unique_ptr<State> state) {
                                   sqlite3_errcode(db) != SQLITE_DONE))
     return damaged(sqlite3_errcode(db));
   for (SqliteTable& table : state->tables) {
-    SqliteRows columns(prepare(db, "PRAGMA table_info(" + quoted(table.name) + ")"));
+    SqliteRows columns(prepare(db, "PRAGMA table_info(" + quoted_identifier(table.name) + ")"));
     while (columns.next()) table.columns.emplace_back(columns.text(1));
   }
   return SqliteFile(std::move(state));
@@ -335,16 +334,16 @@ SqliteRows SqliteFile::rows(std::string_view name,
   std::string sql = "SELECT ";
   for (const std::string_view column : columns) {
     if (sql.size() > 7) sql += ',';
-    sql += found->has(column) ? quoted(column) : "NULL";
+    sql += found->has(column) ? quoted_identifier(column) : "NULL";
   }
-  sql += " FROM " + quoted(name) + " NOT INDEXED";
+  sql += " FROM " + quoted_identifier(name) + " NOT INDEXED";
   sqlite3_stmt* statement = prepare(state_->db.get(), sql);
   if (statement != nullptr) return SqliteRows(statement);
   return SqliteRows(nullptr, sqlite3_errmsg(state_->db.get()));
 }
 
 std::uint64_t SqliteFile::last_row(std::string_view name) const {
-  SqliteRows rows(prepare(state_->db.get(), "SELECT max(rowid) FROM " + quoted(name)));
+  SqliteRows rows(prepare(state_->db.get(), "SELECT max(rowid) FROM " + quoted_identifier(name)));
   return rows.next() ? static_cast<std::uint64_t>(std::max<std::int64_t>(rows.integer(0), 0)) : 0;
 }
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include "stepscope/analysis/host_clock.h"
-#include "stepscope/analysis/job.h"
+#include "stepscope/analysis/matching/host_clock.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/analyze_expected.h"
 #include "stepscope/cli/analyze_flags.h"
@@ -18,10 +18,10 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/cost/machine_text.h"
+#include "stepscope/cost/machine/machine_text.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/fit/transfer_fit.h"
-#include "stepscope/read/job_table.h"
+#include "stepscope/read/job_table/job_table.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/explanation_report.h"
 #include "stepscope/report/format.h"
@@ -34,14 +34,6 @@
 
 namespace stepscope {
 namespace {
-
-// --machine, else what the catalogue knows of the ranks' GPU.
-const Machine* machine_of(const AnalyzeFlags& flags, const JobResult& job) {
-  if (flags.machine) return &*flags.machine;
-  for (const RankResult& r : job.ranks)
-    if (!r.gpu_name.empty()) return find_machine(r.gpu_name, r.gpu_memory);
-  return nullptr;
-}
 
 // The page always has the timeline; it shows units, not each fetch of one, of which large jobs have
 // millions.

@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "stepscope/cli/plan_fields.h"
-#include "stepscope/cost/machine_named.h"
-#include "stepscope/cost/model_json.h"
-#include "stepscope/cost/plan_json.h"
-#include "stepscope/read/step_times.h"
+#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/model/model_json.h"
+#include "stepscope/cost/plan/plan_json.h"
+#include "stepscope/read/log/step_times.h"
 
 namespace stepscope {
 namespace {
@@ -124,7 +124,7 @@ Result<Done> read_groups(AnalyzeFlags& flags) {
 namespace {
 
 // What of a plan has no flag of its own here already.
-void declare_plan(CLI::App& app, PlanSource& plan) {
+void declare_plan_flags(CLI::App& app, PlanSource& plan) {
   static constexpr std::array<std::string_view, 5> here = {"tp", "pp", "dp", "seq", "global-batch"};
   std::vector<std::string_view> names;
   for (const PlanField& field : plan_fields())
@@ -204,7 +204,7 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   app.add_option("--seq", f.sequence, "Tokens of a sequence, for --model")
       ->check(positive_number())
       ->type_name("N");
-  declare_plan(app, f.plan);
+  declare_plan_flags(app, f.plan);
   app.add_option("--peak-tflops", f.peak_tflops, "Peak of one device, instead of the catalogue's")
       ->check(positive_number())
       ->type_name("N");
@@ -288,6 +288,13 @@ Result<Done> resolve(AnalyzeFlags& f) {
   if (f.price_per_gpu_hour > 0) f.price = f.price_per_gpu_hour;
   if (f.threads == 0) f.threads = std::max(1U, std::thread::hardware_concurrency());
   return Done{};
+}
+
+const Machine* machine_of(const AnalyzeFlags& flags, const JobResult& job) {
+  if (flags.machine) return &*flags.machine;
+  for (const RankResult& r : job.ranks)
+    if (!r.gpu_name.empty()) return find_machine(r.gpu_name, r.gpu_memory);
+  return nullptr;
 }
 
 }  // namespace stepscope

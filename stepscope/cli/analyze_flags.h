@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/dimensions.h"
-#include "stepscope/analysis/roles.h"
+#include "stepscope/analysis/collectives/dimensions.h"
+#include "stepscope/analysis/ranks/roles.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cli/plan_source.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/model_flops.h"
-#include "stepscope/read/time_window.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/model_flops.h"
+#include "stepscope/read/bytes/time_window.h"
 
 namespace stepscope {
 
@@ -67,5 +68,8 @@ void declare_traces(CLI::App& app, AnalyzeFlags& flags);
 void declare(CLI::App& app, AnalyzeFlags& flags);
 // Reads what the flags name. The error says which flag is wrong and how it is written.
 [[nodiscard]] Result<Done> resolve(AnalyzeFlags& flags);
+
+// --machine, else what the catalogue knows of the ranks' GPU; null where it knows none.
+[[nodiscard]] const Machine* machine_of(const AnalyzeFlags& flags, const JobResult& job);
 
 }  // namespace stepscope

@@ -7,7 +7,7 @@
 
 #include "stepscope/cli/terminal.h"
 #include "stepscope/fit/message_model.h"
-#include "stepscope/read/input_files.h"
+#include "stepscope/read/files/input_files.h"
 #include "stepscope/report/words.h"
 
 namespace stepscope {

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/cli/analyze_flags.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/read/read_trace.h"
+#include "stepscope/read/files/read_trace.h"
 #include "stepscope/report/analyze_report.h"
 
 namespace stepscope {

@@ -6,12 +6,12 @@
 #include <chrono>
 #include <vector>
 
-#include "stepscope/analysis/straggler_job.h"
+#include "stepscope/analysis/job_table/straggler_job.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/read/job_table.h"
+#include "stepscope/read/job_table/job_table.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
 #include "stepscope/report/straggler_job_report.h"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "stepscope/cli/terminal.h"
-#include "stepscope/read/input_files.h"
-#include "stepscope/read/read_trace.h"
+#include "stepscope/read/files/input_files.h"
+#include "stepscope/read/files/read_trace.h"
 #include "stepscope/report/words.h"
 
 namespace stepscope {

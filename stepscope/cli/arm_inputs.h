@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/compare_runs.h"
-#include "stepscope/analysis/job.h"
+#include "stepscope/analysis/runs/compare_runs.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/read/step_times.h"
+#include "stepscope/read/log/step_times.h"
 
 namespace stepscope {
 

@@ -60,7 +60,7 @@ Result<LaunchSteps> steps_of(const LaunchOrder& order, const std::string& path,
   }
   Failures failures;
   auto launch = read_launch(path, source, remarks, failures);
-  if (failures.interrupted()) return Error{.what = "interrupted", .interrupted = true};
+  if (failures.interrupted()) return interrupted();
   if (!launch)
     return Error{.what = fmt::format("launch {} left no steps", order.name),
                  .file = path,

@@ -2,7 +2,7 @@
 // Launches of commands whose step times are compared. A command says them in one of two ways:
 // where it names {out}, it writes there, or to names that begin so ("{out}.json"): a trace or a
 // directory of them, the JSON of `stepscope train`, or a list; else its output has lines that name
-// them (read/step_times.h).
+// them (read/log/step_times.h).
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope calibrate`: measures the cores, links and drives of this machine on all ranks at once,
 // or takes what benchmarks of collectives measured, and writes a machine file. Rank processes are
-// copies of this command (comm/shm_group.h), or what an MPI launcher has started.
+// copies of this command (comm/groups/shm_group.h), or what an MPI launcher has started.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,18 +18,18 @@
 #include "stepscope/cli/rank_transport.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/comm/cores.h"
-#include "stepscope/comm/shm_group.h"
-#include "stepscope/cost/machine_named.h"
-#include "stepscope/cost/machine_text.h"
+#include "stepscope/comm/communicator/cores.h"
+#include "stepscope/comm/groups/shm_group.h"
+#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine_text.h"
 #include "stepscope/fit/benchmark_fit.h"
 #include "stepscope/fit/calibration.h"
 #include "stepscope/fit/time_collectives.h"
 #include "stepscope/fit/time_core.h"
-#include "stepscope/nn/fma_peak.h"
-#include "stepscope/read/comm_benchmark.h"
+#include "stepscope/nn/kernels/fma_peak.h"
+#include "stepscope/read/nccl/read_comm_benchmark.h"
 #include "stepscope/report/calibration_report.h"
-#include "stepscope/zero/offload_file.h"
+#include "stepscope/zero/drive/offload_file.h"
 
 namespace stepscope {
 namespace {

@@ -14,10 +14,10 @@
 #include "stepscope/cli/terminal.h"
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/fit/mfu_job.h"
-#include "stepscope/read/input_files.h"
-#include "stepscope/read/job_log.h"
-#include "stepscope/read/read_trace.h"
-#include "stepscope/read/train_summary.h"
+#include "stepscope/read/files/input_files.h"
+#include "stepscope/read/files/read_trace.h"
+#include "stepscope/read/log/read_job_log.h"
+#include "stepscope/read/log/train_summary.h"
 #include "stepscope/report/check_report.h"
 #include "stepscope/report/json_report.h"
 #include "stepscope/report/words.h"
@@ -53,13 +53,6 @@ void declare(CLI::App& app, CheckFlags& f) {
   app.add_option("--machine", f.analyze.machine_file, "the device: a name or a file");
   app.add_option("--json", f.json, "write the result to this file (- = standard output)");
   app.footer("Example: stepscope check examples/train_tiny/traces/ddp");
-}
-
-const Machine* machine_of(const AnalyzeFlags& flags, const JobResult& job) {
-  if (flags.machine) return &*flags.machine;
-  for (const RankResult& r : job.ranks)
-    if (!r.gpu_name.empty()) return find_machine(r.gpu_name, r.gpu_memory);
-  return nullptr;
 }
 
 // What is kept while the report refers to it.

@@ -16,7 +16,7 @@
 namespace stepscope {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> all;
@@ -53,9 +53,9 @@ int start(std::vector<std::string> words, const std::string& log, pid_t& child) 
 bool ended(pid_t child, int& status) { return ::waitpid(child, &status, WNOHANG) == child; }
 
 bool ends_within(pid_t child, int& status, std::chrono::duration<double> time) {
-  const auto until = Clock::now() + time;
+  const auto until = SteadyClock::now() + time;
   while (!ended(child, status)) {
-    if (Clock::now() >= until) return false;
+    if (SteadyClock::now() >= until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return true;
@@ -80,12 +80,12 @@ Result<int> run_child(const std::vector<std::string>& words, const std::string& 
     return Error{.what = fmt::format("cannot be started: {}", std::strerror(failed)),
                  .file = words.front(),
                  .hint = "give the path of a program, or a shell's command line in quotes"};
-  const auto begin = Clock::now();
+  const auto begin = SteadyClock::now();
   int status = 0;
   auto pause = std::chrono::milliseconds(1);
   while (!ended(child, status)) {
     const bool stop = limits.stop != nullptr && limits.stop->requested();
-    const std::chrono::duration<double> took = Clock::now() - begin;
+    const std::chrono::duration<double> took = SteadyClock::now() - begin;
     if (stop || (limits.seconds && took.count() > *limits.seconds)) {
       end_group(child);
       return Error{

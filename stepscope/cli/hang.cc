@@ -9,7 +9,7 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/read/comm_files.h"
+#include "stepscope/read/nccl/comm_files.h"
 #include "stepscope/report/hang_report.h"
 #include "stepscope/report/json_report.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "stepscope/cli/plan_fields.h"
-#include "stepscope/cost/plan_json.h"
+#include "stepscope/cost/plan/plan_json.h"
 
 namespace stepscope {
 namespace {

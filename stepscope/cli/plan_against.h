@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan.h"
+#include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope {
 

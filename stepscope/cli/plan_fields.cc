@@ -8,7 +8,7 @@
 #include <charconv>
 #include <vector>
 
-#include "stepscope/cost/nearest_names.h"
+#include "stepscope/cost/model/nearest_names.h"
 
 namespace stepscope {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan.h"
+#include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope {
 

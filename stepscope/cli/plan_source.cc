@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "stepscope/cli/plan_fields.h"
-#include "stepscope/cost/deepspeed_config.h"
-#include "stepscope/cost/plan_json.h"
+#include "stepscope/cost/plan/deepspeed_config.h"
+#include "stepscope/cost/plan/plan_json.h"
 
 namespace stepscope {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/plan.h"
-#include "stepscope/cost/transformer.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/transformer.h"
+#include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "stepscope/base/byte_size.h"
-#include "stepscope/cost/nearest_names.h"
+#include "stepscope/cost/model/nearest_names.h"
 
 namespace stepscope {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/cli/plan_source.h"
-#include "stepscope/cost/collective_sweep.h"
+#include "stepscope/cost/time/collective_sweep.h"
 
 namespace stepscope {
 

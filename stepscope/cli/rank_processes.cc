@@ -15,7 +15,7 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
-#include "stepscope/comm/shm_group.h"
+#include "stepscope/comm/groups/shm_group.h"
 
 namespace stepscope {
 namespace {

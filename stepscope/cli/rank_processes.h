@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/comm/communicator.h"
+#include "stepscope/comm/communicator/communicator.h"
 
 namespace stepscope {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "stepscope/base/result.h"
-#include "stepscope/comm/communicator.h"
-#include "stepscope/comm/mpi_group.h"
+#include "stepscope/comm/communicator/communicator.h"
+#include "stepscope/comm/groups/mpi_group.h"
 
 namespace stepscope {
 

@@ -8,7 +8,7 @@
 
 #include "stepscope/cli/analyze_inputs.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/read/rank_names.h"
+#include "stepscope/read/rows/rank_names.h"
 #include "stepscope/report/format.h"
 
 namespace stepscope {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/cli/analyze_flags.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/read/read_trace.h"
+#include "stepscope/read/files/read_trace.h"
 #include "stepscope/report/stacks_trace.h"
 
 namespace stepscope {

@@ -15,9 +15,9 @@
 #include "stepscope/cli/terminal.h"
 #include "stepscope/cli/train_run.h"
 #include "stepscope/cli/train_setup.h"
-#include "stepscope/comm/cores.h"
-#include "stepscope/comm/shm_group.h"
-#include "stepscope/comm/thread_group.h"
+#include "stepscope/comm/communicator/cores.h"
+#include "stepscope/comm/groups/shm_group.h"
+#include "stepscope/comm/groups/thread_group.h"
 
 namespace stepscope {
 namespace {

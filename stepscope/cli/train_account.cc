@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 // A second; longer for many ranks, whose windows cost more to share.
 Ns period(int world) { return std::max<Ns>(1s, world * Ns{20ms}); }
-constexpr std::int64_t most_steps = 256;  // between two times; a recorder keeps 1024
+constexpr std::int64_t most_steps_between = 256;  // between two times; a recorder keeps 1024
 constexpr std::int64_t recent_steps = 10;
 constexpr std::int64_t least_steps = 3;  // before anyone is called late
 
@@ -49,7 +49,8 @@ Result<Done> TrainAccount::open_metrics(const std::string& text) {
 
 bool TrainAccount::due() const {
   const std::int64_t steps = engine_.cursor().step - shared_steps_;
-  return steps >= most_steps || (rank_ == 0 && recorder_.now() - shared_at_ >= period(world_));
+  return steps >= most_steps_between ||
+         (rank_ == 0 && recorder_.now() - shared_at_ >= period(world_));
 }
 
 Result<Done> TrainAccount::share(std::vector<ExtraGauge> gauges) {

@@ -19,7 +19,7 @@
 #include "stepscope/telemetry/openmetrics.h"
 #include "stepscope/telemetry/rank_recorder.h"
 #include "stepscope/telemetry/straggler.h"
-#include "stepscope/zero/engine.h"
+#include "stepscope/zero/engine/engine.h"
 
 namespace stepscope {
 

@@ -228,7 +228,7 @@ std::optional<std::int64_t> parse_whole(std::string_view text) {
   return value;
 }
 
-std::vector<std::string_view> split(std::string_view text, char at) {
+std::vector<std::string_view> parts_between(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   for (std::size_t from = 0;;) {
     const std::size_t to = text.find(at, from);
@@ -240,7 +240,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 
 // "@from-until" behind a fault.
 bool parse_steps(std::string_view text, Fault& fault) {
-  const std::vector<std::string_view> ends = split(text, '-');
+  const std::vector<std::string_view> ends = parts_between(text, '-');
   const auto from = parse_whole(ends.front());
   if (!from || ends.size() > 2) return false;
   fault.from = *from;
@@ -327,7 +327,7 @@ bool TraceSchedule::records(std::int64_t step) const {
 
 Result<TraceSchedule> parse_trace_schedule(std::string_view text) {
   if (text.empty()) return TraceSchedule{.wait = 2, .warmup = 1, .active = 5, .repeat = 1};
-  const std::vector<std::string_view> parts = split(text, ',');
+  const std::vector<std::string_view> parts = parts_between(text, ',');
   std::array<std::int64_t, 4> numbers = {0, 0, 0, 1};
   constexpr std::int64_t most = 1 << 30;
   bool good = parts.size() == 3 || parts.size() == 4;
@@ -345,7 +345,7 @@ Result<TraceSchedule> parse_trace_schedule(std::string_view text) {
 Result<Fault> parse_fault(std::string_view text) {
   Fault fault;
   const std::size_t at = text.find('@');
-  const std::vector<std::string_view> parts = split(text.substr(0, at), ':');
+  const std::vector<std::string_view> parts = parts_between(text.substr(0, at), ':');
   const bool known = parts[0] == "throttle" ? parse_throttle(parts, fault)
                      : parts[0] == "sync"   ? parse_sync(parts, fault)
                                             : parse_of_rank(parts, fault);

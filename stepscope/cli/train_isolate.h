@@ -4,12 +4,12 @@
 
 #include <span>
 
-#include "stepscope/comm/isolation.h"
+#include "stepscope/comm/measured/isolation.h"
 #include "stepscope/report/train_isolation.h"
 #include "stepscope/telemetry/rank_recorder.h"
-#include "stepscope/zero/data.h"
-#include "stepscope/zero/engine.h"
-#include "stepscope/zero/isolate.h"
+#include "stepscope/zero/engine/engine.h"
+#include "stepscope/zero/engine/isolate.h"
+#include "stepscope/zero/train/data.h"
 
 namespace stepscope {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stepscope/cli/train_flags.h"
-#include "stepscope/zero/engine.h"
+#include "stepscope/zero/engine/engine.h"
 
 namespace stepscope {
 

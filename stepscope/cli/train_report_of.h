@@ -9,11 +9,11 @@
 
 #include "stepscope/cli/train_account.h"
 #include "stepscope/cli/train_flags.h"
-#include "stepscope/comm/communicator.h"
-#include "stepscope/nn/fma_peak.h"
+#include "stepscope/comm/communicator/communicator.h"
+#include "stepscope/nn/kernels/fma_peak.h"
 #include "stepscope/report/train_report.h"
 #include "stepscope/telemetry/rank_window.h"
-#include "stepscope/zero/engine.h"
+#include "stepscope/zero/engine/engine.h"
 
 namespace stepscope {
 

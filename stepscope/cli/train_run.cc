@@ -23,12 +23,12 @@
 #include "stepscope/cli/train_report_of.h"
 #include "stepscope/cli/train_setup.h"
 #include "stepscope/cli/train_weights.h"
-#include "stepscope/comm/clock_offset.h"
-#include "stepscope/comm/throttle.h"
-#include "stepscope/nn/fma_peak.h"
+#include "stepscope/comm/measured/clock_offset.h"
+#include "stepscope/comm/measured/throttle.h"
+#include "stepscope/nn/kernels/fma_peak.h"
 #include "stepscope/report/format.h"
 #include "stepscope/write/chrome_trace.h"
-#include "stepscope/zero/trace_recorder.h"
+#include "stepscope/zero/engine/trace_recorder.h"
 
 namespace stepscope {
 namespace {
@@ -50,11 +50,11 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
 }
 
-class Run {
+class TrainRun {
  public:
   // `isolation`: the same as comm, where that is to be measured, else null.
-  Run(const TrainFlags& flags, TrainSettings settings, Communicator& comm, Isolation* isolation,
-      const StopFlag& stop)
+  TrainRun(const TrainFlags& flags, TrainSettings settings, Communicator& comm,
+           Isolation* isolation, const StopFlag& stop)
       : flags_(flags),
         settings_(std::move(settings)),
         comm_(comm),
@@ -102,7 +102,7 @@ class Run {
   std::optional<nn::FmaPeak> peak_;
 };
 
-Result<Done> Run::prepare() {
+Result<Done> TrainRun::prepare() {
   if (!flags_.plan_only) {
     auto data = zero::TokenData::open(settings_.data);
     if (!data) return data.error();
@@ -129,7 +129,7 @@ Result<Done> Run::prepare() {
 }
 
 // Hours of training are not to end at a directory that is not there.
-Result<Done> Run::places() const {
+Result<Done> TrainRun::places() const {
   if (!speaks()) return Done{};
   namespace fs = std::filesystem;
   for (const std::string& dir : {flags_.trace, flags_.checkpoint}) {
@@ -148,7 +148,7 @@ Result<Done> Run::places() const {
   return Done{};
 }
 
-Result<Done> Run::start_from() {
+Result<Done> TrainRun::start_from() {
   if (!flags_.init_from.empty())
     if (auto read = read_weights(*engine_, flags_.init_from); !read) return read;
   if (!flags_.resume) return Done{};
@@ -169,7 +169,7 @@ Result<Done> Run::start_from() {
 }
 
 // Where one rank could not, none goes on, and the first of those that know why says it.
-Result<Done> Run::together(const Result<Done>& mine, std::string_view what) {
+Result<Done> TrainRun::together(const Result<Done>& mine, std::string_view what) {
   const bool knows = !mine && !mine.error().what.starts_with("another rank");
   std::array<std::int64_t, 1> first = {mine    ? 2 * comm_.size()
                                        : knows ? comm_.rank()
@@ -181,14 +181,14 @@ Result<Done> Run::together(const Result<Done>& mine, std::string_view what) {
                                                  : Error{.what = said_by_another_rank};
 }
 
-Result<Done> Run::open_account() {
+Result<Done> TrainRun::open_account() {
   account_ = std::make_unique<TrainAccount>(*engine_, *recorder_, comm_.rank(), comm_.size());
   if (flags_.metrics.empty() || !speaks()) return Done{};
   return account_->open_metrics(flags_.metrics);
 }
 
 // From the end of the step before: what lies between two steps belongs to the later one.
-void Run::trace_step(std::int64_t step) {
+void TrainRun::trace_step(std::int64_t step) {
   if (!trace_) return;
   if (settings_.trace.records(step - history_.first_step))
     trace_->start();
@@ -196,7 +196,7 @@ void Run::trace_step(std::int64_t step) {
     trace_->stop();
 }
 
-void Run::progress(const zero::StepResult& r, std::optional<double> validation) {
+void TrainRun::progress(const zero::StepResult& r, std::optional<double> validation) {
   if (flags_.quiet) return;
   const StepRecord& step = *recorder_->last_step();
   const double seconds = stepscope::seconds(step.end - step.begin).count();
@@ -213,7 +213,7 @@ void Run::progress(const zero::StepResult& r, std::optional<double> validation) 
   say("{}\n", line);
 }
 
-Result<Done> Run::share_account() {
+Result<Done> TrainRun::share_account() {
   std::vector<ExtraGauge> gauges;
   if (!history_.steps.empty()) {
     const zero::StepResult& r = history_.steps.back().result;
@@ -228,7 +228,7 @@ Result<Done> Run::share_account() {
   return account_->share(std::move(gauges));
 }
 
-void Run::after_step(const zero::StepResult& result, std::optional<double> validation) {
+void TrainRun::after_step(const zero::StepResult& result, std::optional<double> validation) {
   if (trace_) {
     StepRecord step = *recorder_->last_step();
     step.index = result.step;
@@ -239,7 +239,7 @@ void Run::after_step(const zero::StepResult& result, std::optional<double> valid
   if (speaks()) progress(result, validation);
 }
 
-zero::TrainerHooks Run::hooks() {
+zero::TrainerHooks TrainRun::hooks() {
   zero::TrainerHooks hooks;
   hooks.before_step = [this](std::int64_t step) {
     observer_->before_step(step);
@@ -262,7 +262,7 @@ zero::TrainerHooks Run::hooks() {
   return hooks;
 }
 
-Result<Done> Run::write_trace() {
+Result<Done> TrainRun::write_trace() {
   if (!trace_) return Done{};
   trace_->stop();
   const Trace trace = trace_->trace();
@@ -272,7 +272,7 @@ Result<Done> Run::write_trace() {
   return write_chrome_trace(std::span(&rank, 1), path.string());
 }
 
-Result<Done> Run::finish() {
+Result<Done> TrainRun::finish() {
   if (auto shared = share_account(); !shared) return shared;
   auto traced = together(write_trace(), "traces");
   if (auto exported = write_weights(*engine_, comm_, flags_); !exported) return exported;
@@ -299,7 +299,7 @@ Result<Done> Run::finish() {
   return Done{};
 }
 
-Result<Done> Run::all() {
+Result<Done> TrainRun::all() {
   observer_ = std::make_unique<FaultObserver>(settings_.faults, comm_.rank());
   observer_->reach(FaultPhase::start);
   if (auto done = together(prepare(), "preparations"); !done) return done;
@@ -366,7 +366,7 @@ int train_rank(const TrainFlags& flags, std::unique_ptr<Communicator> comm, cons
     isolation = wrapped.get();
     comm = std::move(wrapped);
   }
-  Run run(flags, std::move(*settings), *comm, isolation, stop);
+  TrainRun run(flags, std::move(*settings), *comm, isolation, stop);
   const auto done = run.all();
   if (!done) {
     Error error = done.error();

@@ -4,7 +4,7 @@
 
 #include "stepscope/base/stop.h"
 #include "stepscope/cli/train_flags.h"
-#include "stepscope/comm/communicator.h"
+#include "stepscope/comm/communicator/communicator.h"
 
 namespace stepscope {
 

@@ -9,8 +9,8 @@
 
 #include "stepscope/base/byte_size.h"
 #include "stepscope/cli/plan_source.h"
-#include "stepscope/cost/nearest_names.h"
-#include "stepscope/nn/presets.h"
+#include "stepscope/cost/model/nearest_names.h"
+#include "stepscope/nn/network/presets.h"
 
 namespace stepscope {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/cli/train_flags.h"
-#include "stepscope/nn/network_config.h"
-#include "stepscope/zero/data.h"
-#include "stepscope/zero/engine_config.h"
-#include "stepscope/zero/trainer.h"
+#include "stepscope/nn/network/network_config.h"
+#include "stepscope/zero/engine/engine_config.h"
+#include "stepscope/zero/train/data.h"
+#include "stepscope/zero/train/trainer.h"
 
 namespace stepscope {
 

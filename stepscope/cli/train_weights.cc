@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "stepscope/nn/generate.h"
-#include "stepscope/zero/llmc_file.h"
-#include "stepscope/zero/safetensors.h"
-#include "stepscope/zero/tokenizer.h"
+#include "stepscope/nn/network/generate.h"
+#include "stepscope/zero/checkpoint/llmc_file.h"
+#include "stepscope/zero/checkpoint/safetensors.h"
+#include "stepscope/zero/train/tokenizer.h"
 
 namespace stepscope {
 namespace {

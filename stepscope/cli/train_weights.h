@@ -6,8 +6,8 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/cli/train_flags.h"
-#include "stepscope/comm/communicator.h"
-#include "stepscope/zero/engine.h"
+#include "stepscope/comm/communicator/communicator.h"
+#include "stepscope/zero/engine/engine.h"
 
 namespace stepscope {
 

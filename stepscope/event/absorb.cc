@@ -26,18 +26,6 @@ void map_column(std::vector<T>& into, std::vector<T>& from, Map map) {
   move_column(into, from);
 }
 
-// The first row each kind of detail of `from` gets in `into`.
-struct DetailOffsets {
-  std::uint32_t ops = 0;
-  std::uint32_t copies = 0;
-  std::uint32_t syncs = 0;
-
-  [[nodiscard]] std::uint32_t of(Category c) const {
-    if (c == Category::memcpy || c == Category::memset) return copies;
-    return c == Category::sync ? syncs : ops;
-  }
-};
-
 void absorb_slices(Slices& into, Slices& from, const AbsorbMap& map, const DetailOffsets& offsets) {
   for (std::size_t i = 0; i < from.size(); ++i)
     if (from.detail[i] != no_row) from.detail[i] += offsets.of(from.category[i]);

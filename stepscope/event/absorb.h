@@ -3,6 +3,7 @@
 // one run.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "stepscope/event/trace.h"
@@ -13,6 +14,18 @@ namespace stepscope {
 struct AbsorbMap {
   std::vector<StringId> strings;
   std::vector<TrackId> tracks;
+};
+
+// By how much the detail row numbers of a part move: the rows of the parts before it.
+struct DetailOffsets {
+  std::uint32_t ops = 0;
+  std::uint32_t copies = 0;
+  std::uint32_t syncs = 0;
+
+  [[nodiscard]] std::uint32_t of(Category c) const {
+    if (c == Category::memcpy || c == Category::memset) return copies;
+    return c == Category::sync ? syncs : ops;
+  }
 };
 
 // Appends all rows of `from` to `into`; equal tracks (pid, tid, device) become one, notes add up,

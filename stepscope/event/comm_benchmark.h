@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a benchmark of collectives measured (read/comm_benchmark.h): one file, one operation, one
-// group of ranks.
+// What a benchmark of collectives measured (read/nccl/read_comm_benchmark.h): one file, one
+// operation, one group of ranks.
 #pragma once
 
 #include <cstdint>

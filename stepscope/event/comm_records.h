@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the ranks of a job left of their communication without a trace: rings of flight recorders,
 // lines of NCCL logs, messages of watchdogs. One table for all of them, so that one analysis
-// (analysis/hang.h) asks who is missing where. It holds order and arguments, hardly any times.
+// (analysis/hang/hang_account.h) asks who is missing where. It holds order and arguments, hardly
+// any times.
 #pragma once
 
 #include <cstdint>

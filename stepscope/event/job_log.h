@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training job's log says of its steps, as its tools wrote it (read/job_log.h): one record
-// for each line that reports on steps, timers and tables of the tools beside them. What a line does
-// not say is absent. Units are SI; a tool's own reading of a unit is corrected by its reader.
+// What a training job's log says of its steps, as its tools wrote it (read/log/read_job_log.h): one
+// record for each line that reports on steps, timers and tables of the tools beside them. What a
+// line does not say is absent. Units are SI; a tool's own reading of a unit is corrected by its
+// reader.
 #pragma once
 
 #include <array>

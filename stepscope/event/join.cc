@@ -9,6 +9,7 @@
 
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/base/result.h"
+#include "stepscope/event/absorb.h"
 #include "stepscope/event/track_map.h"
 
 namespace stepscope {
@@ -118,22 +119,13 @@ void join_collectives(std::vector<Trace>& parts, const std::vector<AbsorbMap>& m
   parts[0].collectives = std::move(all);
 }
 
-struct DetailOffsets {
-  std::uint32_t ops = 0;
-  std::uint32_t copies = 0;
-  std::uint32_t syncs = 0;
-};
-
 // Detail row numbers of part p move by the rows of the parts before it.
 void shift_details(std::vector<Trace>& parts) {
   DetailOffsets at;
   for (Trace& part : parts) {
     Slices& s = part.slices;
     for (std::size_t i = 0; i < s.size(); ++i) {
-      if (s.detail[i] == no_row) continue;
-      const Category c = s.category[i];
-      const bool copy = c == Category::memcpy || c == Category::memset;
-      s.detail[i] += copy ? at.copies : c == Category::sync ? at.syncs : at.ops;
+      if (s.detail[i] != no_row) s.detail[i] += at.of(s.category[i]);
     }
     at.ops += static_cast<std::uint32_t>(part.ops.size());
     at.copies += static_cast<std::uint32_t>(part.copies.size());

@@ -72,7 +72,7 @@ bool is_communication_kernel(std::string_view name, std::string_view head) {
 bool is_communication_operator(std::string_view name, std::string_view stem) {
   static constexpr auto starts =
       words("c10d::", "c10d_functional::", "_c10d_functional::", "symm_mem::", "record_param_comms",
-            "stepscope::wait_");  // of our own engine (zero/trace_recorder.h)
+            "stepscope::wait_");  // of our own engine (zero/engine/trace_recorder.h)
   // NCCL's API, as its own ranges name it.
   static constexpr auto api =
       words("ncclsend", "ncclrecv", "ncclbroadcast", "ncclreduce", "ncclgather", "ncclscatter");

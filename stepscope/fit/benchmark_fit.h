@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/machine.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/event/comm_benchmark.h"
 #include "stepscope/fit/transfer_fit.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "stepscope/cost/machine.h"
+#include "stepscope/cost/machine/machine.h"
 
 namespace stepscope {
 namespace {

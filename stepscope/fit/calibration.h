@@ -11,8 +11,8 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
-#include "stepscope/cost/dtype.h"
-#include "stepscope/cost/machine.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/dtype.h"
 #include "stepscope/fit/compute_fit.h"
 #include "stepscope/fit/link_fit.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/cost/machine_text.h"
+#include "stepscope/cost/machine/machine_text.h"
 
 namespace stepscope {
 namespace {

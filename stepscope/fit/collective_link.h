@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "stepscope/analysis/collectives.h"
-#include "stepscope/cost/machine.h"
+#include "stepscope/analysis/collectives/collectives.h"
+#include "stepscope/cost/machine/machine.h"
 
 namespace stepscope {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibration of a device's arithmetic and memory: the numbers of cost/compute_parameters.h that
-// explain timed operations, by the formulas of cost/compute_time.h. For devices whose operations
-// can be timed one by one, such as the cores of this machine; bench/fit_compute does the same for
-// accelerators of which only whole steps were published.
+// Calibration of a device's arithmetic and memory: the numbers of cost/machine/compute_parameters.h
+// that explain timed operations, by the formulas of cost/time/compute_time.h. For devices whose
+// operations can be timed one by one, such as the cores of this machine; bench/fit_compute does the
+// same for accelerators of which only whole steps were published.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "stepscope/base/quantity.h"
-#include "stepscope/cost/compute_time.h"
-#include "stepscope/cost/dtype.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/operation.h"
+#include "stepscope/cost/layer/operation.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/dtype.h"
+#include "stepscope/cost/time/compute_time.h"
 
 namespace stepscope {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 
-#include "stepscope/cost/collective_cost.h"
+#include "stepscope/cost/time/collective_cost.h"
 
 namespace stepscope {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the collectives of a trace should take on a machine's links (cost/collective_cost.h), by
-// kind, size and group, beside what they took.
+// What the collectives of a trace should take on a machine's links (cost/time/collective_cost.h),
+// by kind, size and group, beside what they took.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "stepscope/analysis/collectives.h"
-#include "stepscope/cost/network.h"
+#include "stepscope/analysis/collectives/collectives.h"
+#include "stepscope/cost/machine/interconnect.h"
 
 namespace stepscope {
 

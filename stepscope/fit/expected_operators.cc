@@ -5,7 +5,7 @@
 #include <array>
 #include <functional>
 
-#include "stepscope/cost/compute_time.h"
+#include "stepscope/cost/time/compute_time.h"
 #include "stepscope/event/name_class.h"
 #include "stepscope/fit/mfu_rank.h"
 

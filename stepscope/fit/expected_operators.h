@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operators of a trace should take on a machine, by their recorded shapes and the curves
-// that were measured on it (cost/compute_time.h), beside what their kernels took. Needs no model.
+// that were measured on it (cost/time/compute_time.h), beside what their kernels took. Needs no
+// model.
 //
 // Products and attention: the time of their arithmetic at the efficiency of that shape and of their
 // operands' traffic; norms, elementwise and the like: their least traffic. Launches are left out,
@@ -12,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
-#include "stepscope/analysis/op_inputs.h"
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/analysis/work/op_inputs.h"
 #include "stepscope/base/result.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/operation.h"
+#include "stepscope/cost/layer/operation.h"
+#include "stepscope/cost/machine/machine.h"
 
 namespace stepscope {
 

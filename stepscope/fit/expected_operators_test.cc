@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/cost/compute_time.h"
+#include "stepscope/cost/time/compute_time.h"
 
 namespace stepscope {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <numeric>
 
-#include "stepscope/cost/layer_operations.h"
-#include "stepscope/cost/recompute.h"
-#include "stepscope/cost/step_cost.h"
+#include "stepscope/cost/layer/layer_operations.h"
+#include "stepscope/cost/layer/recompute.h"
+#include "stepscope/cost/step/step_cost.h"
 
 namespace stepscope {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/network.h"
-#include "stepscope/cost/plan.h"
-#include "stepscope/cost/transformer.h"
+#include "stepscope/cost/machine/interconnect.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/transformer.h"
+#include "stepscope/cost/plan/parallelism.h"
 #include "stepscope/fit/step_class.h"
 
 namespace stepscope {

@@ -5,9 +5,9 @@
 
 #include <numeric>
 
-#include "stepscope/cost/machine_named.h"
-#include "stepscope/cost/model_json.h"
-#include "stepscope/cost/step_cost.h"
+#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/model/model_json.h"
+#include "stepscope/cost/step/step_cost.h"
 
 namespace stepscope {
 namespace {

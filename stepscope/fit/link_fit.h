@@ -10,9 +10,9 @@
 
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/quantity.h"
-#include "stepscope/cost/collective_cost.h"
-#include "stepscope/cost/links.h"
-#include "stepscope/cost/network.h"
+#include "stepscope/cost/machine/interconnect.h"
+#include "stepscope/cost/machine/links.h"
+#include "stepscope/cost/time/collective_cost.h"
 
 namespace stepscope {
 

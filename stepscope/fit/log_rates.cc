@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "stepscope/cost/model_flops.h"
-#include "stepscope/cost/parameter_count.h"
+#include "stepscope/cost/model/model_flops.h"
+#include "stepscope/cost/model/parameter_count.h"
 
 namespace stepscope {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLOP rates and MFU that a training log prints, in the convention of this project: the FLOPs of
-// the model that each tool counts, over those with causal attention halved (cost/model_flops.h).
+// the model that each tool counts, over those with causal attention halved
+// (cost/model/model_flops.h).
 //
 //   Megatron-LM   "throughput per GPU (TFLOP/s/GPU)": attention halved, logits of the padded
 //                 vocabulary; older versions count all of attention. Where the log says
@@ -17,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/log_account.h"
+#include "stepscope/analysis/runs/log_account.h"
 #include "stepscope/base/quantity.h"
-#include "stepscope/cost/transformer.h"
+#include "stepscope/cost/model/transformer.h"
 #include "stepscope/event/job_log.h"
 
 namespace stepscope {

@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "stepscope/cost/model_flops.h"
-#include "stepscope/cost/model_json.h"
-#include "stepscope/cost/parameter_count.h"
+#include "stepscope/cost/model/model_flops.h"
+#include "stepscope/cost/model/model_json.h"
+#include "stepscope/cost/model/parameter_count.h"
 
 namespace stepscope {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/fit/message_model.h"
 
-#include "stepscope/cost/collective_cost.h"
+#include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/fit/expected_collectives.h"
 
 namespace stepscope {

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "stepscope/analysis/what_if.h"
-#include "stepscope/cost/machine.h"
+#include "stepscope/analysis/replay/what_if.h"
+#include "stepscope/cost/machine/machine.h"
 
 namespace stepscope {
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/cost/collective_cost.h"
-#include "stepscope/cost/machine_named.h"
+#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/time/collective_cost.h"
 
 namespace stepscope {
 namespace {

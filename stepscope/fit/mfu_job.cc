@@ -3,20 +3,13 @@
 
 #include <algorithm>
 
-#include "stepscope/analysis/pipeline_bubble.h"
+#include "stepscope/analysis/ranks/pipeline_bubble.h"
 #include "stepscope/fit/mfu_rank.h"
 
 namespace stepscope {
 namespace {
 
 // Of the steps that every rank has, in ascending order.
-std::vector<std::int64_t> common_steps(const JobResult& job) {
-  std::vector<std::int64_t> indices;
-  for (const JobStep& step : job.steps) indices.push_back(step.index);
-  std::ranges::sort(indices);
-  return indices;
-}
-
 std::vector<std::size_t> common_places(std::span<const std::int64_t> common, const RankResult& r) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < r.steps.size(); ++i)
@@ -49,6 +42,13 @@ Ns pipeline_wait(const JobResult& job, std::size_t rank, std::span<const std::si
 }
 
 }  // namespace
+
+std::vector<std::int64_t> common_steps(const JobResult& job) {
+  std::vector<std::int64_t> indices;
+  for (const JobStep& step : job.steps) indices.push_back(step.index);
+  std::ranges::sort(indices);
+  return indices;
+}
 
 Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
   const std::vector<std::int64_t> common = common_steps(job);

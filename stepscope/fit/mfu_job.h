@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/model_flops.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/model_flops.h"
 #include "stepscope/fit/mfu_budget.h"
 
 namespace stepscope {
@@ -22,6 +22,9 @@ struct MfuFigures {
   const Machine* machine = nullptr;  // null: not in the catalogue
   std::optional<int> world_size;     // absent: the ranks given
 };
+
+// The indices of the steps that all ranks have, ascending.
+[[nodiscard]] std::vector<std::int64_t> common_steps(const JobResult& job);
 
 // Over the steps that all ranks have. Errors: no step, or no peak (the message asks for
 // --peak-tflops).

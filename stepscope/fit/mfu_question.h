@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/time_budget.h"
+#include "stepscope/analysis/budget/time_budget.h"
 #include "stepscope/base/quantity.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/model_flops.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/model_flops.h"
 
 namespace stepscope {
 

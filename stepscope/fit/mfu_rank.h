@@ -6,10 +6,10 @@
 #include <optional>
 #include <span>
 
-#include "stepscope/analysis/executed.h"
-#include "stepscope/analysis/overlap.h"
-#include "stepscope/analysis/time_budget.h"
-#include "stepscope/cost/dtype.h"
+#include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/analysis/collectives/overlap.h"
+#include "stepscope/analysis/work/executed.h"
+#include "stepscope/cost/model/dtype.h"
 #include "stepscope/fit/mfu_question.h"
 
 namespace stepscope {

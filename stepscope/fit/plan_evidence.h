@@ -5,10 +5,10 @@
 
 #include <optional>
 
-#include "stepscope/analysis/job.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
-#include "stepscope/cost/dtype.h"
-#include "stepscope/cost/plan.h"
+#include "stepscope/cost/model/dtype.h"
+#include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
-#include "stepscope/analysis/operators.h"
+#include "stepscope/analysis/work/operators.h"
 #include "stepscope/base/quantity.h"
-#include "stepscope/cost/machine.h"
+#include "stepscope/cost/machine/machine.h"
 
 namespace stepscope {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/time_budget.h"
+#include "stepscope/analysis/budget/time_budget.h"
 #include "stepscope/stack/phases_of.h"
 
 namespace stepscope {

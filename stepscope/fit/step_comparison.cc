@@ -6,6 +6,7 @@
 #include <span>
 
 #include "stepscope/fit/expected_step.h"
+#include "stepscope/fit/mfu_job.h"
 #include "stepscope/fit/plan_evidence.h"
 
 namespace stepscope {
@@ -53,13 +54,6 @@ void add_step(const ClassTime& time, const Budget& budget, const Plan& plan, Cla
 }
 
 // Of the steps that every rank has, in ascending order.
-std::vector<std::int64_t> common_steps(const JobResult& job) {
-  std::vector<std::int64_t> indices;
-  for (const JobStep& step : job.steps) indices.push_back(step.index);
-  std::ranges::sort(indices);
-  return indices;
-}
-
 RankSeconds measured(std::span<const std::int64_t> common, const RankResult& r, const Plan& plan) {
   RankSeconds result{.rank = r.rank};
   ClassNs sums{};

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/network.h"
-#include "stepscope/cost/plan.h"
-#include "stepscope/cost/transformer.h"
+#include "stepscope/cost/machine/interconnect.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/transformer.h"
+#include "stepscope/cost/plan/parallelism.h"
 #include "stepscope/fit/step_class.h"
 
 namespace stepscope {

@@ -7,7 +7,7 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
-#include "stepscope/comm/communicator.h"
+#include "stepscope/comm/communicator/communicator.h"
 #include "stepscope/fit/link_fit.h"
 
 namespace stepscope {

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "stepscope/comm/thread_group.h"
+#include "stepscope/comm/groups/thread_group.h"
 
 namespace stepscope {
 namespace {

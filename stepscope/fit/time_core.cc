@@ -7,11 +7,11 @@
 #include <cmath>
 #include <functional>
 
-#include "stepscope/nn/adamw.h"
-#include "stepscope/nn/attention.h"
-#include "stepscope/nn/gelu.h"
-#include "stepscope/nn/layer_norm.h"
-#include "stepscope/nn/matmul.h"
+#include "stepscope/nn/kernels/adamw.h"
+#include "stepscope/nn/kernels/attention.h"
+#include "stepscope/nn/kernels/gelu.h"
+#include "stepscope/nn/kernels/layer_norm.h"
+#include "stepscope/nn/kernels/matmul.h"
 
 namespace stepscope {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/transfers.h"
+#include "stepscope/analysis/collectives/transfers.h"
 #include "stepscope/base/result.h"
-#include "stepscope/cost/machine.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/fit/link_fit.h"
 #include "stepscope/stats/alpha_beta.h"
 

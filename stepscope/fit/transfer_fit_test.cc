@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "stepscope/cost/machine_named.h"
-#include "stepscope/cost/machine_text.h"
+#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine_text.h"
 
 namespace stepscope {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
-#include "stepscope/cost/machine.h"
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/fit/expectation.h"
 #include "stepscope/fit/mfu_budget.h"
 #include "stepscope/fit/transfer_fit.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "stepscope/analysis/job.h"
-#include "stepscope/cost/machine.h"
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/fit/mfu_budget.h"
 
 namespace stepscope {

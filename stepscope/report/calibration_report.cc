@@ -14,9 +14,6 @@
 namespace stepscope {
 namespace {
 
-constexpr double giga = 1e9;
-constexpr double ns_per_s = 1e9;
-
 std::string rates(const Calibration& c) {
   std::string out;
   for (std::size_t d = 0; d < dtype_count; ++d) {

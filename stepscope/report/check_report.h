@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
-#include "stepscope/analysis/step_facts.h"
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/log_report.h"
 #include "stepscope/report/text_report.h"

@@ -17,7 +17,6 @@ std::string name(Protocol p) { return std::string(protocol_names[static_cast<std
 std::string name(CollectiveKind k) {
   return std::string(collective_kind_names[static_cast<std::size_t>(k)]);
 }
-double ns(Seconds t) { return t.count() * 1e9; }
 double algbw(Bytes bytes, Seconds time) {
   return static_cast<double>(bytes.value) / time.count() / 1e9;
 }
@@ -39,7 +38,7 @@ std::set<Algorithm> algorithms_of(const CollectiveSweep& sweep) {
 std::string time_of(const SweepPoint& point, Algorithm algorithm) {
   const auto found = std::ranges::find(point.algorithms, algorithm, &AlgorithmTime::algorithm);
   if (found == point.algorithms.end()) return "-";
-  const std::string time = format_time(ns(found->time));
+  const std::string time = format_time(nanoseconds_of(found->time));
   return found->offered ? time : "(" + time + ")";
 }
 
@@ -59,7 +58,7 @@ std::string table(const CollectiveSweep& sweep, std::size_t width) {
     std::vector<std::string> row = {format_bytes(static_cast<double>(p.bytes.value)),
                                     name(p.best.algorithm),
                                     name(p.best.protocol),
-                                    format_time(ns(p.best.time)),
+                                    format_time(nanoseconds_of(p.best.time)),
                                     format_digits(algbw(p.bytes, p.best.time)) + " GB/s",
                                     format_digits(p.bus_rate.value / 1e9) + " GB/s"};
     for (const Algorithm a : algorithms) row.push_back(time_of(p, a));
@@ -73,10 +72,10 @@ Json algorithm_json(const SweepPoint& point, const AlgorithmTime& a, double fact
   return {{"name", name(a.algorithm)},
           {"protocol", name(a.protocol)},
           {"offered", a.offered},
-          {"time_ns", ns(a.time)},
-          {"start_ns", ns(a.start)},
-          {"steps_ns", ns(a.steps)},
-          {"transfer_ns", ns(a.transfer)},
+          {"time_ns", nanoseconds_of(a.time)},
+          {"start_ns", nanoseconds_of(a.start)},
+          {"steps_ns", nanoseconds_of(a.steps)},
+          {"transfer_ns", nanoseconds_of(a.transfer)},
           {"algbw_gb_per_s", rate},
           {"busbw_gb_per_s", rate * factor},
           {"formula", a.formula}};
@@ -114,7 +113,7 @@ Json collective_tree(const CollectiveReport& report) {
     sizes.push_back({{"bytes", p.bytes.value},
                      {"best", name(p.best.algorithm)},
                      {"best_protocol", name(p.best.protocol)},
-                     {"time_ns", ns(p.best.time)},
+                     {"time_ns", nanoseconds_of(p.best.time)},
                      {"busbw_gb_per_s", p.bus_rate.value / 1e9},
                      {"algorithms", std::move(algorithms)}});
   }
@@ -145,8 +144,8 @@ CsvFile collective_csv(const CollectiveReport& report) {
     for (const AlgorithmTime& a : p.algorithms)
       file.text += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", name(report.sweep.kind),
                                report.sweep.group.size, p.bytes.value, name(a.algorithm),
-                               name(a.protocol), a.offered, ns(a.time), algbw(p.bytes, a.time),
-                               algbw(p.bytes, a.time) * factor);
+                               name(a.protocol), a.offered, nanoseconds_of(a.time),
+                               algbw(p.bytes, a.time), algbw(p.bytes, a.time) * factor);
   return file;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/cost/collective_sweep.h"
+#include "stepscope/cost/time/collective_sweep.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_report.h"

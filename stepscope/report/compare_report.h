@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/compare_runs.h"
+#include "stepscope/analysis/runs/compare_runs.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_report.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stepscope/cost/plan_json.h"
+#include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/report/format.h"
 #include "stepscope/report/predict_report.h"
 #include "stepscope/report/text_table.h"
@@ -16,15 +16,9 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t most_rows = 6;
-
-template <class Names, class Enum>
-std::string name_of(const Names& names, Enum e) {
-  return std::string(names[static_cast<std::size_t>(e)]);
-}
+constexpr std::size_t most_expected_rows = 6;
 
 double nanoseconds(double seconds) { return seconds * 1e9; }
-std::string time(double seconds) { return format_time(nanoseconds(seconds)); }
 std::string times(double ratio) { return fmt::format("{} ×", format_digits(ratio)); }
 // Of next to nothing that was expected the ratio says nothing more.
 constexpr double largest_ratio = 1000;
@@ -72,18 +66,20 @@ std::vector<Line> outer_lines(const StepComparison& step) {
 
 std::string excess(const Line& line) {
   if (line.expected <= 0)
-    return fmt::format("{} {}, of which the model expects nothing", line.name, time(line.measured));
+    return fmt::format("{} {}, of which the model expects nothing", line.name,
+                       format_seconds(line.measured));
   const double ratio = line.measured / line.expected;
   return ratio > largest_ratio
-             ? fmt::format("{} {} for {}", line.name, time(line.measured), time(line.expected))
-             : fmt::format("{} {} ({} for {})", line.name, times(ratio), time(line.measured),
-                           time(line.expected));
+             ? fmt::format("{} {} for {}", line.name, format_seconds(line.measured),
+                           format_seconds(line.expected))
+             : fmt::format("{} {} ({} for {})", line.name, times(ratio),
+                           format_seconds(line.measured), format_seconds(line.expected));
 }
 
 std::string step_sentence(const StepComparison& step) {
   std::string text = fmt::format("The step takes {} what the model expects on {} ({} for {}).",
                                  times(step.measured / step.expected), printable(step.machine),
-                                 time(step.measured), time(step.expected));
+                                 format_seconds(step.measured), format_seconds(step.expected));
   const std::vector<Line> lines = outer_lines(step);
   std::vector<std::string> largest;
   for (const Line& line : lines)
@@ -124,8 +120,8 @@ std::string operators_sentence(const AnalyzeReport& report, const ExpectedOperat
   if (most.gap() > matters)
     largest = fmt::format("the largest excess is {} {} ({} for {})",
                           printable((*rank.strings)[most.row->name]),
-                          shorten(shape_of(*rank.strings, most.row->dims), 60), time(most.measured),
-                          time(most.expected));
+                          shorten(shape_of(*rank.strings, most.row->dims), 60),
+                          format_seconds(most.measured), format_seconds(most.expected));
   if (parts.empty() && largest.empty()) return {};
   std::string text = fmt::format("By the shapes of rank {} on {}, ", operators.rank,
                                  printable(report.expected->machine));
@@ -233,15 +229,16 @@ using Rows = std::vector<std::vector<std::string>>;
 
 // "+12.1 ms"
 std::string signed_time(double seconds) {
-  return fmt::format("{}{}", seconds < 0 ? "−" : "+", time(std::abs(seconds)));
+  return fmt::format("{}{}", seconds < 0 ? "−" : "+", format_seconds(std::abs(seconds)));
 }
 
 std::string step_table(const StepComparison& step, std::size_t width) {
   Rows rows;
   const auto add = [&](const Line& line) {
-    rows.push_back({line.inner ? "· " + line.name : line.name, time(line.expected),
-                    line.again > 0 ? time(line.again) : "-", time(line.measured),
-                    known_times(line.ratio()), signed_time(line.gap())});
+    rows.push_back({line.inner ? "· " + line.name : line.name, format_seconds(line.expected),
+                    line.again > 0 ? format_seconds(line.again) : "-",
+                    format_seconds(line.measured), known_times(line.ratio()),
+                    signed_time(line.gap())});
   };
   for (const Line& line : outer_lines(step)) {
     add(line);
@@ -264,15 +261,16 @@ std::string operators_table(const AnalyzeReport& report, const ExpectedOperators
   const StringPool& strings = *rank_of(report, operators.rank).strings;
   Rows rows;
   for (const ExpectedOperatorClass& c : operators.classes)
-    rows.push_back(
-        {"all " + name_of(name_class_names, c.kind), "", c.expected > 0 ? time(c.expected) : "-",
-         c.expected > 0 ? time(c.measured) : "-", known_times(c.ratio()),
-         c.expected > 0 ? signed_time(c.gap()) : "-", c.unknown > 0 ? time(c.unknown) : "-"});
-  for (std::size_t i = 0; i < std::min(most_rows, operators.operators.size()); ++i) {
+    rows.push_back({"all " + name_of(name_class_names, c.kind), "",
+                    c.expected > 0 ? format_seconds(c.expected) : "-",
+                    c.expected > 0 ? format_seconds(c.measured) : "-", known_times(c.ratio()),
+                    c.expected > 0 ? signed_time(c.gap()) : "-",
+                    c.unknown > 0 ? format_seconds(c.unknown) : "-"});
+  for (std::size_t i = 0; i < std::min(most_expected_rows, operators.operators.size()); ++i) {
     const ExpectedOperator& o = operators.operators[i];
     if (o.gap() <= 0) break;
     rows.push_back({printable(strings[o.row->name]), shape_of(strings, o.row->dims),
-                    time(o.expected), time(o.measured), known_times(o.ratio()),
+                    format_seconds(o.expected), format_seconds(o.measured), known_times(o.ratio()),
                     signed_time(o.gap()), "-"});
   }
   return fmt::format("Expected by shape beside measured, operators of rank {} on {}\n",
@@ -291,13 +289,13 @@ std::string collectives_table(const std::vector<ExpectedCollective>& collectives
                               std::size_t width) {
   Rows rows;
   for (const ExpectedCollective& c : collectives) {
-    if (rows.size() == most_rows) break;
+    if (rows.size() == most_expected_rows) break;
     rows.push_back(
         {name_of(collective_kind_names, c.row->kind),
          c.row->dimension == Dimension::unknown ? "-" : name_of(dimension_names, c.row->dimension),
          c.row->group_size ? std::to_string(*c.row->group_size) : "-",
          format_bytes(static_cast<double>(c.row->bytes->value)), std::to_string(c.calls),
-         time(c.expected), time(c.measured), times(c.ratio()),
+         format_seconds(c.expected), format_seconds(c.measured), times(c.ratio()),
          c.with_wait ? "with waiting" : "transfer"});
   }
   return "Expected by size beside measured, collectives\n" + text_table({{"collective", false},

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/report/json_values.h"
 
 namespace stepscope {

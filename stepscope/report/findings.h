@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/transformer.h"
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/transformer.h"
 
 namespace stepscope {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "stepscope/cost/collective_cost.h"
+#include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/fit/expected_collectives.h"
 #include "stepscope/report/findings_parts.h"
 #include "stepscope/report/format.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "stepscope/cost/collective_cost.h"
+#include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/fit/expected_collectives.h"
 #include "stepscope/report/answer.h"
 #include "stepscope/report/findings_parts.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "stepscope/analysis/job_test_builder.h"
+#include "stepscope/analysis/runs/job_test_builder.h"
 #include "stepscope/report/findings.h"
 
 namespace stepscope {

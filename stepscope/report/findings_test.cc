@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "stepscope/cost/collective_cost.h"
-#include "stepscope/cost/machine_named.h"
+#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/report/findings_parts.h"
 
 namespace stepscope {

@@ -46,6 +46,10 @@ std::string format_time(double ns) {
   return with_unit(ns, units);
 }
 
+std::string format_seconds(double seconds) { return format_time(seconds * ns_per_s); }
+
+std::string format_bytes(Bytes bytes) { return format_bytes(static_cast<double>(bytes.value)); }
+
 std::string format_time(Ns t) { return format_time(static_cast<double>(t.count())); }
 
 std::string format_bytes(double bytes) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/hang.h"
+#include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_report.h"
 

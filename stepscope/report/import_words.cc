@@ -52,7 +52,7 @@ struct Fact {
   std::string_view key;
   std::string_view sentence;
 };
-constexpr std::array facts = {
+constexpr std::array import_facts = {
     Fact{"missing_table_CUPTI_ACTIVITY_KIND_KERNEL",
          "the export has no kernels: record with nsys profile --trace=cuda,nvtx"},
     Fact{"missing_table_CUPTI_ACTIVITY_KIND_RUNTIME",
@@ -119,8 +119,8 @@ std::string import_note_in_words(std::string_view reason, std::uint64_t count) {
   const auto known = std::ranges::find(reasons, reason, &Reason::key);
   if (known != reasons.end())
     return fmt::format("events {}: {}; {} ({})", known->which, count, known->consequence, reason);
-  const auto fact = std::ranges::find(facts, reason, &Fact::key);
-  if (fact != facts.end()) {
+  const auto fact = std::ranges::find(import_facts, reason, &Fact::key);
+  if (fact != import_facts.end()) {
     std::string sentence(fact->sentence);
     if (const std::size_t at = sentence.find("{}"); at != std::string::npos)
       sentence.replace(at, 2, std::to_string(count));

@@ -8,11 +8,6 @@ namespace {
 
 std::string text(const RankResult& r, StringId id) { return std::string((*r.strings)[id]); }
 
-template <class Names, class Enum>
-std::string name_of(const Names& names, Enum e) {
-  return std::string(names[static_cast<std::size_t>(e)]);
-}
-
 Json step_phases(const StepPhases& phases) {
   Json out = Json::object();
   for (std::size_t p = 0; p < phase_count; ++p)

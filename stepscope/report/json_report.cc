@@ -15,11 +15,6 @@
 namespace stepscope {
 namespace {
 
-template <class Names, class Enum>
-std::string name_of(const Names& names, Enum e) {
-  return std::string(names[static_cast<std::size_t>(e)]);
-}
-
 std::string source_of(const AnalyzeReport& report, int rank) {
   for (const InputRow& i : report.inputs)
     if (i.rank == rank && !i.rank_source.empty()) return i.rank_source;

@@ -11,6 +11,12 @@
 
 namespace stepscope {
 
+// The name of an enumerator in the array of names that stands beside its enumeration.
+template <class Names, class Enum>
+[[nodiscard]] std::string name_of(const Names& names, Enum e) {
+  return std::string(names[static_cast<std::size_t>(e)]);
+}
+
 using Json = nlohmann::ordered_json;
 
 inline Json value(Ns t) { return t.count(); }

@@ -15,11 +15,10 @@
 namespace stepscope {
 namespace {
 
-constexpr double ns_per_s = 1e9;
 constexpr std::size_t most_hosts = 6;
 constexpr std::size_t most_fits = 12;
 
-std::string kind_name(CollectiveKind kind) {
+std::string link_kind_name(CollectiveKind kind) {
   return std::string(collective_kind_names[static_cast<std::size_t>(kind)]);
 }
 
@@ -59,7 +58,7 @@ Json fit_json(const TransferFit& f) {
                       {"transfer_ns", p.time * ns_per_s},
                       {"fitted_ns", fitted ? Json(fitted->count() * ns_per_s) : Json(nullptr)}});
   }
-  return {{"name", kind_name(f.kind)},
+  return {{"name", link_kind_name(f.kind)},
           {"group_size", f.group_size},
           {"placement", host_placement_names[static_cast<std::size_t>(f.placement)]},
           {"calls", f.answer.calls},
@@ -115,7 +114,7 @@ std::vector<std::string> piece_row(const TransferFit& f, std::size_t piece) {
     return r ? format_digits(*r) : std::string("-");
   };
   const bool first = piece == 0;
-  return {first ? kind_name(f.kind) : "",
+  return {first ? link_kind_name(f.kind) : "",
           first ? std::to_string(f.group_size) : "",
           first ? placement_words(f.placement) : "",
           range(p.from, p.to),
@@ -175,7 +174,7 @@ std::string link_fits_text(std::span<const TransferFit> fits, std::size_t width)
   for (const TransferFit& f : fits) {
     if (!f.answer.fit) {
       refused += fmt::format("{}{} of {} ranks ({})", refused.empty() ? "" : "; ",
-                             kind_name(f.kind), f.group_size, refusal_text(f.answer));
+                             link_kind_name(f.kind), f.group_size, refusal_text(f.answer));
       continue;
     }
     if (shown++ >= most_fits) {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "stepscope/analysis/clock_alignment.h"
+#include "stepscope/analysis/matching/clock_alignment.h"
 #include "stepscope/fit/transfer_fit.h"
 #include "stepscope/report/json_values.h"
 

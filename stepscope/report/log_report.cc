@@ -13,9 +13,6 @@
 namespace stepscope {
 namespace {
 
-constexpr double giga = 1e9;
-constexpr double tera = 1e12;
-
 std::string step_name(std::int64_t iteration) {
   return iteration < 0 ? "an unnumbered step" : fmt::format("step {}", iteration);
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/log_account.h"
+#include "stepscope/analysis/runs/log_account.h"
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_report.h"

@@ -14,11 +14,6 @@ namespace {
 constexpr double worth_saying = 0.05;  // of what is reserved, or of what is held
 constexpr double large_part = 0.3;     // of what is held
 
-double share(Bytes part, Bytes whole) {
-  return whole.value > 0 ? static_cast<double>(part.value) / static_cast<double>(whole.value) : 0;
-}
-std::string bytes(Bytes b) { return format_bytes(static_cast<double>(b.value)); }
-
 constexpr std::string_view use_expandable =
     "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: segments then grow and give back pages, "
     "and what is stranded can serve other sizes.";
@@ -31,17 +26,17 @@ MemoryFinding out_of_memory(const MemorySnapshot& snapshot, const DeviceMemoryAc
   // The first one: what follows it may be a consequence.
   const OutOfMemory& oom = device.ooms.front();
   MemoryFinding f{.id = "out_of_memory", .bytes = oom.request};
-  f.sentence =
-      fmt::format("{} failed with {} free in the cache and {} free on the device: ",
-                  device.oom_count > 1 ? fmt::format("{} allocations failed; the first, of {},",
-                                                     device.oom_count, bytes(oom.request))
-                                       : fmt::format("An allocation of {}", bytes(oom.request)),
-                  bytes(oom.fragments.free()), bytes(oom.device_free));
+  f.sentence = fmt::format("{} failed with {} free in the cache and {} free on the device: ",
+                           device.oom_count > 1
+                               ? fmt::format("{} allocations failed; the first, of {},",
+                                             device.oom_count, format_bytes(oom.request))
+                               : fmt::format("An allocation of {}", format_bytes(oom.request)),
+                           format_bytes(oom.fragments.free()), format_bytes(oom.device_free));
   switch (oom.verdict) {
     case OomVerdict::fragmented:
       f.sentence +=
           fmt::format("it would have fitted in one piece, but the largest free block has {}.",
-                      bytes(oom.fit.largest_usable));
+                      format_bytes(oom.fit.largest_usable));
       f.advice = expandable(snapshot, device)
                      ? "The pages are mapped for blocks of other sizes: allocate the largest "
                        "tensors first, or keep sizes from changing between steps."
@@ -50,20 +45,20 @@ MemoryFinding out_of_memory(const MemorySnapshot& snapshot, const DeviceMemoryAc
     case OomVerdict::streams:
       f.sentence += fmt::format(
           "the free memory belongs to other streams or pools (a block of {} is free there).",
-          bytes(oom.fit.largest_other));
+          format_bytes(oom.fit.largest_other));
       f.advice =
           "Call torch.cuda.empty_cache() between phases that use different streams or CUDA graph "
           "pools, or let them share a stream.";
       break;
     case OomVerdict::pending:
-      f.sentence +=
-          fmt::format("{} wait for another stream (record_stream).", bytes(oom.fragments.pending));
+      f.sentence += fmt::format("{} wait for another stream (record_stream).",
+                                format_bytes(oom.fragments.pending));
       f.advice =
           "Free later what another stream still reads: wait for it before the tensor is dropped, "
           "or limit how far prefetching runs ahead (FSDP: limit_all_gathers).";
       break;
     case OomVerdict::too_large:
-      f.sentence += fmt::format("{} are really missing.", bytes(oom.missing));
+      f.sentence += fmt::format("{} are really missing.", format_bytes(oom.missing));
       f.advice = "Fragmentation is not the reason: hold less (below), or shard it over more GPUs.";
       break;
   }
@@ -74,7 +69,7 @@ MemoryFinding out_of_memory(const MemorySnapshot& snapshot, const DeviceMemoryAc
 std::string largest_of(const DeviceMemoryAccount& device, MemoryUse use) {
   for (const MemoryHolder& h : device.peak.holders)
     if (h.use == use && h.stack != 0)
-      return fmt::format(" Most of it, {}, at {}.", bytes(h.bytes), site_in_words(h.site));
+      return fmt::format(" Most of it, {}, at {}.", format_bytes(h.bytes), site_in_words(h.site));
   return {};
 }
 
@@ -82,11 +77,11 @@ void add_use(const DeviceMemoryAccount& device, MemoryUse use, std::string_view 
              std::string_view advice, std::vector<MemoryFinding>& out) {
   const Bytes held = device.peak.by_use[static_cast<std::size_t>(use)];
   const Bytes live = device.peak.fragments.live();
-  if (share(held, live) < large_part) return;
+  if (share_of_bytes(held, live) < large_part) return;
   out.push_back(
       {.id = std::string(memory_use_names[static_cast<std::size_t>(use)]),
-       .sentence = fmt::format("{} hold {}, {} of the peak.{}", words, bytes(held),
-                               format_percent(share(held, live)), largest_of(device, use)),
+       .sentence = fmt::format("{} hold {}, {} of the peak.{}", words, format_bytes(held),
+                               format_percent(share_of_bytes(held, live)), largest_of(device, use)),
        .advice = std::string(advice),
        .bytes = held});
 }
@@ -126,33 +121,35 @@ std::vector<MemoryFinding> memory_findings(const MemorySnapshot& snapshot,
         {.id = "retries",
          .sentence = fmt::format(
              "{} segments were given back to make room before an allocation, {} in all{}.",
-             r.count == 1 ? "Once" : fmt::format("{} times", r.count), bytes(r.bytes),
+             r.count == 1 ? "Once" : fmt::format("{} times", r.count), format_bytes(r.bytes),
              r.total > Ns{} ? fmt::format(" and {} of waiting", format_time(r.total)) : ""),
          .advice = "Each time the host waits for the device. Hold less, or "
                    "lower the fragmentation, so that the cache has what is asked for.",
          .bytes = r.bytes});
   }
-  if (share(peak.stranded, peak.reserved) >= worth_saying)
+  if (share_of_bytes(peak.stranded, peak.reserved) >= worth_saying)
     out.push_back(
         {.id = "stranded",
          .sentence =
              fmt::format("{} are stranded between blocks at the peak, {} of what is reserved; the "
                          "largest free block has {}.",
-                         bytes(peak.stranded), format_percent(share(peak.stranded, peak.reserved)),
-                         bytes(peak.largest_free)),
+                         format_bytes(peak.stranded),
+                         format_percent(share_of_bytes(peak.stranded, peak.reserved)),
+                         format_bytes(peak.largest_free)),
          .advice = expandable(snapshot, device) ? std::string() : std::string(use_expandable),
          .bytes = peak.stranded});
-  if (share(peak.rounding, peak.live()) >= worth_saying)
-    out.push_back({.id = "rounding",
-                   .sentence = fmt::format("Rounding adds {} to what was asked for, {} of what is "
-                                           "held.",
-                                           bytes(peak.rounding),
-                                           format_percent(share(peak.rounding, peak.live()))),
-                   .advice = snapshot.settings.text.find("roundup_power2") != std::string::npos
-                                 ? "Raise the divisions of roundup_power2_divisions, or drop it."
-                                 : "Sizes just above a multiple of what the allocator splits off "
-                                   "cost most: pad or pack small tensors.",
-                   .bytes = peak.rounding});
+  if (share_of_bytes(peak.rounding, peak.live()) >= worth_saying)
+    out.push_back(
+        {.id = "rounding",
+         .sentence = fmt::format("Rounding adds {} to what was asked for, {} of what is "
+                                 "held.",
+                                 format_bytes(peak.rounding),
+                                 format_percent(share_of_bytes(peak.rounding, peak.live()))),
+         .advice = snapshot.settings.text.find("roundup_power2") != std::string::npos
+                       ? "Raise the divisions of roundup_power2_divisions, or drop it."
+                       : "Sizes just above a multiple of what the allocator splits off "
+                         "cost most: pad or pack small tensors.",
+         .bytes = peak.rounding});
   add_uses(device, out);
   return out;
 }

@@ -12,11 +12,7 @@
 namespace stepscope {
 namespace {
 
-std::string bytes(Bytes b) { return format_bytes(static_cast<double>(b.value)); }
-double share(Bytes part, Bytes whole) {
-  return whole.value > 0 ? static_cast<double>(part.value) / static_cast<double>(whole.value) : 0;
-}
-std::string percent(Bytes part, Bytes whole) { return format_percent(share(part, whole)); }
+std::string percent(Bytes part, Bytes whole) { return format_percent(share_of_bytes(part, whole)); }
 
 std::string file_name(const std::string& path) {
   return printable(path.substr(path.rfind('/') + 1));
@@ -66,21 +62,21 @@ std::string sentence(const SnapshotReport& s, const DeviceMemoryAccount& d) {
   const MemoryFragments& peak = d.peak.fragments;
   if (peak.live().value == 0)
     return fmt::format("No tensor holds memory on {}; {} are reserved.",
-                       place_in_words(s, d.device), bytes(peak.reserved));
+                       place_in_words(s, d.device), format_bytes(peak.reserved));
   std::string out = fmt::format("{} {} {}", d.events > 0 ? "At its peak" : "At the snapshot",
                                 place_in_words(s, d.device), "holds ") +
-                    bytes(peak.live());
+                    format_bytes(peak.live());
   const std::vector<std::size_t> order = uses_by_size(d.peak);
   const auto told = [](std::size_t u) { return u != static_cast<std::size_t>(MemoryUse::unknown); };
   std::string parts;
   for (const std::size_t u : order) {
-    if (!told(u) || share(d.peak.by_use[u], peak.live()) < 0.1) continue;
+    if (!told(u) || share_of_bytes(d.peak.by_use[u], peak.live()) < 0.1) continue;
     parts += (parts.empty() ? ": " : ", ") + percent(d.peak.by_use[u], peak.live()) + ' ' +
              use_in_words(u);
   }
   out += parts + '.';
   out += fmt::format(" {} are reserved, and {} of that ({}) is stranded between blocks.",
-                     bytes(peak.reserved), bytes(peak.stranded),
+                     format_bytes(peak.reserved), format_bytes(peak.stranded),
                      percent(peak.stranded, peak.reserved));
   if (d.oom_count > 0)
     out += fmt::format(" {} failed for want of memory.", counted(d.oom_count, "allocation"));
@@ -96,9 +92,9 @@ std::string uses_table(const DeviceMemoryAccount& d, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
   const Bytes live = d.peak.fragments.live();
   for (const std::size_t u : uses_by_size(d.peak)) {
-    const double part = share(d.peak.by_use[u], live);
-    rows.push_back({std::string(memory_use_names[u]), bytes(d.peak.by_use[u]), format_percent(part),
-                    bar(part, 20)});
+    const double part = share_of_bytes(d.peak.by_use[u], live);
+    rows.push_back({std::string(memory_use_names[u]), format_bytes(d.peak.by_use[u]),
+                    format_percent(part), bar(part, 20)});
   }
   return out + text_table({{"use", false}, {"bytes"}, {"of the peak"}, {"", false}},
                           std::move(rows), width);
@@ -108,7 +104,7 @@ std::string holders_table(const DeviceMemoryAccount& d, std::size_t top, std::si
   std::vector<std::vector<std::string>> rows;
   for (const MemoryHolder& h : d.peak.holders) {
     if (rows.size() == top) break;
-    rows.push_back({bytes(h.bytes), std::to_string(h.blocks),
+    rows.push_back({format_bytes(h.bytes), std::to_string(h.blocks),
                     std::string(memory_use_names[static_cast<std::size_t>(h.use)]),
                     printable(site_in_words(h.site)), printable(h.site.operation)});
   }
@@ -127,7 +123,7 @@ std::string fragments_table(const DeviceMemoryAccount& d) {
     rows.push_back({std::string(name), value(d.peak.fragments), value(d.end.fragments)});
   };
   const auto size = [](Bytes MemoryFragments::* member) {
-    return [member](const MemoryFragments& f) { return bytes(f.*member); };
+    return [member](const MemoryFragments& f) { return format_bytes(f.*member); };
   };
   row("reserved from the device", size(&MemoryFragments::reserved));
   row("  requested", size(&MemoryFragments::requested));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/memory_account.h"
+#include "stepscope/analysis/memory/memory_account.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_report.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "stepscope/analysis/bubble_shares.h"
+#include "stepscope/analysis/replay/bubble_shares.h"
 #include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
 

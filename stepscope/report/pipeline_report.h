@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
-#include "stepscope/analysis/job_bubble.h"
+#include "stepscope/analysis/job_table/job_bubble.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/report/json_values.h"
 
 namespace stepscope {

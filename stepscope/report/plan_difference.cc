@@ -13,11 +13,9 @@
 namespace stepscope {
 namespace {
 
-std::string time(double seconds) { return format_time(seconds * 1e9); }
-
 std::string difference(double seconds) {
   if (seconds == 0) return "0";
-  return fmt::format("{}{}", seconds > 0 ? "-" : "+", time(std::abs(seconds)));
+  return fmt::format("{}{}", seconds > 0 ? "-" : "+", format_seconds(std::abs(seconds)));
 }
 
 // In a list, where commas part the terms.
@@ -70,13 +68,13 @@ std::string gains_in_words(const StepCost& fast, const StepCost& slow) {
   const std::vector<TermGain> gains = term_gains(fast, slow);
   std::vector<std::string> saved;
   for (const TermGain& g : most_of(gains, 1))
-    saved.push_back(fmt::format("{} of {}", time(g.seconds), in_list(g.term)));
+    saved.push_back(fmt::format("{} of {}", format_seconds(g.seconds), in_list(g.term)));
   std::string text = listed(saved);
   std::vector<std::string> paid;
   const double all = slow.step().count() - fast.step().count();
   for (const TermGain& g : most_of(gains, -1))
     if (-g.seconds > 0.05 * all)
-      paid.push_back(fmt::format("{} more on {}", time(-g.seconds), in_list(g.term)));
+      paid.push_back(fmt::format("{} more on {}", format_seconds(-g.seconds), in_list(g.term)));
   if (!paid.empty()) text += fmt::format("; it spends {}", listed(paid));
   return text;
 }
@@ -85,9 +83,10 @@ std::string difference_table(const StepCost& best, const StepCost& other,
                              const std::string& other_title) {
   std::vector<std::vector<std::string>> rows;
   for (const TermGain& g : term_gains(best, other))
-    rows.push_back({std::string(words_of(g.term)), time(best[g.term]), time(other[g.term]),
-                    difference(g.seconds)});
-  rows.push_back({"the step", time(best.step().count()), time(other.step().count()),
+    rows.push_back({std::string(words_of(g.term)), format_seconds(best[g.term]),
+                    format_seconds(other[g.term]), difference(g.seconds)});
+  rows.push_back({"the step", format_seconds(best.step().count()),
+                  format_seconds(other.step().count()),
                   difference(other.step().count() - best.step().count())});
   return text_table({{"", false, 40}, {"best"}, {other_title}, {"difference"}}, std::move(rows),
                     100);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/cost/step_cost.h"
+#include "stepscope/cost/step/step_cost.h"
 
 namespace stepscope {
 

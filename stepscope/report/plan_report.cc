@@ -13,11 +13,7 @@
 namespace stepscope {
 namespace {
 
-constexpr double ns_per_s = 1e9;
-
 double step_of(const FoundPlan& p) { return p.cost.step().count(); }
-std::string time(double seconds) { return format_time(seconds * ns_per_s); }
-
 // Counts to the last one: a sum that people may check.
 std::string plain_count(std::int64_t n) {
   const std::string text = fmt::format("{}", n);
@@ -36,7 +32,7 @@ std::string headline(const PlanReport& r) {
   return fmt::format("{} · {} × {} · global batch {} × {} tokens · {} plans in {}\n",
                      printable(r.model->name), count, printable(r.machine->name),
                      r.request.base.global_batch, r.request.base.sequence,
-                     plain_count(r.result.candidates), time(r.result.elapsed.count()));
+                     plain_count(r.result.candidates), format_seconds(r.result.elapsed.count()));
 }
 
 // At most `most`, evenly spread, both ends among them.
@@ -49,7 +45,7 @@ std::vector<FoundPlan> spread(const std::vector<FoundPlan>& plans, std::size_t m
 
 std::vector<std::string> row_of(const FoundPlan& p) {
   return {std::to_string(p.plan.devices),
-          time(step_of(p)),
+          format_seconds(step_of(p)),
           format_percent(p.cost.mfu[0]),
           format_count(p.cost.tokens_per_second),
           format_bytes(p.cost.memory.total()),
@@ -106,7 +102,8 @@ std::string sensitivity(const SearchResult& found) {
   std::vector<std::vector<std::string>> rows;
   for (const Sensitivity& s : found.sensitivity)
     rows.push_back({std::string(Sensitivity::names[static_cast<std::size_t>(s.what)]),
-                    fmt::format("× {:g}", s.factor), s.step ? time(*s.step) : "nothing fits",
+                    fmt::format("× {:g}", s.factor),
+                    s.step ? format_seconds(*s.step) : "nothing fits",
                     s.step ? fmt::format("{:+.1f} %", (*s.step / step - 1) * 100) : "",
                     s.other ? plan_in_brief(*s.other) : ""});
   return '\n' + text_table({{"if it had", false, 40},
@@ -148,8 +145,9 @@ std::string plan_sentence(const PlanReport& r) {
                                                    *r.result.smallest_devices)
                                      : "Nothing fits.";
   const FoundPlan& best = r.result.best.front();
-  return fmt::format("The fastest plan takes {} a step: {} MFU ({}).", time(step_of(best)),
-                     format_percent(best.cost.mfu[0]), flops_convention_names[0]);
+  return fmt::format("The fastest plan takes {} a step: {} MFU ({}).",
+                     format_seconds(step_of(best)), format_percent(best.cost.mfu[0]),
+                     flops_convention_names[0]);
 }
 
 std::string plan_in_brief(const Plan& p) {
@@ -192,7 +190,7 @@ std::string against_sentence(const PlanReport& r, const AgainstPlan& own) {
   if (!own.cost) return fmt::format("{} cannot run: {}.", name, printable(own.why_not));
   const StepCost& cost = *own.cost;
   const double step = cost.step().count();
-  std::string text = fmt::format("{} takes {} a step, {} MFU, in {}", name, time(step),
+  std::string text = fmt::format("{} takes {} a step, {} MFU, in {}", name, format_seconds(step),
                                  format_percent(cost.mfu[0]), format_bytes(cost.memory.total()));
   text += fitting(r, cost.memory) + ". ";
   const FoundPlan* best = fastest_beside(r, own);
@@ -204,10 +202,10 @@ std::string against_sentence(const PlanReport& r, const AgainstPlan& own) {
   if (gain == 0) return text + fmt::format("It is the {}.", fastest);
   if (gain < 0)
     return text + fmt::format("It is {} faster than the {} that the search may take: {}.",
-                              time(-gain), fastest, gains_in_words(cost, best->cost));
+                              format_seconds(-gain), fastest, gains_in_words(cost, best->cost));
   return text + standing(own.rank) +
-         fmt::format("The {} saves {} ({}): {}.", fastest, time(gain), format_percent(gain / step),
-                     gains_in_words(best->cost, cost));
+         fmt::format("The {} saves {} ({}): {}.", fastest, format_seconds(gain),
+                     format_percent(gain / step), gains_in_words(best->cost, cost));
 }
 
 std::string plan_text(const PlanReport& r, const TextOptions& options) {

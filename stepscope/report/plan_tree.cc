@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON of a search for plans (docs/json.md) and its tables.
-#include "stepscope/cost/plan_json.h"
+#include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/report/plan_difference.h"
 #include "stepscope/report/plan_report.h"
 #include "stepscope/report/predict_report.h"
 
 namespace stepscope {
 namespace {
-
-constexpr double ns_per_s = 1e9;
 
 Json terms_json(const StepCost& cost) {
   Json out = Json::object();

@@ -2,18 +2,11 @@
 // The JSON of a prediction (docs/json.md) and its tables.
 #include <algorithm>
 
-#include "stepscope/cost/plan_json.h"
+#include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/report/predict_report.h"
 
 namespace stepscope {
 namespace {
-
-constexpr double ns_per_s = 1e9;
-
-template <class Names, class Enum>
-std::string name_of(const Names& names, Enum e) {
-  return std::string(names[static_cast<std::size_t>(e)]);
-}
 
 Json plan_tree(const Plan& plan) { return Json::parse(plan_json(plan)); }
 
@@ -55,8 +48,6 @@ Json sent_by(const PassRow& pass) {
   return std::string(collective_kind_names[static_cast<std::size_t>(pass.sent_by)]);
 }
 
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
 // What a table of a layer has besides: by operand, at the peaks on paper, with communication.
 void add_details(Json& row, const OperationRow& o) {
   const LayerRow& ideal = o.ideal;
@@ -76,8 +67,8 @@ void add_details(Json& row, const OperationRow& o) {
               {"t_memory_bwd_ns", ideal.backward.memory.count() * ns_per_s},
               {"t_total_fwd_ns", forward * ns_per_s},
               {"t_total_bwd_ns", backward * ns_per_s},
-              {"comm_share_fwd", share(o.communication_forward, forward)},
-              {"comm_share_bwd", share(o.communication_backward, backward)}});
+              {"comm_share_fwd", share_or_zero(o.communication_forward, forward)},
+              {"comm_share_bwd", share_or_zero(o.communication_backward, backward)}});
 }
 
 Json layers(const PredictReport& r) {

@@ -14,8 +14,6 @@
 namespace stepscope {
 namespace {
 
-constexpr double ns_per_s = 1e9;
-
 template <class Names, class Enum>
 std::string_view name(const Names& names, Enum e) {
   return names[static_cast<std::size_t>(e)];

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/cost/operation_rows.h"
-#include "stepscope/cost/parameter_count.h"
-#include "stepscope/cost/step_cost.h"
+#include "stepscope/cost/explain/operation_rows.h"
+#include "stepscope/cost/model/parameter_count.h"
+#include "stepscope/cost/step/step_cost.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_report.h"

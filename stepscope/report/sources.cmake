@@ -9,3 +9,5 @@ add_custom_command(OUTPUT ${page_shell}
   DEPENDS ${page_dir}/page.html ${page_files} ${page_dir}/embed.cmake ${page_dir}/files.cmake
   COMMENT "Embedding the report page" VERBATIM)
 target_sources(stepscope_report PRIVATE ${page_shell})
+# Text is written once.
+target_compile_options(stepscope_report PRIVATE ${STEPSCOPE_COLD})

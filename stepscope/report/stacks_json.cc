@@ -9,11 +9,6 @@
 namespace stepscope {
 namespace {
 
-template <class Names, class Enum>
-std::string name_of(const Names& names, Enum e) {
-  return std::string(names[static_cast<std::size_t>(e)]);
-}
-
 // Counts without ".0".
 Json number(double v) {
   const bool whole = v == std::floor(v) && std::abs(v) < 9e15;
@@ -66,8 +61,6 @@ Json threads(const StacksReport& r) {
   return out;
 }
 
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
 // The phases that occur, in this profile or in the one before.
 Json phases(const StacksReport& r) {
   std::map<std::uint32_t, double> before;
@@ -90,9 +83,10 @@ Json phases(const StacksReport& r) {
          {"kind", name_of(phase_kind_names, phase.kind)},
          {"explanation", phase.explanation},
          {"weight", number(w.weight)},
-         {"share_of_busy", busy ? Json(share(w.weight, r.summary.busy)) : Json(nullptr)},
-         {"share_of_busy_before",
-          busy && r.before ? Json(share(before[w.phase], r.before->summary.busy)) : Json(nullptr)},
+         {"share_of_busy", busy ? Json(share_or_zero(w.weight, r.summary.busy)) : Json(nullptr)},
+         {"share_of_busy_before", busy && r.before
+                                      ? Json(share_or_zero(before[w.phase], r.before->summary.busy))
+                                      : Json(nullptr)},
          {"passes", std::move(passes)}});
   }
   return out;

@@ -17,7 +17,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t shown_threads = 3;
+constexpr std::size_t shown_joined_threads = 3;
 constexpr std::size_t shown_phases = 6;
 constexpr double least_shown = 0.02;  // of a thread's samples within the steps
 constexpr double hardly_idle = 0.1;
@@ -54,7 +54,7 @@ std::array<double, 4> groups(const Categories& c) {
           between(c, copy_exposed, copy_exposed), between(c, idle_data, idle_unexplained)};
 }
 
-std::string share(double part, double whole) {
+std::string share_text(double part, double whole) {
   return whole > 0 && part > 0 ? format_percent(part / whole) : "-";
 }
 
@@ -64,8 +64,8 @@ std::vector<std::string> row_of(const StacksReport& r, std::string thread, std::
   for (const double d : device) inside += d;
   std::vector<std::string> row = {std::move(thread), std::move(phase),
                                   weight > 0 ? format_weight(weight, r.profile->unit) : "-"};
-  for (const double g : groups(device)) row.push_back(share(g, inside));
-  row.push_back(share(outside, inside + outside));
+  for (const double g : groups(device)) row.push_back(share_text(g, inside));
+  row.push_back(share_text(outside, inside + outside));
   return row;
 }
 
@@ -117,7 +117,7 @@ std::string joined_table(const StacksReport& r, const ProfileBesideTrace& p, std
   std::vector<std::vector<std::string>> rows;
   std::size_t threads = 0;
   for (const JoinedThread* t : busiest(r, *p.join)) {
-    if (threads++ == shown_threads) break;
+    if (threads++ == shown_joined_threads) break;
     std::string name = thread_label(r, t->thread);
     std::size_t listed = 0;
     for (const JoinedPhase& phase : t->phases) {

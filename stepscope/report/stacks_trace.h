@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/fit/stack_join.h"
 #include "stepscope/report/analyze_report.h"
 #include "stepscope/report/json_values.h"

@@ -17,8 +17,8 @@
 namespace stepscope {
 namespace {
 
-// A job that runs at less than this times its ideal has no stragglers worth the name (the paper's
-// bound), and a set explains it that gives back at least half.
+// A job that runs at less than this times its ideal has no stragglers worth the name
+// (the paper's bound), and a set explains it that gives back at least half.
 constexpr double straggling = 1.1;
 constexpr double explains = 0.5;
 // Forward and backward of a microbatch move together where sequence lengths differ.
@@ -30,9 +30,7 @@ constexpr double least_gain = 0.01;
 constexpr double replay_tolerated = 0.02;
 constexpr std::size_t workers_shown = 3;
 
-double ns(Seconds t) { return t.count() * 1e9; }
-
-std::string times(double ratio) { return fmt::format("{:.2f} ×", ratio); }
+std::string times_to_two_places(double ratio) { return fmt::format("{:.2f} ×", ratio); }
 
 // "100 %": rem as a share, said where it had to be clamped.
 std::string share_of(const Explained& e) {
@@ -79,7 +77,7 @@ std::string balance_words(const StragglerJob& job) {
   return fmt::format(
       "it computes {} longer than the mean of the others, and with balanced stages a step would "
       "take {}",
-      format_percent(job.balance->more), format_time(ns(job.balance->step)));
+      format_percent(job.balance->more), format_time(nanoseconds_of(job.balance->step)));
 }
 
 struct Cause {
@@ -175,7 +173,7 @@ std::string headline(const AnalyzeReport& report, const StragglerJob& job) {
 std::string slowest(std::span<const GroupSlowdown> groups) {
   std::vector<std::string> parts;
   for (const GroupSlowdown& g : groups.first(std::min<std::size_t>(groups.size(), 3)))
-    parts.push_back(fmt::format("{} {}", g.name, times(g.slowdown)));
+    parts.push_back(fmt::format("{} {}", g.name, times_to_two_places(g.slowdown)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -187,22 +185,22 @@ std::string facts(const StragglerJob& job) {
   };
   const auto explained = [](const Explained& e, const char* name, double step) {
     if (!e.rem) return std::string("nothing to explain");
-    const double saved = step - ns(e.removed);
+    const double saved = step - nanoseconds_of(e.removed);
     return fmt::format("{} of the loss ({} {:.3f}): mended alone it {} {} a step", share_of(e),
                        name, *e.rem, saved >= 0 ? "saves" : "costs", format_time(std::abs(saved)));
   };
-  line("worst workers",
-       fmt::format("{}; {}", worst_words(job), explained(job.m_w, "M_W", ns(job.replayed))));
+  line("worst workers", fmt::format("{}; {}", worst_words(job),
+                                    explained(job.m_w, "M_W", nanoseconds_of(job.replayed))));
   if (job.stages > 1)
-    line("last stage",
-         fmt::format("stage {}; {}", job.stages - 1, explained(job.m_s, "M_S", ns(job.replayed))));
+    line("last stage", fmt::format("stage {}; {}", job.stages - 1,
+                                   explained(job.m_s, "M_S", nanoseconds_of(job.replayed))));
   if (job.balance)
     line("slowest stage",
          fmt::format("stage {} computes {} longer than the mean of the others; balanced stages "
                      "{} {} a step",
                      job.balance->slowest, format_percent(job.balance->more),
                      saved_by_balance(job) >= Seconds{0} ? "save" : "cost",
-                     format_time(std::abs(ns(saved_by_balance(job))))));
+                     format_time(std::abs(nanoseconds_of(saved_by_balance(job))))));
   std::vector<std::string> mended;
   for (const JobWorker& w :
        std::span(job.workers).first(std::min(job.workers.size(), workers_shown)))
@@ -224,8 +222,8 @@ std::string facts(const StragglerJob& job) {
 }
 
 Json explained_json(const Explained& e) {
-  return {{"removed_step_ns", ns(e.removed)},
-          {"added_step_ns", ns(e.added)},
+  return {{"removed_step_ns", nanoseconds_of(e.removed)},
+          {"added_step_ns", nanoseconds_of(e.added)},
           {"rem", real(e.rem)},
           {"add", real(e.add)}};
 }
@@ -234,7 +232,7 @@ Json balance_json(const std::optional<StageBalance>& balance) {
   if (!balance) return nullptr;
   return {{"slowest", balance->slowest},
           {"more", balance->more},
-          {"balanced_step_ns", ns(balance->step)},
+          {"balanced_step_ns", nanoseconds_of(balance->step)},
           {"rem", real(balance->rem)}};
 }
 
@@ -252,12 +250,12 @@ Answer straggler_answer(const StragglerJob& job) {
   const std::string steps = fmt::format(
       "a step takes {} without launch delays and would take {} if every operation took "
       "its kind's usual time",
-      format_time(ns(job.replayed)), format_time(ns(job.ideal)));
+      format_time(nanoseconds_of(job.replayed)), format_time(nanoseconds_of(job.ideal)));
   if (job.s < straggling) {
     answer.sentence = fmt::format(
         "This job runs at {} its ideal step and has no straggler to "
         "speak of: {}.",
-        times(job.s), steps);
+        times_to_two_places(job.s), steps);
     if (is_unbalanced(job))
       answer.culprit = fmt::format("pipeline stage {} is the slowest: {}", job.balance->slowest,
                                    balance_words(job));
@@ -265,7 +263,7 @@ Answer straggler_answer(const StragglerJob& job) {
   }
   answer.bound_by = BoundBy::straggler;
   answer.sentence = fmt::format("This job runs at {} its ideal step and wastes {} of its time: {}.",
-                                times(job.s), format_percent(job.waste), steps);
+                                times_to_two_places(job.s), format_percent(job.waste), steps);
   answer.culprit = cause(job);
   return answer;
 }
@@ -330,10 +328,10 @@ Json straggler_job_json(const StragglerJob& job) {
                        {"stage", w.stage},
                        {"score", w.score},
                        {"rem", real(w.rem)},
-                       {"removed_step_ns", ns(w.removed)}});
+                       {"removed_step_ns", nanoseconds_of(w.removed)}});
   Json free = Json::array();
   for (const CommFree& f : job.comm_free)
-    free.push_back({{"kind", f.name}, {"step_ns", ns(f.step)}, {"speedup", f.speedup}});
+    free.push_back({{"kind", f.name}, {"step_ns", nanoseconds_of(f.step)}, {"speedup", f.speedup}});
   Json worst = explained_json(job.m_w);
   worst["ranks"] = job.worst;
   Json last = explained_json(job.m_s);
@@ -359,9 +357,9 @@ Json straggler_job_json(const StragglerJob& job) {
           {"s_host", job.s_host},
           {"launch_slowdown", job.launch_slowdown},
           {"replay_error", job.replay_error},
-          {"measured_step_ns", ns(job.measured)},
-          {"replayed_step_ns", ns(job.replayed)},
-          {"ideal_step_ns", ns(job.ideal)},
+          {"measured_step_ns", nanoseconds_of(job.measured)},
+          {"replayed_step_ns", nanoseconds_of(job.replayed)},
+          {"ideal_step_ns", nanoseconds_of(job.ideal)},
           {"steps", std::move(steps)},
           {"worst_workers", std::move(worst)},
           {"last_stage", std::move(last)},

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's straggler analysis (analysis/straggler_job.h) as an answer, as text and as JSON.
+// A job's straggler analysis (analysis/job_table/straggler_job.h) as an answer, as text and as
+// JSON.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/straggler_job.h"
+#include "stepscope/analysis/job_table/straggler_job.h"
 #include "stepscope/report/analyze_report.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_report.h"

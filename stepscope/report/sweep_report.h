@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/sweep.h"
+#include "stepscope/analysis/runs/sweep_ranking.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_report.h"

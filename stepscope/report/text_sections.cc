@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "stepscope/report/format.h"
+#include "stepscope/report/json_values.h"
 #include "stepscope/report/kernel_name.h"
 #include "stepscope/report/link_report.h"
 #include "stepscope/report/pipeline_report.h"
@@ -23,11 +24,6 @@ constexpr std::size_t most_gaps = 6;
 constexpr std::size_t most_ranks = 16;
 
 using Rows = std::vector<std::vector<std::string>>;
-
-template <class Names, class Enum>
-std::string name_of(const Names& names, Enum e) {
-  return std::string(names[static_cast<std::size_t>(e)]);
-}
 
 std::string known_time(std::optional<Ns> t) { return t ? format_time(*t) : "-"; }
 

@@ -17,10 +17,10 @@ namespace {
 
 using Rank = TrainIsolation::Rank;
 
-double ns(Ns t) { return static_cast<double>(t.count()); }
-
-std::string share(Ns part, Ns whole) {
-  return whole.count() > 0 ? fmt::format("{:.1f} %", 100 * ns(part) / ns(whole)) : std::string("-");
+std::string share_text_of(Ns part, Ns whole) {
+  return whole.count() > 0
+             ? fmt::format("{:.1f} %", 100 * nanoseconds_of(part) / nanoseconds_of(whole))
+             : std::string("-");
 }
 
 // Negative ones too.
@@ -32,14 +32,14 @@ std::string sentence(const TrainIsolation& isolation, const Rank& mean) {
   const Ns slowest = std::ranges::max(isolation.ranks, {}, &Rank::compute).compute;
   const bool hides = mean.hidden().count() >= 0;
   std::string out = hides ? fmt::format("Overlap hides {} of the communication",
-                                        share(mean.hidden(), mean.communication))
+                                        share_text_of(mean.hidden(), mean.communication))
                           : fmt::format(
                                 "Overlap hides nothing: ranks stand still {} longer than the "
                                 "communication takes alone",
                                 format_time(Ns{-mean.hidden().count()}));
   const Ns contention = mean.contention();
   out += fmt::format("; beside it, computation takes {} {} than alone",
-                     share(std::chrono::abs(contention), mean.compute),
+                     share_text_of(std::chrono::abs(contention), mean.compute),
                      contention.count() < 0 ? "less" : "longer");
   return out + fmt::format(". The slowest rank computes {} alone.", format_time(slowest));
 }
@@ -69,16 +69,16 @@ std::string isolation_text(const TrainIsolation& isolation, std::size_t width) {
   const auto measured = [&](std::string_view name, Ns t, const TrainIsolation::Range& range) {
     rows.push_back({std::string(name), time_text(t),
                     fmt::format("{} … {}", time_text(range.least), time_text(range.most)),
-                    share(t, mean.both)});
+                    share_text_of(t, mean.both)});
   };
   measured("compute alone", mean.compute, isolation.compute);
   measured("communication alone", mean.communication, isolation.communication);
   measured("both together", mean.both, isolation.both);
   measured("exposed communication", mean.exposed, isolation.exposed);
   rows.push_back(
-      {"hidden by overlap", time_text(mean.hidden()), "", share(mean.hidden(), mean.both)});
+      {"hidden by overlap", time_text(mean.hidden()), "", share_text_of(mean.hidden(), mean.both)});
   rows.push_back({"cost of contention", time_text(mean.contention()), "",
-                  share(mean.contention(), mean.both)});
+                  share_text_of(mean.contention(), mean.both)});
   std::string out = fmt::format("Isolated, {} each way (mean over ranks, shortest and longest):\n",
                                 counted(static_cast<std::uint64_t>(isolation.steps), "step"));
   out += text_table({{"", false}, {"mean"}, {"range"}, {"of a step"}}, std::move(rows), width);

@@ -16,14 +16,10 @@
 namespace stepscope {
 namespace {
 
-constexpr double ns_per_s = 1e9;
-
 std::span<const TrainStep> counted_steps(const TrainReport& r) {
   const std::span<const TrainStep> all(r.steps);
   return all.size() < 3 ? all : all.subspan(1);
 }
-
-double ns(Ns t) { return static_cast<double>(t.count()); }
 
 // Mean over the ranks of every counted step.
 template <std::size_t n>
@@ -32,7 +28,7 @@ std::array<double, n> mean_of(const TrainReport& r, std::array<Ns, n> TrainRankS
   std::size_t count = 0;
   for (const TrainStep& step : counted_steps(r)) {
     for (const TrainRankStep& rank : step.ranks) {
-      for (std::size_t i = 0; i < n; ++i) sum[i] += ns((rank.*member)[i]);
+      for (std::size_t i = 0; i < n; ++i) sum[i] += nanoseconds_of((rank.*member)[i]);
       ++count;
     }
   }
@@ -100,12 +96,14 @@ std::string collectives_table(const TrainReport& r, std::size_t width) {
   if (r.collectives.empty()) return {};
   std::vector<std::vector<std::string>> rows;
   for (const TrainCollective& c : r.collectives) {
-    const double rate = c.transfer.count() > 0 ? static_cast<double>(c.sent.value) / ns(c.transfer)
-                                               : 0;  // bytes/ns = GB/s
+    const double rate = c.transfer.count() > 0
+                            ? static_cast<double>(c.sent.value) / nanoseconds_of(c.transfer)
+                            : 0;  // bytes/ns = GB/s
     rows.push_back({c.kind, std::to_string(c.group), std::to_string(c.calls),
                     format_bytes(static_cast<double>(c.payload.value)),
-                    format_bytes(static_cast<double>(c.sent.value)), format_time(ns(c.transfer)),
-                    format_time(ns(c.wait)), format_time(ns(c.stall)),
+                    format_bytes(static_cast<double>(c.sent.value)),
+                    format_time(nanoseconds_of(c.transfer)), format_time(nanoseconds_of(c.wait)),
+                    format_time(nanoseconds_of(c.stall)),
                     rate > 0 ? format_digits(rate) + " GB/s" : "-"});
   }
   return "Collectives of one rank, all steps:\n" + text_table({{"kind", false},
@@ -133,7 +131,7 @@ std::array<Ns, n> mean_over_ranks(const TrainStep& step,
                                   std::array<Ns, n> TrainRankStep::* member) {
   std::vector<double> sum(n, 0);
   for (const TrainRankStep& rank : step.ranks)
-    for (std::size_t i = 0; i < n; ++i) sum[i] += ns((rank.*member)[i]);
+    for (std::size_t i = 0; i < n; ++i) sum[i] += nanoseconds_of((rank.*member)[i]);
   for (double& s : sum) s /= std::max<double>(1, static_cast<double>(step.ranks.size()));
   const std::vector<std::int64_t> whole = round_to_sum(sum);
   std::array<Ns, n> mean{};
@@ -206,7 +204,7 @@ TrainRates train_rates(const TrainReport& r) {
   double wall = 0;
   double tokens = 0;
   for (const TrainStep& step : steps) {
-    wall += ns(step.wall);
+    wall += nanoseconds_of(step.wall);
     tokens += static_cast<double>(step.tokens);
   }
   if (wall <= 0) return rates;

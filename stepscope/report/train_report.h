@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/phase_names.h"
-#include "stepscope/analysis/time_budget.h"
+#include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"

@@ -11,12 +11,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t most_rows = 8;
-
-template <class Names, class Enum>
-std::string name_of(const Names& names, Enum e) {
-  return std::string(names[static_cast<std::size_t>(e)]);
-}
+constexpr std::size_t most_unit_rows = 8;
 
 Json count_or_null(std::optional<std::uint32_t> count) {
   return count ? Json(*count) : Json(nullptr);
@@ -133,7 +128,7 @@ std::string unit_waits_text(const JobResult& job, std::size_t width) {
   std::size_t waited = 0;
   for (const UnitRow& u : job.units) {
     if (u.late + u.misses == 0) continue;
-    if (++waited > most_rows) continue;
+    if (++waited > most_unit_rows) continue;
     rows.push_back({printable(u.unit), name_of(unit_pass_names, u.pass), std::to_string(u.hits),
                     std::to_string(u.late), std::to_string(u.misses), format_time(u.late_time),
                     format_time(u.transfer), std::to_string(u.ahead), distance_text(u)});
@@ -149,7 +144,7 @@ std::string unit_waits_text(const JobResult& job, std::size_t width) {
                      {.title = "ahead"},
                      {.title = "hidden by"}},
                     std::move(rows), width);
-  if (waited > most_rows) out += fmt::format("  … and {} more\n", waited - most_rows);
+  if (waited > most_unit_rows) out += fmt::format("  … and {} more\n", waited - most_unit_rows);
   Ns exposed{};
   for (const UnitReduceRow& u : job.unit_reduces) exposed += u.exposed;
   if (exposed > Ns{0})

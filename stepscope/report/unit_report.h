@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for the parameters of units (analysis/unit_waits.h) as JSON and as text.
+// Waits for the parameters of units (analysis/ranks/unit_waits.h) as JSON and as text.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "stepscope/analysis/job.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/report/json_values.h"
 
 namespace stepscope {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/analysis/unit_test_builder.h"
+#include "stepscope/analysis/ranks/unit_test_builder.h"
 #include "stepscope/report/findings.h"
 #include "stepscope/report/warnings.h"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/stragglers.h"
-#include "stepscope/analysis/time_budget.h"
+#include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/analysis/ranks/stragglers.h"
 #include "stepscope/fit/mfu_budget.h"
 
 namespace stepscope {

@@ -6,14 +6,12 @@
 #include <charconv>
 #include <cmath>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/stack/stack_hash.h"
 #include "stepscope/stack/text_input.h"
 
 namespace stepscope {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 std::size_t common_length(std::string_view a, std::string_view b) {
   const std::size_t n = std::min(a.size(), b.size());

@@ -8,20 +8,13 @@
 #include <tuple>
 #include <vector>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/stack/text_input.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::size_t most_rows = 1 << 20;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
 
 // ' " ` and the typographic quotes of UTF-8.
 std::size_t quote_at(std::string_view text) {

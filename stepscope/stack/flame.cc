@@ -5,6 +5,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/stack/call_tree.h"
 
 namespace stepscope {
@@ -80,8 +81,6 @@ std::vector<std::string> thread_labels(const Profile& p) {
   }
   return names;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Function and file of each node, in one pool for both profiles.
 class Places {

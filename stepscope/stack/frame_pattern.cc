@@ -4,17 +4,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "stepscope/base/ascii.h"
+
 namespace stepscope {
 namespace {
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 template <class Number>

@@ -7,21 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/stack/stack_hash.h"
 #include "stepscope/stack/text_input.h"
 
 namespace stepscope {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 // The last word, taken off the text with the blanks before it.
 std::string_view take_last_word(std::string_view& text) {

@@ -15,7 +15,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t most_frames = 1 << 26;
-constexpr std::size_t deepest_stack = 1 << 16;
+constexpr std::size_t deepest_open = 1 << 16;
 
 // Bytes of a source one at a time, for the parser.
 class SourceIterator {
@@ -96,7 +96,7 @@ class Events {
     }
     flush(p, at, keep);
     if (type == 'O') {
-      if (open_.size() >= deepest_stack) {
+      if (open_.size() >= deepest_open) {
         ++too_deep_;
         return;
       }
@@ -318,7 +318,7 @@ class Handler {
   void sample_frame(double v) {
     if (!is_frame(v)) {
       ++bad_frames_;
-    } else if (depth_++ < deepest_stack) {
+    } else if (depth_++ < deepest_open) {
       node_ = profiles_.back().tree.child(node_, StringId{static_cast<std::uint32_t>(v) + 1});
     }
   }

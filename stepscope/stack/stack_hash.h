@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/base/window.h"
+#include "stepscope/base/read_window.h"
 
 namespace stepscope {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "stepscope/base/byte_source.h"
-#include "stepscope/base/window.h"
+#include "stepscope/base/read_window.h"
 
 namespace stepscope {
 

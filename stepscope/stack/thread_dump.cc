@@ -5,16 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/stack/text_input.h"
 
 namespace stepscope {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
 
 bool is_thread_line(std::string_view line) {
   if (line.starts_with("Current thread 0x")) return true;

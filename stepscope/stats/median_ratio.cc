@@ -16,7 +16,7 @@ namespace stepscope {
 namespace {
 
 using Launches = std::vector<std::vector<double>>;
-using Interval = std::pair<double, double>;
+using LogInterval = std::pair<double, double>;
 
 std::vector<Series> views(const Launches& launches) { return {launches.begin(), launches.end()}; }
 
@@ -50,7 +50,7 @@ struct Welch {
     if (error > 0) return student_t_tails(std::fabs(difference) / error, degrees);
     return difference == 0 ? 1 : 0;
   }
-  [[nodiscard]] Interval interval(double alpha) const {
+  [[nodiscard]] LogInterval interval(double alpha) const {
     const double half = error > 0 ? student_t_critical(alpha, degrees) * error : 0;
     return {difference - half, difference + half};
   }
@@ -119,7 +119,7 @@ std::vector<double> deviations(std::span<const Series> launches, const LongRun& 
   return std::move(boot.replicates);
 }
 
-Interval wider(const Interval& a, const Interval& b) {
+LogInterval wider(const LogInterval& a, const LogInterval& b) {
   return {std::min(a.first, b.first), std::max(a.second, b.second)};
 }
 
@@ -179,16 +179,16 @@ RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
   const double widen = student_t_critical(options.alpha, steps.degrees) /
                        student_t_critical(options.alpha, infinite);
   const double centre = std::log(t.ratio);
-  Interval logs = {centre + widen * *quantile_sorted(apart, options.alpha / 2),
-                   centre + widen * *quantile_sorted(apart, 1 - options.alpha / 2)};
+  LogInterval logs = {centre + widen * *quantile_sorted(apart, options.alpha / 2),
+                      centre + widen * *quantile_sorted(apart, 1 - options.alpha / 2)};
   if (const auto launches = welch_of_launches(in_a, in_b)) {
     t.p_launches = launches->p();
     t.p = std::max(*t.p, *t.p_launches);
-    const Interval of_means = launches->interval(options.alpha);
+    const LogInterval of_means = launches->interval(options.alpha);
     const double shift = centre - launches->difference;
     logs = wider(logs, {of_means.first + shift, of_means.second + shift});
   }
-  t.interval = Interval{std::exp(logs.first), std::exp(logs.second)};
+  t.interval = LogInterval{std::exp(logs.first), std::exp(logs.second)};
   t.verdict = verdict_of(t, options);
   return t;
 }
@@ -213,7 +213,7 @@ DifferenceTest test_difference(std::span<const Series> a, std::span<const Series
   t.interval = steps.interval(alpha);
   if (const auto launches = welch_of_launches(a, b)) {
     t.p = std::max(*t.p, launches->p());
-    const Interval of_means = launches->interval(alpha);
+    const LogInterval of_means = launches->interval(alpha);
     const double shift = t.difference - launches->difference;
     t.interval = wider(*t.interval, {of_means.first + shift, of_means.second + shift});
   }

@@ -17,7 +17,7 @@ struct Problem {
 };
 
 // The state of the search: m observations, n parameters, derivatives by parameter.
-struct Point {
+struct FitPoint {
   std::vector<double> x;
   std::vector<double> r;
   double cost = 0;
@@ -33,15 +33,15 @@ double robust_cost(const Problem& p, std::span<const double> r) {
   return sum;
 }
 
-Point evaluate(const Problem& p, std::vector<double> x) {
-  Point point{.x = std::move(x), .r = std::vector<double>(p.weights.size()), .cost = 0};
+FitPoint evaluate(const Problem& p, std::vector<double> x) {
+  FitPoint point{.x = std::move(x), .r = std::vector<double>(p.weights.size()), .cost = 0};
   p.residuals(point.x, point.r);
   point.cost = robust_cost(p, point.r);
   return point;
 }
 
 // n columns of m derivatives, one after the other.
-std::vector<double> derivatives(const Problem& p, const Point& at) {
+std::vector<double> derivatives(const Problem& p, const FitPoint& at) {
   const std::size_t m = at.r.size();
   std::vector<double> columns(at.x.size() * m);
   std::vector<double> x = at.x;
@@ -62,7 +62,7 @@ struct NormalEquations {
   std::vector<double> gradient;  // of half the cost
 };
 
-NormalEquations normal_equations(const Problem& p, const Point& at,
+NormalEquations normal_equations(const Problem& p, const FitPoint& at,
                                  std::span<const double> columns) {
   const std::size_t n = at.x.size();
   const std::size_t m = at.r.size();
@@ -113,7 +113,7 @@ std::optional<std::vector<double>> damped_step(const NormalEquations& e, double 
 }
 
 // A parameter at a bound that the gradient pushes against stays there.
-void freeze_at_bounds(const Problem& p, const Point& at, NormalEquations& e) {
+void freeze_at_bounds(const Problem& p, const FitPoint& at, NormalEquations& e) {
   for (std::size_t j = 0; j < e.n; ++j) {
     const bool stuck =
         (at.x[j] <= p.low[j] && e.gradient[j] > 0) || (at.x[j] >= p.high[j] && e.gradient[j] < 0);
@@ -125,15 +125,15 @@ void freeze_at_bounds(const Problem& p, const Point& at, NormalEquations& e) {
 }
 
 // The first damped step that lowers the cost; absent where none does.
-std::optional<Point> improve(const Problem& p, const Point& at, const NormalEquations& e,
-                             double& damping) {
+std::optional<FitPoint> improve(const Problem& p, const FitPoint& at, const NormalEquations& e,
+                                double& damping) {
   for (int attempt = 0; attempt < 12; ++attempt) {
     if (const auto step = damped_step(e, damping)) {
       std::vector<double> x = at.x;
       for (std::size_t j = 0; j < x.size(); ++j) {
         x[j] = std::clamp(x[j] + std::clamp((*step)[j], -1.0, 1.0), p.low[j], p.high[j]);
       }
-      Point next = evaluate(p, std::move(x));
+      FitPoint next = evaluate(p, std::move(x));
       if (next.cost < at.cost) {
         damping = std::max(damping * 0.3, 1e-9);
         return next;
@@ -152,12 +152,12 @@ NonlinearFit fit_nonlinear(const Residuals& residuals, std::span<const double> w
   const Problem p{residuals, weights, low, high, options};
   std::vector<double> x(start.begin(), start.end());
   for (std::size_t j = 0; j < x.size(); ++j) x[j] = std::clamp(x[j], low[j], high[j]);
-  Point at = evaluate(p, std::move(x));
+  FitPoint at = evaluate(p, std::move(x));
   double damping = 1e-2;
   for (int i = 0; i < options.iterations; ++i) {
     NormalEquations e = normal_equations(p, at, derivatives(p, at));
     freeze_at_bounds(p, at, e);
-    std::optional<Point> next = improve(p, at, e, damping);
+    std::optional<FitPoint> next = improve(p, at, e, damping);
     if (!next) break;
     const bool settled = at.cost - next->cost <= options.tolerance * at.cost;
     at = *std::move(next);

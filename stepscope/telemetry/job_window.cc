@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-std::string range_text(const RankWindow& w) {
+std::string step_range_text(const RankWindow& w) {
   return std::string("[")
       .append(std::to_string(w.first_step))
       .append(", ")
@@ -105,13 +105,14 @@ Result<JobWindow> gather(const JobWindow& a, const JobWindow& b) {
     const RankWindow& rank = both.ranks[i];
     if (i > 0 && both.ranks[i - 1].rank == rank.rank)
       return Error{.what = "rank " + std::to_string(rank.rank) + " comes twice, with steps " +
-                           range_text(both.ranks[i - 1]) + " and " + range_text(rank) +
+                           step_range_text(both.ranks[i - 1]) + " and " + step_range_text(rank) +
                            "; its time would count twice",
                    .hint = "concat() appends a later window of the same rank"};
     if (rank.first_step != one.first_step || rank.end_step != one.end_step ||
         rank.totals.steps != one.totals.steps)
-      return Error{.what = "rank " + std::to_string(rank.rank) + " has steps " + range_text(rank) +
-                           ", rank " + std::to_string(one.rank) + " has " + range_text(one),
+      return Error{.what = "rank " + std::to_string(rank.rank) + " has steps " +
+                           step_range_text(rank) + ", rank " + std::to_string(one.rank) + " has " +
+                           step_range_text(one),
                    .hint = "gather windows of the same steps"};
     if (rank.world != one.world)
       return Error{.what = "rank " + std::to_string(rank.rank) + " is one of " +

@@ -3,7 +3,7 @@
 // job runs. Late = behind the median arrival of the collective's members (of an even number the
 // earlier of the middle two), on the job's clock: the work before a collective tells a slow rank,
 // the time after it does not, because all leave together. The same definition as
-// analysis/stragglers.h has for traces.
+// analysis/ranks/stragglers.h has for traces.
 //
 // What it costs: where a rank is the last to come, its peers would have begun when the last but one
 // came. That gain counts only as far as the peers' main threads really waited (the least of their

@@ -15,9 +15,10 @@ namespace {
 // viewers keep.
 constexpr std::int64_t second_row = 100'000'000;
 
-class RankWriter final : public SliceArguments {
+class ChromeRankWriter final : public SliceArguments {
  public:
-  RankWriter(GzipWriter& out, const RankToWrite& r, Ns base, std::int64_t first_pid, bool& any)
+  ChromeRankWriter(GzipWriter& out, const RankToWrite& r, Ns base, std::int64_t first_pid,
+                   bool& any)
       : out_(out),
         rank_(r.rank),
         trace_(*r.trace),
@@ -235,12 +236,11 @@ Result<Done> write_chrome_trace(std::span<const RankToWrite> ranks, const std::s
   bool any = false;
   std::int64_t pid = 1;
   for (const RankToWrite& r : ranks) {
-    RankWriter writer(*out, r, base, pid, any);
+    ChromeRankWriter writer(*out, r, base, pid, any);
     writer.write(stop);
     pid = writer.next_pid();
   }
-  if (stop != nullptr && stop->requested())
-    return Error{.what = "interrupted", .file = path, .byte = {}, .hint = {}, .interrupted = true};
+  if (stop != nullptr && stop->requested()) return interrupted(path);
   out->write("\n]}\n");
   return out->commit();
 }

@@ -145,9 +145,9 @@ class PacketWriter {
   std::string framed_;
 };
 
-class RankWriter final : public SliceArguments {
+class PerfettoRankWriter final : public SliceArguments {
  public:
-  RankWriter(PacketWriter& out, const RankToWrite& r, Ns shift, std::int64_t first_pid)
+  PerfettoRankWriter(PacketWriter& out, const RankToWrite& r, Ns shift, std::int64_t first_pid)
       : out_(out),
         rank_(r.rank),
         trace_(*r.trace),
@@ -327,12 +327,11 @@ Result<Done> write_perfetto_trace(std::span<const RankToWrite> ranks, const std:
   const Ns shift = shift_of(ranks);
   std::int64_t pid = 1;
   for (const RankToWrite& r : ranks) {
-    RankWriter writer(out, r, shift, pid);
+    PerfettoRankWriter writer(out, r, shift, pid);
     writer.write(stop);
     pid += static_cast<std::int64_t>(writer.processes());
   }
-  if (stop != nullptr && stop->requested())
-    return Error{.what = "interrupted", .file = path, .byte = {}, .hint = {}, .interrupted = true};
+  if (stop != nullptr && stop->requested()) return interrupted(path);
   return file->commit();
 }
 

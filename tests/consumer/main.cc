@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/rank_index.h"
-#include "stepscope/analysis/steps.h"
-#include "stepscope/analysis/time_budget.h"
-#include "stepscope/read/read_trace.h"
+#include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
+#include "stepscope/read/files/read_trace.h"
 
 int main() {
   const std::vector<std::string> files{"consumer.trace.json"};

@@ -6,14 +6,14 @@
 #include <stdexcept>
 #include <vector>
 
-#include "stepscope/analysis/overlap.h"
-#include "stepscope/analysis/trace_test_builder.h"
+#include "stepscope/analysis/collectives/overlap.h"
+#include "stepscope/analysis/steps/trace_test_builder.h"
 #include "stepscope/base/collective_kind.h"
-#include "stepscope/cost/collective_cost.h"
-#include "stepscope/cost/machine_named.h"
-#include "stepscope/cost/model_flops.h"
-#include "stepscope/cost/model_json.h"
-#include "stepscope/cost/step_cost.h"
+#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/model/model_flops.h"
+#include "stepscope/cost/model/model_json.h"
+#include "stepscope/cost/step/step_cost.h"
+#include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/report/findings.h"
 #include "stepscope/report/report_test_builder.h"
 #include "stepscope/stats/alpha_beta.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "stepscope/read/comm_benchmark.h"
+#include "stepscope/read/nccl/read_comm_benchmark.h"
 
 namespace stepscope {
 namespace {

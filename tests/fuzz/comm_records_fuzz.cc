@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-#include "stepscope/analysis/hang.h"
+#include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/text_source.h"
-#include "stepscope/read/flight_recorder.h"
-#include "stepscope/read/nccl_log.h"
-#include "stepscope/read/pickle.h"
+#include "stepscope/read/bytes/pickle.h"
+#include "stepscope/read/nccl/flight_recorder.h"
+#include "stepscope/read/nccl/nccl_log.h"
 
 namespace stepscope {
 namespace {

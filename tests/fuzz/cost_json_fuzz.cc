@@ -9,13 +9,13 @@
 #include <string>
 #include <string_view>
 
-#include "stepscope/cost/deepspeed_config.h"
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/model_flops.h"
-#include "stepscope/cost/model_json.h"
-#include "stepscope/cost/parameter_count.h"
-#include "stepscope/cost/plan_flags.h"
-#include "stepscope/cost/plan_json.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/model_flops.h"
+#include "stepscope/cost/model/model_json.h"
+#include "stepscope/cost/model/parameter_count.h"
+#include "stepscope/cost/plan/deepspeed_config.h"
+#include "stepscope/cost/plan/plan_flags.h"
+#include "stepscope/cost/plan/plan_json.h"
 
 namespace stepscope {
 namespace {

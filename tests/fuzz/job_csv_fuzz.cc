@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "stepscope/analysis/straggler_job.h"
+#include "stepscope/analysis/job_table/straggler_job.h"
 #include "stepscope/base/text_source.h"
-#include "stepscope/read/job_csv.h"
-#include "stepscope/read/job_meta.h"
+#include "stepscope/read/job_table/job_csv.h"
+#include "stepscope/read/job_table/job_meta.h"
 
 namespace stepscope {
 namespace {

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "stepscope/analysis/log_account.h"
+#include "stepscope/analysis/runs/log_account.h"
 #include "stepscope/base/text_source.h"
-#include "stepscope/read/job_log.h"
+#include "stepscope/read/log/read_job_log.h"
 
 namespace stepscope {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "stepscope/analysis/memory_account.h"
-#include "stepscope/read/memory_snapshot.h"
+#include "stepscope/analysis/memory/memory_account.h"
+#include "stepscope/read/memory/read_memory_snapshot.h"
 
 namespace stepscope {
 namespace {

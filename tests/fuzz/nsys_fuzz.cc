@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "stepscope/event/trace_test_text.h"
-#include "stepscope/read/nsys.h"
+#include "stepscope/read/nsys/nsys.h"
 #include "stepscope/stack/nsys_samples.h"
 
 namespace stepscope {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "stepscope/analysis/straggler_job.h"
-#include "stepscope/read/job_parquet.h"
+#include "stepscope/analysis/job_table/straggler_job.h"
+#include "stepscope/read/job_table/job_parquet.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stepscope;

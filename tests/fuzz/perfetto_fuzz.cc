@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "stepscope/read/perfetto.h"
+#include "stepscope/read/perfetto/perfetto.h"
 #include "tests/fuzz/trace_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

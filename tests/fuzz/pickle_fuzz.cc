@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/read/pickle.h"
+#include "stepscope/read/bytes/pickle.h"
 
 namespace stepscope {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "stepscope/read/snappy.h"
+#include "stepscope/read/bytes/snappy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stepscope;

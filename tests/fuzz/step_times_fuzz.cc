@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "stepscope/read/step_times.h"
-#include "stepscope/read/train_summary.h"
+#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/log/train_summary.h"
 
 namespace stepscope {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "stepscope/base/text_source.h"
 #include "stepscope/event/trace_test_text.h"
-#include "stepscope/read/kineto.h"
+#include "stepscope/read/kineto/kineto.h"
 
 namespace stepscope::fuzz {
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <string_view>
 
-#include "stepscope/zero/llmc_file.h"
-#include "stepscope/zero/manifest.h"
-#include "stepscope/zero/rank_file.h"
-#include "stepscope/zero/safetensors.h"
+#include "stepscope/zero/checkpoint/llmc_file.h"
+#include "stepscope/zero/checkpoint/manifest.h"
+#include "stepscope/zero/checkpoint/rank_file.h"
+#include "stepscope/zero/checkpoint/safetensors.h"
 
 namespace stepscope::zero {
 namespace {

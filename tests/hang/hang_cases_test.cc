@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "stepscope/analysis/hang.h"
+#include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/event/name_class.h"
-#include "stepscope/read/comm_files.h"
+#include "stepscope/read/nccl/comm_files.h"
 #include "tests/hang/simulated_job.h"
 
 namespace stepscope::hang {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "stepscope/analysis/job_test_pipeline.h"
+#include "stepscope/analysis/runs/job_test_pipeline.h"
 #include "tests/json_contract/contract.h"
 #include "tests/json_contract/gpu_run.h"
 #include "tests/memory/simulated_training.h"

@@ -6,8 +6,8 @@
 #include <map>
 #include <tuple>
 
-#include "stepscope/analysis/memory_account.h"
-#include "stepscope/read/memory_snapshot.h"
+#include "stepscope/analysis/memory/memory_account.h"
+#include "stepscope/read/memory/read_memory_snapshot.h"
 #include "tests/memory/simulated_training.h"
 #include "tests/memory/written_snapshot.h"
 

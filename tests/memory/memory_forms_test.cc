@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "stepscope/analysis/memory_account.h"
-#include "stepscope/read/memory_snapshot.h"
+#include "stepscope/analysis/memory/memory_account.h"
+#include "stepscope/read/memory/read_memory_snapshot.h"
 #include "tests/memory/simulated_training.h"
 #include "tests/memory/written_snapshot.h"
 

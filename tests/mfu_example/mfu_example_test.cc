@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/cost/machine.h"
-#include "stepscope/cost/model_flops.h"
-#include "stepscope/cost/model_json.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/model_flops.h"
+#include "stepscope/cost/model/model_json.h"
 #include "stepscope/fit/mfu_budget.h"
 
 namespace stepscope {

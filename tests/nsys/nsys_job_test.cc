@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "stepscope/analysis/job.h"
-#include "stepscope/read/nsys_test_export.h"
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/read/nsys/nsys_test_export.h"
 
 namespace stepscope {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/cost/notebook_test_tables.h"
+#include "stepscope/cost/layer/notebook_test_tables.h"
 #include "tests/program/program.h"
 
 namespace stepscope {

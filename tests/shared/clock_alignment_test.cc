@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks of real runs: what is decided about them as they were recorded, and planted offsets and
 // drift found again. Prints both as tables.
-#include "stepscope/analysis/clock_alignment.h"
+#include "stepscope/analysis/matching/clock_alignment.h"
 
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <deque>
 
-#include "stepscope/read/read_trace.h"
+#include "stepscope/read/files/read_trace.h"
 #include "tests/shared/shared_data.h"
 
 namespace stepscope::shared {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "stepscope/cost/layer_operations.h"
-#include "stepscope/cost/recompute.h"
+#include "stepscope/cost/layer/layer_operations.h"
+#include "stepscope/cost/layer/recompute.h"
 #include "tests/shared/shared_data.h"
 
 namespace stepscope::shared {

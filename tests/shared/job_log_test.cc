@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs of Megatron-DeepSpeed, with NCCL's output in between: the step times of both tools against
 // counts and sums taken from the text by regular expressions.
-#include "stepscope/read/job_log.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/log_account.h"
+#include "stepscope/analysis/runs/log_account.h"
 #include "stepscope/fit/log_rates.h"
+#include "stepscope/read/log/read_job_log.h"
 #include "stepscope/stats/summary.h"
 #include "tests/shared/shared_data.h"
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/analysis/gpu_window.h"
+#include "stepscope/analysis/budget/gpu_window.h"
 #include "stepscope/base/byte_source.h"
-#include "stepscope/read/read_trace.h"
+#include "stepscope/read/files/read_trace.h"
 #include "tests/shared/shared_data.h"
 
 namespace stepscope::shared {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The published answers to ByteDance's sample traces (github.com/ByteDance-Seed/StragglerAnalysis,
 // data/result-*.json, mw-*.json, ms-*.json) against ours: every figure of theirs that we have.
-#include "stepscope/analysis/straggler_job.h"
+#include "stepscope/analysis/job_table/straggler_job.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "stepscope/read/job_table.h"
+#include "stepscope/read/job_table/job_table.h"
 #include "tests/program/program.h"
 #include "tests/shared/shared_data.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/nn/adamw.h"
-#include "stepscope/nn/network_test_model.h"
+#include "stepscope/nn/kernels/adamw.h"
+#include "stepscope/nn/network/network_test_model.h"
 
 namespace stepscope::nn {
 namespace {

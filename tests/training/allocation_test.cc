@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step of training takes no memory: malloc and its kin are replaced by ones that count while a
-// thread asks them to. oneDNN's product is replaced by one that calls it and counts apart what it takes.
+// thread asks them to. oneDNN's product is replaced by one that calls it and counts apart what it
+// takes.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <oneapi/dnnl/dnnl.h>
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "stepscope/base/isa.h"
-#include "stepscope/zero/engine_test_run.h"
+#include "stepscope/zero/engine/engine_test_run.h"
 
 // glibc's own, behind the names that are replaced here.
 extern "C" {
@@ -75,11 +76,10 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
   return *memory == nullptr ? ENOMEM : 0;
 }
 
-dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int count,
-                                     const dnnl_exec_arg_t* arguments) {
+dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream,
+                                     int count, const dnnl_exec_arg_t* arguments) {
   using Execute = decltype(&dnnl_primitive_execute);
-  static const auto execute =
-      reinterpret_cast<Execute>(dlsym(RTLD_NEXT, "dnnl_primitive_execute"));
+  static const auto execute = reinterpret_cast<Execute>(dlsym(RTLD_NEXT, "dnnl_primitive_execute"));
   taken.in_onednn = true;
   taken.products += taken.counting ? 1 : 0;
   const dnnl_status_t status = execute(primitive, stream, count, arguments);
@@ -100,9 +100,10 @@ TEST(Allocation, TheCountersCount) {
   EXPECT_EQ(taken.ours.largest, 4000U);
 }
 
-// The first steps set up what the matrix library and the windows of statistics keep. Later steps take
-// nothing. At avx512 every product of f32 is the engine's own. At avx2 and baseline it is oneDNN's, which
-// takes a table of arguments and packing buffers at each product and gives them back.
+// The first steps set up what the matrix library and the windows of statistics keep. Later steps
+// take nothing. At avx512 every product of f32 is the engine's own. At avx2 and baseline it is
+// oneDNN's, which takes a table of arguments and packing buffers at each product and gives them
+// back.
 TEST(Allocation, AStepTakesNoMemory) {
   const std::string drive = testing::TempDir();
   const zero::OffloadDirs all{.optimizer = drive, .gradients = drive, .parameters = drive};
@@ -129,12 +130,16 @@ TEST(Allocation, AStepTakesNoMemory) {
       };
       zero::expect_no_errors(zero::train_threads(run));
       for (const Taken& count : counts) {
-        EXPECT_EQ(count.ours.count, 0) << "stage " << stage << ": " << count.ours.largest << " bytes at most";
-        EXPECT_EQ(count.products == 0, isa() == Isa::avx512) << count.products << " products by oneDNN";
+        EXPECT_EQ(count.ours.count, 0)
+            << "stage " << stage << ": " << count.ours.largest << " bytes at most";
+        EXPECT_EQ(count.products == 0, isa() == Isa::avx512)
+            << count.products << " products by oneDNN";
       }
-      std::printf("%s, stage %d: %ld products by oneDNN in 3 steps, %ld calls of malloc in them, of %zu bytes at most\n",
-                  std::string(isa_name(isa())).c_str(), stage, counts[0].products, counts[0].onednn.count,
-                  counts[0].onednn.largest);
+      std::printf(
+          "%s, stage %d: %ld products by oneDNN in 3 steps, %ld calls of malloc in them, of %zu "
+          "bytes at most\n",
+          std::string(isa_name(isa())).c_str(), stage, counts[0].products, counts[0].onednn.count,
+          counts[0].onednn.largest);
     }
   }
 }

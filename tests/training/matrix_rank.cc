@@ -6,10 +6,10 @@
 #include <fstream>
 #include <string>
 
-#include "stepscope/comm/jitter.h"
-#include "stepscope/comm/mpi_group.h"
-#include "stepscope/comm/shm_group.h"
-#include "stepscope/zero/engine_test_delays.h"
+#include "stepscope/comm/groups/mpi_group.h"
+#include "stepscope/comm/groups/shm_group.h"
+#include "stepscope/comm/measured/jitter.h"
+#include "stepscope/zero/engine/engine_test_delays.h"
 #include "tests/training/matrix_processes.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes and calls that ranks ask of their group while they train, counted, against the formulas of
-// the performance model (cost/data_parallel.h).
+// the performance model (cost/step/data_parallel.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/comm/counting.h"
-#include "stepscope/cost/data_parallel.h"
-#include "stepscope/zero/engine_test_run.h"
+#include "stepscope/comm/measured/counting_communicator.h"
+#include "stepscope/cost/step/data_parallel.h"
+#include "stepscope/zero/engine/engine_test_run.h"
 
 namespace stepscope {
 namespace {

@@ -51,6 +51,42 @@ std::string place(const SourceFile& file, const Include& include) {
   return file.path + ":" + std::to_string(include.line) + ": ";
 }
 
+std::string stem_of(std::string_view path) { return std::string(path.substr(0, path.rfind('.'))); }
+
+bool is_test(std::string_view path) {
+  const std::string stem = stem_of(path);
+  return stem.find("_test") != std::string::npos || stem.ends_with("_bench");
+}
+
+using Graph = std::map<std::string, std::set<std::string>, std::less<>>;
+
+// The paths by which a node reaches itself: one line each.
+std::vector<std::string> circles(const Graph& graph) {
+  enum class Visit : std::uint8_t { never, open, done };
+  std::map<std::string, Visit, std::less<>> states;
+  std::vector<std::string> faults;
+  std::vector<std::string> path;
+  const auto visit = [&](const auto& self, const std::string& name) -> void {
+    const auto node = graph.find(name);
+    if (node == graph.end() || states[name] == Visit::done) return;
+    path.push_back(name);
+    if (states[name] == Visit::open) {
+      std::string circle;
+      for (auto at = std::ranges::find(path, name); at != path.end(); ++at) {
+        circle += (circle.empty() ? "" : " -> ") + *at;
+      }
+      faults.push_back(circle);
+    } else {
+      states[name] = Visit::open;
+      for (const std::string& to : node->second) self(self, to);
+      states[name] = Visit::done;
+    }
+    path.pop_back();
+  };
+  for (const auto& [name, to] : graph) visit(visit, name);
+  return faults;
+}
+
 }  // namespace
 
 std::vector<Layer> parse_layers(std::string_view markdown) {
@@ -118,6 +154,71 @@ std::vector<std::string> arrow_faults(std::span<const Layer> layers,
   return faults;
 }
 
+std::vector<std::string> parse_rooms(std::string_view markdown) {
+  std::vector<std::string> rooms;
+  for (const std::string& line : parse_source("", markdown).lines) {
+    const auto row = cells(line);
+    if (row.size() == 2 && line.starts_with("| `") && row[0].find('/') != std::string::npos) {
+      rooms.push_back(row[0]);
+    }
+  }
+  return rooms;
+}
+
+std::vector<std::string> room_faults(std::span<const std::string> rooms,
+                                     std::span<const SourceFile> files) {
+  const auto place_of = [&](std::string_view room) { return std::ranges::find(rooms, room); };
+  std::vector<std::string> faults;
+  std::set<std::string, std::less<>> seen;
+  for (const SourceFile& file : files) {
+    const std::string_view room = room_of(file.path);
+    if (room.find('/') == std::string_view::npos) continue;  // a module without rooms
+    if (place_of(room) == rooms.end()) {
+      if (seen.emplace(room).second) faults.push_back(std::string(room) + " is not in the table");
+      continue;
+    }
+    seen.emplace(room);
+    if (is_test(file.path)) continue;
+    for (const Include& include : file.includes) {
+      const std::string_view to = room_of(include.path);
+      if (folder_of(include.path) == folder_of(file.path) && place_of(to) > place_of(room)) {
+        faults.push_back(place(file, include) + std::string(room) + " may not include " +
+                         std::string(to));
+      }
+    }
+  }
+  for (const std::string& room : rooms) {
+    if (!seen.contains(room)) faults.push_back(room + " is in the table, not in the tree");
+  }
+  return faults;
+}
+
+std::vector<std::string> header_names_used_twice(std::span<const SourceFile> files) {
+  std::map<std::string, std::string> first;
+  std::vector<std::string> faults;
+  for (const SourceFile& file : files) {
+    const std::string name = file.path.substr(file.path.rfind('/') + 1);
+    if (!name.ends_with(".h")) continue;
+    const auto [it, fresh] = first.emplace(name, file.path);
+    if (!fresh) faults.push_back(it->second + " and " + file.path);
+  }
+  return faults;
+}
+
+std::vector<std::string> crowded_folders(std::span<const SourceFile> files, std::size_t most) {
+  std::map<std::string, std::set<std::string>> stems;
+  for (const SourceFile& file : files) {
+    if (!is_test(file.path)) stems[std::string(room_of(file.path))].insert(stem_of(file.path));
+  }
+  std::vector<std::string> faults;
+  for (const auto& [room, of_room] : stems) {
+    if (of_room.size() > most) {
+      faults.push_back(room + ": " + std::to_string(of_room.size()) + " stems");
+    }
+  }
+  return faults;
+}
+
 std::vector<std::string> two_way_pairs(std::span<const SourceFile> files) {
   std::set<std::pair<std::string, std::string>> arrows;
   for (const SourceFile& file : files) {
@@ -135,31 +236,24 @@ std::vector<std::string> two_way_pairs(std::span<const SourceFile> files) {
 }
 
 std::vector<std::string> include_circles(std::span<const SourceFile> files) {
-  enum class Visit : std::uint8_t { never, open, done };
-  std::map<std::string, std::pair<const SourceFile*, Visit>, std::less<>> states;
-  for (const SourceFile& file : files) states.emplace(file.path, std::pair{&file, Visit::never});
+  Graph graph;
+  for (const SourceFile& file : files) {
+    for (const Include& include : file.includes) graph[file.path].insert(include.path);
+  }
+  return circles(graph);
+}
 
-  std::vector<std::string> faults;
-  std::vector<std::string> path;
-  const auto visit = [&](const auto& self, std::string_view name) -> void {
-    const auto it = states.find(name);
-    if (it == states.end() || it->second.second == Visit::done) return;
-    path.emplace_back(name);
-    if (it->second.second == Visit::open) {
-      std::string circle;
-      for (auto at = std::ranges::find(path, name); at != path.end(); ++at) {
-        circle += (circle.empty() ? "" : " -> ") + *at;
+std::vector<std::string> pair_circles(std::span<const SourceFile> files) {
+  Graph graph;
+  for (const SourceFile& file : files) {
+    if (is_test(file.path)) continue;
+    for (const Include& include : file.includes) {
+      if (stem_of(include.path) != stem_of(file.path)) {
+        graph[stem_of(file.path)].insert(stem_of(include.path));
       }
-      faults.push_back(circle);
-    } else {
-      it->second.second = Visit::open;
-      for (const Include& include : it->second.first->includes) self(self, include.path);
-      it->second.second = Visit::done;
     }
-    path.pop_back();
-  };
-  for (const SourceFile& file : files) visit(visit, file.path);
-  return faults;
+  }
+  return circles(graph);
 }
 
 std::vector<std::string> link_faults(std::span<const Layer> layers, std::string_view cmake) {

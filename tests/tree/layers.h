@@ -3,6 +3,7 @@
 // it found as lines to print; none means the tree is in order.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,26 @@ struct Layer {
 // the tree that the table does not name or calls later.
 [[nodiscard]] std::vector<std::string> arrow_faults(std::span<const Layer> layers,
                                                     std::span<const SourceFile> files);
+
+// The rooms `module/room` of the rows "| `module/room` | question |", in the table's order: those
+// of a module bottom first.
+[[nodiscard]] std::vector<std::string> parse_rooms(std::string_view markdown);
+
+// Includes of a room further down the table, within a module; rooms of the tree that the table
+// lacks, and rooms of the table that the tree lacks. Tests may include every room.
+[[nodiscard]] std::vector<std::string> room_faults(std::span<const std::string> rooms,
+                                                   std::span<const SourceFile> files);
+
+// Pairs of header and source that reach themselves through the includes of either, one line a
+// circle.
+[[nodiscard]] std::vector<std::string> pair_circles(std::span<const SourceFile> files);
+
+// Names that two headers have.
+[[nodiscard]] std::vector<std::string> header_names_used_twice(std::span<const SourceFile> files);
+
+// Folders with more stems (headers and sources, tests apart) than a reader takes in.
+[[nodiscard]] std::vector<std::string> crowded_folders(std::span<const SourceFile> files,
+                                                       std::size_t most);
 
 // Folders that include each other.
 [[nodiscard]] std::vector<std::string> two_way_pairs(std::span<const SourceFile> files);

@@ -93,6 +93,54 @@ TEST(Layers, AnIncludeCircleIsNamedFileByFile) {
             Lines{"stepscope/event/b.h -> stepscope/event/c.h -> stepscope/event/b.h"});
 }
 
+TEST(Rooms, AreReadFromTheirTableAndMayBeIncludedFromFurtherDownOnly) {
+  const Lines rooms =
+      parse_rooms("| room | question |\n|---|---|\n| `a/low` | x |\n| `a/high` | y |\n");
+  ASSERT_EQ(rooms, (Lines{"a/low", "a/high"}));
+  std::vector<SourceFile> files{
+      parse_source("stepscope/a/high/h.cc", "#include \"stepscope/a/low/l.h\"\n"),
+      parse_source("stepscope/a/low/l.h", "#include \"stepscope/b/any.h\"\n"),
+      parse_source("stepscope/a/low/l_test.cc", "#include \"stepscope/a/high/h.h\"\n")};
+  EXPECT_EQ(room_faults(rooms, files), Lines{});
+  files.push_back(parse_source("stepscope/a/low/k.cc", "#include \"stepscope/a/high/h.h\"\n"));
+  EXPECT_EQ(room_faults(rooms, files),
+            Lines{"stepscope/a/low/k.cc:1: a/low may not include a/high"});
+  files.back() = parse_source("stepscope/a/new/k.cc", "");
+  EXPECT_EQ(room_faults(rooms, files), Lines{"a/new is not in the table"});
+  files.pop_back();
+  EXPECT_EQ(room_faults(Lines{"a/low", "a/high", "a/gone"}, files),
+            Lines{"a/gone is in the table, not in the tree"});
+}
+
+TEST(Rooms, HoldSoManyStemsAndNoMore) {
+  std::vector<SourceFile> files{parse_source("stepscope/a/x.h", ""),
+                                parse_source("stepscope/a/x.cc", ""),
+                                parse_source("stepscope/a/x_test.cc", "")};
+  EXPECT_EQ(crowded_folders(files, 1), Lines{});
+  files.push_back(parse_source("stepscope/a/y.h", ""));
+  EXPECT_EQ(crowded_folders(files, 1), Lines{"a: 2 stems"});
+}
+
+TEST(Layers, PairsOfHeaderAndSourceThatIncludeEachOtherAreFound) {
+  std::vector<SourceFile> files{
+      parse_source("stepscope/event/a.h", ""), parse_source("stepscope/event/b.h", ""),
+      parse_source("stepscope/event/a.cc", "#include \"stepscope/event/b.h\"\n"),
+      parse_source("stepscope/event/b_test.cc", "#include \"stepscope/event/a.h\"\n")};
+  EXPECT_EQ(pair_circles(files), Lines{});
+  files.push_back(parse_source("stepscope/event/b.cc", "#include \"stepscope/event/a.h\"\n"));
+  EXPECT_EQ(include_circles(files), Lines{});
+  EXPECT_EQ(pair_circles(files),
+            Lines{"stepscope/event/a -> stepscope/event/b -> stepscope/event/a"});
+}
+
+TEST(Layers, AHeaderNameUsedTwiceIsAFault) {
+  std::vector<SourceFile> files{parse_source("stepscope/a/x.h", ""),
+                                parse_source("stepscope/b/x.cc", "")};
+  EXPECT_EQ(header_names_used_twice(files), Lines{});
+  files.push_back(parse_source("stepscope/b/x.h", ""));
+  EXPECT_EQ(header_names_used_twice(files), Lines{"stepscope/a/x.h and stepscope/b/x.h"});
+}
+
 TEST(Layers, AModuleThatLinksAgainstTheTableIsRefused) {
   const auto layers = parse_layers(table);
   EXPECT_EQ(link_faults(layers, "stepscope_module(event  USES base LIBS fmt::fmt)\n"), Lines{});

@@ -26,9 +26,12 @@ class Repository : public testing::Test {
     ASSERT_GT(layers.size(), 8U);
   }
 
-  const std::vector<SourceFile> files = read_source_tree(root);
-  const std::vector<Layer> layers = parse_layers(read_text(root / "ARCHITECTURE.md"));
+  static const std::vector<SourceFile> files;
+  static const std::vector<Layer> layers;
 };
+
+const std::vector<SourceFile> Repository::files = read_source_tree(root);
+const std::vector<Layer> Repository::layers = parse_layers(read_text(root / "ARCHITECTURE.md"));
 
 TEST_F(Repository, ArrowsOfTheLayerTableLeadDown) { EXPECT_EQ(table_faults(layers), Lines{}); }
 
@@ -43,6 +46,20 @@ TEST_F(Repository, ModulesLinkWhatTheLayerTableAllows) {
 TEST_F(Repository, NoTwoFoldersIncludeEachOther) { EXPECT_EQ(two_way_pairs(files), Lines{}); }
 
 TEST_F(Repository, NoIncludesGoInCircles) { EXPECT_EQ(include_circles(files), Lines{}); }
+
+TEST_F(Repository, IncludesKeepTheTableOfRooms) {
+  const Lines rooms = parse_rooms(read_text(root / "ARCHITECTURE.md"));
+  ASSERT_GT(rooms.size(), 30U);
+  EXPECT_EQ(room_faults(rooms, files), Lines{});
+}
+
+TEST_F(Repository, NoPairsOfHeaderAndSourceIncludeEachOther) {
+  EXPECT_EQ(pair_circles(files), Lines{});
+}
+
+TEST_F(Repository, NoFolderIsCrowded) { EXPECT_EQ(crowded_folders(files, 25), Lines{}); }
+
+TEST_F(Repository, NoTwoHeadersHaveOneName) { EXPECT_EQ(header_names_used_twice(files), Lines{}); }
 
 TEST_F(Repository, NoTwoFilesDefineTypesOfOneName) {
   EXPECT_EQ(types_defined_twice(files), Lines{});

@@ -65,6 +65,14 @@ std::string_view folder_of(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
 }
 
+std::string_view room_of(std::string_view path) {
+  constexpr std::string_view root = "stepscope/";
+  if (!path.starts_with(root)) return {};
+  path.remove_prefix(root.size());
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
+}
+
 std::size_t columns(std::string_view line) {
   const auto continues_character = [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;

@@ -32,6 +32,9 @@ struct SourceFile {
 // "event" of "stepscope/event/trace.h"; empty for a path that is not in a folder of stepscope/.
 [[nodiscard]] std::string_view folder_of(std::string_view path);
 
+// "analysis/steps" of "stepscope/analysis/steps/steps.h"; "event" of "stepscope/event/trace.h".
+[[nodiscard]] std::string_view room_of(std::string_view path);
+
 // Characters, not bytes, of a line of UTF-8.
 [[nodiscard]] std::size_t columns(std::string_view line);
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/budget/allocation_retries.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/steps/step_at.h"
+
+namespace stepscope {
+namespace {
+
+enum Use : std::uint8_t { neutral, allocates, frees };
+
+Use use_of(std::string_view name) {
+  constexpr auto allocating = std::to_array<std::string_view>(
+      {"cudaMalloc", "hipMalloc", "cuMemAlloc", "cuMemAlloc_v2", "cuMemCreate", "hipMemCreate"});
+  constexpr auto freeing = std::to_array<std::string_view>(
+      {"cudaFree", "hipFree", "cuMemFree", "cuMemFree_v2", "cuMemUnmap", "cuMemRelease",
+       "hipMemUnmap", "hipMemRelease"});
+  if (std::ranges::find(allocating, name) != allocating.end()) return allocates;
+  return std::ranges::find(freeing, name) != freeing.end() ? frees : neutral;
+}
+
+// The calls of one thread since work was last put on the device.
+struct Calls {
+  SliceId before = no_slice;            // the last allocation
+  SliceId first_free = no_slice;        // since then
+  SliceId freeing_operator = no_slice;  // the innermost around it
+  std::uint64_t frees = 0;
+};
+
+class Thread {
+ public:
+  Thread(const Trace& trace, std::span<const Step> steps, AllocationRetries& out)
+      : trace_(trace), steps_(steps), out_(out) {}
+
+  void row(SliceId row, Use use, bool launches) {
+    const Slices& s = trace_.slices;
+    const Ns start = s.start[index(row)];
+    while (!open_.empty() && s.end(open_.back()) <= start) open_.pop_back();
+    if (s.category[index(row)] == Category::cpu_op) {
+      open_.push_back(row);
+    } else if (launches) {
+      calls_ = {};
+    } else if (use == frees) {
+      if (calls_.frees++ > 0) return;
+      calls_.first_free = row;
+      calls_.freeing_operator = innermost();
+    } else if (use == allocates) {
+      if (calls_.frees > 0) judge(row);
+      calls_ = {};
+      calls_.before = row;
+    }
+  }
+
+ private:
+  [[nodiscard]] SliceId innermost() const { return open_.empty() ? no_slice : open_.back(); }
+
+  void judge(SliceId row) {
+    const Slices& s = trace_.slices;
+    const Ns freed = s.start[index(calls_.first_free)];
+    const bool one_operator =
+        calls_.freeing_operator != no_slice && calls_.freeing_operator == innermost();
+    const bool failed = calls_.before != no_slice;
+    if (!failed && !(one_operator && calls_.frees >= 2)) return;
+    const Ns start = failed ? s.start[index(calls_.before)] : freed;
+    if (!step_of_host(steps_, start)) return;
+    const Ns time = s.end(row) - start;
+    ++out_.count;
+    if (failed) ++out_.after_failure;
+    out_.frees += calls_.frees;
+    out_.total += time;
+    if (time > out_.worst) {
+      out_.worst = time;
+      out_.worst_at = start;
+    }
+  }
+
+  const Trace& trace_;
+  std::span<const Step> steps_;
+  AllocationRetries& out_;
+  Calls calls_;
+  std::vector<SliceId> open_;  // operators around the row, outermost first
+};
+
+}  // namespace
+
+AllocationRetries allocation_retries(const Trace& trace, const RankIndex& rank,
+                                     std::span<const Step> steps) {
+  AllocationRetries out;
+  std::vector<Use> uses(trace.strings.size(), neutral);
+  bool any = false;
+  for (std::uint32_t i = 0; i < trace.strings.size(); ++i) {
+    uses[i] = use_of(trace.strings[StringId{i}]);
+    any = any || uses[i] == frees;
+  }
+  if (!any) return out;
+  const Slices& s = trace.slices;
+  std::vector<bool> launches(s.size());
+  for (const SliceId call : rank.launch_of)
+    if (call != no_slice) launches[index(call)] = true;
+  for (const TrackId id : rank.host_tracks) {
+    const Track& track = trace.track(id);
+    Thread thread(trace, steps, out);
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      const Category c = s.category[i];
+      if (c == Category::cpu_op || c == Category::runtime || c == Category::driver)
+        thread.row(SliceId{i}, uses[index(s.name[i])], launches[i]);
+    }
+  }
+  return out;
+}
+
+}  // namespace stepscope

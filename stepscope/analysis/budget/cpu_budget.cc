@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/budget/cpu_budget.h"
+
+#include <algorithm>
+
+#include "stepscope/analysis/budget/cpu_work.h"
+#include "stepscope/analysis/steps/host_waits.h"
+#include "stepscope/analysis/steps/interval_sweep.h"
+#include "stepscope/analysis/steps/step_cursor.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+
+enum CpuLayer : std::size_t {
+  main_work,
+  backward_work,  // on a thread of the backward graph
+  loading,
+  synchronizing,
+  moving,   // main waits for files: "stepscope::file_io" of our own engine
+  blocked,  // main inside a communication operator
+  waiting,  // collectives in flight on other threads
+  transferring,
+  unsplit,
+  layer_count
+};
+using Sweep = IntervalSweep<layer_count>;
+
+void add_in_flight(const Trace& trace, const Track& track, const CommSplit& split, Sweep& sweep) {
+  const Slices& s = trace.slices;
+  for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+    if (!is_host_communication(trace, SliceId{i})) continue;
+    const Ns end = s.start[i] + s.dur[i];
+    const CommSpan* span = split.find(SliceId{i});
+    if (span != nullptr && span->split) {
+      const Ns transfer = std::clamp(span->transfer_start, s.start[i], end);
+      sweep.add(waiting, s.start[i], transfer);
+      sweep.add(transferring, transfer, end);
+    } else {
+      sweep.add(unsplit, s.start[i], end);
+    }
+  }
+}
+
+BudgetCategory category_of(const Sweep::Open& open) {
+  const bool flight = open[waiting] > 0 || open[transferring] > 0 || open[unsplit] > 0;
+  if (open[loading] > 0) return idle_data;
+  if (open[main_work] > 0) return flight ? comm_overlapped : compute;
+  if (open[backward_work] > 0 && open[blocked] == 0) return flight ? comm_overlapped : compute;
+  if (open[transferring] > 0) return comm_exposed_transfer;
+  if (open[unsplit] > 0) return comm_exposed_unsplit;
+  if (open[waiting] > 0) return comm_exposed_wait;
+  if (open[moving] > 0) return copy_exposed;
+  if (open[blocked] > 0) return comm_exposed_unsplit;
+  return open[synchronizing] > 0 ? idle_sync : idle_host;
+}
+
+void add_file_io(const Trace& trace, const Track& track, Sweep& sweep) {
+  const StringId name = trace.strings.find("stepscope::file_io");
+  if (name == empty_string) return;
+  const Slices& s = trace.slices;
+  for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+    if (s.name[i] == name) sweep.add(moving, s.start[i], s.start[i] + s.dur[i]);
+}
+
+// Where a device worked unseen, operators only launch: what the host does besides loading and
+// waiting explains nothing.
+BudgetCategory unseen_category_of(const Sweep::Open& open) {
+  if (open[loading] > 0) return idle_data;
+  return open[synchronizing] > 0 ? idle_sync : idle_unexplained;
+}
+
+Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split) {
+  const std::vector<ThreadWaits> waits = host_waits(trace, rank);
+  Sweep sweep;
+  const auto add = [&](CpuLayer layer, const std::vector<HostSpan>& spans) {
+    for (const HostSpan& span : spans) sweep.add(layer, span.start, span.end);
+  };
+  for (const CpuWork& work : cpu_work(trace, rank)) {
+    add(work.main ? main_work : backward_work, work.computing);
+    if (!work.main) {
+      add_in_flight(trace, trace.track(work.thread), split, sweep);
+      continue;
+    }
+    add(blocked, work.communicating);
+    add_file_io(trace, trace.track(work.thread), sweep);
+    add(loading, waits[index(work.thread)].data);
+    add(synchronizing, waits[index(work.thread)].sync);
+  }
+  return sweep;
+}
+
+}  // namespace
+
+std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
+                                    std::span<const Step> steps, const CommSplit& split) {
+  std::vector<BudgetPiece> pieces;
+  Sweep sweep = sweep_of(trace, rank, split);
+  StepCursor cursor(steps);
+  sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
+    const BudgetCategory category =
+        rank.device_unseen ? unseen_category_of(open) : category_of(open);
+    cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
+      const bool continues = !pieces.empty() && pieces.back().end == from &&
+                             pieces.back().category == category && pieces.back().step == step;
+      if (continues)
+        pieces.back().end = to;
+      else
+        pieces.push_back({from, to, category, static_cast<std::uint32_t>(step)});
+    });
+  });
+  return pieces;
+}
+
+DeviceBudget cpu_budget(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
+                        const CommSplit& split) {
+  DeviceBudget result;
+  result.steps.resize(steps.size());
+  const std::uint32_t main = rank.main_track ? index(*rank.main_track) : no_row;
+  for (const BudgetPiece& p : cpu_pieces(trace, rank, steps, split)) {
+    result.steps[p.step][p.category] += p.end - p.start;
+    if (!is_idle(p.category)) continue;
+    IdlePiece piece;
+    piece.start = p.start;
+    piece.end = p.end;
+    piece.host = main;
+    piece.step = p.step;
+    piece.cause = p.category;
+    result.idle.push_back(piece);
+  }
+  return result;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time budget of a CPU-only trace; time_budget.h says by which rules.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "stepscope/analysis/budget/time_budget.h"
+
+namespace stepscope {
+
+// As budget_pieces().
+[[nodiscard]] std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
+                                                  std::span<const Step> steps,
+                                                  const CommSplit& split);
+
+[[nodiscard]] DeviceBudget cpu_budget(const Trace& trace, const RankIndex& rank,
+                                      std::span<const Step> steps, const CommSplit& split);
+
+}  // namespace stepscope

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// How well the host keeps the device fed: launches and their slack, the length of the queue, time
+// in calls that block or allocate, data loading, garbage collection, and the profiler's own
+// overhead. Host rows count if they start in a step's annotation, launches if their first device
+// operation starts in a step.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
+#include "stepscope/event/trace.h"
+
+namespace stepscope {
+
+struct CallSum {
+  StringId name = empty_string;
+  std::uint64_t count = 0;
+  Ns total{};
+};
+
+struct HostTable {
+  // Runtime and driver calls that put work on a device (kernels, graphs, copies, memsets), as far
+  // as that work is in the trace.
+  std::uint64_t launches = 0;
+  Ns launch_time{};
+  // Slack of a launch of kernels = start of its first kernel − end of the call; negative where the
+  // kernel starts before the call returns. Empty without such launches.
+  std::optional<Ns> slack_p10;
+  std::optional<Ns> slack_p50;
+  std::optional<Ns> slack_p90;
+  // Launches whose first operation has not started, from the end of the call: mean over the time of
+  // the steps, and the most at once. Of all GPUs of the rank together. Empty without launches.
+  std::optional<double> queue_mean;
+  std::uint64_t queue_max = 0;
+  // Launches that began when their device had already run dry, and the idle time that they ended.
+  std::uint64_t empty_queue_launches = 0;
+  Ns starved{};
+  // At least half of the launches met an empty queue and `starved` is a tenth of the steps or more.
+  bool launch_bound = false;
+  std::uint64_t negative_latencies =
+      0;      // operations that start before their launch call does: clock error
+  Ns sync{};  // blocked in calls that wait for the device, summed over threads
+  std::vector<CallSum> sync_calls;  // longest first, as all lists here
+  Ns allocator{};
+  std::vector<CallSum>
+      allocator_calls;  // cudaMalloc, hipFree, cuMemMap, …: the caching allocator missed
+  Ns data{};            // inside a data loader on the main thread
+  Ns gc{};              // Python's garbage collector, where the trace shows it
+  Ns overhead{};        // the profiler's own, as a union
+};
+
+// Whether a runtime or driver call allocates, frees or maps memory.
+[[nodiscard]] bool is_allocator_call(std::string_view name);
+
+// Whether a host row is Python's garbage collector.
+[[nodiscard]] bool is_garbage_collection(std::string_view name);
+
+[[nodiscard]] HostTable host_table(const Trace& trace, const RankIndex& rank,
+                                   std::span<const Step> steps);
+
+}  // namespace stepscope

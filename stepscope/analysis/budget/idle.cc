@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/budget/idle.h"
+
+#include <algorithm>
+#include <array>
+
+#include "stepscope/analysis/steps/host_activity.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+
+std::optional<std::string> name_of(const Trace& trace, SliceId row) {
+  if (row == no_slice) return std::nullopt;
+  return std::string(trace.name(row));
+}
+
+std::optional<std::string> culprit_of(const Trace& trace, const IdlePiece& piece, Ns since,
+                                      const HostActivity& activity) {
+  switch (piece.cause) {
+    case idle_sync: {
+      const SliceId call = piece.culprit;
+      if (call == no_slice) return std::nullopt;
+      const SliceId around = operator_around(trace, trace.slices.track[index(call)], since,
+                                             trace.slices.start[index(call)]);
+      return name_of(trace, around == no_slice ? call : around);
+    }
+    case idle_launch:
+      return name_of(trace, piece.delayed);
+    case idle_host:
+      return name_of(trace, activity.covering);
+    default:
+      return name_of(trace, piece.culprit);
+  }
+}
+
+IdleInstance describe(const Trace& trace, const RankIndex& rank, const Step& step,
+                      const IdlePiece& piece) {
+  IdleInstance instance;
+  instance.start = piece.start;
+  instance.wall = piece.end - piece.start;
+  instance.step = step.index;
+  const Ns since = std::min(step.host_start, piece.start);
+  HostActivity activity;
+  if (piece.host != no_row) {
+    activity = host_activity(trace, TrackId{piece.host}, since, piece.start, piece.end);
+  } else if (rank.main_track) {
+    activity = host_activity(trace, *rank.main_track, since, piece.start, piece.end);
+  }
+  instance.culprit = culprit_of(trace, piece, since, activity);
+  instance.host_activity = std::move(activity.text);
+  return instance;
+}
+
+}  // namespace
+
+std::vector<IdleCause> idle_causes(const Trace& trace, const RankIndex& rank,
+                                   std::span<const Step> steps, const DeviceBudget& budget,
+                                   std::size_t largest) {
+  std::array<IdleCause, budget_category_count> causes;
+  std::array<std::vector<const IdlePiece*>, budget_category_count> top;
+  const auto longer = [](const IdlePiece* a, const IdlePiece* b) {
+    const Ns length_a = a->end - a->start;
+    const Ns length_b = b->end - b->start;
+    return length_a != length_b ? length_a > length_b : a->start < b->start;
+  };
+  for (const IdlePiece& piece : budget.idle) {
+    const auto c = static_cast<std::size_t>(piece.cause);
+    causes[c].cause = piece.cause;
+    causes[c].total += piece.end - piece.start;
+    ++causes[c].count;
+    if (top[c].size() == largest && (largest == 0 || !longer(&piece, top[c].back()))) continue;
+    if (top[c].size() == largest) top[c].pop_back();
+    top[c].insert(std::upper_bound(top[c].begin(), top[c].end(), &piece, longer), &piece);
+  }
+  std::vector<IdleCause> result;
+  for (std::size_t c = 0; c < causes.size(); ++c) {
+    if (causes[c].count == 0) continue;
+    for (const IdlePiece* piece : top[c])
+      causes[c].largest.push_back(describe(trace, rank, steps[piece->step], *piece));
+    result.push_back(std::move(causes[c]));
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const IdleCause& a, const IdleCause& b) { return a.total > b.total; });
+  return result;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// One sweep a device: which kinds of work are open decides the category, and where none is the gap
+// is explained.
+#include "stepscope/analysis/budget/time_budget.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "stepscope/analysis/budget/cpu_budget.h"
+#include "stepscope/analysis/budget/idle_cause.h"
+#include "stepscope/analysis/steps/comm_states.h"
+#include "stepscope/analysis/steps/interval_sweep.h"
+#include "stepscope/analysis/steps/step_cursor.h"
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+
+enum DeviceLayer : std::size_t {
+  kernel_layer,
+  waiting_layer,
+  transferring_layer,
+  unsplit_layer,
+  copy_layer,
+  device_layers
+};
+using DeviceSweep = IntervalSweep<device_layers>;
+
+void add_communication(const Trace& trace, const CommSplit& split, SliceId op, DeviceSweep& sweep) {
+  for_each_comm_state(trace, split, op, [&](CommState state, Ns start, Ns end) {
+    const DeviceLayer layer = state == CommState::waiting        ? waiting_layer
+                              : state == CommState::transferring ? transferring_layer
+                                                                 : unsplit_layer;
+    sweep.add(layer, start, end);
+  });
+}
+
+DeviceSweep sweep_of(const Trace& trace, const DeviceLane& lane, const CommSplit& split) {
+  DeviceSweep sweep;
+  sweep.reserve(lane.ops.size());
+  for (const SliceId op : lane.ops) {
+    if (trace.is_communication(op)) {
+      add_communication(trace, split, op, sweep);
+    } else {
+      const bool kernel = trace.slices.category[index(op)] == Category::kernel;
+      sweep.add(kernel ? kernel_layer : copy_layer, trace.slices.start[index(op)],
+                trace.slices.end(op));
+    }
+  }
+  return sweep;
+}
+
+// The category of a stretch on which something runs.
+BudgetCategory device_category_of(const DeviceSweep::Open& open) {
+  const bool comm =
+      open[waiting_layer] > 0 || open[transferring_layer] > 0 || open[unsplit_layer] > 0;
+  if (open[kernel_layer] > 0) return comm ? comm_overlapped : compute;
+  if (open[transferring_layer] > 0) return comm_exposed_transfer;
+  if (open[unsplit_layer] > 0) return comm_exposed_unsplit;
+  return comm ? comm_exposed_wait : copy_exposed;
+}
+
+bool is_free(const DeviceSweep::Open& open) {
+  return std::all_of(open.begin(), open.end(), [](auto count) { return count == 0; });
+}
+
+// The first operation that starts at or after `from`; those without length wake nobody.
+class NextOperation {
+ public:
+  NextOperation(const Trace& trace, const DeviceLane& lane) : trace_(trace), lane_(lane) {}
+
+  SliceId at(Ns from) {
+    const Slices& s = trace_.slices;
+    while (at_ < lane_.ops.size()) {
+      const std::uint32_t op = index(lane_.ops[at_]);
+      if (s.start[op] >= from && s.dur[op] > Ns{0}) return SliceId{op};
+      ++at_;
+    }
+    return no_slice;
+  }
+
+ private:
+  const Trace& trace_;
+  const DeviceLane& lane_;
+  std::size_t at_ = 0;
+};
+
+void append(std::vector<BudgetPiece>& pieces, const BudgetPiece& piece) {
+  if (!pieces.empty()) {
+    BudgetPiece& last = pieces.back();
+    if (last.end == piece.start && last.category == piece.category && last.step == piece.step) {
+      last.end = piece.end;
+      return;
+    }
+  }
+  pieces.push_back(piece);
+}
+
+DeviceBudget device_budget(const IdleContext& context, const DeviceLane& lane,
+                           std::span<const Step> steps, const CommSplit& split) {
+  DeviceBudget result;
+  result.device = lane.device;
+  result.steps.resize(steps.size());
+  DeviceSweep sweep = sweep_of(context.trace, lane, split);
+  NextOperation next(context.trace, lane);
+  StepCursor cursor(steps);
+  std::vector<IdlePiece> gap;
+  const auto visit = [&](Ns start, Ns end, const DeviceSweep::Open& open) {
+    if (!is_free(open)) {
+      const BudgetCategory category = device_category_of(open);
+      cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
+        result.steps[step][category] += to - from;
+      });
+      return;
+    }
+    gap.clear();
+    explain_gap(context, start, end, next.at(end), gap);
+    for (const IdlePiece& whole : gap) {
+      cursor.place(whole.start, whole.end, [&](std::size_t step, Ns from, Ns to) {
+        IdlePiece piece = whole;
+        piece.start = from;
+        piece.end = to;
+        piece.step = static_cast<std::uint32_t>(step);
+        result.steps[step][piece.cause] += to - from;
+        result.idle.push_back(piece);
+      });
+    }
+  };
+  sweep.run(steps.front().start, steps.back().end, visit);
+  return result;
+}
+
+Ns work(const DeviceBudget& device) {
+  Ns sum{};
+  for (const Budget& step : device.steps)
+    for (std::size_t c = 0; c < static_cast<std::size_t>(idle_data); ++c) sum += step.time[c];
+  return sum;
+}
+
+}  // namespace
+
+Ns Budget::sum() const { return std::accumulate(time.begin(), time.end(), Ns{}); }
+
+Budget& Budget::operator+=(const Budget& other) {
+  for (std::size_t c = 0; c < budget_category_count; ++c) time[c] += other.time[c];
+  return *this;
+}
+
+TimeBudget time_budget(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
+                       const CommSplit& split) {
+  TimeBudget budget;
+  if (steps.empty()) return budget;
+  if (rank.cpu_only()) {
+    budget.devices.push_back(cpu_budget(trace, rank, steps, split));
+  } else {
+    const std::vector<ThreadWaits> waits = host_waits(trace, rank);
+    const EventWaits events = event_waits(trace, rank);
+    const IdleContext context{trace, rank, waits, events};
+    for (const DeviceLane& lane : rank.devices)
+      budget.devices.push_back(device_budget(context, lane, steps, split));
+  }
+  const auto most = std::max_element(
+      budget.devices.begin(), budget.devices.end(),
+      [](const DeviceBudget& a, const DeviceBudget& b) { return work(a) < work(b); });
+  budget.chosen = static_cast<std::size_t>(most - budget.devices.begin());
+  for (const DeviceBudget& device : budget.devices)
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      check(device.steps[i].sum() == steps[i].end - steps[i].start,
+            "the categories of a step sum to its wall time");
+  for (const Budget& step : budget.rank().steps) budget.total += step;
+  return budget;
+}
+
+std::vector<BudgetPiece> budget_pieces(const Trace& trace, const RankIndex& rank,
+                                       std::span<const Step> steps, const CommSplit& split,
+                                       const DeviceBudget& device) {
+  if (steps.empty()) return {};
+  if (rank.cpu_only()) return cpu_pieces(trace, rank, steps, split);
+  const auto lane = std::ranges::find(rank.devices, device.device, &DeviceLane::device);
+  check(lane != rank.devices.end(), "the budget is of a device of the rank");
+  std::vector<BudgetPiece> pieces;
+  auto idle = device.idle.begin();
+  const auto add_idle_before = [&](Ns at) {
+    for (; idle != device.idle.end() && idle->start < at; ++idle)
+      append(pieces, {idle->start, idle->end, idle->cause, idle->step});
+  };
+  StepCursor cursor(steps);
+  DeviceSweep sweep = sweep_of(trace, *lane, split);
+  sweep.run(
+      steps.front().start, steps.back().end, [&](Ns start, Ns end, const DeviceSweep::Open& open) {
+        if (is_free(open)) return;
+        add_idle_before(start);
+        cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
+          append(pieces, {from, to, device_category_of(open), static_cast<std::uint32_t>(step)});
+        });
+      });
+  add_idle_before(Ns::max());
+  return pieces;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/budget/time_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "stepscope/analysis/steps/trace_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+using Expected = std::map<BudgetCategory, std::int64_t>;
+
+constexpr std::string_view all_reduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
+
+struct Case {
+  Trace trace;
+  RankIndex rank;
+  std::vector<Step> steps;
+  explicit Case(TraceBuilder& b) : trace(b.sealed()), rank(index_rank(trace)) {
+    steps = find_steps(trace, rank);
+  }
+  [[nodiscard]] TimeBudget budget(const CommSplit& split = {}) const {
+    return time_budget(trace, rank, steps, split);
+  }
+};
+
+void expect_budget(const Budget& budget, const Expected& expected) {
+  for (std::size_t c = 0; c < budget_category_count; ++c) {
+    const auto category = static_cast<BudgetCategory>(c);
+    const auto at = expected.find(category);
+    EXPECT_EQ(budget[category].count(), at == expected.end() ? 0 : at->second)
+        << budget_category_names[c];
+  }
+}
+
+// The pieces tile the only step, no two neighbours alike, and `at` says each nanosecond's category.
+template <class At>
+void expect_pieces(const Case& c, const CommSplit& split, At&& at) {
+  const TimeBudget budget = c.budget(split);
+  const auto pieces = budget_pieces(c.trace, c.rank, c.steps, split, budget.rank());
+  Ns cursor = c.steps[0].start;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    ASSERT_EQ(pieces[i].start, cursor);
+    ASSERT_LT(pieces[i].start, pieces[i].end);
+    ASSERT_TRUE(i == 0 || pieces[i].category != pieces[i - 1].category);
+    for (; cursor < pieces[i].end; cursor += Ns{1})
+      ASSERT_EQ(pieces[i].category, at(cursor.count())) << cursor.count();
+  }
+  ASSERT_EQ(cursor, c.steps[0].end);
+}
+
+const IdlePiece* piece_of(const DeviceBudget& device, BudgetCategory cause) {
+  for (const IdlePiece& piece : device.idle)
+    if (piece.cause == cause) return &piece;
+  return nullptr;
+}
+
+TEST(TimeBudget, WorkIsExclusiveAcrossStreams) {
+  TraceBuilder b;
+  const TrackId nccl = b.stream(0, 20);
+  const TrackId copies = b.stream(0, 30);
+  b.kernel("gemm", 0, 100);
+  b.row(nccl, Category::kernel, all_reduce, 60, 160);
+  b.row(copies, Category::memcpy, "Memcpy HtoD (Pinned -> Device)", 90, 200);
+  b.row(copies, Category::memset, "Memset (Device)", 200, 210);
+  const Case c(b);
+  expect_budget(
+      c.budget().total,
+      {{compute, 60}, {comm_overlapped, 40}, {comm_exposed_unsplit, 60}, {copy_exposed, 50}});
+}
+
+TEST(TimeBudget, CommunicationAloneWaitsUntilAnyOfItTransfers) {
+  TraceBuilder b;
+  b.row(b.stream(0, 20), Category::kernel, "ncclDevKernel_AllReduce_a", 0, 100);
+  b.row(b.stream(0, 21), Category::kernel, "ncclDevKernel_AllReduce_b", 20, 90);
+  const Case c(b);
+  const SliceId first = find_slice(c.trace, "ncclDevKernel_AllReduce_a");
+  const SliceId second = find_slice(c.trace, "ncclDevKernel_AllReduce_b");
+  ASSERT_LT(index(first), index(second));
+  const CommSplit both{{{first, Ns{80}, true}, {second, Ns{40}, true}}};
+  expect_budget(c.budget(both).total, {{comm_exposed_wait, 40}, {comm_exposed_transfer, 60}});
+  const CommSplit one{{{first, Ns{80}, true}, {second, Ns{40}, false}}};
+  expect_budget(c.budget(one).total,
+                {{comm_exposed_wait, 20}, {comm_exposed_unsplit, 60}, {comm_exposed_transfer, 20}});
+}
+
+TEST(TimeBudget, ATransferStartOutsideTheOperationIsClamped) {
+  TraceBuilder b;
+  b.kernel("ncclDevKernel_AllReduce", 10, 50);
+  const Case c(b);
+  const SliceId op = find_slice(c.trace, "ncclDevKernel_AllReduce");
+  expect_budget(c.budget({{{op, Ns{0}, true}}}).total, {{comm_exposed_transfer, 40}});
+  expect_budget(c.budget({{{op, Ns{99}, true}}}).total, {{comm_exposed_wait, 40}});
+}
+
+TEST(TimeBudget, ACollectiveOfOneRankIsTransfer) {
+  TraceBuilder b;
+  Collective alone;
+  alone.slice = b.row(b.stream(0, 7), Category::kernel, all_reduce, 0, 30);
+  alone.group_size = 1;
+  b.trace().collectives.push_back(alone);
+  expect_budget(Case(b).budget().total, {{comm_exposed_transfer, 30}});
+}
+
+TEST(TimeBudget, AGapIsHostTimeUntilTheLaunchAndLaunchTimeAfterIt) {
+  TraceBuilder b;
+  b.launch(1, 0, 5);
+  b.kernel("a", 10, 20, 1);
+  b.launch(2, 50, 56);
+  b.kernel("b", 60, 70, 2);
+  const Case c(b);
+  const TimeBudget budget = c.budget();
+  expect_budget(budget.total, {{compute, 20}, {idle_host, 30}, {idle_launch, 10}});
+  const IdlePiece* host = piece_of(budget.rank(), idle_host);
+  ASSERT_NE(host, nullptr);
+  EXPECT_EQ(host->start, Ns{20});
+  EXPECT_EQ(host->end, Ns{50});
+  EXPECT_EQ(c.trace.name(host->delayed), "b");
+}
+
+TEST(TimeBudget, AQueuedKernelsGapIsLaunchTimeAndAnImpossibleLaunchIsHostTime) {
+  TraceBuilder b;
+  b.launch(1, 0, 2);
+  b.launch(2, 2, 4);
+  b.launch(3, 95, 99);
+  b.kernel("a", 10, 20, 1);
+  b.kernel("queued", 23, 30, 2);
+  b.kernel("before its launch", 90, 100, 3);
+  expect_budget(Case(b).budget().total, {{compute, 27}, {idle_launch, 3}, {idle_host, 60}});
+}
+
+TEST(TimeBudget, TheHostPartIsDividedByWhatTheLaunchingThreadDid) {
+  TraceBuilder b;
+  b.launch(1, 0, 2);
+  b.kernel("a", 5, 10, 1);
+  b.row(b.thread(1), Category::runtime, "cudaStreamSynchronize", 6, 25);
+  b.row(b.thread(1), Category::user_annotation,
+        "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 30, 50);
+  b.row(b.thread(1), Category::runtime, "cudaEventSynchronize", 40, 48);  // inside the loader
+  b.launch(2, 60, 62);
+  b.kernel("b", 64, 70, 2);
+  const Case c(b);
+  const TimeBudget budget = c.budget();
+  expect_budget(
+      budget.total,
+      {{compute, 11}, {idle_sync, 15}, {idle_data, 20}, {idle_host, 15}, {idle_launch, 4}});
+  const IdlePiece* sync = piece_of(budget.rank(), idle_sync);
+  ASSERT_NE(sync, nullptr);
+  EXPECT_EQ(c.trace.name(sync->culprit), "cudaStreamSynchronize");
+}
+
+TEST(TimeBudget, OnlyABlockingCopyIsASync) {
+  TraceBuilder b;
+  b.launch(1, 0, 2);
+  b.kernel("a", 5, 10, 1);
+  const TrackId thread = b.thread(1);
+  const TrackId copies = b.stream(0, 8);
+  b.row(thread, Category::runtime, "cudaMemcpyAsync", 9, 30, 2);
+  b.row(copies, Category::memcpy, "Memcpy DtoH (Device -> Pageable)", 10, 20, 2);
+  b.row(thread, Category::runtime, "cudaMemcpyAsync", 30, 60, 3);
+  b.row(copies, Category::memcpy, "Memcpy HtoD (Pinned -> Device)", 32, 40, 3);
+  b.launch(4, 70, 71);
+  b.kernel("b", 71, 75, 4);
+  expect_budget(
+      Case(b).budget().total,
+      {{compute, 9}, {copy_exposed, 18}, {idle_sync, 10}, {idle_launch, 3}, {idle_host, 30}});
+}
+
+TEST(TimeBudget, BeforeItWakesTheBackwardThreadWaitsForWhatTheMainThreadDoes) {
+  TraceBuilder b;
+  const TrackId backward = b.thread(2);
+  b.step("ProfilerStep#0", 0, 100);
+  b.launch(1, 0, 2);
+  b.kernel("a", 10, 20, 1);
+  b.row(b.thread(1), Category::runtime, "cudaDeviceSynchronize", 15, 40);
+  b.row(backward, Category::cpu_op, "autograd::engine::evaluate_function: MmBackward0", 50, 80);
+  b.row(backward, Category::runtime, "cudaLaunchKernel", 60, 62, 2);
+  b.kernel("b", 65, 100, 2);
+  expect_budget(Case(b).budget().total,
+                {{compute, 45}, {idle_sync, 20}, {idle_host, 20}, {idle_launch, 5}});
+}
+
+TEST(TimeBudget, WithoutALaunchRowAGapStaysUnexplained) {
+  TraceBuilder b;
+  b.kernel("a", 0, 10);
+  b.kernel("b", 25, 30);
+  expect_budget(Case(b).budget().total, {{compute, 15}, {idle_unexplained, 15}});
+}
+
+TEST(TimeBudget, AfterTheLastOperationTheMainThreadTells) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.launch(1, 0, 2);
+  b.kernel("a", 10, 20, 1);
+  b.row(b.thread(1), Category::runtime, "cudaStreamSynchronize", 12, 30);
+  expect_budget(Case(b).budget().total, {{compute, 10}, {idle_sync, 10}, {idle_host, 70}});
+}
+
+TEST(TimeBudget, AGapAtAStepsEndBelongsToTheOperationThatFollowsIt) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.step("ProfilerStep#1", 100, 200);
+  b.launch(1, 5, 6);
+  b.kernel("a", 10, 20, 1);
+  b.launch(2, 130, 132);
+  b.kernel("b", 140, 200, 2);
+  const TimeBudget budget = Case(b).budget();
+  ASSERT_EQ(budget.rank().steps.size(), 2u);
+  expect_budget(budget.rank().steps[0], {{compute, 10}, {idle_host, 110}, {idle_launch, 10}});
+  expect_budget(budget.rank().steps[1], {{compute, 60}});
+}
+
+// A kernel on stream 7 that waits for an event recorded behind a kernel on stream 20.
+TraceBuilder waiting_stream(std::int64_t launched) {
+  TraceBuilder b;
+  const TrackId thread = b.thread(1);
+  b.row(thread, Category::runtime, "cudaLaunchKernel", 0, 1, 1);
+  b.row(thread, Category::runtime, "cudaEventRecord", 2, 3, 2);
+  b.row(thread, Category::runtime, "cudaStreamWaitEvent", 4, 5, 3);
+  b.row(thread, Category::runtime, "cudaLaunchKernel", launched, launched + 2, 4);
+  b.row(b.stream(0, 20), Category::kernel, all_reduce, 10, 50, 1);
+  const SliceId wait = b.row(b.stream(0, 7), Category::sync, "Stream Wait Event", 4, 5, 3);
+  SyncDetails& syncs = b.trace().syncs;
+  syncs.stream.push_back(7);
+  syncs.wait_on_stream.push_back(20);
+  syncs.wait_on_record_correlation.push_back(2);
+  b.trace().slices.detail[index(wait)] = 0;
+  b.kernel("gemm", 65, 100, 4);
+  return b;
+}
+
+TEST(TimeBudget, AStreamThatIsProvenToWaitForAnothersEventDependsOnItsProducer) {
+  TraceBuilder b = waiting_stream(20);
+  const Case c(b);
+  const TimeBudget budget = c.budget();
+  expect_budget(budget.total, {{compute, 35}, {comm_exposed_unsplit, 40}, {idle_dependency, 15}});
+  const IdlePiece* piece = piece_of(budget.rank(), idle_dependency);
+  ASSERT_NE(piece, nullptr);
+  EXPECT_EQ(c.trace.name(piece->culprit), all_reduce);
+}
+
+TEST(TimeBudget, ALaunchAfterTheProducerEndedDependsOnNothing) {
+  TraceBuilder b = waiting_stream(60);
+  expect_budget(Case(b).budget().total,
+                {{compute, 35}, {comm_exposed_unsplit, 40}, {idle_host, 10}, {idle_launch, 5}});
+}
+
+TEST(TimeBudget, WithoutSyncRowsNoDependencyIsInferred) {
+  TraceBuilder b;
+  b.launch(1, 0, 1);
+  b.launch(2, 2, 3);
+  b.row(b.stream(0, 20), Category::kernel, all_reduce, 10, 50, 1);
+  b.kernel("gemm", 65, 100, 2);
+  expect_budget(Case(b).budget().total,
+                {{compute, 35}, {comm_exposed_unsplit, 40}, {idle_launch, 15}});
+}
+
+TEST(TimeBudget, TheRanksBudgetIsThatOfItsBusiestGpu) {
+  TraceBuilder b;
+  b.row(b.stream(0, 7), Category::kernel, "gemm", 0, 10);
+  b.row(b.stream(1, 7), Category::kernel, "gemm", 0, 90);
+  b.row(b.stream(0, 7), Category::kernel, "gemm", 95, 100);
+  const TimeBudget budget = Case(b).budget();
+  ASSERT_EQ(budget.devices.size(), 2u);
+  EXPECT_EQ(budget.rank().device, 1);
+  expect_budget(budget.total, {{compute, 90}, {idle_unexplained, 10}});
+}
+
+TEST(TimeBudget, AKernelWithoutLengthNeitherWorksNorEndsAGap) {
+  TraceBuilder b;
+  b.kernel("a", 0, 10, 0);
+  b.kernel("nothing", 15, 15, 0);
+  b.launch(2, 20, 21);
+  b.kernel("b", 30, 40, 2);
+  expect_budget(Case(b).budget().total, {{compute, 20}, {idle_host, 10}, {idle_launch, 10}});
+}
+
+TEST(TimeBudget, NoStepsNoBudget) {
+  TraceBuilder b;
+  EXPECT_TRUE(Case(b).budget().devices.empty());
+}
+
+TEST(CpuBudget, OperatorsComputeAndCollectivesElsewhereOverlap) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("aten::linear", 10, 40);
+  b.op("aten::addmm", 15, 35);
+  b.row(b.thread(2), Category::user_annotation, "gloo:all_reduce", 30, 60);
+  expect_budget(
+      Case(b).budget().total,
+      {{compute, 20}, {comm_overlapped, 10}, {comm_exposed_unsplit, 20}, {idle_host, 50}});
+}
+
+TEST(CpuBudget, NodesAndRangesComputeOnlyWhereTheyCallNothing) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("backward", 0, 90);  // a range, as legacy traces show it
+  b.op("autograd::engine::evaluate_function: AddmmBackward0", 10, 50);
+  b.op("AddmmBackward0", 12, 48);
+  b.op("aten::mm", 20, 40);
+  b.op("aten::resolve_conj", 21, 22);
+  b.op("cpp_fused_add_0", 60, 70);
+  expect_budget(Case(b).budget().total, {{compute, 30}, {idle_host, 70}});
+}
+
+TEST(CpuBudget, ASynchronisingCallOfATraceWithoutDeviceRowsIsASync) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.row(b.thread(1), Category::runtime, "cudaDeviceSynchronize", 10, 40);
+  expect_budget(Case(b).budget().total, {{idle_sync, 30}, {idle_host, 70}});
+}
+
+TEST(CpuBudget, TheMainThreadBlockedInACollectiveCommunicatesWhateverItCalls) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("c10d::allreduce_", 10, 40);
+  b.op("aten::copy_", 15, 35);
+  b.op("aten::mm", 40, 50);
+  expect_budget(Case(b).budget().total,
+                {{compute, 10}, {comm_exposed_unsplit, 30}, {idle_host, 60}});
+}
+
+TEST(CpuBudget, OperatorsOfATraceWhoseDeviceWasNotRecordedAreNoCompute) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("aten::mm", 10, 40);
+  b.launch(1, 20, 25);
+  b.row(b.thread(1), Category::runtime, "cudaDeviceSynchronize", 50, 70);
+  const Case c(b);
+  EXPECT_TRUE(c.rank.device_unseen);
+  expect_budget(c.budget().total, {{idle_unexplained, 80}, {idle_sync, 20}});
+}
+
+TEST(CpuBudget, ASplitCollectiveInFlightWaitsThenTransfers) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.row(b.thread(2), Category::user_annotation, "gloo:all_reduce", 20, 60);
+  const Case c(b);
+  const SliceId flight = find_slice(c.trace, "gloo:all_reduce");
+  expect_budget(c.budget({{{flight, Ns{50}, true}}}).total,
+                {{comm_exposed_wait, 30}, {comm_exposed_transfer, 10}, {idle_host, 60}});
+}
+
+TEST(CpuBudget, TheBackwardThreadComputesWhileTheMainOneWaitsForIt) {
+  TraceBuilder b;
+  const TrackId backward = b.thread(2);
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("aten::mul", 0, 10);
+  b.row(backward, Category::cpu_op, "autograd::engine::evaluate_function: MmBackward0", 20, 60);
+  b.row(backward, Category::cpu_op, "aten::mm", 25, 55);
+  b.row(b.thread(3), Category::cpu_op, "aten::stack", 70, 90);  // some worker
+  expect_budget(Case(b).budget().total, {{compute, 40}, {idle_host, 60}});
+}
+
+TEST(CpuBudget, WhatRunsInsideALoaderIsData) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 10, 50);
+  b.op("aten::stack", 20, 30);
+  b.op("aten::mm", 60, 70);
+  const TimeBudget budget = Case(b).budget();
+  expect_budget(budget.total, {{compute, 10}, {idle_data, 40}, {idle_host, 50}});
+  ASSERT_EQ(budget.rank().idle.size(), 4u) << "neighbouring pieces of one cause are one";
+}
+
+// The brute-force oracle: what each nanosecond is, from the rows alone.
+struct RandomRow {
+  std::size_t kind;  // 0 compute, 1 communication, 2 copy
+  std::int64_t start, end, launch, transfer;
+  bool split;
+};
+
+BudgetCategory category_at(const std::vector<RandomRow>& rows, std::int64_t t) {
+  bool any[3] = {};
+  bool transfers = false;
+  bool unknown = false;
+  for (const RandomRow& row : rows) {
+    if (t < row.start || t >= row.end) continue;
+    any[row.kind] = true;
+    if (row.kind != 1) continue;
+    if (!row.split) unknown = true;
+    if (row.split && t >= row.transfer) transfers = true;
+  }
+  if (any[0]) return any[1] ? comm_overlapped : compute;
+  if (any[1])
+    return transfers ? comm_exposed_transfer : unknown ? comm_exposed_unsplit : comm_exposed_wait;
+  if (any[2]) return copy_exposed;
+  const RandomRow* next = nullptr;
+  for (const RandomRow& row : rows)
+    if (row.start > t && (next == nullptr || row.start < next->start)) next = &row;
+  if (next == nullptr) return idle_host;  // the step's annotation is all there is
+  if (next->launch < 0) return idle_unexplained;
+  return t < next->launch ? idle_host : idle_launch;
+}
+
+TEST(TimeBudget, AgreesWithACountOfEveryNanosecond) {
+  std::mt19937 random(11);
+  const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random()) % n; };
+  for (int round = 0; round < 200; ++round) {
+    TraceBuilder b;
+    b.step("ProfilerStep#0", 0, 400);
+    std::vector<RandomRow> rows;
+    CommSplit split;
+    std::map<std::int64_t, bool> starts;
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      RandomRow row{};
+      row.kind = static_cast<std::size_t>(upto(3));
+      row.start = 5 + upto(390);
+      if (!starts.try_emplace(row.start).second) continue;  // the next operation is then unique
+      row.end = row.start + 1 + upto(60);
+      row.launch = upto(4) == 0 ? -1 : std::max<std::int64_t>(0, row.start - upto(30));
+      row.transfer = row.start + upto(60);
+      row.split = upto(2) == 0;
+      rows.push_back(row);
+      if (row.launch >= 0) b.launch(i + 1, row.launch, row.launch);
+      const std::array<Category, 3> category = {Category::kernel, Category::kernel,
+                                                Category::memcpy};
+      const std::string name =
+          std::array<std::string, 3>{"gemm", "ncclDevKernel_x", "Memcpy DtoD"}[row.kind] +
+          std::to_string(i);
+      b.row(b.stream(0, i % 3), category[row.kind], name, row.start, row.end,
+            row.launch >= 0 ? i + 1 : 0);
+    }
+    const Case c(b);
+    for (const RandomRow& row : rows) {
+      if (row.kind != 1) continue;
+      for (std::uint32_t s = 0; s < c.trace.slices.size(); ++s) {
+        if (c.trace.slices.category[s] == Category::kernel &&
+            c.trace.slices.start[s] == Ns{row.start})
+          split.spans.push_back({SliceId{s}, Ns{row.transfer}, row.split});
+      }
+    }
+    std::sort(split.spans.begin(), split.spans.end(),
+              [](const CommSpan& x, const CommSpan& y) { return index(x.slice) < index(y.slice); });
+    ASSERT_EQ(c.steps.size(), 1u);
+    const TimeBudget budget = c.budget(split);
+    Budget expected;
+    for (std::int64_t t = c.steps[0].start.count(); t < c.steps[0].end.count(); ++t)
+      expected[category_at(rows, t)] += Ns{1};
+    for (std::size_t k = 0; k < budget_category_count; ++k)
+      ASSERT_EQ(budget.total.time[k], expected.time[k])
+          << budget_category_names[k] << " in round " << round;
+    ASSERT_EQ(budget.total.sum(), c.steps[0].end - c.steps[0].start);
+    expect_pieces(c, split, [&](std::int64_t t) { return category_at(rows, t); });
+    if (HasFatalFailure()) return;
+  }
+}
+
+// What the main thread of a CPU-only step does at t, from the rows alone: 0 operator, 1 collective
+// elsewhere, 2 loader, 3 communication operator of main.
+struct CpuRow {
+  std::size_t kind;
+  std::int64_t start, end;
+};
+
+BudgetCategory cpu_category_at(const std::vector<CpuRow>& rows, std::int64_t t) {
+  bool any[4] = {};
+  for (const CpuRow& row : rows)
+    if (t >= row.start && t < row.end) any[row.kind] = true;
+  if (any[2]) return idle_data;
+  if (any[0] && !any[3]) return any[1] ? comm_overlapped : compute;
+  return any[1] || any[3] ? comm_exposed_unsplit : idle_host;
+}
+
+TEST(CpuBudget, AgreesWithACountOfEveryNanosecond) {
+  std::mt19937 random(13);
+  constexpr std::array<std::string_view, 4> names = {
+      "aten::mm", "gloo:all_reduce", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+      "c10d::allreduce_"};
+  for (int round = 0; round < 200; ++round) {
+    TraceBuilder b;
+    b.step("ProfilerStep#0", 0, 300);
+    std::vector<CpuRow> rows;
+    for (std::uint32_t i = 0; i < 15; ++i) {
+      const std::size_t kind = random() % names.size();
+      const std::int64_t start = static_cast<std::int64_t>(random() % 300);
+      const std::int64_t end =
+          std::min<std::int64_t>(300, start + 1 + static_cast<std::int64_t>(random() % 40));
+      rows.push_back({kind, start, end});
+      const Category category =
+          kind == 0 || kind == 3 ? Category::cpu_op : Category::user_annotation;
+      b.row(b.thread(kind == 1 ? 2 : 1), category, names[kind], start, end);
+    }
+    const Case c(b);
+    const TimeBudget budget = c.budget();
+    Budget expected;
+    for (std::int64_t t = 0; t < 300; ++t) expected[cpu_category_at(rows, t)] += Ns{1};
+    for (std::size_t k = 0; k < budget_category_count; ++k)
+      ASSERT_EQ(budget.total.time[k], expected.time[k])
+          << budget_category_names[k] << " in round " << round;
+    expect_pieces(c, {}, [&](std::int64_t t) { return cpu_category_at(rows, t); });
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace stepscope

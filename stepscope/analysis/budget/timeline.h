@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A timeline small enough for a page: neighbouring operations of one class on one row that lie
+// closer than the page can show are one block. The tolerance grows until the whole job fits the
+// budget of rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/base/quantity.h"
+
+namespace stepscope {
+
+enum class TimelineKind : std::uint8_t { compute, communication, copy, host };
+inline constexpr std::array<std::string_view, 4> timeline_kind_names = {"compute", "communication",
+                                                                        "copy", "host"};
+static_assert(timeline_kind_names[static_cast<std::size_t>(TimelineKind::host)] == "host");
+
+struct TimelineBlock {
+  Ns start{};
+  Ns dur{};
+  std::uint8_t kind_class = 0;  // NameClass
+  std::uint32_t name = 0;       // into Timeline::names: of the longest operation in the block
+  std::int32_t step = -1;       // Step::index, -1 outside
+};
+
+struct TimelineTrack {
+  int rank = 0;
+  std::string label;  // "GPU 0 compute", "host 1234 (main)"
+  TimelineKind kind = TimelineKind::compute;
+  std::vector<TimelineBlock> blocks;
+};
+
+struct Timeline {
+  std::vector<TimelineTrack> tracks;
+  std::vector<std::string> names;
+  bool reduced = false;  // blocks were merged
+};
+
+// At most about `most_blocks` blocks in all.
+[[nodiscard]] Timeline make_timeline(std::span<const RankView> views,
+                                     std::size_t most_blocks = 300'000);
+
+}  // namespace stepscope

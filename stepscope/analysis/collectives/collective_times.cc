@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/collectives/collective_times.h"
+
+#include <algorithm>
+
+#include "stepscope/analysis/matching/message_size.h"
+
+namespace stepscope {
+namespace {
+
+enum class Waits : std::uint8_t { for_all, for_root, root_for_all, unknown };
+
+Waits waits_of(CollectiveKind kind) {
+  if (is_barrier_like(kind)) return Waits::for_all;
+  if (kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter) return Waits::for_root;
+  if (kind == CollectiveKind::reduce || kind == CollectiveKind::gather) return Waits::root_for_all;
+  return Waits::unknown;
+}
+
+std::optional<Ns> median_ns(std::vector<Ns> values) {
+  if (values.empty()) return std::nullopt;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+// Accumulates what each call waits for; a fused call over all of its messages.
+class Timer {
+ public:
+  Timer(std::span<const RankView> views, const CollectiveMatches& matches)
+      : views_(views), matches_(matches) {
+    for (const RankCalls& rank : matches.ranks) {
+      times_.emplace_back(rank.calls.size());
+      peers_found_.emplace_back(rank.calls.size());
+    }
+  }
+  std::vector<std::vector<CallTime>> run();
+
+ private:
+  void message(std::span<const CollectiveMember> members);
+  void collective(const MatchedCollective& matched);
+  void set(CollectiveMember m, Ns ready) { times_[m.view][m.call] = {ready, true}; }
+
+  std::span<const RankView> views_;
+  const CollectiveMatches& matches_;
+  std::vector<std::vector<CallTime>> times_;
+  std::vector<std::vector<std::uint32_t>> peers_found_;
+};
+
+void Timer::message(std::span<const CollectiveMember> members) {
+  Ns last = Ns::min();
+  for (const CollectiveMember m : members) last = std::max(last, matches_.call(m).start);
+  for (const CollectiveMember m : members) {
+    CallTime& time = times_[m.view][m.call];
+    time.ready = peers_found_[m.view][m.call]++ == 0 ? last : std::max(time.ready, last);
+    time.split = peers_found_[m.view][m.call] == matches_.call(m).edge_count;
+  }
+}
+
+void Timer::collective(const MatchedCollective& matched) {
+  const auto members = matches_.members_of(matched);
+  const Waits waits = waits_of(matched.kind);
+  Ns last = Ns::min();
+  std::optional<Ns> root_start;
+  for (const CollectiveMember m : members) {
+    const CollectiveCall& call = matches_.call(m);
+    last = std::max(last, call.start);
+    if (call.root >= 0 && views_[m.view].rank == call.root) root_start = call.start;
+  }
+  if (waits == Waits::unknown || (waits != Waits::for_all && !root_start)) return;
+  const auto ready_of = [&](CollectiveMember m) {
+    const bool is_root = views_[m.view].rank == matches_.call(m).root;
+    const bool all = waits == Waits::for_all || (waits == Waits::root_for_all && is_root);
+    return all ? last : *root_start;
+  };
+  // Nobody leaves before those it needs have come: the clocks are off by at least that much, and
+  // tell nothing about a shorter call. What a reduce sends may wait in a buffer for its root.
+  Ns error{};
+  for (const CollectiveMember m : members)
+    if (waits != Waits::root_for_all || ready_of(m) == last)
+      error = std::max(error, ready_of(m) - matches_.call(m).end);
+  for (const CollectiveMember m : members)
+    if (matches_.call(m).end - matches_.call(m).start >= error) set(m, ready_of(m));
+}
+
+std::vector<std::vector<CallTime>> Timer::run() {
+  for (const MatchedCollective& matched : matches_.matched) {
+    if (!matched.complete) continue;
+    if (matched.message) {
+      message(matches_.members_of(matched));
+    } else {
+      collective(matched);
+    }
+  }
+  // A group of one waits for nobody.
+  for (std::size_t v = 0; v < matches_.ranks.size(); ++v) {
+    const auto& calls = matches_.ranks[v].calls;
+    for (std::size_t c = 0; c < calls.size(); ++c) {
+      const std::uint32_t group = calls[c].group;
+      if (group != no_row && matches_.groups[group].size == 1)
+        times_[v][c] = {calls[c].start, true};
+    }
+  }
+  return std::move(times_);
+}
+
+}  // namespace
+
+Ns wait_of(const CollectiveCall& call, const CallTime& time) {
+  return std::clamp(time.ready - call.start, Ns{0}, call.end - call.start);
+}
+
+Ns transfer_of(const CollectiveCall& call, const CallTime& time) {
+  return std::max(Ns{0}, call.end - std::max(call.start, time.ready));
+}
+
+std::optional<Ns> end_spread(const CollectiveMatches& matches, const MatchedCollective& matched) {
+  if (!matched.complete || !is_barrier_like(matched.kind)) return std::nullopt;
+  Ns low = Ns::max();
+  Ns high = Ns::min();
+  for (const CollectiveMember m : matches.members_of(matched)) {
+    low = std::min(low, matches.call(m).end);
+    high = std::max(high, matches.call(m).end);
+  }
+  return high - low;
+}
+
+CollectiveTimes collective_times(std::span<const RankView> views,
+                                 const CollectiveMatches& matches) {
+  CollectiveTimes times;
+  times.by_view = Timer(views, matches).run();
+  std::vector<Ns> spreads;
+  for (const MatchedCollective& matched : matches.matched) {
+    if (const auto spread = end_spread(matches, matched)) spreads.push_back(*spread);
+  }
+  times.clock_uncertainty = median_ns(std::move(spreads));
+  return times;
+}
+
+CommSplit comm_split(const RankCalls& rank, std::span<const CallTime> times) {
+  CommSplit split;
+  split.spans.reserve(rank.calls.size());
+  for (std::size_t c = 0; c < rank.calls.size(); ++c) {
+    const CollectiveCall& call = rank.calls[c];
+    const Ns ready = std::clamp(times[c].ready, call.start, call.end);
+    split.spans.push_back({call.slice, times[c].split ? ready : call.start, times[c].split});
+  }
+  std::ranges::sort(split.spans, {}, [](const CommSpan& span) { return index(span.slice); });
+  return split;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/collectives/collectives.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/analysis/runs/job_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+using Kind = CollectiveKind;
+
+TEST(Collectives, ARowSumsTheInstancesOfOneNameGroupAndSize) {
+  std::vector<TestRank> ranks(2);
+  for (int i = 0; i < 3; ++i) {
+    const std::int64_t t = 1000 * i;
+    ranks[0].all_reduce(t, t + 500, {.elements = 250, .seq = i});
+    ranks[1].all_reduce(t + 400, t + 500, {.elements = 250, .seq = i});
+  }
+  ranks[0].all_reduce(5000, 5100, {.elements = 7, .seq = 3});
+  ranks[1].all_reduce(5000, 5100, {.elements = 7, .seq = 3});
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  ASSERT_EQ(found.rows.size(), 2U);
+  const CollectiveRow& row = found.rows[0];
+  EXPECT_EQ(row.kind, Kind::all_reduce);
+  EXPECT_EQ(row.group, "0");
+  EXPECT_EQ(row.group_size, 2);
+  EXPECT_EQ(row.count, 3U);
+  EXPECT_EQ(row.matched, 3U);
+  EXPECT_EQ(row.bytes, Bytes{1000});
+  EXPECT_EQ(row.transfer, Ns{300});
+  EXPECT_EQ(row.wait, Ns{1200});
+  EXPECT_EQ(row.duration, Ns{900});  // medians of 500 and 100
+  EXPECT_EQ(row.exposed, Ns{900});   // mean of 1500 and 300
+  EXPECT_EQ(row.skew, Ns{400});
+  EXPECT_EQ(row.last_rank, 1);
+  EXPECT_DOUBLE_EQ(*row.last_rank_share, 1.0);
+  EXPECT_EQ(row.clock_uncertainty, Ns{0});
+  EXPECT_DOUBLE_EQ(row.algbw->value, 1000 / 100e-9);
+  EXPECT_DOUBLE_EQ(row.busbw->value, row.algbw->value);  // 2(n-1)/n of two ranks
+}
+
+TEST(Collectives, AGathersSizeIsTheOutput) {
+  std::vector<TestRank> ranks(2);
+  for (TestRank& rank : ranks) {
+    rank.comm(all_gather_kernel, 0, 100,
+              {.name = "_allgather_base", .elements = 100, .out = 200, .seq = 1});
+  }
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  ASSERT_EQ(found.rows.size(), 1U);
+  EXPECT_EQ(found.rows[0].bytes, Bytes{800});
+  EXPECT_DOUBLE_EQ(found.rows[0].busbw->value, 800 / 100e-9 / 2);
+}
+
+TEST(Collectives, ExposedIsWhatNoComputeHides) {
+  std::vector<TestRank> ranks(2);
+  for (TestRank& rank : ranks) {
+    rank.all_reduce(100, 200, {.seq = 1});
+    rank.rows().kernel("gemm", 50, 130);
+    rank.rows().kernel("gemm", 120, 150);
+    rank.rows().kernel("gemm", 190, 400);
+  }
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  EXPECT_EQ(found.exposed[0], std::vector<Ns>{Ns{40}});
+  EXPECT_EQ(found.rows[0].exposed, Ns{40});
+}
+
+TEST(Collectives, WithoutComparableClocksThereIsNoWaitAndNoBandwidth) {
+  std::vector<TestRank> ranks;
+  ranks.emplace_back(Clock::relative);
+  ranks.emplace_back(Clock::relative);
+  ranks[0].all_reduce(0, 100);
+  ranks[0].all_reduce(200, 300);
+  ranks[1].all_reduce(0, 140);
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  ASSERT_EQ(found.rows.size(), 1U);
+  EXPECT_EQ(found.rows[0].count, 2U);
+  EXPECT_EQ(found.rows[0].matched, 0U);
+  EXPECT_EQ(found.rows[0].duration, Ns{170});
+  EXPECT_FALSE(found.rows[0].wait);
+  EXPECT_FALSE(found.rows[0].transfer);
+  EXPECT_FALSE(found.rows[0].algbw);
+  EXPECT_FALSE(found.rows[0].last_rank);
+  EXPECT_FALSE(found.dimensions.at(0).wait);
+}
+
+TEST(Collectives, GroupsOfOneDescriptionShareARow) {
+  std::vector<TestRank> ranks(4);
+  for (std::size_t r = 0; r < 4; ++r) {
+    ranks[r].all_reduce(0, 100,
+                        {.group = r < 2 ? "3" : "4",
+                         .ranks = r < 2 ? "[0, 1]" : "[2, 3]",
+                         .seq = 1,
+                         .description = "mesh_tp"});
+  }
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  ASSERT_EQ(found.rows.size(), 1U);
+  EXPECT_EQ(found.rows[0].group, "mesh_tp");
+  EXPECT_EQ(found.rows[0].dimension, Dimension::tp);
+  EXPECT_EQ(found.rows[0].count, 2U);
+  ASSERT_EQ(found.rows[0].groups.size(), 2U);
+  EXPECT_EQ(found.matches.groups[found.rows[0].groups[0]].ranks, (std::vector{0, 1}));
+  EXPECT_EQ(found.matches.groups[found.rows[0].groups[1]].ranks, (std::vector{2, 3}));
+  ASSERT_EQ(found.dimensions.size(), 1U);
+  EXPECT_EQ(found.dimensions[0].bytes, Bytes{8000});
+}
+
+TEST(Collectives, MessagesOfOneFusedKernelShareItsExposedTime) {
+  std::vector<TestRank> ranks(2);
+  for (int r = 0; r < 2; ++r) {
+    TestRank& rank = ranks[static_cast<std::size_t>(r)];
+    TraceBuilder& rows = rank.rows();
+    const auto message = [&](std::int64_t start, const TestMeta& meta) {
+      rank.annotate(
+          rows.row(rows.thread(1), Category::cpu_op, "record_param_comms", start, start + 5), meta);
+    };
+    message(10, {.name = "send", .elements = 100, .dst = 1 - r});
+    message(20, {.name = "recv", .elements = 100, .src = 1 - r});
+    rows.launch(9, 30, 32);
+    rank.comm(send_recv_kernel, 100 + 50 * r, 200, 9);
+  }
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  ASSERT_EQ(found.rows.size(), 1U);
+  EXPECT_EQ(found.rows[0].kind, Kind::send_recv);
+  EXPECT_EQ(found.rows[0].count, 2U);
+  EXPECT_EQ(found.rows[0].matched, 2U);
+  EXPECT_EQ(found.rows[0].exposed, Ns{75});
+  EXPECT_EQ(found.rows[0].wait, Ns{50}) << "of rank 0, once";
+  EXPECT_EQ(found.rows[0].transfer, Ns{50}) << "the kernel moves both";
+  EXPECT_EQ(found.rows[0].duration, Ns{76}) << "medians of 50 and 25, rounded, for each";
+  EXPECT_EQ(found.splits[0].spans.at(0).transfer_start, Ns{150});
+  EXPECT_EQ(found.rows[0].dtype, "Float");
+  EXPECT_EQ(found.rows[0].bytes, Bytes{400}) << "each";
+  EXPECT_DOUBLE_EQ(found.rows[0].busbw->value, 400 / 50e-9);
+}
+
+TEST(Collectives, OfUnequalMessagesBetweenTwoRanksTheSizeIsNotGuessed) {
+  std::vector<TestRank> ranks(2);
+  for (int r = 0; r < 2; ++r) {
+    TestRank& rank = ranks[static_cast<std::size_t>(r)];
+    TraceBuilder& rows = rank.rows();
+    const auto message = [&](std::int64_t start, const TestMeta& meta) {
+      rank.annotate(
+          rows.row(rows.thread(1), Category::cpu_op, "record_param_comms", start, start + 5), meta);
+    };
+    message(10, {.name = "send", .elements = r == 0 ? 100 : 7, .dst = 1 - r});
+    message(20, {.name = "recv", .elements = r == 0 ? 7 : 100, .src = 1 - r});
+    rows.launch(9, 30, 32);
+    rank.comm(send_recv_kernel, 100, 200, 9);
+  }
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  ASSERT_EQ(found.rows.size(), 1U);
+  EXPECT_EQ(found.rows[0].matched, 2U);
+  EXPECT_FALSE(found.rows[0].bytes);
+}
+
+TEST(Collectives, ScatteredSizesOfAnExchangeShareRows) {
+  std::vector<TestRank> ranks(2);
+  for (TestRank& rank : ranks) {
+    for (int i = 0; i < 60; ++i) {
+      rank.comm(send_recv_kernel, 100 * i, 100 * i + 50,
+                {.name = "all_to_all", .elements = 1024 + i, .seq = i});
+    }
+  }
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  ASSERT_EQ(found.rows.size(), 1U);
+  EXPECT_EQ(found.rows[0].count, 60U);
+  EXPECT_EQ(found.rows[0].bytes, Bytes{4 * 1024 + 4 * 59 / 2});
+}
+
+TEST(Collectives, OnACpuOnlyOperatorsOfTheMainThreadHideCommunication) {
+  std::vector<TestRank> ranks(1);
+  TraceBuilder& rows = ranks[0].rows();
+  rows.step("ProfilerStep#0", 0, 1000);
+  rows.op("aten::linear", 100, 400);
+  rows.op("aten::addmm", 150, 350);       // part of the operator around it
+  rows.op("c10d::allreduce_", 500, 900);  // blocked: hides nothing
+  rows.op("aten::copy_", 600, 700);
+  rows.row(rows.thread(2), Category::user_annotation, "gloo:all_reduce", 200, 900);
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  ASSERT_EQ(found.exposed[0].size(), 1U);
+  EXPECT_EQ(found.exposed[0][0], Ns{700 - 200}) << "what computes is what the time budget says";
+}
+
+}  // namespace
+}  // namespace stepscope

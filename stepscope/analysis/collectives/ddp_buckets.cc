@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/collectives/ddp_buckets.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace stepscope {
+namespace {
+
+class BucketFinder {
+ public:
+  explicit BucketFinder(const RankView& view) : view_(view), trace_(*view.trace) {
+    accumulates_.resize(trace_.strings.size());
+    for (std::uint32_t i = 0; i < accumulates_.size(); ++i) {
+      const std::string_view name = trace_.strings[StringId{i}];
+      accumulates_[i] = name.find("AccumulateGrad") != std::string_view::npos;
+    }
+  }
+  [[nodiscard]] bool inside_accumulate(SliceId launch) const;
+  [[nodiscard]] std::optional<Ns> ready(const CollectiveCall& call) const;
+
+ private:
+  [[nodiscard]] std::optional<Ns> ready_on_device(const CollectiveCall& call) const;
+  [[nodiscard]] std::optional<Ns> ready_on_host(SliceId launch) const;
+
+  const RankView& view_;
+  const Trace& trace_;
+  std::vector<bool> accumulates_;  // by StringId
+};
+
+bool BucketFinder::inside_accumulate(SliceId launch) const {
+  constexpr std::uint32_t walk = 256;  // rows inside one hook
+  const Slices& s = trace_.slices;
+  const Track& track = trace_.track(s.track[index(launch)]);
+  const Ns at = s.start[index(launch)];
+  std::uint32_t i = index(launch);
+  for (std::uint32_t steps = 0; steps < walk; ++steps) {
+    if (accumulates_[index(s.name[i])] && s.end(SliceId{i}) >= at) return true;
+    if (i == track.first) return false;
+    --i;
+  }
+  return false;
+}
+
+// The reducer's kernel waits for what its thread had launched before: the last of that to start.
+std::optional<Ns> BucketFinder::ready_on_device(const CollectiveCall& call) const {
+  constexpr std::ptrdiff_t walk = 8192;
+  const Slices& s = trace_.slices;
+  const int device = trace_.track(call.stream).device_index;
+  const auto lane = std::ranges::find(view_.index->devices, device, &DeviceLane::device);
+  if (lane == view_.index->devices.end()) return std::nullopt;
+  const auto start_of = [&](SliceId op) { return s.start[index(op)]; };
+  const auto last = std::ranges::upper_bound(lane->ops, call.start, {}, start_of);
+  const auto first = last - std::min(walk, last - lane->ops.begin());
+  for (auto at = last; at != first;) {
+    const SliceId op = *--at;
+    const SliceId launch = view_.index->launch(op);
+    if (launch == no_slice || trace_.is_communication(op)) continue;
+    const bool same_thread = s.track[index(launch)] == s.track[index(call.launch)];
+    if (same_thread && start_of(launch) < start_of(call.launch)) return s.end(op);
+  }
+  return std::nullopt;
+}
+
+// The last operator to end on the thread before the all-reduce was asked for.
+std::optional<Ns> BucketFinder::ready_on_host(SliceId launch) const {
+  const Slices& s = trace_.slices;
+  const Track& track = trace_.track(s.track[index(launch)]);
+  const Ns at = s.start[index(launch)];
+  for (std::uint32_t i = index(launch); i-- > track.first;) {
+    const bool computes = s.category[i] == Category::cpu_op &&
+                          trace_.operator_class[index(s.name[i])] != NameClass::communication;
+    if (computes && s.end(SliceId{i}) <= at) return s.end(SliceId{i});
+  }
+  return std::nullopt;
+}
+
+std::optional<Ns> BucketFinder::ready(const CollectiveCall& call) const {
+  return view_.index->cpu_only() ? ready_on_host(call.launch) : ready_on_device(call);
+}
+
+}  // namespace
+
+std::vector<DdpBucket> find_ddp_buckets(const RankView& view, const RankCalls& rank,
+                                        std::span<const Ns> exposed) {
+  const BucketFinder finder(view);
+  std::vector<DdpBucket> buckets;
+  std::map<std::uint32_t, std::uint32_t> next;  // step → bucket
+  for (std::size_t c = 0; c < rank.calls.size(); ++c) {
+    const CollectiveCall& call = rank.calls[c];
+    if (call.kind != CollectiveKind::all_reduce || call.launch == no_slice || !call.step) continue;
+    if (!finder.inside_accumulate(call.launch)) continue;
+    DdpBucket bucket;
+    bucket.step = view.steps[*call.step].index;
+    bucket.bucket = next[*call.step]++;
+    bucket.bytes = call.bytes;
+    bucket.ready = finder.ready(call);
+    bucket.launched = view.trace->slices.start[index(call.launch)];
+    bucket.done = call.end;
+    bucket.exposed = exposed[c];
+    buckets.push_back(bucket);
+  }
+  return buckets;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The budget already holds C, M and their intersection; only the schedule needs the intervals
+// again.
+#include "stepscope/analysis/collectives/overlap.h"
+
+#include <algorithm>
+
+#include "stepscope/analysis/collectives/contention.h"
+#include "stepscope/analysis/steps/interval_sweep.h"
+#include "stepscope/analysis/steps/step_cursor.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+
+Ns communication(const Budget& b) {
+  return b[comm_overlapped] + b[comm_exposed_wait] + b[comm_exposed_transfer] +
+         b[comm_exposed_unsplit];
+}
+
+// What the order of one step forces, beside |C| and |M|.
+struct Order {
+  Ns first = Ns::max();  // start of the first and of the last communication
+  Ns last = Ns::min();
+  Ns before_first{};  // compute before them
+  Ns before_last{};
+  Ns from_last{};  // communication from the last on
+};
+
+std::vector<Order> orders(const Trace& trace, const DeviceLane& lane, std::span<const Step> steps) {
+  enum Layer : std::size_t { compute_work, comm_work };
+  std::vector<Order> order(steps.size());
+  IntervalSweep<2> sweep;
+  sweep.reserve(lane.ops.size());
+  StepCursor by_start(steps);
+  for (const SliceId op : lane.ops) {
+    if (trace.slices.category[index(op)] != Category::kernel) continue;
+    const Ns start = trace.slices.start[index(op)];
+    const Ns end = trace.slices.end(op);
+    const bool comm = trace.is_communication(op);
+    sweep.add(comm ? comm_work : compute_work, start, end);
+    if (!comm) continue;
+    by_start.place(start, end, [&](std::size_t step, Ns from, Ns) {
+      order[step].first = std::min(order[step].first, from);
+      order[step].last = std::max(order[step].last, from);
+    });
+  }
+  StepCursor cursor(steps);
+  sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const auto& open) {
+    cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
+      Order& o = order[step];
+      if (open[compute_work] > 0 && from < o.first) o.before_first += to - from;
+      if (open[compute_work] > 0 && from < o.last) o.before_last += to - from;
+      if (open[comm_work] > 0 && from >= o.last) o.from_last += to - from;
+    });
+  });
+  return order;
+}
+
+}  // namespace
+
+std::optional<Overlap> overlap(const Trace& trace, const RankIndex& rank,
+                               std::span<const Step> steps, const TimeBudget& budget,
+                               std::size_t most_contended) {
+  if (communication(budget.total) == Ns{}) return std::nullopt;
+  Overlap result;
+  std::vector<Order> order;
+  if (!rank.cpu_only()) order = orders(trace, rank.devices[budget.chosen], steps);
+  Ns bound{};
+  Ns possible{};  // what could overlap
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Budget& b = budget.rank().steps[i];
+    const Ns wall = steps[i].end - steps[i].start;
+    const Ns both = b[comm_overlapped];
+    const Ns compute_time = b[compute] + both;
+    const Ns comm_time = communication(b);
+    const Ns longer = std::max(compute_time, comm_time);
+    const Ns rest = wall - (compute_time + comm_time - both);
+    result.compute += compute_time;
+    result.comm += comm_time;
+    result.overlap += both;
+    result.step += wall;
+    result.no_overlap += wall + both;
+    result.perfect_overlap += rest + longer;
+    possible += std::min(compute_time, comm_time);
+    if (order.empty()) continue;
+    bound += rest + std::max({longer, order[i].before_first + comm_time,
+                              order[i].before_last + order[i].from_last});
+  }
+  result.ratio =
+      static_cast<double>(result.overlap.count()) / static_cast<double>(result.comm.count());
+  if (possible > Ns{})
+    result.efficiency =
+        static_cast<double>(result.overlap.count()) / static_cast<double>(possible.count());
+  if (rank.cpu_only()) return result;
+  result.schedule_bound = bound;
+  result.contention = contention(trace, rank.devices[budget.chosen], most_contended);
+  return result;
+}
+
+}  // namespace stepscope

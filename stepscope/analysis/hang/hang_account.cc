@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/hang/hang_account.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+
+#include "stepscope/analysis/hang/call_match.h"
+#include "stepscope/analysis/hang/hang_causes.h"
+#include "stepscope/analysis/hang/hang_pairs.h"
+#include "stepscope/analysis/hang/hang_words.h"
+
+namespace stepscope {
+namespace {
+
+// Where a call stands in its group.
+struct Place {
+  std::int64_t sequence = 0;
+  std::uint32_t ordinal = 0;
+  auto operator<=>(const Place&) const = default;
+};
+Place place_of(const CommCall& call) { return {call.sequence, call.ordinal}; }
+
+// A rank's side of a group.
+struct Member {
+  std::uint32_t rank = 0;
+  const CommSequence* calls = nullptr;
+  std::size_t next = 0;  // the first call that was not compared
+
+  [[nodiscard]] std::span<const CommCall> rest() const {
+    return std::span(calls->collectives).subspan(next);
+  }
+  // The last number it reached, also where the call itself is not recorded.
+  [[nodiscard]] std::optional<Place> last() const {
+    std::optional<Place> last;
+    if (!calls->collectives.empty()) last = place_of(calls->collectives.back());
+    if (calls->status && (calls->watchdog_only || !last) && calls->status->enqueued >= 0)
+      last = std::max(last.value_or(Place{}), Place{calls->status->enqueued, 0});
+    return last;
+  }
+  // Whether it was there, though the recorder kept no call.
+  [[nodiscard]] bool passed(Place at) const {
+    return calls->watchdog_only && calls->status && calls->status->enqueued >= at.sequence;
+  }
+};
+
+struct Group {
+  std::uint32_t group = 0;
+  std::vector<Member> members;  // that recorded anything, by rank
+  std::vector<int> unrecorded;  // ranks of the job
+};
+
+bool is_waiting(CallState state) {
+  return state == CallState::scheduled || state == CallState::started;
+}
+
+// The members' calls of one number.
+struct Meeting {
+  Place at;
+  std::vector<std::size_t> present;  // in Group::members; with a call
+  std::vector<std::size_t> passed;   // that were there without one
+  std::vector<std::size_t> behind;   // whose last call comes before
+};
+
+class GroupReader {
+ public:
+  GroupReader(const CommRecords& records, Group& group, HangResult& out)
+      : records_(records), group_(group), out_(out) {}
+
+  void read() {
+    for (std::optional<Place> at = first(); at; at = following(*at)) {
+      const Meeting meeting = meet(*at);
+      if (disagreement(meeting)) return;
+      if (absence(meeting)) return;
+      if (!stuck_ && meeting.present.size() == group_.members.size() && unfinished(meeting))
+        stuck_ = meeting;
+    }
+    if (stuck_) not_finished(*stuck_);
+  }
+
+ private:
+  [[nodiscard]] std::optional<Place> first() const {
+    std::optional<Place> least;
+    for (const Member& m : group_.members)
+      if (!m.calls->collectives.empty()) {
+        const Place at = place_of(m.calls->collectives.front());
+        if (!least || at < *least) least = at;
+      }
+    return least;
+  }
+  // Steps every member over its call at `at`; the least of what follows.
+  std::optional<Place> following(Place at) {
+    std::optional<Place> least;
+    for (Member& m : group_.members) {
+      const auto& calls = m.calls->collectives;
+      while (m.next < calls.size() && place_of(calls[m.next]) <= at) ++m.next;
+      if (m.next < calls.size() && (!least || place_of(calls[m.next]) < *least))
+        least = place_of(calls[m.next]);
+    }
+    return least;
+  }
+  [[nodiscard]] Meeting meet(Place at) const {
+    Meeting meeting{.at = at, .present = {}, .passed = {}, .behind = {}};
+    for (std::size_t i = 0; i < group_.members.size(); ++i) {
+      const Member& m = group_.members[i];
+      const auto& calls = m.calls->collectives;
+      if (m.next < calls.size() && place_of(calls[m.next]) == at)
+        meeting.present.push_back(i);
+      else if (m.passed(at))
+        meeting.passed.push_back(i);
+      else if (const auto last = m.last(); !last || *last < at)
+        meeting.behind.push_back(i);
+    }
+    return meeting;
+  }
+  [[nodiscard]] const CommCall& call(std::size_t member) const {
+    return group_.members[member].rest().front();
+  }
+  [[nodiscard]] std::vector<std::uint32_t> ranks(const std::vector<std::size_t>& members) const {
+    std::vector<std::uint32_t> out;
+    for (const std::size_t m : members) out.push_back(group_.members[m].rank);
+    return out;
+  }
+  [[nodiscard]] bool waits(std::size_t member) const { return is_waiting(call(member).state); }
+  [[nodiscard]] bool unfinished(const Meeting& meeting) const {
+    return std::ranges::any_of(meeting.present, [&](std::size_t m) { return waits(m); });
+  }
+
+  // Those who call the same, the largest first; of equally many, the one with the first member.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> alike(const Meeting& meeting) const {
+    std::vector<std::vector<std::size_t>> classes;
+    for (const std::size_t m : meeting.present) {
+      const auto same = std::ranges::find_if(
+          classes, [&](const auto& c) { return !difference(call(c.front()), call(m)); });
+      if (same == classes.end())
+        classes.push_back({m});
+      else
+        same->push_back(m);
+    }
+    std::ranges::stable_sort(classes, std::ranges::greater{},
+                             [](const auto& c) { return c.size(); });
+    return classes;
+  }
+
+  bool disagreement(const Meeting& meeting) {
+    const auto classes = alike(meeting);
+    if (classes.size() < 2) return uneven_all_to_all(meeting);
+    // Of those who call as most do, the one of whom most is known.
+    const std::size_t model = *std::ranges::max_element(
+        classes[0], {}, [&](std::size_t m) { return group_.members[m].rest().size(); });
+    for (std::size_t c = 1; c < classes.size(); ++c) {
+      const std::size_t own = *std::ranges::max_element(
+          classes[c], {}, [&](std::size_t m) { return group_.members[m].rest().size(); });
+      const Deviation what = deviation(group_.members[own].rest(), group_.members[model].rest());
+      HangFinding f = finding(what.kind, meeting);
+      f.call = spelled(records_, call(model));
+      f.instead = spelled(records_, call(own));
+      f.ranks = ranks(classes[c]);
+      f.others = ranks(classes[0]);
+      f.even = classes[c].size() == classes[0].size();
+      f.next_of_others = what.next_of_others;
+      out_.findings.push_back(std::move(f));
+    }
+    return true;
+  }
+
+  // What all send has to be what all receive.
+  bool uneven_all_to_all(const Meeting& meeting) {
+    if (meeting.present.empty() || !group_.unrecorded.empty() ||
+        meeting.present.size() != group_.members.size())
+      return false;
+    std::int64_t sent = 0;
+    std::int64_t received = 0;
+    for (const std::size_t m : meeting.present) {
+      const CommCall& c = call(m);
+      if (c.kind != CollectiveKind::all_to_all || c.in_elements < 0 || c.out_elements < 0)
+        return false;
+      if (__builtin_add_overflow(sent, c.in_elements, &sent) ||
+          __builtin_add_overflow(received, c.out_elements, &received))
+        return false;
+    }
+    if (sent == received) return false;
+    HangFinding f = finding(HangKind::size, meeting);
+    f.call = spelled(records_, call(meeting.present.front()));
+    f.others = ranks(meeting.present);
+    out_.findings.push_back(std::move(f));
+    return true;
+  }
+
+  // Who has not come. A call that all who came have completed waits for nobody.
+  bool absence(const Meeting& meeting) {
+    const bool all_done = std::ranges::all_of(
+        meeting.present, [&](std::size_t m) { return call(m).state == CallState::completed; });
+    if (meeting.present.empty() || all_done) return false;
+    if (meeting.behind.empty()) {
+      if (group_.unrecorded.empty() || !unfinished(meeting)) return false;
+      HangFinding f = finding(HangKind::no_record, meeting);
+      f.call = spelled(records_, call(meeting.present.front()));
+      f.unrecorded = group_.unrecorded;
+      f.others = ranks(meeting.present);
+      out_.findings.push_back(std::move(f));
+      return true;
+    }
+    HangFinding f = finding(HangKind::missing, meeting);
+    f.call = spelled(records_, call(meeting.present.front()));
+    f.ranks = ranks(meeting.behind);
+    f.unrecorded = group_.unrecorded;
+    std::vector<std::size_t> waiting = meeting.present;
+    waiting.insert(waiting.end(), meeting.passed.begin(), meeting.passed.end());
+    std::ranges::sort(waiting);
+    f.others = ranks(waiting);
+    const Member& who = group_.members[meeting.behind.front()];
+    if (!who.calls->collectives.empty())
+      f.instead = spelled(records_, who.calls->collectives.back());
+    out_.findings.push_back(std::move(f));
+    return true;
+  }
+
+  void not_finished(const Meeting& meeting) {
+    for (Member& m : group_.members) {  // back to that call
+      m.next = 0;
+      const auto& calls = m.calls->collectives;
+      while (m.next + 1 < calls.size() && place_of(calls[m.next]) < meeting.at) ++m.next;
+    }
+    HangFinding f = finding(HangKind::not_finished, meeting);
+    std::vector<std::size_t> waiting;
+    std::vector<std::size_t> done;
+    for (const std::size_t m : meeting.present) (waits(m) ? waiting : done).push_back(m);
+    if (waiting.empty()) return;  // numbers that were not in order
+    f.call = spelled(records_, call(waiting.front()));
+    f.ranks = ranks(waiting);
+    f.others = ranks(done);
+    out_.findings.push_back(std::move(f));
+  }
+
+  [[nodiscard]] HangFinding finding(HangKind kind, const Meeting& meeting) const {
+    HangFinding f;
+    f.kind = kind;
+    f.group = group_.group;
+    f.sequence = meeting.at.sequence;
+    f.since = stuck_ ? stuck_->at.sequence : f.sequence;
+    return f;
+  }
+
+  const CommRecords& records_;
+  Group& group_;
+  HangResult& out_;
+  std::optional<Meeting> stuck_;
+};
+
+std::vector<Group> groups_of(const CommRecords& records) {
+  std::vector<Group> groups(records.groups.size());
+  for (std::uint32_t g = 0; g < groups.size(); ++g) groups[g].group = g;
+  for (const CommSequence& s : records.sequences) {
+    const bool empty = s.collectives.empty() && s.pairs.empty() && !s.status;
+    if (empty && !records.groups[s.group].members_recorded) continue;
+    groups[s.group].members.push_back({.rank = s.rank, .calls = &s, .next = 0});
+  }
+  for (Group& g : groups) {
+    std::ranges::sort(g.members, {}, [&](const Member& m) {
+      return std::pair(records.ranks[m.rank].number.value_or(1 << 30), m.rank);
+    });
+    std::set<int> seen;
+    for (const Member& m : g.members)
+      if (const auto n = records.ranks[m.rank].number) seen.insert(*n);
+    for (const int rank : records.groups[g.group].members) {
+      if (seen.contains(rank)) continue;
+      // A rank with a dump is recorded, whether it called anything in this group or not.
+      const auto known = records.rank_index.find(rank);
+      if (known == records.rank_index.end() || !records.ranks[known->second].has_dump)
+        g.unrecorded.push_back(rank);
+    }
+  }
+  return groups;
+}
+
+HangGroup account_of(const Group& group, const CommRecords& records) {
+  HangGroup out;
+  const RecordedGroup& named = records.groups[group.group];
+  out.group = group.group;
+  out.size = named.size > 0 ? named.size : static_cast<int>(named.members.size());
+  out.recorded = static_cast<int>(group.members.size());
+  bool all = true;
+  for (const Member& m : group.members) {
+    out.calls += m.calls->collectives.size();
+    out.pairs += m.calls->pairs.size();
+    const auto last = m.last();
+    all = all && last;
+    if (!last) continue;
+    out.furthest = std::max(out.furthest.value_or(last->sequence), last->sequence);
+    out.all_reached = std::min(out.all_reached.value_or(last->sequence), last->sequence);
+  }
+  if (!all) out.all_reached.reset();
+  return out;
+}
+
+bool holds(const std::vector<std::uint32_t>& list, std::uint32_t rank) {
+  return std::ranges::find(list, rank) != list.end();
+}
+
+// Causes first; `follows` keeps its meaning.
+void put_causes_first(HangResult& out) {
+  std::vector<std::size_t> order(out.findings.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    const HangFinding& f = out.findings[i];
+    return !f.follows ? 0 : f.circular ? 1 : 2;
+  });
+  std::vector<std::size_t> place(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  std::vector<HangFinding> sorted;
+  for (const std::size_t i : order) {
+    sorted.push_back(std::move(out.findings[i]));
+    if (sorted.back().follows) sorted.back().follows = place[*sorted.back().follows];
+  }
+  out.findings = std::move(sorted);
+}
+
+// Timeouts of groups in which nothing was found.
+void leftover_timeouts(const CommRecords& records, HangResult& out) {
+  for (const WatchdogTimeout& t : records.timeouts) {
+    const auto same = std::ranges::find_if(out.findings, [&](const HangFinding& f) {
+      return f.group == t.group && (f.kind != HangKind::timeout || f.sequence == t.sequence);
+    });
+    if (same != out.findings.end()) {
+      if (same->kind == HangKind::timeout && !holds(same->ranks, t.rank))
+        same->ranks.push_back(t.rank);
+      continue;
+    }
+    HangFinding f;
+    f.kind = HangKind::timeout;
+    f.group = t.group;
+    f.sequence = t.sequence;
+    f.call = HangCall{.name = t.operation,
+                      .sizes = t.in_elements ? std::to_string(*t.in_elements) : std::string(),
+                      .types = {},
+                      .sequence = t.sequence,
+                      .state = CallState::started};
+    f.ranks = {t.rank};
+    out.findings.push_back(std::move(f));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(HangKind kind) {
+  constexpr std::array<std::string_view, hang_kind_count> names = {
+      "operation", "size",      "type",         "argument", "order",     "left_out", "additional",
+      "missing",   "no_record", "not_finished", "unpaired", "pair_size", "timeout"};
+  static_assert(!names.back().empty());
+  return names[static_cast<std::size_t>(kind)];
+}
+
+HangResult find_hang(const CommRecords& records) {
+  HangResult out;
+  std::vector<Group> groups = groups_of(records);
+  for (Group& group : groups) {
+    if (group.members.empty()) continue;
+    GroupReader(records, group, out).read();
+    find_unpaired(records, group.group, out);
+    out.groups.push_back(account_of(group, records));
+    out.calls += out.groups.back().calls + out.groups.back().pairs;
+  }
+  find_causes(records, out);
+  leftover_timeouts(records, out);
+  put_causes_first(out);
+  for (HangGroup& g : out.groups)
+    for (std::size_t f = out.findings.size(); f-- > 0;)
+      if (out.findings[f].group == g.group) g.finding = f;
+  std::vector<bool> called(records.ranks.size(), false);
+  for (const CommSequence& s : records.sequences)
+    if (!s.collectives.empty() || !s.pairs.empty()) called[s.rank] = true;
+  for (std::uint32_t r = 0; r < called.size(); ++r)
+    if (!called[r] && records.ranks[r].has_dump) out.silent.push_back(r);
+  return out;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/hang/hang_causes.h"
+
+#include <algorithm>
+#include <map>
+
+namespace stepscope {
+namespace {
+
+// Somebody did not come; else all came and something else is wrong.
+bool is_absence(const HangFinding& f) {
+  return f.kind == HangKind::missing || f.kind == HangKind::unpaired ||
+         f.kind == HangKind::no_record;
+}
+
+// Where a rank made the call that a finding is about since, among all its calls.
+std::optional<std::uint32_t> position_in(const CommRecords& records, const HangFinding& f,
+                                         std::uint32_t rank) {
+  const auto at = records.sequence_index.find(std::uint64_t{f.group} << 32U | rank);
+  if (at == records.sequence_index.end()) return std::nullopt;
+  const CommSequence& s = records.sequences[at->second];
+  const bool pair = f.kind == HangKind::unpaired || f.kind == HangKind::pair_size;
+  const std::vector<CommCall>& calls = pair ? s.pairs : s.collectives;
+  const auto call = std::ranges::lower_bound(calls, f.since, {}, &CommCall::sequence);
+  if (call != calls.end() && call->sequence == f.since) return call->position;
+  return std::nullopt;
+}
+
+// A finding, and the place of its call among all calls of a rank.
+struct Standing {
+  std::size_t finding = 0;
+  std::uint32_t position = 0;
+};
+void keep_earlier(std::map<std::uint32_t, Standing>& of, std::uint32_t key, Standing standing) {
+  const auto [at, fresh] = of.try_emplace(key, standing);
+  if (!fresh && standing.position < at->second.position) at->second = standing;
+}
+
+// Where each rank stands: the first call it made that a finding is about.
+struct Standings {
+  std::map<std::uint32_t, Standing> waiting;  // by rank that made the call
+  std::map<std::uint32_t, Standing> absent;   // by rank that did not come to it
+  std::map<int, Standing> unrecorded;         // by rank of the job
+};
+
+void note_waiting(const CommRecords& records, const std::vector<HangFinding>& findings,
+                  Standings& out) {
+  for (std::size_t f = 0; f < findings.size(); ++f)
+    for (const auto* ranks : {&findings[f].others, &findings[f].ranks}) {
+      if (ranks == &findings[f].ranks && is_absence(findings[f])) continue;
+      for (const std::uint32_t rank : *ranks)
+        if (const auto position = position_in(records, findings[f], rank))
+          keep_earlier(out.waiting, rank, {f, *position});
+    }
+}
+
+// Whoever stands nowhere stopped before the earliest call that waits for it: ranks of one program
+// call alike. Calls that other missing ranks are kept from say nothing of that.
+void note_absent(const CommRecords& records, const std::vector<HangFinding>& findings,
+                 Standings& out) {
+  for (std::size_t f = 0; f < findings.size(); ++f) {
+    const HangFinding& finding = findings[f];
+    if (!is_absence(finding)) continue;
+    const bool kept = std::ranges::any_of(finding.ranks, [&](std::uint32_t rank) {
+      const auto at = out.waiting.find(rank);
+      return at != out.waiting.end() && at->second.finding != f;
+    });
+    if (kept) continue;
+    std::optional<std::uint32_t> least;
+    for (const std::uint32_t rank : finding.others)
+      if (const auto position = position_in(records, finding, rank))
+        least = std::min(least.value_or(*position), *position);
+    if (!least) continue;
+    for (const std::uint32_t rank : finding.ranks) keep_earlier(out.absent, rank, {f, *least});
+    for (const int rank : finding.unrecorded) {
+      const auto [at, fresh] = out.unrecorded.try_emplace(rank, Standing{f, *least});
+      if (!fresh && *least < at->second.position) at->second = {f, *least};
+    }
+  }
+}
+
+// What a rank that did not come stands in instead.
+std::optional<std::size_t> cause_of(const Standings& s, std::uint32_t rank, std::size_t f) {
+  if (const auto at = s.waiting.find(rank); at != s.waiting.end())
+    return at->second.finding == f ? std::nullopt : std::optional(at->second.finding);
+  const auto at = s.absent.find(rank);
+  if (at == s.absent.end() || at->second.finding == f) return std::nullopt;
+  return at->second.finding;
+}
+
+std::optional<std::size_t> cause_of(const Standings& s, const HangFinding& f, std::size_t index) {
+  std::optional<std::size_t> cause;
+  if (f.kind == HangKind::no_record) {
+    for (const int rank : f.unrecorded) {
+      const auto first = s.unrecorded.find(rank);
+      if (first == s.unrecorded.end() || first->second.finding == index) return std::nullopt;
+      if (!cause) cause = first->second.finding;
+    }
+    return cause;
+  }
+  // All have to be explained where they are missing; one that is held up elsewhere holds up a call
+  // to which all have come.
+  const bool all = f.kind != HangKind::not_finished;
+  for (const std::uint32_t rank : f.ranks) {
+    const auto own = cause_of(s, rank, index);
+    if (!own && all) return std::nullopt;
+    if (own && !cause) cause = own;
+  }
+  return cause;
+}
+
+}  // namespace
+
+void find_causes(const CommRecords& records, HangResult& out) {
+  std::vector<HangFinding>& all = out.findings;
+  Standings standings;
+  note_waiting(records, all, standings);
+  note_absent(records, all, standings);
+  for (std::size_t f = 0; f < all.size(); ++f)
+    if (is_absence(all[f]) || all[f].kind == HangKind::not_finished)
+      all[f].follows = cause_of(standings, all[f], f);
+  for (std::size_t f = 0; f < all.size(); ++f) {
+    std::size_t at = f;
+    for (std::size_t steps = 0; steps <= all.size() && all[at].follows; ++steps) {
+      at = *all[at].follows;
+      if (at == f) {
+        all[f].circular = true;
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace stepscope

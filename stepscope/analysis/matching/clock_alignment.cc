@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/matching/clock_alignment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "stepscope/analysis/matching/clock_bounds.h"
+#include "stepscope/analysis/matching/clock_fit.h"
+#include "stepscope/analysis/matching/host_clock.h"
+#include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t least_per_half = 4;  // collectives of each clock
+constexpr double most_disagreement = 0.5;  // of the halves, of what they say
+constexpr double least_improvement = 0.8;  // of the held-out spread
+constexpr double drift_improvement = 0.9;  // of what offsets alone leave
+constexpr double usual_drift = 50e-6;      // of free-running oscillators
+constexpr double leaving_order = 0.25;     // of a short collective
+constexpr double scale_floor_ns = 1000;    // of true ends, and
+constexpr double scale_share = 0.02;       // of the collective's shortest call
+
+using Sums = std::vector<double>;
+
+// Ends of the complete barrier-type collectives that several clocks take part in.
+SharedEnds shared_ends(const CollectiveMatches& matches, const HostClocks& clocks,
+                       std::vector<double>& shortest) {
+  struct Found {
+    Ns at{};
+    double shortest = 0;
+    std::vector<ClockEnd> ends;
+  };
+  std::vector<Found> found;
+  for (const MatchedCollective& m : matches.matched) {
+    if (!m.complete || m.message || !is_barrier_like(m.kind)) continue;
+    std::map<std::uint32_t, std::vector<std::int64_t>> by_clock;
+    Found one{.at = Ns::max(), .shortest = INFINITY, .ends = {}};
+    for (const CollectiveMember member : matches.members_of(m)) {
+      const CollectiveCall& call = matches.call(member);
+      by_clock[clocks.of_view[member.view]].push_back(call.end.count());
+      one.at = std::min(one.at, matches.coarse[member.view](call.end));
+      one.shortest = std::min(one.shortest, static_cast<double>((call.end - call.start).count()));
+    }
+    if (by_clock.size() < 2) continue;
+    for (auto& [clock, ends] : by_clock) {
+      const auto middle = ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 2);
+      std::ranges::nth_element(ends, middle);
+      one.ends.push_back({clock, Ns{*middle}});
+    }
+    found.push_back(std::move(one));
+  }
+  std::ranges::stable_sort(found, {}, &Found::at);
+  SharedEnds data{
+      .shared = {}, .ends = {}, .clocks = static_cast<std::uint32_t>(clocks.clocks.size())};
+  for (const Found& f : found) {
+    data.shared.push_back({.first = static_cast<std::uint32_t>(data.ends.size()),
+                           .count = static_cast<std::uint32_t>(f.ends.size()),
+                           .scale = Ns{std::llround(scale_floor_ns + scale_share * f.shortest)}});
+    data.ends.insert(data.ends.end(), f.ends.begin(), f.ends.end());
+    shortest.push_back(f.shortest);
+  }
+  return data;
+}
+
+double norm(std::span<const double> v) {
+  return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
+}
+
+// Less the mean of each joined part: the gauge says nothing.
+Sums centred(Sums v, const std::vector<std::uint32_t>& part) {
+  std::map<std::uint32_t, std::pair<double, double>> sums;
+  for (std::size_t c = 0; c < v.size(); ++c) {
+    sums[part[c]].first += v[c];
+    sums[part[c]].second += 1;
+  }
+  for (std::size_t c = 0; c < v.size(); ++c) v[c] -= sums[part[c]].first / sums[part[c]].second;
+  return v;
+}
+
+bool agree(const Sums& a, const Sums& b, const std::vector<std::uint32_t>& part) {
+  Sums difference(a.size());
+  Sums mean(a.size());
+  for (std::size_t c = 0; c < a.size(); ++c) {
+    difference[c] = a[c] - b[c];
+    mean[c] = (a[c] + b[c]) / 2;
+  }
+  return norm(centred(difference, part)) <= most_disagreement * norm(centred(mean, part));
+}
+
+Sums offsets_at(const ClockFit& fit, Ns at) {
+  Sums offsets;
+  for (std::uint32_t c = 0; c < fit.offset_ns.size(); ++c) offsets.push_back(fit.offset_at(c, at));
+  return offsets;
+}
+
+// One model, fitted to all and to each half.
+struct Trial {
+  ClockFit all;
+  Sums half_difference;  // by clock, at the middle of the window
+  double spread = 0;     // held out: each half under the other's offsets
+  bool stable = false;
+};
+
+Trial try_model(const SharedEnds& data, bool with_drift) {
+  const std::size_t count = data.shared.size();
+  const std::size_t half = count / 2;
+  const ClockFit early = fit_clocks(data, 0, half, with_drift);
+  const ClockFit late = fit_clocks(data, half, count, with_drift);
+  Trial trial{.all = fit_clocks(data, 0, count, with_drift), .half_difference = {}};
+  const auto& part = trial.all.part;
+  const Sums a = offsets_at(early, trial.all.at);
+  const Sums b = offsets_at(late, trial.all.at);
+  trial.stable = with_drift ? agree(early.drift, late.drift, part) : agree(a, b, part);
+  for (std::size_t c = 0; c < a.size(); ++c) trial.half_difference.push_back(std::abs(a[c] - b[c]));
+  Sums spreads = end_spreads(data, 0, half, &late);
+  const Sums others = end_spreads(data, half, count, &early);
+  spreads.insert(spreads.end(), others.begin(), others.end());
+  trial.spread = *median(std::span<const double>(spreads));
+  return trial;
+}
+
+class Aligner {
+ public:
+  Aligner(std::span<const RankView> views, const CollectiveMatches& matches)
+      : views_(views), matches_(matches), clocks_(find_clocks(views)) {
+    out_.by_view.resize(views.size());
+    for (const HostClocks::Clock& c : clocks_.clocks)
+      out_.hosts.push_back({.host = c.host, .ranks = c.ranks, .offset = {}, .uncertainty = {}});
+  }
+  ClockAlignment run();
+
+ private:
+  ClockAlignment refuse(std::string why);
+  [[nodiscard]] std::string too_few() const;
+  Trial choose_model();
+  [[nodiscard]] double leaving_order_ns() const;
+  [[nodiscard]] double largest_offset() const;
+  void note_estimate(bool applied);
+  [[nodiscard]] std::string unjoined() const;
+
+  std::span<const RankView> views_;
+  const CollectiveMatches& matches_;
+  HostClocks clocks_;
+  SharedEnds data_;
+  Sums shortest_;  // call of each shared collective, ns
+  Trial trial_;
+  double recorded_spread_ = 0;
+  ClockAlignment out_;
+};
+
+ClockAlignment Aligner::refuse(std::string why) {
+  out_.reason = std::move(why);
+  return std::move(out_);
+}
+
+// Each clock that is joined to others needs some in both halves.
+std::string Aligner::too_few() const {
+  const std::size_t half = data_.shared.size() / 2;
+  std::vector<std::size_t> early(data_.clocks);
+  std::vector<std::size_t> late(data_.clocks);
+  for (std::size_t s = 0; s < data_.shared.size(); ++s)
+    for (const ClockEnd& e : data_.of(data_.shared[s])) ++(s < half ? early : late)[e.clock];
+  for (std::size_t c = 0; c < data_.clocks; ++c) {
+    const bool joined = early[c] + late[c] > 0;
+    if (joined && std::min(early[c], late[c]) < least_per_half)
+      return std::to_string(early[c] + late[c]) + " collectives join the clock of rank " +
+             std::to_string(clocks_.clocks[c].ranks.front()) + " to others, " +
+             std::to_string(2 * least_per_half) + " are needed";
+  }
+  return {};
+}
+
+// Drift only where a usual one would show over the window, and where it predicts better.
+Trial Aligner::choose_model() {
+  Trial offsets = try_model(data_, false);
+  const auto first = data_.of(data_.shared.front());
+  const auto last = data_.of(data_.shared.back());
+  const double window =
+      std::abs(static_cast<double>((last.front().end - first.front().end).count()));
+  Sums scales;
+  for (const SharedEnd& s : data_.shared) scales.push_back(static_cast<double>(s.scale.count()));
+  if (window * usual_drift <= *median(std::span<const double>(scales))) return offsets;
+  Trial drift = try_model(data_, true);
+  const bool possible =
+      std::ranges::all_of(drift.all.drift, [](double d) { return std::abs(d) <= most_drift; });
+  const bool better = !offsets.stable || drift.spread <= drift_improvement * offsets.spread;
+  return possible && drift.stable && better ? drift : offsets;
+}
+
+// The tenth part of the collectives that is shortest says most about when ranks leave.
+double Aligner::leaving_order_ns() const {
+  return leaving_order * *quantile(std::span<const double>(shortest_), 0.1);
+}
+
+double Aligner::largest_offset() const {
+  const double half_window =
+      static_cast<double>((data_.of(data_.shared.back()).front().end - trial_.all.at).count());
+  double low = 0;
+  double high = 0;
+  for (std::size_t c = 0; c < data_.clocks; ++c) {
+    const double moved = std::abs(trial_.all.drift[c] * half_window);
+    low = std::min(low, trial_.all.offset_ns[c] - moved);
+    high = std::max(high, trial_.all.offset_ns[c] + moved);
+  }
+  return high - low;
+}
+
+void Aligner::note_estimate(bool applied) {
+  const ClockFit& fit = trial_.all;
+  for (std::uint32_t c = 0; c < data_.clocks; ++c) {
+    HostAlignment& host = out_.hosts[c];
+    if (fit.part[c] != fit.part[0]) continue;
+    host.offset = Ns{std::llround(fit.offset_ns[c])};
+    host.drift_ppm = fit.drift[c] * 1e6;
+    double error = 0;
+    if (c != fit.part[c])
+      error = std::max(fit.error_ns[c], trial_.half_difference[c] / 2) + leaving_order_ns();
+    if (!applied) error += std::abs(fit.offset_ns[c]);
+    host.uncertainty = Ns{std::llround(error)};
+  }
+}
+
+// Hosts that no collective joins to the first.
+std::string Aligner::unjoined() const {
+  std::string text;
+  for (std::uint32_t c = 0; c < data_.clocks; ++c)
+    if (trial_.all.part[c] != trial_.all.part[0])
+      text += (text.empty() ? "" : ", ") + std::to_string(clocks_.clocks[c].ranks.front());
+  return text.empty() ? text : "; nothing joins the clocks of rank " + text + " to the first";
+}
+
+ClockAlignment Aligner::run() {
+  const auto relative = [](const RankView& v) {
+    return v.trace->metadata.clock != Clock::unix_epoch;
+  };
+  if (clocks_.clocks.size() < 2) {
+    const bool one = clocks_.clocks.empty() || clocks_.clocks[0].ranks.size() < 2;
+    return refuse(one ? "one rank" : "all ranks are of one host and share its clock");
+  }
+  if (std::ranges::any_of(views_, relative)) return refuse("the clocks are relative");
+  data_ = shared_ends(matches_, clocks_, shortest_);
+  out_.collectives = data_.shared.size();
+  if (data_.shared.empty())
+    return refuse("no collective that all ranks leave together joins two hosts");
+  const Sums spreads = end_spreads(data_, 0, data_.shared.size(), nullptr);
+  recorded_spread_ = *median(std::span<const double>(spreads));
+  out_.spread = Ns{std::llround(recorded_spread_)};
+  if (std::string few = too_few(); !few.empty()) return refuse(std::move(few));
+  trial_ = choose_model();
+  out_.spread_aligned = Ns{std::llround(trial_.spread)};
+  note_estimate(false);
+  if (!trial_.stable)
+    return refuse("the offsets of the first and the second half of the collectives differ");
+  if (trial_.spread > least_improvement * recorded_spread_)
+    return refuse("no offsets bring the ends of the collectives closer together");
+  if (largest_offset() <= leaving_order_ns())
+    return refuse("the offsets are no more than the order of leaving a collective may be");
+  const std::vector<ClockBound> bounds = clock_bounds(matches_, clocks_, views_, trial_.all);
+  if (!satisfy_bounds(bounds, trial_.all))
+    return refuse(
+        "no offsets put every end behind the starts of its collective: the order of "
+        "events contradicts itself");
+  note_estimate(true);
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    const std::uint32_t c = clocks_.of_view[v];
+    out_.by_view[v] = {.offset = Ns{std::llround(trial_.all.offset_ns[c])},
+                       .drift = trial_.all.drift[c],
+                       .at = trial_.all.at};
+  }
+  out_.applied = true;
+  out_.reason = "both halves of the collectives give these offsets" + unjoined();
+  return std::move(out_);
+}
+
+}  // namespace
+
+ClockAlignment align_clocks(std::span<const RankView> views, const CollectiveMatches& matches) {
+  return Aligner(views, matches).run();
+}
+
+void apply_clock(RankIndex& index, const ClockCorrection& correction) {
+  index.start = correction(index.start);
+  index.end = correction(index.end);
+  for (DeviceLane& lane : index.devices) {
+    lane.start = correction(lane.start);
+    lane.end = correction(lane.end);
+  }
+}
+
+void apply_clock(Step& step, const ClockCorrection& correction) {
+  for (Ns* t : {&step.host_start, &step.host_end, &step.start, &step.end}) *t = correction(*t);
+}
+
+void apply_clock(RankCalls& calls, const ClockCorrection& correction) {
+  for (CollectiveCall& call : calls.calls) {
+    call.start = correction(call.start);
+    call.end = correction(call.end);
+  }
+}
+
+}  // namespace stepscope

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Iteratively reweighted least squares. The unknown true ends are eliminated, which leaves a
+// weighted Laplacian over the clocks; conjugate gradients solve it without forming it.
+#include "stepscope/analysis/matching/clock_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+constexpr int absolute_rounds = 12;
+constexpr int biweight_rounds = 12;
+constexpr double biweight_reach = 4.685;
+constexpr double normal_mad = 1.4826;  // standard deviation of a normal / its median deviation
+
+std::vector<std::uint32_t> parts_of(const SharedEnds& data, std::size_t first, std::size_t last) {
+  std::vector<std::uint32_t> part(data.clocks);
+  std::iota(part.begin(), part.end(), 0U);
+  const auto root = [&](std::uint32_t c) {
+    while (part[c] != c) c = part[c] = part[part[c]];
+    return c;
+  };
+  for (std::size_t s = first; s < last; ++s) {
+    const auto ends = data.of(data.shared[s]);
+    for (const ClockEnd& e : ends.subspan(1)) {
+      const auto [low, high] = std::minmax({root(ends.front().clock), root(e.clock)});
+      part[high] = low;
+    }
+  }
+  for (std::uint32_t c = 0; c < data.clocks; ++c) part[c] = root(c);
+  return part;
+}
+
+// One row an end: value = its end since the first end of its collective.
+class Solver {
+ public:
+  Solver(const SharedEnds& data, std::size_t first, std::size_t last, bool with_drift)
+      : data_(data), first_(first), last_(last), columns_(with_drift ? 2 : 1) {
+    prepare();
+  }
+  ClockFit run();
+
+ private:
+  [[nodiscard]] std::size_t unknowns() const { return data_.clocks * columns_; }
+  void prepare();
+  template <class Each>
+  void each_shared(Each each) const {
+    std::size_t row = 0;
+    for (std::size_t s = first_; s < last_; ++s) {
+      each(s - first_, row, data_.of(data_.shared[s]));
+      row += data_.shared[s].count;
+    }
+  }
+  [[nodiscard]] double modelled(std::span<const double> x, std::uint32_t clock, double t) const {
+    return x[clock * columns_] + (columns_ == 2 ? x[clock * 2 + 1] * t : 0);
+  }
+  // out = the normal matrix times x, or of the values where x is empty.
+  void normal(std::span<const double> x, std::vector<double>& out) const;
+  void solve();
+  void find_residuals();
+  void reweigh_absolute();
+  void reweigh_biweight();
+  void fix_gauge(const std::vector<std::uint32_t>& part);
+  [[nodiscard]] std::vector<double> errors() const;
+
+  const SharedEnds& data_;
+  std::size_t first_;
+  std::size_t last_;
+  std::size_t columns_;
+  Ns at_{};
+  double unit_ns_ = 1;             // of time: half the window, so both columns are alike
+  std::vector<double> time_;       // by collective, -1 to 1
+  std::vector<double> value_;      // by row
+  std::vector<double> weight_;     // by row
+  std::vector<double> residuals_;  // by row, in scales
+  std::vector<double> x_;
+  double sigma_ = 0;
+};
+
+void Solver::prepare() {
+  x_.assign(unknowns(), 0);
+  if (first_ == last_) return;
+  std::vector<Ns> instant;
+  each_shared([&](std::size_t, std::size_t, std::span<const ClockEnd> ends) {
+    instant.push_back(std::ranges::min(ends, {}, &ClockEnd::end).end);
+    for (const ClockEnd& e : ends)
+      value_.push_back(static_cast<double>((e.end - instant.back()).count()));
+  });
+  const auto [low, high] = std::ranges::minmax(instant);
+  at_ = low + (high - low) / 2;
+  unit_ns_ = std::max(1.0, static_cast<double>((high - low).count()) / 2);
+  for (const Ns t : instant) time_.push_back(static_cast<double>((t - at_).count()) / unit_ns_);
+  weight_.resize(value_.size());
+  residuals_.resize(value_.size());
+}
+
+void Solver::normal(std::span<const double> x, std::vector<double>& out) const {
+  std::ranges::fill(out, 0);
+  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
+    const double t = time_[s];
+    const auto z = [&](std::size_t i) {
+      return x.empty() ? value_[row + i] : modelled(x, ends[i].clock, t);
+    };
+    double sum = 0;
+    double weights = 0;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      sum += weight_[row + i] * z(i);
+      weights += weight_[row + i];
+    }
+    if (weights <= 0) return;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const double part = weight_[row + i] * (z(i) - sum / weights);
+      out[ends[i].clock * columns_] += part;
+      if (columns_ == 2) out[ends[i].clock * 2 + 1] += part * t;
+    }
+  });
+}
+
+// Conjugate gradients from what is known; the matrix is singular along the gauge, which the
+// right-hand side has no part of.
+void Solver::solve() {
+  const std::size_t n = unknowns();
+  std::vector<double> r(n);
+  std::vector<double> a(n);
+  normal({}, r);
+  const double wanted = 1e-24 * std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
+  normal(x_, a);
+  for (std::size_t i = 0; i < n; ++i) r[i] -= a[i];
+  std::vector<double> p = r;
+  double rr = std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
+  for (std::size_t k = 0; k < 4 * n && rr > wanted && rr > 0; ++k) {
+    normal(p, a);
+    const double pa = std::inner_product(p.begin(), p.end(), a.begin(), 0.0);
+    if (pa <= 0) break;
+    const double step = rr / pa;
+    for (std::size_t i = 0; i < n; ++i) {
+      x_[i] += step * p[i];
+      r[i] -= step * a[i];
+    }
+    const double next = std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
+    for (std::size_t i = 0; i < n; ++i) p[i] = r[i] + next / rr * p[i];
+    rr = next;
+  }
+}
+
+// Against the median of the collective's ends, which one outlier does not move; of two, the middle.
+void Solver::find_residuals() {
+  std::vector<double> left;
+  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
+    left.clear();
+    for (std::size_t i = 0; i < ends.size(); ++i)
+      left.push_back(value_[row + i] - modelled(x_, ends[i].clock, time_[s]));
+    const double middle = *median(std::span<const double>(left));
+    const double scale = static_cast<double>(data_.shared[first_ + s].scale.count());
+    for (std::size_t i = 0; i < ends.size(); ++i) residuals_[row + i] = (left[i] - middle) / scale;
+  });
+  std::vector<double> sizes;
+  sizes.reserve(residuals_.size());
+  for (const double r : residuals_) sizes.push_back(std::abs(r));
+  sigma_ = std::max(1e-3, normal_mad * *median(std::span<const double>(sizes)));
+}
+
+void Solver::reweigh_absolute() {
+  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
+    const double scale = static_cast<double>(data_.shared[first_ + s].scale.count());
+    for (std::size_t i = row; i < row + ends.size(); ++i)
+      weight_[i] = 1 / (scale * scale * std::max(std::abs(residuals_[i]), 0.1 * sigma_));
+  });
+}
+
+void Solver::reweigh_biweight() {
+  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
+    const double scale = static_cast<double>(data_.shared[first_ + s].scale.count());
+    for (std::size_t i = row; i < row + ends.size(); ++i) {
+      const double u = residuals_[i] / (biweight_reach * sigma_);
+      const double inside = std::max(1e-6, 1 - u * u);
+      weight_[i] = inside * inside / (scale * scale);
+    }
+  });
+}
+
+void Solver::fix_gauge(const std::vector<std::uint32_t>& part) {
+  const std::vector<double> x = x_;
+  for (std::uint32_t c = 0; c < data_.clocks; ++c)
+    for (std::size_t k = 0; k < columns_; ++k) x_[c * columns_ + k] -= x[part[c] * columns_ + k];
+}
+
+// Of the weighted mean of each clock's residuals.
+std::vector<double> Solver::errors() const {
+  std::vector<double> weights(data_.clocks);
+  each_shared([&](std::size_t, std::size_t row, std::span<const ClockEnd> ends) {
+    for (std::size_t i = 0; i < ends.size(); ++i) weights[ends[i].clock] += weight_[row + i];
+  });
+  for (double& w : weights) w = w > 0 ? sigma_ / std::sqrt(w) : 0;
+  return weights;
+}
+
+ClockFit Solver::run() {
+  ClockFit fit;
+  fit.part = parts_of(data_, first_, last_);
+  fit.joins.resize(data_.clocks);
+  fit.offset_ns.resize(data_.clocks);
+  fit.drift.resize(data_.clocks);
+  fit.error_ns.resize(data_.clocks);
+  fit.at = at_;
+  if (first_ == last_) return fit;
+  each_shared([&](std::size_t, std::size_t, std::span<const ClockEnd> ends) {
+    for (const ClockEnd& e : ends) ++fit.joins[e.clock];
+  });
+  find_residuals();
+  for (int round = 0; round < absolute_rounds + biweight_rounds; ++round) {
+    if (round < absolute_rounds)
+      reweigh_absolute();
+    else
+      reweigh_biweight();
+    solve();
+    find_residuals();
+  }
+  fix_gauge(fit.part);
+  fit.error_ns = errors();
+  std::vector<std::int64_t> scales;
+  for (std::size_t s = first_; s < last_; ++s) scales.push_back(data_.shared[s].scale.count());
+  fit.noise_ns = std::max(1000.0, 4 * sigma_ * *median(std::span<const std::int64_t>(scales)));
+  for (std::uint32_t c = 0; c < data_.clocks; ++c) {
+    fit.offset_ns[c] = x_[c * columns_];
+    if (columns_ == 2) fit.drift[c] = x_[c * 2 + 1] / unit_ns_;
+    if (fit.part[c] == c) fit.error_ns[c] = 0;
+  }
+  return fit;
+}
+
+}  // namespace
+
+ClockFit fit_clocks(const SharedEnds& data, std::size_t first, std::size_t last, bool with_drift) {
+  return Solver(data, first, last, with_drift).run();
+}
+
+std::vector<double> end_spreads(const SharedEnds& data, std::size_t first, std::size_t last,
+                                const ClockFit* fit) {
+  std::vector<double> spreads;
+  for (std::size_t s = first; s < last; ++s) {
+    const auto ends = data.of(data.shared[s]);
+    const Ns base = ends.front().end;
+    double low = 0;
+    double high = 0;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      double at = static_cast<double>((ends[i].end - base).count());
+      if (fit != nullptr) at -= fit->offset_at(ends[i].clock, ends[i].end);
+      low = i == 0 ? at : std::min(low, at);
+      high = i == 0 ? at : std::max(high, at);
+    }
+    spreads.push_back(high - low);
+  }
+  return spreads;
+}
+
+bool satisfy_bounds(std::span<const ClockBound> bounds, ClockFit& fit) {
+  const std::size_t clocks = fit.offset_ns.size();
+  std::vector<std::int64_t> potential(clocks, 0);
+  const auto relax = [&] {
+    bool moved = false;
+    for (const ClockBound& b : bounds) {
+      const std::int64_t most = potential[b.behind] + b.most.count();
+      if (potential[b.ahead] <= most) continue;
+      potential[b.ahead] = most;
+      moved = true;
+    }
+    return moved;
+  };
+  bool moving = true;
+  for (std::size_t k = 0; k <= clocks && moving; ++k) moving = relax();
+  if (moving) return false;
+  constexpr int most_rounds = 1000;
+  for (int round = 0; round < most_rounds; ++round) {
+    double worst = 0;
+    for (const ClockBound& b : bounds) {
+      const double over =
+          fit.offset_ns[b.ahead] - fit.offset_ns[b.behind] - static_cast<double>(b.most.count());
+      if (over <= 0) continue;
+      worst = std::max(worst, over);
+      fit.offset_ns[b.ahead] -= over / 2;
+      fit.offset_ns[b.behind] += over / 2;
+    }
+    if (worst < 0.5) break;
+  }
+  const std::vector<double> moved = fit.offset_ns;
+  for (std::size_t c = 0; c < clocks; ++c) fit.offset_ns[c] -= moved[fit.part[c]];
+  return true;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/matching/coarse_offset.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+#include "stepscope/analysis/matching/host_clock.h"
+#include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/analysis/matching/sequence_align.h"
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t least_pairs = 6;
+constexpr std::size_t most_calls = 512;    // of a group that are looked at
+constexpr std::int64_t most_shift = 64;    // beyond equal beginnings or equal ends
+constexpr double most_deviation_ns = 1e6;  // of ends that belong together
+constexpr double unique = 0.2;             // of the deviation under the next best shift
+constexpr std::size_t most_tries = 8;      // pairs of views of two clocks
+
+using Sequence = std::vector<AlignItem>;
+using Sequences = std::map<std::uint32_t, Sequence>;  // by group; no_row = the only stream unnamed
+
+// Barrier-like calls by group. Calls without a group count where all are on one stream, or the
+// host's.
+Sequences sequences_of(const RankView& view, std::uint32_t place, const RankCalls& rank) {
+  Sequences by_group;
+  std::optional<TrackId> stream;
+  bool several = false;
+  for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
+    const CollectiveCall& call = rank.calls[c];
+    const bool counted = is_barrier_like(call.kind) || call.kind == CollectiveKind::unknown;
+    if (call.edge_count != 0 || !counted) continue;
+    if (call.group == no_row && !view.index->cpu_only()) {
+      several = several || (stream && *stream != call.stream);
+      stream = call.stream;
+    }
+    Sequence& sequence = by_group[call.group];
+    if (sequence.size() < most_calls)
+      sequence.push_back({.view = place,
+                          .call = c,
+                          .kind = call.kind,
+                          .dtype = call.dtype,
+                          .elements = call.elements,
+                          .start = call.start,
+                          .end = call.end});
+  }
+  if (several) by_group.erase(no_row);
+  return by_group;
+}
+
+struct Pattern {
+  ClockCorrection of_b;
+  double deviation = 0;  // median of what ends differ by after that
+};
+
+struct Difference {
+  Ns at{};        // on b's clock
+  double ns = 0;  // b's end less a's
+};
+
+double middle(std::vector<Difference> some) {
+  const auto at = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
+  std::ranges::nth_element(some, at, {}, &Difference::ns);
+  return at->ns;
+}
+
+// Drift from the medians of the first and the last third.
+Pattern pattern_of(const std::vector<Difference>& all) {
+  const auto third = static_cast<std::ptrdiff_t>(all.size() / 3);
+  const Ns from = all[all.size() / 6].at;
+  const Ns to = all[all.size() - 1 - all.size() / 6].at;
+  const double rise =
+      middle({all.end() - third, all.end()}) - middle({all.begin(), all.begin() + third});
+  Pattern found;
+  found.of_b.at = all[all.size() / 2].at;
+  if (to > from) found.of_b.drift = rise / static_cast<double>((to - from).count());
+  if (std::abs(found.of_b.drift) > most_drift) found.of_b.drift = 0;
+  const auto drifted = [&](const Difference& d) {
+    return d.ns - found.of_b.drift * static_cast<double>((d.at - found.of_b.at).count());
+  };
+  std::vector<double> off;
+  for (const Difference& d : all) off.push_back(drifted(d));
+  const double offset = *median(std::span<const double>(off));
+  found.of_b.offset = Ns{std::llround(offset)};
+  for (double& d : off) d = std::abs(d - offset);
+  found.deviation = *median(std::span<const double>(off));
+  return found;
+}
+
+std::optional<Pattern> pattern_under(const Sequence& a, const Sequence& b, std::int64_t shift) {
+  const auto a_size = static_cast<std::int64_t>(a.size());
+  const auto b_size = static_cast<std::int64_t>(b.size());
+  std::vector<Difference> differences;
+  std::size_t pairs = 0;
+  for (std::int64_t i = std::max<std::int64_t>(0, -shift); i < std::min(b_size, a_size - shift);
+       ++i) {
+    const AlignItem& x = a[static_cast<std::size_t>(i + shift)];
+    const AlignItem& y = b[static_cast<std::size_t>(i)];
+    ++pairs;
+    if (disagreement(x, y).empty())
+      differences.push_back({y.end, static_cast<double>((y.end - x.end).count())});
+  }
+  const std::size_t shorter = std::min(a.size(), b.size());
+  if (pairs < least_pairs || pairs * 2 < shorter || differences.size() * 10 < pairs * 9)
+    return std::nullopt;
+  return pattern_of(differences);
+}
+
+std::optional<Pattern> unique_pattern(const Sequence& a, const Sequence& b) {
+  const auto both = static_cast<std::int64_t>(a.size()) - static_cast<std::int64_t>(b.size());
+  std::optional<Pattern> best;
+  double next = INFINITY;
+  for (std::int64_t shift = std::min<std::int64_t>(0, both) - most_shift;
+       shift <= std::max<std::int64_t>(0, both) + most_shift; ++shift) {
+    const auto tried = pattern_under(a, b, shift);
+    if (!tried) continue;
+    if (!best || tried->deviation < best->deviation) {
+      if (best) next = std::min(next, best->deviation);
+      best = tried;
+    } else {
+      next = std::min(next, tried->deviation);
+    }
+  }
+  if (!best || best->deviation > most_deviation_ns || best->deviation > unique * next)
+    return std::nullopt;
+  return best;
+}
+
+bool run_together(const Sequence& a, const Sequence& b) {
+  const auto found = align(a, b);
+  return found && found->pairs * 2 >= std::min(a.size(), b.size()) &&
+         found->together * 10 >= found->pairs * 9;
+}
+
+// Of b's clock to a's; an identity where their calls run together.
+std::optional<ClockCorrection> between(const Sequences& a, const Sequences& b) {
+  std::optional<ClockCorrection> correction;
+  std::size_t most = 0;
+  for (const auto& [group, calls] : a) {
+    const auto other = b.find(group);
+    if (other == b.end()) continue;
+    if (run_together(calls, other->second)) return ClockCorrection{};
+    const std::size_t size = std::min(calls.size(), other->second.size());
+    if (size <= most) continue;
+    if (const auto pattern = unique_pattern(calls, other->second)) {
+      correction = pattern->of_b;
+      most = size;
+    }
+  }
+  return correction;
+}
+
+}  // namespace
+
+std::vector<ClockCorrection> coarse_offsets(std::span<const RankView> views,
+                                            std::span<const RankCalls> ranks,
+                                            const HostClocks& clocks) {
+  const std::size_t count = clocks.clocks.size();
+  std::vector<ClockCorrection> by_view(views.size());
+  const bool relative = std::ranges::any_of(
+      views, [](const RankView& v) { return v.trace->metadata.clock != Clock::unix_epoch; });
+  if (relative || count < 2) return by_view;
+  std::vector<Sequences> sequences;
+  std::vector<std::vector<std::uint32_t>> views_of(count);
+  for (std::uint32_t v = 0; v < views.size(); ++v) {
+    sequences.push_back(sequences_of(views[v], v, ranks[v]));
+    views_of[clocks.of_view[v]].push_back(v);
+  }
+  std::vector<std::optional<ClockCorrection>> found(count);
+  found[0].emplace();
+  // b to a, and from there to the first: offsets and drifts are small against what they act on.
+  const auto place = [&](std::size_t known, std::size_t wanted) {
+    std::size_t tries = 0;
+    for (const std::uint32_t a : views_of[known])
+      for (const std::uint32_t b : views_of[wanted]) {
+        if (tries++ == most_tries) return;
+        auto correction = between(sequences[a], sequences[b]);
+        if (!correction) continue;
+        const Ns through = (*correction)(correction->at);
+        correction->offset = correction->at - (*found[known])(through);
+        correction->drift += found[known]->drift;
+        found[wanted] = correction;
+        return;
+      }
+  };
+  // Breadth first over the clocks that share a group.
+  std::vector<std::size_t> reached = {0};
+  for (std::size_t k = 0; k < reached.size(); ++k)
+    for (std::size_t c = 0; c < count; ++c) {
+      if (found[c]) continue;
+      place(reached[k], c);
+      if (found[c]) reached.push_back(c);
+    }
+  for (std::size_t v = 0; v < views.size(); ++v)
+    by_view[v] = found[clocks.of_view[v]].value_or(ClockCorrection{});
+  return by_view;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+// Three sources describe a call, best first: metadata (on the kernel, on the operator around its
+// launch, on the operator of its external id), the backend's annotation, the kernel's name.
+#include "stepscope/analysis/matching/collective_calls.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+
+#include "stepscope/analysis/matching/call_inference.h"
+#include "stepscope/analysis/matching/host_communication.h"
+#include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/analysis/work/op_inputs.h"
+
+namespace stepscope {
+namespace {
+
+bool is_known(CollectiveKind kind) {
+  return kind != CollectiveKind::none && kind != CollectiveKind::unknown;
+}
+
+// What was found about one call before it is read.
+struct Sources {
+  const Collective* meta = nullptr;
+  const Collective* op_meta = nullptr;  // of the operator; kernels carry a part of it
+  const HostRow* backend = nullptr;     // innermost annotation of the backend
+  const HostRow* op = nullptr;          // the dispatcher's operator
+};
+
+class CallReader {
+ public:
+  explicit CallReader(const RankView& view)
+      : view_(view),
+        trace_(*view.trace),
+        host_(find_host_communication(trace_, view.index->host_tracks)),
+        owned_(host_.rows.size()) {
+    for (const HostRow& row : host_.rows) {
+      const std::uint32_t id = trace_.slices.external_id[index(row.slice)];
+      if (row.meta != nullptr && id != 0) by_external_id_.emplace(id, &row);
+    }
+  }
+
+  RankCalls read();
+
+ private:
+  void read_device();
+  void read_host();
+  Sources sources_of(SliceId kernel, CollectiveKind by_name, SliceId& innermost);
+  CollectiveCall describe(SliceId slice, CollectiveKind by_name, const Sources& from);
+  void read_metadata(const Collective& meta, CollectiveCall& call);
+  void read_recorded_root(const Collective& meta, CollectiveCall& call);
+  void read_arguments(SliceId row, CollectiveCall& call);
+  void read_root(const HostRow& op, CollectiveCall& call);
+  void add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call);
+  [[nodiscard]] std::string_view common_dtype(std::span<const HostRow* const> rows) const;
+  void collect_pending(SliceId launch, CollectiveCall& call);
+  std::uint32_t group_row(const Collective& meta);
+  [[nodiscard]] int global_rank(std::uint32_t group, int in_group) const;
+  void add_configured_groups();
+  void take_only_group();
+
+  const RankView& view_;
+  const Trace& trace_;
+  HostCommunication host_;
+  std::vector<bool> owned_;  // rows of host_ around a kernel's launch: they have their kernel
+  std::unordered_map<std::uint32_t, const HostRow*> by_external_id_;
+  std::map<std::tuple<StringId, StringId, int, int, int>, std::uint32_t> group_rows_;
+  RankCalls out_;
+};
+
+std::uint32_t CallReader::group_row(const Collective& meta) {
+  const auto key = std::tuple(meta.group_name, meta.group_ranks, meta.group_size,
+                              meta.global_rank_start, meta.global_rank_stride);
+  if (const auto at = group_rows_.find(key); at != group_rows_.end()) return at->second;
+  std::uint32_t row = no_row;
+  if (auto group = group_of(trace_, meta)) {
+    const auto same = std::ranges::find(out_.groups, *group);
+    row = static_cast<std::uint32_t>(same - out_.groups.begin());
+    if (same == out_.groups.end()) out_.groups.push_back(std::move(*group));
+  }
+  group_rows_.emplace(key, row);
+  return row;
+}
+
+int CallReader::global_rank(std::uint32_t group, int in_group) const {
+  if (group == no_row || in_group < 0) return in_group;
+  const std::vector<int>& ranks = out_.groups[group].ranks;
+  const auto at = static_cast<std::size_t>(in_group);
+  return at < ranks.size() ? ranks[at] : in_group;
+}
+
+void CallReader::read_metadata(const Collective& meta, CollectiveCall& call) {
+  call.group = group_row(meta);
+  call.seq = meta.seq;
+  if (meta.dtype != empty_string) call.dtype = dtype_name(trace_.strings[meta.dtype]);
+  const auto size = dtype_bytes(call.dtype);
+  const int n = call.group == no_row ? meta.group_size : out_.groups[call.group].size;
+  const bool gathers =
+      call.kind == CollectiveKind::all_gather || call.kind == CollectiveKind::gather;
+  call.elements = gathers && meta.out_elements > 0 ? meta.out_elements : meta.in_elements;
+  if (size) {
+    call.bytes = message_bytes(call.kind, {meta.in_elements, meta.out_elements, n}, *size);
+  }
+  read_recorded_root(meta, call);
+}
+
+void CallReader::read_recorded_root(const Collective& meta, CollectiveCall& call) {
+  if (is_rooted(call.kind) && meta.rank >= 0) call.root = global_rank(call.group, meta.rank);
+}
+
+// Input shapes of the annotation, where no metadata was recorded.
+void CallReader::read_arguments(SliceId row, CollectiveCall& call) {
+  const std::uint32_t detail = trace_.slices.detail[index(row)];
+  const Category category = trace_.slices.category[index(row)];
+  if (detail == no_row || detail >= trace_.ops.size()) return;
+  if (category != Category::cpu_op && category != Category::user_annotation) return;
+  const auto tensors = tensor_arguments(trace_.strings[trace_.ops.input_dims[detail]],
+                                        trace_.strings[trace_.ops.input_types[detail]]);
+  if (!tensors) return;
+  call.dtype = tensors->dtype;
+  call.elements = tensors->elements;
+  const int n = call.group == no_row ? -1 : out_.groups[call.group].size;
+  call.bytes = message_bytes(call.kind, {tensors->elements, -1, n}, *dtype_bytes(call.dtype));
+}
+
+// c10d::broadcast_(tensors, group, root_rank, …), c10d::reduce_(tensors, group, op, root_rank, …).
+void CallReader::read_root(const HostRow& op, CollectiveCall& call) {
+  const std::string_view name = trace_.name(op.slice);
+  std::size_t argument = 0;
+  if (name == "c10d::broadcast_") argument = 2;
+  if (name == "c10d::reduce_") argument = 3;
+  const std::uint32_t detail = trace_.slices.detail[index(op.slice)];
+  if (argument == 0 || detail == no_row || detail >= trace_.ops.size()) return;
+  const auto inputs = parse_inputs(trace_.strings[trace_.ops.input_dims[detail]],
+                                   trace_.strings[trace_.ops.input_types[detail]],
+                                   trace_.strings[trace_.ops.concrete_inputs[detail]]);
+  const auto root = inputs ? inputs->integer(argument) : std::nullopt;
+  if (root && *root >= 0) call.root = global_rank(call.group, static_cast<int>(*root));
+}
+
+// "nccl:send 0->1" and "nccl:recv 0<-1" number ranks within the group; metadata name them globally.
+void CallReader::add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call) {
+  P2pEdge edge;
+  const CollectiveKind kind =
+      meta != nullptr ? collective_kind(trace_.strings[meta->name]) : row->kind;
+  const bool sends = kind == CollectiveKind::send;
+  int peer = -1;
+  if (meta != nullptr) {
+    if (call.group == no_row) call.group = group_row(*meta);
+    peer = sends ? meta->dst_rank : meta->src_rank;
+    edge.elements = std::max(meta->in_elements, meta->out_elements);
+  }
+  if (peer < 0 && row != nullptr) {
+    const std::string_view name = trace_.name(row->slice);
+    const auto arrow = name.find_first_of("-<>");
+    if (arrow != std::string_view::npos && arrow + 2 < name.size()) {
+      const char* const end = name.data() + name.size();
+      if (std::from_chars(name.data() + arrow + 2, end, peer).ec != std::errc{}) peer = -1;
+      peer = global_rank(call.group, peer);
+    }
+  }
+  // NCCL's own record has the peer's number within the group.
+  if (peer < 0 && meta != nullptr) peer = global_rank(call.group, meta->rank);
+  if (peer < 0) return;
+  edge.src = sends ? view_.rank : peer;
+  edge.dst = sends ? peer : view_.rank;
+  if (edge.src == edge.dst) return;  // a copy within the rank
+  if (call.edge_count == 0) call.first_edge = static_cast<std::uint32_t>(out_.edges.size());
+  out_.edges.push_back(edge);
+  ++call.edge_count;
+}
+
+// Of rows with metadata; empty where they differ or one does not say.
+std::string_view CallReader::common_dtype(std::span<const HostRow* const> rows) const {
+  std::string_view common;
+  for (const HostRow* row : rows) {
+    if (row->meta == nullptr || row->meta->dtype == empty_string) return {};
+    const std::string_view dtype = dtype_name(trace_.strings[row->meta->dtype]);
+    if (!common.empty() && dtype != common) return {};
+    common = dtype;
+  }
+  return common;
+}
+
+// A fused kernel runs the sends and receives that were recorded before its launch on the same
+// thread and have no kernel of their own.
+void CallReader::collect_pending(SliceId launch, CollectiveCall& call) {
+  constexpr std::size_t longest_batch = 1024;
+  const Slices& s = trace_.slices;
+  const Track& track = trace_.track(s.track[index(launch)]);
+  auto at = std::ranges::upper_bound(host_.rows, index(launch), {},
+                                     [](const HostRow& row) { return index(row.slice); });
+  std::vector<const HostRow*> batch;
+  const HostRow* inner = nullptr;  // a backend row inside its record_param_comms
+  for (std::size_t i = 0; i < longest_batch && at != host_.rows.begin(); ++i) {
+    --at;
+    const auto row = static_cast<std::size_t>(at - host_.rows.begin());
+    if (index(at->slice) < track.first) break;
+    const bool message = at->kind == CollectiveKind::send || at->kind == CollectiveKind::recv;
+    if (message && owned_[row]) break;
+    if (!message && is_known(at->kind) && at->kind != CollectiveKind::send_recv) break;
+    if (!message || at->form == HostForm::op) continue;
+    owned_[row] = true;
+    const bool holds_inner =
+        at->form == HostForm::params && inner != nullptr && s.end(at->slice) >= s.end(inner->slice);
+    if (holds_inner) batch.pop_back();
+    batch.push_back(&*at);
+    inner = at->form == HostForm::backend ? &*at : nullptr;
+  }
+  for (auto row = batch.rbegin(); row != batch.rend(); ++row) add_edge(*row, (*row)->meta, call);
+  if (call.edge_count == 0) return;
+  call.kind = CollectiveKind::send_recv;
+  if (call.dtype.empty()) call.dtype = common_dtype(batch);
+}
+
+Sources CallReader::sources_of(SliceId kernel, CollectiveKind by_name, SliceId& innermost) {
+  Sources from;
+  from.meta = trace_.collective(kernel);
+  const SliceId launch = view_.index->launch(kernel);
+  if (launch != no_slice) {
+    const Slices& s = trace_.slices;
+    const auto rows = host_.around(trace_, s.track[index(launch)], s.start[index(launch)]);
+    for (const std::uint32_t r : rows) {
+      const HostRow& row = host_.rows[r];
+      owned_[r] = true;
+      if (innermost == no_slice) innermost = row.slice;
+      if (row.form == HostForm::backend && from.backend == nullptr) from.backend = &row;
+      if (row.form == HostForm::op && from.op == nullptr) from.op = &row;
+      if (row.meta != nullptr && from.op_meta == nullptr) from.op_meta = row.meta;
+    }
+  }
+  // Old writers put the correlation into the external id: only a row of the same kind counts.
+  const auto at = by_external_id_.find(trace_.slices.external_id[index(kernel)]);
+  if (from.op_meta == nullptr && at != by_external_id_.end() &&
+      (at->second->kind == by_name || !is_known(by_name))) {
+    from.op_meta = at->second->meta;
+    if (innermost == no_slice) innermost = at->second->slice;
+  }
+  if (from.meta == nullptr) from.meta = from.op_meta;
+  return from;
+}
+
+CollectiveCall CallReader::describe(SliceId slice, CollectiveKind by_name, const Sources& from) {
+  CollectiveCall call;
+  call.slice = slice;
+  call.start = trace_.slices.start[index(slice)];
+  call.end = trace_.slices.end(slice);
+  call.stream = trace_.slices.track[index(slice)];
+  call.kind = by_name == CollectiveKind::none ? CollectiveKind::unknown : by_name;
+  call.kind_by_name = true;
+  CollectiveKind recorded = CollectiveKind::none;
+  if (from.meta != nullptr) recorded = collective_kind(trace_.strings[from.meta->name]);
+  if (!is_known(recorded) && from.backend != nullptr) recorded = from.backend->kind;
+  if (!is_known(recorded) && from.op != nullptr) recorded = from.op->kind;
+  if (is_known(recorded)) {
+    call.kind = recorded;
+    call.kind_by_name = false;
+  }
+  if (from.meta != nullptr) read_metadata(*from.meta, call);
+  if (!call.bytes && from.backend != nullptr) read_arguments(from.backend->slice, call);
+  if (call.root < 0 && from.op_meta != nullptr) read_recorded_root(*from.op_meta, call);
+  if (call.root < 0 && from.op != nullptr) read_root(*from.op, call);
+  if (call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv)
+    add_edge(from.backend, from.meta, call);
+  return call;
+}
+
+void CallReader::read_device() {
+  std::vector<CollectiveKind> kind_of_name(trace_.strings.size(), CollectiveKind::none);
+  std::vector<bool> asked(trace_.strings.size());
+  for (const DeviceLane& lane : view_.index->devices) {
+    for (const SliceId op : lane.ops) {
+      if (!trace_.is_communication(op)) continue;
+      const std::uint32_t name = index(trace_.slices.name[index(op)]);
+      if (!asked[name]) kind_of_name[name] = collective_kind(trace_.name(op));
+      asked[name] = true;
+      SliceId innermost = no_slice;
+      const Sources from = sources_of(op, kind_of_name[name], innermost);
+      CollectiveCall call = describe(op, kind_of_name[name], from);
+      call.host = innermost;
+      call.launch = view_.index->launch(op);
+      out_.calls.push_back(call);
+    }
+  }
+  for (CollectiveCall& call : out_.calls) {
+    const bool fused = call.kind_by_name && (call.kind == CollectiveKind::send_recv ||
+                                             call.kind == CollectiveKind::unknown);
+    if (fused && call.launch != no_slice) collect_pending(call.launch, call);
+  }
+}
+
+// Backend rows may run on another thread than the operator that asked for them and carries the
+// metadata; then both come in the same order, kind by kind.
+void CallReader::read_host() {
+  const Slices& s = trace_.slices;
+  using Rows = std::vector<const HostRow*>;
+  Rows backend;
+  Rows params;
+  Rows ops;
+  bool enqueues = view_.index->device_unseen;
+  for (const HostRow& row : host_.rows) {
+    if (row.form == HostForm::backend && row.enqueues) enqueues = true;
+    if (row.form == HostForm::backend && !row.enqueues) backend.push_back(&row);
+    if (row.form == HostForm::params) params.push_back(&row);
+    if (row.form == HostForm::op && trace_.name(row.slice).starts_with("c10d::"))
+      ops.push_back(&row);
+  }
+  const auto by_start = [&](const HostRow* row) { return s.start[index(row->slice)]; };
+  for (Rows* rows : {&backend, &params, &ops}) std::ranges::sort(*rows, {}, by_start);
+  const Rows& askers = params.empty() ? ops : params;
+  // Operators that only enqueue for a device that was not recorded say nothing about its time.
+  const Rows& calls = backend.empty() && !enqueues ? askers : backend;
+  std::array<Rows, collective_kind_count> waiting;  // askers whose call has not come, last first
+  for (const HostRow* row : askers) waiting[static_cast<std::size_t>(row->kind)].push_back(row);
+  for (Rows& rows : waiting) std::ranges::reverse(rows);
+  for (const HostRow* row : calls) {
+    const HostRow* asker = row;
+    // gloo runs a reduce-scatter as an all-reduce.
+    const bool reduces = row->kind == CollectiveKind::all_reduce;
+    for (const CollectiveKind kind :
+         {row->kind, reduces ? CollectiveKind::reduce_scatter : row->kind}) {
+      Rows& queue = waiting[static_cast<std::size_t>(kind)];
+      if (queue.empty() || by_start(queue.back()) > by_start(row)) continue;
+      asker = queue.back();
+      queue.pop_back();
+      break;
+    }
+    Sources from;
+    from.meta = asker->meta;
+    from.backend = row->form == HostForm::backend ? row : nullptr;
+    const SliceId launch = asker->slice;
+    for (const std::uint32_t r :
+         host_.around(trace_, s.track[index(launch)], s.start[index(launch)])) {
+      if (host_.rows[r].form == HostForm::op && from.op == nullptr) from.op = &host_.rows[r];
+    }
+    CollectiveCall call = describe(row->slice, row->kind, from);
+    call.host = row->slice;
+    call.launch = launch;
+    out_.calls.push_back(call);
+  }
+}
+
+// Groups that this rank lists but did not use tell join_groups which names it knows.
+void CallReader::add_configured_groups() {
+  for (const ProcessGroup& group : trace_.metadata.groups) {
+    if (group.ranks.empty() || group.name.empty()) continue;
+    const auto same = [&](const CommGroup& g) { return g.name == group.name; };
+    if (std::ranges::any_of(out_.groups, same)) continue;
+    out_.groups.push_back(
+        {group.name, group.description, group.ranks, static_cast<int>(group.ranks.size())});
+  }
+}
+
+// A job with a single process group needs no metadata to tell whose a call is.
+void CallReader::take_only_group() {
+  if (trace_.metadata.groups.size() != 1) return;
+  const auto loose = [](const CollectiveCall& call) { return call.group == no_row; };
+  if (std::ranges::none_of(out_.calls, loose)) return;
+  const ProcessGroup& only = trace_.metadata.groups.front();
+  CommGroup group{only.name, only.description, only.ranks, only.size};
+  const int world = trace_.metadata.world_size.value_or(-1);
+  if (group.ranks.empty() && only.size == world) {
+    for (int rank = 0; rank < world; ++rank) group.ranks.push_back(rank);
+  }
+  if (std::ranges::find(group.ranks, view_.rank) == group.ranks.end()) return;
+  group.size = static_cast<int>(group.ranks.size());
+  const auto same = std::ranges::find(out_.groups, group.name, &CommGroup::name);
+  const auto row = static_cast<std::uint32_t>(same - out_.groups.begin());
+  if (same == out_.groups.end()) out_.groups.push_back(std::move(group));
+  for (CollectiveCall& call : out_.calls) {
+    if (!loose(call)) continue;
+    call.group = row;
+    if (!call.bytes && call.host != no_slice) read_arguments(call.host, call);
+  }
+}
+
+RankCalls CallReader::read() {
+  if (view_.index->cpu_only()) {
+    read_host();
+  } else {
+    read_device();
+  }
+  std::ranges::stable_sort(out_.calls, {}, &CollectiveCall::start);
+  add_configured_groups();
+  infer_from_streams(view_, out_);
+  take_only_group();
+  find_steps_of_calls(view_.steps, out_);
+  return std::move(out_);
+}
+
+}  // namespace
+
+RankCalls find_collective_calls(const RankView& view) { return CallReader(view).read(); }
+
+}  // namespace stepscope

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The communication of one rank: every collective and every send or receive it ran, with what the
+// trace knows about it. On a device a call is a communication kernel; its metadata come from the
+// kernel itself, else from the operator or annotation that launched it, else from its name alone.
+// Without a device it is the backend's row ("gloo:all_reduce"), else the operator's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/matching/process_group.h"
+#include "stepscope/analysis/steps/rank_view.h"
+
+namespace stepscope {
+
+struct CollectiveCall {
+  SliceId slice = no_slice;   // the kernel; the host row where there is no device
+  SliceId host = no_slice;    // the innermost communication row around its launch, or no_slice
+  SliceId launch = no_slice;  // the runtime call behind the kernel; the operator without a device
+  Ns start{};
+  Ns end{};
+  CollectiveKind kind = CollectiveKind::unknown;
+  bool kind_by_name = false;   // nothing but the kernel's name says so
+  std::string_view dtype;      // c10's name; empty = not recorded; lives in the trace or for ever
+  std::optional<Bytes> bytes;  // S, the total buffer of the call
+  std::int64_t elements = -1;  // what ranks must agree on: of the input, of the output for gathers
+  std::uint32_t group = no_row;  // row of RankCalls::groups; no_row = not known
+  TrackId stream{};              // where it ran; one communicator's kernels share a stream
+  std::int64_t seq = -1;  // number within its group, the same on all ranks; -1 = not recorded
+  int root = -1;          // global rank, of broadcast and reduce
+  std::uint32_t first_edge = 0;  // its messages are RankCalls::edges [first_edge, + edge_count)
+  std::uint32_t edge_count = 0;
+  std::optional<std::uint32_t> step;  // row of the view's steps in which it starts
+};
+
+// One message between two ranks, as one of them recorded it.
+struct P2pEdge {
+  int src = -1;  // global ranks; within the group where its ranks are not known
+  int dst = -1;
+  std::int64_t elements = -1;
+};
+
+struct RankCalls {
+  std::vector<CollectiveCall> calls;  // by start
+  std::vector<P2pEdge> edges;
+  std::vector<CommGroup> groups;  // those used, and those the file lists with their ranks
+};
+
+// O(slices) once plus O(log slices) a call. Texts refer to view.trace.
+[[nodiscard]] RankCalls find_collective_calls(const RankView& view);
+
+}  // namespace stepscope

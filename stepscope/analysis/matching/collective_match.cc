@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures that overlap in time are matched together: first each group's calls by Seq or aligned
+// order, then messages by (group, source, destination), last the streams that no metadata name.
+#include "stepscope/analysis/matching/collective_match.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "stepscope/analysis/matching/coarse_offset.h"
+#include "stepscope/analysis/matching/match_sequences.h"
+#include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/analysis/matching/sequence_align.h"
+#include "stepscope/base/parallel_for.h"
+
+namespace stepscope {
+namespace {
+
+using Views = std::vector<std::uint32_t>;
+
+// What a clock that only its pattern tells may still be off by.
+constexpr Ns coarse_slack = std::chrono::microseconds{100};
+
+AlignItem item_of(std::uint32_t view, std::uint32_t row, const CollectiveCall& call,
+                  const ClockCorrection& clock) {
+  const Ns slack = clock.is_identity() ? Ns{0} : coarse_slack;
+  return {.view = view,
+          .call = row,
+          .kind = call.kind,
+          .dtype = call.dtype,
+          .elements = call.elements,
+          .start = clock(call.start) - slack,
+          .end = clock(call.end) + slack};
+}
+
+// Every call but messages and the fused kernels that may hold some.
+bool is_collective(const CollectiveCall& call) {
+  return call.edge_count == 0 && !is_point_to_point(call.kind);
+}
+
+std::optional<int> world_of(std::span<const RankView> views, const MatchOptions& options) {
+  if (options.world_size) return options.world_size;
+  std::optional<int> world;
+  for (const RankView& view : views) world = std::max(world, view.trace->metadata.world_size);
+  return world;
+}
+
+// Sets of views whose windows overlap, directly or through others; none of relative clocks.
+std::vector<Views> overlapping_captures(std::span<const RankView> views,
+                                        std::span<const ClockCorrection> clock) {
+  Views order;
+  for (std::uint32_t v = 0; v < views.size(); ++v) {
+    if (views[v].trace->metadata.clock != Clock::unix_epoch) return {};
+    order.push_back(v);
+  }
+  const auto start_of = [&](std::uint32_t v) { return clock[v](views[v].index->start); };
+  std::ranges::sort(order, {}, start_of);
+  std::vector<Views> captures;
+  Ns end = Ns::min();
+  for (const std::uint32_t v : order) {
+    if (captures.empty() || start_of(v) >= end) captures.emplace_back();
+    captures.back().push_back(v);
+    const Ns ends = clock[v](views[v].index->end);
+    end = captures.back().size() == 1 ? ends : std::max(end, ends);
+  }
+  for (Views& capture : captures) std::ranges::sort(capture);
+  return captures;
+}
+
+class Matcher {
+ public:
+  Matcher(std::span<const RankView> views, const MatchOptions& options) : views_(views) {
+    out_.world_size = world_of(views, options);
+    out_.ranks.resize(views.size());
+    parallel_for(views.size(), options.threads,
+                 [&](std::size_t v) { out_.ranks[v] = find_collective_calls(views[v]); });
+    join();
+    out_.coarse.resize(views.size());
+    if (options.across_clocks) out_.coarse = coarse_offsets(views, out_.ranks, find_clocks(views));
+  }
+  CollectiveMatches run() {
+    for (const Views& capture : overlapping_captures(views_, out_.coarse)) {
+      if (ranks_of(capture).size() < 2) continue;
+      out_.clocks_comparable = true;
+      match_groups(capture);
+      match_messages(capture);
+      match_streams(capture);
+    }
+    share_knowledge();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::set<int> ranks_of(const Views& capture) const {
+    std::set<int> ranks;
+    for (const std::uint32_t v : capture) ranks.insert(views_[v].rank);
+    return ranks;
+  }
+  void join();
+  void match_groups(const Views& capture);
+  void match_messages(const Views& capture);
+  void match_streams(const Views& capture);
+  void share_knowledge();
+
+  std::span<const RankView> views_;
+  CollectiveMatches out_;
+};
+
+void Matcher::join() {
+  std::vector<std::vector<CommGroup>> by_view;
+  std::vector<int> rank_of;
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    by_view.push_back(out_.ranks[v].groups);
+    rank_of.push_back(views_[v].rank);
+  }
+  GroupJoin join = join_groups(by_view, rank_of);
+  out_.groups = std::move(join.groups);
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    for (CollectiveCall& call : out_.ranks[v].calls) {
+      if (call.group != no_row) call.group = join.job_group[v][call.group];
+    }
+  }
+}
+
+void Matcher::match_groups(const Views& capture) {
+  std::map<std::uint32_t, std::map<std::uint32_t, CallSequence>> by_group;  // group → view
+  for (const std::uint32_t v : capture) {
+    const auto& calls = out_.ranks[v].calls;
+    for (std::uint32_t c = 0; c < calls.size(); ++c) {
+      if (calls[c].group == no_row || !is_collective(calls[c])) continue;
+      CallSequence& sequence = by_group[calls[c].group][v];
+      sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
+      sequence.seq.push_back(calls[c].seq);
+    }
+  }
+  for (auto& [group, by_view] : by_group) {
+    const CommGroup& known = out_.groups[group];
+    const int size = known.size;
+    SequenceSet set{.group = group, .group_size = size > 0 ? std::optional(size) : std::nullopt};
+    for (const std::uint32_t v : capture) {
+      const bool member = std::ranges::find(known.ranks, views_[v].rank) != known.ranks.end();
+      const auto at = by_view.find(v);
+      if (at == by_view.end() && !member) continue;
+      set.expected_ranks.insert(views_[v].rank);
+      if (at != by_view.end()) set.sequences.push_back(std::move(at->second));
+    }
+    match_sequences(views_, set, out_);
+  }
+}
+
+void Matcher::match_messages(const Views& capture) {
+  using Key = std::tuple<std::uint32_t, int, int>;  // group, source, destination
+  std::map<Key, std::map<std::uint32_t, CallSequence>> by_pair;
+  for (const std::uint32_t v : capture) {
+    const RankCalls& rank = out_.ranks[v];
+    for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
+      const CollectiveCall& call = rank.calls[c];
+      for (std::uint32_t e = 0; e < call.edge_count; ++e) {
+        const P2pEdge& edge = rank.edges[call.first_edge + e];
+        CallSequence& sequence = by_pair[{call.group, edge.src, edge.dst}][v];
+        sequence.items.push_back(item_of(v, c, call, out_.coarse[v]));
+        sequence.items.back().kind = CollectiveKind::send_recv;
+        sequence.items.back().elements = edge.elements;
+        sequence.seq.push_back(-1);
+      }
+    }
+  }
+  const std::set<int> traced = ranks_of(capture);
+  for (auto& [key, by_view] : by_pair) {
+    SequenceSet set{.group = std::get<0>(key), .group_size = 2, .message = true};
+    for (const int rank : {std::get<1>(key), std::get<2>(key)}) {
+      if (traced.contains(rank)) set.expected_ranks.insert(rank);
+    }
+    for (auto& [view, sequence] : by_view) set.sequences.push_back(std::move(sequence));
+    match_sequences(views_, set, out_);
+  }
+}
+
+// Calls whose group no metadata name: NCCL gives each communicator of a process a stream of its
+// own, so streams whose calls agree in order and run together belong to one group.
+void Matcher::match_streams(const Views& capture) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, CallSequence> streams;  // view, stream
+  for (const std::uint32_t v : capture) {
+    const auto& calls = out_.ranks[v].calls;
+    for (std::uint32_t c = 0; c < calls.size(); ++c) {
+      if (calls[c].group != no_row || !is_collective(calls[c])) continue;
+      // The worker threads of a CPU backend share one queue.
+      const bool device = !views_[v].index->cpu_only();
+      CallSequence& sequence = streams[{v, device ? index(calls[c].stream) : 0}];
+      sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
+      sequence.seq.push_back(-1);
+    }
+  }
+  std::vector<CallSequence> sequences;
+  sequences.reserve(streams.size());
+  for (auto& [key, sequence] : streams) sequences.push_back(std::move(sequence));
+  const std::set<int> traced = ranks_of(capture);
+  const bool whole = out_.world_size && traced.size() == static_cast<std::size_t>(*out_.world_size);
+  for (std::vector<CallSequence>& cluster : cluster_sequences(std::move(sequences))) {
+    if (cluster.size() < 2) continue;
+    SequenceSet set{.group = static_cast<std::uint32_t>(out_.groups.size())};
+    CommGroup group{.name = "unknown"};
+    for (const CallSequence& sequence : cluster) {
+      const std::uint32_t v = sequence.items.front().view;
+      set.expected_ranks.insert(views_[v].rank);
+      for (const AlignItem& item : sequence.items) out_.ranks[v].calls[item.call].group = set.group;
+    }
+    if (whole) {  // then no member can be missing
+      group.ranks.assign(set.expected_ranks.begin(), set.expected_ranks.end());
+      group.size = static_cast<int>(group.ranks.size());
+      set.group_size = group.size;
+    }
+    out_.groups.push_back(std::move(group));
+    set.sequences = std::move(cluster);
+    match_sequences(views_, set, out_);
+  }
+}
+
+// What one rank recorded of a matched collective holds for all: its kind, type, size and root.
+void Matcher::share_knowledge() {
+  for (MatchedCollective& matched : out_.matched) {
+    if (matched.message) continue;
+    const CollectiveCall* best = nullptr;
+    int root = -1;
+    for (const CollectiveMember m : out_.members_of(matched)) {
+      const CollectiveCall& call = out_.call(m);
+      root = std::max(root, call.root);
+      const auto worth = [](const CollectiveCall& c) {
+        return std::tuple(!c.kind_by_name, c.bytes.has_value());
+      };
+      if (best == nullptr || worth(call) > worth(*best)) best = &call;
+    }
+    const CollectiveCall known = *best;
+    matched.kind = known.kind;
+    for (const CollectiveMember m : out_.members_of(matched)) {
+      CollectiveCall& call = out_.ranks[m.view].calls[m.call];
+      if (call.kind_by_name) call.kind = known.kind;
+      call.root = root;
+      if (!call.bytes && known.kind != CollectiveKind::all_to_all) {
+        call.bytes = known.bytes;
+        call.dtype = known.dtype;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+CollectiveMatches match_collectives(std::span<const RankView> views, const MatchOptions& options) {
+  return Matcher(views, options).run();
+}
+
+}  // namespace stepscope

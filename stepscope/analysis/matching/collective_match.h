@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which calls of different ranks are one collective. Joined by the recorded number within the group
+// (Seq), else by order within the group after the captures are aligned; kind, type and count must
+// agree. Groups that no metadata name are the streams whose calls run together. What does not fit
+// is reported, never guessed. Nothing is matched unless clocks are comparable and windows overlap;
+// a clock that is further off is recognised by the pattern of its collectives (coarse_offset.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/matching/collective_calls.h"
+#include "stepscope/event/clock_correction.h"
+
+namespace stepscope {
+
+struct CollectiveMember {
+  std::uint32_t view = 0;
+  std::uint32_t call = 0;  // row of its RankCalls::calls
+};
+
+struct MatchedCollective {
+  CollectiveKind kind = CollectiveKind::unknown;
+  std::uint32_t group = no_row;  // row of CollectiveMatches::groups
+  std::int64_t ordinal = 0;      // Seq, or counted from the first call of any rank
+  std::uint32_t first = 0;       // members [first, first + count), by view
+  std::uint32_t count = 0;
+  bool complete = false;  // every rank of the group is traced and among the members
+  bool message = false;   // one send with its receive; a fused call is in several of these
+};
+
+struct CollectiveMismatch {
+  std::string group;
+  std::optional<std::int64_t> ordinal;  // absent: it concerns the capture, not one collective
+  std::vector<int> ranks;               // that differ from the others, or lack it
+  std::string what;
+};
+
+struct CollectiveMatches {
+  std::vector<CommGroup> groups;           // of the job
+  std::vector<RankCalls> ranks;            // by view; CollectiveCall::group is a row of `groups`
+  std::vector<MatchedCollective> matched;  // at least two members each, all that are traced
+  std::vector<CollectiveMember> members;
+  std::vector<CollectiveMismatch> mismatches;
+  bool clocks_comparable = false;  // UNIX clocks, and every window overlaps another's
+  // By view: what matching took its clock to be off by; calls keep their own instants.
+  std::vector<ClockCorrection> coarse;
+  std::optional<int> world_size;
+
+  [[nodiscard]] std::span<const CollectiveMember> members_of(const MatchedCollective& m) const {
+    return std::span(members).subspan(m.first, m.count);
+  }
+  [[nodiscard]] const CollectiveCall& call(CollectiveMember m) const {
+    return ranks[m.view].calls[m.call];
+  }
+};
+
+struct MatchOptions {
+  std::optional<int> world_size;  // of the user; else the largest that a trace records
+  bool across_clocks = true;      // recognise clocks that are far apart
+  unsigned threads = 1;
+};
+
+[[nodiscard]] CollectiveMatches match_collectives(std::span<const RankView> views,
+                                                  const MatchOptions& options = {});
+
+}  // namespace stepscope

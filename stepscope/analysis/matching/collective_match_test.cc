@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/matching/collective_match.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/analysis/runs/job_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+using Kind = CollectiveKind;
+
+TEST(CollectiveMatch, JoinsByNumberWithinTheGroup) {
+  std::vector<TestRank> ranks(2);
+  ranks[0].all_reduce(0, 100, {.seq = 7});
+  ranks[0].all_reduce(200, 300, {.seq = 8});
+  ranks[1].all_reduce(50, 100, {.seq = 7});
+  ranks[1].all_reduce(210, 300, {.seq = 8});
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  EXPECT_TRUE(found.clocks_comparable);
+  ASSERT_EQ(found.matched.size(), 2U);
+  EXPECT_EQ(found.matched[0].ordinal, 7);
+  EXPECT_TRUE(found.matched[0].complete);
+  EXPECT_EQ(found.members_of(found.matched[0]).size(), 2U);
+  EXPECT_TRUE(found.mismatches.empty());
+}
+
+TEST(CollectiveMatch, WithoutNumbersACaptureThatBeganLateIsRealignedAndSaid) {
+  std::vector<TestRank> ranks(2);
+  for (int i = 0; i < 10; ++i) {
+    ranks[0].all_reduce(100 * i, 100 * i + 90);
+    if (i >= 3) ranks[1].all_reduce(100 * i + 40, 100 * i + 90);
+  }
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  EXPECT_EQ(found.matched.size(), 7U);
+  for (const MatchedCollective& matched : found.matched) {
+    const auto members = found.members_of(matched);
+    ASSERT_EQ(members.size(), 2U);
+    EXPECT_EQ(found.call(members[0]).end, found.call(members[1]).end);
+  }
+  ASSERT_EQ(found.mismatches.size(), 1U);
+  EXPECT_EQ(found.mismatches[0].ranks, std::vector<int>{1});
+  EXPECT_NE(found.mismatches[0].what.find("the first 3"), std::string::npos);
+}
+
+TEST(CollectiveMatch, ReportsAContradictionInsteadOfMatchingIt) {
+  std::vector<TestRank> ranks(3);
+  for (std::size_t r = 0; r < 3; ++r) {
+    TestMeta meta{.ranks = "[0, 1, 2]", .size = 3};
+    for (int i = 0; i < 5; ++i) {
+      meta.elements = r == 1 && i == 2 ? 999 : 1000;
+      ranks[r].all_reduce(100 * i + static_cast<std::int64_t>(r), 100 * i + 90, meta);
+    }
+  }
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  EXPECT_EQ(found.matched.size(), 4U);
+  ASSERT_EQ(found.mismatches.size(), 1U);
+  EXPECT_EQ(found.mismatches[0].ordinal, 2);
+  EXPECT_EQ(found.mismatches[0].ranks, std::vector<int>{1});
+  EXPECT_EQ(found.mismatches[0].what, "count differs between the ranks");
+}
+
+TEST(CollectiveMatch, ACollectiveThatOneRankLacksInTheMiddleIsReported) {
+  std::vector<TestRank> ranks(2);
+  for (int i = 0; i < 4; ++i) {
+    ranks[0].all_reduce(100 * i, 100 * i + 90, {.seq = i});
+    if (i != 2) ranks[1].all_reduce(100 * i, 100 * i + 90, {.seq = i});
+  }
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  EXPECT_EQ(found.matched.size(), 3U);
+  ASSERT_EQ(found.mismatches.size(), 1U);
+  EXPECT_EQ(found.mismatches[0].ordinal, 2);
+  EXPECT_EQ(found.mismatches[0].what, "missing on this rank");
+}
+
+TEST(CollectiveMatch, NothingIsMatchedOnRelativeClocks) {
+  std::vector<TestRank> ranks;
+  ranks.emplace_back(Clock::relative);
+  ranks.emplace_back(Clock::unix_epoch);
+  for (TestRank& rank : ranks) rank.all_reduce(0, 100, {.seq = 1});
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  EXPECT_FALSE(found.clocks_comparable);
+  EXPECT_TRUE(found.matched.empty());
+  EXPECT_EQ(found.ranks[0].calls.size(), 1U);
+}
+
+TEST(CollectiveMatch, NothingIsMatchedBetweenWindowsThatDoNotOverlap) {
+  std::vector<TestRank> ranks(2);
+  ranks[0].all_reduce(0, 100, {.seq = 1});
+  ranks[1].all_reduce(1000, 1100, {.seq = 1});
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  EXPECT_FALSE(found.clocks_comparable);
+  EXPECT_TRUE(found.matched.empty());
+}
+
+TEST(CollectiveMatch, AGroupWithAMissingRankIsMatchedButNotComplete) {
+  std::vector<TestRank> ranks(2);
+  for (TestRank& rank : ranks) rank.all_reduce(0, 100, {.ranks = "[0, 1, 2]", .size = 3, .seq = 1});
+  const TestJob job(std::move(ranks), 3);
+  const CollectiveMatches found = match_collectives(job.views());
+  ASSERT_EQ(found.matched.size(), 1U);
+  EXPECT_FALSE(found.matched[0].complete);
+}
+
+TEST(CollectiveMatch, GroupsOfOneNameOverOtherRanksAreNotMixed) {
+  std::vector<TestRank> ranks(4);
+  for (std::size_t r = 0; r < 4; ++r) {
+    const bool low = r < 2;
+    ranks[r].all_reduce(low ? 0 : 10, low ? 100 : 80,
+                        {.group = "11", .ranks = low ? "[0, 1]" : "[2, 3]", .seq = 1});
+  }
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  ASSERT_EQ(found.matched.size(), 2U);
+  EXPECT_NE(found.matched[0].group, found.matched[1].group);
+  EXPECT_TRUE(found.matched[0].complete);
+  EXPECT_TRUE(found.matched[1].complete);
+}
+
+TEST(CollectiveMatch, SendsMeetTheirReceivesInOrder) {
+  std::vector<TestRank> ranks(2);
+  for (int i = 0; i < 3; ++i) {
+    ranks[0].comm(send_recv_kernel, 100 * i, 100 * i + 50, {.name = "send", .dst = 1});
+    ranks[1].comm(send_recv_kernel, 100 * i + 30, 100 * i + 51, {.name = "recv", .src = 0});
+  }
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  ASSERT_EQ(found.matched.size(), 3U);
+  for (const MatchedCollective& matched : found.matched) {
+    EXPECT_TRUE(matched.message);
+    EXPECT_TRUE(matched.complete);
+    const auto members = found.members_of(matched);
+    EXPECT_EQ(found.call(members[1]).start - found.call(members[0]).start, Ns{30});
+  }
+}
+
+TEST(CollectiveMatch, KernelsWithoutMetadataAreMatchedByTheirStreams) {
+  std::vector<TestRank> ranks(4);
+  for (std::size_t r = 0; r < 4; ++r) {
+    const auto late = static_cast<std::int64_t>(r);
+    for (int i = 0; i < 8; ++i) {
+      const std::string_view kernel = i % 3 == 0 ? all_gather_kernel : all_reduce_kernel;
+      ranks[r].comm(kernel, 1'000'000 * i + 10 * late, 1'000'000 * i + 900'000, 0, 20);
+      // Another communicator for each pair of ranks, at times of its own.
+      const std::int64_t pair = r < 2 ? 0 : 500'000;
+      ranks[r].comm(all_reduce_kernel, 1'000'000 * i + pair + late, 1'000'000 * i + pair + 300'000,
+                    0, 24);
+    }
+  }
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  std::size_t fours = 0;
+  std::size_t pairs = 0;
+  for (const MatchedCollective& matched : found.matched) {
+    EXPECT_TRUE(matched.complete);
+    ++(matched.count == 4 ? fours : pairs);
+    if (matched.count == 2) {
+      const auto members = found.members_of(matched);
+      EXPECT_EQ(members[0].view / 2, members[1].view / 2);
+    }
+  }
+  EXPECT_EQ(fours, 8U);
+  EXPECT_EQ(pairs, 16U);
+}
+
+TEST(CollectiveMatch, WithoutMetadataAWorldThatIsNotAllTracedIsNeverComplete) {
+  std::vector<TestRank> ranks(2);
+  for (TestRank& rank : ranks) rank.comm(all_reduce_kernel, 0, 100);
+  const TestJob job(std::move(ranks), 8);
+  const CollectiveMatches found = match_collectives(job.views());
+  ASSERT_EQ(found.matched.size(), 1U);
+  EXPECT_FALSE(found.matched[0].complete);
+}
+
+TEST(CollectiveMatch, KernelsBeforeTheFirstRecordedNumberCountBack) {
+  std::vector<TestRank> ranks(2);
+  ranks[0].comm(all_reduce_kernel, 0, 100);
+  ranks[0].all_reduce(200, 300, {.seq = 5});
+  ranks[1].all_reduce(50, 100, {.seq = 4});
+  ranks[1].all_reduce(250, 300, {.seq = 5});
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  ASSERT_EQ(found.matched.size(), 2U);
+  EXPECT_EQ(found.matched[0].ordinal, 4);
+  // What the other rank recorded holds for both.
+  EXPECT_EQ(found.call(found.members_of(found.matched[0])[0]).bytes, Bytes{4000});
+}
+
+}  // namespace
+}  // namespace stepscope

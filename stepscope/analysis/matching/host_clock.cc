@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/matching/host_clock.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace stepscope {
+namespace {
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "node-7.local_4711.1698957822175570404.pt.trace.json.gz" → "node-7.local". A number that may be
+// the rank is not taken for a process: "worker_3.1698….pt.trace.json" names no host.
+std::string_view host_in_name(const Metadata& metadata) {
+  std::string_view name = metadata.path;
+  name = name.substr(name.rfind('/') + 1);
+  const std::size_t suffix = name.find(".pt.trace.json");
+  if (suffix == std::string_view::npos) return {};
+  name = name.substr(0, suffix);
+  const std::size_t dot = name.rfind('.');
+  const std::size_t line = name.rfind('_', dot);
+  if (dot == std::string_view::npos || line == std::string_view::npos) return {};
+  const std::string_view process = name.substr(line + 1, dot - line - 1);
+  const std::string_view time = name.substr(dot + 1);  // ms or ns since 1970
+  const bool handler = is_number(time) && time.size() >= 13 && is_number(process);
+  if (!handler || process.size() > 9) return {};
+  constexpr int least_process = 100;  // less is a rank or a step more often
+  const bool may_be_rank =
+      std::stoi(std::string(process)) < std::max(least_process, metadata.world_size.value_or(0));
+  return may_be_rank ? std::string_view() : name.substr(0, line);
+}
+
+}  // namespace
+
+std::string host_of(const Metadata& metadata) {
+  if (const auto at = metadata.texts.find("host_name"); at != metadata.texts.end())
+    if (!at->second.empty()) return at->second;
+  return std::string(host_in_name(metadata));
+}
+
+HostClocks find_clocks(std::span<const RankView> views) {
+  // A rank of several windows has one host or none.
+  std::map<int, std::string> host_of_rank;
+  for (const RankView& view : views) {
+    std::string& host = host_of_rank[view.rank];
+    if (host.empty()) host = host_of(view.trace->metadata);
+  }
+  HostClocks found;
+  std::map<std::string, std::uint32_t> row_of_host;
+  std::map<int, std::uint32_t> row_of_rank;
+  for (const auto& [rank, host] : host_of_rank) {
+    const auto fresh = static_cast<std::uint32_t>(found.clocks.size());
+    const std::uint32_t row =
+        host.empty() ? fresh : row_of_host.try_emplace(host, fresh).first->second;
+    if (row == fresh) found.clocks.push_back({host, {}});
+    found.clocks[row].ranks.push_back(rank);
+    row_of_rank[rank] = row;
+  }
+  for (const RankView& view : views) found.of_view.push_back(row_of_rank.at(view.rank));
+  return found;
+}
+
+}  // namespace stepscope

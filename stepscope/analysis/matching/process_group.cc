@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/matching/process_group.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+std::vector<int> whole_world(int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(std::max(size, 0)));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+std::vector<int> strided(const Collective& c) {
+  std::vector<int> ranks;
+  const bool usable = c.group_size > 0 && c.global_rank_start >= 0 &&
+                      (c.global_rank_stride > 0 || c.group_size == 1);
+  for (int i = 0; usable && i < c.group_size; ++i)
+    ranks.push_back(c.global_rank_start + i * std::max(c.global_rank_stride, 0));
+  return ranks;
+}
+
+const ProcessGroup* configured(const Trace& trace, std::string_view name) {
+  const auto& groups = trace.metadata.groups;
+  const auto at = std::ranges::find(groups, name, &ProcessGroup::name);
+  return at == groups.end() ? nullptr : &*at;
+}
+
+// An empty list in a file's table of groups stands for the whole world in some versions.
+std::vector<int> configured_ranks(const Trace& trace, const ProcessGroup& group, int size) {
+  if (!group.ranks.empty()) return group.ranks;
+  const int world = trace.metadata.world_size.value_or(-1);
+  const int wanted = size > 0 ? size : group.size;
+  return world > 0 && (wanted == world || wanted <= 0) ? whole_world(world) : std::vector<int>{};
+}
+
+bool size_fits(const std::vector<int>& ranks, int size) {
+  return !ranks.empty() && (size <= 0 || ranks.size() == static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+std::optional<std::vector<int>> parse_ranks(std::string_view text) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
+  std::vector<int> ranks;
+  const char* at = text.data() + 1;
+  const char* const end = text.data() + text.size() - 1;
+  while (at != end) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    int rank = 0;
+    const auto [next, error] = std::from_chars(at, end, rank);
+    if (error != std::errc{} || rank < 0) return std::nullopt;
+    ranks.push_back(rank);
+    at = next;
+  }
+  if (ranks.empty()) return std::nullopt;
+  return ranks;
+}
+
+std::optional<CommGroup> group_of(const Trace& trace, const Collective& collective) {
+  CommGroup group;
+  group.name = trace.strings[collective.group_name];
+  group.description = trace.strings[collective.group_description];
+  group.size = collective.group_size;
+  const ProcessGroup* known = group.name.empty() ? nullptr : configured(trace, group.name);
+  if (known != nullptr && group.description.empty()) group.description = known->description;
+
+  const auto listed = parse_ranks(trace.strings[collective.group_ranks]);
+  if (listed && size_fits(*listed, group.size)) group.ranks = *listed;
+  if (group.ranks.empty()) group.ranks = strided(collective);
+  if (group.ranks.empty() && known != nullptr) {
+    std::vector<int> ranks = configured_ranks(trace, *known, group.size);
+    if (size_fits(ranks, group.size)) group.ranks = std::move(ranks);
+  }
+  if (group.ranks.empty() && !group.name.empty() && group.size > 0 &&
+      trace.metadata.world_size == group.size)
+    group.ranks = whole_world(group.size);
+  if (group.name.empty() && group.ranks.empty()) return std::nullopt;
+  if (group.size <= 0 && known != nullptr && known->size > 0) group.size = known->size;
+  if (!group.ranks.empty()) group.size = static_cast<int>(group.ranks.size());
+  if (group.name.empty()) group.name = "unknown";
+  return group;
+}
+
+namespace {
+
+using Key = std::pair<std::vector<int>, std::string>;  // sorted ranks, name
+
+Key key_of(const CommGroup& group) {
+  Key key{group.ranks, group.name};
+  std::ranges::sort(key.first);
+  return key;
+}
+
+// Under one set of ranks: names that a traced member lacks. When each member has exactly one, they
+// are one group.
+void join_renamed(std::span<const std::vector<CommGroup>> by_view, std::span<const int> rank_of,
+                  std::map<Key, Key>& alias) {
+  std::map<std::vector<int>, std::map<int, std::set<std::string>>> names;  // ranks → member → names
+  for (std::size_t v = 0; v < by_view.size(); ++v) {
+    for (const CommGroup& group : by_view[v]) {
+      if (group.ranks.empty()) continue;
+      const Key key = key_of(group);
+      names[key.first][rank_of[v]].insert(key.second);
+    }
+  }
+  for (const auto& [ranks, members] : names) {
+    std::map<std::string_view, std::size_t> known_to;  // name → how many members
+    for (const auto& [rank, mine] : members)
+      for (const std::string& name : mine) ++known_to[name];
+    std::vector<std::string> left;
+    bool single = members.size() > 1;
+    for (const auto& [rank, mine] : members) {
+      const auto is_left = [&](const std::string& name) {
+        return known_to.at(name) < members.size();
+      };
+      single = single && std::ranges::count_if(mine, is_left) == 1;
+      std::ranges::copy_if(mine, std::back_inserter(left), is_left);
+    }
+    if (!single) continue;
+    for (const std::string& name : left) alias[{ranks, name}] = {ranks, left.front()};
+  }
+}
+
+}  // namespace
+
+GroupJoin join_groups(std::span<const std::vector<CommGroup>> by_view,
+                      std::span<const int> rank_of) {
+  std::map<Key, Key> alias;
+  join_renamed(by_view, rank_of, alias);
+  // A group whose ranks one rank lacks joins the only group of that name that has them.
+  std::map<std::string, std::set<std::vector<int>>> ranks_of_name;
+  for (const auto& groups : by_view) {
+    for (const CommGroup& group : groups) {
+      if (!group.ranks.empty()) ranks_of_name[group.name].insert(key_of(group).first);
+    }
+  }
+  GroupJoin join;
+  std::map<Key, std::uint32_t> row;
+  join.job_group.resize(by_view.size());
+  for (std::size_t v = 0; v < by_view.size(); ++v) {
+    for (const CommGroup& group : by_view[v]) {
+      Key key = key_of(group);
+      if (key.first.empty() && ranks_of_name[group.name].size() == 1)
+        key.first = *ranks_of_name[group.name].begin();
+      if (const auto to = alias.find(key); to != alias.end()) key = to->second;
+      const auto [at, fresh] = row.try_emplace(key, static_cast<std::uint32_t>(join.groups.size()));
+      if (fresh) join.groups.push_back(group);
+      CommGroup& joined = join.groups[at->second];
+      if (joined.ranks.empty()) joined.ranks = group.ranks;
+      if (joined.size <= 0) joined.size = group.size;
+      if (joined.description.empty()) joined.description = group.description;
+      join.job_group[v].push_back(at->second);
+    }
+  }
+  return join;
+}
+
+}  // namespace stepscope

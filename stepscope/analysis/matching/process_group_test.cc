@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/matching/process_group.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope {
+namespace {
+
+using Ranks = std::vector<int>;
+
+Collective named(Trace& trace, std::string_view name, std::string_view ranks, int size) {
+  Collective c;
+  c.group_name = trace.strings.intern(name);
+  c.group_ranks = trace.strings.intern(ranks);
+  c.group_size = size;
+  return c;
+}
+
+TEST(ProcessGroup, ReadsListsAndRefusesCutOnes) {
+  EXPECT_EQ(parse_ranks("[0, 2, 4]"), (Ranks{0, 2, 4}));
+  EXPECT_EQ(parse_ranks("[]"), std::nullopt);
+  EXPECT_EQ(parse_ranks("[0, 1, ...]"), std::nullopt);
+  EXPECT_EQ(parse_ranks("0, 1"), std::nullopt);
+  EXPECT_EQ(parse_ranks(""), std::nullopt);
+}
+
+TEST(ProcessGroup, RestoresACutListFromStartAndStride) {
+  Trace trace;
+  Collective c = named(trace, "7", "[1, 3, ...]", 4);
+  c.global_rank_start = 1;
+  c.global_rank_stride = 2;
+  const auto group = group_of(trace, c);
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->ranks, (Ranks{1, 3, 5, 7}));
+}
+
+TEST(ProcessGroup, RestoresACutListFromTheFilesOwnTable) {
+  Trace trace;
+  trace.metadata.groups.push_back({"7", "mesh_tp", "nccl", 3, {0, 4, 5}});
+  const auto group = group_of(trace, named(trace, "7", "[0, ...]", 3));
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->ranks, (Ranks{0, 4, 5}));
+  EXPECT_EQ(group->description, "mesh_tp");
+}
+
+TEST(ProcessGroup, AnEmptyListIsTheWholeWorldWhereSizesAgree) {
+  Trace trace;
+  trace.metadata.world_size = 3;
+  EXPECT_EQ(group_of(trace, named(trace, "0", "[]", 3))->ranks, (Ranks{0, 1, 2}));
+  EXPECT_TRUE(group_of(trace, named(trace, "9", "[]", 2))->ranks.empty());
+}
+
+TEST(ProcessGroup, IsAbsentWithoutNameAndRanks) {
+  Trace trace;
+  EXPECT_FALSE(group_of(trace, named(trace, "", "[]", 2)));
+}
+
+TEST(ProcessGroup, OneNameOverOtherRanksIsAnotherGroup) {
+  const std::vector<std::vector<CommGroup>> views = {
+      {{"11", "", {0, 1}, 2}}, {{"11", "", {0, 1}, 2}}, {{"11", "", {2, 3}, 2}}};
+  const std::vector<int> ranks = {0, 1, 2};
+  const GroupJoin join = join_groups(views, ranks);
+  EXPECT_EQ(join.groups.size(), 2U);
+  EXPECT_EQ(join.job_group[0][0], join.job_group[1][0]);
+  EXPECT_NE(join.job_group[0][0], join.job_group[2][0]);
+}
+
+TEST(ProcessGroup, SeveralGroupsOverTheSameRanksStayApartByName) {
+  const std::vector<std::vector<CommGroup>> views = {
+      {{"11", "", {0, 1}, 2}, {"12", "", {0, 1}, 2}},
+      {{"12", "", {1, 0}, 2}, {"11", "", {1, 0}, 2}}};
+  const std::vector<int> ranks = {0, 1};
+  const GroupJoin join = join_groups(views, ranks);
+  EXPECT_EQ(join.groups.size(), 2U);
+  EXPECT_EQ(join.job_group[0][0], join.job_group[1][1]);
+  EXPECT_EQ(join.job_group[0][1], join.job_group[1][0]);
+}
+
+TEST(ProcessGroup, RanksThatNumberGroupsOfTheirOwnAreJoinedByMembers) {
+  const std::vector<std::vector<CommGroup>> views = {{{"0", "", {0, 1}, 2}, {"5", "", {0, 1}, 2}},
+                                                     {{"0", "", {0, 1}, 2}, {"9", "", {0, 1}, 2}}};
+  const std::vector<int> ranks = {0, 1};
+  const GroupJoin join = join_groups(views, ranks);
+  EXPECT_EQ(join.groups.size(), 2U);
+  EXPECT_EQ(join.job_group[0][1], join.job_group[1][1]);
+}
+
+TEST(ProcessGroup, NamesThatBothRanksKnowAreNeverJoined) {
+  const std::vector<std::vector<CommGroup>> views = {{{"5", "", {0, 1}, 2}},
+                                                     {{"9", "", {0, 1}, 2}, {"5", "", {0, 1}, 2}}};
+  const std::vector<int> ranks = {0, 1};
+  const GroupJoin join = join_groups(views, ranks);
+  EXPECT_EQ(join.job_group[0][0], join.job_group[1][1]);
+  EXPECT_NE(join.job_group[0][0], join.job_group[1][0]);
+}
+
+TEST(ProcessGroup, ARankThatLacksTheMembersJoinsByName) {
+  const std::vector<std::vector<CommGroup>> views = {{{"tp", "", {0, 1}, 2}},
+                                                     {{"tp", "d", {}, -1}}};
+  const std::vector<int> ranks = {0, 1};
+  const GroupJoin join = join_groups(views, ranks);
+  ASSERT_EQ(join.groups.size(), 1U);
+  EXPECT_EQ(join.groups[0].ranks, (Ranks{0, 1}));
+  EXPECT_EQ(join.groups[0].size, 2);
+  EXPECT_EQ(join.groups[0].description, "d");
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of one collective overlap in time, so a few calls spread over the shorter capture and what
+// runs beside them on the other rank propose the shifts; each proposal is then scored in full.
+#include "stepscope/analysis/matching/sequence_align.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+#include <vector>
+
+#include "stepscope/analysis/matching/message_size.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t anchors = 32;    // calls that propose shifts
+constexpr std::size_t neighbours = 3;  // calls of the other rank looked at beside an anchor
+constexpr std::size_t most_proposals = 24;
+
+bool is_definite(CollectiveKind kind) {
+  return kind != CollectiveKind::unknown && kind != CollectiveKind::none;
+}
+
+bool counts_may_differ(CollectiveKind kind) {
+  return kind == CollectiveKind::all_to_all || kind == CollectiveKind::gather ||
+         kind == CollectiveKind::scatter;
+}
+
+// A SendRecv kernel is what an all-to-all runs, so a bare kernel name does not contradict it.
+bool kinds_agree(CollectiveKind a, CollectiveKind b) {
+  if (a == b || !is_definite(a) || !is_definite(b)) return true;
+  const auto pair = [&](CollectiveKind x, CollectiveKind y) {
+    return (a == x && b == y) || (a == y && b == x);
+  };
+  return pair(CollectiveKind::send_recv, CollectiveKind::all_to_all);
+}
+
+bool overlap(const AlignItem& a, const AlignItem& b) {
+  return a.start <= b.end && b.start <= a.end;
+}
+
+Alignment score(std::span<const AlignItem> a, std::span<const AlignItem> b, std::int64_t shift) {
+  Alignment found;
+  found.shift = shift;
+  const auto a_size = static_cast<std::int64_t>(a.size());
+  const auto b_size = static_cast<std::int64_t>(b.size());
+  const std::int64_t first = std::max<std::int64_t>(0, -shift);
+  const std::int64_t last = std::min(b_size, a_size - shift);
+  for (std::int64_t i = first; i < last; ++i) {
+    const AlignItem& x = a[static_cast<std::size_t>(i + shift)];
+    const AlignItem& y = b[static_cast<std::size_t>(i)];
+    ++found.pairs;
+    if (!disagreement(x, y).empty()) continue;
+    ++found.agreeing;
+    if (overlap(x, y)) ++found.together;
+  }
+  return found;
+}
+
+std::vector<std::int64_t> propose(std::span<const AlignItem> a, std::span<const AlignItem> b) {
+  const auto a_size = static_cast<std::int64_t>(a.size());
+  const auto b_size = static_cast<std::int64_t>(b.size());
+  std::vector<std::int64_t> shifts = {0, a_size - b_size};
+  const std::size_t stride = std::max<std::size_t>(1, b.size() / anchors);
+  for (std::size_t i = 0; i < b.size(); i += stride) {
+    const auto after = std::ranges::upper_bound(a, b[i].end, {}, &AlignItem::start);
+    auto at = after - a.begin();
+    for (std::size_t k = 0; k < neighbours && at > 0; ++k) {
+      --at;
+      if (!overlap(a[static_cast<std::size_t>(at)], b[i])) break;
+      shifts.push_back(at - static_cast<std::int64_t>(i));
+    }
+  }
+  return shifts;
+}
+
+// The proposals made most often; no shift and equal ends are always among them.
+std::vector<std::int64_t> most_proposed(std::vector<std::int64_t> shifts) {
+  const std::int64_t both[] = {shifts[0], shifts[1]};
+  std::ranges::sort(shifts);
+  std::vector<std::pair<std::size_t, std::int64_t>> votes;
+  for (std::size_t i = 0; i < shifts.size();) {
+    std::size_t j = i;
+    while (j < shifts.size() && shifts[j] == shifts[i]) ++j;
+    votes.emplace_back(j - i, shifts[i]);
+    i = j;
+  }
+  std::ranges::sort(votes, std::ranges::greater{});
+  if (votes.size() > most_proposals) votes.resize(most_proposals);
+  std::vector<std::int64_t> chosen;
+  chosen.reserve(votes.size() + std::size(both));
+  for (const auto& [count, shift] : votes) chosen.push_back(shift);
+  for (const std::int64_t shift : both) {
+    if (std::ranges::find(chosen, shift) == chosen.end()) chosen.push_back(shift);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::string_view disagreement(const AlignItem& a, const AlignItem& b) {
+  if (!kinds_agree(a.kind, b.kind)) return "kind";
+  if (!a.dtype.empty() && !b.dtype.empty() && a.dtype != b.dtype) return "type";
+  const bool counted = a.elements >= 0 && b.elements >= 0 && a.elements != b.elements;
+  return counted && !counts_may_differ(a.kind) && !counts_may_differ(b.kind) ? "count" : "";
+}
+
+std::optional<Alignment> align(std::span<const AlignItem> a, std::span<const AlignItem> b) {
+  if (a.empty() || b.empty()) return std::nullopt;
+  std::optional<Alignment> best;
+  const auto key = [](const Alignment& x) {
+    return std::tuple(x.together, x.agreeing, -std::abs(x.shift));
+  };
+  for (const std::int64_t shift : most_proposed(propose(a, b))) {
+    const Alignment tried = score(a, b, shift);
+    if (tried.agreeing != 0 && (!best || key(tried) > key(*best))) best = tried;
+  }
+  return best;
+}
+
+namespace {
+
+struct Range {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+class Placer {
+ public:
+  using Places = std::vector<std::optional<std::int64_t>>;
+  Placer(std::span<const AlignItem> a, std::span<const AlignItem> b)
+      : a_(a), b_(b), places_(b.size()) {}
+
+  Places run() {
+    place({0, a_.size()}, {0, b_.size()}, 0);
+    fill();
+    return std::move(places_);
+  }
+
+ private:
+  [[nodiscard]] bool fits(std::size_t a, std::size_t b) const {
+    return overlap(a_[a], b_[b]) && disagreement(a_[a], b_[b]).empty();
+  }
+  [[nodiscard]] Range longest_block(Range a, Range b, std::int64_t shift) const;
+  void place(Range a, Range b, int depth);
+  void fill();
+
+  std::span<const AlignItem> a_;
+  std::span<const AlignItem> b_;
+  Places places_;
+};
+
+// Of b: the most fitting pairs in a row, interrupted by at most two that do not fit.
+Range Placer::longest_block(Range a, Range b, std::int64_t shift) const {
+  constexpr std::size_t interruption = 3;
+  Range best;
+  std::size_t best_fitting = 0;
+  Range block;
+  std::size_t fitting = 0;
+  std::size_t failing = interruption;
+  for (std::size_t i = b.first; i < b.last; ++i) {
+    const std::int64_t at = static_cast<std::int64_t>(i) + shift;
+    if (at < static_cast<std::int64_t>(a.first) || at >= static_cast<std::int64_t>(a.last))
+      continue;
+    if (!fits(static_cast<std::size_t>(at), i)) {
+      ++failing;
+      continue;
+    }
+    if (failing >= interruption) {
+      block.first = i;
+      fitting = 0;
+    }
+    failing = 0;
+    block.last = i + 1;
+    if (++fitting > best_fitting) {
+      best = block;
+      best_fitting = fitting;
+    }
+  }
+  return best;
+}
+
+void Placer::place(Range a, Range b, int depth) {
+  constexpr int deepest = 64;
+  if (depth == deepest || a.first >= a.last || b.first >= b.last) return;
+  const auto found =
+      align(a_.subspan(a.first, a.last - a.first), b_.subspan(b.first, b.last - b.first));
+  if (!found || found->together == 0) return;
+  const std::int64_t shift =
+      found->shift + static_cast<std::int64_t>(a.first) - static_cast<std::int64_t>(b.first);
+  const Range block = longest_block(a, b, shift);
+  const auto in_a = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<std::int64_t>(i) + shift);
+  };
+  for (std::size_t i = block.first; i < block.last; ++i)
+    places_[i] = static_cast<std::int64_t>(in_a(i));
+  place({a.first, in_a(block.first)}, {b.first, block.first}, depth + 1);
+  place({in_a(block.last), a.last}, {block.last, b.last}, depth + 1);
+}
+
+void Placer::fill() {
+  const auto shift_at = [&](std::size_t i) { return *places_[i] - static_cast<std::int64_t>(i); };
+  std::optional<std::int64_t> left;
+  for (std::size_t i = 0; i < places_.size();) {
+    if (places_[i]) {
+      left = shift_at(i++);
+      continue;
+    }
+    std::size_t j = i;
+    while (j < places_.size() && !places_[j]) ++j;
+    const auto right = j < places_.size() ? std::optional(shift_at(j)) : left;
+    if (!left) left = right;
+    for (; left && left == right && i < j; ++i) places_[i] = static_cast<std::int64_t>(i) + *left;
+    i = j;
+  }
+}
+
+}  // namespace
+
+std::vector<std::optional<std::int64_t>> place_beside(std::span<const AlignItem> a,
+                                                      std::span<const AlignItem> b) {
+  return Placer(a, b).run();
+}
+
+}  // namespace stepscope

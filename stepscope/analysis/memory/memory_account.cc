@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/memory/memory_account.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "stepscope/analysis/memory/memory_shortage.h"
+#include "stepscope/analysis/memory/memory_tree.h"
+#include "stepscope/analysis/memory/memory_uses.h"
+
+namespace stepscope {
+namespace {
+
+class DeviceAccount {
+ public:
+  DeviceAccount(const MemorySnapshot& snapshot, const SnapshotDevice& device,
+                std::span<const AllocationSite> sites)
+      : snapshot_(snapshot),
+        device_(device),
+        sites_(sites),
+        replay_(replay_memory(device, snapshot.settings)),
+        uses_(memory_uses(snapshot, device, replay_, sites)) {}
+
+  DeviceMemoryAccount run() {
+    facts();
+    const auto peak = std::ranges::max_element(replay_.live);
+    const auto at = static_cast<std::uint32_t>(peak - replay_.live.begin());
+    const MemoryState there = state_at(replay_, at);
+    out_.peak = instant(there, at);
+    out_.tree = memory_tree(snapshot_, there, sites_);
+    const auto last = static_cast<std::uint32_t>(replay_.live.size() - 1);
+    out_.end = instant(state_at(replay_, last), last);
+    out_.peak_reserved = Bytes{*std::ranges::max_element(replay_.reserved)};
+    timeline(at);
+    find_shortages(device_, replay_, out_);
+    for (OutOfMemory& oom : out_.ooms) oom.time = time_of(oom.position + 1);
+    return std::move(out_);
+  }
+
+ private:
+  void facts() {
+    out_.device = device_.device;
+    out_.events = device_.events.size();
+    out_.begins_empty = replay_.begins_empty;
+    out_.contradictions = replay_.blocks_missing + replay_.blocks_reused + replay_.frees_unknown +
+                          replay_.segments_unknown;
+    out_.sizes_corrected = replay_.sizes_corrected;
+    for (const AllocatorEvent& e : device_.events) {
+      if (e.action == AllocatorAction::alloc) ++out_.allocations;
+      if (e.stack != 0) out_.has_stacks = true;
+    }
+    for (const SnapshotBlock& b : device_.blocks)
+      if (b.stack != 0 && b.state != BlockState::inactive) out_.has_stacks = true;
+    out_.has_times =
+        !device_.events.empty() &&
+        std::ranges::all_of(device_.events, [](const AllocatorEvent& e) { return e.time > Ns{}; });
+    if (out_.has_times) {
+      out_.start = device_.events.front().time;
+      Ns latest = out_.start;
+      for (const AllocatorEvent& e : device_.events) latest = std::max(latest, e.time);
+      out_.length = latest - out_.start;
+    }
+    for (const BlockLife& life : replay_.blocks)
+      if (life.end == never && !life.before_trace) {
+        ++out_.lasting;
+        out_.lasting_bytes += life.size;
+      }
+  }
+
+  // Position p is reached with event p − 1.
+  [[nodiscard]] std::optional<Ns> time_of(std::uint32_t position) const {
+    if (!out_.has_times) return std::nullopt;
+    if (position == 0) return Ns{};
+    return device_.events[position - 1].time - out_.start;
+  }
+
+  MemoryInstant instant(const MemoryState& state, std::uint32_t position) const {
+    MemoryInstant out;
+    out.position = position;
+    out.time = time_of(position);
+    out.fragments = memory_fragments(state, position);
+    struct Held {
+      MemoryHolder holder{};
+      std::array<std::int64_t, memory_use_count> by_use{};
+      std::map<std::uint32_t, std::int64_t> by_stack{};
+    };
+    using Place = std::tuple<std::string_view, std::string_view, std::int32_t>;
+    std::map<Place, Held> all;
+    for (const BlockLife* life : state.blocks) {
+      const MemoryUse use = uses_[static_cast<std::size_t>(life - replay_.blocks.data())];
+      out.by_use[static_cast<std::size_t>(use)] += life->size;
+      const AllocationSite& site = sites_[life->stack];
+      Held& held = all[{site.name, site.file, site.line}];
+      held.holder.bytes += life->size;
+      held.holder.requested += life->requested;
+      ++held.holder.blocks;
+      held.by_use[static_cast<std::size_t>(use)] += life->size.value;
+      held.by_stack[life->stack] += life->size.value;
+    }
+    for (auto& [place, held] : all) {
+      MemoryHolder& holder = held.holder;
+      const auto most = std::ranges::max_element(held.by_stack, {},
+                                                 [](const auto& entry) { return entry.second; });
+      holder.stack = most->first;
+      holder.site = sites_[holder.stack];
+      holder.use =
+          static_cast<MemoryUse>(std::ranges::max_element(held.by_use) - held.by_use.begin());
+      out.holders.push_back(std::move(holder));
+    }
+    std::ranges::stable_sort(out.holders, std::ranges::greater{},
+                             [](const MemoryHolder& h) { return h.bytes; });
+    return out;
+  }
+
+  // First, last, the peak, and of each stretch the highest and the lowest.
+  [[nodiscard]] std::vector<std::uint32_t> sampled(std::uint32_t peak) const {
+    const std::size_t n = replay_.live.size();
+    std::vector<std::uint32_t> at;
+    if (n <= timeline_points) {
+      for (std::uint32_t p = 0; p < n; ++p) at.push_back(p);
+      return at;
+    }
+    constexpr std::size_t stretches = timeline_points / 2 - 2;
+    for (std::size_t k = 0; k < stretches; ++k) {
+      const auto first = replay_.live.begin() + static_cast<std::ptrdiff_t>(k * n / stretches);
+      const auto end = replay_.live.begin() + static_cast<std::ptrdiff_t>((k + 1) * n / stretches);
+      const auto [low, high] = std::minmax_element(first, end);
+      at.push_back(static_cast<std::uint32_t>(low - replay_.live.begin()));
+      at.push_back(static_cast<std::uint32_t>(high - replay_.live.begin()));
+    }
+    at.push_back(0);
+    at.push_back(peak);
+    at.push_back(static_cast<std::uint32_t>(n - 1));
+    std::ranges::sort(at);
+    at.erase(std::ranges::unique(at).begin(), at.end());
+    return at;
+  }
+
+  void timeline(std::uint32_t peak) {
+    const std::size_t n = replay_.live.size();
+    // At most one block ends with an event.
+    std::vector<std::uint32_t> ends(n, never);
+    for (std::uint32_t b = 0; b < replay_.blocks.size(); ++b)
+      if (const std::uint32_t end = replay_.blocks[b].end; end != never) ends[end] = b;
+    std::array<Bytes, memory_use_count> now{};
+    std::size_t begun = 0;
+    std::uint32_t done = 0;  // positions before this one are counted
+    Ns latest{};
+    for (const std::uint32_t p : sampled(peak)) {
+      for (; done <= p; ++done) {
+        if (ends[done] != never) change(now, ends[done], -1);
+        for (; begun < replay_.blocks.size() && replay_.blocks[begun].begin <= done; ++begun)
+          change(now, static_cast<std::uint32_t>(begun), 1);
+      }
+      latest = std::max(latest, time_of(p).value_or(Ns{p}));
+      out_.timeline.push_back({.position = p,
+                               .time = latest,
+                               .live = Bytes{replay_.live[p]},
+                               .requested = Bytes{replay_.requested[p]},
+                               .reserved = Bytes{replay_.reserved[p]},
+                               .by_use = now});
+    }
+  }
+  void change(std::array<Bytes, memory_use_count>& now, std::uint32_t block,
+              std::int64_t sign) const {
+    now[static_cast<std::size_t>(uses_[block])] += replay_.blocks[block].size * sign;
+  }
+
+  const MemorySnapshot& snapshot_;
+  const SnapshotDevice& device_;
+  std::span<const AllocationSite> sites_;
+  MemoryReplay replay_;
+  std::vector<MemoryUse> uses_;
+  DeviceMemoryAccount out_;
+};
+
+}  // namespace
+
+MemoryAccount memory_account(const MemorySnapshot& snapshot) {
+  const std::vector<AllocationSite> sites = allocation_sites(snapshot);
+  MemoryAccount out;
+  for (const SnapshotDevice& device : snapshot.devices)
+    out.devices.push_back(DeviceAccount(snapshot, device, sites).run());
+  return out;
+}
+
+}  // namespace stepscope

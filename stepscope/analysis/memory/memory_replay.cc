@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source of the rules: c10/cuda/CUDACachingAllocator of PyTorch 2.x (round_size, should_split).
+#include "stepscope/analysis/memory/memory_replay.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <unordered_set>
+
+namespace stepscope {
+namespace {
+
+constexpr std::int64_t unit = 512;  // every block is a multiple
+constexpr std::int64_t small_segment = std::int64_t{2} << 20U;
+
+std::uint64_t as_offset(Bytes size) { return static_cast<std::uint64_t>(size.value); }
+
+struct Held {
+  Bytes size{};
+  std::uint64_t stream = 0;
+  MemoryPool pool{};
+  bool large = true;
+  bool expandable = false;
+};
+
+// Segments by address, and what has become of them.
+class Segments {
+ public:
+  using Map = std::map<std::uint64_t, Held>;
+
+  explicit Segments(const SnapshotDevice& device) {
+    for (const SnapshotSegment& s : device.segments)
+      held_.emplace(s.address, Held{s.size, s.stream, s.pool, s.large, s.expandable});
+  }
+
+  // From the snapshot back to before the first event.
+  void undo(const std::vector<AllocatorEvent>& events, std::uint64_t& contradictions) {
+    for (std::size_t i = events.size(); i-- > 0;) {
+      const AllocatorEvent& e = events[i];
+      if (e.action == AllocatorAction::segment_alloc || e.action == AllocatorAction::segment_map)
+        contradictions += take(e) ? 0U : 1U;
+      if (e.action == AllocatorAction::segment_free || e.action == AllocatorAction::segment_unmap)
+        contradictions += give(e) ? 0U : 1U;
+    }
+  }
+
+  // A segment or pages come to be held. False where they are already.
+  bool give(const AllocatorEvent& e) {
+    const bool expandable =
+        e.action == AllocatorAction::segment_map || e.action == AllocatorAction::segment_unmap;
+    const std::uint64_t end = e.address + as_offset(e.size);
+    auto after = held_.lower_bound(e.address);
+    if (e.size.value == 0 || end < e.address || (after != held_.end() && after->first < end))
+      return false;
+    if (after != held_.begin() && end_of(*std::prev(after)) > e.address) return false;
+    Held fresh{e.size, e.stream, e.pool, e.size.value > small_segment, expandable};
+    std::uint64_t address = e.address;
+    if (expandable && after != held_.end() && after->first == end && joins(after->second, e)) {
+      fresh = after->second;
+      fresh.size += e.size;
+      after = held_.erase(after);
+    }
+    if (expandable && after != held_.begin()) {
+      const auto before = std::prev(after);
+      if (end_of(*before) == e.address && joins(before->second, e)) {
+        address = before->first;
+        fresh.large = before->second.large;
+        fresh.pool = before->second.pool;
+        fresh.size += before->second.size;
+        held_.erase(before);
+      }
+    }
+    held_.emplace(address, fresh);
+    return true;
+  }
+
+  // … or are given back. False where they are not held so.
+  bool take(const AllocatorEvent& e) {
+    auto at = held_.upper_bound(e.address);
+    if (e.size.value == 0 || at == held_.begin()) return false;
+    --at;
+    const std::uint64_t begin = at->first;
+    const std::uint64_t end = end_of(*at);
+    const std::uint64_t cut_end = e.address + as_offset(e.size);
+    if (cut_end > end || cut_end < e.address) return false;
+    const bool whole = begin == e.address && end == cut_end;
+    if (!whole && !at->second.expandable) return false;
+    const Held was = at->second;
+    held_.erase(at);
+    if (begin < e.address) put(begin, e.address, was);
+    if (cut_end < end) put(cut_end, end, was);
+    return true;
+  }
+
+  // The end of the segment that has this address; nullptr where none has.
+  [[nodiscard]] const Map::value_type* around(std::uint64_t address) const {
+    auto at = held_.upper_bound(address);
+    if (at == held_.begin()) return nullptr;
+    --at;
+    return address < end_of(*at) ? &*at : nullptr;
+  }
+  [[nodiscard]] const Map& all() const { return held_; }
+  static std::uint64_t end_of(const Map::value_type& s) {
+    return s.first + as_offset(s.second.size);
+  }
+
+ private:
+  static bool joins(const Held& held, const AllocatorEvent& e) {
+    return held.expandable && held.stream == e.stream;
+  }
+  void put(std::uint64_t begin, std::uint64_t end, Held like) {
+    like.size = Bytes{static_cast<std::int64_t>(end - begin)};
+    held_.emplace(begin, like);
+  }
+
+  Map held_;
+};
+
+class Replay {
+ public:
+  Replay(const SnapshotDevice& device, const AllocatorSettings& settings)
+      : device_(device), settings_(settings), segments_(device) {}
+
+  MemoryReplay run() {
+    segments_.undo(device_.events, out_.segments_unknown);
+    find_earlier_blocks();
+    out_.begins_empty = segments_.all().empty() && live_.empty();
+    for (const auto& segment : segments_.all()) open_segment(segment, 0);
+    const auto positions = device_.events.size() + 1;
+    for (auto* column : {&out_.live, &out_.requested, &out_.reserved}) column->reserve(positions);
+    note_totals();
+    for (std::size_t i = 0; i < device_.events.size(); ++i) {
+      step(device_.events[i], static_cast<std::uint32_t>(i + 1));
+      note_totals();
+    }
+    compare_with_snapshot();
+    settle_totals();
+    return std::move(out_);
+  }
+
+ private:
+  using Live = std::map<std::uint64_t, std::uint32_t>;  // address → in out_.blocks
+
+  // Blocks whose first event is not their allocation, and those of the snapshot without any event.
+  void find_earlier_blocks() {
+    std::unordered_set<std::uint64_t> seen;  // addresses
+    for (const AllocatorEvent& e : device_.events) {
+      if (e.action == AllocatorAction::alloc) seen.insert(e.address);
+      if (e.action != AllocatorAction::free_requested &&
+          e.action != AllocatorAction::free_completed)
+        continue;
+      if (!seen.insert(e.address).second) continue;
+      BlockLife life;
+      life.address = e.address;
+      life.requested = e.size;
+      life.size = rounded_request(e.size, settings_);
+      life.stream = e.stream;
+      life.category = e.category;
+      add_earlier(life);
+    }
+    for (const SnapshotSegment& s : device_.segments)
+      for (std::uint32_t b = s.first_block; b < s.first_block + s.blocks; ++b) {
+        const SnapshotBlock& block = device_.blocks[b];
+        if (block.state == BlockState::inactive || seen.contains(block.address)) continue;
+        BlockLife life;
+        life.address = block.address;
+        life.requested = block.requested;
+        life.size = block.size;
+        life.stack = block.stack;
+        life.stream = s.stream;
+        life.category = block.category;
+        add_earlier(life);
+      }
+  }
+  void add_earlier(BlockLife& life) {
+    life.before_trace = true;
+    live_.emplace(life.address, static_cast<std::uint32_t>(out_.blocks.size()));
+    out_.blocks.push_back(life);
+    grow(life, 1);
+  }
+  void grow(const BlockLife& life, std::int64_t sign) {
+    live_bytes_ += sign * life.size.value;
+    requested_bytes_ += sign * life.requested.value;
+  }
+  void note_totals() {
+    out_.live.push_back(live_bytes_);
+    out_.requested.push_back(requested_bytes_);
+    out_.reserved.push_back(reserved_bytes_);
+  }
+
+  void step(const AllocatorEvent& e, std::uint32_t position) {
+    switch (e.action) {
+      case AllocatorAction::alloc:
+        return allocate(e, position);
+      case AllocatorAction::free_requested:
+        return release(e, position);
+      case AllocatorAction::free_completed:
+        return complete(e, position);
+      case AllocatorAction::segment_alloc:
+      case AllocatorAction::segment_map:
+      case AllocatorAction::segment_free:
+      case AllocatorAction::segment_unmap:
+        return change_segments(e, position);
+      default:
+        return;
+    }
+  }
+
+  void allocate(const AllocatorEvent& e, std::uint32_t position) {
+    if (const auto old = live_.find(e.address); old != live_.end()) {
+      ++out_.blocks_reused;
+      finish(old, position);
+    }
+    BlockLife life;
+    life.address = e.address;
+    life.requested = e.size;
+    life.begin = position;
+    life.stack = e.stack;
+    life.stream = e.stream;
+    life.category = e.category;
+    const auto at = live_.emplace(e.address, static_cast<std::uint32_t>(out_.blocks.size())).first;
+    life.size = given(e, at);
+    out_.blocks.push_back(life);
+    grow(life, 1);
+  }
+  // The rest of the free block goes with it where it cannot be split off.
+  Bytes given(const AllocatorEvent& e, Live::const_iterator at) const {
+    const Bytes rounded = rounded_request(e.size, settings_);
+    const Segments::Map::value_type* const segment = segments_.around(e.address);
+    if (segment == nullptr || inside_another(at)) return rounded;
+    std::uint64_t end = Segments::end_of(*segment);
+    if (const auto next = std::next(at); next != live_.end() && next->first < end)
+      end = next->first;
+    const Bytes free{static_cast<std::int64_t>(end - e.address)};
+    const std::int64_t rest = free.value - rounded.value;
+    if (rest <= 0) return rounded;
+    const bool splits = !segment->second.large || segment->second.expandable
+                            ? rest >= unit
+                            : rest > small_limit && (settings_.max_split_size.value < 0 ||
+                                                     rounded < settings_.max_split_size);
+    return splits ? rounded : free;
+  }
+  // In a trace that contradicts itself.
+  [[nodiscard]] bool inside_another(Live::const_iterator at) const {
+    if (at == live_.begin()) return false;
+    const BlockLife& before = out_.blocks[std::prev(at)->second];
+    return before.address + as_offset(before.size) > at->first;
+  }
+  void release(const AllocatorEvent& e, std::uint32_t position) {
+    const auto at = live_.find(e.address);
+    if (at == live_.end()) {
+      ++out_.frees_unknown;
+      return;
+    }
+    BlockLife& life = out_.blocks[at->second];
+    life.released = std::min(life.released, position);
+    life.free_stack = e.stack;
+  }
+  void complete(const AllocatorEvent& e, std::uint32_t position) {
+    const auto at = live_.find(e.address);
+    if (at == live_.end()) {
+      ++out_.frees_unknown;
+      return;
+    }
+    if (BlockLife& life = out_.blocks[at->second]; life.free_stack == 0) life.free_stack = e.stack;
+    finish(at, position);
+  }
+  void finish(Live::iterator at, std::uint32_t position) {
+    BlockLife& life = out_.blocks[at->second];
+    life.released = std::min(life.released, position);
+    life.end = position;
+    grow(life, -1);
+    live_.erase(at);
+  }
+
+  void open_segment(const Segments::Map::value_type& s, std::uint32_t position) {
+    open_.emplace(s.first, static_cast<std::uint32_t>(out_.segments.size()));
+    out_.segments.push_back({.address = s.first,
+                             .size = s.second.size,
+                             .begin = position,
+                             .end = never,
+                             .stream = s.second.stream,
+                             .pool = s.second.pool,
+                             .large = s.second.large,
+                             .expandable = s.second.expandable});
+    reserved_bytes_ += s.second.size.value;
+  }
+  void close_segment(std::uint64_t address, std::uint32_t position) {
+    const auto at = open_.find(address);
+    if (at == open_.end()) return;
+    SegmentLife& life = out_.segments[at->second];
+    life.end = position;
+    reserved_bytes_ -= life.size.value;
+    open_.erase(at);
+  }
+  void change_segments(const AllocatorEvent& e, std::uint32_t position) {
+    const bool comes =
+        e.action == AllocatorAction::segment_alloc || e.action == AllocatorAction::segment_map;
+    // What touches these pages before and after is what changes.
+    const std::uint64_t end = e.address + as_offset(e.size);
+    std::vector<std::uint64_t> before;
+    const auto touching = [&](auto&& use) {
+      auto at = segments_.all().lower_bound(e.address);
+      if (at != segments_.all().begin()) --at;
+      for (; at != segments_.all().end() && at->first <= end; ++at)
+        if (Segments::end_of(*at) >= e.address) use(*at);
+    };
+    touching([&](const auto& s) { before.push_back(s.first); });
+    if (!(comes ? segments_.give(e) : segments_.take(e))) {
+      ++out_.segments_unknown;
+      return;
+    }
+    for (const std::uint64_t address : before) {
+      const auto now = segments_.all().find(address);
+      const auto was = open_.find(address);
+      const bool same = now != segments_.all().end() && was != open_.end() &&
+                        now->second.size == out_.segments[was->second].size;
+      if (!same) close_segment(address, position);
+    }
+    touching([&](const auto& s) {
+      if (!open_.contains(s.first)) open_segment(s, position);
+    });
+  }
+
+  void compare_with_snapshot() {
+    std::map<std::uint64_t, const SnapshotBlock*> active;
+    for (const SnapshotBlock& block : device_.blocks)
+      if (block.state != BlockState::inactive) active.emplace(block.address, &block);
+    for (const auto& [address, block] : active)
+      if (!live_.contains(address)) ++out_.blocks_missing;
+    for (const auto& [address, index] : live_) {
+      BlockLife& life = out_.blocks[index];
+      const auto at = active.find(address);
+      if (at == active.end()) {
+        ++out_.blocks_missing;
+        continue;
+      }
+      life.at_end = true;
+      if (life.stack == 0) life.stack = at->second->stack;
+      if (life.category == empty_string) life.category = at->second->category;
+      if (life.size == at->second->size) continue;
+      ++out_.sizes_corrected;
+      corrections_.push_back({life.begin, at->second->size.value - life.size.value});
+      life.size = at->second->size;
+    }
+  }
+  // Sizes that the snapshot knew better hold since their blocks began.
+  void settle_totals() {
+    std::ranges::sort(corrections_);
+    std::int64_t sum = 0;
+    std::size_t next = 0;
+    for (std::size_t p = 0; p < out_.live.size(); ++p) {
+      while (next < corrections_.size() && corrections_[next].first <= p)
+        sum += corrections_[next++].second;
+      out_.live[p] += sum;
+    }
+  }
+
+  const SnapshotDevice& device_;
+  const AllocatorSettings& settings_;
+  Segments segments_;
+  Live live_;
+  std::map<std::uint64_t, std::uint32_t> open_;  // address → in out_.segments
+  std::int64_t live_bytes_ = 0;
+  std::int64_t requested_bytes_ = 0;
+  std::int64_t reserved_bytes_ = 0;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> corrections_;
+  MemoryReplay out_;
+};
+
+}  // namespace
+
+Bytes rounded_request(Bytes requested, const AllocatorSettings& settings) {
+  const std::int64_t size = std::max<std::int64_t>(requested.value, 1);
+  if (size < unit) return Bytes{unit};
+  const auto bits = static_cast<std::uint64_t>(size);
+  const auto log = static_cast<std::int64_t>(std::bit_width(bits)) - 1;
+  const auto& divisions = settings.roundup_divisions;
+  const auto last = static_cast<std::int64_t>(divisions.size()) - 1;
+  const std::int64_t parts =
+      last < 0 ? 0
+               : divisions[static_cast<std::size_t>(std::clamp<std::int64_t>(log - 20, 0, last))];
+  if (parts > 1 && parts < (std::int64_t{1} << 40U) && size > unit * parts) {
+    const std::uint64_t floor = std::bit_floor(bits);
+    const std::uint64_t part =
+        floor >> static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(parts)) - 1);
+    if (bits == floor) return requested;
+    if (part == 0) return Bytes{static_cast<std::int64_t>(floor << 1U)};
+    return Bytes{static_cast<std::int64_t>((bits + part - 1) / part * part)};
+  }
+  return Bytes{(size + unit - 1) / unit * unit};
+}
+
+MemoryReplay replay_memory(const SnapshotDevice& device, const AllocatorSettings& settings) {
+  return Replay(device, settings).run();
+}
+
+MemoryState state_at(const MemoryReplay& replay, std::uint32_t position) {
+  MemoryState state;
+  for (const BlockLife& life : replay.blocks) {
+    if (life.begin > position) break;
+    if (position < life.end) state.blocks.push_back(&life);
+  }
+  for (const SegmentLife& life : replay.segments) {
+    if (life.begin > position) break;
+    if (position < life.end) state.segments.push_back(&life);
+  }
+  std::ranges::sort(state.blocks, {}, &BlockLife::address);
+  std::ranges::sort(state.segments, {}, &SegmentLife::address);
+  return state;
+}
+
+}  // namespace stepscope

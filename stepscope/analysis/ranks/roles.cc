@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/ranks/roles.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "stepscope/analysis/ranks/pipeline_stages.h"
+
+namespace stepscope {
+namespace {
+
+struct Place {
+  std::optional<int> tp;
+  std::optional<int> pp;
+};
+
+std::optional<int> position(const CommGroup& group, int rank) {
+  const auto at = std::ranges::find(group.ranks, rank);
+  if (group.ranks.size() < 2 || at == group.ranks.end()) return std::nullopt;
+  return static_cast<int>(at - group.ranks.begin());
+}
+
+std::optional<std::vector<Place>> from_groups(std::span<const RankView> views,
+                                              const CollectiveMatches& matches,
+                                              std::span<const Dimension> dimension_of) {
+  std::vector<Place> places(views.size());
+  const Pipelines pipelines = find_pipelines(views, matches, dimension_of);
+  bool any = false;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    if (pipelines.of_view[v]) places[v].pp = pipelines.of_view[v]->stage;
+    for (std::size_t g = 0; g < matches.groups.size() && !places[v].tp; ++g)
+      if (dimension_of[g] == Dimension::tp)
+        places[v].tp = position(matches.groups[g], views[v].rank);
+    any = any || places[v].tp || places[v].pp;
+  }
+  if (!any) return std::nullopt;
+  return places;
+}
+
+std::optional<std::vector<Place>> from_sizes(std::span<const RankView> views,
+                                             std::optional<int> world, const ParallelSizes& sizes) {
+  const int tp = sizes.tp.value_or(1);
+  const int pp = sizes.pp.value_or(1);
+  if ((tp <= 1 && pp <= 1) || tp < 1 || pp < 1) return std::nullopt;
+  std::vector<Place> places(views.size());
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    if (tp > 1) places[v].tp = views[v].rank % tp;
+    const int stage = world && *world >= pp ? *world / pp : 0;
+    if (pp > 1 && stage > 0) places[v].pp = views[v].rank / stage;
+  }
+  return places;
+}
+
+std::string text_of(const Place& place, bool with_tp) {
+  std::string text;
+  if (with_tp && place.tp) text = "tp" + std::to_string(*place.tp);
+  if (place.pp) {
+    if (!text.empty()) text += '.';
+    text += "pp" + std::to_string(*place.pp);
+  }
+  return text.empty() ? "all" : text;
+}
+
+std::vector<std::string> texts_of(std::span<const Place> places, bool with_tp) {
+  std::vector<std::string> texts;
+  for (const Place& place : places) texts.push_back(text_of(place, with_tp));
+  return texts;
+}
+
+bool all_have_company(std::span<const RankView> views, const std::vector<std::string>& roles) {
+  std::map<std::string, std::set<int>> ranks;
+  for (std::size_t v = 0; v < views.size(); ++v) ranks[roles[v]].insert(views[v].rank);
+  return std::ranges::all_of(ranks, [](const auto& role) { return role.second.size() > 1; });
+}
+
+}  // namespace
+
+std::optional<int> ParallelSizes::world_size() const {
+  if (!dp) return std::nullopt;
+  return tp.value_or(1) * pp.value_or(1) * *dp;
+}
+
+Roles find_roles(std::span<const RankView> views, const CollectiveMatches& matches,
+                 std::span<const Dimension> dimension_of, const ParallelSizes& sizes) {
+  Roles roles;
+  roles.source = RoleSource::process_groups;
+  auto places = from_groups(views, matches, dimension_of);
+  if (!places) {
+    roles.source = RoleSource::sizes;
+    const auto world = sizes.world_size();
+    places = from_sizes(views, world ? world : matches.world_size, sizes);
+  }
+  if (!places) {
+    roles.source = RoleSource::all_alike;
+    places.emplace(views.size());
+  }
+  roles.of_view = texts_of(*places, true);
+  if (!all_have_company(views, roles.of_view)) roles.of_view = texts_of(*places, false);
+  return roles;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/ranks/roles.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/analysis/runs/job_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Roles roles_of(const TestJob& job, const ParallelSizes& sizes = {}) {
+  const CollectiveMatches matches = match_collectives(job.views());
+  return find_roles(job.views(), matches, find_dimensions(job.views(), matches), sizes);
+}
+
+TEST(Roles, WithoutGroupsAndSizesAllRanksAreAlike) {
+  const Roles roles = roles_of(TestJob(std::vector<TestRank>(3)));
+  EXPECT_EQ(roles.of_view, (Names{"all", "all", "all"}));
+  EXPECT_EQ(roles.source, RoleSource::all_alike);
+}
+
+TEST(Roles, TheUsersSizesFollowMegatronsOrder) {
+  const Roles roles = roles_of(TestJob(std::vector<TestRank>(8)), {.tp = 2, .pp = 2, .dp = 2});
+  EXPECT_EQ(roles.source, RoleSource::sizes);
+  EXPECT_EQ(roles.of_view, (Names{"tp0.pp0", "tp1.pp0", "tp0.pp0", "tp1.pp0", "tp0.pp1", "tp1.pp1",
+                                  "tp0.pp1", "tp1.pp1"}));
+}
+
+TEST(Roles, ATensorParallelPositionThatLeavesRanksAloneIsDropped) {
+  const Roles roles = roles_of(TestJob(std::vector<TestRank>(4)), {.tp = 2, .pp = 2});
+  EXPECT_EQ(roles.of_view, (Names{"pp0", "pp0", "pp1", "pp1"}));
+}
+
+TEST(Roles, ProcessGroupsTellPositionAndStage) {
+  std::vector<TestRank> ranks(8);
+  const std::vector<std::string_view> tp = {"[0, 1]", "[2, 3]", "[4, 5]", "[6, 7]"};
+  const std::vector<std::string_view> pp = {"[0, 4]", "[1, 5]", "[2, 6]", "[3, 7]"};
+  for (std::size_t r = 0; r < 8; ++r) {
+    ranks[r].all_reduce(0, 10, {.group = "1", .ranks = tp[r / 2], .description = "mesh_tp"});
+    ranks[r].all_reduce(20, 30, {.group = "2", .ranks = pp[r % 4], .description = "mesh_pp"});
+  }
+  const Roles roles = roles_of(TestJob(std::move(ranks)));
+  EXPECT_EQ(roles.source, RoleSource::process_groups);
+  EXPECT_EQ(roles.of_view[0], "tp0.pp0");
+  EXPECT_EQ(roles.of_view[3], "tp1.pp0");
+  EXPECT_EQ(roles.of_view[6], "tp0.pp1");
+}
+
+TEST(Roles, TheWorldIsKnownFromSizesOnlyWithDataParallelism) {
+  EXPECT_EQ((ParallelSizes{.tp = 2, .pp = 4, .dp = 3}.world_size()), 24);
+  EXPECT_EQ((ParallelSizes{.tp = 2}.world_size()), std::nullopt);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/explanation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <initializer_list>
+
+#include "stepscope/analysis/replay/device_holds.h"
+#include "stepscope/base/parallel_for.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double held_much = 0.02;
+
+Ns median(std::vector<Ns>& times) {
+  const auto middle = times.begin() + std::ssize(times) / 2;
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+// When nothing but its device kept an operation from starting.
+Ns ready_for_device(const Replay& replay, std::uint32_t node) {
+  Ns ready = Ns::min();
+  bool held = false;
+  for (const std::uint32_t before : replay.graph->graph.preds_of(node)) {
+    if (replay.graph->kind[before] == NodeKind::held)
+      held = true;
+    else
+      ready = std::max(ready, replay.end[before]);
+  }
+  return held ? ready : replay.start[node] - replay.measured.delay[node];
+}
+
+// Only while the rank's device runs nothing else: the end of what ran last is looked at.
+std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankView> views) {
+  const StepGraph& graph = *replay.graph;
+  std::vector<HeldDevice> found(views.size());
+  std::vector<std::vector<Ns>> delays(views.size());
+  std::vector<std::vector<Ns>> slices(views.size());
+  std::vector<Ns> busy_until(views.size(), Ns::min());
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    const NodeKind kind = graph.kind[n];
+    const bool device = kind == NodeKind::compute || kind == NodeKind::copy ||
+                        kind == NodeKind::comm || kind == NodeKind::arrival;
+    const std::uint32_t v = graph.view[n];
+    if (kind == NodeKind::held) slices[v].push_back(graph.graph.duration[n]);
+    if (!device && kind != NodeKind::transfer) continue;
+    const Ns idle_since = std::max(busy_until[v], ready_for_device(replay, n));
+    busy_until[v] = std::max(busy_until[v], replay.end[n]);
+    const Ns held = replay.start[n] - idle_since;
+    if (!device || !replay.movable[n] || views[v].index->cpu_only() || held < held_long) continue;
+    delays[v].push_back(held);
+    found[v].total += held;
+    if (held <= found[v].worst) continue;
+    found[v].worst = held;
+    found[v].worst_at = replay.start[n] - held + graph.origin;
+  }
+  std::vector<HeldDevice> listed;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    if (delays[v].size() < held_often) continue;
+    const Ns wall = views[v].steps.back().end - views[v].steps.front().start;
+    if (static_cast<double>(found[v].total.count()) < held_much * static_cast<double>(wall.count()))
+      continue;
+    found[v].rank = views[v].rank;
+    found[v].count = delays[v].size();
+    found[v].median = median(delays[v]);
+    if (!slices[v].empty()) found[v].slice = median(slices[v]);
+    listed.push_back(found[v]);
+  }
+  return listed;
+}
+
+}  // namespace
+
+std::optional<Explanation> explain(const ExplanationInputs& inputs) {
+  const auto stopped = [&] { return inputs.stop != nullptr && inputs.stop->requested(); };
+  std::optional<StepGraph> built;
+  if (!inputs.graph) built = build_step_graph(inputs.views, inputs.collectives, inputs.threads);
+  const StepGraph& graph = built ? *built : *inputs.graph;
+  if (std::ranges::all_of(graph.begin, [](std::uint32_t n) { return n == no_node; }) || stopped())
+    return std::nullopt;
+  const Replay replay = make_replay(graph, inputs.views);
+  Explanation e;
+  e.step = replay.step;
+  e.replay_error = replay.error;
+  e.residual_share = replay.residual_share;
+  e.refused = std::abs(replay.error) > replay_error_refused;
+  e.nodes = graph.size();
+  e.edges = graph.graph.preds.size();
+  e.joined = graph.joined;
+  e.unjoined = graph.unjoined;
+  e.removed_edges = graph.removed_edges;
+  e.negative_delays = graph.negative_delays;
+  PeerMedians medians;
+  const auto ask = [&](std::initializer_list<std::function<void()>> questions) {
+    parallel_for(questions.size(), inputs.threads, [&](std::size_t i) { questions.begin()[i](); });
+  };
+  ask({[&] {
+         e.path =
+             find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
+       },
+       [&] {
+         medians = peer_medians(replay, inputs.views, inputs.roles);
+         e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
+         e.held = held_devices(replay, inputs.views);
+         e.steady = steady_excess(replay, inputs.views, medians);
+       }});
+  if (stopped()) return std::nullopt;
+  if (inputs.pipeline != nullptr && e.refused) e.bubble = bubble_shares(*inputs.pipeline);
+  if (e.refused || stopped()) return e;
+  WhatIfInputs what{replay,  inputs.views,  inputs.collectives, inputs.roles,
+                    medians, inputs.phases, inputs.units,       inputs.messages};
+  if (inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline, what);
+  if (inputs.standing) {
+    const GradientBuckets buckets = find_gradient_buckets(what);
+    what.traffic = &buckets.traffic;
+    ask({[&] { e.early_waits = sum_early_waits(what, find_early_waits(what)); },
+         [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});
+    e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
+    what.traffic = nullptr;
+    if (e.buckets) {
+      const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,
+                                                  std::ranges::greater{}, &WhatIf::saved);
+      e.what_ifs.insert(after, e.buckets->best);
+    }
+  }
+  e.asked = what_if(what, inputs.scenarios, inputs.threads, inputs.stop);
+  return e;
+}
+
+}  // namespace stepscope

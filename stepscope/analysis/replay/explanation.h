@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why the steps take as long as they do: the dependency graph of the recorded steps, its critical
+// path, who is to blame for waiting, and what changes would buy.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/replay/blame.h"
+#include "stepscope/analysis/replay/bubble_shares.h"
+#include "stepscope/analysis/replay/bucket_change.h"
+#include "stepscope/analysis/replay/early_waits.h"
+#include "stepscope/analysis/replay/path_share.h"
+#include "stepscope/analysis/replay/steady_excess.h"
+#include "stepscope/analysis/replay/what_if.h"
+
+namespace stepscope {
+
+// Above the first a what-if is a rough answer, above the second none is given.
+inline constexpr double replay_error_warning = 0.02;
+inline constexpr double replay_error_refused = 0.05;
+
+// A device that starts launched work late, although nothing of the rank runs on it: delays of at
+// least 0.2 ms. Listed where there are ten of them or more, and together they are 2 % of the rank's
+// steps.
+struct HeldDevice {
+  int rank = 0;
+  std::uint64_t count = 0;
+  Ns median{};
+  Ns total{};
+  Ns worst_at{};  // on the trace's clock
+  Ns worst{};
+  // Where another process has the device in between (device_holds.h): for how long at a time.
+  std::optional<Ns> slice;
+};
+
+struct Explanation {
+  Ns step{};  // replayed
+  double replay_error = 0;
+  double residual_share = 0;
+  bool refused = false;  // the replay is off by more than replay_error_refused: no what-ifs
+  std::size_t nodes = 0;
+  std::size_t edges = 0;
+  std::uint64_t joined = 0;
+  std::uint64_t unjoined = 0;
+  std::uint64_t removed_edges = 0;
+  std::uint64_t negative_delays = 0;
+  CriticalPath path;
+  std::vector<Blame> blame;
+  std::vector<SteadyExcess> steady;
+  std::vector<HeldDevice> held;
+  std::vector<EarlyWaitSum> early_waits;  // of ranks without a device; most time first
+  std::vector<BubbleShares> bubble;       // parallel to the ranks of the pipeline given
+  std::vector<WhatIf> what_ifs;           // the standing ones
+  std::optional<BucketSearch> buckets;    // of the size of gradient messages; where one gives back
+  std::vector<WhatIf> asked;              // parallel to the scenarios asked for
+};
+
+struct ExplanationInputs {
+  std::span<const RankView> views;
+  const Collectives& collectives;
+  std::span<const std::string> roles;   // by view
+  std::span<const HostPhases> phases;   // by view
+  std::span<const UnitWaits> units{};   // by view; may be empty
+  std::span<const Scenario> scenarios;  // asked for
+  const PipelineBubble* pipeline = nullptr;
+  std::optional<StepGraph> graph{};  // of these views; absent: it is built
+  bool standing = true;
+  const MessageModel* messages = nullptr;  // what_if.h
+  unsigned threads = 1;
+  const StopFlag* stop = nullptr;
+};
+
+// Absent where no view has a step.
+[[nodiscard]] std::optional<Explanation> explain(const ExplanationInputs& inputs);
+
+}  // namespace stepscope

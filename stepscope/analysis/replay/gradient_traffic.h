@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages that carry gradients, as they stand in a step graph: DDP's buckets, the
+// reduce-scatters of ZeRO and FSDP, the all-reduces of other data parallelism. A message carries
+// gradients when it is an all-reduce or a reduce-scatter of a group that is not tensor, sequence,
+// context or pipeline parallelism's, and its rank launched it inside a parameter's AccumulateGrad
+// or right after backward (or recomputed) work; a thousandth of the largest of its pass is none
+// (norms, losses, flags).
+//
+// A pass is one group's messages of one backward pass: a new step begins one, and so does forward
+// work between two messages (another micro-batch).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stepscope/analysis/replay/what_if.h"
+
+namespace stepscope {
+
+struct GradientMember {
+  std::uint32_t view = 0;
+  std::uint32_t arrival = no_node;
+  std::uint32_t transfer = no_node;
+  Ns launched{};  // the launch call; the submission without a device
+};
+
+struct GradientMessage {
+  Bytes bytes{};  // S
+  std::vector<GradientMember> members;
+  // Several AccumulateGrad rows lie between this launch and the one before: its gradients came one
+  // by one, so a smaller bucket would have been ready earlier. Else all of it was handed over at
+  // once (a unit of FSDP or of the engine).
+  bool gradual = false;
+  // Messages of a pass with one number were handed over together: no compute was launched between.
+  std::uint32_t handed_over = 0;
+};
+
+struct GradientPass {
+  CollectiveKind kind = CollectiveKind::unknown;
+  std::uint32_t group = no_row;           // row of CollectiveMatches::groups
+  std::vector<GradientMessage> messages;  // by launch
+
+  [[nodiscard]] Bytes bytes() const;
+};
+
+// A compute node and when it was launched; without a device when it began.
+struct ComputePiece {
+  Ns launched{};
+  std::uint32_t node = no_node;
+  Phase phase = Phase::other;
+};
+
+struct GradientTraffic {
+  std::vector<GradientPass> passes;
+  std::vector<std::vector<ComputePiece>> compute;  // by view, by launch
+  std::uint64_t unjoined = 0;                      // messages that were not joined with their peers
+};
+
+// Empty without WhatIfInputs::phases. O(nodes log nodes).
+[[nodiscard]] GradientTraffic find_gradient_traffic(const WhatIfInputs& inputs);
+
+}  // namespace stepscope

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/path_share.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace stepscope {
+namespace {
+
+// The end that the job waits for.
+std::uint32_t last_end(const StepGraph& graph, std::span<const Ns> end, std::uint32_t& begin) {
+  std::uint32_t last = no_node;
+  Ns best{};
+  Ns first_begin = Ns::max();
+  begin = no_node;
+  for (std::size_t v = 0; v < graph.end.size(); ++v) {
+    if (graph.begin[v] == no_node || graph.end[v] == no_node) continue;
+    const Ns from = end[graph.begin[v]] - graph.graph.duration[graph.begin[v]];
+    const Ns rank = graph.together
+                        ? end[graph.end[v]]
+                        : (end[graph.end[v]] - from) / static_cast<std::int64_t>(graph.steps[v]);
+    if (last == no_node || rank > best) {
+      last = graph.end[v];
+      best = rank;
+      if (!graph.together) begin = graph.begin[v];
+    }
+    if (graph.together && from < first_begin) {
+      first_begin = from;
+      begin = graph.begin[v];
+    }
+  }
+  return last;
+}
+
+constexpr std::array<std::string_view, 3> other_labels = {"communication", "not recorded",
+                                                          "unexplained"};
+constexpr std::size_t of_class = node_kind_count;
+constexpr std::size_t of_collective = of_class + name_class_count;
+constexpr std::size_t communication_row = of_collective + collective_kind_count;
+constexpr std::size_t not_recorded_row = communication_row + 1;
+constexpr std::size_t unexplained_row = communication_row + 2;
+
+// Some stand twice, as a kind of node and as a class of names.
+constexpr auto labels = [] {
+  std::array<std::string_view, communication_row + other_labels.size()> all;
+  std::ranges::copy(node_kind_names, all.begin());
+  std::ranges::copy(name_class_names, all.begin() + of_class);
+  std::ranges::copy(collective_kind_names, all.begin() + of_collective);
+  std::ranges::copy(other_labels, all.begin() + communication_row);
+  return all;
+}();
+
+std::size_t label_number(const StepGraph& graph, std::span<const RankView> views,
+                         const CollectiveMatches& matches, std::uint32_t node) {
+  const NodeKind kind = graph.kind[node];
+  if (kind == NodeKind::comm || kind == NodeKind::transfer) {
+    const std::uint32_t row = graph.detail[node];
+    if (row == no_row) return communication_row;
+    const CollectiveKind c = matches.ranks[graph.view[node]].calls[row].kind;
+    return c == CollectiveKind::unknown ? communication_row
+                                        : of_collective + static_cast<std::size_t>(c);
+  }
+  if (kind == NodeKind::compute && graph.slice[node] != no_slice) {
+    const Trace& t = *views[graph.view[node]].trace;
+    const auto name = index(t.slices.name[index(graph.slice[node])]);
+    const bool device = is_device_work(t.slices.category[index(graph.slice[node])]);
+    return of_class +
+           static_cast<std::size_t>(device ? t.kernel_class[name] : t.operator_class[name]);
+  }
+  return static_cast<std::size_t>(kind);
+}
+
+class PathReader {
+ public:
+  PathReader(const Replay& replay, std::span<const RankView> views,
+             const CollectiveMatches& matches, std::span<const HostPhases> phases,
+             std::size_t longest)
+      : replay_(replay),
+        graph_(*replay.graph),
+        views_(views),
+        matches_(matches),
+        phases_(phases),
+        shares_(views.size()),
+        longest_(longest) {}
+
+  CriticalPath read();
+
+ private:
+  // A node's delay or its duration, the part of it on the path.
+  struct Part {
+    Ns from{};
+    Ns time{};
+    std::uint32_t node = 0;
+    bool delay = false;
+  };
+  void add(std::uint32_t node, Ns from, Ns to, bool delay);
+  void keep_if_long(const Part& part);
+  void list_shares();
+  void list_longest();
+  [[nodiscard]] std::size_t label_of(const Part& part) const;
+  [[nodiscard]] Phase phase_of(std::uint32_t node) const;
+  void add_slack(std::span<const std::uint32_t> path);
+
+  const Replay& replay_;
+  const StepGraph& graph_;
+  std::span<const RankView> views_;
+  const CollectiveMatches& matches_;
+  std::span<const HostPhases> phases_;
+  Ns from_{};
+  Ns to_{};
+  std::vector<std::array<std::array<Ns, phase_count>, labels.size()>> shares_;  // by view
+  std::size_t longest_ = 0;
+  std::vector<Part> long_;  // a heap, its shortest in front
+  CriticalPath out_;
+};
+
+// Of equal ones the earlier first.
+constexpr auto longer = [](const auto& a, const auto& b) {
+  return a.time != b.time ? a.time > b.time : a.from < b.from;
+};
+
+// Of the launch behind the operation, else of the row itself.
+Phase PathReader::phase_of(std::uint32_t node) const {
+  const SliceId slice = graph_.slice[node];
+  if (slice == no_slice) return Phase::other;
+  const RankView& view = views_[graph_.view[node]];
+  const SliceId call =
+      is_device_work(view.trace->slices.category[index(slice)]) ? view.index->launch(slice) : slice;
+  if (call == no_slice) return Phase::other;
+  return phases_[graph_.view[node]].at(view.trace->slices.track[index(call)],
+                                       view.trace->slices.start[index(call)]);
+}
+
+void PathReader::add(std::uint32_t node, Ns from, Ns to, bool delay) {
+  from = std::max(from, from_);
+  to = std::min(to, to_);
+  if (from >= to) return;
+  const Part part{from, to - from, node, delay};
+  const std::size_t label = label_of(part);
+  shares_[graph_.view[node]][label][static_cast<std::size_t>(phase_of(node))] += part.time;
+  out_.length += part.time;
+  if (label == unexplained_row) out_.residual += part.time;
+  keep_if_long(part);
+}
+
+std::size_t PathReader::label_of(const Part& part) const {
+  if (!part.delay) return label_number(graph_, views_, matches_, part.node);
+  return graph_.graph.preds_of(part.node).empty() ? not_recorded_row : unexplained_row;
+}
+
+void PathReader::keep_if_long(const Part& part) {
+  if (long_.size() == longest_) {
+    if (longest_ == 0 || !longer(part, long_.front())) return;
+    std::ranges::pop_heap(long_, longer);
+    long_.pop_back();
+  }
+  long_.push_back(part);
+  std::ranges::push_heap(long_, longer);
+}
+
+void PathReader::list_shares() {
+  std::map<std::tuple<int, std::string_view, Phase>, Ns> sums;
+  for (std::size_t v = 0; v < shares_.size(); ++v)
+    for (std::size_t l = 0; l < labels.size(); ++l)
+      for (std::size_t p = 0; p < phase_count; ++p)
+        if (shares_[v][l][p] != Ns{0})
+          sums[{views_[v].rank, labels[l], static_cast<Phase>(p)}] += shares_[v][l][p];
+  for (const auto& [key, time] : sums)
+    out_.shares.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), time});
+  std::ranges::stable_sort(out_.shares, std::ranges::greater{}, &PathShare::time);
+}
+
+void PathReader::list_longest() {
+  std::ranges::sort_heap(long_, longer);
+  for (const Part& part : long_)
+    out_.longest.push_back({views_[graph_.view[part.node]].rank, labels[label_of(part)],
+                            std::string(row_name(graph_, views_, part.node)),
+                            part.from + graph_.origin, part.time});
+}
+
+void PathReader::add_slack(std::span<const std::uint32_t> path) {
+  std::vector<std::uint32_t> sinks;
+  for (const std::uint32_t e : graph_.end)
+    if (e != no_node && (graph_.together ? replay_.end[e] == to_ : e == path.back()))
+      sinks.push_back(e);
+  const std::vector<Ns> free =
+      slack(graph_.graph, replay_.measured.duration, replay_.measured.delay, replay_.end, sinks);
+  std::map<int, RankSlack> ranks;
+  for (const RankView& view : views_) ranks[view.rank] = {view.rank, Ns::max(), Ns{0}};
+  for (std::uint32_t n = 0; n < graph_.size(); ++n) {
+    const NodeKind kind = graph_.kind[n];
+    if (!replay_.movable[n] || (kind != NodeKind::compute && kind != NodeKind::host)) continue;
+    Ns& least = ranks[views_[graph_.view[n]].rank].slack;
+    least = std::min(least, free[n]);
+  }
+  for (const PathShare& share : out_.shares) ranks[share.rank].on_path += share.time;
+  for (const auto& [rank, found] : ranks) out_.ranks.push_back(found);
+}
+
+CriticalPath PathReader::read() {
+  std::uint32_t begin = no_node;
+  const std::uint32_t last = last_end(graph_, replay_.end, begin);
+  if (last == no_node) return {};
+  from_ = replay_.end[begin] - replay_.measured.duration[begin];
+  to_ = replay_.end[last];
+  const auto path = critical_path(graph_.graph, replay_.end, last);
+  std::map<std::pair<int, int>, std::uint64_t> hops;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const std::uint32_t n = path[i];
+    if (replay_.end[n] <= from_) continue;
+    ++out_.nodes;
+    add(n, replay_.start[n] - replay_.measured.delay[n], replay_.start[n], true);
+    add(n, replay_.start[n], replay_.end[n], false);
+    if (i == 0) continue;
+    const int here = views_[graph_.view[n]].rank;
+    const int before = views_[graph_.view[path[i - 1]]].rank;
+    if (here != before) ++hops[{before, here}];
+  }
+  list_shares();
+  list_longest();
+  for (const auto& [pair, count] : hops) out_.hops.push_back({pair.first, pair.second, count});
+  std::ranges::stable_sort(out_.hops, std::ranges::greater{}, &PathHop::count);
+  add_slack(path);
+  return std::move(out_);
+}
+
+}  // namespace
+
+std::string_view row_name(const StepGraph& graph, std::span<const RankView> views,
+                          std::uint32_t node) {
+  const SliceId slice = graph.slice[node];
+  return slice == no_slice ? std::string_view{} : views[graph.view[node]].trace->name(slice);
+}
+
+std::string_view label_of(const StepGraph& graph, std::span<const RankView> views,
+                          const CollectiveMatches& matches, std::uint32_t node) {
+  return labels[label_number(graph, views, matches, node)];
+}
+
+CriticalPath find_critical_path(const Replay& replay, std::span<const RankView> views,
+                                const CollectiveMatches& matches,
+                                std::span<const HostPhases> phases, std::size_t longest) {
+  return PathReader(replay, views, matches, phases, longest).read();
+}
+
+}  // namespace stepscope

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/peer_median.h"
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+namespace stepscope {
+namespace {
+
+// One piece on one rank; pieces of several ranks with one key are the same.
+struct WorkPiece {
+  std::uint64_t key = 0;
+  std::uint32_t node = 0;
+  std::uint32_t view = 0;
+  Ns time{};
+};
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t x = a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6U) + (a >> 2U));
+  x ^= x >> 33U;
+  x *= 0xff51afd7ed558ccdULL;
+  return x ^ (x >> 33U);
+}
+
+bool is_own_work(NodeKind kind) {
+  return kind == NodeKind::host || kind == NodeKind::launch || kind == NodeKind::compute ||
+         kind == NodeKind::copy;
+}
+
+// Which step of the view an instant lies in, by its number; those between belong to the one before.
+std::int64_t step_number(const RankView& view, Ns instant) {
+  const auto after = std::ranges::upper_bound(view.steps, instant, {}, &Step::start);
+  return after == view.steps.begin() ? view.steps.front().index : (after - 1)->index;
+}
+
+// Of ranks that share their role.
+std::vector<WorkPiece> find_pieces(const Replay& replay, std::span<const RankView> views,
+                                   std::span<const std::string> roles) {
+  const StepGraph& graph = *replay.graph;
+  std::vector<std::vector<std::uint64_t>> name_hash(views.size());
+  std::vector<bool> alone(views.size());
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    alone[v] = std::ranges::count(roles, roles[v]) < 2;
+    if (alone[v]) continue;
+    const StringPool& strings = views[v].trace->strings;
+    for (std::uint32_t i = 0; i < strings.size(); ++i)
+      name_hash[v].push_back(std::hash<std::string_view>{}(strings[StringId{i}]));
+  }
+  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> seen(views.size());
+  std::vector<WorkPiece> pieces;
+  if (std::ranges::find(alone, false) == alone.end()) return pieces;
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    if (alone[graph.view[n]] || !replay.movable[n] || !is_own_work(graph.kind[n]) ||
+        graph.slice[n] == no_slice)
+      continue;
+    const std::uint32_t v = graph.view[n];
+    const StringId name = views[v].trace->slices.name[index(graph.slice[n])];
+    const Ns at = replay.start[n] + graph.origin;
+    std::uint64_t key = mix(std::hash<std::string_view>{}(roles[v]),
+                            name_hash[v][index(name)] + static_cast<std::uint64_t>(graph.kind[n]));
+    key = mix(key, static_cast<std::uint64_t>(step_number(views[v], at)));
+    key = mix(key, seen[v][key]++);
+    pieces.push_back({key, n, v, graph.graph.duration[n] + graph.graph.delay[n]});
+  }
+  return pieces;
+}
+
+// Of the others of a group sorted by time.
+Ns median_without(std::span<const WorkPiece> group, std::size_t own) {
+  const std::size_t others = group.size() - 1;
+  const std::size_t place = (others - 1) / 2;
+  return group[place < own ? place : place + 1].time;
+}
+
+void add_mean(const Replay& replay, std::span<const WorkPiece> group, std::vector<Ns>& mean) {
+  if (replay.graph->kind[group.front().node] != NodeKind::compute) return;
+  Ns sum{};
+  for (const WorkPiece& piece : group) sum += replay.measured.duration[piece.node];
+  for (const WorkPiece& piece : group) mean[piece.node] = sum / std::ssize(group);
+}
+
+// A device that is taken away: not so at the peers, unless half of them are held too.
+void add_holds(const StepGraph& graph, std::span<const std::string> roles,
+               std::vector<Ns>& of_node) {
+  std::vector<bool> held(roles.size(), false);
+  for (std::uint32_t n = 0; n < graph.size(); ++n)
+    if (graph.kind[n] == NodeKind::held) held[graph.view[n]] = true;
+  std::vector<bool> alone(roles.size(), false);  // held, most of its peers not
+  for (std::size_t v = 0; v < roles.size(); ++v) {
+    if (!held[v]) continue;
+    std::size_t peers = 0;
+    std::size_t free = 0;
+    for (std::size_t other = 0; other < roles.size(); ++other) {
+      if (other == v || roles[other] != roles[v]) continue;
+      ++peers;
+      if (!held[other]) ++free;
+    }
+    alone[v] = 2 * free > peers;
+  }
+  for (std::uint32_t n = 0; n < graph.size(); ++n)
+    if (graph.kind[n] == NodeKind::held && alone[graph.view[n]]) of_node[n] = Ns{0};
+}
+
+}  // namespace
+
+PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
+                         std::span<const std::string> roles) {
+  PeerMedians medians;
+  medians.of_node.assign(replay.graph->size(), Ns{-1});
+  medians.mean.assign(replay.graph->size(), Ns{-1});
+  std::vector<WorkPiece> pieces = find_pieces(replay, views, roles);
+  std::ranges::sort(pieces, [](const WorkPiece& a, const WorkPiece& b) {
+    return a.key != b.key ? a.key < b.key : (a.time != b.time ? a.time < b.time : a.node < b.node);
+  });
+  for (std::size_t first = 0; first < pieces.size();) {
+    std::size_t last = first;
+    while (last < pieces.size() && pieces[last].key == pieces[first].key) ++last;
+    const std::span group = std::span(pieces).subspan(first, last - first);
+    if (group.size() > 1) {
+      for (std::size_t i = 0; i < group.size(); ++i)
+        medians.of_node[group[i].node] = std::max(Ns{0}, median_without(group, i));
+      add_mean(replay, group, medians.mean);
+    }
+    first = last;
+  }
+  add_holds(*replay.graph, roles, medians.of_node);
+  return medians;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each piece of a rank's own work takes on the other ranks of its role, and on all of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/replay/replay.h"
+#include "stepscope/analysis/steps/rank_view.h"
+
+namespace stepscope {
+
+struct PeerMedians {
+  // By node: the median of duration + delay of the same piece on the other ranks of its role (of an
+  // even number the lower one); negative where it has none. Pieces are the same when kind, name,
+  // step and occurrence within the step are. Only of host, launch, compute and copy nodes; of held
+  // ones 0, unless half of the other ranks of the role have some too.
+  std::vector<Ns> of_node;
+  // By node: the mean duration of the same piece over all ranks of its role, its own included;
+  // negative where it has none. Only of compute nodes.
+  std::vector<Ns> mean;
+};
+
+// `roles`: by view. O(nodes log nodes).
+[[nodiscard]] PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
+                                       std::span<const std::string> roles);
+
+}  // namespace stepscope

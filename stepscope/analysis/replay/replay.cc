@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/replay.h"
+
+#include <algorithm>
+
+namespace stepscope {
+namespace {
+
+Ns step_of(std::span<const RankView> views, bool together) {
+  Ns first = Ns::max();
+  Ns last = Ns::min();
+  Ns slowest{};
+  std::size_t steps = 0;
+  for (const RankView& view : views) {
+    if (view.steps.empty()) continue;
+    const Ns wall = view.steps.back().end - view.steps.front().start;
+    first = std::min(first, view.steps.front().start);
+    last = std::max(last, view.steps.back().end);
+    steps = std::max(steps, view.steps.size());
+    slowest = std::max(slowest, wall / std::ssize(view.steps));
+  }
+  if (steps == 0) return Ns{0};
+  return together ? (last - first) / static_cast<std::int64_t>(steps) : slowest;
+}
+
+double ratio(Ns a, Ns b) {
+  return b.count() == 0 ? 0 : static_cast<double>(a.count()) / static_cast<double>(b.count());
+}
+
+}  // namespace
+
+Ns replay_step(const Replay& r, std::span<const NodeChange> changes, std::vector<Ns>& end) {
+  const StepGraph& graph = *r.graph;
+  end.resize(graph.size());
+  replay(graph.graph, changes, end);
+  return step_time(graph, end, [&](std::uint32_t begin) {
+    const auto at = std::ranges::lower_bound(changes, begin, {}, &NodeChange::node);
+    const bool changed = at != changes.end() && at->node == begin;
+    return r.measured.duration[begin] + (changed ? at->work : Ns{0});
+  });
+}
+
+Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant, const NodeTimes& times,
+                std::vector<GraphEdge> edges) {
+  const std::size_t nodes = instant.size();
+  const GraphOrder order = order_nodes(instant, edges);
+  const ReplayGraph changed = make_graph(order, edges);
+  NodeTimes ordered{std::vector<Ns>(nodes), std::vector<Ns>(nodes)};
+  for (std::size_t i = 0; i < nodes; ++i) {
+    ordered.duration[i] = times.duration[order.order[i]];
+    ordered.delay[i] = times.delay[order.order[i]];
+  }
+  std::vector<Ns> end(nodes);
+  replay(changed, ordered.duration, ordered.delay, end);
+  std::vector<Ns> end_of(graph.size());
+  for (std::size_t n = 0; n < graph.size(); ++n) end_of[n] = end[order.position[n]];
+  return step_time(graph, std::span(times.duration).first(graph.size()), end_of);
+}
+
+bool keeps_delay(const Replay& r, std::uint32_t node) {
+  return r.graph->begin[r.graph->view[node]] == node || r.graph->graph.preds_of(node).empty();
+}
+
+NodeTimes measured_times(const Replay& r) {
+  return {r.graph->graph.duration, r.graph->graph.delay};
+}
+
+Replay make_replay(const StepGraph& graph, std::span<const RankView> views) {
+  Replay r;
+  r.graph = &graph;
+  r.measured = {graph.graph.duration, graph.graph.delay};
+  r.step = replay_step(r, {}, r.end);
+  r.start.resize(graph.size());
+  r.movable.resize(graph.size());
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    r.start[n] = r.end[n] - graph.graph.duration[n];
+    const std::uint32_t begin = graph.begin[graph.view[n]];
+    const Ns from = begin == no_node ? Ns{0} : r.end[begin] - graph.graph.duration[begin];
+    if (r.start[n] < from) continue;
+    r.movable[n] = true;
+    r.movable_of[static_cast<std::size_t>(graph.kind[n])].push_back(n);
+  }
+  std::vector<NodeChange> without;
+  for (std::uint32_t n = 0; n < graph.size(); ++n)
+    if (r.measured.delay[n] != Ns{0} && r.movable[n] && !keeps_delay(r, n))
+      without.push_back({n, -r.measured.delay[n]});
+  std::vector<Ns> end;
+  r.step_without_residuals = replay_step(r, without, end);
+  r.measured_step = step_of(views, graph.together);
+  if (r.measured_step > Ns{0}) r.error = ratio(r.step, r.measured_step) - 1;
+  if (r.step > Ns{0}) r.residual_share = 1 - ratio(r.step_without_residuals, r.step);
+  return r;
+}
+
+}  // namespace stepscope

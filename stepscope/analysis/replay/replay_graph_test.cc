@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/replay_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace stepscope {
+namespace {
+
+std::vector<Ns> ns(std::initializer_list<int> values) {
+  std::vector<Ns> out;
+  for (const int v : values) out.emplace_back(v);
+  return out;
+}
+
+// Two ranks: compute (0, 1), a collective (2) that joins them, transfers (3, 4), and an end (5).
+ReplayGraph two_ranks(Ns compute0, Ns compute1) {
+  std::vector<GraphEdge> edges = {{0, 2}, {1, 2}, {2, 3}, {2, 4}, {3, 5}, {4, 5}};
+  const auto instant = ns({0, 0, 1, 2, 2, 3});
+  const GraphOrder order = order_nodes(instant, edges);
+  EXPECT_EQ(order.removed, 0U);
+  ReplayGraph g = make_graph(order, edges);
+  g.duration[order.position[0]] = compute0;
+  g.duration[order.position[1]] = compute1;
+  g.duration[order.position[3]] = g.duration[order.position[4]] = Ns{10};
+  return g;
+}
+
+TEST(ReplayGraph, ACollectiveWaitsForItsLastMember) {
+  const ReplayGraph g = two_ranks(Ns{100}, Ns{130});
+  std::vector<Ns> end(g.size());
+  replay(g, end);
+  EXPECT_EQ(end.back(), Ns{140});
+  const auto path = critical_path(g, end, 5);
+  ASSERT_EQ(path.size(), 4U);
+  EXPECT_EQ(g.duration[path[0]], Ns{130});
+  const auto free = slack(g, g.duration, g.delay, end, path);
+  EXPECT_EQ(*std::ranges::max_element(free), Ns{30});
+  for (const std::uint32_t n : path) EXPECT_EQ(free[n], Ns{0});
+}
+
+TEST(ReplayGraph, CirclesAreBrokenAtTheEarliestNode) {
+  std::vector<GraphEdge> edges = {{0, 1}, {1, 2}, {2, 0}, {2, 3}, {3, 3}};
+  const GraphOrder order = order_nodes(ns({5, 6, 7, 8}), edges);
+  EXPECT_EQ(order.order, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(order.removed, 2U);
+  EXPECT_EQ(edges.size(), 3U);
+}
+
+struct RandomGraph {
+  std::vector<GraphEdge> edges;
+  std::vector<Ns> start;
+  ReplayGraph graph;
+  GraphOrder order;
+};
+
+RandomGraph random_graph(std::uint32_t seed, std::uint32_t nodes) {
+  std::mt19937 draw(seed);
+  RandomGraph r;
+  std::vector<std::uint32_t> hidden(nodes);  // a hidden order makes it free of circles
+  for (std::uint32_t n = 0; n < nodes; ++n) hidden[n] = n;
+  std::ranges::shuffle(hidden, draw);
+  for (std::uint32_t e = 0; e < nodes * 2; ++e) {
+    const auto a = static_cast<std::uint32_t>(draw() % nodes);
+    const auto b = static_cast<std::uint32_t>(draw() % nodes);
+    if (a != b) r.edges.push_back({hidden[std::min(a, b)], hidden[std::max(a, b)]});
+  }
+  for (std::uint32_t n = 0; n < nodes; ++n) r.start.emplace_back(draw() % 1000);
+  r.order = order_nodes(r.start, r.edges);
+  r.graph = make_graph(r.order, r.edges);
+  for (Ns& d : r.graph.duration) d = Ns{draw() % 100};
+  return r;
+}
+
+// The longest path to `node` by trying every path.
+Ns longest(const ReplayGraph& g, std::uint32_t node) {
+  Ns best{0};
+  bool any = false;
+  for (const std::uint32_t p : g.preds_of(node)) {
+    const Ns to = longest(g, p);
+    if (!any || to > best) best = to;
+    any = true;
+  }
+  return best + g.delay[node] + g.duration[node];
+}
+
+TEST(ReplayGraph, RandomGraphsHaveTheLongestPathThatTryingAllGives) {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    RandomGraph r = random_graph(seed, 12);
+    EXPECT_EQ(r.order.removed, 0U);
+    std::mt19937 draw(seed);
+    for (Ns& d : r.graph.delay) d = Ns{draw() % 20};
+    std::vector<Ns> end(r.graph.size());
+    replay(r.graph, end);
+    for (std::uint32_t n = 0; n < r.graph.size(); ++n) {
+      ASSERT_EQ(end[n], longest(r.graph, n)) << seed;
+      Ns along{0};
+      for (const std::uint32_t p : critical_path(r.graph, end, n))
+        along += r.graph.delay[p] + r.graph.duration[p];
+      ASSERT_EQ(along, end[n]);
+    }
+  }
+}
+
+TEST(ReplayGraph, MeasuredStartsAreReplayedExactly) {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    RandomGraph r = random_graph(seed, 200);
+    std::uint64_t negative = set_delays(r.graph, r.start);
+    std::vector<Ns> end(r.graph.size());
+    replay(r.graph, end);
+    for (std::size_t n = 0; n < end.size(); ++n) {
+      ASSERT_EQ(end[n] - r.graph.duration[n], r.start[n]);
+      if (r.graph.delay[n] < Ns{0}) --negative;
+    }
+    EXPECT_EQ(negative, 0U);
+  }
+}
+
+// Node 0 is in two circles: taking out one leaves it waiting in the other.
+TEST(ReplayGraph, SeveralCirclesThroughOneNodeAreAllBroken) {
+  const std::vector<Ns> instant = {Ns{0}, Ns{5}, Ns{9}};
+  std::vector<GraphEdge> edges = {{0, 1}, {1, 0}, {0, 2}, {2, 0}};
+  const GraphOrder order = order_nodes(instant, edges);
+  EXPECT_EQ(order.removed, 2U);
+  EXPECT_EQ(order.order, (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_EQ(make_graph(order, edges).preds.size(), 2U);
+}
+
+TEST(ReplayGraph, LanesAreReplaysOfTheirOwn) {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    const RandomGraph r = random_graph(seed, 60);
+    const std::size_t lanes = 1 + seed % 7;
+    std::mt19937 draw(seed);
+    // Every third node shares its row with the first.
+    std::vector<Ns> values(r.graph.size() * lanes);
+    for (Ns& v : values) v = Ns{static_cast<std::int64_t>(draw() % 1000) - 200};
+    std::vector<const Ns*> work;
+    for (std::size_t n = 0; n < r.graph.size(); ++n)
+      work.push_back(&values[n % 3 == 0 ? 0 : n * lanes]);
+    std::vector<Ns> end(values.size());
+    replay_lanes(r.graph, lanes, work, end);
+    for (std::size_t l = 0; l < lanes; ++l) {
+      std::vector<Ns> duration;
+      for (const Ns* const row : work) duration.push_back(row[l]);
+      std::vector<Ns> alone(duration.size());
+      replay(r.graph, duration, std::vector<Ns>(duration.size()), alone);
+      for (std::size_t n = 0; n < alone.size(); ++n) ASSERT_EQ(end[n * lanes + l], alone[n]);
+    }
+  }
+}
+
+TEST(ReplayGraph, SlackIsHowMuchANodeMayGrow) {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    RandomGraph r = random_graph(seed, 30);
+    std::vector<Ns> end(r.graph.size());
+    replay(r.graph, end);
+    const std::uint32_t sink = static_cast<std::uint32_t>(r.graph.size()) - 1;
+    const std::vector<std::uint32_t> sinks = {sink};
+    const auto free = slack(r.graph, r.graph.duration, r.graph.delay, end, sinks);
+    for (std::size_t n = 0; n < free.size(); ++n) {
+      std::vector<Ns> longer(r.graph.duration);
+      std::vector<Ns> moved(end.size());
+      longer[n] += free[n] == Ns::max() ? Ns{100000} : free[n];
+      replay(r.graph, longer, r.graph.delay, moved);
+      EXPECT_EQ(moved[sink], end[sink]);
+      if (free[n] == Ns::max()) continue;
+      longer[n] += Ns{1};
+      replay(r.graph, longer, r.graph.delay, moved);
+      EXPECT_EQ(moved[sink], end[sink] + Ns{1});
+    }
+  }
+}
+
+TEST(ReplayGraph, ChangesReplayLikeTimesThatHoldThem) {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const RandomGraph r = random_graph(seed, 60);
+    std::mt19937 draw(seed);
+    std::vector<NodeChange> changes;
+    std::vector<Ns> duration = r.graph.duration;
+    for (std::uint32_t n = 0; n < r.graph.size(); ++n) {
+      if (draw() % 3 != 0) continue;
+      changes.push_back({n, Ns{static_cast<std::int64_t>(draw() % 200) - 100}});
+      duration[n] += changes.back().work;
+    }
+    std::vector<Ns> end(r.graph.size());
+    std::vector<Ns> expected(r.graph.size());
+    replay(r.graph, changes, end);
+    replay(r.graph, duration, r.graph.delay, expected);
+    EXPECT_EQ(end, expected) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/step_graph.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/analysis/replay/step_graph_draft.h"
+#include "stepscope/base/parallel_for.h"
+
+namespace stepscope {
+
+std::uint32_t add_call(ViewDraft& draft, const ViewInput& input, std::uint32_t call,
+                       std::uint32_t& first) {
+  const CollectiveCall& c = input.calls.calls[call];
+  if (!input.joined[call]) {
+    ++draft.unjoined;
+    first = draft.add(NodeKind::comm, c.start, c.end, c.slice, call);
+    return first;
+  }
+  const Ns ready = std::max(c.start, input.times[call].ready);
+  first = draft.arrival[call] = draft.add(NodeKind::arrival, c.start, c.start, c.slice, call);
+  const std::uint32_t node = draft.add(NodeKind::transfer, ready, c.end, c.slice, call);
+  draft.edges.push_back({first, node});
+  return draft.transfer[call] = node;
+}
+
+namespace {
+
+// By view and call: whether it and all its peers lie in the steps and are told apart.
+std::vector<std::vector<bool>> find_joined(std::span<const RankView> views,
+                                           const Collectives& job) {
+  const CollectiveMatches& matches = job.matches;
+  std::vector<std::vector<bool>> joined;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const auto& calls = matches.ranks[v].calls;
+    auto& row = joined.emplace_back(calls.size(), false);
+    if (views[v].steps.empty()) continue;
+    for (std::size_t c = 0; c < calls.size(); ++c)
+      row[c] = job.times.by_view[v][c].split && calls[c].start >= views[v].steps.front().start &&
+               calls[c].start < views[v].steps.back().end;
+  }
+  std::vector<std::vector<bool>> matched(joined.size());
+  for (std::size_t v = 0; v < joined.size(); ++v) matched[v].assign(joined[v].size(), false);
+  // A fused call is in several messages, so refusing one may refuse others.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const MatchedCollective& m : matches.matched) {
+      const auto members = matches.members_of(m);
+      const bool all = m.complete && std::ranges::all_of(members, [&](CollectiveMember x) {
+                         return joined[x.view][x.call];
+                       });
+      for (const CollectiveMember x : members) {
+        matched[x.view][x.call] = true;
+        if (all || !joined[x.view][x.call]) continue;
+        joined[x.view][x.call] = false;
+        changed = true;
+      }
+    }
+  }
+  for (std::size_t v = 0; v < joined.size(); ++v)
+    for (std::size_t c = 0; c < joined[v].size(); ++c)
+      if (!matched[v][c]) joined[v][c] = false;
+  return joined;
+}
+
+// All views' nodes with one numbering.
+class GraphBuilder {
+ public:
+  GraphBuilder(std::span<const RankView> views, const Collectives& job, std::span<ViewDraft> drafts)
+      : views_(views), job_(job), drafts_(drafts) {}
+
+  StepGraph build();
+
+ private:
+  void append(std::uint32_t view);
+  void join(const MatchedCollective& m, std::uint32_t row);
+  template <class Needed, class Waits>
+  void join_where(std::span<const CollectiveMember> members, std::uint32_t row, Needed&& needed,
+                  Waits&& waits);
+  void number();
+  [[nodiscard]] std::uint32_t arrival(CollectiveMember m) const {
+    return offset_[m.view] + drafts_[m.view].arrival[m.call];
+  }
+  [[nodiscard]] std::uint32_t transfer(CollectiveMember m) const {
+    return offset_[m.view] + drafts_[m.view].transfer[m.call];
+  }
+
+  std::span<const RankView> views_;
+  const Collectives& job_;
+  std::span<ViewDraft> drafts_;  // what is appended is freed
+  StepGraph out_;
+  std::vector<std::uint32_t> offset_;
+  std::vector<Ns> start_;
+  std::vector<Ns> duration_;
+  std::vector<GraphEdge> edges_;
+};
+
+template <class Column>
+void append_and_free(Column& to, Column& from) {
+  if (to.empty())
+    to = std::move(from);
+  else
+    to.insert(to.end(), from.begin(), from.end());
+  from = {};
+}
+
+void GraphBuilder::append(std::uint32_t view) {
+  ViewDraft& draft = drafts_[view];
+  const auto offset = static_cast<std::uint32_t>(start_.size());
+  offset_.push_back(offset);
+  out_.view.insert(out_.view.end(), draft.start.size(), view);
+  for (GraphEdge& e : draft.edges) e = {offset + e.from, offset + e.to};
+  append_and_free(start_, draft.start);
+  append_and_free(duration_, draft.duration);
+  append_and_free(out_.kind, draft.kind);
+  append_and_free(out_.slice, draft.slice);
+  append_and_free(out_.detail, draft.detail);
+  append_and_free(edges_, draft.edges);
+  out_.begin.push_back(draft.begin == no_node ? no_node : offset + draft.begin);
+  out_.end.push_back(draft.end == no_node ? no_node : offset + draft.end);
+  out_.steps.push_back(views_[view].steps.size());
+  out_.overlapping += draft.overlapping;
+  out_.unjoined += draft.unjoined;
+}
+
+// One node after the arrivals of those that `needed` picks, before the transfers of those that wait
+// for them.
+template <class Needed, class Waits>
+void GraphBuilder::join_where(std::span<const CollectiveMember> members, std::uint32_t row,
+                              Needed&& needed, Waits&& waits) {
+  const auto node = static_cast<std::uint32_t>(start_.size());
+  std::optional<CollectiveMember> last;
+  for (const CollectiveMember m : members) {
+    if (!needed(m)) continue;
+    edges_.push_back({arrival(m), node});
+    if (!last || start_[arrival(m)] > start_[arrival(*last)]) last = m;
+  }
+  if (!last) return;
+  start_.push_back(start_[arrival(*last)]);
+  duration_.push_back(Ns{0});
+  out_.kind.push_back(NodeKind::join);
+  out_.view.push_back(last->view);
+  out_.slice.push_back(no_slice);
+  out_.detail.push_back(row);
+  for (const CollectiveMember m : members)
+    if (waits(m)) edges_.push_back({node, transfer(m)});
+}
+
+void GraphBuilder::join(const MatchedCollective& m, std::uint32_t row) {
+  const auto members = job_.matches.members_of(m);
+  if (drafts_[members.front().view].arrival[members.front().call] == no_node) return;
+  out_.joined += members.size();
+  const auto any = [](CollectiveMember) { return true; };
+  const auto is_root = [&](CollectiveMember x) {
+    return views_[x.view].rank == job_.matches.call(x).root;
+  };
+  const auto no_root = [&](CollectiveMember x) { return !is_root(x); };
+  if (m.message || is_barrier_like(m.kind)) {
+    join_where(members, row, any, any);
+    return;
+  }
+  join_where(members, row, is_root, no_root);
+  if (m.kind == CollectiveKind::reduce || m.kind == CollectiveKind::gather)
+    join_where(members, row, any, is_root);
+}
+
+void GraphBuilder::number() {
+  const GraphOrder order = order_nodes(start_, edges_);
+  out_.removed_edges = order.removed;
+  out_.graph = make_graph(order, edges_);
+  edges_ = {};
+  const auto renumber = [&](auto& column) {
+    auto old = std::move(column);
+    column.clear();
+    column.reserve(old.size());
+    for (const std::uint32_t n : order.order) column.push_back(old[n]);
+  };
+  renumber(out_.kind);
+  renumber(out_.view);
+  renumber(out_.slice);
+  renumber(out_.detail);
+  renumber(start_);
+  renumber(duration_);
+  out_.graph.duration = std::move(duration_);
+  for (std::uint32_t& n : out_.begin)
+    if (n != no_node) n = order.position[n];
+  for (std::uint32_t& n : out_.end)
+    if (n != no_node) n = order.position[n];
+  out_.origin = start_.empty() ? Ns{0} : *std::ranges::min_element(start_);
+  for (Ns& t : start_) t -= out_.origin;
+  out_.negative_delays = set_delays(out_.graph, start_);
+}
+
+StepGraph GraphBuilder::build() {
+  for (std::uint32_t v = 0; v < views_.size(); ++v) append(v);
+  const auto& matched = job_.matches.matched;
+  for (std::uint32_t i = 0; i < matched.size(); ++i)
+    if (matched[i].complete) join(matched[i], i);
+  out_.together = job_.matches.clocks_comparable || views_.size() == 1;
+  number();
+  return std::move(out_);
+}
+
+}  // namespace
+
+StepGraph build_step_graph(std::span<const RankView> views, const Collectives& job,
+                           unsigned threads) {
+  const auto joined = find_joined(views, job);
+  std::vector<ViewDraft> drafts(views.size());
+  parallel_for(views.size(), threads, [&](std::size_t v) {
+    drafts[v].arrival.assign(joined[v].size(), no_node);
+    if (views[v].steps.empty()) return;
+    const ViewInput input{views[v], job.matches.ranks[v], job.times.by_view[v], joined[v]};
+    drafts[v] = views[v].index->cpu_only() ? draft_cpu_view(input) : draft_device_view(input);
+  });
+  return GraphBuilder(views, job, drafts).build();
+}
+
+Ns step_time(const StepGraph& graph, std::span<const Ns> end,
+             const std::function<Ns(std::uint32_t)>& duration_of) {
+  Ns first = Ns::max();
+  Ns last = Ns::min();
+  Ns slowest{};
+  std::size_t steps = 0;
+  for (std::size_t v = 0; v < graph.end.size(); ++v) {
+    if (graph.begin[v] == no_node) continue;
+    const Ns begin = end[graph.begin[v]] - duration_of(graph.begin[v]);
+    const Ns until = end[graph.end[v]];
+    first = std::min(first, begin);
+    last = std::max(last, until);
+    steps = std::max(steps, graph.steps[v]);
+    slowest = std::max(slowest, (until - begin) / static_cast<std::int64_t>(graph.steps[v]));
+  }
+  if (steps == 0) return Ns{0};
+  return graph.together ? (last - first) / static_cast<std::int64_t>(steps) : slowest;
+}
+
+}  // namespace stepscope

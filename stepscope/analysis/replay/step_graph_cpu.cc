@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank without a device: the main and the backward threads, and collectives elsewhere.
+#include <algorithm>
+#include <optional>
+
+#include "stepscope/analysis/budget/cpu_work.h"
+#include "stepscope/analysis/replay/step_graph_draft.h"
+#include "stepscope/base/run_sort.h"
+
+namespace stepscope {
+namespace {
+
+// Time of a thread with one innermost operator.
+struct CpuPiece {
+  Ns start{};
+  Ns end{};
+  SliceId row = no_slice;
+  TrackId track{};
+  bool communication = false;  // inside a communication operator
+};
+
+// The rows open at an instant, innermost last.
+struct OpenRow {
+  std::uint32_t row = 0;
+  Ns end{};
+  bool computes = false;
+  bool communication = false;
+};
+
+class CpuDraft {
+ public:
+  explicit CpuDraft(const ViewInput& input)
+      : input_(input),
+        trace_(*input.view.trace),
+        from_(input.view.steps.front().start),
+        until_(input.view.steps.back().end) {}
+
+  ViewDraft run();
+
+ private:
+  void pieces_of(TrackId track, const std::vector<bool>& computes);
+  void add_piece(Ns from, Ns to, const OpenRow& row, TrackId track);
+  void add_calls();
+  void add_pieces();
+  Ns wait_in_hole(Ns ready, const CpuPiece& piece, std::uint32_t& last, std::uint32_t& other);
+  void add_host(Ns from, const CpuPiece& piece, std::uint32_t& last, std::uint32_t other);
+  void begin_calls();
+
+  struct Ended {
+    Ns at{};
+    std::uint32_t node = no_node;
+  };
+
+  const ViewInput& input_;
+  const Trace& trace_;
+  Ns from_;
+  Ns until_;
+  ViewDraft draft_;
+  std::vector<Ns> submissions_;  // starts of calls, sorted
+  std::vector<CpuPiece> pieces_;
+  std::vector<Ended> done_;           // nodes of threads, by end
+  std::vector<Ended> resumed_;        // `host` nodes before them, by end
+  std::vector<Ended> communication_;  // calls, by end
+  struct Begun {
+    Ns at{};
+    std::uint32_t node = no_node;
+  };
+  std::vector<Begun> begun_;         // first nodes of calls
+  std::vector<std::uint32_t> last_;  // by thread
+};
+
+void CpuDraft::add_piece(Ns from, Ns to, const OpenRow& row, TrackId track) {
+  from = std::max(from, from_);
+  to = std::min(to, until_);
+  auto cut = std::ranges::upper_bound(submissions_, from);
+  while (from < to) {
+    const Ns until = cut != submissions_.end() && *cut < to ? *cut++ : to;
+    if (until > from) pieces_.push_back({from, until, SliceId{row.row}, track, row.communication});
+    from = until;
+  }
+}
+
+void CpuDraft::pieces_of(TrackId id, const std::vector<bool>& computes) {
+  const Slices& s = trace_.slices;
+  const Track& track = trace_.track(id);
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+    if (s.category[i] == Category::cpu_op || is_host_communication(trace_, SliceId{i}))
+      rows.push_back(i);
+  std::vector<OpenRow> open;
+  Ns at = Ns::min();
+  const auto pass_to = [&](Ns instant) {
+    while (!open.empty() && at < instant) {
+      const OpenRow& inner = open.back();
+      const Ns until = std::min(instant, inner.end);
+      if (until > at && (inner.computes || inner.communication)) add_piece(at, until, inner, id);
+      at = std::max(at, until);
+      if (inner.end > instant) return;
+      open.pop_back();
+    }
+    at = std::max(at, instant);
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint32_t row = rows[i];
+    pass_to(s.start[row]);
+    const Ns end = s.start[row] + s.dur[row];
+    const bool leaf = i + 1 == rows.size() || s.start[rows[i + 1]] >= end;
+    const bool outer = !open.empty() && open.back().computes;
+    open.push_back({row, end, computes[index(s.name[row])] || leaf || outer,
+                    is_host_communication(trace_, SliceId{row}) ||
+                        (!open.empty() && open.back().communication)});
+  }
+  pass_to(Ns::max());
+}
+
+// Calls of one group that overlap are worked on one after the other.
+void CpuDraft::add_calls() {
+  const auto& calls = input_.calls.calls;
+  std::vector<std::uint32_t> last_of_group(input_.calls.groups.size() + 1, no_node);
+  for (std::uint32_t c = 0; c < calls.size(); ++c) {
+    const CollectiveCall& call = calls[c];
+    if (call.start < from_ || call.start >= until_) continue;
+    submissions_.push_back(call.start);
+    std::uint32_t first = no_node;
+    const std::uint32_t node = add_call(draft_, input_, c, first);
+    std::uint32_t& before =
+        last_of_group[call.group < input_.calls.groups.size() ? call.group
+                                                              : input_.calls.groups.size()];
+    if (before != no_node && draft_.end_of(before) > draft_.start[node] &&
+        draft_.end_of(before) <= call.end) {
+      draft_.start[node] = draft_.end_of(before);
+      draft_.duration[node] = call.end - draft_.start[node];
+      draft_.edges.push_back({before, node});
+    }
+    before = node;
+    communication_.push_back({call.end, node});
+    begun_.push_back({call.start, first});
+  }
+  std::ranges::stable_sort(communication_, {}, &Ended::at);
+}
+
+// A thread without a row until a collective of its rank had ended (DDP's hook at the end of the
+// backward pass) waited for it: from then on it was the host's own time. `last` and `other`, which
+// ended by `ready`, become that wait.
+Ns CpuDraft::wait_in_hole(Ns ready, const CpuPiece& piece, std::uint32_t& last,
+                          std::uint32_t& other) {
+  const auto after = std::ranges::upper_bound(communication_, piece.start, {}, &Ended::at);
+  if (after == communication_.begin() || (after - 1)->at - ready < shortest_hole) return ready;
+  const Ended& held = *(after - 1);
+  const std::uint32_t node = draft_.add(NodeKind::sync, held.at, held.at, piece.row);
+  draft_.connect(last, node);
+  draft_.connect(other, node);
+  const std::uint32_t wait = draft_.add(NodeKind::wait, held.at, held.at, piece.row);
+  draft_.edges.push_back({held.node, wait});
+  draft_.edges.push_back({wait, node});
+  last = node;
+  other = no_node;
+  return held.at;
+}
+
+// The host's own time before a piece, cut where calls are submitted meanwhile. `last` and `other`
+// end before it; `last` becomes the end of it.
+void CpuDraft::add_host(Ns from, const CpuPiece& piece, std::uint32_t& last, std::uint32_t other) {
+  auto cut = std::ranges::upper_bound(submissions_, from);
+  for (bool whole = false; !whole;) {
+    whole = cut == submissions_.end() || *cut >= piece.start;
+    const Ns until = whole ? piece.start : *cut;
+    const std::uint32_t host = draft_.add(NodeKind::host, from, until, piece.row);
+    draft_.connect(last, host);
+    draft_.connect(other, host);
+    other = no_node;
+    last = host;
+    resumed_.insert(std::ranges::upper_bound(resumed_, until, {}, &Ended::at), {until, host});
+    from = until;
+    cut = std::ranges::upper_bound(submissions_, from);
+  }
+}
+
+void CpuDraft::add_pieces() {
+  last_.assign(trace_.tracks.size(), no_node);
+  draft_.begin = draft_.add(NodeKind::host, from_, from_, no_slice);
+  done_.push_back({from_, draft_.begin});
+  if (input_.view.index->main_track) last_[index(*input_.view.index->main_track)] = draft_.begin;
+  for (const CpuPiece& piece : pieces_) {
+    std::uint32_t& last = last_[index(piece.track)];
+    const Ns free = last == no_node ? from_ : draft_.end_of(last);
+    std::uint32_t other = no_node;
+    if (last == no_node || piece.start - free >= shortest_hole) {
+      const auto after = std::ranges::upper_bound(done_, piece.start, {}, &Ended::at);
+      if (after != done_.begin() && (after - 1)->at >= free) other = (after - 1)->node;
+      if (other == last) other = no_node;
+    }
+    const Ns ready = other == no_node ? free : draft_.end_of(other);
+    if (piece.start > ready || other != no_node) {
+      const Ns resumed = wait_in_hole(ready, piece, last, other);
+      add_host(resumed, piece, last, other);
+    }
+    const auto after = std::ranges::upper_bound(communication_, piece.end, {}, &Ended::at);
+    const bool waited =
+        piece.communication && after != communication_.begin() && (after - 1)->at > piece.start;
+    const std::uint32_t node =
+        waited ? draft_.add(NodeKind::sync, piece.end, piece.end, piece.row)
+               : draft_.add(piece.communication ? NodeKind::host : NodeKind::compute, piece.start,
+                            piece.end, piece.row);
+    draft_.connect(last, node);
+    if (waited) {
+      const Ended& held = *(after - 1);
+      const std::uint32_t wait = draft_.add(NodeKind::wait, held.at, held.at, piece.row);
+      draft_.edges.push_back({held.node, wait});
+      draft_.edges.push_back({wait, node});
+    }
+    last = node;
+    const Ended ended{piece.end, node};
+    done_.insert(std::ranges::upper_bound(done_, ended.at, {}, &Ended::at), ended);
+  }
+}
+
+// A call begins after what the threads had done when it was submitted (a thread that showed no row
+// until then, loading data, had done that), and where they had done nothing for a while, after the
+// call before it.
+void CpuDraft::begin_calls() {
+  for (const Begun& call : begun_) {
+    const auto after = std::ranges::upper_bound(done_, call.at, {}, &Ended::at);
+    Ns idle_from = after == done_.begin() ? Ns::min() : (after - 1)->at;
+    const auto resumed = std::ranges::upper_bound(resumed_, call.at, {}, &Ended::at);
+    if (resumed != resumed_.begin() && (resumed - 1)->at > idle_from) {
+      idle_from = (resumed - 1)->at;
+      draft_.connect((resumed - 1)->node, call.node);
+    } else if (after != done_.begin()) {
+      draft_.connect((after - 1)->node, call.node);
+    }
+    const auto held = std::ranges::upper_bound(communication_, call.at, {}, &Ended::at);
+    if (held == communication_.begin()) continue;
+    const Ended& before = *(held - 1);
+    if (before.at > idle_from && call.at - idle_from >= shortest_hole)
+      draft_.connect(before.node, call.node);
+  }
+}
+
+ViewDraft CpuDraft::run() {
+  draft_.arrival.assign(input_.calls.calls.size(), no_node);
+  draft_.transfer.assign(input_.calls.calls.size(), no_node);
+  add_calls();
+  const std::vector<bool> computes = operator_names(trace_.strings);
+  for (const CpuWork& work : cpu_work(trace_, *input_.view.index))
+    if (work.main || !work.computing.empty()) pieces_of(work.thread, computes);
+  run_sort(pieces_, [](const CpuPiece& a, const CpuPiece& b) { return a.start < b.start; });
+  draft_.reserve(pieces_.size() + pieces_.size() / 4);
+  done_.reserve(pieces_.size());
+  add_pieces();
+  begin_calls();
+  draft_.end = draft_.add(NodeKind::end, until_, until_, no_slice);
+  for (const std::uint32_t last : last_)
+    if (last != no_node) draft_.connect(last, draft_.end);
+  return std::move(draft_);
+}
+
+}  // namespace
+
+ViewDraft draft_cpu_view(const ViewInput& input) { return CpuDraft(input).run(); }
+
+}  // namespace stepscope

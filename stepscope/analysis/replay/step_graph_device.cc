@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank with a device: host threads, launches, streams.
+#include <algorithm>
+#include <optional>
+
+#include "stepscope/analysis/replay/device_holds.h"
+#include "stepscope/analysis/replay/step_graph_draft.h"
+#include "stepscope/analysis/steps/event_waits.h"
+#include "stepscope/analysis/steps/host_waits.h"
+
+namespace stepscope {
+namespace {
+
+constexpr Ns most_clock_lead = std::chrono::milliseconds{1};
+constexpr Ns rounding = std::chrono::microseconds{1};  // of recorded instants, at the coarsest
+constexpr Ns wake_up = std::chrono::microseconds{20};  // from a communication's end to what it held
+
+// A call at which a host thread did something that the device or others see.
+struct Point {
+  Ns at{};
+  SliceId call = no_slice;
+  TrackId track{};
+  bool sync = false;
+  bool hole = false;  // the thread showed no row in [hole_start, hole_end), before the call
+  Ns hole_start{};
+  Ns hole_end{};
+};
+
+struct Ended {
+  Ns at{};
+  std::uint32_t node = no_node;
+};
+
+class DeviceDraft {
+ public:
+  explicit DeviceDraft(const ViewInput& input)
+      : input_(input),
+        trace_(*input.view.trace),
+        index_(*input.view.index),
+        from_(input.view.steps.front().start),
+        until_(input.view.steps.back().end),
+        events_(event_waits(trace_, index_)) {}
+
+  ViewDraft run();
+
+ private:
+  void find_operations();
+  void find_points();
+  void points_of(TrackId track);
+  void find_least_latency();
+  void find_clock_lead();
+  void add_host();
+  void add_operations();
+  void add_operation(SliceId op, std::uint32_t number);
+  [[nodiscard]] std::uint32_t launched_before(SliceId op) const;
+  void after_other_stream(std::uint32_t node, Ns ready);
+  void note_idle(SliceId op, std::uint32_t node, Ns ready, const Ended& ended);
+  void add_holds();
+  void close_syncs();
+  void add_end();
+  [[nodiscard]] Ns end(SliceId id) const { return trace_.slices.end(id); }
+  [[nodiscard]] Ns start(SliceId id) const { return trace_.slices.start[index(id)]; }
+
+  const ViewInput& input_;
+  const Trace& trace_;
+  const RankIndex& index_;
+  Ns from_;
+  Ns until_;
+  EventWaits events_;
+  ViewDraft draft_;
+
+  std::vector<SliceId> ops_;              // of all devices that start in the steps, by start
+  std::vector<std::uint32_t> call_row_;   // parallel to ops_: row of calls, or no_row
+  std::vector<std::uint8_t> mark_;        // by slice: 1 launches, 2 synchronises
+  std::vector<Point> points_;             // by instant
+  std::vector<std::uint32_t> host_node_;  // by slice, of the call's `host` node
+  std::vector<std::uint32_t> last_node_;  // by slice, of a device operation
+  std::vector<std::uint32_t> last_of_track_;
+  Ns least_latency_{};
+  Ns clock_lead_{};  // of the device before the host
+  struct Launched {
+    Ns at{};
+    std::uint32_t op = 0;  // place in ops_
+  };
+  std::vector<Launched> launched_;      // compute and copies, by launch
+  std::vector<std::uint32_t> op_last_;  // parallel to ops_
+  std::vector<Ended> ended_;            // operations that ended so far, by end
+  struct Sync {
+    std::uint32_t host = no_node;
+    std::uint32_t node = no_node;
+    SliceId call = no_slice;
+  };
+  std::vector<Sync> syncs_;
+  // What ran last on a device, and when it ran nothing: between which nodes.
+  struct DeviceIdle {
+    Ended last;
+    std::vector<IdleStretch> stretches;
+    std::vector<GraphEdge> between;  // parallel
+  };
+  std::vector<DeviceIdle> idle_;          // by device
+  std::vector<std::uint32_t> device_of_;  // by track
+};
+
+void DeviceDraft::find_operations() {
+  for (const DeviceLane& lane : index_.devices)
+    for (const SliceId op : lane.ops)
+      if (start(op) >= from_ && start(op) < until_) ops_.push_back(op);
+  idle_.resize(index_.devices.size());
+  device_of_.assign(trace_.tracks.size(), 0);
+  for (std::uint32_t d = 0; d < index_.devices.size(); ++d)
+    for (const SliceId op : index_.devices[d].ops)
+      device_of_[index(trace_.slices.track[index(op)])] = d;
+  if (index_.devices.size() > 1)
+    std::ranges::stable_sort(ops_, {}, [&](SliceId op) { return start(op); });
+  std::vector<std::uint32_t> row_of(trace_.slices.size(), no_row);
+  for (std::uint32_t c = 0; c < input_.calls.calls.size(); ++c)
+    row_of[index(input_.calls.calls[c].slice)] = c;
+  for (const SliceId op : ops_) call_row_.push_back(row_of[index(op)]);
+}
+
+// From the return of a launch call to its operation, at the least: of operations launched while
+// nothing ran that they could wait for, the tenth percentile.
+void DeviceDraft::find_least_latency() {
+  Ns busy_until = Ns::min();
+  std::vector<Ns> latency;
+  for (std::uint32_t i = 0; i < ops_.size(); ++i) {
+    const SliceId op = ops_[i];
+    const SliceId call = index_.launch(op);
+    if (call != no_slice && busy_until <= start(call) && start(op) >= start(call) &&
+        call_row_[i] == no_row)
+      latency.push_back(std::max(Ns{0}, start(op) - end(call)));
+    busy_until = std::max(busy_until, end(op));
+  }
+  if (latency.empty()) return;
+  const auto tenth = latency.begin() + static_cast<std::ptrdiff_t>(latency.size() / 10);
+  std::ranges::nth_element(latency, tenth);
+  least_latency_ = *tenth;
+}
+
+// A device's clock may be some µs before the host's: its operations seem to start before they were
+// launched. By how much, at the most of what can be an error of that kind.
+void DeviceDraft::find_clock_lead() {
+  for (const SliceId op : ops_)
+    if (const SliceId call = index_.launch(op); call != no_slice)
+      if (const Ns lead = start(call) - start(op); lead <= most_clock_lead)
+        clock_lead_ = std::max(clock_lead_, lead);
+}
+
+void DeviceDraft::points_of(TrackId id) {
+  const Slices& s = trace_.slices;
+  const Track& track = trace_.track(id);
+  std::optional<Ns> busy_until;
+  Point hole;
+  for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+    const Category c = s.category[i];
+    if (c != Category::cpu_op && c != Category::runtime && c != Category::driver) continue;
+    if (!busy_until || s.start[i] > *busy_until + shortest_hole) {
+      hole.hole = true;
+      hole.hole_start = busy_until.value_or(Ns::min());
+      hole.hole_end = s.start[i];
+    }
+    busy_until = std::max(busy_until.value_or(Ns::min()), s.start[i] + s.dur[i]);
+    if (mark_[i] == 0 || s.start[i] >= until_) continue;
+    Point point = hole;
+    point.at = s.start[i];
+    point.call = SliceId{i};
+    point.track = id;
+    point.sync = (mark_[i] & 2U) != 0;
+    points_.push_back(point);
+    hole.hole = false;
+  }
+}
+
+void DeviceDraft::find_points() {
+  const Ns host_from = std::min(from_, input_.view.steps.front().host_start);
+  mark_.assign(trace_.slices.size(), 0);
+  for (const SliceId op : ops_)
+    if (const SliceId call = index_.launch(op); call != no_slice) mark_[index(call)] |= 1U;
+  for (const ThreadWaits& thread : host_waits(trace_, index_))
+    for (const HostSpan& span : thread.sync)
+      if (span.start >= host_from) mark_[index(span.row)] |= 2U;
+  for (const TrackId track : index_.host_tracks) points_of(track);
+  std::ranges::stable_sort(points_, {}, [](const Point& p) { return p.at; });
+}
+
+void DeviceDraft::add_host() {
+  host_node_.assign(trace_.slices.size(), no_node);
+  std::vector<std::uint32_t> last(trace_.tracks.size(), no_node);  // of each thread
+  std::vector<Ended> passed;                                       // all threads, by instant
+  for (const Point& point : points_) {
+    const std::uint32_t before = last[index(point.track)];
+    std::uint32_t other = no_node;
+    if (point.hole) {
+      const auto after = std::ranges::upper_bound(passed, point.hole_end, {}, &Ended::at);
+      if (after != passed.begin() && (after - 1)->at >= point.hole_start) other = (after - 1)->node;
+    }
+    Ns begin = before == no_node ? point.at : draft_.end_of(before);
+    if (other != no_node) begin = point.hole_end;
+    const std::uint32_t node =
+        draft_.add(NodeKind::host, std::min(begin, point.at), point.at, point.call);
+    draft_.connect(before, node);
+    if (other != before) draft_.connect(other, node);
+    host_node_[index(point.call)] = node;
+    last[index(point.track)] = node;
+    passed.push_back({point.at, node});
+    if (point.sync) {
+      const std::uint32_t back =
+          draft_.add(NodeKind::sync, end(point.call), end(point.call), point.call);
+      draft_.connect(node, back);
+      syncs_.push_back({node, back, point.call});
+      last[index(point.track)] = back;
+    }
+  }
+  last_of_track_ = std::move(last);
+}
+
+// The last operation that was launched before this one, other than communication.
+std::uint32_t DeviceDraft::launched_before(SliceId op) const {
+  const SliceId call = index_.launch(op);
+  if (call == no_slice) return no_node;
+  const auto at = std::ranges::lower_bound(launched_, start(call), {}, &Launched::at);
+  if (at == launched_.begin()) return no_node;
+  return op_last_[(at - 1)->op];
+}
+
+// `ready`: when all that is known to hold the node had ended.
+void DeviceDraft::after_other_stream(std::uint32_t node, Ns ready) {
+  const Ns began = draft_.start[node];
+  const auto after = std::ranges::upper_bound(ended_, began, {}, &Ended::at);
+  if (after == ended_.begin()) return;
+  const Ended& last = *(after - 1);
+  if (last.at > ready && began - last.at <= wake_up) draft_.connect(last.node, node);
+}
+
+void DeviceDraft::note_idle(SliceId op, std::uint32_t node, Ns ready, const Ended& ended) {
+  DeviceIdle& idle = idle_[device_of_[index(trace_.slices.track[index(op)])]];
+  if (idle.last.node != no_node && start(op) - idle.last.at >= least_idle_stretch) {
+    idle.stretches.push_back({idle.last.at, start(op), ready});
+    idle.between.push_back({idle.last.node, node});
+  }
+  if (idle.last.node == no_node || idle.last.at <= ended.at) idle.last = ended;
+}
+
+void DeviceDraft::add_holds() {
+  for (const DeviceIdle& idle : idle_)
+    for (const std::size_t i : find_holds(idle.stretches)) {
+      const auto [before, after] = idle.between[i];
+      const auto [since, until, ready] = idle.stretches[i];
+      const std::uint32_t held = draft_.add(NodeKind::held, since, until, draft_.slice[after]);
+      draft_.edges.push_back({before, held});
+      draft_.edges.push_back({held, after});
+    }
+}
+
+void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
+  const Category category = trace_.slices.category[index(op)];
+  const std::uint32_t row = call_row_[number];
+  const bool communication = row != no_row || trace_.is_communication(op);
+  std::uint32_t node = no_node;
+  std::uint32_t last = no_node;
+  if (row != no_row) {
+    last = add_call(draft_, input_, row, node);
+  } else {
+    const NodeKind kind = communication                  ? NodeKind::comm
+                          : category == Category::kernel ? NodeKind::compute
+                                                         : NodeKind::copy;
+    node = last = draft_.add(kind, start(op), end(op), op);
+  }
+  if (draft_.begin == no_node) draft_.begin = node;
+  op_last_[number] = last;
+  Ns ready = Ns::min();
+  // For what must have ended, by the order of a stream or by an event, whatever rounding says.
+  const auto after = [&](std::uint32_t other) {
+    if (other == no_node || draft_.end_of(other) > start(op) + rounding) return;
+    draft_.edges.push_back({other, node});
+    ready = std::max(ready, draft_.end_of(other));
+  };
+  const SliceId call = index_.launch(op);
+  const std::uint32_t host = call == no_slice ? no_node : host_node_[index(call)];
+  if (host != no_node && draft_.end_of(host) <= start(op) + clock_lead_) {
+    const Ns launched = draft_.end_of(host);
+    const Ns until = std::clamp(start(op), launched, end(call) + least_latency_);
+    const std::uint32_t launch = draft_.add(NodeKind::launch, launched, until, call);
+    draft_.edges.push_back({host, launch});
+    draft_.edges.push_back({launch, node});  // even where the clocks say otherwise
+    ready = until;
+  }
+  std::uint32_t& stream = last_of_track_[index(trace_.slices.track[index(op)])];
+  if (stream != no_node && draft_.end_of(stream) > start(op)) ++draft_.overlapping;
+  after(stream);
+  stream = last;
+  if (!events_.waits.empty()) {
+    if (const SliceId producer = producer_of(events_, trace_, index_, op); producer != no_slice)
+      after(last_node_[index(producer)]);
+  } else {
+    if (communication) after(launched_before(op));
+    after_other_stream(node, ready);
+  }
+  last_node_[index(op)] = last;
+  const Ended ended{draft_.end_of(last), last};
+  note_idle(op, node, ready, ended);
+  ended_.insert(std::ranges::upper_bound(ended_, ended.at, {}, &Ended::at), ended);
+}
+
+void DeviceDraft::add_operations() {
+  op_last_.assign(ops_.size(), no_node);
+  last_node_.assign(trace_.slices.size(), no_node);
+  for (std::uint32_t i = 0; i < ops_.size(); ++i) {
+    const SliceId call = index_.launch(ops_[i]);
+    if (call != no_slice && call_row_[i] == no_row && !trace_.is_communication(ops_[i]))
+      launched_.push_back({start(call), i});
+  }
+  std::ranges::stable_sort(launched_, {}, &Launched::at);
+  for (std::uint32_t i = 0; i < ops_.size(); ++i) add_operation(ops_[i], i);
+}
+
+// A call waited for the operation that ended last before it returned, if that ended within the
+// call; a copy that the call itself launched, whatever the clocks say. Where none did, what it took
+// is the host's own.
+void DeviceDraft::close_syncs() {
+  for (const Sync& sync : syncs_) {
+    const auto after =
+        std::ranges::upper_bound(ended_, end(sync.call) + clock_lead_, {}, &Ended::at);
+    if (after != ended_.begin() && (after - 1)->at > start(sync.call)) {
+      const std::uint32_t wait =
+          draft_.add(NodeKind::wait, (after - 1)->at, (after - 1)->at, sync.call);
+      draft_.edges.push_back({(after - 1)->node, wait});
+      draft_.edges.push_back({wait, sync.node});
+    } else {
+      draft_.start[sync.node] = start(sync.call);
+      draft_.duration[sync.node] = end(sync.call) - start(sync.call);
+      draft_.kind[sync.node] = NodeKind::host;
+    }
+  }
+}
+
+void DeviceDraft::add_end() {
+  draft_.end = draft_.add(NodeKind::end, until_, until_, no_slice);
+  for (const std::uint32_t last : last_of_track_) draft_.connect(last, draft_.end);
+}
+
+ViewDraft DeviceDraft::run() {
+  draft_.arrival.assign(input_.calls.calls.size(), no_node);
+  draft_.transfer.assign(input_.calls.calls.size(), no_node);
+  find_operations();
+  find_least_latency();
+  find_clock_lead();
+  find_points();
+  draft_.reserve(2 * (points_.size() + ops_.size()));
+  add_host();
+  add_operations();
+  add_holds();
+  close_syncs();
+  add_end();
+  return std::move(draft_);
+}
+
+}  // namespace
+
+ViewDraft draft_device_view(const ViewInput& input) { return DeviceDraft(input).run(); }
+
+}  // namespace stepscope

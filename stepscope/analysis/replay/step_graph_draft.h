@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a step graph that one rank contributes, before it is joined with the others.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stepscope/analysis/collectives/collective_times.h"
+#include "stepscope/analysis/matching/collective_calls.h"
+#include "stepscope/analysis/replay/step_graph.h"
+#include "stepscope/analysis/steps/rank_view.h"
+
+namespace stepscope {
+
+// A thread may have waited in a gap of this length between two of its operators.
+inline constexpr Ns shortest_hole = std::chrono::microseconds{20};
+
+struct ViewDraft {
+  std::vector<Ns> start;  // measured
+  std::vector<Ns> duration;
+  std::vector<NodeKind> kind;
+  std::vector<SliceId> slice;
+  std::vector<std::uint32_t> detail;
+  std::vector<GraphEdge> edges;
+  std::vector<std::uint32_t> arrival;   // by call; no_node where it is not joined
+  std::vector<std::uint32_t> transfer;  // by call; likewise
+  std::uint32_t begin = no_node;
+  std::uint32_t end = no_node;
+  std::uint64_t overlapping = 0;
+  std::uint64_t unjoined = 0;
+
+  std::uint32_t add(NodeKind node_kind, Ns from, Ns until, SliceId row,
+                    std::uint32_t detail_row = no_row) {
+    start.push_back(from);
+    duration.push_back(until - from);
+    kind.push_back(node_kind);
+    slice.push_back(row);
+    detail.push_back(detail_row);
+    return static_cast<std::uint32_t>(start.size() - 1);
+  }
+  void reserve(std::size_t nodes) {
+    start.reserve(nodes);
+    duration.reserve(nodes);
+    kind.reserve(nodes);
+    slice.reserve(nodes);
+    detail.reserve(nodes);
+    edges.reserve(nodes + nodes / 2);
+  }
+  [[nodiscard]] Ns end_of(std::uint32_t node) const { return start[node] + duration[node]; }
+  // Unless `from` ended after `to` began: then `to` did not wait for it.
+  bool connect(std::uint32_t from, std::uint32_t to) {
+    if (from == no_node || end_of(from) > start[to]) return false;
+    edges.push_back({from, to});
+    return true;
+  }
+};
+
+struct ViewInput {
+  const RankView& view;
+  const RankCalls& calls;
+  std::span<const CallTime> times;  // by call
+  const std::vector<bool>& joined;  // by call
+};
+
+// A communication operation: one node, or arrival and transfer. Returns the last of them; `first`
+// is the one that waits for what comes before.
+std::uint32_t add_call(ViewDraft& draft, const ViewInput& input, std::uint32_t call,
+                       std::uint32_t& first);
+
+// Views with steps only.
+[[nodiscard]] ViewDraft draft_device_view(const ViewInput& input);
+[[nodiscard]] ViewDraft draft_cpu_view(const ViewInput& input);
+
+}  // namespace stepscope

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/step_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "stepscope/analysis/replay/explanation.h"
+#include "stepscope/analysis/runs/job_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+// A rank of one step from 0 to `end`: launches `compute` (at 0) and an all-reduce (at 10), then
+// waits for the device. The all-reduce of both ranks ends at `end` − 10.
+TestRank rank_with(std::int64_t compute_end, std::int64_t end) {
+  TestRank r;
+  r.rows().step("ProfilerStep#1", 0, end);
+  r.rows().launch(1, 0, 2);
+  r.rows().kernel("sgemm", 4, compute_end, 1);
+  r.rows().launch(2, 10, 12);
+  const SliceId comm = r.comm(all_reduce_kernel, compute_end + 2, end - 10, 2);
+  r.annotate(comm, {.name = "allreduce", .seq = 7});
+  r.rows().row(r.rows().thread(1), Category::runtime, "cudaDeviceSynchronize", 20, end - 2);
+  return r;
+}
+
+template <class... Rank>
+std::vector<TestRank> ranks_of(Rank... rank) {
+  std::vector<TestRank> ranks;
+  (ranks.push_back(std::move(rank)), ...);
+  return ranks;
+}
+
+struct Built {
+  TestJob job;
+  Collectives collectives;
+  StepGraph graph;
+  Replay replay;
+
+  explicit Built(std::vector<TestRank> ranks) : job(std::move(ranks)) {
+    collectives = analyze_collectives(job.views());
+    graph = build_step_graph(job.views(), collectives);
+    replay = make_replay(graph, job.views());
+  }
+  [[nodiscard]] std::vector<std::uint32_t> nodes(NodeKind kind) const {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t n = 0; n < graph.size(); ++n)
+      if (graph.kind[n] == kind) found.push_back(n);
+    return found;
+  }
+  [[nodiscard]] WhatIf ask(const Scenario& scenario) const {
+    const std::vector<std::string> roles(job.views().size(), "all");
+    const PeerMedians medians = peer_medians(replay, job.views(), roles);
+    const std::vector<Scenario> one = {scenario};
+    return what_if({replay, job.views(), collectives, roles, medians}, one, 1).front();
+  }
+};
+
+TEST(StepGraph, ReplaysWhatWasMeasured) {
+  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  EXPECT_EQ(b.replay.error, 0);
+  EXPECT_EQ(b.replay.step, b.replay.measured_step);
+  EXPECT_EQ(b.graph.joined, 2U);
+  EXPECT_EQ(b.graph.unjoined, 0U);
+  EXPECT_EQ(b.graph.removed_edges, 0U);
+  EXPECT_EQ(b.graph.negative_delays, 0U);
+  ASSERT_EQ(b.nodes(NodeKind::join).size(), 1U);
+  for (const std::uint32_t n : b.nodes(NodeKind::transfer))
+    EXPECT_EQ(b.graph.graph.duration[n], Ns{38});  // 190 less the arrival at 152
+}
+
+TEST(StepGraph, ALateRankHoldsTheOther) {
+  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  // The late rank's matrix product takes 50 ns more than its peer's.
+  const WhatIf peers = b.ask({.change = Change::rank_as_peers, .rank = 1});
+  EXPECT_EQ(peers.saved, Ns{50});
+  EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 0}).saved, Ns{0});
+  EXPECT_EQ(b.ask({.change = Change::compute, .factor = 2}).saved, Ns{73});
+  EXPECT_EQ(b.ask({.change = Change::communication_free}).saved, Ns{38});
+  EXPECT_EQ(b.ask({.change = Change::compute, .factor = 2, .rank = 1}).saved, Ns{50});
+  EXPECT_EQ(b.ask({.change = Change::compute, .factor = 0.5, .rank = 0}).saved, Ns{-46});
+  EXPECT_EQ(b.ask({.change = Change::no_waiting}).saved, Ns{0});  // the late rank stays
+}
+
+TEST(StepGraph, TheCriticalPathRunsOverTheLateRankAndTilesTheStep) {
+  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  const std::vector<HostPhases> phases(2, HostPhases{{{}, {}, {}}, {}});
+  const CriticalPath path =
+      find_critical_path(b.replay, b.job.views(), b.collectives.matches, phases);
+  EXPECT_EQ(path.length, b.replay.step);
+  Ns sum{};
+  for (const PathShare& s : path.shares) sum += s.time;
+  EXPECT_EQ(sum, path.length);
+  ASSERT_FALSE(path.shares.empty());
+  EXPECT_EQ(path.shares.front().label, "matmul");
+  EXPECT_EQ(path.shares.front().rank, 1);
+  EXPECT_EQ(path.shares.front().time, Ns{146});
+  ASSERT_EQ(path.ranks.size(), 2U);
+  EXPECT_EQ(path.ranks[0].slack, Ns{50});
+  EXPECT_EQ(path.ranks[1].slack, Ns{0});
+}
+
+TEST(StepGraph, WaitingIsChargedToTheLateRanksLongerWork) {
+  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  const std::vector<std::string> roles = {"all", "all"};
+  const PeerMedians medians = peer_medians(b.replay, b.job.views(), roles);
+  const auto blame = find_blame(b.replay, b.job.views(), b.collectives, medians);
+  ASSERT_EQ(blame.size(), 1U);
+  EXPECT_EQ(blame[0].rank, 1);
+  EXPECT_EQ(blame[0].label, "matmul");
+  EXPECT_EQ(blame[0].name, "sgemm");
+  EXPECT_TRUE(blame[0].excess);
+  EXPECT_EQ(blame[0].wait, Ns{50});
+  EXPECT_EQ(blame[0].collectives, 1U);
+}
+
+TEST(StepGraph, OneRankAloneHasNothingToJoin) {
+  const Built b(ranks_of(rank_with(100, 200)));
+  EXPECT_EQ(b.graph.joined, 0U);
+  EXPECT_EQ(b.graph.unjoined, 1U);
+  EXPECT_EQ(b.replay.step, Ns{196});
+  EXPECT_EQ(b.ask({.change = Change::communication_free}).saved, Ns{88});
+}
+
+TEST(StepGraph, AnEmptyTraceHasNone) {
+  const Built b(ranks_of(TestRank()));
+  EXPECT_EQ(b.graph.size(), 0U);
+  EXPECT_EQ(b.replay.step, Ns{0});
+}
+
+// 146 and 96 ns of compute: 121 each.
+TEST(StepGraph, BalancedRanksShareTheirCompute) {
+  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  EXPECT_EQ(b.ask({.change = Change::ranks_balanced}).saved, Ns{25});
+}
+
+// What a kernel of an empty stream waited for is not how long a launch takes.
+TEST(StepGraph, WaitingForAMessageIsNoLaunchLatency) {
+  TestRank r;
+  r.rows().step("ProfilerStep#1", 0, 200);
+  r.rows().launch(1, 0, 2);
+  r.comm(all_reduce_kernel, 4, 100, 1);
+  r.rows().launch(2, 5, 7);
+  r.rows().kernel("sgemm", 101, 150, 2);
+  const Built b(ranks_of(std::move(r)));
+  EXPECT_EQ(b.replay.error, 0);
+  EXPECT_EQ(b.ask({.change = Change::communication_free}).saved, Ns{93});
+  EXPECT_EQ(b.ask({.change = Change::host_free}).saved, Ns{0});
+}
+
+// Recorders round: what a stream runs next may seem to begin a little before the end.
+TEST(StepGraph, AStreamKeepsItsOrderWhereInstantsAreRounded) {
+  TestRank r;
+  r.rows().step("ProfilerStep#1", 0, 201);
+  r.rows().launch(1, 0, 2);
+  r.rows().kernel("sgemm", 4, 102, 1);
+  r.rows().launch(2, 10, 12);
+  r.rows().kernel("sgemm", 101, 201, 2);
+  const Built b(ranks_of(std::move(r)));
+  EXPECT_EQ(b.replay.error, 0);
+  EXPECT_EQ(b.graph.negative_delays, 1U);
+  EXPECT_EQ(b.ask({.change = Change::compute, .factor = 2}).saved, Ns{99});
+}
+
+// What a backward thread launches waits for the main thread, and the reverse.
+TEST(StepGraph, ThreadsHandWorkOver) {
+  TestRank r;
+  const TrackId main = r.rows().thread(1);
+  const TrackId backward = r.rows().thread(2);
+  const std::int64_t us = 1000;
+  r.rows().step("ProfilerStep#1", 0, 1000 * us);
+  r.rows().row(main, Category::cpu_op, "aten::mm", 0, 100 * us);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 90 * us, 95 * us, 1);
+  r.rows().row(backward, Category::cpu_op, "MmBackward0", 120 * us, 500 * us);
+  r.rows().row(backward, Category::runtime, "cudaLaunchKernel", 490 * us, 495 * us, 2);
+  r.rows().row(main, Category::cpu_op, "aten::add_", 530 * us, 800 * us);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 790 * us, 795 * us, 3);
+  r.rows().kernel("a", 100 * us, 110 * us, 1);
+  r.rows().kernel("b", 500 * us, 510 * us, 2);
+  r.rows().kernel("c", 800 * us, 990 * us, 3);
+  const Built b(ranks_of(std::move(r)));
+  // Host work that happens after the first launch: 370 µs of the backward thread, 260 of the main
+  // one.
+  const WhatIf halved = b.ask({.change = Change::host, .factor = 2});
+  EXPECT_EQ(halved.saved, Ns{(370 + 260) / 2 * us});
+}
+
+// A host node that holds the loader: each cause takes its own part of it, together all.
+TEST(StepGraph, CausesInOneNodeAddUp) {
+  TestRank r;
+  const TrackId main = r.rows().thread(1);
+  const std::int64_t us = 1000;
+  r.rows().step("ProfilerStep#1", 0, 1000 * us);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 0, 2 * us, 1);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 10 * us, 12 * us, 3);
+  r.rows().row(main, Category::cpu_op, "aten::mm", 15 * us, 900 * us);
+  r.rows().row(main, Category::user_annotation, "enumerate(DataLoader)#_Iter.__next__", 20 * us,
+               620 * us);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 700 * us, 705 * us, 2);
+  r.rows().kernel("a", 2 * us, 10 * us, 1);
+  r.rows().kernel("c", 12 * us, 14 * us, 3);
+  r.rows().kernel("b", 705 * us, 990 * us, 2);
+  const Built b(ranks_of(std::move(r)));
+  const WhatIf host = b.ask({.change = Change::host_free});
+  const WhatIf data = b.ask({.change = Change::data_free});
+  EXPECT_EQ(data.saved, Ns{600 * us});
+  EXPECT_GE(host.saved, Ns{90 * us});
+  EXPECT_LE(host.saved, Ns{105 * us});
+  ASSERT_TRUE(host.removed && host.added && data.removed && data.added);
+  EXPECT_NEAR(*host.removed + *data.removed, 1, 0.02);
+  EXPECT_NEAR(*host.added, *host.removed, 0.02);
+  EXPECT_NEAR(*data.added, *data.removed, 0.02);
+}
+
+// A rank of two gloo ranks: computes until `compute_end`, submits an all-reduce, shows no row while
+// it waits for that until 800 µs, and then updates for 100 µs.
+TestRank gloo_rank(std::int64_t compute_end) {
+  const std::int64_t us = 1000;
+  TestRank r;
+  const TrackId main = r.rows().thread(1);
+  r.built().metadata.groups.push_back({"0", "default_pg", "gloo", 2, {0, 1}});
+  r.rows().step("ProfilerStep#1", 0, 920 * us);
+  r.rows().row(main, Category::cpu_op, "aten::mm", 0, compute_end * us);
+  r.rows().row(main, Category::cpu_op, "c10d::allreduce_", compute_end * us,
+               (compute_end + 2) * us);
+  r.rows().row(r.rows().thread(2), Category::user_annotation, "gloo:all_reduce",
+               (compute_end + 1) * us, 800 * us);
+  r.rows().row(main, Category::cpu_op, "aten::add_", 820 * us, 920 * us);
+  return r;
+}
+
+TEST(StepGraph, AThreadWithoutARowWaitsForTheCollectiveThatEndsMeanwhile) {
+  const std::int64_t us = 1000;
+  const Built b(ranks_of(gloo_rank(300), gloo_rank(700)));
+  ASSERT_EQ(b.graph.joined, 2U);
+  EXPECT_EQ(b.replay.error, 0);
+  // The late rank's product is 400 µs longer than its peer's, for which both wait.
+  EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 1}).saved, Ns{400 * us});
+  EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 0}).saved, Ns{0});
+  // What the host itself takes is the 20 µs behind the collective, not the waiting.
+  EXPECT_LE(b.ask({.change = Change::host_free}).saved, Ns{25 * us});
+  EXPECT_GE(b.ask({.change = Change::host_free}).saved, Ns{20 * us});
+}
+
+TEST(StepGraph, BrokenOrderIsCountedAndStillReplays) {
+  TestRank r;
+  r.rows().step("ProfilerStep#1", 0, 300);
+  r.rows().launch(1, 10, 12);
+  r.rows().kernel("early", 5, 50, 1);  // starts before its launch: the device's clock is ahead
+  r.rows().launch(2, 60, 62);
+  r.rows().kernel("late", 70, 250, 2);
+  const Built b(ranks_of(std::move(r)));
+  EXPECT_EQ(b.replay.error, 0);
+  EXPECT_GE(b.graph.negative_delays, 1U);
+}
+
+TEST(Scenario, NamesAreReadBack) {
+  for (const char* text : {"no_waiting",
+                           "communication_free",
+                           "communication_free:all_gather",
+                           "bandwidth:2",
+                           "bandwidth:reduce_scatter:1.5",
+                           "latency:0.5",
+                           "compute:matmul:1.3",
+                           "compute:2",
+                           "host:4",
+                           "host_free",
+                           "data_free",
+                           "allocator_free",
+                           "collector_free",
+                           "profiler_free",
+                           "sync_free",
+                           "copies_free",
+                           "device_alone",
+                           "rank_as_peers@3",
+                           "host:2@0",
+                           "compute:matmul:0.5@1",
+                           "ranks_balanced",
+                           "bucket:25MB",
+                           "bucket:64KiB",
+                           "stages_balanced",
+                           "prefetch:0",
+                           "prefetch:3",
+                           "prefetch:1@2"}) {
+    const auto scenario = parse_scenario(text);
+    ASSERT_TRUE(scenario) << text;
+    EXPECT_EQ(name_of(*scenario), text);
+  }
+  for (const char* text : {"",
+                           "no",
+                           "bandwidth",
+                           "bandwidth:0",
+                           "bandwidth:-1",
+                           "bandwidth:nan",
+                           "bandwidth:inf",
+                           "no_waiting:2",
+                           "rank_as_peers",
+                           "rank_as_peers@x",
+                           "rank_as_peers:3",
+                           "no_waiting@",
+                           "compute:all_gather:2",
+                           "host_free:",
+                           "compute:matmul",
+                           "bucket",
+                           "bucket:",
+                           "bucket:0",
+                           "bucket:1XB",
+                           "bucket:1MB:2",
+                           "bucket:1MB@0",
+                           "prefetch",
+                           "prefetch:-1",
+                           "prefetch:1.5",
+                           "prefetch:x"})
+    EXPECT_FALSE(parse_scenario(text)) << text;
+}
+
+}  // namespace
+}  // namespace stepscope

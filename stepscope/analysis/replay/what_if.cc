@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/what_if.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <tuple>
+
+#include "stepscope/analysis/budget/host_calls.h"
+#include "stepscope/analysis/replay/bucket_change.h"
+#include "stepscope/analysis/replay/early_waits.h"
+#include "stepscope/analysis/steps/host_waits.h"
+#include "stepscope/analysis/steps/phase_names.h"
+#include "stepscope/base/parallel_for.h"
+
+namespace stepscope {
+namespace {
+
+// Taken from the delay of a node that is no longer waited for: more than any trace lasts.
+constexpr Ns never_waited = std::chrono::hours{24 * 365};
+constexpr std::size_t most_ranks = 16;
+constexpr Ns hidden_wait = std::chrono::milliseconds{1};
+
+Ns divided(Ns time, double factor) {
+  return Ns{std::llround(static_cast<double>(time.count()) / factor)};
+}
+
+// Whether names have a property, each asked about once.
+class NameTest {
+ public:
+  NameTest(const StringPool& strings, bool (*property)(std::string_view))
+      : strings_(strings), property_(property), known_(strings.size(), unknown) {}
+
+  [[nodiscard]] bool operator()(StringId name) {
+    std::uint8_t& known = known_[index(name)];
+    if (known == unknown) known = property_(strings_[name]) ? 1 : 0;
+    return known == 1;
+  }
+
+ private:
+  static constexpr std::uint8_t unknown = 2;
+  const StringPool& strings_;
+  bool (*property_)(std::string_view);
+  std::vector<std::uint8_t> known_;
+};
+
+bool is_data_loading(std::string_view name) { return phase_of_name(name) == Phase::data; }
+
+using ComputeOfClass = std::array<std::vector<std::uint32_t>, name_class_count>;
+
+NameClass class_of(const WhatIfInputs& in, std::uint32_t node) {
+  const StepGraph& graph = *in.replay.graph;
+  const Trace& t = *in.views[graph.view[node]].trace;
+  if (graph.slice[node] == no_slice) return NameClass::other;
+  const auto name = index(t.slices.name[index(graph.slice[node])]);
+  return is_device_work(t.slices.category[index(graph.slice[node])]) ? t.kernel_class[name]
+                                                                     : t.operator_class[name];
+}
+
+// Those that may change, by rising node.
+ComputeOfClass compute_of_class(const WhatIfInputs& in) {
+  ComputeOfClass found;
+  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)])
+    found[static_cast<std::size_t>(class_of(in, n))].push_back(n);
+  return found;
+}
+
+// Finds the nodes that a scenario changes.
+class Changer {
+ public:
+  // `compute` may be null: then it is found where it is needed.
+  Changer(const WhatIfInputs& inputs, const Scenario& scenario, const ComputeOfClass* compute)
+      : in_(inputs), graph_(*inputs.replay.graph), scenario_(scenario), compute_(compute) {}
+
+  std::vector<NodeChange> run();
+
+ private:
+  // Calls visit(node) for each node of a kind that may change, by rising node.
+  template <class Visit>
+  void each(NodeKind kind, Visit&& visit) {
+    for (const std::uint32_t n : in_.replay.movable_of[static_cast<std::size_t>(kind)])
+      if (of_rank(n)) visit(n);
+  }
+  [[nodiscard]] Ns duration(std::uint32_t node) const { return in_.replay.measured.duration[node]; }
+  [[nodiscard]] Ns delay(std::uint32_t node) const { return in_.replay.measured.delay[node]; }
+  void take(std::uint32_t node, Ns new_duration) {
+    if (new_duration != duration(node)) changes_.push_back({node, new_duration - duration(node)});
+  }
+  // Both of it; a delay that is kept stays.
+  void take(std::uint32_t node, Ns new_duration, Ns new_delay) {
+    Ns work = new_duration - duration(node);
+    if (!keeps_delay(in_.replay, node)) work += new_delay - delay(node);
+    if (work != Ns{0}) changes_.push_back({node, work});
+  }
+  [[nodiscard]] bool of_rank(std::uint32_t node) const {
+    return !scenario_.rank || in_.views[graph_.view[node]].rank == *scenario_.rank;
+  }
+  [[nodiscard]] const CollectiveCall* call_of(std::uint32_t node) const;
+  [[nodiscard]] bool of_kind(std::uint32_t node) const;
+  void free_communication();
+  void scale_transfers();
+  void scale_compute();
+  void free_host();
+  void free_rows();
+  void as_peers();
+  void balance_stages();
+  void balance_ranks();
+
+  const WhatIfInputs& in_;
+  const StepGraph& graph_;
+  const Scenario& scenario_;
+  const ComputeOfClass* compute_;
+  std::vector<NodeChange> changes_;
+};
+
+const CollectiveCall* Changer::call_of(std::uint32_t node) const {
+  const std::uint32_t row = graph_.detail[node];
+  return row == no_row ? nullptr : &in_.collectives.matches.ranks[graph_.view[node]].calls[row];
+}
+
+bool Changer::of_kind(std::uint32_t node) const {
+  if (!scenario_.kind) return true;
+  const CollectiveCall* call = call_of(node);
+  return call != nullptr && call->kind == *scenario_.kind;
+}
+
+void Changer::free_communication() {
+  for (const NodeKind kind : {NodeKind::transfer, NodeKind::comm})
+    each(kind, [&](std::uint32_t n) {
+      if (of_kind(n)) take(n, Ns{0});
+    });
+}
+
+// Latency of a kind and group on a rank: its shortest transfer of all, an upper bound.
+void Changer::scale_transfers() {
+  using Key = std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>;
+  std::map<Key, Ns> latency;
+  const auto key_of = [&](std::uint32_t n) {
+    const CollectiveCall* call = call_of(n);
+    return Key{graph_.view[n], call->kind, call->group};
+  };
+  each(NodeKind::transfer, [&](std::uint32_t n) {
+    const Ns time = std::max(Ns{0}, duration(n));
+    const auto [at, fresh] = latency.try_emplace(key_of(n), time);
+    if (!fresh) at->second = std::min(at->second, time);
+  });
+  each(NodeKind::transfer, [&](std::uint32_t n) {
+    if (!of_kind(n) || duration(n) <= Ns{0}) return;
+    const Ns fixed = latency[key_of(n)];
+    const Ns rest = duration(n) - fixed;
+    take(n, scenario_.change == Change::bandwidth ? fixed + divided(rest, scenario_.factor)
+                                                  : divided(fixed, scenario_.factor) + rest);
+  });
+}
+
+void Changer::scale_compute() {
+  const auto scale = [&](std::uint32_t n) {
+    if (of_rank(n)) take(n, divided(duration(n), scenario_.factor));
+  };
+  if (!scenario_.kernel_class) return each(NodeKind::compute, scale);
+  ComputeOfClass own;
+  if (compute_ == nullptr) own = compute_of_class(in_);
+  const ComputeOfClass& compute = compute_ == nullptr ? own : *compute_;
+  const auto& nodes = compute[static_cast<std::size_t>(*scenario_.kernel_class)];
+  changes_.reserve(nodes.size());
+  for (const std::uint32_t n : nodes) scale(n);
+}
+
+// Whether a change takes away the time of rows of this category and name.
+bool takes_category(Change change, Category c) {
+  if (change == Change::allocator_free) return c == Category::runtime || c == Category::driver;
+  if (change == Change::profiler_free) return c == Category::overhead;
+  return is_host(c);
+}
+
+bool (*property_of(Change change))(std::string_view) {
+  if (change == Change::allocator_free) return is_allocator_call;
+  if (change == Change::collector_free) return is_garbage_collection;
+  if (change == Change::profiler_free) return [](std::string_view) { return true; };
+  return is_data_loading;
+}
+
+std::vector<HostSpan> spans_of(Change change, const Trace& trace, const Track& track,
+                               NameTest& names) {
+  std::vector<HostSpan> spans;
+  const Slices& s = trace.slices;
+  for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+    if (takes_category(change, s.category[i]) && names(s.name[i]))
+      extend(spans, s.start[i], s.start[i] + s.dur[i], SliceId{i});
+  return spans;
+}
+
+// By view and track: when such rows are open.
+std::vector<std::vector<std::vector<HostSpan>>> spans_of(const WhatIfInputs& in, Change change,
+                                                         bool& any) {
+  std::vector<std::vector<std::vector<HostSpan>>> spans(in.views.size());
+  for (std::size_t v = 0; v < in.views.size(); ++v) {
+    const Trace& trace = *in.views[v].trace;
+    spans[v].resize(trace.tracks.size());
+    NameTest names(trace.strings, property_of(change));
+    for (const TrackId track : in.views[v].index->host_tracks) {
+      spans[v][index(track)] = spans_of(change, trace, trace.track(track), names);
+      any = any || !spans[v][index(track)].empty();
+    }
+  }
+  return spans;
+}
+
+// Calls visit(node, time of it inside such rows) for each host node.
+template <class Visit>
+void for_time_in_rows(const WhatIfInputs& in, Change change, Visit&& visit) {
+  const StepGraph& graph = *in.replay.graph;
+  bool any = false;
+  const auto spans = spans_of(in, change, any);
+  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::host)]) {
+    if (graph.slice[n] == no_slice) continue;
+    Ns inside{};
+    const std::uint32_t v = graph.view[n];
+    if (any)
+      cut(
+          spans[v][index(in.views[v].trace->slices.track[index(graph.slice[n])])],
+          in.replay.start[n] + graph.origin, in.replay.end[n] + graph.origin,
+          [&](Ns from, Ns to, SliceId) { inside += to - from; }, [](Ns, Ns) {});
+    visit(n, inside);
+  }
+}
+
+void Changer::free_host() {
+  for_time_in_rows(in_, Change::data_free, [&](std::uint32_t n, Ns data) {
+    if (!of_rank(n)) return;
+    const Ns time = duration(n) - data;
+    take(n,
+         data + (scenario_.change == Change::host_free ? Ns{0} : divided(time, scenario_.factor)));
+  });
+  if (scenario_.change == Change::host) return;
+  each(NodeKind::launch, [&](std::uint32_t n) { take(n, Ns{0}, Ns{0}); });
+}
+
+void Changer::free_rows() {
+  for_time_in_rows(in_, scenario_.change, [&](std::uint32_t n, Ns time) {
+    if (of_rank(n)) take(n, duration(n) - time);
+  });
+  if (scenario_.change != Change::data_free) return;
+  // Of a CPU-only trace the loader's rows are compute nodes.
+  std::vector<NameTest> loads;
+  loads.reserve(in_.views.size());
+  for (const RankView& view : in_.views) loads.emplace_back(view.trace->strings, is_data_loading);
+  each(NodeKind::compute, [&](std::uint32_t n) {
+    const SliceId row = graph_.slice[n];
+    const std::uint32_t v = graph_.view[n];
+    if (row != no_slice && loads[v](in_.views[v].trace->slices.name[index(row)])) take(n, Ns{0});
+  });
+}
+
+void Changer::as_peers() {
+  for (std::uint32_t n = 0; n < graph_.size(); ++n) {
+    const Ns median = in_.medians.of_node[n];
+    if (median < Ns{0} || !in_.replay.movable[n] || !of_rank(n)) continue;
+    // Where it is much faster, its peers may have waited for it in ways that nothing recorded.
+    const Ns own = duration(n) + delay(n);
+    if (median - own > std::max(hidden_wait, 2 * own)) continue;
+    take(n, median, Ns{0});
+  }
+}
+
+// "tp0.pp1", "pp1" → "pp1"; empty without a stage.
+std::string_view stage_of(std::string_view role) {
+  const std::size_t at = role.find("pp");
+  return at == std::string_view::npos ? std::string_view{} : role.substr(at);
+}
+
+void Changer::balance_stages() {
+  std::map<std::string_view, std::pair<double, std::size_t>> of_stage;  // total compute, views
+  std::vector<double> of_view(in_.views.size(), 0);
+  for (std::size_t v = 0; v < of_view.size(); ++v) ++of_stage[stage_of(in_.roles[v])].second;
+  if (of_stage.size() < 2) return;
+  each(NodeKind::compute, [&](std::uint32_t n) {
+    of_view[graph_.view[n]] += static_cast<double>(duration(n).count());
+  });
+  for (std::size_t v = 0; v < of_view.size(); ++v)
+    of_stage[stage_of(in_.roles[v])].first += of_view[v];
+  double mean = 0;
+  for (const auto& [stage, sum] : of_stage)
+    mean += sum.first / static_cast<double>(sum.second) / static_cast<double>(of_stage.size());
+  each(NodeKind::compute, [&](std::uint32_t n) {
+    const auto& [total, views] = of_stage[stage_of(in_.roles[graph_.view[n]])];
+    if (total > 0) take(n, divided(duration(n), total / static_cast<double>(views) / mean));
+  });
+}
+
+void Changer::balance_ranks() {
+  for (std::uint32_t n = 0; n < graph_.size(); ++n)
+    if (in_.medians.mean[n] >= Ns{0} && in_.replay.movable[n] && of_rank(n))
+      take(n, in_.medians.mean[n]);
+}
+
+std::vector<NodeChange> Changer::run() {
+  switch (scenario_.change) {
+    case Change::no_waiting:
+      each(NodeKind::join, [&](std::uint32_t n) { take(n, duration(n), -never_waited); });
+      break;
+    case Change::communication_free:
+      free_communication();
+      break;
+    case Change::bandwidth:
+    case Change::latency:
+      scale_transfers();
+      break;
+    case Change::compute:
+      scale_compute();
+      break;
+    case Change::host_free:
+    case Change::host:
+      free_host();
+      break;
+    case Change::data_free:
+    case Change::allocator_free:
+    case Change::collector_free:
+    case Change::profiler_free:
+      free_rows();
+      break;
+    case Change::sync_free:
+      each(NodeKind::wait, [&](std::uint32_t n) {
+        if (!in_.views[graph_.view[n]].index->cpu_only()) take(n, duration(n), -never_waited);
+      });
+      break;
+    case Change::copies_free:
+      each(NodeKind::copy, [&](std::uint32_t n) { take(n, Ns{0}); });
+      break;
+    case Change::device_alone:
+      each(NodeKind::held, [&](std::uint32_t n) { take(n, Ns{0}); });
+      break;
+    case Change::rank_as_peers:
+      as_peers();
+      break;
+    case Change::stages_balanced:
+      balance_stages();
+      break;
+    case Change::ranks_balanced:
+      balance_ranks();
+      break;
+    case Change::bucket:
+      check(false, "buckets are replayed by change_buckets");
+      break;
+    case Change::prefetch:
+      break;
+  }
+  const auto before = [](const NodeChange& a, const NodeChange& b) { return a.node < b.node; };
+  if (!std::ranges::is_sorted(changes_, before)) std::ranges::stable_sort(changes_, before);
+  return std::move(changes_);
+}
+
+// The changes of both, `sign` times those of `b`.
+std::vector<NodeChange> sum(std::span<const NodeChange> a, std::span<const NodeChange> b,
+                            std::int64_t sign) {
+  std::vector<NodeChange> both;
+  both.reserve(std::max(a.size(), b.size()));
+  auto at = b.begin();
+  const auto add = [&](const NodeChange& c) { both.push_back({c.node, sign * c.work}); };
+  for (const NodeChange& c : a) {
+    while (at != b.end() && at->node < c.node) add(*at++);
+    if (at == b.end() || at->node != c.node) {
+      both.push_back(c);
+      continue;
+    }
+    if (const Ns work = c.work + sign * at->work; work != Ns{0}) both.push_back({c.node, work});
+    ++at;
+  }
+  while (at != b.end()) add(*at++);
+  return both;
+}
+
+// That could be gone altogether: what "every cause removed" removes.
+constexpr std::array causes = {Change::communication_free, Change::host_free,    Change::data_free,
+                               Change::copies_free,        Change::device_alone, Change::sync_free,
+                               Change::no_waiting};
+
+double share(Ns part, Ns whole) {
+  return static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
+
+WhatIf with_buckets(const WhatIfInputs& in, const GradientBuckets& buckets,
+                    const Scenario& scenario) {
+  BucketAnswer answer = change_buckets(in, buckets, *scenario.size);
+  WhatIf r{.scenario = scenario, .step = answer.step, .removed = {}, .added = {}};
+  r.saved = in.replay.step - r.step;
+  r.nodes = answer.nodes;
+  r.refused = std::move(answer.refused);
+  r.notes = std::move(answer.notes);
+  return r;
+}
+
+std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
+  std::vector<Scenario> list = {{.change = Change::no_waiting},
+                                {.change = Change::communication_free},
+                                {.change = Change::bandwidth, .factor = 2},
+                                {.change = Change::latency, .factor = 2},
+                                {.change = Change::host_free},
+                                {.change = Change::data_free},
+                                {.change = Change::allocator_free},
+                                {.change = Change::collector_free},
+                                {.change = Change::profiler_free},
+                                {.change = Change::sync_free},
+                                {.change = Change::copies_free},
+                                {.change = Change::device_alone},
+                                {.change = Change::stages_balanced},
+                                {.change = Change::ranks_balanced}};
+  std::vector<bool> kinds(collective_kind_count);
+  for (const RankCalls& rank : in.collectives.matches.ranks)
+    for (const CollectiveCall& call : rank.calls) kinds[static_cast<std::size_t>(call.kind)] = true;
+  for (std::size_t k = 0; k < kinds.size(); ++k)
+    if (kinds[k])
+      list.push_back(
+          {.change = Change::communication_free, .kind = static_cast<CollectiveKind>(k)});
+  for (std::size_t c = 0; c < name_class_count; ++c)
+    list.push_back(
+        {.change = Change::compute, .factor = 1.1, .kernel_class = static_cast<NameClass>(c)});
+  // Ranks whose own work exceeds their peers' most.
+  std::map<int, Ns> excess;
+  for (std::uint32_t n = 0; n < in.medians.of_node.size(); ++n)
+    if (in.medians.of_node[n] >= Ns{0})
+      excess[in.views[in.replay.graph->view[n]].rank] +=
+          in.replay.measured.duration[n] + in.replay.measured.delay[n] - in.medians.of_node[n];
+  std::vector<std::pair<Ns, int>> ranks;
+  for (const auto& [rank, time] : excess)
+    if (time > Ns{0}) ranks.emplace_back(time, rank);
+  std::ranges::sort(ranks, std::greater<>{});
+  if (ranks.size() > most_ranks) ranks.resize(most_ranks);
+  for (const auto& [time, rank] : ranks)
+    list.push_back({.change = Change::rank_as_peers, .rank = rank});
+  for (const std::uint32_t ahead : prefetches_to_try(in.units))
+    list.push_back({.change = Change::prefetch, .factor = static_cast<double>(ahead)});
+  return list;
+}
+
+WhatIf with_prefetch(const WhatIfInputs& in, const Scenario& scenario) {
+  const PrefetchChange change{static_cast<std::uint32_t>(scenario.factor), scenario.rank};
+  const auto found = replay_with_prefetch(in.replay, in.views, in.collectives, in.units, change);
+  WhatIf r{.scenario = scenario, .step = in.replay.step, .removed = {}, .added = {}};
+  if (!found) {
+    r.refused =
+        "these traces hold no fetch of a unit's parameters that could be made earlier: no row "
+        "names units (docs/explain.md), or a thread stands still until each has arrived (gloo)";
+    return r;
+  }
+  r.step = found->step;
+  r.saved = in.replay.step - r.step;
+  r.nodes = found->moved + found->dropped + found->added;
+  return r;
+}
+
+// Without a device no call waits for one, but a thread may wait for collectives before it has to.
+bool asks_for_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
+  return scenario.change == Change::sync_free &&
+         std::ranges::all_of(in.views, [](const RankView& v) { return v.index->cpu_only(); });
+}
+
+WhatIf without_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
+  const std::vector<EarlyWait> waits = find_early_waits(in);
+  WhatIf r{.scenario = scenario, .step = in.replay.step, .removed = {}, .added = {}};
+  r.nodes = static_cast<std::size_t>(std::ranges::count_if(waits, [&](const EarlyWait& w) {
+    return !scenario.rank || in.views[w.view].rank == *scenario.rank;
+  }));
+  if (r.nodes == 0) return r;
+  r.step = replay_without(in, waits, scenario.rank);
+  r.saved = in.replay.step - r.step;
+  return r;
+}
+
+// What answers have in common.
+struct Asked {
+  std::vector<std::vector<NodeChange>> of_cause;  // parallel to `causes`
+  std::vector<NodeChange> ideal;                  // all of them
+  Ns ideal_step{};
+  ComputeOfClass compute;   // where a scenario asks for compute
+  GradientBuckets buckets;  // where one asks for buckets
+};
+
+Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, unsigned threads) {
+  const auto asks_for = [&](Change change) {
+    return std::ranges::find(scenarios, change, &Scenario::change) != scenarios.end();
+  };
+  Asked asked;
+  asked.of_cause.resize(causes.size());
+  parallel_for(causes.size(), threads,
+               [&](std::size_t c) { asked.of_cause[c] = changes_of(in, {.change = causes[c]}); });
+  for (const auto& changes : asked.of_cause)
+    if (!changes.empty()) asked.ideal = sum(asked.ideal, changes, 1);
+  std::vector<Ns> end;
+  asked.ideal_step =
+      asked.ideal.empty() ? in.replay.step : replay_step(in.replay, asked.ideal, end);
+  if (asks_for(Change::compute)) asked.compute = compute_of_class(in);
+  if (asks_for(Change::bucket)) asked.buckets = find_gradient_buckets(in);
+  return asked;
+}
+
+WhatIf answer(const WhatIfInputs& in, const Asked& asked, const Scenario& scenario,
+              std::vector<Ns>& room) {
+  const Replay& replay = in.replay;
+  if (scenario.change == Change::bucket) return with_buckets(in, asked.buckets, scenario);
+  if (scenario.change == Change::prefetch) return with_prefetch(in, scenario);
+  if (asks_for_early_waits(in, scenario)) return without_early_waits(in, scenario);
+  const auto cause = std::ranges::find(causes, scenario.change);
+  const bool whole = cause != causes.end() && !scenario.rank && !scenario.kind;
+  std::vector<NodeChange> own;
+  if (!whole) own = Changer(in, scenario, &asked.compute).run();
+  const auto& changes =
+      whole ? asked.of_cause[static_cast<std::size_t>(cause - causes.begin())] : own;
+  WhatIf r{.scenario = scenario, .step = replay.step, .removed = {}, .added = {}};
+  r.nodes = changes.size();
+  if (!changes.empty()) r.step = replay_step(replay, changes, room);
+  r.saved = replay.step - r.step;
+  const Ns most = replay.step - asked.ideal_step;
+  if (most <= Ns{0} || cause == causes.end() || scenario.kind) return r;
+  r.removed = share(r.saved, most);
+  r.added = 0;
+  if (!changes.empty())
+    r.added =
+        share(replay_step(replay, sum(asked.ideal, changes, -1), room) - asked.ideal_step, most);
+  return r;
+}
+
+}  // namespace
+
+std::vector<NodeChange> changes_of(const WhatIfInputs& inputs, const Scenario& scenario) {
+  return Changer(inputs, scenario, nullptr).run();
+}
+
+std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
+                            unsigned threads, const StopFlag* stop) {
+  std::vector<WhatIf> results(scenarios.size());
+  if (results.empty()) return results;
+  const Asked asked = prepare(inputs, scenarios, threads);
+  // Each thread has room for one replay.
+  std::atomic<std::size_t> next{0};
+  parallel_for(std::min<std::size_t>(threads, results.size()), threads, [&](std::size_t) {
+    std::vector<Ns> room;
+    for (std::size_t i = next++; i < results.size(); i = next++) {
+      if (stop != nullptr && stop->requested()) return;
+      results[i] = answer(inputs, asked, scenarios[i], room);
+    }
+  });
+  return results;
+}
+
+std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, unsigned threads,
+                                      const StopFlag* stop) {
+  std::vector<WhatIf> results = what_if(inputs, standing_scenarios(inputs), threads, stop);
+  std::erase_if(results, [](const WhatIf& w) { return w.nodes == 0; });
+  std::ranges::stable_sort(results, std::ranges::greater{}, &WhatIf::saved);
+  return results;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/runs/compare_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "stepscope/stats/false_discovery.h"
+#include "stepscope/stats/hampel.h"
+#include "stepscope/stats/summary.h"
+#include "stepscope/stats/warm_up.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double outlier_deviations = 3;
+
+// What of a launch counts.
+Series kept_steps(const LaunchSteps& launch, const ComparedLaunch& described) {
+  return Series(launch.wall_ns).subspan(described.warm_up);
+}
+
+ComparedLaunch describe_launch(const LaunchSteps& launch, const CompareOptions& options) {
+  ComparedLaunch d{.name = launch.name, .source = launch.source, .steps = launch.wall_ns.size()};
+  if (launch.wall_ns.empty()) return d;
+  if (options.warm_up) {
+    d.warm_up = std::min(*options.warm_up, d.steps - 1);
+  } else {
+    const WarmUp found = find_warm_up(launch.wall_ns);
+    d.warm_up = found.count;
+    d.unsettled = found.unsettled;
+  }
+  const Series kept = kept_steps(launch, d);
+  d.median_ns = *median(kept);
+  d.mean_ns = *mean(kept);
+  return d;
+}
+
+std::vector<Series> kept_of(std::span<const LaunchSteps> launches, const ComparedArm& arm) {
+  std::vector<Series> kept;
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    if (!launches[i].wall_ns.empty()) kept.push_back(kept_steps(launches[i], arm.launches[i]));
+  return kept;
+}
+
+std::vector<double> joined(std::span<const Series> parts) {
+  std::vector<double> all;
+  for (const Series s : parts) all.insert(all.end(), s.begin(), s.end());
+  return all;
+}
+
+// The part of the budget that is furthest above its median in this step, if it makes up for half
+// of what the step takes longer.
+std::string grown_part(const LaunchSteps& launch, std::size_t step, double extra) {
+  std::string name;
+  double most = extra / 2;
+  for (const PartSeries& part : launch.parts) {
+    if (part.kind != PartKind::budget) continue;
+    const double grown = part.ns[step] - *median(part.ns);
+    if (grown < most) continue;
+    most = grown;
+    name = part.name;
+  }
+  return name;
+}
+
+struct Outlier {
+  std::size_t step = 0;
+  double ns = 0;
+};
+
+std::optional<std::size_t> period(std::span<const Outlier> steps) {
+  if (steps.size() < 3) return std::nullopt;
+  const std::size_t every = steps[1].step - steps[0].step;
+  for (std::size_t i = 1; i < steps.size(); ++i)
+    if (steps[i].step - steps[i - 1].step != every) return std::nullopt;
+  return every > 0 ? std::optional(every) : std::nullopt;
+}
+
+std::vector<OutlierGroup> find_outliers(std::span<const LaunchSteps> launches,
+                                        const ComparedArm& arm, std::span<const double> all) {
+  std::vector<double> logs(all.size());
+  std::ranges::transform(all, logs.begin(), [](double x) { return std::log(x); });
+  const auto limits = hampel_limits(logs, outlier_deviations);
+  std::vector<OutlierGroup> groups;
+  if (!limits || !(limits->deviation > 0)) return groups;
+  const double low = std::exp(limits->low);
+  const double high = std::exp(limits->high);
+  std::map<std::string, std::vector<Outlier>> by_cause;
+  std::size_t base = 0;
+  for (std::size_t l = 0; l < launches.size(); ++l) {
+    const LaunchSteps& launch = launches[l];
+    for (std::size_t s = arm.launches[l].warm_up; s < launch.wall_ns.size(); ++s) {
+      const double ns = launch.wall_ns[s];
+      if (ns >= low && ns <= high) continue;
+      std::string cause = s < launch.causes.size() ? launch.causes[s] : std::string();
+      if (cause.empty()) cause = grown_part(launch, s, ns - arm.median_ns);
+      by_cause[cause.empty() ? "unknown" : cause].push_back({base + s, ns});
+    }
+    base += launch.wall_ns.size();
+  }
+  for (const auto& [cause, steps] : by_cause) {
+    std::vector<double> times;
+    for (const Outlier& o : steps) times.push_back(o.ns);
+    OutlierGroup group{.cause = cause, .count = steps.size(), .median_ns = *median(times)};
+    for (const double ns : times) group.extra_ns += ns - arm.median_ns;
+    group.every = period(steps);
+    groups.push_back(std::move(group));
+  }
+  std::ranges::stable_sort(groups, std::greater<>(), &OutlierGroup::extra_ns);
+  return groups;
+}
+
+std::vector<double> in_order(const ComparedArm& a, const ComparedArm& b,
+                             const std::vector<bool>& order) {
+  std::vector<double> medians;
+  std::size_t next_a = 0;
+  std::size_t next_b = 0;
+  for (const bool in_b : order) {
+    const auto& launches = in_b ? b.launches : a.launches;
+    std::size_t& next = in_b ? next_b : next_a;
+    if (next >= launches.size() || !(launches[next].median_ns > 0)) return {};
+    medians.push_back(std::log(launches[next++].median_ns));
+  }
+  return medians;
+}
+
+std::optional<LaunchDrift> drift_of(const ComparedArm& a, const ComparedArm& b,
+                                    const std::vector<bool>& order) {
+  const std::vector<double> medians = in_order(a, b, order);
+  if (medians.size() != a.launches.size() + b.launches.size()) return std::nullopt;
+  const auto flags = std::make_unique<bool[]>(order.size());
+  std::ranges::copy(order, flags.get());
+  return find_launch_drift({flags.get(), order.size()}, medians);
+}
+
+using PartKey = std::pair<PartKind, std::string>;
+
+// Of each part, its series in each launch that has traces, without the warm-up; zeros where a
+// launch lacks it.
+std::map<PartKey, std::vector<std::vector<double>>> part_series(
+    std::span<const LaunchSteps> launches, const ComparedArm& arm) {
+  std::map<PartKey, std::vector<std::vector<double>>> series;
+  std::vector<std::vector<double>> nothing;
+  for (std::size_t l = 0; l < launches.size(); ++l) {
+    const std::size_t first = arm.launches[l].warm_up;
+    if (launches[l].parts.empty()) continue;
+    const std::vector<double> zeros(launches[l].wall_ns.size() - first, 0.0);
+    for (const PartSeries& part : launches[l].parts) {
+      auto& all = series.try_emplace({part.kind, part.name}, nothing).first->second;
+      all.emplace_back(part.ns.begin() + static_cast<std::ptrdiff_t>(first), part.ns.end());
+    }
+    nothing.push_back(zeros);
+    for (auto& [key, all] : series)
+      if (all.size() < nothing.size()) all.push_back(zeros);
+  }
+  if (!nothing.empty()) series.try_emplace({PartKind::budget, ""}, nothing);
+  return series;
+}
+
+std::vector<Series> views_of(const std::vector<std::vector<double>>& launches) {
+  return {launches.begin(), launches.end()};
+}
+
+void adjust(std::vector<PartDifference>& parts, PartKind kind, double alpha) {
+  std::vector<double> p;
+  for (const PartDifference& part : parts)
+    if (part.kind == kind && part.test.p) p.push_back(*part.test.p);
+  const std::vector<double> q = false_discovery_rates(p);
+  std::size_t at = 0;
+  for (PartDifference& part : parts) {
+    if (part.kind != kind || !part.test.p) continue;
+    part.q = q[at++];
+    part.called = *part.q < alpha && part.test.difference != 0;
+  }
+}
+
+std::vector<PartDifference> differences(std::span<const LaunchSteps> a, const ComparedArm& arm_a,
+                                        std::span<const LaunchSteps> b, const ComparedArm& arm_b,
+                                        double alpha) {
+  const auto of_a = part_series(a, arm_a);
+  const auto of_b = part_series(b, arm_b);
+  std::vector<PartDifference> parts;
+  if (of_a.empty() || of_b.empty()) return parts;
+  const auto nothing_a = of_a.find({PartKind::budget, ""});
+  const auto nothing_b = of_b.find({PartKind::budget, ""});
+  const auto test = [&](const PartKey& key) {
+    const auto in_a = of_a.find(key);
+    const auto in_b = of_b.find(key);
+    const std::vector<Series> series_a =
+        views_of(in_a == of_a.end() ? nothing_a->second : in_a->second);
+    const std::vector<Series> series_b =
+        views_of(in_b == of_b.end() ? nothing_b->second : in_b->second);
+    parts.push_back({.kind = key.first,
+                     .name = key.second,
+                     .test = test_difference(series_a, series_b, alpha),
+                     .q = std::nullopt});
+  };
+  for (const auto& [key, series] : of_a)
+    if (!key.second.empty()) test(key);
+  for (const auto& [key, series] : of_b)
+    if (!key.second.empty() && !of_a.contains(key)) test(key);
+  for (const PartKind kind : {PartKind::budget, PartKind::compute, PartKind::kernel})
+    adjust(parts, kind, alpha);
+  std::ranges::stable_sort(parts, [](const PartDifference& x, const PartDifference& y) {
+    if (x.kind != y.kind) return x.kind < y.kind;
+    return std::fabs(x.test.difference) > std::fabs(y.test.difference);
+  });
+  return parts;
+}
+
+void take_run(ComparedArm& arm, const LongRun& run) {
+  arm.n_eff = run.effective;
+  arm.correlation_time = run.time;
+}
+
+// All but what take_run() fills in.
+ComparedArm arm_of(std::span<const LaunchSteps> launches, const CompareOptions& options) {
+  ComparedArm arm;
+  for (const LaunchSteps& l : launches) arm.launches.push_back(describe_launch(l, options));
+  const std::vector<Series> kept = kept_of(launches, arm);
+  const std::vector<double> all = joined(kept);
+  arm.steps = all.size();
+  if (all.empty()) return arm;
+  arm.median_ns = *median(all);
+  arm.mean_ns = *mean(all);
+  arm.stdev_ns = sample_stdev(all);
+  arm.p95_ns = *quantile(all, 0.95);
+  arm.outliers = find_outliers(launches, arm, all);
+  return arm;
+}
+
+}  // namespace
+
+ComparedArm describe_arm(std::span<const LaunchSteps> launches, const CompareOptions& options) {
+  ComparedArm arm = arm_of(launches, options);
+  if (arm.steps > 0) take_run(arm, long_run_of_steps(kept_of(launches, arm)));
+  return arm;
+}
+
+RunComparison compare_runs(std::span<const LaunchSteps> a, std::span<const LaunchSteps> b,
+                           const std::vector<bool>& order, const CompareOptions& options) {
+  RunComparison c;
+  c.a = arm_of(a, options);
+  c.b = arm_of(b, options);
+  const std::vector<Series> kept_a = kept_of(a, c.a);
+  const std::vector<Series> kept_b = kept_of(b, c.b);
+  c.ratio = test_ratio(kept_a, kept_b, options.ratio);
+  take_run(c.a, c.ratio.a.run);
+  take_run(c.b, c.ratio.b.run);
+  c.drift = drift_of(c.a, c.b, order);
+  c.parts = differences(a, c.a, b, c.b, options.ratio.alpha);
+  return c;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two arms of an experiment, each of one launch or more: what of their steps counts, whether they
+// differ, and what changed within the step. The statistics: stats/median_ratio.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stepscope/analysis/runs/step_parts.h"
+#include "stepscope/stats/median_ratio.h"
+
+namespace stepscope {
+
+// One run of the program as it was read.
+struct LaunchSteps {
+  std::string name{};
+  std::vector<double> wall_ns{};      // > 0, in time order
+  std::vector<std::string> causes{};  // parallel, or empty: what is known of a step
+  std::vector<PartSeries> parts{};    // parallel to wall_ns each; empty without a trace
+  std::string source{};
+};
+
+struct CompareOptions {
+  RatioOptions ratio;
+  std::optional<std::size_t> warm_up;  // steps of each launch to leave out; absent: found
+};
+
+// Steps that stand apart (Hampel's rule, k = 3, on logarithms) by what caused them: what the input
+// says, else the part of the step that grew most, else "unknown". They stay in the comparison.
+struct OutlierGroup {
+  std::string cause;
+  std::size_t count = 0;
+  double median_ns = 0;
+  double extra_ns = 0;  // beyond the arm's median, summed
+  std::optional<std::size_t>
+      every{};  // steps between them, where that is always the same (3 or more)
+};
+
+struct ComparedLaunch {
+  std::string name;
+  std::string source;
+  std::size_t steps = 0;    // all of it
+  std::size_t warm_up = 0;  // of them left out
+  bool unsettled = false;   // no end of the warm-up was found
+  double median_ns = 0;     // of the rest, like what follows
+  double mean_ns = 0;
+};
+
+struct ComparedArm {
+  std::vector<ComparedLaunch> launches{};
+  std::size_t steps = 0;  // after warm-up
+  double median_ns = 0;
+  double mean_ns = 0;
+  std::optional<double> stdev_ns{};
+  double p95_ns = 0;
+  double n_eff = 0;
+  double correlation_time = 1;           // steps that one independent step is worth
+  std::vector<OutlierGroup> outliers{};  // most time first
+};
+
+struct PartDifference {
+  PartKind kind = PartKind::budget;
+  std::string name;
+  DifferenceTest test;      // ns a step
+  std::optional<double> q;  // false-discovery rate among the parts of its kind
+  bool called = false;      // q < alpha
+};
+
+struct RunComparison {
+  ComparedArm a;
+  ComparedArm b;
+  RatioTest ratio;
+  std::optional<LaunchDrift> drift;   // of log(median) a launch; where the order is known
+  std::vector<PartDifference> parts;  // largest difference first within a kind; where both arms
+                                      // have traces
+};
+
+// `order`: the launches in the order they ran, false = the next of A, true = the next of B; empty
+// where it is not known. Each arm has a launch with steps.
+[[nodiscard]] RunComparison compare_runs(std::span<const LaunchSteps> a,
+                                         std::span<const LaunchSteps> b,
+                                         const std::vector<bool>& order,
+                                         const CompareOptions& options = {});
+
+// Warm-up and outliers of one arm alone.
+[[nodiscard]] ComparedArm describe_arm(std::span<const LaunchSteps> launches,
+                                       const CompareOptions& options = {});
+
+}  // namespace stepscope

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/runs/job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "stepscope/analysis/steps/host_phases.h"
+#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/work/op_work.h"
+#include "stepscope/base/parallel_for.h"
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+// What is built per rank before the job's questions.
+struct Prepared {
+  RankIndex index;
+  std::vector<Step> steps;
+  std::optional<std::pair<std::int64_t, std::int64_t>> recorded;  // first and last Step::index
+};
+
+std::vector<Step> wanted_steps(std::vector<Step> steps, const JobOptions& options) {
+  std::erase_if(steps, [&](const Step& s) {
+    return (options.first_step && s.index < *options.first_step) ||
+           (options.last_step && s.index > *options.last_step);
+  });
+  return steps;
+}
+
+// Names of a category's rows.
+std::vector<std::string_view> names_of(const Trace& trace, Category category) {
+  std::vector<bool> seen(trace.strings.size());
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < trace.slices.size(); ++i) {
+    const StringId name = trace.slices.name[i];
+    if (trace.slices.category[i] != category || seen[stepscope::index(name)]) continue;
+    seen[stepscope::index(name)] = true;
+    names.push_back(trace.strings[name]);
+  }
+  return names;
+}
+
+std::string device_kind(const Trace& trace, const RankIndex& index) {
+  if (index.cpu_only()) return "cpu";
+  const auto& texts = trace.metadata.texts;
+  const std::vector<std::string_view> calls = names_of(trace, Category::runtime);
+  const auto any_starts = [&](std::string_view prefix) {
+    return std::ranges::any_of(calls, [&](auto name) { return name.starts_with(prefix); });
+  };
+  if (texts.contains("roctracer_version") || texts.contains("hip_runtime_version") ||
+      any_starts("hip"))
+    return "rocm";
+  if (any_starts("runFunction")) return "mtia";
+  if (any_starts("ur") || any_starts("pi")) return "xpu";
+  return "cuda";
+}
+
+void describe(const Trace& trace, const Prepared& p, RankResult& r) {
+  r.device = device_kind(trace, p.index);
+  r.window_start = p.index.start;
+  r.window_end = p.index.end;
+  r.device_unseen = p.index.device_unseen;
+  r.has_shapes =
+      std::ranges::any_of(trace.ops.input_dims, [](StringId id) { return id != empty_string; });
+  r.has_sync_rows =
+      std::ranges::find(trace.slices.category, Category::sync) != trace.slices.category.end();
+  r.has_launch_rows =
+      std::ranges::any_of(p.index.launch_of, [](SliceId id) { return id != no_slice; });
+  if (p.index.cpu_only()) return;
+  const int device =
+      p.index.devices[r.budget.chosen < p.index.devices.size() ? r.budget.chosen : 0].device;
+  for (const DeviceProperties& d : trace.metadata.devices)
+    if (d.id == device || trace.metadata.devices.size() == 1) {
+      r.gpu_name = d.name;
+      if (d.total_memory.value > 0) r.gpu_memory = d.total_memory;
+    }
+}
+
+using Questions = std::vector<std::function<void()>>;
+
+// The questions about one rank, and `beside`, which may be empty, beside them. Those of one list
+// are independent and may run side by side.
+void account(const RankInput& input, const Prepared& p, const Collectives& collectives,
+             std::size_t view, unsigned threads, const std::function<void()>& beside, RankResult& r,
+             HostPhases& phases) {
+  const Trace& trace = *input.trace;
+  const CommSplit& split = collectives.splits[view];
+  r.rank = input.rank;
+  r.strings = &trace.strings;
+  r.steps = p.steps;
+  OpWork work;
+  const auto ask = [&](const Questions& questions) {
+    parallel_for(questions.size(), threads, [&](std::size_t i) { questions[i](); });
+  };
+  ask({[&] { work = attribute_work(trace, p.index); },
+       [&] {
+         phases = host_phases(trace, p.index, p.steps);
+         r.budget = time_budget(trace, p.index, p.steps, split);
+       }});
+  describe(trace, p, r);
+  r.outside = outside_steps(p.index, p.steps);
+  ask({[&] {
+         if (beside) beside();
+       },
+       [&] { r.kernels = kernel_table(trace, p.index, p.steps, work); },
+       [&] { r.operators = operator_table(trace, p.index, p.steps, work); },
+       [&] { r.executed = executed_work(trace, p.index, p.steps, work); },
+       [&] {
+         r.phases = phase_budget(trace, p.index, p.steps, phases, r.budget.chosen);
+         r.phase_summaries = summarize_phases(r.phases.steps);
+       },
+       [&] {
+         r.classes = class_times(trace, {.rank = p.index,
+                                         .steps = p.steps,
+                                         .phases = phases,
+                                         .split = split,
+                                         .calls = collectives.matches.ranks[view],
+                                         .dimensions = collectives.dimension_of,
+                                         .budget = r.budget});
+       },
+       [&] { r.ranges = range_tree(trace, p.index, p.steps, phases); },
+       [&] { r.overlap = overlap(trace, p.index, p.steps, r.budget); },
+       [&] {
+         r.host = host_table(trace, p.index, p.steps);
+         r.retries = allocation_retries(trace, p.index, p.steps);
+         if (!p.steps.empty()) r.gil = gil_waits(trace, p.index, p.steps, r.budget.rank());
+       },
+       [&] { r.memory = memory_table(trace, p.index, p.steps, phases.host); },
+       [&] {
+         r.gpu_windows = gpu_windows(trace, p.index);
+         if (!p.steps.empty()) r.idle = idle_causes(trace, p.index, p.steps, r.budget.rank());
+       }});
+}
+
+// Steps by index: those of every rank, and what is missing where.
+void join_steps(JobResult& job) {
+  std::map<std::int64_t, JobStep> by_index;
+  std::set<std::int64_t> all;
+  const bool comparable = job.collectives.matches.clocks_comparable || job.ranks.size() == 1;
+  std::map<std::int64_t, Ns> last_end;
+  for (const RankResult& r : job.ranks)
+    for (const Step& s : r.steps) {
+      JobStep& step =
+          by_index.try_emplace(s.index, JobStep{s.index, s.start, Ns{}, {}}).first->second;
+      step.ranks.push_back(r.rank);
+      step.start = std::min(step.start, s.start);
+      Ns& end = last_end.try_emplace(s.index, s.end).first->second;
+      end = std::max(end, s.end);
+      step.wall = comparable ? end - step.start : std::max(step.wall, s.end - s.start);
+    }
+  for (auto& [index, step] : by_index) {
+    if (step.ranks.size() == job.ranks.size()) {
+      job.steps.push_back(step);
+      continue;
+    }
+    for (const RankResult& r : job.ranks)
+      if (std::ranges::find(step.ranks, r.rank) == step.ranks.end())
+        job.missing.push_back({r.rank, index});
+  }
+  std::vector<std::int64_t> walls;
+  walls.reserve(job.steps.size());
+  for (const JobStep& step : job.steps) walls.push_back(step.wall.count());
+  job.step_summary = summarize(walls);
+}
+
+// The mean of each rank's common steps, by category; then over ranks.
+void average(JobResult& job) {
+  if (job.steps.empty()) return;
+  std::set<std::int64_t> common;
+  for (const JobStep& s : job.steps) common.insert(s.index);
+  std::vector<std::array<double, budget_category_count>> per_rank;
+  std::vector<StepPhases> phases;
+  for (const RankResult& r : job.ranks) {
+    std::array<double, budget_category_count> mean{};
+    for (std::size_t s = 0; s < r.steps.size(); ++s) {
+      if (!common.contains(r.steps[s].index)) continue;
+      phases.push_back(r.phases.steps[s]);
+      for (std::size_t c = 0; c < budget_category_count; ++c)
+        mean[c] += static_cast<double>(r.budget.rank().steps[s].time[c].count()) /
+                   static_cast<double>(job.steps.size());
+    }
+    per_rank.push_back(mean);
+  }
+  job.phases = summarize_phases(phases);
+  for (std::size_t c = 0; c < budget_category_count; ++c) {
+    std::vector<double> values;
+    values.reserve(per_rank.size());
+    for (const auto& rank : per_rank) values.push_back(rank[c]);
+    const auto summary = summarize(values);
+    if (!summary) continue;
+    const auto worst = std::ranges::max_element(values);
+    job.spread[c] = {summary->mean, *worst,
+                     job.ranks[static_cast<std::size_t>(worst - values.begin())].rank,
+                     summary->stdev};
+    job.mean.time[c] = Ns{std::llround(summary->mean)};
+  }
+}
+
+// The collectives of the job; clocks that they align are corrected in all that holds instants.
+CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>& prepared,
+                        std::span<const RankView> views, const JobOptions& options,
+                        ClockAlignment& clocks) {
+  MatchOptions how{.world_size = options.world_size, .threads = options.threads};
+  CollectiveMatches matches = match_collectives(views, how);
+  clocks = align_clocks(views, matches);
+  if (!clocks.applied) {
+    const bool apart = std::ranges::any_of(
+        matches.coarse, [](const ClockCorrection& c) { return !c.is_identity(); });
+    if (!apart) return matches;
+    how.across_clocks = false;  // what nothing confirms joins no ranks
+    return match_collectives(views, how);
+  }
+  parallel_for(ranks.size(), options.threads, [&](std::size_t i) {
+    const ClockCorrection& correction = clocks.by_view[i];
+    apply_clock(*ranks[i].trace, correction);
+    apply_clock(prepared[i].index, correction);
+    for (Step& step : prepared[i].steps) apply_clock(step, correction);
+    apply_clock(matches.ranks[i], correction);
+  });
+  return matches;
+}
+
+}  // namespace
+
+std::int64_t most_steps(const JobResult& job) {
+  std::size_t most = 1;
+  for (const RankResult& r : job.ranks) most = std::max(most, r.steps.size());
+  return static_cast<std::int64_t>(most);
+}
+
+JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& options) {
+  JobResult job;
+  const auto stopped = [&] {
+    job.interrupted = options.stop != nullptr && options.stop->requested();
+    return job.interrupted;
+  };
+  std::vector<Prepared> prepared(ranks.size());
+  parallel_for(ranks.size(), options.threads, [&](std::size_t i) {
+    prepared[i].index = index_rank(*ranks[i].trace);
+    std::vector<Step> steps = find_steps(*ranks[i].trace, prepared[i].index, options.steps);
+    if (!steps.empty()) prepared[i].recorded = {steps.front().index, steps.back().index};
+    prepared[i].steps = wanted_steps(std::move(steps), options);
+  });
+  for (const Prepared& p : prepared) {
+    if (!p.recorded) continue;
+    if (!job.recorded_steps) job.recorded_steps = p.recorded;
+    job.recorded_steps->first = std::min(job.recorded_steps->first, p.recorded->first);
+    job.recorded_steps->second = std::max(job.recorded_steps->second, p.recorded->second);
+  }
+  if (stopped()) return job;
+  std::vector<RankView> views;
+  views.reserve(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    views.push_back({ranks[i].rank, ranks[i].trace, &prepared[i].index, prepared[i].steps});
+  CollectiveMatches matches = align(ranks, prepared, views, options, job.clocks);
+  if (stopped()) return job;
+  job.collectives = analyze_collectives(
+      views, std::move(matches),
+      {.world_size = {}, .dimensions = options.dimensions, .threads = options.threads});
+  job.transfers = find_transfers(views, job.collectives);
+  job.algorithms = named_calls(views, job.collectives.matches);
+  if (stopped()) return job;
+
+  job.ranks.resize(ranks.size());
+  std::vector<HostPhases> phases(ranks.size());
+  const bool side_by_side = ranks.size() >= options.threads;
+  std::optional<StepGraph> graph;
+  const auto build_graph = [&] { graph = build_step_graph(views, job.collectives); };
+  parallel_for(ranks.size(), side_by_side ? options.threads : 1, [&](std::size_t i) {
+    if (options.stop != nullptr && options.stop->requested()) return;
+    account(
+        ranks[i], prepared[i], job.collectives, i, side_by_side ? 1 : options.threads,
+        i == 0 && options.explain && !side_by_side ? std::function<void()>(build_graph) : nullptr,
+        job.ranks[i], phases[i]);
+  });
+  if (stopped()) return job;
+  join_steps(job);
+  average(job);
+  const Roles roles =
+      find_roles(views, job.collectives.matches, job.collectives.dimension_of, options.sizes);
+  job.role_source = roles.source;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    job.ranks[i].role = roles.of_view[i];
+    job.ddp_buckets.push_back(
+        find_ddp_buckets(views[i], job.collectives.matches.ranks[i], job.collectives.exposed[i]));
+  }
+  job.unit_waits.resize(views.size());
+  parallel_for(views.size(), options.threads, [&](std::size_t i) {
+    job.unit_waits[i] = find_unit_waits(views[i], job.collectives.matches.ranks[i],
+                                        job.collectives.times.by_view[i], phases[i]);
+  });
+  job.units = unit_rows(job.unit_waits, views);
+  job.unit_reduces = unit_reduce_rows(job.unit_waits, views);
+  job.stragglers = find_stragglers(views, job.collectives, {.sizes = options.sizes});
+  std::vector<std::size_t> devices;
+  for (const RankResult& r : job.ranks) devices.push_back(r.budget.chosen);
+  job.pipeline = pipeline_bubble({views, job.collectives, phases, devices});
+  if (options.explain)
+    job.explanation = explain({.views = views,
+                               .collectives = job.collectives,
+                               .roles = roles.of_view,
+                               .phases = phases,
+                               .units = job.unit_waits,
+                               .scenarios = options.scenarios,
+                               .pipeline = job.pipeline ? &*job.pipeline : nullptr,
+                               .graph = std::move(graph),
+                               .standing = options.scenarios.empty(),
+                               .messages = options.messages ? &options.messages : nullptr,
+                               .threads = options.threads,
+                               .stop = options.stop});
+  if (stopped()) return job;
+  if (options.timeline) job.timeline = make_timeline(views);
+  const bool epoch = std::ranges::all_of(
+      ranks, [](const RankInput& r) { return r.trace->metadata.clock == Clock::unix_epoch; });
+  for (const RankResult& r : job.ranks)
+    if (epoch && r.window_end > r.window_start &&
+        (job.origin.count() == 0 || r.window_start < job.origin))
+      job.origin = r.window_start;
+  return job;
+}
+
+}  // namespace stepscope

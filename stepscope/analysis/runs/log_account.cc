@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/runs/log_account.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <span>
+
+#include "stepscope/stats/change_points.h"
+#include "stepscope/stats/summary.h"
+#include "stepscope/stats/warm_up.h"
+
+namespace stepscope {
+namespace {
+
+std::vector<double> walls_of(const LogSteps& steps) {
+  std::vector<double> walls;
+  walls.reserve(steps.steps.size());
+  for (const LogStep& s : steps.steps) walls.push_back(s.wall_ns);
+  return walls;
+}
+
+bool differs(double a, double b, double share) { return std::fabs(a - b) > share * std::fabs(b); }
+
+void take_launches(const LogSteps& steps, std::span<const double> walls, LogAccount& account) {
+  for (std::size_t i = 0; i < steps.launches.size(); ++i) {
+    const std::size_t from = steps.launches[i];
+    const std::size_t to =
+        i + 1 < steps.launches.size() ? steps.launches[i + 1] : steps.steps.size();
+    if (from == to) continue;
+    account.launches.push_back({.first_iteration = steps.steps[from].iteration,
+                                .last_iteration = steps.steps[to - 1].iteration,
+                                .records = to - from,
+                                .median_ns = *median(walls.subspan(from, to - from))});
+  }
+}
+
+// The most usual number of steps behind a record.
+std::int64_t usual_steps(const LogSteps& steps) {
+  std::map<std::int64_t, std::size_t> counts;
+  for (const LogStep& s : steps.steps) ++counts[s.steps];
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
+  return most == counts.end() ? 1 : most->first;
+}
+
+void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
+  const auto figure = [&](OptionalReal LogRecord::* f) {
+    return typical(log, steps, a.warm_up, f);
+  };
+  a.batch = figure(&LogRecord::batch);
+  if (!a.batch) a.batch = setting_of(log, "global_batch_size");
+  if (!a.batch) a.batch = setting_of(log, "train_batch_size");
+  a.sequence = setting_of(log, "seq_length");
+  a.devices = setting_of(log, "world_size");
+  if (a.batch && a.median_ns > 0) a.samples_per_s = *a.batch / (a.median_ns / giga);
+  const auto printed = figure(&LogRecord::tokens_per_s);
+  const auto per_device = figure(&LogRecord::tokens_per_s_device);
+  if (printed) {
+    a.tokens_per_s = printed;
+    a.throughput_from = "as printed";
+  } else if (a.samples_per_s && a.sequence) {
+    a.tokens_per_s = *a.samples_per_s * *a.sequence;
+    a.throughput_from = "batch x sequence / step time";
+  } else if (per_device && a.devices) {
+    a.tokens_per_s = *per_device * *a.devices;
+    a.throughput_from = "printed for one device x devices";
+  } else if (log.run_tokens_per_s) {
+    a.tokens_per_s = log.run_tokens_per_s;
+    a.throughput_from = "printed for the whole run";
+  }
+  if (!a.samples_per_s && log.run_samples_per_s) a.samples_per_s = log.run_samples_per_s;
+  // DeepSpeed divides the batch by what its timers saw of one step.
+  std::vector<double> said;
+  for (const LogRecord& r : log.records)
+    if (r.samples_per_s && *r.samples_per_s > 0) said.push_back(*r.samples_per_s);
+  if (!said.empty()) {
+    const double typical_said = *median(said);
+    if (!a.samples_per_s || differs(typical_said, *a.samples_per_s, 0.02))
+      a.printed_samples_per_s = typical_said;
+  }
+}
+
+void take_loss(const JobLog& log, LogAccount& a) {
+  LogLoss loss;
+  bool any = false;
+  for (const LogRecord& r : log.records) {
+    a.skipped += r.skipped;
+    loss.not_finite += r.not_finite;
+    if (!r.loss || !std::isfinite(*r.loss)) continue;
+    if (!any) loss.first = loss.least = *r.loss;
+    loss.last = *r.loss;
+    if (!any || *r.loss < loss.least) {
+      loss.least = *r.loss;
+      loss.least_iteration = r.iteration;
+    }
+    any = true;
+  }
+  if (any || loss.not_finite > 0) a.loss = loss;
+}
+
+void take_memory(const JobLog& log, LogAccount& a) {
+  for (const LogRecord& r : log.records) {
+    if (r.memory_bytes) a.memory_bytes = std::max(a.memory_bytes.value_or(0), *r.memory_bytes);
+    if (r.memory_share) a.memory_share = std::max(a.memory_share.value_or(0), *r.memory_share);
+  }
+}
+
+void take_timers(const JobLog& log, LogAccount& a) {
+  for (const LogTimer& timer : log.timers) {
+    LogTimerRow row{.name = timer.name,
+                    .tool = timer.tool,
+                    .count = timer.ms.size(),
+                    .median_ns = *median(timer.ms) * 1e6,
+                    .share = {}};
+    // What is done once a run is no part of a step.
+    if (a.median_ns > 0 && row.count > 1) row.share = row.median_ns / a.median_ns;
+    a.timers.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(a.timers, std::ranges::greater{},
+                           [](const LogTimerRow& r) { return r.share.value_or(0); });
+}
+
+// "1.21 MB" of 1024^2.
+std::optional<double> size_of(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !(number >= 0)) return std::nullopt;
+  const char* letter = end;
+  while (letter != text.data() + text.size() && *letter == ' ') ++letter;
+  if (letter == text.data() + text.size()) return std::nullopt;
+  const std::size_t power = std::string_view("BKMGTP").find(*letter);
+  if (power == std::string_view::npos) return std::nullopt;
+  return number * std::pow(1024.0, static_cast<double>(power));
+}
+
+void take_communication(const JobLog& log, LogAccount& a) {
+  for (const LogCommunication& c : log.communication) {
+    LogCommunicationRow row{.operation = c.operation,
+                            .size = c.size,
+                            .bytes = size_of(c.size),
+                            .count = c.count,
+                            .total_ns = c.total_ms * 1e6,
+                            .mean_ns = c.calls_ms * 1e6,
+                            .printed_algbw_gbit = c.printed_algbw_gbit,
+                            .printed_busbw_gbit = c.printed_busbw_gbit,
+                            .algbw = {},
+                            .busbw = {}};
+    const double twice = c.operation.starts_with("all_reduce") ? 2 : 1;
+    if (c.printed_algbw_gbit > 0) row.algbw = c.printed_algbw_gbit / twice / 8 * giga;
+    if (c.printed_busbw_gbit > 0) row.busbw = c.printed_busbw_gbit / 8 * giga;
+    a.communication.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(a.communication, std::ranges::greater{}, &LogCommunicationRow::total_ns);
+}
+
+// Two figures that should be one, and what a wrong unit would make of them.
+void hold(std::optional<double> printed, std::optional<double> right, const char* what,
+          std::vector<std::string>& faults) {
+  if (!printed || !right || !(*printed > 0) || !(*right > 0)) return;
+  const double ratio = *printed / *right;
+  if (std::fabs(ratio - 1) <= 0.02) return;
+  for (const double unit : {1e3, 1e6})
+    if (!differs(ratio, unit, 0.02) || !differs(ratio, 1 / unit, 0.02)) {
+      faults.push_back(std::string(what) + " is wrong by a unit: a factor of " +
+                       std::to_string(static_cast<int>(unit)));
+      return;
+    }
+  faults.push_back(std::string(what) + " does not follow from its own figures");
+}
+
+void take_profiles(const JobLog& log, LogAccount& a) {
+  for (const LogFlopsProfile& p : log.profiles) {
+    LogProfileRow row{.printed = p};
+    if (p.forward_flops && p.forward_s && *p.forward_s > 0)
+      row.forward_rate = *p.forward_flops / *p.forward_s;
+    if (p.forward_flops && p.iteration_s && *p.iteration_s > 0)
+      row.rate = 3 * *p.forward_flops / *p.iteration_s;
+    if (p.micro_batch && p.data_parallel && p.iteration_s && *p.iteration_s > 0)
+      row.samples_per_s = *p.micro_batch * *p.data_parallel / *p.iteration_s;
+    hold(p.printed_forward_rate, row.forward_rate, "the rate of the forward pass", row.faults);
+    hold(p.printed_samples_per_s, row.samples_per_s, "samples/second", row.faults);
+    if (p.forward_macs && p.forward_flops && *p.forward_flops < 1.5 * *p.forward_macs)
+      row.faults.emplace_back("FLOPs are counted as MACs: half of them");
+    a.profiles.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+std::optional<double> setting_of(const JobLog& log, std::string_view name) {
+  const auto found = log.settings.find(name);
+  if (found == log.settings.end()) return std::nullopt;
+  const std::string& text = found->second;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value <= 0) return std::nullopt;
+  return static_cast<double>(value);
+}
+
+std::optional<double> typical(const JobLog& log, const LogSteps& steps, std::size_t warm_up,
+                              OptionalReal LogRecord::* figure) {
+  std::vector<double> values;
+  for (std::size_t i = std::min(warm_up, steps.steps.size()); i < steps.steps.size(); ++i) {
+    const std::size_t at = steps.steps[i].record;
+    if (at >= log.records.size()) continue;
+    const OptionalReal value = log.records[at].*figure;
+    if (value && std::isfinite(*value)) values.push_back(*value);
+  }
+  return median(values);
+}
+
+LogAccount account_of(const JobLog& log, const LogSteps& steps) {
+  LogAccount a;
+  const std::vector<double> walls = walls_of(steps);
+  if (!walls.empty()) {
+    a.warm_up = find_warm_up(walls).count;
+    const std::span<const double> settled = std::span(walls).subspan(a.warm_up);
+    a.median_ns = *median(settled);
+    a.first_iteration = steps.steps.front().iteration;
+    a.last_iteration = steps.steps.back().iteration;
+    a.steps_per_record = usual_steps(steps);
+    take_launches(steps, walls, a);
+    for (const ChangePoint& c : find_changes(settled)) {
+      const std::size_t at = a.warm_up + c.at;
+      a.changes.push_back({.iteration = steps.steps[at].iteration,
+                           .record = at,
+                           .before_ns = c.before,
+                           .after_ns = c.after});
+    }
+    if (a.changes.empty()) a.drift = find_drift(settled);
+  }
+  take_throughput(log, steps, a);
+  take_loss(log, a);
+  take_memory(log, a);
+  take_timers(log, a);
+  take_communication(log, a);
+  take_profiles(log, a);
+  return a;
+}
+
+}  // namespace stepscope

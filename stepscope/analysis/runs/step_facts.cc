@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/runs/step_facts.h"
+
+#include <algorithm>
+
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+double computing(const RankFacts& rank) {
+  return static_cast<double>(
+      (rank.mean[BudgetCategory::compute] + rank.mean[BudgetCategory::comm_overlapped]).count());
+}
+
+void keep_fullest(const RankResult& rank, StepFacts& facts) {
+  for (const DeviceMemory& d : rank.memory.devices) {
+    if (!d.headroom || (facts.headroom && *facts.headroom <= *d.headroom)) continue;
+    facts.headroom = d.headroom;
+    facts.capacity = *d.headroom + d.peak_reserved.value_or(d.peak_allocated);
+  }
+}
+
+}  // namespace
+
+std::optional<RankBalance> rank_balance(std::span<const RankFacts> ranks) {
+  std::map<std::string, std::vector<const RankFacts*>> roles;
+  for (const RankFacts& r : ranks) roles[r.role].push_back(&r);
+  std::optional<RankBalance> worst;
+  for (const auto& [role, members] : roles) {
+    if (members.size() < 2) continue;
+    std::vector<double> times;
+    for (const RankFacts* r : members) times.push_back(computing(*r));
+    const double middle = *median(times);
+    if (!(middle > 0)) continue;
+    const auto most = std::ranges::max_element(times);
+    const double excess = *most / middle - 1;
+    if (!worst || excess > worst->excess)
+      worst = RankBalance{members[static_cast<std::size_t>(most - times.begin())]->rank, excess};
+  }
+  return worst;
+}
+
+std::optional<double> budget_share(std::span<const RankFacts> ranks,
+                                   std::span<const BudgetCategory> categories) {
+  double part = 0;
+  double whole = 0;
+  for (const RankFacts& r : ranks) {
+    whole += static_cast<double>(r.mean.sum().count());
+    for (const BudgetCategory c : categories) part += static_cast<double>(r.mean[c].count());
+  }
+  return whole > 0 ? std::optional(part / whole) : std::nullopt;
+}
+
+StepFacts facts_of(const JobResult& job) {
+  StepFacts facts;
+  for (const RankResult& r : job.ranks) {
+    keep_fullest(r, facts);
+    if (r.steps.empty()) continue;
+    RankFacts rank{.rank = r.rank, .role = r.role, .mean = r.budget.total};
+    for (Ns& t : rank.mean.time) t /= static_cast<std::int64_t>(r.steps.size());
+    facts.ranks.push_back(std::move(rank));
+  }
+  facts.arrivals_known = job.collectives.matches.clocks_comparable && job.ranks.size() > 1;
+  return facts;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/steps/event_waits.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/analysis/steps/trace_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+// Work on streams 20 and 21 and a kernel "waiting" on stream 7, all launched by thread 1.
+class EventWaitsTest : public ::testing::Test {
+ protected:
+  void kernel(std::int64_t stream, std::string_view name, std::int64_t launched, std::int64_t start,
+              std::int64_t end) {
+    b.launch(++correlation, launched, launched + 1);
+    b.row(b.stream(0, stream), Category::kernel, name, start, end, correlation);
+  }
+  std::uint32_t record(std::int64_t called) {
+    b.row(b.thread(1), Category::runtime, "cudaEventRecord", called, called + 1, ++correlation);
+    return correlation;
+  }
+  void wait(std::int64_t called, std::int32_t on, std::int32_t recorded) {
+    b.row(b.thread(1), Category::runtime, "cudaStreamWaitEvent", called, called + 1, ++correlation);
+    const SliceId row =
+        b.row(b.stream(0, 7), Category::sync, "Stream Wait Event", called, called + 1, correlation);
+    SyncDetails& syncs = b.trace().syncs;
+    b.trace().slices.detail[index(row)] = static_cast<std::uint32_t>(syncs.size());
+    syncs.stream.push_back(7);
+    syncs.wait_on_stream.push_back(on);
+    syncs.wait_on_record_correlation.push_back(recorded);
+  }
+  std::string producer_of_waiting() {
+    const Trace trace = b.sealed();
+    const RankIndex rank = index_rank(trace);
+    const SliceId producer =
+        producer_of(event_waits(trace, rank), trace, rank, find_slice(trace, "waiting"));
+    return producer == no_slice ? "none" : std::string(trace.name(producer));
+  }
+  TraceBuilder b;
+  std::uint32_t correlation = 0;
+};
+
+TEST_F(EventWaitsTest, TheProducerIsTheLastWorkLaunchedBeforeTheRecord) {
+  kernel(20, "first", 0, 10, 20);
+  kernel(20, "second", 2, 20, 50);
+  const auto recorded = static_cast<std::int32_t>(record(4));
+  kernel(20, "after the record", 6, 50, 90);
+  wait(8, 20, recorded);
+  kernel(7, "waiting", 12, 60, 70);
+  EXPECT_EQ(producer_of_waiting(), "second");
+}
+
+TEST_F(EventWaitsTest, OfSeveralWaitsTheOneThatEndsLastCounts) {
+  kernel(20, "short", 0, 10, 20);
+  kernel(21, "long", 2, 10, 50);
+  const auto recorded = static_cast<std::int32_t>(record(4));
+  wait(6, 21, recorded);
+  wait(8, 20, recorded);
+  kernel(7, "waiting", 12, 60, 70);
+  EXPECT_EQ(producer_of_waiting(), "long");
+}
+
+TEST_F(EventWaitsTest, AWaitBeforeThePredecessorOfTheStreamDelaysOnlyThat) {
+  kernel(20, "producer", 0, 10, 20);
+  wait(4, 20, -1);
+  kernel(7, "predecessor", 6, 20, 30);
+  kernel(7, "waiting", 12, 60, 70);
+  EXPECT_EQ(producer_of_waiting(), "none");
+}
+
+TEST_F(EventWaitsTest, WithoutItsRecordAnEventWasRecordedBeforeItIsWaitedFor) {
+  kernel(20, "producer", 0, 10, 20);
+  wait(4, 20, -1);
+  kernel(20, "later", 8, 20, 40);
+  kernel(7, "waiting", 12, 60, 70);
+  EXPECT_EQ(producer_of_waiting(), "producer");
+}
+
+TEST_F(EventWaitsTest, AnUnknownStreamProvesNothing) {
+  kernel(20, "producer", 0, 10, 20);
+  wait(4, -1, -1);
+  kernel(7, "waiting", 12, 60, 70);
+  EXPECT_EQ(producer_of_waiting(), "none");
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ranges of a trace are its steps, by their names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/event/trace.h"
+
+namespace stepscope {
+
+// "name", "name#12", "name 12", "name_12/100" and "name [12]" are steps of `wanted` = "name";
+// behind a `wanted` that ends in a sign, "block (layers.", any number does: "block (layers.7)
+// forward".
+[[nodiscard]] bool names_step(std::string_view text, std::string_view wanted);
+// 12; nullopt for a name without a number, and for numbers that JSON does not keep exactly.
+[[nodiscard]] std::optional<std::int64_t> step_number(std::string_view name);
+
+// "ProfilerStep" where the trace has any; else what stands before the numbers of ranges that are
+// called iterations ("step", "Iteration 7", "train_step#7"): at least two on one thread, of several
+// such names that with most time. "ProfilerStep" where there are none either.
+[[nodiscard]] std::string iteration_name(const Trace& trace, const RankIndex& rank);
+
+}  // namespace stepscope

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/steps/phase_names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "stepscope/base/ascii.h"
+
+namespace stepscope {
+namespace {
+
+template <std::size_t n>
+bool has_any(std::string_view text, const std::array<std::string_view, n>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view p) { return contains(text, p); });
+}
+
+// Fragments of annotations and operators, in lower case.
+constexpr std::array<std::string_view, 6> optimizer_parts = {
+    "optimizer", "optim_step", "zero_grad", "clip_grad", "fusedadam", "unscale_and_clip"};
+constexpr std::array<std::string_view, 13> data_parts = {"enumerate(dataloader)",
+                                                         "dataloader.__next__",
+                                                         "data_load",
+                                                         "load_data",
+                                                         "next_batch",
+                                                         "get_batch",
+                                                         "training_batch",
+                                                         "load_batch",
+                                                         "fetch_batch",
+                                                         "batch_to_gpu",
+                                                         "batch_to_device",
+                                                         "wait_for_batch",
+                                                         "data loading"};
+
+// A frame of Python is judged by its function and, where that is too common a word, by its file:
+// folders may be called anything.
+std::optional<Phase> phase_of_frame(std::string_view file, std::string_view function) {
+  const auto is = [&](std::string_view f) { return function == f; };
+  if (is("unpack_hook") || is("recompute_fn")) return Phase::recompute;
+  if (is("backward") || is("run_backward") || is("_engine_run_backward") || is("backward_step"))
+    return Phase::backward;
+  if (is("forward") || is("_call_impl") || is("_wrapped_call_impl") || is("forward_step"))
+    return Phase::forward;
+  if (is("zero_grad") || function.starts_with("clip_grad_")) return Phase::optimizer;
+  if (is("step") && (contains(file, "optim") || contains(file, "deepspeed")))
+    return Phase::optimizer;
+  const bool next = is("__next__") || is("_next_data") || is("_get_data") || is("_try_get_data");
+  if (next && contains(file, "dataloader")) return Phase::data;
+  return std::nullopt;
+}
+
+// "torch/optim/adam.py(120): step" or "<built-in method run_backward of ...>".
+std::optional<Phase> phase_of_python(std::string_view name) {
+  if (name.starts_with("<built-in method run_backward")) return Phase::backward;
+  if (name.starts_with("<built-in")) return std::nullopt;
+  const std::size_t colon = name.rfind("): ");
+  return phase_of_frame(name.substr(0, colon), name.substr(colon + 3));
+}
+
+}  // namespace
+
+std::optional<Phase> phase_of_name(std::string_view name) {
+  if (name.starts_with("nn.Module: ")) return Phase::forward;
+  if (name.starts_with("<built-in") || contains(name, ".py(")) {
+    if (name.starts_with("<built-in") || contains(name, "): ")) return phase_of_python(name);
+    return std::nullopt;
+  }
+  if (name.starts_with("ProfilerStep")) return std::nullopt;
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (contains(lower, "checkpointfunctionbackward") || contains(lower, "recompute"))
+    return Phase::recompute;
+  if (has_any(lower, data_parts)) return Phase::data;
+  if (lower.starts_with("autograd::engine::evaluate_function") || contains(lower, "accumulategrad"))
+    return Phase::backward;
+  if (contains(lower, "ddp.reducer::") || contains(lower, "distributed::reducer::"))
+    return Phase::backward;
+  const bool backward = contains(lower, "backward") || contains(lower, "bwd");
+  const bool forward = contains(lower, "forward") || contains(lower, "fwd");
+  if (backward != forward) return backward ? Phase::backward : Phase::forward;
+  if (!backward && has_any(lower, optimizer_parts)) return Phase::optimizer;
+  return std::nullopt;
+}
+
+std::vector<std::optional<Phase>> phases_of_names(const StringPool& strings) {
+  std::vector<std::optional<Phase>> phases(strings.size());
+  for (std::uint32_t i = 0; i < strings.size(); ++i)
+    phases[i] = phase_of_name(strings[StringId{i}]);
+  return phases;
+}
+
+}  // namespace stepscope

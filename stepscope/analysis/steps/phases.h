@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A second axis through every step: forward, backward, recompute, optimizer, data, other. The
+// phases of a step sum to its wall time as integers. Time in which the device works belongs to the
+// phase of the launch behind it (compute before communication before copies; where several run, the
+// phase that most of them have); idle time to the phase the host is in. In a CPU-only trace all
+// time is the host's. Work whose launch is not in the trace is `other`.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stepscope/analysis/steps/host_phases.h"
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
+#include "stepscope/event/trace.h"
+
+namespace stepscope {
+
+struct StepPhases {
+  std::array<Ns, phase_count> time{};
+
+  Ns& operator[](Phase p) { return time[static_cast<std::size_t>(p)]; }
+  const Ns& operator[](Phase p) const { return time[static_cast<std::size_t>(p)]; }
+  [[nodiscard]] Ns sum() const;
+};
+
+// Over steps, in ns.
+struct PhaseSummary {
+  Phase phase = Phase::other;
+  std::size_t steps = 0;
+  double mean = 0;
+  double min = 0;
+  double max = 0;
+  std::optional<double> stdev;  // of the sample; absent for one step
+};
+
+struct PhaseBudget {
+  std::vector<StepPhases> steps;  // parallel to the steps given
+  StepPhases total;
+};
+
+// `device` is a place in rank.devices (TimeBudget::chosen); ignored for CPU-only traces.
+[[nodiscard]] PhaseBudget phase_budget(const Trace& trace, const RankIndex& rank,
+                                       std::span<const Step> steps, const HostPhases& phases,
+                                       std::size_t device = 0);
+
+// One row a phase that has any time, of the steps of one rank or of many.
+[[nodiscard]] std::vector<PhaseSummary> summarize_phases(std::span<const StepPhases> steps);
+
+}  // namespace stepscope

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/steps/rank_index.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/analysis/steps/trace_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+TEST(RankIndex, AnEmptyTraceHasNoDeviceNoThreadAndNoSpan) {
+  const RankIndex rank = index_rank(TraceBuilder().sealed());
+  EXPECT_TRUE(rank.cpu_only());
+  EXPECT_TRUE(rank.host_tracks.empty());
+  EXPECT_FALSE(rank.main_track);
+  EXPECT_EQ(rank.start, rank.end);
+}
+
+TEST(RankIndex, DeviceWorkIsKernelsAndCopiesOfAllStreamsByStart) {
+  TraceBuilder b;
+  b.row(b.stream(0, 20), Category::memcpy, "copy", 30, 90);
+  b.kernel("b", 40, 50);
+  b.kernel("a", 10, 20);
+  b.row(b.stream(0, 20), Category::memset, "set", 5, 6);
+  b.row(b.stream(0, 7), Category::sync, "Stream Wait Event", 0, 100);
+  b.row(b.stream(0, 7), Category::gpu_annotation, "ProfilerStep#1", 0, 100);
+  b.row(b.stream(0, 7), Category::device_event, "record", 0, 1);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  ASSERT_EQ(rank.devices.size(), 1u);
+  const DeviceLane& lane = rank.devices[0];
+  ASSERT_EQ(lane.ops.size(), 4u);
+  EXPECT_EQ(trace.name(lane.ops[0]), "set");
+  EXPECT_EQ(trace.name(lane.ops[1]), "a");
+  EXPECT_EQ(trace.name(lane.ops[2]), "copy");
+  EXPECT_EQ(trace.name(lane.ops[3]), "b");
+  EXPECT_EQ(lane.start, Ns{5});
+  EXPECT_EQ(lane.end, Ns{90});
+}
+
+TEST(RankIndex, EachGpuHasALaneInOrderOfItsIndex) {
+  TraceBuilder b;
+  b.row(b.stream(3, 7), Category::kernel, "late device", 0, 5);
+  b.row(b.stream(1, 7), Category::kernel, "early device", 3, 9);
+  const RankIndex rank = index_rank(b.sealed());
+  ASSERT_EQ(rank.devices.size(), 2u);
+  EXPECT_EQ(rank.devices[0].device, 1);
+  EXPECT_EQ(rank.devices[1].device, 3);
+}
+
+TEST(RankIndex, AHostRowNeverCountsAsDeviceWork) {
+  TraceBuilder b;
+  b.op("triton_poi_fused_add", 0, 10);
+  EXPECT_TRUE(index_rank(b.sealed()).cpu_only());
+}
+
+TEST(RankIndex, WorkIsJoinedToItsCallByCorrelationAndAGraphLaunchToAllItsKernels) {
+  TraceBuilder b;
+  b.row(b.thread(1), Category::runtime, "cudaGraphLaunch", 0, 4, 9);
+  b.row(b.thread(2), Category::driver, "cuLaunchKernelEx", 5, 6, 10);
+  b.kernel("g1", 10, 11, 9);
+  b.kernel("g2", 11, 12, 9);
+  b.kernel("d", 12, 13, 10);
+  b.kernel("orphan", 13, 14, 77);
+  b.kernel("uncorrelated", 14, 15);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  const auto launched_by = [&](std::string_view op) { return rank.launch(find_slice(trace, op)); };
+  EXPECT_EQ(launched_by("g1"), find_slice(trace, "cudaGraphLaunch"));
+  EXPECT_EQ(launched_by("g2"), find_slice(trace, "cudaGraphLaunch"));
+  EXPECT_EQ(launched_by("d"), find_slice(trace, "cuLaunchKernelEx"));
+  EXPECT_EQ(launched_by("orphan"), no_slice);
+  EXPECT_EQ(launched_by("uncorrelated"), no_slice);
+  EXPECT_EQ(launched_by("cudaGraphLaunch"), no_slice);
+}
+
+TEST(RankIndex, AKernelThatSeemsToStartBeforeItsCallIsStillJoined) {
+  TraceBuilder b;
+  b.launch(3, 100, 110);
+  b.kernel("k", 95, 99, 3);
+  const Trace trace = b.sealed();
+  EXPECT_EQ(index_rank(trace).launch(find_slice(trace, "k")),
+            find_slice(trace, "cudaLaunchKernel"));
+}
+
+TEST(RankIndex, AReusedCorrelationIsToldApartByTime) {
+  TraceBuilder b;
+  b.row(b.thread(1), Category::runtime, "first", 0, 1, 3);
+  b.row(b.thread(1), Category::runtime, "second", 100, 101, 3);
+  b.kernel("k1", 50, 51, 3);
+  b.kernel("k2", 150, 151, 3);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  EXPECT_EQ(rank.launch(find_slice(trace, "k1")), find_slice(trace, "first"));
+  EXPECT_EQ(rank.launch(find_slice(trace, "k2")), find_slice(trace, "second"));
+}
+
+TEST(RankIndex, ADriverCallInsideARuntimeCallOfOneCorrelationGivesWayToTheOuter) {
+  TraceBuilder b;
+  b.row(b.thread(1), Category::runtime, "cudaLaunchKernel", 0, 10, 3);
+  b.row(b.thread(1), Category::driver, "cuLaunchKernel", 2, 8, 3);
+  b.kernel("k", 50, 51, 3);
+  const Trace trace = b.sealed();
+  EXPECT_EQ(index_rank(trace).launch(find_slice(trace, "k")),
+            find_slice(trace, "cudaLaunchKernel"));
+}
+
+TEST(RankIndex, TheMainThreadIsTheOneOfTheProfilerSteps) {
+  TraceBuilder b;
+  b.row(b.thread(2), Category::cpu_op, "aten::mm", 0, 1000);
+  b.step("ProfilerStep#4", 0, 10);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  ASSERT_TRUE(rank.main_track);
+  EXPECT_EQ(trace.track(*rank.main_track).tid, 1);
+  EXPECT_EQ(rank.host_tracks.size(), 2u);
+  EXPECT_EQ(rank.end, Ns{1000});
+}
+
+TEST(RankIndex, WithoutStepsTheBackwardThreadIsNotTheMainOne) {
+  TraceBuilder b;
+  b.op("aten::linear", 0, 100);
+  b.row(b.thread(2), Category::cpu_op, "autograd::engine::evaluate_function: AddmmBackward0", 100,
+        400);
+  b.row(b.thread(2), Category::cpu_op, "aten::mm", 110, 390);
+  b.row(b.thread(3), Category::cpu_op, "aten::copy_", 0, 30);
+  b.row(b.thread(3), Category::cpu_op, "nested", 0, 30);
+  b.row(b.thread(3), Category::cpu_op, "nested", 0, 30);
+  b.row(b.thread(3), Category::cpu_op, "nested", 0, 30);
+  const Trace trace = b.sealed();
+  EXPECT_EQ(trace.track(*index_rank(trace).main_track).tid, 1);
+}
+
+TEST(RankIndex, AThreadThatOnlyWaitsInTheOperatingSystemIsNotTheMainOne) {
+  TraceBuilder b;
+  b.row(b.thread(5), Category::other, "poll", 0, 1000);
+  b.row(b.thread(2), Category::user_annotation, "forward", 10, 60);
+  b.row(b.thread(2), Category::runtime, "cudaLaunchKernel", 20, 30, 1);
+  b.kernel("k", 30, 50, 1);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  ASSERT_TRUE(rank.main_track);
+  EXPECT_EQ(trace.track(*rank.main_track).tid, 2);
+}
+
+}  // namespace
+}  // namespace stepscope

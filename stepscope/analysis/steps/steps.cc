@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Annotations on the host give the steps their names; the device operations launched inside them
+// give their bounds.
+#include "stepscope/analysis/steps/steps.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "stepscope/analysis/steps/iteration_name.h"
+
+namespace stepscope {
+namespace {
+
+std::vector<bool> wanted_names(const StringPool& strings, std::string_view wanted) {
+  while (wanted.size() > 1 && wanted.back() == '#') wanted.remove_suffix(1);
+  std::vector<bool> result(strings.size());
+  for (std::uint32_t i = 0; i < strings.size(); ++i)
+    result[i] = names_step(strings[StringId{i}], wanted);
+  return result;
+}
+
+// The annotations of one thread: the main one where it has any, else the thread that has most.
+std::vector<SliceId> annotations(const Trace& trace, const RankIndex& rank,
+                                 const std::vector<bool>& wanted) {
+  const Slices& s = trace.slices;
+  std::vector<SliceId> best;
+  for (const TrackId id : rank.host_tracks) {
+    const Track& track = trace.track(id);
+    std::vector<SliceId> found;
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      const Category c = s.category[i];
+      if (!wanted[index(s.name[i])] || !(is_host(c) || c == Category::other)) continue;
+      const bool nested = !found.empty() && s.start[i] + s.dur[i] <= s.end(found.back());
+      if (!nested) found.push_back(SliceId{i});
+    }
+    if (id == rank.main_track && !found.empty()) return found;
+    if (found.size() > best.size()) best = std::move(found);
+  }
+  return best;
+}
+
+// Numbers of the names; ordinals for all where one has no number or two have the same.
+void number_steps(std::vector<Step>& steps) {
+  std::vector<std::int64_t> numbers;
+  for (const Step& step : steps) {
+    if (const auto number = step_number(step.name)) numbers.push_back(*number);
+  }
+  std::vector<std::int64_t> sorted = numbers;
+  std::sort(sorted.begin(), sorted.end());
+  const bool unique = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+  const bool use = unique && numbers.size() == steps.size();
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    steps[i].index = use ? numbers[i] : static_cast<std::int64_t>(i);
+}
+
+// First start and last end of the device operations launched inside each annotation.
+struct DeviceSpan {
+  Ns start = Ns::max();
+  Ns end = Ns::min();
+};
+
+std::vector<DeviceSpan> device_spans(const Trace& trace, const RankIndex& rank,
+                                     const std::vector<Step>& steps) {
+  std::vector<DeviceSpan> spans(steps.size());
+  for (const DeviceLane& lane : rank.devices) {
+    for (const SliceId op : lane.ops) {
+      const SliceId call = rank.launch(op);
+      if (call == no_slice) continue;
+      const Ns launched = trace.slices.start[index(call)];
+      auto after = std::upper_bound(steps.begin(), steps.end(), launched,
+                                    [](Ns t, const Step& step) { return t < step.host_start; });
+      if (after == steps.begin()) continue;
+      --after;
+      if (launched >= after->host_end) continue;
+      DeviceSpan& span = spans[static_cast<std::size_t>(after - steps.begin())];
+      span.start = std::min(span.start, trace.slices.start[index(op)]);
+      span.end = std::max(span.end, trace.slices.end(op));
+    }
+  }
+  return spans;
+}
+
+// The profiler's own rows, one for each window that it recorded.
+std::vector<SliceId> recorded_windows(const Trace& trace) {
+  std::vector<SliceId> windows;
+  for (std::uint32_t i = 0; i < trace.slices.size(); ++i)
+    if (trace.slices.category[i] == Category::trace_window) windows.push_back(SliceId{i});
+  return windows;
+}
+
+// Whether one window holds the starts of both; true where the trace is of one window.
+bool in_one_window(const Trace& trace, const std::vector<SliceId>& windows, const Step& a,
+                   const Step& b) {
+  if (windows.size() < 2) return true;
+  return std::ranges::any_of(windows, [&](SliceId window) {
+    return trace.slices.start[index(window)] <= a.host_start &&
+           b.host_start < trace.slices.end(window);
+  });
+}
+
+void bound_steps(const Trace& trace, std::vector<Step>& steps,
+                 const std::vector<DeviceSpan>& spans) {
+  const std::vector<SliceId> windows = recorded_windows(trace);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool on_device = spans[i].end != Ns::min();
+    steps[i].start = on_device ? spans[i].start : steps[i].host_start;
+    if (i > 0) steps[i].start = std::max(steps[i].start, steps[i - 1].start);
+    steps[i].end = std::max({steps[i].start, steps[i].host_end, spans[i].end});
+  }
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    // A gap in the numbers, or between two windows, is a part that was not profiled: it belongs to
+    // no step.
+    const bool adjacent = steps[i + 1].index == steps[i].index + 1 &&
+                          in_one_window(trace, windows, steps[i], steps[i + 1]);
+    steps[i].end = adjacent ? steps[i + 1].start : std::min(steps[i].end, steps[i + 1].start);
+  }
+}
+
+Step whole_window(const Trace& trace, const RankIndex& rank) {
+  Step step;
+  step.name = "window";
+  step.host_start = step.start = rank.start;
+  step.host_end = step.end = rank.end;
+  if (!rank.cpu_only()) {
+    step.start = Ns::max();
+    step.end = Ns::min();
+    for (const DeviceLane& lane : rank.devices) {
+      step.start = std::min(step.start, lane.start);
+      step.end = std::max(step.end, lane.end);
+    }
+  } else if (rank.main_track) {
+    const Track& track = trace.track(*rank.main_track);
+    step.start = step.end = trace.slices.start[track.first];
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+      step.end = std::max(step.end, trace.slices.end(SliceId{i}));
+  }
+  return step;
+}
+
+}  // namespace
+
+std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
+                             const StepOptions& options) {
+  std::vector<Step> steps;
+  if (trace.slices.size() == 0) return steps;
+  const std::string name =
+      options.annotation.empty() ? iteration_name(trace, rank) : options.annotation;
+  for (const SliceId id : annotations(trace, rank, wanted_names(trace.strings, name))) {
+    Step step;
+    step.name = trace.name(id);
+    step.host_start = trace.slices.start[index(id)];
+    step.host_end = trace.slices.end(id);
+    steps.push_back(std::move(step));
+  }
+  if (steps.empty()) return {whole_window(trace, rank)};
+  number_steps(steps);
+  bound_steps(trace, steps, device_spans(trace, rank, steps));
+  return steps;
+}
+
+OutsideSteps outside_steps(const RankIndex& rank, std::span<const Step> steps) {
+  OutsideSteps outside;
+  if (steps.empty()) {
+    outside.before = rank.end - rank.start;
+    return outside;
+  }
+  outside.before = steps.front().start - rank.start;
+  for (std::size_t i = 1; i < steps.size(); ++i)
+    outside.between += steps[i].start - steps[i - 1].end;
+  outside.after = rank.end - steps.back().end;
+  return outside;
+}
+
+}  // namespace stepscope

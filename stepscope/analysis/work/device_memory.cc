@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/work/device_memory.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "stepscope/analysis/work/memory_blocks.h"
+
+namespace stepscope {
+namespace {
+
+// The events of one device, in time order, with the total after each.
+struct DeviceEvents {
+  int device = -1;
+  std::vector<std::uint32_t> rows;
+  std::vector<Bytes> allocated;  // parallel to rows
+};
+
+std::vector<DeviceEvents> events_by_device(const MemoryEvents& memory) {
+  std::vector<DeviceEvents> devices;
+  for (std::uint32_t i = 0; i < memory.size(); ++i) {
+    auto at = std::ranges::find(devices, static_cast<int>(memory.device[i]), &DeviceEvents::device);
+    if (at == devices.end()) at = devices.insert(at, DeviceEvents{memory.device[i], {}, {}});
+    at->rows.push_back(i);
+    Bytes total = memory.total_allocated[i];
+    if (total.value < 0)
+      total = (at->allocated.empty() ? Bytes{} : at->allocated.back()) + memory.bytes[i];
+    at->allocated.push_back(total);
+  }
+  std::ranges::sort(devices, {}, &DeviceEvents::device);
+  return devices;
+}
+
+// Allocated just before an instant.
+Bytes allocated_before(const MemoryEvents& memory, const DeviceEvents& events, Ns instant) {
+  const auto after = std::ranges::lower_bound(events.rows, instant, {},
+                                              [&](std::uint32_t row) { return memory.time[row]; });
+  if (after == events.rows.begin())
+    return events.allocated.front() - memory.bytes[events.rows.front()];
+  return events.allocated[static_cast<std::size_t>(after - events.rows.begin()) - 1];
+}
+
+std::vector<PhaseSpan> join_neighbours(std::span<const PhaseSpan> phases) {
+  std::vector<PhaseSpan> joined;
+  for (const PhaseSpan& span : phases) {
+    if (!joined.empty() && joined.back().phase == span.phase) {
+      joined.back().end = span.end;
+    } else {
+      joined.push_back(span);
+    }
+  }
+  return joined;
+}
+
+std::optional<Bytes> recorded(Bytes bytes) {
+  return bytes.value < 0 ? std::nullopt : std::optional(bytes);
+}
+
+std::vector<MemoryPoint> timeline_of(const MemoryEvents& memory, const DeviceEvents& events) {
+  std::vector<MemoryPoint> points;
+  points.reserve(events.rows.size());
+  for (std::size_t i = 0; i < events.rows.size(); ++i) {
+    const std::uint32_t row = events.rows[i];
+    points.push_back({memory.time[row], events.allocated[i], recorded(memory.total_reserved[row])});
+  }
+  return thin_out(points, 2000);
+}
+
+// The operator that encloses an instant on a thread, deepest first.
+std::string_view operator_at(const Trace& trace, TrackId thread, Ns at) {
+  const Track& track = trace.track(thread);
+  std::string_view deepest;
+  for (std::uint32_t i = track.first; i < track.first + track.count && trace.slices.start[i] <= at;
+       ++i) {
+    if (trace.slices.category[i] == Category::cpu_op && trace.slices.end(SliceId{i}) > at)
+      deepest = trace.name(SliceId{i});
+  }
+  return deepest;
+}
+
+std::string_view kernel_at(const Trace& trace, const RankIndex& rank, int device, Ns at) {
+  std::string_view running;
+  const auto lane = std::ranges::find(rank.devices, device, &DeviceLane::device);
+  if (lane == rank.devices.end()) return running;
+  for (const SliceId op : lane->ops) {
+    if (trace.slices.start[index(op)] > at) break;
+    if (trace.slices.end(op) > at) running = trace.name(op);
+  }
+  return running;
+}
+
+void describe_peak(const Trace& trace, const RankIndex& rank, const DeviceEvents& events,
+                   DeviceMemory& memory) {
+  const auto peak = std::ranges::max_element(events.allocated) - events.allocated.begin();
+  const std::uint32_t row = events.rows[static_cast<std::size_t>(peak)];
+  memory.peak_allocated = events.allocated[static_cast<std::size_t>(peak)];
+  memory.peak_time = trace.memory.time[row];
+  for (const std::uint32_t r : events.rows) {
+    const Bytes reserved = trace.memory.total_reserved[r];
+    if (memory.device >= 0 && reserved.value >= 0) {
+      memory.peak_reserved = std::max(memory.peak_reserved.value_or(Bytes{}), reserved);
+    }
+  }
+  memory.running_at_peak = operator_at(trace, trace.memory.track[row], memory.peak_time);
+  const std::string_view kernel = kernel_at(trace, rank, memory.device, memory.peak_time);
+  if (!kernel.empty()) {
+    memory.running_at_peak += memory.running_at_peak.empty() ? "" : "; on the device ";
+    memory.running_at_peak += kernel;
+  }
+  const auto properties =
+      std::ranges::find(trace.metadata.devices, memory.device, &DeviceProperties::id);
+  if (memory.device >= 0 && properties != trace.metadata.devices.end() &&
+      properties->total_memory.value > 0) {
+    memory.headroom =
+        properties->total_memory - memory.peak_reserved.value_or(memory.peak_allocated);
+  }
+}
+
+DeviceMemory describe(const Trace& trace, const RankIndex& rank, const DeviceEvents& events,
+                      std::span<const PhaseSpan> phases) {
+  DeviceMemory memory;
+  memory.device = events.device;
+  describe_peak(trace, rank, events, memory);
+  const MemoryBlocks blocks = memory_blocks(trace.memory, events.rows);
+  memory.unmatched_frees = blocks.unmatched_frees;
+  memory.composition =
+      composition_at(blocks.blocks, phases, memory.peak_time, memory.peak_allocated);
+  for (const PhaseSpan& span : phases) {
+    memory.phases.push_back({span.phase, span.start, span.end,
+                             allocated_before(trace.memory, events, span.start),
+                             allocated_before(trace.memory, events, span.end)});
+  }
+  memory.timeline = timeline_of(trace.memory, events);
+  return memory;
+}
+
+}  // namespace
+
+std::vector<MemoryPoint> thin_out(std::span<const MemoryPoint> points, std::size_t limit) {
+  if (points.size() <= std::max<std::size_t>(limit, 4)) return {points.begin(), points.end()};
+  std::vector<MemoryPoint> kept{points.front()};
+  const std::span inner = points.subspan(1, points.size() - 2);
+  const std::size_t stretches = std::max<std::size_t>(limit, 4) / 2 - 1;  // two points each
+  for (std::size_t i = 0; i < stretches; ++i) {
+    const std::size_t first = inner.size() * i / stretches;
+    const std::span stretch = inner.subspan(first, inner.size() * (i + 1) / stretches - first);
+    if (stretch.empty()) continue;
+    const auto [low, high] = std::ranges::minmax_element(stretch, {}, &MemoryPoint::allocated);
+    kept.push_back(*std::min(low, high));
+    if (low != high) kept.push_back(*std::max(low, high));
+  }
+  kept.push_back(points.back());
+  return kept;
+}
+
+MemoryTable memory_table(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
+                         std::span<const PhaseSpan> phases) {
+  MemoryTable table;
+  const std::vector<PhaseSpan> joined = join_neighbours(phases);
+  for (const DeviceEvents& events : events_by_device(trace.memory)) {
+    table.devices.push_back(describe(trace, rank, events, joined));
+  }
+  table.copies = copy_table(trace, rank, steps);
+  return table;
+}
+
+}  // namespace stepscope

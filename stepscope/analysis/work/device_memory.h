@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the allocator's events ([memory] instants) and the copies of a trace tell about memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/steps/host_phases.h"
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
+#include "stepscope/event/trace.h"
+
+namespace stepscope {
+
+struct MemoryPoint {
+  Ns time{};
+  Bytes allocated{};
+  std::optional<Bytes> reserved;
+};
+
+struct MemoryPhase {
+  Phase phase = Phase::other;
+  Ns start{};  // a stretch of this phase, neighbours of one phase joined
+  Ns end{};
+  Bytes at_start{};  // allocated, as the last event before says
+  Bytes at_end{};
+};
+
+// What memory is for. Inferred from when blocks are allocated and freed, never recorded:
+//   parameters   the model's state: there before the trace began and never freed (optimizer state
+//   of that age too: nothing
+//                tells them apart), or allocated before the first forward and never freed
+//   optimizer    allocated by the optimizer and never freed
+//   gradients    allocated in a backward and alive after it, or older than the trace and freed by
+//   the optimizer activations  allocated in a forward (or recompute) and alive after it, or older
+//   than the trace and freed in a backward temporary    freed in the stretch of the phase that
+//   allocated it, or allocated by the optimizer and freed unknown      the rest
+enum class MemoryUse : std::uint8_t {
+  parameters,
+  gradients,
+  optimizer,
+  activations,
+  temporary,
+  unknown
+};
+inline constexpr std::size_t memory_use_count = 6;
+inline constexpr std::array<std::string_view, memory_use_count> memory_use_names = {
+    "parameters", "gradients", "optimizer", "activations", "temporary", "unknown"};
+static_assert(memory_use_names[static_cast<std::size_t>(MemoryUse::unknown)] == "unknown");
+
+struct DeviceMemory {
+  int device = -1;  // -1 = the host's memory
+  Bytes peak_allocated{};
+  std::optional<Bytes> peak_reserved;
+  Ns peak_time{};
+  std::string running_at_peak;  // operator on the allocating thread and kernel on the device; ""
+                                // for neither
+  std::optional<Bytes>
+      headroom;  // memory of the device − peak reserved (allocated where that is not recorded)
+  // At the peak, summing to peak_allocated. Empty where the recorded totals contradict the blocks.
+  std::optional<std::array<Bytes, memory_use_count>> composition;
+  std::vector<MemoryPhase> phases;
+  std::vector<MemoryPoint>
+      timeline;  // at most 2,000 points; keeps first, last, and the extremes of each stretch
+  std::uint64_t unmatched_frees = 0;  // of blocks whose allocation is not in the trace
+};
+
+struct CopyRow {
+  std::string direction;  // "HtoD", "DtoD", "PtoP", … ; "memset"
+  std::optional<bool>
+      pinned;  // of the host side; empty where the name does not tell or there is none
+  std::uint64_t count = 0;
+  std::optional<Bytes> bytes;  // empty unless recorded for every copy
+  Ns total{};
+  std::optional<ByteRate> bandwidth;  // over the copies with recorded bytes
+};
+
+struct MemoryTable {
+  std::vector<DeviceMemory> devices;  // by device, the host first; empty without [memory] events
+  std::vector<CopyRow> copies;        // longest first; of the steps
+};
+
+// `phases`: the host's, disjoint and in time order (HostPhases::host). Memory is described over the
+// whole trace.
+[[nodiscard]] MemoryTable memory_table(const Trace& trace, const RankIndex& rank,
+                                       std::span<const Step> steps,
+                                       std::span<const PhaseSpan> phases);
+
+// Copies and memsets that start inside the steps, by direction and by the host side's kind of
+// memory.
+[[nodiscard]] std::vector<CopyRow> copy_table(const Trace& trace, const RankIndex& rank,
+                                              std::span<const Step> steps);
+
+// At most `limit` points (4 or more); of each dropped stretch the lowest and highest stay.
+[[nodiscard]] std::vector<MemoryPoint> thin_out(std::span<const MemoryPoint> points,
+                                                std::size_t limit);
+
+}  // namespace stepscope

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/work/device_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "stepscope/analysis/work/memory_blocks.h"
+#include "stepscope/analysis/work/work_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+class MemoryBuilder : public WorkBuilder {
+ public:
+  void event(std::int64_t time, std::uint64_t address, std::int64_t bytes,
+             std::int16_t device = 0) {
+    MemoryEvents& m = trace().memory;
+    total_ += device >= 0 ? bytes : 0;
+    m.time.push_back(Ns{time});
+    m.track.push_back(thread(1));
+    m.address.push_back(address);
+    m.bytes.push_back(Bytes{bytes});
+    m.total_allocated.push_back(Bytes{device >= 0 && totals ? total_ : -1});
+    m.total_reserved.push_back(Bytes{device >= 0 && totals ? 2 * total_ : -1});
+    m.device.push_back(device);
+  }
+  bool totals = true;
+  std::int64_t total_ = 0;
+};
+
+MemoryTable memory(MemoryBuilder& b, const std::vector<PhaseSpan>& phases = {}) {
+  const Trace t = b.sealed();
+  return memory_table(t, index_rank(t), std::vector<Step>{step(0, 1000)}, phases);
+}
+
+TEST(memory, finds_the_peak_and_what_ran_then) {
+  MemoryBuilder b;
+  b.total_ = 1000;
+  b.op("aten::linear", 0, 100);
+  b.op("aten::addmm", 10, 60);
+  b.kernel("gemm", 15, 40);
+  b.event(5, 1, 100);
+  b.event(20, 2, 200);
+  b.event(70, 2, -200);
+  DeviceProperties gpu;
+  gpu.id = 0;
+  gpu.total_memory = Bytes{10000};
+  b.trace().metadata.devices.push_back(gpu);
+  const MemoryTable m = memory(b);
+  ASSERT_EQ(m.devices.size(), 1U);
+  const DeviceMemory& d = m.devices[0];
+  EXPECT_EQ(d.peak_allocated, Bytes{1300});
+  EXPECT_EQ(d.peak_reserved, Bytes{2600});
+  EXPECT_EQ(d.peak_time, Ns{20});
+  EXPECT_EQ(d.running_at_peak, "aten::addmm; on the device gemm");
+  EXPECT_EQ(d.headroom, Bytes{7400});
+  EXPECT_EQ(d.timeline.size(), 3U);
+}
+
+TEST(memory, sums_up_where_no_totals_are_recorded_and_knows_no_headroom_then) {
+  MemoryBuilder b;
+  b.totals = false;
+  b.event(0, 1, 100);
+  b.event(10, 2, 50);
+  b.event(20, 1, -100);
+  const MemoryTable m = memory(b);
+  EXPECT_EQ(m.devices[0].peak_allocated, Bytes{150});
+  EXPECT_FALSE(m.devices[0].peak_reserved);
+  EXPECT_FALSE(m.devices[0].headroom);
+  EXPECT_FALSE(m.devices[0].timeline[0].reserved);
+}
+
+TEST(memory, keeps_devices_and_the_host_apart) {
+  MemoryBuilder b;
+  b.event(0, 1, 100, 1);
+  b.event(1, 1, 30, -1);
+  b.event(2, 1, 50, 0);
+  const MemoryTable m = memory(b);
+  ASSERT_EQ(m.devices.size(), 3U);
+  EXPECT_EQ(m.devices[0].device, -1);
+  EXPECT_EQ(m.devices[0].peak_allocated, Bytes{30});
+  EXPECT_EQ(m.devices[2].device, 1);
+}
+
+TEST(memory, reads_value_and_change_at_the_boundaries_of_phases) {
+  MemoryBuilder b;
+  b.total_ = 1000;
+  b.event(10, 1, 100);
+  b.event(20, 2, 100);
+  b.event(60, 1, -100);
+  const MemoryTable m = memory(b, {{Ns{0}, Ns{15}, Phase::forward},
+                                   {Ns{15}, Ns{50}, Phase::forward},
+                                   {Ns{50}, Ns{100}, Phase::backward}});
+  const auto& phases = m.devices[0].phases;
+  ASSERT_EQ(phases.size(), 2U);
+  EXPECT_EQ(phases[0].at_start, Bytes{1000});
+  EXPECT_EQ(phases[0].at_end, Bytes{1200});
+  EXPECT_EQ(phases[1].at_start, Bytes{1200});
+  EXPECT_EQ(phases[1].at_end, Bytes{1100});
+}
+
+const std::vector<PhaseSpan> training = {{Ns{100}, Ns{200}, Phase::forward},
+                                         {Ns{200}, Ns{300}, Phase::backward},
+                                         {Ns{300}, Ns{400}, Phase::optimizer},
+                                         {Ns{400}, Ns{500}, Phase::forward},
+                                         {Ns{500}, Ns{600}, Phase::backward}};
+
+MemoryUse use(std::optional<std::int64_t> allocated, std::optional<std::int64_t> freed) {
+  MemoryBlock block;
+  if (allocated) block.allocated = Ns{*allocated};
+  if (freed) block.freed = Ns{*freed};
+  return use_of(block, training);
+}
+
+TEST(memory_use, follows_from_the_lifetime_of_a_block) {
+  EXPECT_EQ(use({}, {}), MemoryUse::parameters);
+  EXPECT_EQ(use(50, {}), MemoryUse::parameters);
+  EXPECT_EQ(use(350, {}), MemoryUse::optimizer);
+  EXPECT_EQ(use(250, 350), MemoryUse::gradients);
+  EXPECT_EQ(use(250, {}), MemoryUse::gradients);
+  EXPECT_EQ(use({}, 350), MemoryUse::gradients);
+  EXPECT_EQ(use(150, 250), MemoryUse::activations);
+  EXPECT_EQ(use({}, 250), MemoryUse::activations);
+  EXPECT_EQ(use(150, 160), MemoryUse::temporary);
+  EXPECT_EQ(use(250, 260), MemoryUse::temporary);
+  EXPECT_EQ(use(350, 450), MemoryUse::temporary);
+  EXPECT_EQ(use(150, {}), MemoryUse::unknown);
+  const std::vector<PhaseSpan> cut = {{Ns{0}, Ns{10}, Phase::backward},
+                                      {Ns{10}, Ns{20}, Phase::forward}};
+  const MemoryBlock last{Ns{15}, std::nullopt, Bytes{1}};
+  EXPECT_EQ(use_of(last, cut), MemoryUse::activations);
+  EXPECT_EQ(use_of(last, std::span(cut).last(1)), MemoryUse::unknown);
+  EXPECT_EQ(use(50, 80), MemoryUse::unknown);
+}
+
+TEST(memory_use, sums_to_the_peak_with_what_is_older_than_the_trace) {
+  MemoryBuilder b;
+  b.total_ = 1000;
+  b.event(120, 1, 300);  // activation
+  b.event(130, 2, 50);   // temporary
+  b.event(140, 2, -50);
+  b.event(210, 3, 400);  // gradient
+  b.event(220, 1, -300);
+  b.event(320, 3, -400);
+  const MemoryTable m = memory(b, training);
+  const DeviceMemory& d = m.devices[0];
+  EXPECT_EQ(d.peak_allocated, Bytes{1700});
+  ASSERT_TRUE(d.composition);
+  const auto part = [&](MemoryUse u) {
+    return (*d.composition)[static_cast<std::size_t>(u)].value;
+  };
+  EXPECT_EQ(part(MemoryUse::parameters), 1000);
+  EXPECT_EQ(part(MemoryUse::activations), 300);
+  EXPECT_EQ(part(MemoryUse::gradients), 400);
+  EXPECT_EQ(part(MemoryUse::temporary), 0);
+}
+
+TEST(memory_blocks, tolerate_frees_without_an_allocation_and_lost_frees) {
+  MemoryBuilder b;
+  b.event(0, 7, -100);  // older than the trace
+  b.event(10, 8, 50);
+  b.event(20, 8, 60);  // its free was lost
+  b.event(30, 9, 0);
+  const Trace t = b.sealed();
+  const std::vector<std::uint32_t> rows = {0, 1, 2, 3};
+  const MemoryBlocks blocks = memory_blocks(t.memory, rows);
+  EXPECT_EQ(blocks.unmatched_frees, 1U);
+  ASSERT_EQ(blocks.blocks.size(), 3U);
+  EXPECT_FALSE(blocks.blocks[0].allocated);
+  EXPECT_EQ(blocks.blocks[1].freed, Ns{20});
+  EXPECT_FALSE(blocks.blocks[2].freed);
+}
+
+TEST(memory_use, is_absent_where_the_totals_contradict_the_blocks) {
+  const std::vector<MemoryBlock> blocks = {{Ns{0}, std::nullopt, Bytes{100}}};
+  EXPECT_FALSE(composition_at(blocks, training, Ns{10}, Bytes{50}));
+  EXPECT_TRUE(composition_at(blocks, training, Ns{10}, Bytes{100}));
+}
+
+TEST(memory_timeline, keeps_the_extremes_when_it_is_thinned_out) {
+  std::vector<MemoryPoint> points;
+  for (int i = 0; i < 10000; ++i) points.push_back({Ns{i}, Bytes{i % 7}, {}});
+  points[6789].allocated = Bytes{1000};
+  points[1234].allocated = Bytes{-5};
+  const auto kept = thin_out(points, 100);
+  EXPECT_LE(kept.size(), 100U);
+  EXPECT_GT(kept.size(), 50U);
+  EXPECT_EQ(kept.front().time, Ns{0});
+  EXPECT_EQ(kept.back().time, Ns{9999});
+  EXPECT_TRUE(std::ranges::is_sorted(kept, {}, &MemoryPoint::time));
+  EXPECT_EQ(std::ranges::max(kept, {}, &MemoryPoint::allocated).time, Ns{6789});
+  EXPECT_EQ(std::ranges::min(kept, {}, &MemoryPoint::allocated).time, Ns{1234});
+  EXPECT_EQ(thin_out(std::span(points).first(100), 100).size(), 100U);
+  EXPECT_TRUE(thin_out({}, 100).empty());
+}
+
+TEST(copies, are_summed_by_direction_and_kind_of_host_memory) {
+  WorkBuilder b;
+  const auto copy = [&](std::string_view name, std::int64_t start, std::int64_t end,
+                        std::int64_t bytes) {
+    Slice slice;
+    slice.start = Ns{start};
+    slice.dur = Ns{end - start};
+    slice.name = b.trace().strings.intern(name);
+    slice.track = b.stream(0, 7);
+    slice.category = name == "Memset (Device)" ? Category::memset : Category::memcpy;
+    slice.detail = static_cast<std::uint32_t>(b.trace().copies.size());
+    b.trace().copies.bytes.push_back(Bytes{bytes});
+    append(b.trace(), slice);
+  };
+  copy("Memcpy HtoD (Pinned -> Device)", 0, 10, 1000);
+  copy("Memcpy HtoD (Pinned -> Device)", 10, 20, 3000);
+  copy("Memcpy HtoD (Pageable -> Device)", 20, 25, 10);
+  copy("CopyDeviceToHost", 30, 33, -1);
+  copy("Memset (Device)", 40, 41, 8);
+  const Trace t = b.sealed();
+  const auto rows = copy_table(t, index_rank(t), std::vector<Step>{step(0, 100)});
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0].direction, "HtoD");
+  EXPECT_EQ(rows[0].pinned, true);
+  EXPECT_EQ(rows[0].count, 2U);
+  EXPECT_EQ(rows[0].bytes, Bytes{4000});
+  EXPECT_DOUBLE_EQ(rows[0].bandwidth->value, 4000 / 20e-9);
+  EXPECT_EQ(rows[1].pinned, false);
+  EXPECT_EQ(rows[2].direction, "DtoH");
+  EXPECT_EQ(rows[2].pinned, std::nullopt);
+  EXPECT_FALSE(rows[2].bytes);
+  EXPECT_EQ(rows[3].direction, "memset");
+}
+
+TEST(memory, is_empty_without_events) {
+  MemoryBuilder b;
+  b.op("aten::mm", 0, 10);
+  const MemoryTable m = memory(b);
+  EXPECT_TRUE(m.devices.empty());
+  EXPECT_TRUE(m.copies.empty());
+}
+
+}  // namespace
+}  // namespace stepscope

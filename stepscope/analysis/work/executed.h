@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hardware executed in each step, as the MFU budget needs it: the flops of products, the
+// time of the kernels that did them by precision, and the time of all other compute. Conventions of
+// the flops: op_flops.h.
+//
+// Sums of kernel times count overlapping kernels twice; the `_union` fields count each instant of
+// the device once. On a trace without a device the innermost operators stand for kernels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
+#include "stepscope/analysis/work/op_work.h"
+#include "stepscope/event/trace.h"
+
+namespace stepscope {
+
+// Products (matmul, convolution, attention) in one precision. fp32 products whose kernel names a
+// tf32 or tensor-core instruction count as tf32.
+struct ExecutedProducts {
+  Flops flops{};      // of the kernels whose call's shapes are known
+  Flops recompute{};  // of them: repeated by a checkpoint, or scores rebuilt in a fused attention's
+                      // backward
+  Ns time{};          // of those kernels
+  Ns unknown_time{};  // of the kernels whose flops the trace does not tell
+  Ns recompute_time{};
+  std::uint64_t kernels = 0;
+  std::uint64_t unknown_kernels = 0;
+};
+
+struct ExecutedStep {
+  std::int64_t index = 0;  // Step::index
+  std::array<ExecutedProducts, precision_count> products{};
+  Ns product_union{};   // at least one product runs, clipped to the step, summed over devices
+  Ns other_union{};     // compute runs, but no product: memory-bound work
+  Ns other_time{};      // sum of the other compute kernels
+  Bytes other_bytes{};  // the least they move, where the shapes tell
+  Ns other_time_with_bytes{};  // time of the kernels behind other_bytes
+
+  [[nodiscard]] Flops flops() const;
+  [[nodiscard]] Flops recompute() const;
+  [[nodiscard]] Ns time() const;
+  [[nodiscard]] Ns unknown_time() const;
+};
+
+struct Executed {
+  std::vector<ExecutedStep> steps;  // parallel to the steps given
+  bool any_shapes =
+      false;  // whether the flops of any product are known: otherwise zero means unknown
+};
+
+// A call's flops belong to the step in which each of its kernels starts.
+[[nodiscard]] Executed executed_work(const Trace& trace, const RankIndex& rank,
+                                     std::span<const Step> steps, const OpWork& work);
+
+}  // namespace stepscope

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of memory: an allocation paired with the free of its address, and what the block was for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stepscope/analysis/work/device_memory.h"
+
+namespace stepscope {
+
+struct MemoryBlock {
+  std::optional<Ns> allocated;  // empty: before the first event
+  std::optional<Ns> freed;      // empty: not in the trace
+  Bytes bytes{};
+};
+
+struct MemoryBlocks {
+  std::vector<MemoryBlock> blocks;
+  std::uint64_t unmatched_frees = 0;
+};
+
+// Of the events of one device, rows in time order. An address that is allocated twice lost its free
+// in between: the first block is taken to end where the second begins. Blocks stand in the order of
+// their ends, those never freed last. O(N).
+[[nodiscard]] MemoryBlocks memory_blocks(const MemoryEvents& memory,
+                                         std::span<const std::uint32_t> rows);
+
+// What the blocks alive at an instant are for; what `total` has beyond them is older than the
+// trace. Empty where the blocks exceed the total. `phases` disjoint, in time order, neighbours of
+// one phase joined.
+[[nodiscard]] std::optional<std::array<Bytes, memory_use_count>> composition_at(
+    std::span<const MemoryBlock> blocks, std::span<const PhaseSpan> phases, Ns instant,
+    Bytes total);
+
+[[nodiscard]] MemoryUse use_of(const MemoryBlock& block, std::span<const PhaseSpan> phases);
+
+}  // namespace stepscope

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work of one operator call from its recorded shapes: floating-point operations of matrix products,
+// convolutions and attention, and the least bytes that any operator must move (each input read
+// once, each output written once).
+//
+// Conventions: a product of m×k and k×n counts 2·m·n·k. Causal attention counts the half of the
+// square (S²/2 pairs), rectangular causal masks are aligned to the lower right corner, sliding
+// windows count their band. The backward of a fused attention counts its five products; the one
+// that rebuilds the scores is also given as `recompute`. Elementwise arithmetic has no flops here:
+// unknown, not zero. An argument that the trace lacks leaves the answer empty.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "stepscope/analysis/work/op_inputs.h"
+#include "stepscope/base/quantity.h"
+
+namespace stepscope {
+
+struct OpCost {
+  std::optional<Flops>
+      flops;          // executed; empty for operators that are no product, and for unknown shapes
+  Flops recompute{};  // of them, repeated work that the model does not ask for
+  std::optional<Bytes> bytes;
+  OperandFormat precision =
+      OperandFormat::other;  // of the first tensor; fp32 products may run as tf32
+};
+
+// `name` as in the trace ("aten::addmm"). Only what an operator computes itself is known:
+// aten::linear, aten::matmul and their like count too, so count at most one of nested operators
+// (op_work.h counts the one that launches the kernels).
+[[nodiscard]] OpCost op_cost(std::string_view name, const OpInputs& inputs);
+
+// Its parts. `base_name` is the name without "aten::"; operators of other libraries keep their
+// namespace.
+[[nodiscard]] std::optional<Flops> product_flops(std::string_view base_name,
+                                                 const OpInputs& inputs);
+[[nodiscard]] std::optional<Flops> convolution_flops(std::string_view base_name,
+                                                     const OpInputs& inputs);
+
+struct AttentionFlops {
+  Flops total{};
+  Flops recompute{};
+};
+[[nodiscard]] std::optional<AttentionFlops> attention_flops(std::string_view base_name,
+                                                            const OpInputs& inputs);
+
+// Each input read once and each output written once; empty where the shapes do not tell the
+// outputs.
+[[nodiscard]] std::optional<Bytes> moved_bytes(std::string_view base_name, const OpInputs& inputs);
+
+}  // namespace stepscope

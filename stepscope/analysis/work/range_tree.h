@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the time goes along the user's own ranges: phase → annotations and modules → operators →
+// kernels, merged by path over all steps and threads. A device operation hangs under the deepest
+// row around its launch call; without a launch call, under the GPU annotation around it. Step
+// annotations themselves are no ranges.
+//
+// A phase stands where the path enters it: above the outermost row that lies within one phase.
+// `host` sums the rows of a node; `device` sums the device operations below it (overlapping ones
+// count twice), so a parent's is the sum of its children's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/steps/host_phases.h"
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
+#include "stepscope/event/trace.h"
+
+namespace stepscope {
+
+enum class RangeKind : std::uint8_t { phase, annotation, module, operation, kernel };
+inline constexpr std::size_t range_kind_count = 5;
+inline constexpr std::array<std::string_view, range_kind_count> range_kind_names = {
+    "phase", "annotation", "module", "operator", "kernel"};
+static_assert(range_kind_names[static_cast<std::size_t>(RangeKind::kernel)] == "kernel");
+
+struct RangeNode {
+  std::string name;
+  RangeKind kind = RangeKind::phase;
+  std::uint64_t count = 0;  // rows; for a phase, rows directly below it
+  Ns host{};
+  Ns device{};
+  std::vector<RangeNode> children;  // most device time first, then host time
+};
+
+struct RangeLimits {
+  std::size_t depth = 12;     // levels; deeper rows count for the deepest range kept
+  std::size_t children = 16;  // of one node, beside "(n more)" with the sums of the rest
+};
+
+// Rows count if they, or for device operations these, start inside a step.
+[[nodiscard]] std::vector<RangeNode> range_tree(const Trace& trace, const RankIndex& rank,
+                                                std::span<const Step> steps,
+                                                const HostPhases& phases,
+                                                const RangeLimits& limits = {});
+
+}  // namespace stepscope

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of cuBLAS, cuDNN, CUTLASS, Tensile, Composable Kernel and flash-attention kernels.
+// Instruction shapes (s884, s1688, s16816, MI16x16) are tensor cores; SIMT and plain single
+// precision kernels are not.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+#include "stepscope/analysis/work/kernels.h"
+
+namespace stepscope {
+namespace {
+
+constexpr auto on_tensor_cores =
+    std::to_array<std::string_view>({"tensorop",      "wmma",       "wgmma",
+                                     "gmma",          "884gemm",    "1688gemm",
+                                     "16816",         "16832",      "161616",
+                                     "s1688",         "h884",       "hmma",
+                                     "imma",          "nvjet",      "xmma_gemm",
+                                     "xmma_fprop",    "xmma_dgrad", "xmma_wgrad",
+                                     "xmma_implicit", "tf32",       "mfma",
+                                     "xdl",           "gtcx",       "flash",
+                                     "fmha",          "sm90_",      "sm100_",
+                                     "tcgen05",       "xmma_new",   "sm80_xmma",
+                                     "sm86_xmma",     "sm89_xmma",  "fort_native_sdpa"});
+constexpr auto off_tensor_cores = std::to_array<std::string_view>(
+    {"simt", "sgemm", "scudnn", "dgemm", "cgemm", "zgemm", "gemv", "gemmsn", "gemmk1",
+     "convolve_sgemm", "naive_conv", "fft2d", "depthwise", "magma_"});
+
+template <std::size_t n>
+bool has_any(std::string_view text, const std::array<std::string_view, n>& parts) {
+  return std::ranges::any_of(
+      parts, [&](std::string_view p) { return text.find(p) != std::string_view::npos; });
+}
+
+}  // namespace
+
+std::optional<bool> uses_tensor_cores(std::string_view kernel_name) {
+  std::string name(kernel_name);
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  // Tensile writes the matrix instruction into the name ("_MI16x16x1_"), or none.
+  if (name.starts_with("cijk_") || name.starts_with("custom_cijk_"))
+    return name.find("_mi") != std::string::npos;
+  // A plain vendor GEMM in single precision, "volta_sgemm_128x64_tn", before "ampere_sgemm" meets a
+  // wider rule.
+  if (has_any(name, on_tensor_cores)) return true;
+  if (has_any(name, off_tensor_cores)) return false;
+  return std::nullopt;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/comm/communicator/cores.h"
+
+#include <sched.h>
+
+#include <bit>
+
+namespace stepscope::comm {
+
+CoreMask core_mask() {
+  CoreMask mask{};
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return mask;
+  for (std::size_t core = 0; core < mask.size() * 64 && core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) mask[core / 64] |= std::uint64_t{1} << (core % 64);
+  }
+  return mask;
+}
+
+int count_cores(const CoreMask& mask) {
+  int cores = 0;
+  for (const std::uint64_t word : mask) cores += std::popcount(word);
+  return cores;
+}
+
+}  // namespace stepscope::comm

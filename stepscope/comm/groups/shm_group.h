@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that are processes of one host: started here, and joined through shared memory that each
+// inherits as a descriptor. Nothing of it has a name, so nothing is left behind, however they end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/comm/communicator/communicator.h"
+#include "stepscope/comm/groups/thread_group.h"
+
+namespace stepscope {
+
+struct SpawnOptions {
+  Bytes bucket = default_bucket;           // memory that each rank stages in
+  Ns grace = std::chrono::seconds(5);      // from the first failure, or a signal, to harsher means
+  std::vector<std::string> environment{};  // NAME=VALUE, besides this process's own
+};
+
+struct RankExit {
+  pid_t pid = 0;
+  int status = 0;  // exit status; 128 + signal where one ended it
+  int signal = 0;  // that signal
+};
+struct SpawnReport {
+  std::vector<RankExit> ranks{};
+  std::optional<int> first_failed{};  // the rank that failed first: status not 0
+  int interrupted_by = 0;             // SIGINT, SIGTERM or SIGHUP, where one came
+};
+
+// Starts `ranks` copies of a program (argv[0] is looked for in PATH) and returns when all have
+// ended. They find their place in the environment: STEPSCOPE_RANK, STEPSCOPE_RANKS and
+// STEPSCOPE_SHM_FD. When one fails, the others have `grace` to say what they waited for; then they
+// get SIGTERM, and after another `grace` SIGKILL. SIGINT, SIGTERM and SIGHUP go on to them; a
+// second one kills. They die with the calling thread, however it ends. Call it where no other
+// thread takes those signals. Error: no shared memory, or the program cannot be started.
+[[nodiscard]] Result<SpawnReport> spawn_ranks(std::span<const std::string> argv, int ranks,
+                                              const SpawnOptions& options = {});
+
+// Whether spawn_ranks has started this process.
+[[nodiscard]] bool is_spawned_rank();
+// Becomes the rank that spawn_ranks has started this process as; returns when all have come. Once a
+// process. Error: it has not been started so, or a rank ended or did not come by the deadline.
+[[nodiscard]] Result<std::unique_ptr<Communicator>> join_shm_group(
+    Ns deadline = std::chrono::seconds(60));
+
+}  // namespace stepscope

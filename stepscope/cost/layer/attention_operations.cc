@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention: norm, projections, the core (scores, softmax, values) fused or materialised, and the
+// way back to the stream. Letters: b sequences of s tokens; H heads and G key-value heads of this
+// device; d of a query and key, v of a value.
+#include <algorithm>
+#include <numeric>
+
+#include "stepscope/cost/layer/operation_parts.h"
+#include "stepscope/cost/model/model_flops.h"
+
+namespace stepscope {
+namespace {
+
+using enum CollectiveKind;
+using Int = std::int64_t;
+
+// The core as it lies on this device.
+struct Core {
+  Int batch = 1;  // independent attentions: sequences times heads
+  Int queries = 0;
+  Int keys = 0;
+  Int key_size = 0;
+  Int value_size = 0;
+  double pairs = 0;   // scores that are computed
+  double scores = 0;  // of the whole rectangle
+  // Elements held here, before keys and values come from elsewhere.
+  double q = 0;
+  double k = 0;
+  double v = 0;
+  double out = 0;
+  // Keys and values that the core reads: of the whole sequence.
+  double keys_read = 0;
+  double values_read = 0;
+};
+
+Core core_of(const DeviceShare& s, Int layer) {
+  const Plan& p = s.plan;
+  const auto& latent = s.model.latent;
+  const bool swaps = p.cp > 1 && p.context_exchange == ContextExchange::all_to_all;
+  const Int heads = swaps ? s.heads / p.cp : s.heads;
+  // Fewer key-value heads than ranks are copied.
+  const Int kv = latent ? s.heads : swaps ? std::max(s.kv_heads, p.cp) : s.kv_heads;
+  const Int kv_here = swaps ? kv / p.cp : kv;
+  const Int sequences = std::max<Int>(1, p.micro_batch / s.split.tokens);
+  Core c{.batch = sequences * heads,
+         .queries = std::max<Int>(1, s.work_rows * (swaps ? p.cp : 1) / sequences),
+         .keys = p.sequence,
+         .key_size = latent ? latent->nope_head_size + latent->rope_head_size : s.model.head_size,
+         .value_size = latent ? latent->value_head_size : s.model.head_size};
+  // Exact where sequences are cut unevenly and the shapes above are not.
+  c.scores = number(heads * s.work_rows * (swaps ? p.cp : 1)) * number(c.keys);
+  const double seen =
+      attention_pairs(s.model, layer, p.sequence) / (number(p.sequence) * number(p.sequence));
+  c.pairs = p.fused_attention ? c.scores * seen : c.scores;
+  const double rows = number(s.work_rows);
+  c.q = rows * number(s.heads * c.key_size);
+  c.k = rows * number(kv * c.key_size);
+  c.v = rows * number(kv * c.value_size);
+  c.out = rows * number(s.heads * c.value_size);
+  c.keys_read = number(sequences * c.keys * kv_here * c.key_size);
+  c.values_read = number(sequences * c.keys * kv_here * c.value_size);
+  return c;
+}
+
+void call(Pass& pass, CollectiveKind kind, ParallelDim dim, double bytes, Int count = 1,
+          bool can_overlap = false) {
+  pass.communications.push_back(
+      {.kind = kind, .dim = dim, .bytes = bytes, .count = count, .can_overlap = can_overlap});
+}
+
+// A sequence that lies on several devices: queries meet all keys (docs/operations.md).
+void exchange_context(const DeviceShare& s, const Core& c, Operation& op) {
+  const Int cp = s.plan.cp;
+  if (cp == 1) return;
+  const double kv = (c.k + c.v) * s.element;
+  switch (s.plan.context_exchange) {
+    case ContextExchange::all_gather:
+      call(op.forward, all_gather, ParallelDim::context, number(cp) * kv);
+      call(op.backward, all_gather, ParallelDim::context, number(cp) * kv);
+      call(op.backward, reduce_scatter, ParallelDim::context, number(cp) * kv);
+      break;
+    case ContextExchange::ring:
+      call(op.forward, send_recv, ParallelDim::context, kv, cp - 1, true);
+      call(op.backward, send_recv, ParallelDim::context, kv, cp - 1, true);
+      // Gradients of keys and values travel on with them, and one hop further: home.
+      call(op.backward, send_recv, ParallelDim::context, kv, cp, true);
+      break;
+    case ContextExchange::all_to_all:
+      for (const double tensor : {c.q, c.k, c.v, c.out}) {
+        call(op.forward, all_to_all, ParallelDim::context, tensor * s.element);
+        call(op.backward, all_to_all, ParallelDim::context, tensor * s.element);
+      }
+      break;
+  }
+}
+
+// Layouts that cut tokens finer than whole sequences: the devices of a column share some.
+void exchange_rows(const DeviceShare& s, const Core& c, Operation& op) {
+  const Int parts = s.split.tokens / std::gcd(s.split.tokens, s.plan.micro_batch);
+  if (parts == 1) return;
+  const double kv = number(parts) * (c.k + c.v) * s.element;
+  call(op.forward, all_gather, ParallelDim::tensor_column, kv);
+  call(op.backward, all_gather, ParallelDim::tensor_column, kv);
+  call(op.backward, reduce_scatter, ParallelDim::tensor_column, kv);
+}
+
+// One kernel that never writes scores (Dao et al. 2022): backward computes them again, five
+// products for two.
+Operation fused_core(const DeviceShare& s, const Core& c) {
+  const double d = number(c.key_size);
+  const double v = number(c.value_size);
+  const auto& softmax = s.counting.softmax;
+  const double drop = s.model.dropout > 0 ? 1 : 0;
+  const double rows = number(c.batch * c.queries);
+  const double row_bytes = statistics(s, 4 * rows);
+  const double e = s.element;
+  Operation op{.name = "attention", .kind = OperationClass::attention};
+  op.forward.matrix = {2 * c.pairs * (d + v)};
+  op.forward.vector = {c.pairs * (softmax.forward + drop * s.counting.dropout.forward)};
+  op.forward.matmuls = {{c.batch, c.queries, c.keys, c.key_size},
+                        {c.batch, c.queries, c.value_size, c.keys}};
+  op.forward.input_bytes = c.q * e;
+  op.forward.output_bytes = c.out * e;
+  op.forward.other_bytes = (c.keys_read + c.values_read) * e + row_bytes;
+  op.backward.matrix = {2 * c.pairs * (3 * d + 2 * v)};
+  op.backward.vector = {c.pairs *
+                        (softmax.forward + softmax.backward + drop * s.counting.dropout.backward)};
+  op.backward.matmuls = {{c.batch, c.queries, c.keys, c.key_size},
+                         {c.batch, c.queries, c.keys, c.value_size},
+                         {c.batch, c.keys, c.value_size, c.queries},
+                         {c.batch, c.queries, c.key_size, c.keys},
+                         {c.batch, c.keys, c.key_size, c.queries}};
+  // The row sums of dO O are a pass of their own, which reads both.
+  op.backward.input_bytes = (every_read(s) ? 2 : 1) * c.out * e;
+  op.backward.output_bytes = (c.q + c.keys_read + c.values_read) * e;
+  op.backward.other_bytes = (c.q + c.keys_read + c.values_read) * e + c.out * e + row_bytes;
+  op.core_input_bytes = (c.q + c.k + c.v) * e;
+  op.kept_bytes = op.core_input_bytes + row_bytes;
+  return op;
+}
+
+// scores = Q K^T
+Operation scores_product(const DeviceShare& s, const Core& c) {
+  const double e = s.element;
+  Operation op{.name = "logits", .kind = OperationClass::attention};
+  const double less = s.counting.exact_adds ? 1 : 0;
+  const double d = number(c.key_size);
+  const double rows = number(c.batch * c.queries);
+  const double columns = number(c.batch * c.keys);
+  op.forward.matrix = {c.scores * (2 * d - less)};
+  op.forward.matmuls = {{c.batch, c.queries, c.keys, c.key_size}};
+  op.forward.input_bytes = c.q * e;
+  op.forward.other_bytes = c.keys_read * e;
+  op.forward.output_bytes = c.scores * e;
+  op.backward.matrix = {4 * c.scores * d - less * (rows + columns) * d};
+  op.backward.matmuls = {{c.batch, c.queries, c.key_size, c.keys},
+                         {c.batch, c.keys, c.key_size, c.queries}};
+  op.backward.input_bytes = (every_read(s) ? 2 : 1) * c.scores * e;
+  op.backward.output_bytes = (c.q + c.keys_read) * e;
+  op.backward.other_bytes = (c.q + c.keys_read) * e;
+  op.core_input_bytes = (c.q + c.k) * e;
+  op.kept_bytes = op.core_input_bytes;
+  return op;
+}
+
+Operation softmax(const DeviceShare& s, const Core& c) {
+  const VectorCount& count = s.counting.softmax;
+  const double rows = number(c.batch * c.queries);
+  const double bytes = c.scores * s.element;
+  // Scaling and masking are passes of their own unless fused.
+  const double passes = s.plan.fused_pointwise ? 1 : 3;
+  Operation op{.name = "softmax", .kind = OperationClass::softmax};
+  op.forward.vector = {count.forward * c.scores - count.forward_row * rows};
+  op.forward.input_bytes = passes * bytes;
+  op.forward.output_bytes = passes * bytes;
+  op.backward.vector = {count.backward * c.scores - count.backward_row * rows};
+  op.backward.input_bytes = passes * bytes;
+  op.backward.output_bytes = passes * bytes;
+  op.backward.other_bytes = bytes;
+  op.kept_bytes = bytes;
+  return op;
+}
+
+// out = scores V
+Operation values_product(const DeviceShare& s, const Core& c) {
+  const double e = s.element;
+  Operation op{.name = "attend", .kind = OperationClass::attention};
+  const double less = s.counting.exact_adds ? 1 : 0;
+  const double v = number(c.value_size);
+  const double rows = number(c.batch * c.queries);
+  const double columns = number(c.batch * c.keys);
+  op.forward.matrix = {2 * c.scores * v - less * rows * v};
+  op.forward.matmuls = {{c.batch, c.queries, c.value_size, c.keys}};
+  op.forward.input_bytes = c.scores * e;
+  op.forward.other_bytes = c.values_read * e;
+  op.forward.output_bytes = c.out * e;
+  op.backward.matrix = {4 * c.scores * v - less * (c.scores + columns * v)};
+  op.backward.matmuls = {{c.batch, c.queries, c.keys, c.value_size},
+                         {c.batch, c.keys, c.value_size, c.queries}};
+  const bool all = s.counting.backward_traffic != BackwardTraffic::one_gradient;
+  op.backward.input_bytes = (every_read(s) ? 2 : 1) * c.out * e;
+  op.backward.output_bytes = (c.scores + (all ? c.values_read : 0)) * e;
+  op.backward.other_bytes = (c.scores + c.values_read) * e;
+  op.core_input_bytes = c.v * e;
+  // Without dropout between them these scores are the softmax's output, which it keeps.
+  op.kept_bytes = op.core_input_bytes + (s.model.dropout > 0 ? c.scores * e : 0);
+  return op;
+}
+
+void add_core(const DeviceShare& s, Int layer, std::vector<Operation>& to) {
+  const Core c = core_of(s, layer);
+  const std::size_t first = to.size();
+  if (s.plan.fused_attention) {
+    to.push_back(fused_core(s, c));
+  } else {
+    to.push_back(scores_product(s, c));
+    to.push_back(softmax(s, c));
+    if (s.model.dropout > 0) to.push_back(dropout(s, "attention_dropout", c.scores));
+    to.push_back(values_product(s, c));
+  }
+  exchange_context(s, c, to[first]);
+  exchange_rows(s, c, to[first]);
+  for (std::size_t i = first; i < to.size(); ++i) to[i].attention_core = true;
+}
+
+Operation latent_norm(const DeviceShare& s, std::string_view name, Int rank) {
+  const double parts = number(s.model.hidden) / s.stream_columns;
+  return norm(s, {.name = name,
+                  .norm = Norm::rms_norm,
+                  .rows = number(s.stream_rows),
+                  .width = number(rank),
+                  .parts = parts,
+                  .parameters = number(rank) / parts});
+}
+
+// Columns of a projection of which this device has `heads` of `size`.
+Int columns(const DeviceShare& s, Int heads, Int size) { return heads * size * s.split.features; }
+
+// DeepSeek-V2: queries, and keys with values, pass through a narrow latent. What leads there is the
+// same on all tp ranks; what leads back is cut by heads.
+void add_latent_projections(const DeviceShare& s, std::vector<Operation>& to) {
+  const LatentAttention& l = *s.model.latent;
+  const Int hidden = s.model.hidden;
+  const bool bias = s.model.qkv_bias;
+  const Int query = columns(s, s.heads, l.nope_head_size + l.rope_head_size);
+  if (l.query_rank > 0) {
+    to.push_back(linear(s, {.name = "q_down",
+                            .shape = {s.tokens, hidden, l.query_rank},
+                            .replicated = true,
+                            .bias = bias}));
+    to.push_back(latent_norm(s, "q_latent_norm", l.query_rank));
+    to.push_back(linear(s, {.name = "q_up", .shape = {s.tokens, l.query_rank, query}}));
+  } else {
+    to.push_back(linear(s, {.name = "q_proj", .shape = {s.tokens, hidden, query}}));
+  }
+  to.push_back(linear(s, {.name = "kv_down",
+                          .shape = {s.tokens, hidden, l.kv_rank + l.rope_head_size},
+                          .replicated = true,
+                          .bias = bias,
+                          .keeps_input = false}));
+  to.push_back(latent_norm(s, "kv_latent_norm", l.kv_rank));
+  to.push_back(linear(
+      s, {.name = "kv_up",
+          .shape = {s.tokens, l.kv_rank, columns(s, s.heads, l.nope_head_size + l.value_head_size)},
+          .also_gathered = l.rope_head_size}));
+}
+
+void add_rotary(const DeviceShare& s, std::vector<Operation>& to) {
+  const auto& latent = s.model.latent;
+  const Int turned =
+      latent ? (s.heads + 1) * latent->rope_head_size : (s.heads + s.kv_heads) * s.model.head_size;
+  // Eager: products with cosines and sines, the halves swapped, a sum.
+  const bool fused = s.plan.fused_pointwise;
+  to.push_back(pointwise(s, {.name = "rotary",
+                             .count = s.counting.rotary,
+                             .elements = number(s.work_rows) * number(turned),
+                             .reads = fused ? 1.0 : 5.0,
+                             .writes = fused ? 1.0 : 4.0,
+                             .gradient_reads = fused ? 1.0 : 5.0,
+                             .gradient_writes = fused ? 1.0 : 4.0}));
+}
+
+// Llama's queries, keys and values are matrices of their own, GPT's are one.
+void split_products(const DeviceShare& s, Operation& qkv) {
+  const double head = qkv.forward.output_bytes / number(s.heads + 2 * s.kv_heads);
+  qkv.products = 3;
+  qkv.product_outputs = {number(s.heads) * head, number(s.kv_heads) * head,
+                         number(s.kv_heads) * head};
+}
+
+void add_projections(const DeviceShare& s, std::vector<Operation>& to) {
+  const Transformer& m = s.model;
+  if (m.latent) {
+    add_latent_projections(s, to);
+  } else {
+    to.push_back(
+        linear(s, {.name = "qkv_proj",
+                   .shape = {s.tokens, m.hidden, columns(s, s.heads + 2 * s.kv_heads, m.head_size)},
+                   .bias = m.qkv_bias}));
+    if (m.heads != m.kv_heads || m.gated) split_products(s, to.back());
+  }
+  if (m.qk_norm) {
+    const double vectors = m.norm == Norm::layer_norm && m.norm_bias ? 2 : 1;
+    to.push_back(norm(s, {.name = "qk_norm",
+                          .norm = m.norm,
+                          .rows = number(s.work_rows * (s.heads + s.kv_heads)),
+                          .width = number(m.head_size),
+                          .parameters = 2 * vectors * number(m.head_size)}));
+  }
+  if (m.positions == Positions::rotary) add_rotary(s, to);
+}
+
+}  // namespace
+
+void add_attention(const DeviceShare& share, Int layer, std::vector<Operation>& to) {
+  const Transformer& m = share.model;
+  to.push_back(stream_norm(share, "attention_norm", true));
+  add_projections(share, to);
+  add_core(share, layer, to);
+  const Int value_size = m.latent ? m.latent->value_head_size : m.head_size;
+  to.push_back(
+      linear(share, {.name = "attention_proj",
+                     .shape = {share.tokens, columns(share, share.heads, value_size), m.hidden},
+                     .place = LinearPlace::second,
+                     .bias = m.attention_output_bias,
+                     .reduces_output = !merges_branches(m)}));
+  if (m.norms_per_layer > 2) to.push_back(stream_norm(share, "attention_post_norm", false));
+  add_residual(share, "attention_output_dropout", "attention_residual", !merges_branches(m), to);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Before the first layer and after the last: embeddings cut by vocabulary over tp (Shoeybi et al.
+// 2019), the projection onto it, and the cross-entropy of cut logits.
+#include "stepscope/cost/layer/layer_operations.h"
+#include "stepscope/cost/layer/operation_parts.h"
+
+namespace stepscope {
+namespace {
+
+using enum CollectiveKind;
+
+// Rows of tables that are the same on all ranks of tp, and added to the stream.
+double added_tables(const Transformer& m) {
+  return (m.positions == Positions::learned ? number(m.max_positions) : 0) + number(m.token_types);
+}
+
+// Each rank looks up the tokens of its part of the vocabulary; the partial rows are summed.
+Operation token_embedding(const DeviceShare& s) {
+  const Transformer& m = s.model;
+  const bool one_d = s.plan.tensor_layout == TensorLayout::one_d;
+  const double devices = number(s.plan.tp);
+  const double rows = number(padded_vocabulary(m, s.plan));
+  const double out = number(one_d ? s.tokens : s.work_rows) * s.stream_columns * s.element;
+  const double looked_up = number(s.tokens) * number(m.hidden) / devices;
+  const auto& precision = s.plan.precision;
+  Operation op{.name = "token_embedding", .kind = OperationClass::embedding};
+  op.parameters = rows * number(m.hidden) / devices;
+  op.forward.weight_bytes = looked_up * precision.parameter_bytes;
+  op.forward.output_bytes = out;
+  op.forward.other_bytes = 8 * number(s.tokens);  // 64-bit ids
+  op.backward.vector = {looked_up};
+  op.backward.input_bytes = out;
+  // The gradient is dense: every row is written, those looked up are added to.
+  op.backward.weight_bytes = (op.parameters + 2 * looked_up) * precision.gradient_bytes;
+  op.backward.other_bytes = 8 * number(s.tokens);
+  op.kept_bytes = statistics(s, 8 * number(s.tokens));
+  if (s.plan.tp == 1) return op;
+  const bool scattered = s.sequence_parallel();
+  const double whole = number(s.tokens) * number(m.hidden) * s.element;
+  if (one_d) {
+    op.forward.communications.push_back({.kind = scattered ? reduce_scatter : all_reduce,
+                                         .dim = ParallelDim::tensor,
+                                         .bytes = whole});
+    if (scattered) {
+      op.backward.communications.push_back(
+          {.kind = all_gather, .dim = ParallelDim::tensor, .bytes = whole});
+    }
+    return op;
+  }
+  // Grids: vocabulary by rows, features by columns; a column's devices sum what they looked up.
+  const double column = whole / number(s.split.features);
+  op.forward.communications.push_back(
+      {.kind = reduce_scatter, .dim = ParallelDim::tensor_column, .bytes = column});
+  op.backward.communications.push_back(
+      {.kind = all_gather, .dim = ParallelDim::tensor_column, .bytes = column});
+  return op;
+}
+
+Operation patch_embedding(const DeviceShare& s) {
+  const Patches& p = *s.model.patches;
+  // The class token is a parameter, no patch.
+  const std::int64_t all = image_tokens(p);
+  const std::int64_t tokens = s.tokens / all * (all - (p.class_token ? 1 : 0)) +
+                              s.tokens % all;  // of images cut by context parallelism
+  return linear(s, {.name = "patch_embedding",
+                    .shape = {tokens, p.patch * p.patch * p.channels, s.model.hidden},
+                    .replicated = true,
+                    .bias = true,
+                    .input_gradient = false});
+}
+
+Operation position_embedding(const DeviceShare& s) {
+  const double tables = added_tables(s.model);
+  Operation op = pointwise(s, {.name = "position_embedding",
+                               .count = s.counting.residual,
+                               .elements = s.stream(),
+                               .second_reads = 1,
+                               .gradient_writes = 0});
+  op.kind = OperationClass::embedding;
+  op.parameters = tables * s.stream_columns;
+  op.backward.weight_bytes = op.parameters * s.plan.precision.gradient_bytes;
+  return op;
+}
+
+// What each device has of the output: vocabulary, or classes of one token an image.
+struct Output {
+  std::int64_t rows = 0;     // over all tp devices
+  std::int64_t columns = 0;  // of the projection
+};
+
+Output output_of(const DeviceShare& s) {
+  if (s.model.classes > 0) return {s.plan.micro_batch, s.model.classes};
+  return {s.tokens, padded_vocabulary(s.model, s.plan)};
+}
+
+Operation projection(const DeviceShare& s) {
+  const Output out = output_of(s);
+  Operation op = linear(s, {.name = "lm_head",
+                            .shape = {out.rows, s.model.hidden, out.columns},
+                            .bias = s.model.head_bias});
+  const bool own = !s.model.tied_embeddings || s.model.classes > 0 || s.plan.pp > 1;
+  if (!own) op.parameters = s.model.head_bias ? number(out.columns) / number(s.split.features) : 0;
+  return op;
+}
+
+// Logits in fp32, kept as their exponentials (Korthikanti et al. 2022: 4 s b V / t); three numbers
+// a token (maximum, its own logit, sum) are agreed upon by all that hold a part of the row.
+Operation cross_entropy(const DeviceShare& s) {
+  const Output out = output_of(s);
+  const double tokens = number(out.rows) / number(s.split.tokens);
+  const double logits = tokens * number(out.columns) / number(s.split.features);
+  Operation op{.name = "cross_entropy", .kind = OperationClass::loss};
+  op.forward.vector = {s.counting.softmax.forward * logits};
+  op.forward.input_bytes = logits * s.element;
+  op.forward.output_bytes = 4 * logits;
+  op.forward.other_bytes = 8 * tokens;
+  op.backward.vector = {s.counting.softmax.backward * logits};
+  op.backward.other_bytes = 4 * logits + 8 * tokens;
+  op.backward.output_bytes = logits * s.element;
+  op.kept_bytes = 4 * logits;
+  if (!s.plan.fused_loss) {
+    // One after the other, in fp32: maximum, exponential, sum and logarithm reread what the cast
+    // wrote; backward the loss's own gradient, the softmax's and the cast's.
+    op.forward.other_bytes += 4 * 4 * logits;
+    op.backward.other_bytes += 4 * 4 * logits;
+  }
+  if (s.plan.tp > 1) {
+    const bool one_d = s.plan.tensor_layout == TensorLayout::one_d;
+    op.forward.communications.push_back(
+        {.kind = all_reduce,
+         .dim = one_d ? ParallelDim::tensor : ParallelDim::tensor_row,
+         .bytes = 4 * tokens,
+         .count = 3});
+  }
+  return op;
+}
+
+void add_head_transform(const DeviceShare& s, std::vector<Operation>& to) {
+  const std::int64_t h = s.model.hidden;
+  to.push_back(linear(
+      s, {.name = "head_transform", .shape = {s.tokens, h, h}, .replicated = true, .bias = true}));
+  to.push_back(activation(s, "head_activation", s.stream(), false));
+  to.push_back(stream_norm(s, "head_norm", true));
+}
+
+// A dense layer on the first token of each sequence.
+Operation pooler(const DeviceShare& s) {
+  const std::int64_t h = s.model.hidden;
+  return linear(s, {.name = "pooler", .shape = {s.plan.micro_batch, h, h}, .bias = true});
+}
+
+}  // namespace
+
+std::int64_t padded_vocabulary(const Transformer& model, const Plan& plan) {
+  const std::int64_t multiple = plan.vocabulary_multiple * plan.tp;
+  return (model.vocabulary + multiple - 1) / multiple * multiple;
+}
+
+std::vector<Operation> embedding_operations(const Transformer& model, const Plan& plan,
+                                            const Counting& counting) {
+  const DeviceShare share = device_share(model, plan, counting);
+  std::vector<Operation> ops;
+  if (model.patches) {
+    ops.push_back(patch_embedding(share));
+    if (model.patches->class_token) ops.back().parameters += share.stream_columns;
+  }
+  if (model.vocabulary > 0) ops.push_back(token_embedding(share));
+  if (added_tables(model) > 0) ops.push_back(position_embedding(share));
+  if (model.embedding_norm) ops.push_back(stream_norm(share, "embedding_norm", false));
+  if (model.dropout > 0) ops.push_back(dropout(share, "embedding_dropout", share.stream()));
+  return ops;
+}
+
+std::vector<Operation> head_operations(const Transformer& model, const Plan& plan,
+                                       const Counting& counting) {
+  const DeviceShare share = device_share(model, plan, counting);
+  std::vector<Operation> ops;
+  if (model.final_norm) ops.push_back(stream_norm(share, "final_norm", true));
+  if (model.pooler) ops.push_back(pooler(share));
+  if (!model.head) return ops;
+  if (model.head_transform) add_head_transform(share, ops);
+  ops.push_back(projection(share));
+  ops.push_back(cross_entropy(share));
+  return ops;
+}
+
+}  // namespace stepscope

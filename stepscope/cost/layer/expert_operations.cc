@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mixture of experts: the router picks top_k experts for each token, copies of the tokens go to
+// the devices that hold these experts and come back as sums. Experts get equal shares.
+#include <algorithm>
+#include <cmath>
+
+#include "stepscope/cost/layer/operation_parts.h"
+
+namespace stepscope {
+namespace {
+
+using enum CollectiveKind;
+
+// Rows that experts work on: of all tp devices together, and those this device sends away.
+struct Routed {
+  std::int64_t rows = 0;
+  double sent = 0;
+};
+
+Routed routed(const DeviceShare& s) {
+  const Experts& x = *s.model.experts;
+  const double copies = number(x.top_k) * x.capacity_factor.value_or(1.0);
+  // However small its capacity, some expert has room for a token.
+  return {std::max<std::int64_t>(1, std::llround(number(s.tokens) * copies)),
+          number(s.stream_rows) * copies};
+}
+
+void add_router(const DeviceShare& s, std::vector<Operation>& to) {
+  const Experts& x = *s.model.experts;
+  to.push_back(linear(
+      s, {.name = "router", .shape = {s.tokens, s.model.hidden, x.count}, .replicated = true}));
+  if (x.router_bias) to.back().parameters += number(x.count);
+  // Scores are fp32, and so are the weights kept of them.
+  const double scores = number(s.stream_rows * x.count);
+  Operation op{.name = "router_softmax", .kind = OperationClass::softmax};
+  op.forward.vector = {s.counting.softmax.forward * scores};
+  op.forward.input_bytes = scores * s.element;
+  op.forward.output_bytes = 4 * scores;
+  op.backward.vector = {s.counting.softmax.backward * scores};
+  op.backward.input_bytes = 4 * scores;
+  op.backward.output_bytes = scores * s.element;
+  op.backward.other_bytes = 4 * scores;
+  op.kept_bytes = 4 * scores;
+  to.push_back(op);
+}
+
+void exchange(const DeviceShare& s, Operation& op, double bytes) {
+  if (s.plan.ep == 1) return;
+  const Communication all{.kind = all_to_all, .dim = ParallelDim::expert, .bytes = bytes};
+  op.forward.communications.push_back(all);
+  op.backward.communications.push_back(all);
+}
+
+// 1d without sequence parallelism: partial sums of the tp ranks are added once per token, not once
+// per copy.
+void add_partial_sums(const DeviceShare& s, Pass& pass) {
+  if (s.plan.tensor_layout != TensorLayout::one_d || s.plan.tp == 1) return;
+  if (s.sequence_parallel()) return;
+  pass.communications.push_back(
+      {.kind = all_reduce, .dim = ParallelDim::tensor, .bytes = s.stream() * s.element});
+}
+
+// Copies each token for its experts (backward: adds the copies' gradients), and sends the copies.
+Operation dispatch(const DeviceShare& s, const Routed& r) {
+  const double in = s.stream() * s.element;
+  const double out = r.sent * s.stream_columns * s.element;
+  // Received copies are sorted by expert: another pass over memory.
+  const double passes = s.plan.ep > 1 ? 2 : 1;
+  Operation op{.name = "dispatch", .kind = OperationClass::pointwise};
+  op.forward.input_bytes = in + (passes - 1) * out;
+  op.forward.output_bytes = passes * out;
+  op.backward.vector = {r.sent * s.stream_columns};
+  op.backward.input_bytes = passes * out;
+  op.backward.output_bytes = in + (passes - 1) * out;
+  exchange(s, op, out);
+  add_partial_sums(s, op.backward);
+  return op;
+}
+
+Operation combine(const DeviceShare& s, const Routed& r) {
+  const double in = r.sent * s.stream_columns * s.element;
+  const double out = s.stream() * s.element;
+  const double passes = s.plan.ep > 1 ? 2 : 1;
+  Operation op{.name = "combine", .kind = OperationClass::pointwise};
+  op.forward.vector = {r.sent * s.stream_columns};
+  op.forward.input_bytes = passes * in;
+  op.forward.output_bytes = out + (passes - 1) * in;
+  op.backward.input_bytes = out + (passes - 1) * in;
+  op.backward.output_bytes = passes * in;
+  exchange(s, op, in);
+  add_partial_sums(s, op.forward);
+  return op;
+}
+
+void add_shared(const DeviceShare& s, std::vector<Operation>& to) {
+  const Transformer& m = s.model;
+  const std::int64_t width = m.experts->shared_feed_forward;
+  to.push_back(linear(s, {.name = "shared_fc1",
+                          .shape = {s.tokens, m.hidden, (m.gated ? 2 : 1) * width},
+                          .bias = m.feed_forward_bias,
+                          .keeps_input = false}));  // the router does
+  to.push_back(activation(s, "shared_activation", s.hidden(width), false));
+  to.push_back(linear(s, {.name = "shared_fc2",
+                          .shape = {s.tokens, width, m.hidden},
+                          .place = LinearPlace::second,
+                          .bias = m.feed_forward_bias}));
+  if (m.experts->shared_gate) {
+    to.push_back(linear(s, {.name = "shared_gate",
+                            .shape = {s.tokens, m.hidden, 1},
+                            .replicated = true,
+                            .keeps_input = false}));
+    to.push_back(pointwise(s, {.name = "shared_gating",
+                               .count = s.counting.gate,
+                               .elements = s.stream(),
+                               .kept = s.stream()}));
+  }
+  to.push_back(pointwise(s, {.name = "shared_add",
+                             .count = s.counting.residual,
+                             .elements = s.stream(),
+                             .second_reads = 1,
+                             .gradient_writes = 0}));
+}
+
+}  // namespace
+
+void add_experts(const DeviceShare& share, std::vector<Operation>& to) {
+  const Transformer& m = share.model;
+  const Experts& x = *m.experts;
+  const Routed r = routed(share);
+  const std::int64_t here = x.count / share.plan.ep;
+  to.push_back(stream_norm(share, "feed_forward_norm", true));
+  add_router(share, to);
+  to.push_back(dispatch(share, r));
+  to.push_back(linear(share, {.name = "expert_fc1",
+                              .shape = {r.rows, m.hidden, (m.gated ? 2 : 1) * x.feed_forward},
+                              .bias = m.feed_forward_bias,
+                              .groups = here,
+                              .keeps_gathered = true,
+                              .reduces_gradient = share.sequence_parallel()}));
+  to.back().expert = true;
+  const double width = number(r.rows) / number(share.split.tokens) * number(x.feed_forward) /
+                       number(share.split.features);
+  to.push_back(activation(share, "expert_activation", width, true));
+  to.push_back(linear(share, {.name = "expert_fc2",
+                              .shape = {r.rows, x.feed_forward, m.hidden},
+                              .place = LinearPlace::second,
+                              .bias = m.feed_forward_bias,
+                              .groups = here,
+                              .reduces_output = share.sequence_parallel()}));
+  to.back().expert = true;
+  to.push_back(combine(share, r));
+  if (x.shared_feed_forward > 0) add_shared(share, to);
+  if (m.norms_per_layer > 3) to.push_back(stream_norm(share, "feed_forward_post_norm", false));
+  add_residual(share, "feed_forward_dropout", "feed_forward_residual", true, to);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/layer/layer_table.h"
+
+#include "stepscope/cost/layer/tensor_layouts.h"
+
+namespace stepscope {
+namespace {
+
+using enum CollectiveKind;
+
+double on_link(const Communication& c, std::int64_t group, LinkVolume volume) {
+  const double bytes = c.bytes * static_cast<double>(c.count);
+  if (volume == LinkVolume::whole) return bytes;
+  const auto n = static_cast<double>(group);
+  switch (c.kind) {
+    case all_reduce:
+      return 2 * bytes * (n - 1) / n;
+    case all_gather:
+    case reduce_scatter:
+    case all_to_all:
+      return bytes * (n - 1) / n;
+    default:
+      return bytes;
+  }
+}
+
+PassRow pass_row(const Pass& pass, const Plan& plan, const IdealRates& rates) {
+  PassRow row{.flops = pass.flops(),
+              .bytes = pass.bytes(),
+              .compute = pass.matrix / rates.matrix + pass.vector / rates.vector,
+              .memory = Seconds{pass.bytes() / rates.memory.value}};
+  for (const Communication& c : pass.communications) {
+    const std::int64_t group = group_size(plan, c.dim);
+    if (row.group == 0) {
+      row.sent_by = c.kind;
+      row.group = group;
+    }
+    row.sent_bytes += c.bytes * static_cast<double>(c.count);
+    row.communication += Seconds{on_link(c, group, rates.volume) / rates.link.value};
+  }
+  return row;
+}
+
+Error lacks(const Machine& machine, std::string_view what) {
+  return {.what = machine.name + " has no " + std::string(what),
+          .hint = "give a machine file that has it (--machine FILE)"};
+}
+
+}  // namespace
+
+Result<IdealRates> ideal_rates(const Machine& machine, Dtype dtype) {
+  const auto matrix = peak(machine, dtype);
+  const auto vector = peak(machine, Dtype::fp32);
+  if (!matrix) return lacks(machine, "peak_tflops." + std::string(name(dtype)));
+  if (!vector) return lacks(machine, "peak_tflops.fp32, the rate of its vector units");
+  if (!machine.memory_rate) return lacks(machine, "memory_gb_per_s");
+  if (!machine.scale_up || !machine.scale_up->per_direction) {
+    return lacks(machine, "scale_up.gb_per_s_per_direction");
+  }
+  return IdealRates{*matrix, *vector, *machine.memory_rate, *machine.scale_up->per_direction};
+}
+
+std::int64_t group_size(const Plan& plan, ParallelDim dim) {
+  switch (dim) {
+    case ParallelDim::tensor:
+      return plan.tp;
+    case ParallelDim::tensor_row:
+      return device_grid(plan).columns;
+    case ParallelDim::tensor_column:
+      return device_grid(plan).rows;
+    case ParallelDim::tensor_depth:
+      return device_grid(plan).depth;
+    case ParallelDim::context:
+      return plan.cp;
+    case ParallelDim::expert:
+      return plan.ep;
+    case ParallelDim::pipeline:
+      return plan.pp;
+    case ParallelDim::data:
+      return plan.dp;
+    case ParallelDim::shard:
+      return plan.shard_group > 0 ? plan.shard_group : plan.dp * plan.cp;
+  }
+  return 1;
+}
+
+std::vector<LayerRow> layer_table(std::span<const Operation> operations, const Plan& plan,
+                                  const IdealRates& rates) {
+  std::vector<LayerRow> rows;
+  rows.reserve(operations.size());
+  for (const Operation& op : operations) {
+    rows.push_back({.name = op.name,
+                    .kind = op.kind,
+                    .input_bytes = op.forward.input_bytes,
+                    .other_bytes = op.forward.other_bytes,
+                    .output_bytes = op.forward.output_bytes,
+                    .kept_bytes = op.kept_bytes,
+                    .weight_bytes = op.forward.weight_bytes,
+                    .gradient_bytes = op.backward.input_bytes + op.backward.output_bytes,
+                    .weight_gradient_bytes = op.parameters * plan.precision.gradient_bytes,
+                    .forward = pass_row(op.forward, plan, rates),
+                    .backward = pass_row(op.backward, plan, rates)});
+  }
+  return rows;
+}
+
+}  // namespace stepscope

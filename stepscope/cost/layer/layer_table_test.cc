@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// notebook_test.cc checks every column; here is what the notebook has not.
+#include "stepscope/cost/layer/layer_table.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/cost/layer/operations_test_models.h"
+
+namespace stepscope {
+namespace {
+
+using namespace operations_test;
+
+constexpr IdealRates rates{.matrix = {1e12}, .vector = {1e11}, .memory = {1e12}, .link = {1e11}};
+
+LayerRow row_of(const Plan& plan, std::string_view name, const IdealRates& with = rates) {
+  for (const LayerRow& r : layer_table(layer_operations(llama(), plan, 0), plan, with)) {
+    if (r.name == name) return r;
+  }
+  return {};
+}
+
+TEST(LayerTable, TakesTheLongerOfComputingAndMoving) {
+  const LayerRow fc2 = row_of(plan_of(1), "fc2");
+  const double flops = 2.0 * 2048 * 4096 * 14336;
+  EXPECT_DOUBLE_EQ(fc2.forward.compute.count(), flops / 1e12);
+  EXPECT_EQ(fc2.forward.roofline(), fc2.forward.compute);
+  EXPECT_GT(fc2.forward.intensity(), 1);
+  const LayerRow norm = row_of(plan_of(1), "attention_norm");
+  EXPECT_DOUBLE_EQ(norm.forward.compute.count(), 4 * 2048.0 * 4096 / 1e11);
+  EXPECT_EQ(norm.forward.group, 0);
+  EXPECT_EQ(norm.forward.sent_by, CollectiveKind::none);
+}
+
+TEST(LayerTable, ARingPassesAnAllReduceTwiceButItsOwnPart) {
+  const LayerRow ring = row_of(plan_of(4), "fc2");
+  const double whole = 2 * 2048.0 * 4096;
+  EXPECT_EQ(ring.forward.group, 4);
+  EXPECT_EQ(ring.forward.sent_by, CollectiveKind::all_reduce);
+  EXPECT_DOUBLE_EQ(ring.forward.sent_bytes, whole);
+  EXPECT_DOUBLE_EQ(ring.forward.communication.count(), 2 * whole * 3 / 4 / 1e11);
+  EXPECT_EQ(ring.forward.total(), ring.forward.roofline() + ring.forward.communication);
+  IdealRates rough = rates;
+  rough.volume = LinkVolume::whole;
+  EXPECT_DOUBLE_EQ(row_of(plan_of(4), "fc2", rough).forward.communication.count(), whole / 1e11);
+}
+
+TEST(LayerTable, GroupsHaveTheSizesOfTheirDimensions) {
+  Plan plan = plan_of(32);
+  plan.tensor_layout = TensorLayout::two_and_half_d;
+  plan.tp_depth = 2;
+  plan.cp = 3;
+  plan.ep = 6;
+  plan.pp = 5;
+  plan.dp = 4;
+  EXPECT_EQ(group_size(plan, ParallelDim::tensor), 32);
+  EXPECT_EQ(group_size(plan, ParallelDim::tensor_row), 4);
+  EXPECT_EQ(group_size(plan, ParallelDim::tensor_column), 4);
+  EXPECT_EQ(group_size(plan, ParallelDim::tensor_depth), 2);
+  EXPECT_EQ(group_size(plan, ParallelDim::context), 3);
+  EXPECT_EQ(group_size(plan, ParallelDim::expert), 6);
+  EXPECT_EQ(group_size(plan, ParallelDim::pipeline), 5);
+  EXPECT_EQ(group_size(plan, ParallelDim::data), 4);
+  EXPECT_EQ(group_size(plan, ParallelDim::shard), 12);
+  plan.shard_group = 2;
+  EXPECT_EQ(group_size(plan, ParallelDim::shard), 2);
+}
+
+TEST(IdealRates, AreTheMachinesOrAnErrorThatNamesWhatItLacks) {
+  const auto machine = parse_machine(R"({
+    "name": "box", "peak_tflops": {"bf16": 100, "fp32": 10}, "memory_gb_per_s": 1000,
+    "scale_up": {"name": "link", "gb_per_s_per_direction": 50}, "sources": ["here"]})",
+                                     "box.json");
+  ASSERT_TRUE(machine) << machine.error().message();
+  const auto found = ideal_rates(*machine, Dtype::bf16);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->matrix, FlopRate{1e14});
+  EXPECT_EQ(found->vector, FlopRate{1e13});
+  EXPECT_EQ(found->memory, ByteRate{1e12});
+  EXPECT_EQ(found->link, ByteRate{5e10});
+  const auto lacks = [&machine](auto change) {
+    Machine m = *machine;
+    change(m);
+    const auto result = ideal_rates(m, Dtype::bf16);
+    return result ? std::string() : result.error().what;
+  };
+  EXPECT_EQ(lacks([](Machine& m) { m.peak_rates[index(Dtype::bf16)].reset(); }),
+            "box has no peak_tflops.bf16");
+  EXPECT_EQ(lacks([](Machine& m) { m.peak_rates[index(Dtype::fp32)].reset(); }),
+            "box has no peak_tflops.fp32, the rate of its vector units");
+  EXPECT_EQ(lacks([](Machine& m) { m.memory_rate.reset(); }), "box has no memory_gb_per_s");
+  EXPECT_EQ(lacks([](Machine& m) { m.scale_up.reset(); }),
+            "box has no scale_up.gb_per_s_per_direction");
+}
+
+}  // namespace
+}  // namespace stepscope

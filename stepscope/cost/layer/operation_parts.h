@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of operation that layers are built of (layer_operations.h is the way in): each knows
+// what it costs on one device, given which part of the tensors lies there.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/cost/layer/counting_conventions.h"
+#include "stepscope/cost/layer/operation.h"
+#include "stepscope/cost/layer/tensor_layouts.h"
+#include "stepscope/cost/model/transformer.h"
+#include "stepscope/cost/plan/parallelism.h"
+
+namespace stepscope {
+
+[[nodiscard]] constexpr double number(std::int64_t n) { return static_cast<double>(n); }
+
+// A device's part of a layer. Rows are tokens; the stream is what residuals carry between layers.
+struct DeviceShare {
+  const Transformer& model;
+  const Plan& plan;
+  const Counting& counting;
+  DeviceGrid grid;
+  ActivationSplit split;
+  std::int64_t tokens;       // of all tp devices together: T
+  std::int64_t work_rows;    // between linear layers
+  std::int64_t stream_rows;  // of the stream
+  double stream_columns;
+  std::int64_t heads;     // after tp
+  std::int64_t kv_heads;  // after tp; at least one
+  double element;         // bytes of an activation
+
+  [[nodiscard]] double stream() const { return static_cast<double>(stream_rows) * stream_columns; }
+  // Elements of a hidden layer of `width` (of the whole model) on this device.
+  [[nodiscard]] double hidden(std::int64_t width) const {
+    return static_cast<double>(work_rows) * static_cast<double>(width) /
+           static_cast<double>(split.features);
+  }
+  [[nodiscard]] bool sequence_parallel() const {
+    return plan.tensor_layout == TensorLayout::one_d && plan.sequence_parallel && plan.tp > 1;
+  }
+};
+[[nodiscard]] inline bool every_read(const DeviceShare& s) {
+  return s.counting.backward_traffic == BackwardTraffic::every_read;
+}
+
+[[nodiscard]] DeviceShare device_share(const Transformer& model, const Plan& plan,
+                                       const Counting& counting);
+
+struct LinearSpec {
+  std::string_view name;
+  LinearShape shape;  // over all tp devices
+  LinearPlace place = LinearPlace::first;
+  bool replicated = false;  // 1d: each device multiplies its rows of the stream by the whole W
+  bool bias = false;
+  std::int64_t groups = 1;  // weight matrices on this device that share the rows out (experts)
+  std::int64_t also_gathered = 0;  // columns beside the input's that the gather brings along
+  bool keeps_input = true;         // false: another operation keeps the same tensor
+  bool keeps_gathered = false;     // keeps the whole input whatever the convention
+  bool gathers_input = true;       // false: gathered for another operation
+  bool reduces_output = true;      // false: summed together with a later operation's
+  bool reduces_gradient = true;    // false: summed together with an earlier operation's
+  bool input_gradient = true;      // false: the input is data
+};
+[[nodiscard]] Operation linear(const DeviceShare& share, const LinearSpec& spec);
+
+// Over `rows` of `width` elements of the whole model, which are cut into `parts` of a row.
+struct NormSpec {
+  std::string_view name;
+  Norm norm = Norm::layer_norm;
+  double rows = 0;
+  double width = 0;
+  double parts = 1;
+  double parameters = 0;
+  bool gathered = false;  // its output is what a sequence-parallel linear layer gathers
+};
+[[nodiscard]] Operation norm(const DeviceShare& share, const NormSpec& spec);
+// Over the stream, with gain and shift as the model has them.
+[[nodiscard]] Operation stream_norm(const DeviceShare& share, std::string_view name, bool gathered);
+
+// y = f(x, second operands) of `elements`: how often each tensor is read and written.
+struct PointwiseSpec {
+  std::string_view name;
+  VectorCount count;
+  double elements = 0;
+  double reads = 1;
+  double second_reads = 0;
+  double writes = 1;
+  double gradient_reads = 1;
+  double gradient_writes = 1;
+  double kept = 0;        // elements kept, and read again backward
+  double mask_bytes = 0;  // kept, written forward and read backward
+};
+[[nodiscard]] Operation pointwise(const DeviceShare& share, const PointwiseSpec& spec);
+[[nodiscard]] Operation dropout(const DeviceShare& share, std::string_view name, double elements);
+// Between the linear layers of a feed-forward part of `elements` outputs; weighted: each row by its
+// token's weight of this expert.
+[[nodiscard]] Operation activation(const DeviceShare& share, std::string_view name, double elements,
+                                   bool weighted);
+// The end of a branch: dropout where the model has it, and the addition to the stream.
+void add_residual(const DeviceShare& share, std::string_view dropout_name,
+                  std::string_view residual_name, bool gathered, std::vector<Operation>& to);
+
+// The gather of the stream's parts that the writer of the parts accounts for, where the convention
+// says so.
+void gather_at_writer(const DeviceShare& share, Pass& pass);
+
+// Bytes of the means, variances and so on, where the convention counts them.
+[[nodiscard]] double statistics(const DeviceShare& share, double bytes);
+
+// The parts of layer_operations.
+void add_attention(const DeviceShare& share, std::int64_t layer, std::vector<Operation>& to);
+void add_feed_forward(const DeviceShare& share, std::vector<Operation>& to);
+void add_experts(const DeviceShare& share, std::vector<Operation>& to);
+// Whether attention's and the feed-forward's outputs are summed before one reduction over tp.
+[[nodiscard]] bool merges_branches(const Transformer& model);
+// Whether both branches read the output of one norm.
+[[nodiscard]] bool shares_norm(const Transformer& model);
+
+}  // namespace stepscope

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/layer/recompute.h"
+
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+namespace {
+
+double all_kept(std::span<const Operation> operations) {
+  double sum = 0;
+  for (const Operation& op : operations) sum += op.kept_bytes;
+  return sum;
+}
+
+// The core's inputs come back with the matmul that made them; its output is the last core
+// operation's. Of the matmuls with weights the first is kept, the second not, and so on.
+double kept_of_operations(std::span<const Operation> operations) {
+  double sum = 0;
+  double core_output = 0;
+  bool keeps = true;
+  for (const Operation& op : operations) {
+    if (op.attention_core) {
+      sum += op.kept_bytes - op.core_input_bytes;
+      core_output = op.forward.output_bytes;
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(op.products); ++i, keeps = !keeps) {
+      if (keeps) sum += op.product_outputs[i];
+    }
+  }
+  return sum + core_output;
+}
+
+}  // namespace
+
+Recompute recompute_at(const Plan& plan, std::int64_t layer_of_stage) {
+  if (plan.recompute != Recompute::every_k) return plan.recompute;
+  return layer_of_stage % plan.recompute_every == 0 ? Recompute::none : Recompute::full;
+}
+
+double share_again(const Operation& operation, Recompute how) {
+  const bool core = operation.attention_core;
+  switch (how) {
+    case Recompute::none:
+    case Recompute::every_k:
+      return 0;
+    case Recompute::selective:
+      return core ? 1 : 0;
+    case Recompute::operations:
+      if (core) return 0;
+      return operation.kind == OperationClass::matmul ? 0.5 : 1;
+    case Recompute::full:
+      return 1;
+  }
+  return 0;
+}
+
+double kept_bytes(std::span<const Operation> operations, Recompute how, double input_bytes) {
+  check(how != Recompute::every_k, "every_k is decided layer by layer");
+  if (how == Recompute::full) return input_bytes;
+  if (how == Recompute::operations) return input_bytes + kept_of_operations(operations);
+  double sum = 0;
+  for (const Operation& op : operations) {
+    const bool again = how == Recompute::selective && op.attention_core;
+    sum += again ? op.core_input_bytes : op.kept_bytes;
+  }
+  return sum;
+}
+
+double recomputed_bytes(std::span<const Operation> operations, Recompute how, double input_bytes) {
+  return all_kept(operations) - kept_bytes(operations, how, input_bytes);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few numbers that say how near a device comes to its peaks, in one table: their names in the
+// "compute" object of a machine file, what holds where nothing was measured, and what they may be.
+// cost/time/compute_time.h has the formulas they stand in.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stepscope/cost/model/dtype.h"
+
+namespace stepscope {
+
+enum class ComputeParameter : std::uint8_t {
+  launch_us,            // of a kernel: from the end of one to the start of the next
+  matmul_launch_us,     // the same of a matmul
+  memory_efficiency,    // share of the memory's rate that large transfers reach
+  matmul_memory_share,  // share of a matmul's traffic that its arithmetic does not hide
+  tail,                 // share of what whole tiles and waves cost that a matmul pays
+  fill,                 // of each tile of a matmul, in elements of its depth
+  misaligned,           // slowdown where a dimension is no multiple of 8
+  attention_backward,   // rate of fused attention backward against forward
+  roofline_power,  // p in (a^p + b^p)^(1/p) of arithmetic and traffic: 1 adds, 1000 is the maximum
+  cast,            // traffic of a cast to a format below 16 bits, against its input's
+  contention,     // of arithmetic, by the time that bytes sent beside it take on the domain's links
+  jitter,         // standard deviation of a layer's time over ranks, against that time
+  host_layer_us,  // the host's time to launch a layer's forward, eagerly; backward 1.5 of it
+  host_head_layers,  // the same of head and loss, in layers
+  host_power,        // p as above, of the device's and the host's time of a layer, with tp = 1
+  host_power_tp,     // and with tp > 1
+  optimizer_us,      // of an optimizer step beside its traffic
+  pass_us            // of a pass of a pipeline's stage: to schedule it and to start what it sends
+};
+inline constexpr std::size_t compute_parameter_count = 18;
+
+struct ComputeParameterInfo {
+  std::string_view name;
+  double usual;  // where nothing was measured
+  double low, high;
+};
+
+inline constexpr std::array<ComputeParameterInfo, compute_parameter_count> compute_parameters = {{
+    {"launch_us", 5.7, 0.0, 1e4},
+    {"matmul_launch_us", 5.3, 0.0, 1e4},
+    {"memory_efficiency", 0.8, 0.01, 1.0},
+    {"matmul_memory_share", 0.92, 0.0, 1.0},
+    {"tail", 1.0, 0.0, 10.0},
+    {"fill", 150.0, 0.0, 1e5},
+    {"misaligned", 2.6, 1.0, 100.0},
+    {"attention_backward", 0.75, 0.01, 2.0},
+    {"roofline_power", 1.0, 1.0, 1000.0},
+    {"cast", 3.3, 0.0, 8.0},
+    {"contention", 0.33, 0.0, 4.0},
+    {"jitter", 0.014, 0.0, 0.5},
+    {"host_layer_us", 1000.0, 0.0, 1e6},
+    {"host_head_layers", 0.8, 0.0, 100.0},
+    {"host_power", 8.0, 1.0, 1000.0},
+    {"host_power_tp", 2.0, 1.0, 1000.0},
+    {"optimizer_us", 1000.0, 0.0, 1e6},
+    {"pass_us", 32.0, 0.0, 1e6},
+}};
+static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::pass_us)].name ==
+              "pass_us");
+
+// "compute" of a machine file.
+struct ComputeCurves {
+  std::optional<int> units;  // SMs, compute units, cores: what tiles are spread over
+  // Share of the peak that a large matmul reaches, and fused attention forward (without the masked
+  // half); of the vendor's kernels where they differ (cuDNN).
+  std::array<std::optional<double>, dtype_count> matmul_efficiency;
+  std::array<std::optional<double>, dtype_count> attention_efficiency;
+  std::array<std::optional<double>, dtype_count> vendor_attention_efficiency;
+  std::array<std::optional<double>, compute_parameter_count> values;
+  std::string source;  // of what they were fitted to
+};
+
+}  // namespace stepscope

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/machine/interconnect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace stepscope {
+namespace {
+
+Error lacks(const Machine& machine, std::string_view field, std::string_view remedy) {
+  return Error{.what = "machine \"" + machine.name + "\" does not say " + std::string(field),
+               .hint = std::string(remedy)};
+}
+
+std::string shown(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g", value);
+  return text.data();
+}
+
+void resolve(const std::optional<LinkTiming>& timing, bool outer, ResolvedTiming& into,
+             std::vector<std::string>& assumptions) {
+  std::string assumed;
+  std::size_t count = 0;
+  for (std::size_t p = 0; p < link_parameter_count; ++p) {
+    const LinkParameterInfo& parameter = link_parameters[p];
+    const std::optional<double> fallback = outer ? parameter.out : parameter.up;
+    const std::optional<double> measured = timing ? timing->values[p] : std::nullopt;
+    into[p] = measured.value_or(fallback.value_or(std::numeric_limits<double>::quiet_NaN()));
+    if (measured || !fallback) continue;
+    assumed.append(assumed.empty() ? "" : ", ").append(parameter.name);
+    assumed.append(" ").append(shown(*fallback));
+    ++count;
+  }
+  if (count == 0) return;
+  constexpr std::size_t few = 4;
+  std::string said = std::string(outer ? "scale_out" : "scale_up") + ".timing lacks " +
+                     std::to_string(count) + " of its numbers";
+  if (count <= few) said += " (taken: " + assumed + ")";
+  assumptions.push_back(said +
+                        ", those of other machines are used: time collectives there "
+                        "(nccl-tests) and fit them with bench/fit_links (docs/collectives.md)");
+}
+
+// A topology that the file leaves open shows in its rates.
+Topology topology_of(const ScaleUp& link) {
+  if (link.topology) return *link.topology;
+  const bool switched = !link.peer_to_peer || !link.per_direction ||
+                        link.peer_to_peer->value >= link.per_direction->value;
+  return switched ? Topology::switched : Topology::mesh;
+}
+
+// Every device has as many links as the mesh needs or the torus has axes.
+std::optional<ByteRate> whole_rate(const ScaleUp& link, Topology topology, int domain) {
+  if (link.per_direction) return link.per_direction;
+  if (!link.peer_to_peer) return std::nullopt;
+  switch (topology) {
+    case Topology::mesh:
+      return *link.peer_to_peer * static_cast<double>(domain - 1);
+    case Topology::torus_2d:
+      return *link.peer_to_peer * 4.0;
+    case Topology::torus_3d:
+      return *link.peer_to_peer * 6.0;
+    default:
+      return std::nullopt;
+  }
+}
+
+ByteRate peer_rate(const ScaleUp& link, Topology topology, ByteRate whole, int domain) {
+  if (link.peer_to_peer) return *link.peer_to_peer;
+  if (topology == Topology::torus_2d) return whole * 0.25;
+  if (topology == Topology::torus_3d) return whole * (1.0 / 6);
+  const bool mesh = topology != Topology::switched && domain > 1;
+  return mesh ? whole * (1.0 / (domain - 1)) : whole;
+}
+
+void add_tiers(const Machine& machine, Network& network) {
+  if (network.domain > 1) {
+    network.tiers.push_back({machine.scale_up->name + " domain", network.domain, network.up});
+  }
+  if (!network.out) return;
+  const ScaleOut& out = *machine.scale_out;
+  const bool rails = out.rails.value_or(false);
+  network.tiers.push_back(
+      {rails ? "rails" : "ports of the nodes", network.pod_devices, *network.out});
+  if (network.pod_devices) {
+    network.tiers.push_back({"spine", std::nullopt, *network.out * (1 / network.oversubscription)});
+  }
+}
+
+std::optional<Error> add_scale_up(const Machine& machine, const NetworkOptions& options,
+                                  Network& network) {
+  if (!machine.scale_up) {
+    if (options.domain.value_or(1) == 1) return std::nullopt;
+    return lacks(machine, "scale_up", "give --machine FILE with it");
+  }
+  const ScaleUp& link = *machine.scale_up;
+  const std::optional<int> domain = options.domain ? options.domain : link.domain;
+  if (!domain) {
+    return lacks(machine, "scale_up.domain",
+                 "give the devices of one domain (it differs by system)");
+  }
+  network.domain = *domain;
+  network.topology = topology_of(link);
+  const auto whole = whole_rate(link, network.topology, network.domain);
+  if (!whole && network.domain > 1) {
+    return lacks(machine, "scale_up.gb_per_s_per_direction", "give --machine FILE with it");
+  }
+  network.up = whole.value_or(ByteRate{});
+  network.peer = peer_rate(link, network.topology, network.up, network.domain);
+  network.peers = link.peers;
+  if (link.reduction) network.up_reduction_from = link.reduction->group_from.value_or(2);
+  if (!link.topology) {
+    network.assumptions.push_back(
+        "scale_up.topology is not stated; its rates are those of a " +
+        std::string(topology_names[static_cast<std::size_t>(network.topology)]));
+  }
+  return std::nullopt;
+}
+
+int group_span(int size, int stride) { return (size - 1) * stride + 1; }
+
+}  // namespace
+
+Result<Network> make_network(const Machine& machine, const NetworkOptions& options) {
+  Network network;
+  if (options.domain && *options.domain < 1) {
+    return Error{.what = "a domain of " + std::to_string(*options.domain) + " devices"};
+  }
+  if (auto error = add_scale_up(machine, options, network)) return *std::move(error);
+  if (machine.scale_out && machine.scale_out->per_direction) {
+    const ScaleOut& out = *machine.scale_out;
+    network.out = out.per_direction;
+    network.pod_devices = out.pod_devices;
+    network.oversubscription = out.oversubscription.value_or(1.0);
+    if (out.reduction) network.out_reduction_from = out.reduction->group_from.value_or(2);
+  }
+  // Of links that do not exist nothing is assumed.
+  std::vector<std::string> of_no_links;
+  resolve(machine.scale_up ? machine.scale_up->timing : std::nullopt, false, network.up_timing,
+          network.domain > 1 ? network.assumptions : of_no_links);
+  resolve(machine.scale_out ? machine.scale_out->timing : std::nullopt, true, network.out_timing,
+          network.out ? network.assumptions : of_no_links);
+  add_tiers(machine, network);
+  return network;
+}
+
+ByteRate domain_rate(const Network& network, int members, int stride) {
+  if (members < 2) return {};
+  switch (network.topology) {
+    case Topology::switched:
+      return network.up;
+    case Topology::mesh:
+      return std::min(network.up, network.peer * static_cast<double>(members - 1));
+    case Topology::hybrid_mesh: {
+      if (network.peers.empty()) {
+        return std::min(network.up, network.peer * static_cast<double>(members - 1));
+      }
+      ByteRate sum{};
+      for (int m = 1; m < members; ++m) {
+        const auto place = static_cast<std::size_t>(m * stride - 1);
+        if (place < network.peers.size()) sum += network.peers[place];
+      }
+      // No link of their own: through a peer, which gives up half of a link's rate to pass it on.
+      return sum.value > 0 ? std::min(network.up, sum) : network.peer * 0.5;
+    }
+    case Topology::torus_2d:
+    case Topology::torus_3d:
+      return members >= network.domain ? network.up : std::min(network.up, network.peer * 2.0);
+  }
+  return network.up;
+}
+
+std::optional<GroupPlacement> place(int size, int stride, const Network& network) {
+  check(size >= 1 && stride >= 1, "a group has ranks and a stride");
+  const int slots = std::max(1, network.domain / stride);  // of the group in one domain
+  GroupPlacement group{.size = size, .members = std::min(size, slots), .stride = stride};
+  if (size > slots) {
+    if (!network.out) return std::nullopt;
+    group.domains = (size + slots - 1) / slots;
+    const int rest = size % slots;
+    if (rest != 0) group.members = rest;
+    group.across = *network.out * static_cast<double>(group.members);
+    if (network.pod_devices && group_span(size, stride) > *network.pod_devices) {
+      group.across = group.across * (1 / network.oversubscription);
+    }
+  }
+  group.within = domain_rate(network, group.members, stride);
+  return group;
+}
+
+std::optional<GroupPlacement> place_in_domains(int domains, int members, const Network& network) {
+  check(domains >= 1 && members >= 1, "a group has ranks");
+  if (members > network.domain || (domains > 1 && !network.out)) return std::nullopt;
+  GroupPlacement group{.size = domains * members, .members = members, .domains = domains};
+  group.within = domain_rate(network, members, 1);
+  if (domains == 1) return group;
+  group.across = *network.out * static_cast<double>(members);
+  if (network.pod_devices && domains * network.domain > *network.pod_devices) {
+    group.across = group.across * (1 / network.oversubscription);
+  }
+  return group;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way in: which family a config is of, what all families have in common, and what costs
+// nothing.
+#include "stepscope/cost/model/hugging_face.h"
+
+#include <algorithm>
+#include <array>
+
+#include "stepscope/cost/model/hugging_face_family.h"
+
+namespace stepscope {
+namespace hugging_face {
+namespace {
+
+struct Family {
+  std::string_view model_type;
+  void (*read)(JsonFields&, Transformer&);
+};
+constexpr std::array families = {Family{"llama", &read_llama},
+                                 Family{"mistral", &read_mistral},
+                                 Family{"mixtral", &read_mixtral},
+                                 Family{"qwen", &read_qwen},
+                                 Family{"qwen2", &read_qwen2},
+                                 Family{"qwen2_moe", &read_qwen2_moe},
+                                 Family{"qwen3", &read_qwen3},
+                                 Family{"qwen3_moe", &read_qwen3_moe},
+                                 Family{"deepseek_v2", &read_deepseek_v2},
+                                 Family{"deepseek_v3", &read_deepseek_v3},
+                                 Family{"gpt2", &read_gpt2},
+                                 Family{"gpt_neox", &read_gpt_neox},
+                                 Family{"bloom", &read_bloom},
+                                 Family{"mpt", &read_mpt},
+                                 Family{"bert", &read_bert},
+                                 Family{"vit", &read_vit}};
+
+// Of any family: bookkeeping, text generation, numerics of operations that are there anyway.
+constexpr std::array<std::string_view, 56> costless = {"_name_or_path",
+                                                       "_attn_implementation",
+                                                       "attn_implementation",
+                                                       "_attn_implementation_autoset",
+                                                       "_commit_hash",
+                                                       "transformers_version",
+                                                       "transformers.js_config",
+                                                       "auto_map",
+                                                       "torch_dtype",
+                                                       "dtype",
+                                                       "bos_token_id",
+                                                       "eos_token_id",
+                                                       "pad_token_id",
+                                                       "sep_token_id",
+                                                       "cls_token_id",
+                                                       "unk_token_id",
+                                                       "use_cache",
+                                                       "return_dict",
+                                                       "output_attentions",
+                                                       "output_hidden_states",
+                                                       "torchscript",
+                                                       "gradient_checkpointing",
+                                                       "initializer_range",
+                                                       "rms_norm_eps",
+                                                       "norm_eps",
+                                                       "layer_norm_eps",
+                                                       "layer_norm_epsilon",
+                                                       "layernorm_epsilon",
+                                                       "rope_theta",
+                                                       "rope_scaling",
+                                                       "rope_parameters",
+                                                       "partial_rotary_factor",
+                                                       "rotary_pct",
+                                                       "rotary_emb_base",
+                                                       "pretraining_tp",
+                                                       "max_position_embeddings",
+                                                       "task_specific_params",
+                                                       "tokenizer_class",
+                                                       "tokenizer_type",
+                                                       "problem_type",
+                                                       "label2id",
+                                                       "id2label",
+                                                       "num_labels",
+                                                       "finetuning_task",
+                                                       "temperature",
+                                                       "top_p",
+                                                       "max_length",
+                                                       "do_sample",
+                                                       "original_max_position_embeddings",
+                                                       "unsloth_fixed",
+                                                       "unsloth_version",
+                                                       "output_router_logits",
+                                                       "router_aux_loss_coef",
+                                                       "router_jitter_noise",
+                                                       "norm_topk_prob",
+                                                       "classifier_dropout"};
+
+// The suffixes of classes that train on the vocabulary, or on a ViT's classes.
+constexpr std::array<std::string_view, 5> trained_heads = {
+    "ForCausalLM", "LMHeadModel", "ForPreTraining", "ForMaskedLM", "ForImageClassification"};
+
+void check_architecture(JsonFields& in) {
+  for (const std::string& name : in.texts("architectures")) {
+    const bool known = std::ranges::any_of(
+        trained_heads, [&name](std::string_view end) { return name.ends_with(end); });
+    // BertModel and the like: no head at all.
+    if (known || name.ends_with("Model")) continue;
+    in.fail("architectures", "has " + name + ", whose head is not known",
+            "language modelling (...ForCausalLM, LMHeadModel, ForMaskedLM, ForPreTraining) and "
+            "ForImageClassification are");
+  }
+}
+
+std::string known_families() {
+  std::string list;
+  for (const Family& f : families) {
+    if (!list.empty()) list += ", ";
+    list.append(f.model_type);
+  }
+  return list;
+}
+
+void note_leftovers(JsonFields& in, Transformer& m) {
+  if (in.find("quantization_config") != nullptr) {
+    m.notes.emplace_back(
+        "quantization_config describes the checkpoint; the plan says what training computes in");
+  }
+}
+
+}  // namespace
+
+Activation activation(JsonFields& in, std::string_view key, std::string_view otherwise) {
+  const std::string name = in.text(key, std::string(otherwise));
+  if (name == "silu" || name == "swish") return Activation::silu;
+  if (name == "relu") return Activation::relu;
+  if (name.starts_with("gelu") || name == "quick_gelu") return Activation::gelu;
+  in.fail(key, "is \"" + name + "\", an activation that is not known",
+          "silu, gelu (and its variants) and relu are");
+  return Activation::gelu;
+}
+
+double dropout(JsonFields& in, std::string_view attention, std::string_view residual,
+               double otherwise) {
+  const double a = in.number(attention, 0, 1, otherwise);
+  if (a != in.number(residual, 0, 1, otherwise)) {
+    in.fail(residual, "differs from \"" + std::string(attention) + "\"",
+            "dropout is modelled in attention and on both residual branches, or nowhere: make them "
+            "the same");
+  }
+  return a;
+}
+
+void no_attention_dropout(JsonFields& in) {
+  if (in.number("attention_dropout", 0, 1, 0) == 0) return;
+  in.fail("attention_dropout", "is not 0, but this family has no dropout elsewhere",
+          "dropout in attention alone is not modelled: set it to 0, or describe the model in "
+          "stepscope's own JSON with dropout");
+}
+
+std::int64_t head_size(JsonFields& in, const Transformer& m) {
+  if (const auto given = in.optional_integer("head_dim", size_range)) return *given;
+  if (m.heads > 0 && m.hidden % m.heads == 0) return m.hidden / m.heads;
+  in.fail("num_attention_heads", "does not divide hidden_size, and there is no head_dim");
+  return 1;
+}
+
+void must_be_false(JsonFields& in, std::string_view key) {
+  if (in.flag(key, false)) in.fail(key, "is true, which is not modelled");
+}
+
+}  // namespace hugging_face
+
+bool is_hugging_face(const JsonValue& root) {
+  return root.find("model_type") != nullptr || root.find("architectures") != nullptr;
+}
+
+Result<Transformer> hugging_face_model(const JsonValue& root, std::string_view json,
+                                       std::string_view path) {
+  using namespace hugging_face;
+  JsonProblems problems(json, path);
+  JsonFields in(root, "", problems, true);
+  const std::string type = in.text("model_type");
+  const auto family = std::ranges::find(families, std::string_view(type), &Family::model_type);
+  Transformer m;
+  if (family == families.end()) {
+    in.fail("model_type", "is \"" + type + "\", a family that is not known",
+            "known are " + known_families() +
+                "; any other can be described in stepscope's own JSON (docs/models.md)");
+    return *problems.error();
+  }
+  const JsonValue* name = root.find("_name_or_path");
+  const bool named = name != nullptr && name->kind == JsonValue::Kind::text && !name->text.empty();
+  m.name = named ? name->text : type;
+  m.source = path;
+  check_architecture(in);
+  family->read(in, m);
+  note_leftovers(in, m);
+  in.ignore(costless);
+  in.finish("is not understood for \"" + type + "\" and may change the cost",
+            "take it out if it costs nothing; otherwise describe the model in stepscope's own JSON "
+            "(docs/models.md)");
+  if (problems.error()) return *problems.error();
+  if (const Result<Done> checked = check_model(m); !checked) {
+    Error error = checked.error();
+    error.file = path;
+    return error;
+  }
+  return m;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// FLOPs that a transformer asks for, forward and backward, without recompute, by the conventions in
+// use. One and the same run has another MFU in each of them (docs/mfu.md), so a figure always names
+// its own. T = tokens, s = sequence, L layers, h hidden, a heads of size d (d + v: of a key and of
+// a value), N parameters, of a mixture those that a token uses.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/cost/model/transformer.h"
+
+namespace stepscope {
+
+enum class FlopsConvention : std::uint8_t {
+  causal_halved,  // Megatron: matmuls and logits, and of attention what the mask leaves
+  six_n,          // 6 N T: all parameters, no attention
+  palm,           // PaLM appendix B: 6 N T + 6 L a (d + v) s T
+  torchtitan,     // 6 (N - token table) T + 6 L a (d + v) s T
+};
+inline constexpr std::size_t flops_convention_count = 4;
+inline constexpr std::array<std::string_view, flops_convention_count> flops_convention_names = {
+    "causal attention halved", "6N", "PaLM", "torchtitan"};
+static_assert(flops_convention_names[static_cast<std::size_t>(FlopsConvention::torchtitan)] ==
+              "torchtitan");
+
+// Stands for a convention where the user gives the FLOPs.
+inline constexpr std::string_view flops_as_given = "model FLOPs as given";
+
+// FLOPs of one step of the whole job and how they were counted.
+struct ModelFlops {
+  std::string convention;
+  Flops per_step;
+};
+
+// Pairs of a query and a key that this layer's mask leaves in one sequence: s^2 / 2 of a causal one
+// (half of the diagonal, as Megatron counts), w s - w^2 / 2 with a window w below s, s^2 otherwise.
+[[nodiscard]] double attention_pairs(const Transformer& model, std::int64_t layer,
+                                     std::int64_t sequence);
+
+// Weights that one sequence is multiplied with, each times its tokens: layers, head and patches.
+[[nodiscard]] double sequence_weights(const Transformer& m, std::int64_t sequence);
+// FLOPs, forward and backward, of one query-key pair in all heads of a layer: 6 a (d + v).
+[[nodiscard]] double pair_flops(const Transformer& m);
+
+// Of a global batch of `tokens` in sequences of `sequence`. Heads onto classes and poolers work on
+// one token a sequence. Source: Megatron-LM's num_floating_point_operations; PaLM (arXiv
+// 2204.02311) appendix B; torchtitan's get_nparams_and_flops.
+[[nodiscard]] ModelFlops model_flops(const Transformer& model, std::int64_t tokens,
+                                     std::int64_t sequence, FlopsConvention convention);
+
+}  // namespace stepscope

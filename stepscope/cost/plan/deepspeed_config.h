@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DeepSpeed ds_config.json as a Plan. What changes the cost is understood or an error that names
+// it; "auto" is an error, since its value is somewhere else. Source of keys and defaults:
+// deepspeed/runtime/config.py, zero/config.py, zero/offload_config.py at edaa722 (2026-08).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/result.h"
+#include "stepscope/cost/model/transformer.h"
+#include "stepscope/cost/plan/parallelism.h"
+
+namespace stepscope {
+
+// What the file does not say: it is in the launcher and in the training script.
+struct DeepSpeedRun {
+  std::int64_t devices = 1;
+  std::int64_t tp = 1;  // at least the file's tensor_parallel.autotp_size
+  std::int64_t pp = 1;
+  std::int64_t ep = 1;
+  std::int64_t sequence = 2048;
+  Recompute recompute = Recompute::none;
+};
+
+struct DeepSpeedPlan {
+  Plan plan;
+  std::vector<std::string> notes;  // what was assumed, or does not enter the model
+};
+
+// Buckets count elements there and become bytes of the gradients' type; the prefetch bucket of
+// ZeRO-3 becomes whole layers of `model` (1 where it is less than one). ZeRO-2 and 3 reduce
+// gradients after every micro-batch. Errors name `path`, line, column and key.
+[[nodiscard]] Result<DeepSpeedPlan> parse_deepspeed(std::string_view json, std::string_view path,
+                                                    const DeepSpeedRun& run,
+                                                    const Transformer& model);
+[[nodiscard]] Result<DeepSpeedPlan> read_deepspeed(const std::string& path, const DeepSpeedRun& run,
+                                                   const Transformer& model);
+
+}  // namespace stepscope

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that a plan must keep. Each check assumes that those before it passed, so that numbers
+// are in range and products cannot overflow.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "stepscope/cost/plan/parallelism.h"
+
+namespace stepscope {
+namespace {
+
+using Problem = std::optional<Error>;
+using Int = std::int64_t;
+
+constexpr Int most_devices = 10'000'000;
+constexpr Int most_tokens = 1'000'000'000;  // of a sequence, and sequences of a batch
+constexpr std::size_t most_suggestions = 12;
+
+std::string decimal(Int n) { return std::to_string(n); }
+
+Error problem(std::string what, std::string hint) {
+  return Error{.what = std::move(what), .hint = std::move(hint)};
+}
+
+// "1, 2, 4 or 8": the values up to `limit` that `fits` takes.
+std::string choices(Int limit, const std::function<bool(Int)>& fits) {
+  std::vector<Int> found;
+  for (Int n = 1; n <= limit && found.size() < most_suggestions; ++n) {
+    if (fits(n)) found.push_back(n);
+  }
+  std::string list;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (i > 0) list += i + 1 == found.size() ? " or " : ", ";
+    list += decimal(found[i]);
+  }
+  return list;
+}
+
+std::string divisors(Int n) {
+  return choices(std::min(n, most_devices), [n](Int d) { return n % d == 0; });
+}
+
+struct Range {
+  std::string_view name;
+  Int value;
+  Int least;
+  Int most;
+};
+
+Problem numbers(const Transformer& m, const Plan& p) {
+  const Range devices{"devices", p.devices, 1, most_devices};
+  const Int n = std::clamp(p.devices, Int{1}, most_devices);
+  const auto& b = p.precision;
+  for (const Range& r : {devices,
+                         Range{"tp", p.tp, 1, n},
+                         Range{"tp_depth", p.tp_depth, 1, n},
+                         Range{"cp", p.cp, 1, n},
+                         Range{"ep", p.ep, 1, n},
+                         Range{"pp", p.pp, 1, n},
+                         Range{"dp", p.dp, 1, n},
+                         Range{"virtual_stages", p.virtual_stages, 1, m.layers},
+                         Range{"zero", p.zero, 0, 3},
+                         Range{"shard_group", p.shard_group, 0, n},
+                         Range{"sequence", p.sequence, 1, most_tokens},
+                         Range{"micro_batch", p.micro_batch, 1, most_tokens},
+                         Range{"global_batch", p.global_batch, 1, most_tokens},
+                         Range{"recompute_every", p.recompute_every, 1, m.layers},
+                         Range{"prefetch_units", p.prefetch_units, 0, m.layers},
+                         Range{"bucket", p.bucket.value, 1, Int{1} << 50},
+                         Range{"vocabulary_multiple", p.vocabulary_multiple, 1, 1'000'000},
+                         Range{"parameter_bytes", b.parameter_bytes, 1, 8},
+                         Range{"gradient_bytes", b.gradient_bytes, 1, 8},
+                         Range{"accumulated_gradient_bytes", b.accumulated_gradient_bytes, 1, 8},
+                         Range{"master_bytes", b.master_bytes, 0, 8},
+                         Range{"optimizer_state_bytes", b.optimizer_state_bytes, 0, 64},
+                         Range{"activation_bytes", b.activation_bytes, 1, 8}}) {
+    if (r.value >= r.least && r.value <= r.most) continue;
+    const bool degree = r.most == n && r.value > n;
+    return problem(std::string(r.name) + " = " + decimal(r.value) + " is out of range",
+                   degree ? "it is at most the " + decimal(n) + " devices"
+                          : "it must be " + decimal(r.least) + " to " + decimal(r.most));
+  }
+  return std::nullopt;
+}
+
+// tp * cp * pp * dp = devices. The factors are at most most_devices each.
+Problem degrees(const Transformer&, const Plan& p) {
+  constexpr Int enough = 100'000'000'000;  // times most_devices it still fits an Int
+  Int product = 1;
+  for (const Int d : {p.tp, p.cp, p.pp, p.dp}) product = std::min(product * d, enough);
+  if (product == p.devices) return std::nullopt;
+  const Int model_ranks = std::min(std::min(p.tp * p.cp, enough) * p.pp, enough);
+  const std::string all = "tp * cp * pp * dp = " + decimal(p.tp) + " * " + decimal(p.cp) + " * " +
+                          decimal(p.pp) + " * " + decimal(p.dp);
+  return problem(
+      all + (product == enough ? " is far more than" : " = " + decimal(product) + ", not") +
+          " the " + decimal(p.devices) + " devices",
+      p.devices % model_ranks == 0
+          ? "with this tp, cp and pp dp must be " + decimal(p.devices / model_ranks)
+          : "tp * cp * pp must divide " + decimal(p.devices) + ", and " + decimal(model_ranks) +
+                " does not");
+}
+
+// Devices of a side of the layout's grid; absent where tp is no such grid.
+std::optional<Int> grid_side(const Plan& p) {
+  const Int plane = p.tensor_layout == TensorLayout::two_and_half_d ? p.tp / p.tp_depth : p.tp;
+  if (plane * p.tp_depth != p.tp && p.tensor_layout == TensorLayout::two_and_half_d) {
+    return std::nullopt;
+  }
+  const int power = p.tensor_layout == TensorLayout::three_d ? 3 : 2;
+  for (Int side = 1; side <= plane; ++side) {
+    const Int filled = power == 3 ? side * side * side : side * side;
+    if (filled == plane) return side;
+    if (filled > plane) break;
+  }
+  return std::nullopt;
+}
+
+Problem grid(const Transformer& m, const Plan& p) {
+  const bool deep = p.tensor_layout == TensorLayout::two_and_half_d;
+  const std::string name(tensor_layout_names[static_cast<std::size_t>(p.tensor_layout)]);
+  if (!deep && p.tp_depth != 1) {
+    return problem(
+        "tp_depth = " + decimal(p.tp_depth) + " belongs to the 2.5d layout, not to " + name,
+        "leave it out or take tensor_layout 2.5d");
+  }
+  if (p.tensor_layout == TensorLayout::one_d) return std::nullopt;
+  const auto side = grid_side(p);
+  if (!side) {
+    return problem("tp = " + decimal(p.tp) + " is no grid of the " + name + " layout",
+                   p.tensor_layout == TensorLayout::three_d ? "it must be a cube: 1, 8, 27, 64, ..."
+                   : deep ? "tp / tp_depth must be a square: 1, 4, 9, 16, ..."
+                          : "it must be a square: 1, 4, 9, 16, ...");
+  }
+  if (deep && p.tp_depth > *side) {
+    return problem("tp_depth = " + decimal(p.tp_depth) + " exceeds the side " + decimal(*side) +
+                       " of its grid",
+                   "a 2.5d grid has at most as many copies as its side");
+  }
+  if (p.sequence_parallel) {
+    return problem(
+        "sequence_parallel belongs to the 1d layout; " + name + " splits every activation itself",
+        "leave it out");
+  }
+  for (const auto& [what, n] : {std::pair{"heads", m.heads}, std::pair{"hidden", m.hidden},
+                                std::pair{"feed_forward", m.feed_forward},
+                                std::pair{"tokens of a pass", p.sequence / p.cp * p.micro_batch}}) {
+    if (n % *side == 0) continue;
+    return problem(std::string(what) + " = " + decimal(n) + " cannot be split over the side " +
+                       decimal(*side) + " of the " + name + " grid",
+                   "the side must divide it");
+  }
+  return std::nullopt;
+}
+
+bool shares_heads(Int heads, Int ranks) { return heads % ranks == 0 || ranks % heads == 0; }
+
+Problem tensor(const Transformer& m, const Plan& p) {
+  if (p.tensor_layout != TensorLayout::one_d) return std::nullopt;
+  if (m.heads % p.tp != 0) {
+    return problem(decimal(m.heads) + " heads cannot be split over tp = " + decimal(p.tp),
+                   "tp may be " + divisors(m.heads));
+  }
+  if (!shares_heads(m.kv_heads, p.tp)) {
+    return problem(decimal(m.kv_heads) +
+                       " key-value heads can be neither split nor replicated over " +
+                       "tp = " + decimal(p.tp),
+                   "tp must divide them or be a multiple of them: " + choices(m.heads, [&m](Int t) {
+                     return m.heads % t == 0 && shares_heads(m.kv_heads, t);
+                   }));
+  }
+  std::vector<std::pair<std::string, Int>> widths{{"feed_forward", m.feed_forward}};
+  if (m.experts) {
+    widths.emplace_back("experts.feed_forward", m.experts->feed_forward);
+    widths.emplace_back("experts.shared_feed_forward", m.experts->shared_feed_forward);
+  }
+  for (const auto& [what, width] : widths) {
+    if (width % p.tp == 0) continue;
+    return problem(what + " = " + decimal(width) + " cannot be split over tp = " + decimal(p.tp),
+                   "tp must divide it");
+  }
+  const Int part = p.sequence / p.cp;
+  if (p.sequence_parallel && part % p.tp != 0) {
+    return problem("sequence / cp = " + decimal(part) +
+                       " cannot be split over tp = " + decimal(p.tp) + " (sequence_parallel)",
+                   "tp must divide it");
+  }
+  return std::nullopt;
+}
+
+Problem tokens(const Transformer& m, const Plan& p) {
+  if (m.patches && p.sequence != image_tokens(*m.patches)) {
+    return problem("sequence = " + decimal(p.sequence) + ", but an image of " + m.name + " has " +
+                       decimal(image_tokens(*m.patches)) + " tokens",
+                   "sequence must be " + decimal(image_tokens(*m.patches)));
+  }
+  if (m.positions == Positions::learned && p.sequence > m.max_positions) {
+    return problem("sequence = " + decimal(p.sequence) + " exceeds the " +
+                       decimal(m.max_positions) + " learned positions of " + m.name,
+                   "raise max_positions in the model file, or shorten the sequence");
+  }
+  return std::nullopt;
+}
+
+Problem context(const Transformer& m, const Plan& p) {
+  if (p.cp == 1) return std::nullopt;
+  const bool exchange_heads = p.context_exchange == ContextExchange::all_to_all;
+  // A rank takes one chunk from the front and one from the back, so that masks cost all the same.
+  const Int chunks = m.causal && !exchange_heads ? 2 * p.cp : p.cp;
+  if (p.sequence % chunks != 0) {
+    return problem("sequence = " + decimal(p.sequence) + " cannot be cut into " + decimal(chunks) +
+                       " chunks (cp = " + decimal(p.cp) +
+                       (chunks == p.cp ? ")" : ", two a rank to balance the causal mask)"),
+                   "it must be a multiple of " + decimal(chunks));
+  }
+  return std::nullopt;
+}
+
+// An all-to-all gives each rank whole heads of the whole sequence.
+Problem exchange(const Transformer& m, const Plan& p) {
+  if (p.cp == 1 || p.context_exchange != ContextExchange::all_to_all) return std::nullopt;
+  const Int ranks = p.tp * p.cp;
+  if (m.heads % ranks != 0) {
+    return problem(decimal(m.heads) + " heads cannot be split over tp * cp = " + decimal(ranks) +
+                       " (context_exchange all_to_all)",
+                   "cp may be " + divisors(m.heads / p.tp) + ", or take ring or all_gather");
+  }
+  if (!shares_heads(m.kv_heads, ranks)) {
+    return problem(decimal(m.kv_heads) +
+                       " key-value heads can be neither split nor replicated over " +
+                       "tp * cp = " + decimal(ranks) + " (context_exchange all_to_all)",
+                   "tp * cp must divide them or be a multiple of them");
+  }
+  return std::nullopt;
+}
+
+Problem experts(const Transformer& m, const Plan& p) {
+  if (p.ep == 1) return std::nullopt;
+  if (!m.experts)
+    return problem("ep = " + decimal(p.ep) + ", but " + m.name + " has no experts", "");
+  if (m.experts->count % p.ep != 0) {
+    return problem(
+        decimal(m.experts->count) + " experts cannot be split over ep = " + decimal(p.ep),
+        "ep may be " + divisors(m.experts->count));
+  }
+  if (p.cp * p.dp % p.ep != 0) {
+    return problem("ep = " + decimal(p.ep) + " does not divide cp * dp = " + decimal(p.cp * p.dp) +
+                       ", whose ranks it is taken from",
+                   "ep may be " + divisors(std::gcd(m.experts->count, p.cp * p.dp)));
+  }
+  return std::nullopt;
+}
+
+std::string joined(const std::vector<Int>& list) {
+  std::string out;
+  for (const Int n : list) {
+    if (!out.empty()) out += ',';
+    out += decimal(n);
+  }
+  return out;
+}
+
+Problem given_stages(const Transformer& m, const Plan& p, Int stages) {
+  const auto& list = p.stage_layers;
+  if (list.size() != static_cast<std::size_t>(stages)) {
+    return problem("stage_layers has " + std::to_string(list.size()) + " entries for pp * " +
+                       "virtual_stages = " + decimal(stages) + " stages",
+                   "give one for each");
+  }
+  Int sum = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const bool end = i == 0 || i + 1 == list.size();
+    if (list[i] < (end ? 0 : 1) || list[i] > m.layers) {
+      return problem("stage_layers has " + decimal(list[i]) + " for stage " + std::to_string(i),
+                     "a stage has 1 to " + decimal(m.layers) +
+                         " layers, the first and the last may have none");
+    }
+    sum += list[i];
+  }
+  if (sum == m.layers) return std::nullopt;
+  return problem("stage_layers add up to " + decimal(sum) + ", and " + m.name + " has " +
+                     decimal(m.layers) + " layers",
+                 "as even as can be: " + joined(even_stages(m.layers, stages)));
+}
+
+Problem stages(const Transformer& m, const Plan& p) {
+  const Int count = p.pp * p.virtual_stages;
+  constexpr Int ends = 2;  // stages that may have no layer where stage_layers say so
+  if (count > m.layers + (p.stage_layers.empty() ? 0 : ends)) {
+    return problem(
+        "pp * virtual_stages = " + decimal(count) + " stages for " + decimal(m.layers) + " layers",
+        "there must be a layer for each");
+  }
+  if (!p.stage_layers.empty()) return given_stages(m, p, count);
+  if (m.layers % count == 0) return std::nullopt;
+  return problem(decimal(m.layers) + " layers cannot be split evenly over pp * virtual_stages = " +
+                     decimal(count) + " stages",
+                 "give stage_layers, as even as can be: " + joined(even_stages(m.layers, count)));
+}
+
+Problem schedule(const Transformer&, const Plan& p) {
+  const bool interleaved = p.schedule == Schedule::interleaved;
+  if (!interleaved && p.virtual_stages > 1) {
+    return problem("virtual_stages = " + decimal(p.virtual_stages) + " with the schedule " +
+                       std::string(schedule_names[static_cast<std::size_t>(p.schedule)]),
+                   "only interleaved has several stages a device");
+  }
+  if (!interleaved) return std::nullopt;
+  if (p.pp < 2 || p.virtual_stages < 2) {
+    return problem("the interleaved schedule with pp = " + decimal(p.pp) +
+                       " and virtual_stages = " + decimal(p.virtual_stages),
+                   "it needs 2 or more of both");
+  }
+  if (micro_batches(p) % p.pp == 0) return std::nullopt;
+  return problem("the interleaved schedule with " + decimal(micro_batches(p)) +
+                     " micro-batches on pp = " + decimal(p.pp),
+                 "their number must be a multiple of pp: global_batch a multiple of " +
+                     decimal(p.dp * p.micro_batch * p.pp));
+}
+
+Problem batch(const Transformer&, const Plan& p) {
+  const Int pass = p.dp * p.micro_batch;
+  if (p.global_batch % pass == 0) return std::nullopt;
+  const Int below = p.global_batch / pass * pass;
+  return problem("global_batch = " + decimal(p.global_batch) +
+                     " is no multiple of dp * micro_batch = " + decimal(p.dp) + " * " +
+                     decimal(p.micro_batch) + " = " + decimal(pass),
+                 (below > 0 ? decimal(below) + " or " : "") + decimal(below + pass) + " would be");
+}
+
+Problem sharding(const Transformer&, const Plan& p) {
+  if (p.shard_group == 0) return std::nullopt;
+  if (p.zero == 0) {
+    return problem(
+        "shard_group = " + decimal(p.shard_group) + " with zero = 0, which shards nothing",
+        "take zero 1, 2 or 3");
+  }
+  if (p.dp * p.cp % p.shard_group == 0) return std::nullopt;
+  return problem("shard_group = " + decimal(p.shard_group) +
+                     " does not divide dp * cp = " + decimal(p.dp * p.cp),
+                 "it may be " + divisors(p.dp * p.cp));
+}
+
+Problem recomputation(const Transformer&, const Plan& p) {
+  if (p.recompute == Recompute::every_k || p.recompute_every == 1) return std::nullopt;
+  return problem(
+      "recompute_every = " + decimal(p.recompute_every) + " belongs to recompute every_k",
+      "leave it out or take recompute every_k");
+}
+
+constexpr std::array<Problem (*)(const Transformer&, const Plan&), 13> checks = {
+    &numbers, &degrees, &tokens, &grid,     &context,  &tensor,       &exchange,
+    &experts, &stages,  &batch,  &schedule, &sharding, &recomputation};
+
+}  // namespace
+
+std::vector<std::int64_t> even_stages(std::int64_t layers, std::int64_t stages) {
+  std::vector<Int> list(static_cast<std::size_t>(stages), layers / stages);
+  const Int more = layers % stages;
+  const Int first = (stages - more + 1) / 2;
+  for (Int i = first; i < first + more; ++i) ++list[static_cast<std::size_t>(i)];
+  return list;
+}
+
+Result<Done> check_plan(const Transformer& model, const Plan& plan) {
+  for (const auto& check : checks) {
+    if (Problem found = check(model, plan)) return *std::move(found);
+  }
+  return Done{};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "stepscope/cost/plan/parallelism.h"
+
+namespace stepscope {
+namespace {
+
+Transformer llama3_8b() {
+  return {.name = "llama-3-8b",
+          .layers = 32,
+          .hidden = 4096,
+          .heads = 32,
+          .kv_heads = 8,
+          .head_size = 128,
+          .feed_forward = 14336,
+          .gated = true,
+          .positions = Positions::rotary,
+          .vocabulary = 128256};
+}
+
+Transformer mixture() {
+  Transformer m = llama3_8b();
+  m.experts = Experts{.count = 8, .top_k = 2, .feed_forward = 14336};
+  return m;
+}
+
+// 64 devices: 4 * 2 * 4 * 2.
+Plan good() {
+  return {.devices = 64,
+          .tp = 4,
+          .sequence_parallel = true,
+          .cp = 2,
+          .pp = 4,
+          .dp = 2,
+          .sequence = 8192,
+          .micro_batch = 1,
+          .global_batch = 32};
+}
+
+std::string complaint(const Plan& plan, const Transformer& model = llama3_8b()) {
+  const Result<Done> checked = check_plan(model, plan);
+  return checked ? "" : checked.error().message();
+}
+
+template <class Change>
+std::string after(Change change, const Transformer& model = llama3_8b()) {
+  Plan plan = good();
+  change(plan);
+  return complaint(plan, model);
+}
+
+TEST(CheckPlan, TakesAPlanThatCanRun) {
+  EXPECT_EQ(complaint(good()), "");
+  EXPECT_EQ(complaint(Plan{}), "") << "one device";
+}
+
+TEST(CheckPlan, WantsDegreesThatMultiplyToTheDevices) {
+  EXPECT_EQ(after([](Plan& p) { p.dp = 4; }),
+            "tp * cp * pp * dp = 4 * 2 * 4 * 4 = 128, not the 64 devices; with this tp, cp and pp "
+            "dp must be 2");
+  EXPECT_NE(after([](Plan& p) { p.pp = 5; }).find("40 does not"), std::string::npos);
+}
+
+TEST(CheckPlan, RefusesNumbersOutOfRangeWithoutOverflow) {
+  constexpr auto huge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(after([](Plan& p) { p.devices = 0; }),
+            "devices = 0 is out of range; it must be 1 to 10000000");
+  EXPECT_EQ(after([](Plan& p) { p.tp = -4; }), "tp = -4 is out of range; it must be 1 to 64");
+  EXPECT_EQ(after([](Plan& p) { p.tp = 65; }),
+            "tp = 65 is out of range; it is at most the 64 devices");
+  EXPECT_NE(after([](Plan& p) { p.zero = 4; }).find("zero = 4"), std::string::npos);
+  for (const auto field : {&Plan::devices, &Plan::tp, &Plan::cp, &Plan::ep, &Plan::pp, &Plan::dp,
+                           &Plan::virtual_stages, &Plan::shard_group, &Plan::sequence,
+                           &Plan::micro_batch, &Plan::global_batch, &Plan::recompute_every,
+                           &Plan::prefetch_units, &Plan::vocabulary_multiple, &Plan::tp_depth}) {
+    for (const std::int64_t n : {huge, -huge - 1, std::int64_t{-1}}) {
+      Plan plan = good();
+      plan.*field = n;
+      EXPECT_NE(complaint(plan).find("is out of range"), std::string::npos) << n;
+    }
+  }
+  Plan wide{.devices = 10'000'000};
+  wide.tp = wide.cp = wide.pp = wide.dp = 10'000'000;
+  EXPECT_NE(complaint(wide).find("far more"), std::string::npos);
+}
+
+TEST(CheckPlan, SplitsHeadsEvenlyAndReplicatesFewKeyValueHeads) {
+  Plan plan{.devices = 3, .tp = 3};
+  EXPECT_EQ(complaint(plan),
+            "32 heads cannot be split over tp = 3; tp may be 1, 2, 4, 8, 16 or 32");
+  plan = {.devices = 16, .tp = 16};
+  EXPECT_EQ(complaint(plan), "") << "8 key-value heads, each on two ranks";
+  Transformer odd = llama3_8b();
+  odd.heads = 24;
+  odd.kv_heads = 6;
+  plan = {.devices = 4, .tp = 4};
+  EXPECT_EQ(complaint(plan, odd),
+            "6 key-value heads can be neither split nor replicated over tp = 4; tp must divide "
+            "them or be a multiple of them: 1, 2, 3, 6, 12 or 24");
+}
+
+TEST(CheckPlan, SplitsTheFeedForwardEvenly) {
+  Transformer odd = llama3_8b();
+  odd.feed_forward = 14335;
+  EXPECT_NE(complaint({.devices = 2, .tp = 2}, odd).find("feed_forward = 14335"),
+            std::string::npos);
+  odd = mixture();
+  odd.experts->feed_forward = 1407;
+  EXPECT_NE(complaint({.devices = 2, .tp = 2}, odd).find("experts.feed_forward = 1407"),
+            std::string::npos);
+}
+
+TEST(CheckPlan, CutsTheSequenceForContextAndSequenceParallel) {
+  EXPECT_EQ(after([](Plan& p) { p.sequence = 8190; }),
+            "sequence = 8190 cannot be cut into 4 chunks (cp = 2, two a rank to balance the causal "
+            "mask); it must be a multiple of 4");
+  EXPECT_EQ(after([](Plan& p) { p.sequence = 8196; }),
+            "sequence / cp = 4098 cannot be split over tp = 4 (sequence_parallel); tp must divide "
+            "it");
+}
+
+TEST(CheckPlan, GivesEachRankOfAnAllToAllWholeHeads) {
+  const auto exchange = [](std::int64_t cp) {
+    return Plan{.devices = 4 * cp,
+                .tp = 4,
+                .cp = cp,
+                .context_exchange = ContextExchange::all_to_all,
+                .sequence = 8192};
+  };
+  EXPECT_EQ(complaint(exchange(8)), "");
+  EXPECT_EQ(complaint(exchange(16)),
+            "32 heads cannot be split over tp * cp = 64 (context_exchange all_to_all); cp may be "
+            "1, 2, 4 or 8, or take ring or all_gather");
+}
+
+TEST(CheckPlan, TakesExpertRanksFromThoseOfContextAndData) {
+  EXPECT_EQ(after([](Plan& p) { p.ep = 4; }, mixture()), "");
+  EXPECT_EQ(after([](Plan& p) { p.ep = 8; }, mixture()),
+            "ep = 8 does not divide cp * dp = 4, whose ranks it is taken from; ep may be 1, 2 or "
+            "4");
+  EXPECT_EQ(after([](Plan& p) { p.ep = 3; }, mixture()),
+            "8 experts cannot be split over ep = 3; ep may be 1, 2, 4 or 8");
+  EXPECT_EQ(after([](Plan& p) { p.ep = 2; }), "ep = 2, but llama-3-8b has no experts");
+}
+
+TEST(CheckPlan, WantsUnevenStagesSpelledOut) {
+  Transformer odd = llama3_8b();
+  odd.layers = 30;
+  EXPECT_EQ(after([](Plan&) {}, odd),
+            "30 layers cannot be split evenly over pp * virtual_stages = 4 stages; give "
+            "stage_layers, as even as can be: 7,8,8,7");
+  EXPECT_EQ(after([](Plan& p) { p.stage_layers = {7, 8, 8, 7}; }, odd), "");
+  EXPECT_EQ(after([](Plan& p) { p.stage_layers = {0, 15, 15, 0}; }, odd), "");
+  EXPECT_NE(after([](Plan& p) { p.stage_layers = {15, 0, 0, 15}; }, odd).find("0 for stage 1"),
+            std::string::npos);
+  EXPECT_NE(after([](Plan& p) { p.stage_layers = {7, 8, 8, 8}; }, odd).find("add up to 31"),
+            std::string::npos);
+  EXPECT_NE(after([](Plan& p) { p.stage_layers = {15, 15}; }, odd).find("2 entries"),
+            std::string::npos);
+  odd.layers = 3;
+  EXPECT_NE(after([](Plan&) {}, odd).find("4 stages for 3 layers"), std::string::npos);
+}
+
+TEST(CheckPlan, InterleavesAsMegatronDoes) {
+  const auto interleave = [](Plan& p) {
+    p.schedule = Schedule::interleaved;
+    p.virtual_stages = 2;
+  };
+  EXPECT_EQ(after(interleave), "");
+  EXPECT_NE(after([](Plan& p) { p.virtual_stages = 2; }).find("only interleaved"),
+            std::string::npos);
+  EXPECT_NE(after([](Plan& p) { p.schedule = Schedule::interleaved; }).find("2 or more of both"),
+            std::string::npos);
+  EXPECT_EQ(after([&](Plan& p) {
+              interleave(p);
+              p.global_batch = 36;
+            }),
+            "the interleaved schedule with 18 micro-batches on pp = 4; their number must be a "
+            "multiple of pp: global_batch a multiple of 8");
+}
+
+TEST(CheckPlan, CutsTheBatchIntoWholePasses) {
+  EXPECT_EQ(after([](Plan& p) { p.global_batch = 33; }),
+            "global_batch = 33 is no multiple of dp * micro_batch = 2 * 1 = 2; 32 or 34 would be");
+  EXPECT_EQ(after([](Plan& p) { p.global_batch = 1; }),
+            "global_batch = 1 is no multiple of dp * micro_batch = 2 * 1 = 2; 2 would be");
+}
+
+TEST(CheckPlan, ShardsWithinWholeGroups) {
+  EXPECT_EQ(after([](Plan& p) { p.zero = 3; }), "") << "with a pipeline, as FSDP allows";
+  EXPECT_NE(after([](Plan& p) { p.shard_group = 2; }).find("zero = 0"), std::string::npos);
+  EXPECT_EQ(after([](Plan& p) {
+              p.zero = 3;
+              p.shard_group = 3;
+            }),
+            "shard_group = 3 does not divide dp * cp = 4; it may be 1, 2 or 4");
+}
+
+TEST(CheckPlan, WantsGridsForTheOtherTensorLayouts) {
+  const auto layout = [](TensorLayout l, std::int64_t tp, std::int64_t depth) {
+    return Plan{.devices = tp, .tp = tp, .tensor_layout = l, .tp_depth = depth};
+  };
+  EXPECT_EQ(complaint(layout(TensorLayout::two_d, 16, 1)), "");
+  EXPECT_EQ(complaint(layout(TensorLayout::two_and_half_d, 8, 2)), "");
+  EXPECT_EQ(complaint(layout(TensorLayout::three_d, 8, 1)), "");
+  EXPECT_EQ(complaint(layout(TensorLayout::two_d, 8, 1)),
+            "tp = 8 is no grid of the 2d layout; it must be a square: 1, 4, 9, 16, ...");
+  EXPECT_NE(complaint(layout(TensorLayout::three_d, 4, 1)).find("a cube"), std::string::npos);
+  EXPECT_NE(complaint(layout(TensorLayout::two_and_half_d, 8, 4)).find("square"),
+            std::string::npos);
+  EXPECT_NE(complaint(layout(TensorLayout::two_and_half_d, 16, 4)).find("exceeds the side 2"),
+            std::string::npos);
+  EXPECT_NE(complaint(layout(TensorLayout::two_d, 4, 2)).find("tp_depth"), std::string::npos);
+  EXPECT_NE(complaint(layout(TensorLayout::two_d, 9, 1)).find("heads = 32"), std::string::npos);
+}
+
+TEST(CheckPlan, KeepsWithinTheModelsPositions) {
+  Transformer gpt = llama3_8b();
+  gpt.positions = Positions::learned;
+  gpt.max_positions = 1024;
+  EXPECT_NE(complaint(Plan{}, gpt).find("exceeds the 1024 learned positions"), std::string::npos);
+  Transformer vision = llama3_8b();
+  vision.patches = Patches{.image = 224, .patch = 16};
+  EXPECT_NE(complaint(Plan{}, vision).find("sequence must be 197"), std::string::npos);
+}
+
+TEST(CheckPlan, TakesKOnlyWhereEveryKthLayerIsRecomputed) {
+  EXPECT_NE(after([](Plan& p) { p.recompute_every = 2; }).find("every_k"), std::string::npos);
+  EXPECT_EQ(after([](Plan& p) {
+              p.recompute = Recompute::every_k;
+              p.recompute_every = 2;
+            }),
+            "");
+}
+
+TEST(EvenStages, DifferByOneAtMostAndSpareTheEnds) {
+  EXPECT_EQ(even_stages(10, 4), (std::vector<std::int64_t>{2, 3, 3, 2}));
+  EXPECT_EQ(even_stages(8, 4), (std::vector<std::int64_t>{2, 2, 2, 2}));
+  for (std::int64_t layers = 1; layers < 40; ++layers) {
+    for (std::int64_t n = 1; n <= layers; ++n) {
+      const auto list = even_stages(layers, n);
+      EXPECT_EQ(std::accumulate(list.begin(), list.end(), std::int64_t{0}), layers);
+      EXPECT_LE(*std::ranges::max_element(list) - *std::ranges::min_element(list), 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stepscope

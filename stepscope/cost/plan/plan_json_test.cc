@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/plan/plan_json.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace stepscope {
+namespace {
+
+std::string complaint(std::string_view json) {
+  const auto plan = parse_plan(json, "p.json");
+  return plan ? "" : plan.error().message();
+}
+
+TEST(PlanFile, OfNothingIsTheDefaultPlan) {
+  const auto plan = parse_plan("{}", "p.json");
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan_json(*plan), plan_json(Plan{}));
+}
+
+TEST(PlanFile, IsWrittenAndReadBackTheSame) {
+  Plan plan{.devices = 64, .tp = 4, .cp = 2, .pp = 4, .dp = 2};
+  plan.tensor_layout = TensorLayout::two_and_half_d;
+  plan.tp_depth = 2;
+  plan.sequence_parallel = true;
+  plan.context_exchange = ContextExchange::all_to_all;
+  plan.ep = 8;
+  plan.schedule = Schedule::zero_bubble_h1;
+  plan.virtual_stages = 2;
+  plan.stage_layers = {7, 8, 9, 8};
+  plan.zero = 3;
+  plan.shard_group = 2;
+  plan.sequence = 8192;
+  plan.micro_batch = 3;
+  plan.global_batch = 96;
+  plan.reduce_each_micro_batch = true;
+  plan.recompute = Recompute::every_k;
+  plan.recompute_every = 5;
+  plan.fused_attention = plan.fused_pointwise = plan.fused_loss = false;
+  plan.fused_gradient_sum = false;
+  plan.precision = {.matmul = Dtype::fp8,
+                    .parameter_bytes = 1,
+                    .gradient_bytes = 4,
+                    .accumulated_gradient_bytes = 2,
+                    .master_bytes = 0,
+                    .optimizer_state_bytes = 2,
+                    .activation_bytes = 4};
+  plan.optimizer_at = Residence::nvme;
+  plan.gradients_at = plan.parameters_at = Residence::host;
+  plan.overlap_gradient_reduce = plan.overlap_parameter_gather = false;
+  plan.prefetch_units = 4;
+  plan.bucket = Bytes{123};
+  plan.overlap_tensor = true;
+  plan.vocabulary_multiple = 64;
+  const auto again = parse_plan(plan_json(plan), "p.json");
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(plan_json(*again), plan_json(plan));
+  EXPECT_EQ(again->stage_layers, plan.stage_layers);
+  EXPECT_EQ(again->optimizer_at, Residence::nvme);
+  EXPECT_EQ(again->precision.matmul, Dtype::fp8);
+}
+
+TEST(PlanFile, DerivesDevicesOrDp) {
+  EXPECT_EQ(parse_plan(R"({"tp": 4, "pp": 2, "dp": 3})", "p")->devices, 24);
+  EXPECT_EQ(parse_plan(R"({"tp": 4, "pp": 2, "devices": 32})", "p")->dp, 4);
+  EXPECT_EQ(complaint(R"({"tp": 4, "pp": 2, "devices": 30})"),
+            "p.json: line 1, column 20: field \"devices\" = 30 is no multiple of tp * cp * pp = 8");
+}
+
+TEST(PlanFile, NamesTheLineColumnAndFieldThatIsWrong) {
+  EXPECT_EQ(complaint("{\n  \"tp\": 4,\n  \"tpp\": 2\n}"),
+            "p.json: line 3, column 3: field \"tpp\" is not a field of a plan; docs/plans.md has "
+            "all fields");
+  EXPECT_NE(complaint(R"({"tp": -1})").find("\"tp\" must be a whole number"), std::string::npos);
+  EXPECT_NE(complaint(R"({"schedule": "1f2b"})").find("gpipe, 1f1b, interleaved, zb-h1, zb-h2"),
+            std::string::npos);
+  EXPECT_NE(complaint(R"({"precision": {"matmul": "bf17"}})").find("\"precision.matmul\""),
+            std::string::npos);
+  EXPECT_NE(complaint(R"({"precision": {"bytes": 2}})").find("\"precision.bytes\" is not a"),
+            std::string::npos);
+  EXPECT_NE(complaint(R"({"stage_layers": 4})").find("a list"), std::string::npos);
+  EXPECT_NE(complaint(R"({"zero": "3"})").find("\"zero\""), std::string::npos);
+  EXPECT_NE(complaint("{").find("not JSON"), std::string::npos);
+}
+
+TEST(PlanFile, IsReadFromDisk) {
+  const std::string path = ::testing::TempDir() + "plan_json_test.json";
+  std::ofstream(path) << R"({"tp": 2})";
+  EXPECT_EQ(read_plan(path)->tp, 2);
+  std::remove(path.c_str());
+  EXPECT_FALSE(read_plan(path));
+}
+
+}  // namespace
+}  // namespace stepscope

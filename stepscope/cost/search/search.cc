@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes are searched most promising first, in rounds whose sizes do not depend on the threads. A
+// round prunes with what earlier rounds found, so its outcome does not depend on them either.
+#include "stepscope/cost/search/search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "stepscope/base/parallel_for.h"
+#include "stepscope/cost/search/search_sensitivity.h"
+#include "stepscope/cost/search/search_shape.h"
+
+namespace stepscope {
+namespace {
+
+struct CountOutcome {
+  explicit CountOutcome(const FoundLimits& limits) : found(limits) {}
+
+  FoundPlans found;
+  std::int64_t feasible = 0;
+  std::int64_t evaluated = 0;
+  std::array<std::int64_t, rejected_count> rejected{};
+  std::optional<Error> error;
+};
+
+bool stopped(const SearchRequest& request) {
+  return request.stop != nullptr && request.stop->requested();
+}
+
+std::vector<SearchShape> promising_first(const ShapeSearch& search,
+                                         std::vector<SearchShape> shapes) {
+  std::vector<std::pair<double, std::size_t>> order(shapes.size());
+  parallel_for(shapes.size(), search.space.request->threads,
+               [&](std::size_t i) { order[i] = {shape_bound(search, shapes[i].plan).step, i}; });
+  std::ranges::sort(order);
+  std::vector<SearchShape> sorted;
+  sorted.reserve(shapes.size());
+  for (const auto& [step, i] : order) {
+    shapes[i].least = step;
+    sorted.push_back(std::move(shapes[i]));
+  }
+  return sorted;
+}
+
+void add(CountOutcome& sum, const ShapeResult& part) {
+  sum.found.merge(part.found);
+  sum.feasible += part.feasible;
+  sum.evaluated += part.evaluated;
+  for (std::size_t r = 0; r < rejected_count; ++r) sum.rejected[r] += part.rejected[r];
+  if (!sum.error) sum.error = part.error;
+}
+
+// All plans of one device count; until the first that fits, where that is all one wants to know.
+CountOutcome search_count(const ShapeSearch& search, bool until_one_fits) {
+  const SearchRequest& request = *search.space.request;
+  CountOutcome sum(search.limits);
+  ShapeList list = list_shapes(search.space);
+  sum.rejected = list.rejected;
+  const auto shapes = promising_first(search, std::move(list.shapes));
+  std::size_t round = 0;
+  for (std::size_t begin = 0; begin < shapes.size(); begin += round) {
+    round = next_round(round);
+    if (stopped(request) || (until_one_fits && sum.feasible > 0)) break;
+    const std::size_t count = std::min(round, shapes.size() - begin);
+    std::vector<ShapeResult> results(count, ShapeResult(search.limits));
+    parallel_for(count, request.threads, [&](std::size_t i) {
+      search_shape(search, shapes[begin + i], sum.found, results[i]);
+    });
+    for (const ShapeResult& result : results) add(sum, result);
+    sum.found.settle();
+  }
+  return sum;
+}
+
+struct Search {
+  const Transformer& model;
+  const Machine& machine;
+  const Network& network;
+  const SearchRequest& request;
+  FoundLimits limits;
+
+  [[nodiscard]] CountOutcome of(std::int64_t devices, bool offload, bool until_one_fits) const {
+    return search_count(
+        {.machine = &machine,
+         .network = &network,
+         .space = {.model = &model, .request = &request, .devices = devices, .offload = offload},
+         .limits = limits},
+        until_one_fits);
+  }
+};
+
+// Doubling, then halving the distance between a count that does not fit and one that does.
+std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
+  constexpr std::int64_t most = 1 << 16;
+  const auto fits = [&](std::int64_t n) { return search.of(n, offload, true).feasible > 0; };
+  std::int64_t below = *std::ranges::max_element(search.request.devices);
+  std::int64_t above = below;
+  do {
+    if (stopped(search.request) || above > most / 2) return std::nullopt;
+    below = above;
+    above *= 2;
+  } while (!fits(above));
+  const std::int64_t unit = below < search.network.domain ? 1 : search.network.domain;  // whole
+  while (above - below > unit && !stopped(search.request)) {
+    const std::int64_t middle = std::max(unit, (below + above) / 2 / unit * unit);
+    if (middle <= below || middle >= above) break;
+    (fits(middle) ? above : below) = middle;
+  }
+  return above;
+}
+
+Result<FoundPlan> priced(const Search& search, const Candidate& candidate) {
+  auto context = make_cost_context(search.model, search.machine, search.network, candidate.plan);
+  if (!context) return context.error();
+  const auto cost = evaluate(*context, candidate.plan);
+  if (!cost) return cost.error();
+  return FoundPlan{.plan = candidate.plan, .cost = *cost};
+}
+
+std::optional<Error> price_all(const Search& search, const std::vector<Candidate>& candidates,
+                               std::vector<FoundPlan>& into) {
+  for (const Candidate& candidate : candidates) {
+    Result<FoundPlan> found = priced(search, candidate);
+    if (!found) return found.error();
+    into.push_back(*std::move(found));
+  }
+  if (into.empty()) return std::nullopt;
+  const double near = into.front().cost.step().count() * (1 + search.request.model_error);
+  for (FoundPlan& found : into) found.near_tie = found.cost.step().count() <= near;
+  return std::nullopt;
+}
+
+bool faster(const Candidate& a, const Candidate& b) {
+  return std::tie(a.step, a.memory, a.plan.devices, a.place) <
+         std::tie(b.step, b.memory, b.plan.devices, b.place);
+}
+
+std::vector<Candidate> best_of(const FoundPlans& found) {
+  std::vector<Candidate> best;
+  for (const auto& [family, candidate] : found.families()) {
+    if (candidate.step <= found.latest()) best.push_back(candidate);
+  }
+  std::ranges::sort(best, faster);
+  return best;
+}
+
+// Of `front`, what fits and is fast enough.
+std::vector<Candidate> shown_front(const FoundPlans& found, const FoundLimits& limits) {
+  std::vector<Candidate> shown;
+  for (const Candidate& c : found.front()) {
+    if (c.memory <= limits.capacity && c.step <= found.latest()) shown.push_back(c);
+  }
+  return shown;
+}
+
+void add_counts(SearchResult& result, const CountOutcome& count) {
+  result.feasible += count.feasible;
+  result.evaluated += count.evaluated;
+  for (std::size_t r = 0; r < rejected_count; ++r) result.rejected[r] += count.rejected[r];
+}
+
+std::optional<Error> show(const Search& search, const FoundPlans& all,
+                          const std::vector<Candidate>& of_counts, SearchResult& result) {
+  auto best = best_of(all);
+  if (best.size() > search.request.top) best.resize(search.request.top);
+  if (auto error = price_all(search, best, result.best)) return error;
+  if (auto error = price_all(search, shown_front(all, search.limits), result.pareto)) return error;
+  if (auto error = price_all(search, of_counts, result.by_devices)) return error;
+  if (result.best.empty()) return std::nullopt;
+  return add_sensitivity({search.model, search.machine, search.network, search.limits.capacity},
+                         all.front(), result);
+}
+
+std::optional<Error> search_counts(const Search& search, bool offload, SearchResult& result) {
+  FoundPlans all(search.limits);
+  std::vector<Candidate> of_counts;
+  std::optional<Error> error;
+  for (const std::int64_t devices : search.request.devices) {
+    const CountOutcome count = search.of(devices, offload, false);
+    add_counts(result, count);
+    if (!error) error = count.error;
+    all.merge(count.found);
+    const auto best = best_of(count.found);
+    if (!best.empty()) of_counts.push_back(best.front());
+  }
+  result.offload_searched = offload;
+  if (result.feasible > 0) return show(search, all, of_counts, result);
+  const bool ran =
+      result.evaluated > 0 || result.rejected[static_cast<std::size_t>(Rejected::memory)] > 0;
+  return ran ? std::nullopt : error;
+}
+
+std::optional<Error> problem(const Machine& machine, const SearchRequest& request) {
+  if (!machine.memory) {
+    return Error{.what = "machine \"" + machine.name + "\" does not say its memory_gb",
+                 .hint = "give it in a machine file (--machine FILE)"};
+  }
+  constexpr std::int64_t most = 1 << 20;
+  for (const std::int64_t n : request.devices) {
+    if (n >= 1 && n <= most) continue;
+    return Error{.what = std::to_string(n) + " devices",
+                 .hint = "a search takes 1 to " + std::to_string(most)};
+  }
+  if (request.devices.empty()) return Error{.what = "a search without a device count"};
+  if (!(request.memory_headroom >= 0 && request.memory_headroom < 1)) {
+    return Error{.what = "the memory headroom is a share from 0 to below 1"};
+  }
+  if (request.base.global_batch < 1 || request.base.sequence < 1) {
+    return Error{.what = "a search needs a global batch and a sequence of 1 or more"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<SearchResult> search_plans(const Transformer& model, const Machine& machine,
+                                  const Network& network, const SearchRequest& request) {
+  if (auto error = problem(machine, request)) return *std::move(error);
+  const auto begin = std::chrono::steady_clock::now();
+  const double free = 1 - request.memory_headroom;
+  const double capacity = static_cast<double>(machine.memory->value) * free;
+  const Search search{.model = model,
+                      .machine = machine,
+                      .network = network,
+                      .request = request,
+                      .limits = {.capacity = capacity,
+                                 .extended = capacity * most_memory,
+                                 .slowest = request.slowest,
+                                 .top = request.top}};
+  SearchResult result;
+  if (auto error = search_counts(search, request.offload, result)) return *std::move(error);
+  const bool moves = machine.host && machine.host->per_direction && machine.host->memory_rate;
+  if (result.feasible == 0 && !request.offload && moves && !stopped(request)) {
+    result = {};
+    if (auto error = search_counts(search, true, result)) return *std::move(error);
+  }
+  const bool too_large = result.rejected[static_cast<std::size_t>(Rejected::memory)] > 0;
+  if (result.feasible == 0 && too_large) {
+    result.smallest_devices = smallest_count(search, request.offload);
+  }
+  for (const std::int64_t n : result.rejected) result.candidates += n;
+  result.candidates += result.feasible;
+  result.stopped = stopped(request);
+  result.elapsed = std::chrono::steady_clock::now() - begin;
+  return result;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lower bounds on what a plan takes, from its layers' costs alone, for all choices that a search
+// has not made yet: what exceeds one need not be evaluated. The tests hold them against evaluate().
+//
+// Time. Let t(s) be forward + backward of virtual stage s for one micro-batch as evaluate() has it,
+// m the micro-batches, p the devices of the pipeline. t(s) is at least u(s), the sum over its
+// layers (and embedding, head) of forward, backward and what recomputation runs again, since all
+// that is added (gathers, fetches, summed gradients) takes no less than 0 s.
+//   1. step >= busy = m max over devices of their t: every term beside `busy` is >= 0.
+//   2. GPipe: sum t + (m-1)(max F + max B) >= sum u + (m-1) max u. 1F1B, on stage s with m >= p -
+//   s:
+//      the forwards down to s, those that s waits for, its turns, and up again: pipeline.cc's
+//      down + up + turns t(s) >= (t(0) + ... + t(s)) + (p-1-s) t(s) + (m-p+s) t(s), so it is
+//      >= u(0) + ... + u(s) + (m-1) u(s). Even stages take more: (m+p-1) t.
+//   3. interleaved: before its first micro-batch the last device waits for the first chunk of the
+//      others, and after its last one likewise: >= m u(last device) + sum of u(r), r < p-1. From
+//      pipeline.cc at device p-1, whose warm-up (v-1)p is less than all its m v passes.
+// every_k keeps some layers and recomputes others: each takes at least the cheaper of both.
+//
+// Memory. memory_of() never falls when a part of its StageLoad grows, and the fullest device holds
+// at least what the first two do; their loads are exact but for workspace and units, which count as
+// 0, and what every_k keeps, which counts as the least that so many layers can.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "stepscope/cost/search/search_space.h"
+#include "stepscope/cost/step/cost_context.h"
+#include "stepscope/cost/time/memory_footprint.h"
+
+namespace stepscope {
+
+// Sums over layers from the first on; by none, selective, full, every_k.
+struct LayerSums {
+  std::array<double, recompute_names.size()> seconds{};
+  std::array<double, recompute_names.size()> kept_bytes{};
+  double parameters = 0;
+  double expert_parameters = 0;
+};
+struct LayerBounds {
+  std::vector<LayerSums> before;  // each layer; and of all
+  double whole_bytes = 0;         // that a layer kept whole keeps more than a recomputed one
+  double embedding = 0;           // seconds
+  std::array<double, 2> head{};   // seconds; as CostContext::head
+};
+[[nodiscard]] LayerBounds layer_bounds(const CostContext& context);
+
+// REQUIRES: plan has shape, split and recomputation.
+[[nodiscard]] double least_step(const LayerBounds& bounds, const Plan& plan);
+// The same without a look at the stages: the mean over devices of `busy`. REQUIRES: as least_step.
+[[nodiscard]] double least_busy(const LayerBounds& bounds, const Plan& plan);
+// Of the pipeline's first device and, where it has more, its second.
+using LeastLoads = std::array<std::optional<StageLoad>, 2>;
+[[nodiscard]] LeastLoads least_loads(const LayerBounds& bounds, const CostContext& context,
+                                     const Plan& plan);
+// REQUIRES: plan has its states too.
+[[nodiscard]] double least_memory(const LeastLoads& loads, const Plan& plan);
+// Over all states that a plan may have: every state split over all ranks, or (`away`) elsewhere.
+[[nodiscard]] double least_memory_of_any(const LeastLoads& loads, const Plan& plan, bool away);
+
+}  // namespace stepscope

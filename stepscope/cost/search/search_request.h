@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search for plans varies, and what it must keep.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/result.h"
+#include "stepscope/base/stop.h"
+#include "stepscope/cost/plan/parallelism.h"
+
+namespace stepscope {
+
+// What a search varies, by the fields of Plan (and the keys of its JSON).
+enum class SearchKey : std::uint8_t {
+  tp,
+  tensor_layout,
+  tp_depth,
+  sequence_parallel,
+  cp,
+  context_exchange,
+  ep,
+  micro_batch,
+  pp,
+  dp,
+  schedule,
+  virtual_stages,
+  recompute,
+  recompute_every,
+  zero,
+  shard_group,
+  reduce_each_micro_batch,
+  optimizer_at,
+  gradients_at,
+  parameters_at
+};
+inline constexpr std::size_t search_key_count = 20;
+inline constexpr std::array<std::string_view, search_key_count> search_key_names = {
+    "tp",
+    "tensor_layout",
+    "tp_depth",
+    "sequence_parallel",
+    "cp",
+    "context_exchange",
+    "ep",
+    "micro_batch",
+    "pp",
+    "dp",
+    "schedule",
+    "virtual_stages",
+    "recompute",
+    "recompute_every",
+    "zero",
+    "shard_group",
+    "reduce_each_micro_batch",
+    "optimizer_at",
+    "gradients_at",
+    "parameters_at"};
+static_assert(search_key_names[static_cast<std::size_t>(SearchKey::parameters_at)] ==
+              "parameters_at");
+
+struct SearchRequest {
+  Plan base;  // what is not searched: sequence, global batch, precision, overlap, ...
+  std::vector<std::int64_t> devices;  // each count is searched
+  // By SearchKey; enums by their number. A fixed dimension has that value only.
+  std::array<std::optional<std::int64_t>, search_key_count> fixed{};
+  std::array<std::optional<std::int64_t>, search_key_count> most{};
+  double memory_headroom = 0.1;  // share of the device's memory that stays free
+  bool offload = false;          // states on host and NVMe too; else only where nothing else fits
+  std::size_t top = 10;
+  double model_error = 0.05;  // plans closer than this are near-ties
+  double slowest = 2;         // plans slower than this times the fastest are not shown
+  bool prune = true;          // false: every plan is evaluated
+  unsigned threads = 1;
+  const StopFlag* stop = nullptr;
+};
+
+// fix(request, "tp", "8"), limit(request, "pp", "16"): values as in a plan's JSON. Errors name the
+// key or value and what there is.
+[[nodiscard]] Result<Done> fix(SearchRequest& request, std::string_view key,
+                               std::string_view value);
+[[nodiscard]] Result<Done> limit(SearchRequest& request, std::string_view key,
+                                 std::string_view value);
+// Counts from `from` by doubling, and `to`.
+[[nodiscard]] std::vector<std::int64_t> device_range(std::int64_t from, std::int64_t to);
+
+}  // namespace stepscope

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/search/search_space.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace stepscope {
+namespace {
+
+using Int = std::int64_t;
+
+constexpr Int most_micro_batch = 32;  // where the request does not say
+constexpr std::array<Int, 6> every_choices = {2, 3, 4, 6, 8, 12};
+
+std::vector<Int> divisors(const SearchRequest& request, SearchKey key, Int n) {
+  std::vector<Int> low;
+  std::vector<Int> high;
+  for (Int d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    if (allows(request, key, d)) low.push_back(d);
+    if (d * d != n && allows(request, key, n / d)) high.push_back(n / d);
+  }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+template <class Enum>
+bool allows_enum(const SearchRequest& request, SearchKey key, Enum value) {
+  return allows(request, key, static_cast<Int>(value));
+}
+
+struct Tensor {
+  TensorLayout layout = TensorLayout::one_d;
+  Int depth = 1;
+  bool sequence_parallel = false;
+};
+
+std::optional<Int> root(Int n, int power) {
+  for (Int side = 1;; ++side) {
+    Int filled = side * side;
+    if (power == 3) filled *= side;
+    if (filled == n) return side;
+    if (filled > n) return std::nullopt;
+  }
+}
+
+// One device is 1d; a grid of one copy is 2d, not 2.5d.
+std::vector<Tensor> tensor_choices(const SearchRequest& request, Int tp) {
+  std::vector<Tensor> list;
+  const auto add = [&](Tensor t) {
+    if (!allows_enum(request, SearchKey::tensor_layout, t.layout)) return;
+    if (!allows(request, SearchKey::tp_depth, t.depth)) return;
+    if (!allows(request, SearchKey::sequence_parallel, t.sequence_parallel ? 1 : 0)) return;
+    list.push_back(t);
+  };
+  add({});
+  if (tp == 1) return list;
+  add({.sequence_parallel = true});
+  if (root(tp, 2)) add({.layout = TensorLayout::two_d});
+  for (Int depth = 2; depth * depth * depth <= tp; ++depth) {
+    const auto side = tp % depth == 0 ? root(tp / depth, 2) : std::nullopt;
+    if (side && depth <= *side) add({.layout = TensorLayout::two_and_half_d, .depth = depth});
+  }
+  if (root(tp, 3)) add({.layout = TensorLayout::three_d});
+  return list;
+}
+
+std::vector<ContextExchange> exchange_choices(const SearchRequest& request, Int cp) {
+  std::vector<ContextExchange> list;
+  for (const auto e :
+       {ContextExchange::all_gather, ContextExchange::ring, ContextExchange::all_to_all}) {
+    if (cp == 1 && e != ContextExchange::all_gather) continue;
+    if (cp == 1 || allows_enum(request, SearchKey::context_exchange, e)) list.push_back(e);
+  }
+  return list;
+}
+
+std::vector<Int> micro_batch_choices(const SearchRequest& request) {
+  std::vector<Int> list = divisors(request, SearchKey::micro_batch, request.base.global_batch);
+  const auto key = static_cast<std::size_t>(SearchKey::micro_batch);
+  if (request.fixed[key] || request.most[key]) return list;
+  std::erase_if(list, [](Int n) { return n > most_micro_batch; });
+  return list;
+}
+
+// The shape alone on as few devices as it has, one dimension after the other.
+std::optional<Rejected> shape_obstacle(const Transformer& model, const Plan& shape) {
+  Plan probe = shape;
+  const auto fails = [&] {
+    probe.devices = probe.tp * probe.cp * probe.ep;
+    probe.dp = probe.ep;
+    probe.global_batch = probe.ep * probe.micro_batch;
+    return !check_plan(model, probe);
+  };
+  probe.cp = probe.ep = 1;
+  probe.context_exchange = ContextExchange::all_gather;
+  if (fails()) return Rejected::tensor;
+  probe.cp = shape.cp;
+  probe.context_exchange = shape.context_exchange;
+  if (fails()) return Rejected::context;
+  probe.ep = shape.ep;
+  if (fails()) return Rejected::expert;
+  return std::nullopt;
+}
+
+struct Residences {
+  Residence optimizer = Residence::device;
+  Residence gradients = Residence::device;
+  Residence parameters = Residence::device;
+};
+
+std::vector<Residences> residence_choices(const SearchSpace& space) {
+  constexpr std::array places = {Residence::device, Residence::host, Residence::nvme};
+  std::vector<Residences> list;
+  for (const auto optimizer : places) {
+    for (const auto gradients : places) {
+      for (const auto parameters : places) {
+        const Residences r{optimizer, gradients, parameters};
+        const bool away = optimizer != Residence::device || gradients != Residence::device ||
+                          parameters != Residence::device;
+        const auto& request = *space.request;
+        const bool asked = request.fixed[static_cast<std::size_t>(SearchKey::optimizer_at)] ||
+                           request.fixed[static_cast<std::size_t>(SearchKey::gradients_at)] ||
+                           request.fixed[static_cast<std::size_t>(SearchKey::parameters_at)];
+        if (away && !space.offload && !asked) continue;
+        if (!space.offload) {  // what is not fixed stays
+          const auto stays = [&](SearchKey key, Residence at) {
+            return request.fixed[static_cast<std::size_t>(key)] || at == Residence::device;
+          };
+          if (!stays(SearchKey::optimizer_at, optimizer)) continue;
+          if (!stays(SearchKey::gradients_at, gradients)) continue;
+          if (!stays(SearchKey::parameters_at, parameters)) continue;
+        }
+        if (!allows_enum(request, SearchKey::optimizer_at, optimizer)) continue;
+        if (!allows_enum(request, SearchKey::gradients_at, gradients)) continue;
+        if (!allows_enum(request, SearchKey::parameters_at, parameters)) continue;
+        list.push_back(r);
+      }
+    }
+  }
+  return list;
+}
+
+// Sharding over a group needs more than one rank, and another than all of them.
+std::vector<Int> shard_groups(const SearchRequest& request, const Plan& shape, Int replicas) {
+  std::vector<Int> list;
+  if (allows(request, SearchKey::shard_group, 0)) list.push_back(0);
+  for (const Int group : divisors(request, SearchKey::shard_group, replicas)) {
+    const bool whole_experts = group % shape.ep == 0 || shape.ep % group == 0;
+    if (group > 1 && group < replicas && whole_experts) list.push_back(group);
+  }
+  return list;
+}
+
+// Calls each(plan, plans below) for the splits of a shape; their stages are not made.
+template <class Each>
+void each_count(const SearchSpace& space, const Plan& shape, Each each) {
+  Plan plan = shape;
+  Int dp = 0;
+  Int states = 0;
+  for (const Split& split : list_splits(space, shape)) {
+    plan.pp = split.pp;
+    plan.dp = split.dp;
+    plan.schedule = split.schedule;
+    plan.virtual_stages = split.virtual_stages;
+    if (split.dp != dp) {
+      const bool several = space.request->base.global_batch / (split.dp * shape.micro_batch) > 1;
+      states = static_cast<Int>(list_states(space, shape, split.dp * shape.cp, several).size());
+      dp = split.dp;
+    }
+    each(plan, states * static_cast<Int>(list_recomputations(space, split).size()));
+  }
+}
+
+}  // namespace
+
+bool allows(const SearchRequest& request, SearchKey key, Int value) {
+  const auto& fixed = request.fixed[static_cast<std::size_t>(key)];
+  const auto& most = request.most[static_cast<std::size_t>(key)];
+  return (!fixed || *fixed == value) && (!most || value <= *most);
+}
+
+ShapeList list_shapes(const SearchSpace& space) {
+  const SearchRequest& request = *space.request;
+  const Int experts = space.model->experts ? space.model->experts->count : 1;
+  const auto micro_batches = micro_batch_choices(request);
+  ShapeList list;
+  Plan p = request.base;
+  p.devices = space.devices;
+  p.stage_layers.clear();
+  Int index = 0;
+  std::map<std::array<Int, 4>, Int> counts;  // by all of a shape that count_plans looks at
+  const auto add = [&] {
+    ++index;
+    const auto why = shape_obstacle(*space.model, p);
+    if (!why) {
+      list.shapes.push_back({.plan = p, .index = index});
+    } else {
+      const auto [plans, is_new] = counts.try_emplace({p.tp * p.cp, p.cp, p.ep, p.micro_batch});
+      if (is_new) plans->second = count_plans(space, p);
+      list.rejected[static_cast<std::size_t>(*why)] += plans->second;
+    }
+  };
+  for (const Int tp : divisors(request, SearchKey::tp, space.devices)) {
+    p.tp = tp;
+    for (const Tensor& t : tensor_choices(request, tp)) {
+      p.tensor_layout = t.layout;
+      p.tp_depth = t.depth;
+      p.sequence_parallel = t.sequence_parallel;
+      for (const Int cp : divisors(request, SearchKey::cp, space.devices / tp)) {
+        p.cp = cp;
+        for (const ContextExchange exchange : exchange_choices(request, cp)) {
+          p.context_exchange = exchange;
+          for (const Int ep : divisors(request, SearchKey::ep, experts)) {
+            if (space.devices / tp % ep != 0) continue;
+            p.ep = ep;
+            for (const Int micro_batch : micro_batches) {
+              p.micro_batch = micro_batch;
+              add();
+            }
+          }
+        }
+      }
+    }
+  }
+  return list;
+}
+
+std::vector<Split> list_splits(const SearchSpace& space, const Plan& shape) {
+  const SearchRequest& request = *space.request;
+  const Int layers = space.model->layers;
+  const Int left = space.devices / (shape.tp * shape.cp);
+  std::vector<Split> list;
+  for (const Int pp : divisors(request, SearchKey::pp, left)) {
+    const Int dp = left / pp;
+    if (pp > layers || !allows(request, SearchKey::dp, dp)) continue;
+    const auto add = [&](Schedule schedule, Int v) {
+      if (!allows_enum(request, SearchKey::schedule, schedule)) return;
+      if (allows(request, SearchKey::virtual_stages, v)) list.push_back({pp, dp, schedule, v});
+    };
+    add(Schedule::one_f_one_b, 1);
+    // Without a pipeline there is no schedule to choose.
+    const bool given = request.fixed[static_cast<std::size_t>(SearchKey::schedule)].has_value();
+    if (pp == 1 && !given) continue;
+    for (const auto s : {Schedule::gpipe, Schedule::zero_bubble_h1, Schedule::zero_bubble_h2}) {
+      add(s, 1);
+    }
+    for (Int v = 2; pp > 1 && pp * v <= layers; ++v) {
+      if (layers % (pp * v) == 0 || layers % pp != 0) add(Schedule::interleaved, v);
+    }
+  }
+  return list;
+}
+
+std::vector<Recomputation> list_recomputations(const SearchSpace& space, const Split& split) {
+  const SearchRequest& request = *space.request;
+  const Int stages = split.pp * split.virtual_stages;
+  const Int largest = (space.model->layers + stages - 1) / stages;
+  std::vector<Recomputation> list;
+  // By operations only where asked for: it lies between the others and would grow every search.
+  const bool asked = request.fixed[static_cast<std::size_t>(SearchKey::recompute)].has_value();
+  for (const auto how :
+       {Recompute::none, Recompute::selective, Recompute::operations, Recompute::full}) {
+    if (how == Recompute::operations && !asked) continue;
+    if (allows_enum(request, SearchKey::recompute, how)) list.push_back({.how = how, .every = 1});
+  }
+  if (!allows_enum(request, SearchKey::recompute, Recompute::every_k)) return list;
+  const auto& fixed = request.fixed[static_cast<std::size_t>(SearchKey::recompute_every)];
+  if (fixed) {
+    if (*fixed <= space.model->layers) list.push_back({Recompute::every_k, *fixed});
+    return list;
+  }
+  for (const Int k : every_choices) {
+    if (k <= largest && allows(request, SearchKey::recompute_every, k)) {
+      list.push_back({Recompute::every_k, k});
+    }
+  }
+  return list;
+}
+
+std::vector<StateChoice> list_states(const SearchSpace& space, const Plan& shape, Int replicas,
+                                     bool several_passes) {
+  const SearchRequest& request = *space.request;
+  const auto places = residence_choices(space);
+  const auto groups = shard_groups(request, shape, replicas);
+  const bool zero_given = request.fixed[static_cast<std::size_t>(SearchKey::zero)].has_value();
+  std::vector<StateChoice> list;
+  const auto add = [&](int zero, Int group, bool each) {
+    if (!allows(request, SearchKey::reduce_each_micro_batch, each ? 1 : 0)) return;
+    for (const Residences& r : places) {
+      list.push_back({zero, group, each, r.optimizer, r.gradients, r.parameters});
+    }
+  };
+  for (int zero = 0; zero <= 3; ++zero) {
+    if (!allows(request, SearchKey::zero, zero)) continue;
+    if (replicas == 1 && zero > 0 && !zero_given) continue;
+    for (const Int group : zero == 0 ? std::vector<Int>{0} : groups) {
+      if (zero == 0 && !allows(request, SearchKey::shard_group, 0)) continue;
+      add(zero, group, false);
+      if (zero < 2 && several_passes) add(zero, group, true);
+    }
+  }
+  return list;
+}
+
+void take(Plan& plan, const Transformer& model, const Split& split) {
+  plan.pp = split.pp;
+  plan.dp = split.dp;
+  plan.schedule = split.schedule;
+  plan.virtual_stages = split.virtual_stages;
+  const Int stages = split.pp * split.virtual_stages;
+  plan.stage_layers.clear();
+  if (model.layers % stages != 0) plan.stage_layers = even_stages(model.layers, stages);
+}
+
+void take(Plan& plan, const Recomputation& recomputation) {
+  plan.recompute = recomputation.how;
+  plan.recompute_every = recomputation.every;
+}
+
+void take(Plan& plan, const StateChoice& states) {
+  plan.zero = states.zero;
+  plan.shard_group = states.shard_group;
+  plan.reduce_each_micro_batch = states.reduce_each_micro_batch;
+  plan.optimizer_at = states.optimizer_at;
+  plan.gradients_at = states.gradients_at;
+  plan.parameters_at = states.parameters_at;
+}
+
+std::optional<Rejected> obstacle(const Transformer&, const Plan& plan) {
+  if (plan.global_batch % (plan.dp * plan.micro_batch) != 0) return Rejected::batch;
+  if (plan.cp * plan.dp % plan.ep != 0) return Rejected::expert;
+  if (plan.schedule == Schedule::interleaved && micro_batches(plan) % plan.pp != 0) {
+    return Rejected::schedule;
+  }
+  return std::nullopt;
+}
+
+Int count_plans(const SearchSpace& space, const Plan& shape) {
+  Int count = 0;
+  each_count(space, shape, [&count](const Plan&, Int plans) { count += plans; });
+  return count;
+}
+
+void count_plans(const SearchSpace& space, const Plan& shape, Rejected otherwise,
+                 std::array<Int, rejected_count>& rejected) {
+  each_count(space, shape, [&](const Plan& plan, Int plans) {
+    const Rejected why = obstacle(*space.model, plan).value_or(otherwise);
+    rejected[static_cast<std::size_t>(why)] += plans;
+  });
+}
+
+}  // namespace stepscope

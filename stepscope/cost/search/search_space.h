@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plans that a search goes through for one device count, as a tree whose order is fixed:
+// shapes (what a cost context is made for), splits of the rest into pipeline and data parallelism
+// with a schedule, recomputation, and how states are kept.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "stepscope/cost/search/search.h"
+
+namespace stepscope {
+
+// A plan with tp, layout, sp, cp, exchange, ep, micro_batch set and the rest as the base.
+struct SearchShape {
+  Plan plan;
+  std::int64_t index = 0;  // in the order of the tree
+  double least = 0;        // seconds: no plan below takes less; infinite: none can run
+};
+
+// pp, schedule, virtual_stages; dp is what is left.
+struct Split {
+  std::int64_t pp = 1;
+  std::int64_t dp = 1;
+  Schedule schedule = Schedule::one_f_one_b;
+  std::int64_t virtual_stages = 1;
+};
+
+struct Recomputation {
+  Recompute how = Recompute::none;
+  std::int64_t every = 1;
+};
+
+struct StateChoice {
+  int zero = 0;
+  std::int64_t shard_group = 0;
+  bool reduce_each_micro_batch = false;
+  Residence optimizer_at = Residence::device;
+  Residence gradients_at = Residence::device;
+  Residence parameters_at = Residence::device;
+};
+
+struct SearchSpace {
+  const Transformer* model = nullptr;
+  const SearchRequest* request = nullptr;
+  std::int64_t devices = 1;
+  bool offload = false;
+};
+
+[[nodiscard]] bool allows(const SearchRequest& request, SearchKey key, std::int64_t value);
+
+// Shapes that the model can run; the others are counted with all their plans.
+struct ShapeList {
+  std::vector<SearchShape> shapes;
+  std::array<std::int64_t, rejected_count> rejected{};
+};
+[[nodiscard]] ShapeList list_shapes(const SearchSpace& space);
+
+[[nodiscard]] std::vector<Split> list_splits(const SearchSpace& space, const Plan& shape);
+[[nodiscard]] std::vector<Recomputation> list_recomputations(const SearchSpace& space,
+                                                             const Split& split);
+// Of `replicas` = dp * cp ranks with the same weights.
+[[nodiscard]] std::vector<StateChoice> list_states(const SearchSpace& space, const Plan& shape,
+                                                   std::int64_t replicas, bool several_passes);
+
+// Puts a choice into `plan`; stages as even as can be where they cannot be even.
+void take(Plan& plan, const Transformer& model, const Split& split);
+void take(Plan& plan, const Recomputation& recomputation);
+void take(Plan& plan, const StateChoice& states);
+
+// Why the plan of a split cannot run, if it cannot; the split's other choices all can then.
+[[nodiscard]] std::optional<Rejected> obstacle(const Transformer& model, const Plan& plan);
+
+// Plans below a shape.
+[[nodiscard]] std::int64_t count_plans(const SearchSpace& space, const Plan& shape);
+// The same by what is in the way of them, and `otherwise` where nothing is.
+void count_plans(const SearchSpace& space, const Plan& shape, Rejected otherwise,
+                 std::array<std::int64_t, rejected_count>& rejected);
+
+}  // namespace stepscope

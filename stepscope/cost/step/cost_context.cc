@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/step/cost_context.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "stepscope/cost/layer/layer_operations.h"
+#include "stepscope/cost/time/collective_cost.h"
+
+namespace stepscope {
+namespace {
+
+auto shape_of(const Plan& p) {
+  return std::tie(p.tp, p.tensor_layout, p.tp_depth, p.sequence_parallel, p.cp, p.context_exchange,
+                  p.ep, p.sequence, p.micro_batch, p.fused_attention, p.vendor_attention,
+                  p.fused_pointwise, p.fused_loss, p.fused_gradient_sum, p.compiled,
+                  p.overlap_tensor, p.torch_buffers, p.vocabulary_multiple, p.precision.matmul,
+                  p.precision.parameter_bytes, p.precision.gradient_bytes,
+                  p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
+                  p.precision.optimizer_state_bytes, p.precision.activation_bytes);
+}
+
+// Layers differ by their feed-forward part and by their window.
+void count_layers(CostContext& context, const Rates& rates, const LayerRun& run) {
+  const Transformer& model = *context.model;
+  std::array<int, 4> kind_of{-1, -1, -1, -1};
+  context.kind.reserve(static_cast<std::size_t>(model.layers));
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const std::size_t look =
+        (has_experts(model, layer) ? 2U : 0U) + (has_window(model, layer) ? 1U : 0U);
+    if (kind_of[look] < 0) {
+      kind_of[look] = static_cast<int>(context.kinds.size());
+      context.kinds.push_back(
+          layer_cost(layer_operations(model, context.shape, layer), rates, context.shape, run));
+    }
+    context.kind.push_back(static_cast<std::uint8_t>(kind_of[look]));
+  }
+}
+
+void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
+  const Transformer& model = *context.model;
+  LayerRun embedding = run;
+  embedding.host_layers = 0;
+  context.embedding =
+      layer_cost(embedding_operations(model, context.shape), rates, context.shape, embedding);
+  LayerRun head = run;
+  head.full_precision = true;
+  head.host_layers = model.head ? of(context.compute, ComputeParameter::host_head_layers) : 0;
+  Plan ends = context.shape;
+  for (std::size_t apart = 0; apart < 2; ++apart) {
+    ends.pp = apart == 0 ? 1 : 2;
+    context.head[apart] = layer_cost(head_operations(model, ends), rates, ends, head);
+  }
+}
+
+// Of a unit that is gathered and reduced by itself, in one call each.
+UnitTime unit_time(const DataTimes& times, const Plan& plan, double dense, double expert) {
+  const auto& precision = plan.precision;
+  const auto gather = [&](const StateTimes& t, double parameters) {
+    return t.gather.once(parameters * precision.parameter_bytes);
+  };
+  const auto reduce = [&](const StateTimes& t, double parameters) {
+    const double bytes = parameters * precision.gradient_bytes;
+    return t.reduce.once(bytes) + t.average.once(bytes);
+  };
+  const auto copying = [](const PieceTime& t, double parameters, int width) {
+    return t.copying(parameters * width);
+  };
+  const auto reduce_copying = [&](const StateTimes& t, double parameters) {
+    return copying(t.reduce, parameters, precision.gradient_bytes) +
+           copying(t.average, parameters, precision.gradient_bytes);
+  };
+  return {
+      .gather = gather(times.dense, dense) + gather(times.expert, expert),
+      .reduce = reduce(times.dense, dense) + reduce(times.expert, expert),
+      .gather_copying = copying(times.dense.gather, dense, precision.parameter_bytes) +
+                        copying(times.expert.gather, expert, precision.parameter_bytes),
+      .reduce_copying = reduce_copying(times.dense, dense) + reduce_copying(times.expert, expert)};
+}
+
+// Timed at its own size: the bucket's says little of calls that are many times larger.
+Result<UnitTime> unit_time(const Network& network, const Plan& plan, const LayerCost& cost) {
+  Plan sized = plan;
+  const double parameters = std::max(cost.parameters, cost.expert_parameters);
+  sized.bucket = Bytes{std::max<std::int64_t>(
+      1, std::llround(parameters * static_cast<double>(plan.precision.parameter_bytes)))};
+  const Result<DataTimes> times = data_times(sized, network);
+  if (!times) return times.error();
+  return unit_time(*times, plan, cost.parameters, cost.expert_parameters);
+}
+
+// Whole, or each tp rank its part, which is completed on the other side: whichever is faster.
+// Under sequence parallelism (and on grids) there are parts only.
+double send_time(const CostContext& context, const DataTimes& times, const Plan& plan) {
+  const double whole = times.send.once(context.input_bytes);
+  const bool replicated =
+      plan.tp > 1 && plan.tensor_layout == TensorLayout::one_d && !plan.sequence_parallel;
+  if (!replicated) return whole;
+  const double part = context.input_bytes / static_cast<double>(plan.tp);
+  return std::min(whole, times.send.once(part) + context.gather_input);
+}
+
+}  // namespace
+
+bool same_shape(const Plan& a, const Plan& b) { return shape_of(a) == shape_of(b); }
+
+Result<CostContext> make_cost_context(const Transformer& model, const Machine& machine,
+                                      const Network& network, const Plan& plan) {
+  CostContext context;
+  context.model = &model;
+  context.machine = &machine;
+  context.network = &network;
+  context.shape = plan;
+  Result<ComputeModel> compute =
+      make_compute_model(machine, plan.precision.matmul, plan.vendor_attention);
+  if (!compute) return compute.error();
+  context.compute = *std::move(compute);
+  const Result<Placements> placements = layer_placements(plan, network);
+  if (!placements) return placements.error();
+  context.placements = *placements;
+  context.input_bytes = layer_input_bytes(model, plan);
+  const Rates rates{context.compute, network, context.placements};
+  const LayerRun run{.input_bytes = context.input_bytes};
+  count_layers(context, rates, run);
+  count_ends(context, rates, run);
+  if (const auto& tensor = context.placements[static_cast<std::size_t>(ParallelDim::tensor)]) {
+    const Bytes bytes{static_cast<std::int64_t>(std::llround(context.input_bytes))};
+    context.gather_input =
+        collective_time(network, CollectiveKind::all_gather, bytes, *tensor).count();
+  }
+  for (std::size_t c = 0; c < flops_convention_count; ++c) {
+    context.sequence_flops[c] =
+        model_flops(model, plan.sequence, plan.sequence, static_cast<FlopsConvention>(c))
+            .per_step.value;
+  }
+  return context;
+}
+
+Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
+  const bool sharded = plan.zero > 0;
+  for (const DataEntry& entry : context.data) {
+    if (entry.dp == plan.dp && entry.pp == plan.pp && entry.shard_group == plan.shard_group &&
+        entry.sharded == sharded && entry.bucket == plan.bucket.value) {
+      return &entry;
+    }
+  }
+  Result<DataTimes> times = data_times(plan, *context.network);
+  if (!times) return times.error();
+  DataEntry entry;
+  entry.dp = plan.dp;
+  entry.pp = plan.pp;
+  entry.shard_group = plan.shard_group;
+  entry.bucket = plan.bucket.value;
+  entry.sharded = sharded;
+  entry.times = *times;
+  const LayerCost& head = context.head[plan.pp > 1 ? 1 : 0];
+  for (const LayerCost& kind : context.kinds) {
+    const Result<UnitTime> unit = unit_time(*context.network, plan, kind);
+    if (!unit) return unit.error();
+    entry.kinds.push_back(*unit);
+  }
+  const Result<UnitTime> first = unit_time(*context.network, plan, context.embedding);
+  const Result<UnitTime> last = unit_time(*context.network, plan, head);
+  if (!first || !last) return (first ? last : first).error();
+  entry.embedding = *first;
+  entry.head = *last;
+  entry.send = send_time(context, *times, plan);
+  entry.send_copying = std::min(entry.send, times->send.copying(context.input_bytes));
+  if (context.model->tied_embeddings && plan.pp > 1) {
+    entry.tie = times->tie.once(context.embedding.parameters * plan.precision.gradient_bytes);
+  }
+  context.data.push_back(std::move(entry));
+  return &context.data.back();
+}
+
+}  // namespace stepscope

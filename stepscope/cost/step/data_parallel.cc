@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/step/data_parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "stepscope/cost/time/collective_cost.h"
+
+namespace stepscope {
+namespace {
+
+double share(std::int64_t ranks) {
+  const auto n = static_cast<double>(ranks);
+  return (n - 1) / n;
+}
+
+// How often a step reduces gradients.
+double reductions(const Plan& plan) {
+  return reduces_each_micro_batch(plan) ? static_cast<double>(micro_batches(plan)) : 1;
+}
+
+// Of weights that `replicas` ranks share, `shards` of which split their states.
+DataVolume volume(const Plan& plan, double parameters, std::int64_t replicas, std::int64_t shards) {
+  const double gradients = parameters * plan.precision.gradient_bytes * reductions(plan);
+  const double weights = parameters * plan.precision.parameter_bytes;
+  if (plan.zero == 0) return {.reduced = 2 * share(replicas) * gradients};
+  const double gathers = plan.zero == 3 ? 2 * static_cast<double>(micro_batches(plan)) : 1;
+  return {.reduced = share(shards) * gradients,
+          .averaged = 2 * share(replicas / shards) * gradients / static_cast<double>(shards),
+          .gathered = share(shards) * weights * gathers};
+}
+
+// Two sizes a little apart say what a byte costs near a piece, the rest is the start.
+PieceTime piece_time(const Network& network, CollectiveKind kind,
+                     const std::optional<GroupPlacement>& group, double piece) {
+  if (!group) return {};
+  const auto at = [&](double bytes) {
+    const Bytes whole{static_cast<std::int64_t>(std::llround(bytes))};
+    return collective_time(network, kind, whole, *group).count();
+  };
+  const double time = at(piece);
+  const double per_byte = std::max(0.0, (at(2 * piece) - time) / piece);
+  const double rounds = kind == CollectiveKind::all_reduce ? 2 : 1;
+  const double on_links = network.up.value > 0 ? rounds / network.up.value : per_byte;
+  return {.start = std::max(0.0, time - per_byte * piece),
+          .per_byte = per_byte,
+          .piece = piece,
+          .busy = std::min(per_byte, on_links)};
+}
+
+class Groups {
+ public:
+  explicit Groups(const Network& network) : network_(network) {}
+
+  std::optional<GroupPlacement> operator()(std::string_view what, std::int64_t size,
+                                           std::int64_t stride) {
+    if (size < 2 || error_) return std::nullopt;
+    const auto group = place(static_cast<int>(size), static_cast<int>(stride), network_);
+    if (!group) {
+      error_ = Error{.what = std::string(what) + " over " + std::to_string(size) +
+                             " ranks leaves a domain of " + std::to_string(network_.domain) +
+                             " devices, and the machine has no scale_out.gb_per_s_per_direction",
+                     .hint = "give the network between domains in a machine file"};
+    }
+    return group;
+  }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  const Network& network_;
+  std::optional<Error> error_;
+};
+
+StateTimes state_times(const Plan& plan, const Network& network, Groups& groups,
+                       std::int64_t replicas, std::int64_t shards, std::int64_t stride) {
+  const auto bucket = static_cast<double>(plan.bucket.value);
+  StateTimes times;
+  if (plan.zero == 0) {
+    times.reduce = piece_time(network, CollectiveKind::all_reduce,
+                              groups("data parallelism", replicas, stride), bucket);
+    return times;
+  }
+  const auto shard = groups("sharding", shards, stride);
+  const auto between = groups("data parallelism", replicas / shards, stride * shards);
+  times.reduce = piece_time(network, CollectiveKind::reduce_scatter, shard, bucket);
+  times.gather = piece_time(network, CollectiveKind::all_gather, shard, bucket);
+  const auto k = static_cast<double>(shards);
+  times.average =
+      piece_time(network, CollectiveKind::all_reduce, between, std::max(1.0, bucket / k));
+  times.average.per_byte /= k;
+  times.average.busy /= k;
+  times.average.piece *= k;
+  return times;
+}
+
+}  // namespace
+
+DataVolume data_volume(const Plan& plan, double parameters, double expert_parameters) {
+  const ShardCounts shards = shard_counts(plan);
+  const std::int64_t replicas = plan.dp * plan.cp;
+  DataVolume sum = volume(plan, parameters, replicas, shards.dense);
+  const DataVolume experts = volume(plan, expert_parameters, replicas / plan.ep, shards.expert);
+  sum.reduced += experts.reduced;
+  sum.averaged += experts.averaged;
+  sum.gathered += experts.gathered;
+  return sum;
+}
+
+double PieceTime::of(double bytes) const {
+  if (bytes <= 0) return 0;
+  return std::ceil(bytes / piece) * start + bytes * per_byte;
+}
+
+Result<DataTimes> data_times(const Plan& plan, const Network& network) {
+  const ShardCounts shards = shard_counts(plan);
+  const std::int64_t replicas = plan.dp * plan.cp;
+  Groups groups(network);
+  DataTimes times;
+  times.dense = state_times(plan, network, groups, replicas, shards.dense, plan.tp);
+  times.expert =
+      state_times(plan, network, groups, replicas / plan.ep, shards.expert, plan.tp * plan.ep);
+  const std::int64_t stage = plan.tp * replicas;
+  constexpr double activation = 16e6;  // bytes about which sends are timed
+  if (plan.pp > 1) {
+    times.send = piece_time(network, CollectiveKind::send_recv, groups("the pipeline", 2, stage),
+                            activation);
+    times.tie = piece_time(network, CollectiveKind::all_reduce,
+                           groups("tied embeddings", 2, stage * (plan.pp - 1)), activation);
+  }
+  if (groups.error()) return *groups.error();
+  return times;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What data-parallel ranks send each other, and how long it takes.
+//
+// Per rank and step, with Psi parameters of p bytes, gradients of g bytes, m micro-batches, n ranks
+// and f = (n - 1) / n: stage 0 sends 2 f g Psi, ZeRO-1 f (g + p) Psi, ZeRO-2 f (m g + p) Psi,
+// ZeRO-3 f m (2 p + g) Psi. ZeRO-1 that reduces after every pass: f (m g + p) Psi. In a shard group
+// of k of the n ranks f is (k - 1) / k, and 1/k of the gradients is summed over the n / k replicas
+// besides: 2 (n/k - 1)/(n/k) g Psi / k each time gradients are reduced.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/machine/interconnect.h"
+#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/time/memory_footprint.h"
+
+namespace stepscope {
+
+// Bytes that one rank sends in a step.
+struct DataVolume {
+  double reduced = 0;   // gradients to their owners
+  double averaged = 0;  // between shard groups
+  double gathered = 0;  // parameters to all
+};
+[[nodiscard]] DataVolume data_volume(const Plan& plan, double parameters, double expert_parameters);
+
+// Seconds of a collective on any number of bytes, sent in pieces: every piece costs `start`.
+struct PieceTime {
+  double start = 0;     // of a piece without bytes
+  double per_byte = 0;  // near the size of a piece
+  double piece = 1;     // bytes
+  double busy = 0;      // of per_byte: what the device's own links to its domain take for a byte
+
+  [[nodiscard]] double of(double bytes) const;
+  // As one call, whatever its size.
+  [[nodiscard]] double once(double bytes) const { return bytes > 0 ? start + per_byte * bytes : 0; }
+  // Of either, the seconds in which the device's units copy: only these slow down arithmetic that
+  // runs beside them. A network that is slower than the domain's links leaves the units idle.
+  [[nodiscard]] double copying(double bytes) const { return busy * bytes; }
+};
+
+// The calls of one kind of weights: those of all ranks, or experts'.
+struct StateTimes {
+  PieceTime reduce;   // ZeRO: reduce-scatter in the shard group; else all-reduce over all
+  PieceTime average;  // all-reduce of a shard between shard groups; of the bytes before sharding
+  PieceTime gather;   // all-gather in the shard group
+};
+
+struct DataTimes {
+  StateTimes dense;
+  StateTimes expert;
+  PieceTime send;  // to the next stage of the pipeline
+  PieceTime tie;   // all-reduce between the pipeline's two ends
+};
+
+// Groups of dp * cp ranks, tp apart (experts: of every ep-th of them). An error where a group
+// leaves the domain and the machine has no network.
+[[nodiscard]] Result<DataTimes> data_times(const Plan& plan, const Network& network);
+
+}  // namespace stepscope

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a pipeline of stages takes for one step, and how many micro-batches each stage holds.
+// Stages may be uneven; passing activations on takes `send` and delays only the receiver.
+// O(stages).
+//
+// With p stages, m micro-batches, v chunks of a device, and even times F, B (input gradient), W
+// (weight gradient; B + W = backward): GPipe and 1F1B idle (p-1)(F+B+W) (Narayanan et al. 2021),
+// interleaved (p-1)(F+B+W)/v, zero-bubble H1 (p-1)(F+B-W) and H2 (p-1)(F+B-2W) (Qi et al. 2023).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/cost/plan/parallelism.h"
+
+namespace stepscope {
+
+// One micro-batch on one (virtual) stage. `backward` is all of it; `weight` the part of it that
+// makes weight gradients and that a zero-bubble schedule may postpone.
+struct StageTime {
+  Seconds forward{};
+  Seconds backward{};
+  Seconds weight{};
+};
+
+// `stages`: in model order, as many as devices times virtual_stages; virtual stage s is on device
+// s % devices. virtual_stages > 1 only with Schedule::interleaved.
+struct Pipeline {
+  Schedule schedule = Schedule::one_f_one_b;
+  std::int64_t virtual_stages = 1;
+  std::int64_t micro_batches = 1;
+  Seconds send{};  // of one micro-batch to the next stage
+  std::span<const StageTime> stages;
+};
+
+// step = busy + bubble + exposed_send. The bubble is what the busiest device waits for the others
+// with sends that take no time; exposed_send is what sends add to that.
+struct PipelineTime {
+  Seconds step{};
+  Seconds busy{};  // of the busiest device
+  Seconds bubble{};
+  Seconds exposed_send{};
+  std::int64_t busiest = 0;  // that device
+};
+
+// Exact for GPipe, for even stages, and for 1F1B when send is zero; for uneven stages with sends
+// 1F1B is a lower bound within a few percent, interleaved an estimate (pipeline_test.cc has the
+// simulator and the distances). H2 is the steady state over many steps: the optimizer of one step
+// does not wait for the slowest stage (Qi et al. §4).
+[[nodiscard]] PipelineTime pipeline_time(const Pipeline& pipeline);
+
+// Micro-batches whose activations device `device` of `devices` holds at most, as a fraction of the
+// activations of all its chunks.
+[[nodiscard]] double micro_batches_in_flight(Schedule schedule, std::int64_t devices,
+                                             std::int64_t device, std::int64_t virtual_stages,
+                                             std::int64_t micro_batches);
+
+}  // namespace stepscope

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/step/stage_cost.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "stepscope/cost/layer/recompute.h"
+#include "stepscope/cost/step/cost_context.h"
+#include "stepscope/cost/step/offload_time.h"
+#include "stepscope/cost/time/memory_footprint.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t most_kinds = 4;
+using Counts = std::array<std::array<std::int64_t, recompute_kind_count>, most_kinds>;
+
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+};
+
+// How many layers of each kind are recomputed in which way.
+Counts count_layers(const CostContext& context, const Plan& plan, Range range) {
+  Counts counts{};
+  if (context.kinds.size() == 1) {
+    const auto none = static_cast<std::size_t>(Recompute::none);
+    const auto full = static_cast<std::size_t>(Recompute::full);
+    if (plan.recompute == Recompute::every_k) {
+      const std::int64_t kept = (range.count + plan.recompute_every - 1) / plan.recompute_every;
+      counts[0][none] = kept;
+      counts[0][full] = range.count - kept;
+    } else {
+      counts[0][static_cast<std::size_t>(plan.recompute)] = range.count;
+    }
+    return counts;
+  }
+  for (std::int64_t i = 0; i < range.count; ++i) {
+    const auto kind = context.kind[static_cast<std::size_t>(range.begin + i)];
+    ++counts[kind][static_cast<std::size_t>(recompute_at(plan, i))];
+  }
+  return counts;
+}
+
+// A call of so many seconds, in `copying` of which the device's units move its bytes.
+struct Call {
+  double seconds = 0;
+  double copying = 0;
+
+  Call operator+(const Call& other) const {
+    return {seconds + other.seconds, copying + other.copying};
+  }
+};
+
+// What of `call` seconds `work` seconds cannot hide, and what running both at once costs.
+double beside(const Call& call, double work, double contention) {
+  if (call.seconds <= 0) return 0;
+  const double hidden = std::min(call.seconds, work);
+  return call.seconds - hidden + contention * call.copying * hidden / call.seconds;
+}
+
+// The product that makes a weight's gradient reads the sum and writes it in place of the gradient.
+double sum_in_product(const CostContext& context, const Precision& p) {
+  const double bytes = 2.0 * p.accumulated_gradient_bytes - p.gradient_bytes;
+  return memory_time(context.compute, std::max(0.0, bytes)).count() *
+         of(context.compute, ComputeParameter::matmul_memory_share);
+}
+
+class StageBuilder {
+ public:
+  StageBuilder(const CostContext& context, const DataEntry& data, const OffloadRates& offload,
+               const Plan& plan)
+      : context_(context),
+        data_(data),
+        plan_(plan),
+        contention_(of(context.compute, ComputeParameter::contention)),
+        shards_(shard_counts(plan)),
+        gathers_(plan.zero == 3),
+        prefetches_(plan.overlap_parameter_gather && plan.prefetch_units > 0),
+        latest_(latest_rank(context.compute, shards_.dense)) {
+    const Precision& p = plan.precision;
+    const double sum_bytes = p.gradient_bytes + 2.0 * p.accumulated_gradient_bytes;
+    const bool sums = plan.zero < 2 || micro_batches(plan) > 1;
+    sum_ = sums ? memory_time(context.compute, sum_bytes).count() : 0;
+    sum_in_product_ = plan.zero < 2 && plan.fused_gradient_sum ? sum_in_product(context, p) : sum_;
+    fetch_ = offload.fetch > 0 ? p.parameter_bytes / offload.fetch : 0;
+  }
+
+  void build(StageCost& stage, Range range, bool first, bool last) const {
+    const Counts counts = count_layers(context_, plan_, range);
+    double slack = 0;  // of a layer's forward, that a gather of a later unit may use
+    for (std::size_t k = 0; k < context_.kinds.size(); ++k) {
+      for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+        if (counts[k][how] == 0) continue;
+        const LayerCost& layer = context_.kinds[k];
+        add(stage, layer, how, static_cast<double>(counts[k][how]), data_.kinds[k], 0,
+            sum_in_product_);
+        slack = std::max(slack, layer.forward.total() - data_.kinds[k].gather);
+        stage.layer_parameters =
+            std::max(stage.layer_parameters, layer.parameters + layer.expert_parameters);
+        stage.first = stage.last = data_.kinds[k];
+      }
+    }
+    const double of_layers = stage.parameters;
+    slack = std::max(0.0, slack) * static_cast<double>(plan_.prefetch_units);
+    if (first) add(stage, context_.embedding, 0, 1, data_.embedding, slack, sum_);
+    if (first) stage.first = stage.last = data_.embedding;
+    const LayerCost& head = context_.head[plan_.pp > 1 ? 1 : 0];
+    if (last) add(stage, head, 0, 1, data_.head, slack, sum_in_product_);
+    stage.end_parameters = stage.parameters - of_layers;
+    if (plan_.pp > 1) add_passes(stage);
+  }
+
+ private:
+  void add(StageCost& stage, const LayerCost& layer, std::size_t how, double times,
+           const UnitTime& unit, double slack, double sum) const {
+    stage.forward.add(layer.forward, times);
+    stage.backward.add(layer.backward[how], times);
+    stage.again.add(layer.again[how], times);
+    stage.weight_gradient += times * layer.weight_gradient;
+    const double summed =
+        plan_.zero >= 2 ? owned(layer) : layer.parameters + layer.expert_parameters;
+    stage.backward[PassTerm::pointwise] += times * sum * summed;
+    const double forward = layer.forward.total() + slack;
+    const double backward = layer.backward[how].total() + layer.again[how].total() + slack;
+    if (gathers_) add_data(stage, unit, times, forward, backward);
+    if (fetch_ > 0) add_fetch(stage, layer, times, forward, backward);
+    stage.parameters += times * layer.parameters;
+    stage.expert_parameters += times * layer.expert_parameters;
+    if (layer.parameters + layer.expert_parameters >
+        stage.unit_parameters + stage.unit_expert_parameters) {
+      stage.unit_parameters = layer.parameters;
+      stage.unit_expert_parameters = layer.expert_parameters;
+    }
+    stage.kept_bytes += times * (layer.kept_bytes[how] - layer.logits_kept);
+    stage.workspace_bytes =
+        std::max(stage.workspace_bytes, layer.recomputed_bytes[how] + layer.passing_bytes);
+    stage.logits_bytes += times * layer.logits_bytes;
+  }
+
+  [[nodiscard]] double owned(const LayerCost& layer) const {
+    return layer.parameters / static_cast<double>(shards_.dense) +
+           layer.expert_parameters / static_cast<double>(shards_.expert);
+  }
+
+  // One stream of gathers and reductions beside compute: what arrives later than compute is
+  // exposed, however far ahead it was asked for; prefetching 0 units hides no gather. Every unit is
+  // there when the latest rank has asked for it.
+  void add_data(StageCost& stage, const UnitTime& unit, double times, double forward,
+                double backward) const {
+    const Call ahead = prefetches_ ? Call{unit.gather, unit.gather_copying} : Call{};
+    const Call reduced =
+        plan_.overlap_gradient_reduce ? Call{unit.reduce, unit.reduce_copying} : Call{};
+    stage.data_forward += times * (unit.gather - ahead.seconds + latest_ * forward +
+                                   beside(ahead, forward, contention_));
+    stage.data_backward +=
+        times * (unit.gather - ahead.seconds + unit.reduce - reduced.seconds + latest_ * backward +
+                 beside(ahead + reduced, backward, contention_));
+  }
+
+  // One chunk's forwards and backwards alternate with other chunks', so that a send has one pass
+  // to hide in (Narayanan et al. 2021, figure 4); with one chunk the schedule waits for it
+  // (pipeline.h).
+  void add_passes(StageCost& stage) const {
+    const Call send{data_.send, data_.send_copying};
+    const auto pass = [&](double work) {
+      const double start = of(context_.compute, ComputeParameter::pass_us) * 1e-6;
+      return start + (plan_.virtual_stages > 1 ? beside(send, work, contention_) : 0);
+    };
+    stage.pass_forward = pass(stage.forward.total());
+    stage.pass_backward = pass(stage.backward.total() + stage.again.total());
+  }
+
+  void add_fetch(StageCost& stage, const LayerCost& layer, double times, double forward,
+                 double backward) const {
+    const double whole = layer.parameters + layer.expert_parameters;
+    const double fetched = fetch_ * (plan_.zero == 3 ? owned(layer) : whole);
+    const bool ahead = plan_.prefetch_units > 0;
+    stage.fetch_forward += times * (ahead ? std::max(0.0, fetched - forward) : fetched);
+    stage.fetch_backward += times * (ahead ? std::max(0.0, fetched - backward) : fetched);
+  }
+
+  const CostContext& context_;
+  const DataEntry& data_;
+  const Plan& plan_;
+  double contention_;
+  ShardCounts shards_;
+  bool gathers_;
+  bool prefetches_;
+  double latest_;  // rank of a shard group behind the mean, of a layer's time
+  // Seconds to add one parameter's gradient to what micro-batches left: in a pass of its own, and
+  // for weights of products.
+  double sum_ = 0;
+  double sum_in_product_ = 0;
+  double fetch_ = 0;  // seconds to bring one parameter from where it is
+};
+
+// Whether two ranges have the same kinds of layers in the same order.
+bool alike(const CostContext& context, Range a, Range b) {
+  if (a.count != b.count) return false;
+  if (context.kinds.size() == 1) return true;
+  const auto from = [&context](Range r) { return context.kind.begin() + r.begin; };
+  return std::equal(from(a), from(a) + a.count, from(b));
+}
+
+void compare_devices(Stages& stages, std::size_t devices) {
+  stages.as_before.assign(devices, 0);
+  for (std::size_t d = 1; d < devices; ++d) {
+    bool same = true;
+    for (std::size_t s = d; same && s < stages.cost_of.size(); s += devices) {
+      same = stages.cost_of[s] == stages.cost_of[s - 1];
+    }
+    stages.as_before[d] = same ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+double latest_rank(const ComputeModel& compute, std::int64_t ranks) {
+  if (ranks < 2) return 0;
+  return of(compute, ComputeParameter::jitter) *
+         std::sqrt(2 * std::log(static_cast<double>(ranks)));
+}
+
+StageKey stage_key(const Plan& p) {
+  const auto number = [](auto e) { return static_cast<std::uint8_t>(e); };
+  const int sharded = p.zero < 2 ? 0 : p.zero;  // parameters or the gradients that are summed
+  return {.numbers = {p.devices, p.pp, p.virtual_stages, p.dp, p.sequence, p.micro_batch,
+                      p.global_batch, p.recompute_every, p.prefetch_units, p.bucket.value,
+                      sharded == 0 ? 0 : p.shard_group},
+          .choices = {number(sharded), number(p.schedule), number(p.recompute),
+                      number(p.optimizer_at), number(p.gradients_at), number(p.parameters_at),
+                      number(p.overlap_gradient_reduce), number(p.overlap_parameter_gather)}};
+}
+
+bool has_stages(const CostContext& context, const Plan& plan) {
+  const Stages& stages = context.stages;
+  if (!stages.made_for || *stages.made_for != stage_key(plan)) return false;
+  if (!plan.stage_layers.empty()) return plan.stage_layers == stages.layers;
+  return std::ranges::adjacent_find(stages.layers, std::not_equal_to<>()) == stages.layers.end();
+}
+
+void make_stages(CostContext& context, const DataEntry& data, const OffloadRates& offload,
+                 const Plan& plan) {
+  Stages& stages = context.stages;
+  const auto count = static_cast<std::size_t>(plan.pp * plan.virtual_stages);
+  const bool even = plan.stage_layers.empty();
+  const std::int64_t each = even ? context.model->layers / static_cast<std::int64_t>(count) : 0;
+  stages.costs.clear();
+  stages.cost_of.resize(count);
+  stages.times.resize(count);
+  stages.layers.resize(count);
+  const StageBuilder builder(context, data, offload, plan);
+  Range range{0, 0};
+  for (std::size_t s = 0; s < count; ++s) {
+    const Range before = range;
+    range.begin += range.count;
+    range.count = even ? each : plan.stage_layers[s];
+    const bool first = s == 0;
+    const bool last = s + 1 == count;
+    if (last || s < 2 || !alike(context, before, range)) {
+      StageCost& cost = stages.costs.emplace_back();
+      builder.build(cost, range, first, last);
+      stages.times[s] = cost.time();
+    } else {
+      stages.times[s] = stages.times[s - 1];
+    }
+    stages.cost_of[s] = static_cast<std::uint32_t>(stages.costs.size() - 1);
+    stages.layers[s] = range.count;
+  }
+  stages.boundary_bytes = plan.pp > 1 && plan.torch_buffers ? context.input_bytes : 0;
+  compare_devices(stages, static_cast<std::size_t>(plan.pp));
+  stages.made_for = stage_key(plan);
+}
+
+}  // namespace stepscope

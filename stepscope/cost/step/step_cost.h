@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The step of a model on a machine under a plan: how long, on what, in how much memory. The same
+// function serves one prediction and a search over millions of plans.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stepscope/base/result.h"
+#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/step/cost_context.h"
+#include "stepscope/cost/time/memory_footprint.h"
+
+namespace stepscope {
+
+// What the busiest device spends a step on; the terms exclude each other and sum to the step.
+enum class StepTerm : std::uint8_t {
+  matmul,
+  attention,
+  pointwise,
+  recompute,  // arithmetic that backward does again; its communication counts below
+  host,       // waiting for launches
+  tensor,     // exposed communication, by the ranks that take part
+  context,
+  expert,
+  pipeline,
+  data,
+  bubble,
+  optimizer,
+  offload
+};
+inline constexpr std::size_t step_term_count = 13;
+inline constexpr std::array<std::string_view, step_term_count> step_term_names = {
+    "matmul",      "attention",    "pointwise",   "recompute",     "host",
+    "tensor_comm", "context_comm", "expert_comm", "pipeline_comm", "data_comm",
+    "bubble",      "optimizer",    "offload"};
+static_assert(step_term_names[static_cast<std::size_t>(StepTerm::offload)] == "offload");
+
+// What happens once a step, after the last micro-batch. Gradients: of the device that ends last,
+// which may have had the drain of the pipeline to hide them; optimizer and gather: of the device
+// that owns most.
+struct StepTail {
+  double reduce = 0;          // all of a device's gradients, nothing hidden
+  double reduce_exposed = 0;  // after the last backward
+  double reduce_earlier = 0;  // exposed after the other micro-batches, where each is reduced
+  double gather = 0;          // ZeRO-1 and 2: parameters, nothing hidden
+  double gather_exposed = 0;
+  double first_gather = 0;   // ZeRO-3: of the unit that starts the step
+  double last_reduce = 0;    // and of the one that ends it
+  double tie = 0;            // tied embeddings at both ends of the pipeline
+  double drain_exposed = 0;  // gradients to the host
+  double update = 0;         // the optimizer
+  double moves = 0;          // of its states
+  double owned = 0;          // parameters that a rank updates
+};
+
+struct StepCost {
+  std::array<double, step_term_count> seconds{};
+  PipelineTime pipeline;
+  StepTail tail;
+  Memory memory;             // of the fullest device
+  std::int64_t fullest = 0;  // that device of the pipeline
+  double tokens_per_second = 0;
+  // Of the peak of the plan's format, by FlopsConvention; without recomputation.
+  std::array<double, flops_convention_count> mfu{};
+
+  [[nodiscard]] double operator[](StepTerm t) const { return seconds[static_cast<std::size_t>(t)]; }
+  [[nodiscard]] Seconds step() const {
+    double sum = 0;
+    for (const double s : seconds) sum += s;
+    return Seconds{sum};
+  }
+};
+
+// REQUIRES: check_plan passed and same_shape(context.shape, plan). Remembers what it learns of data
+// groups in the context: one context for each thread. Errors: what the machine lacks.
+[[nodiscard]] Result<StepCost> evaluate(CostContext& context, const Plan& plan);
+
+// What pipeline device `device` holds under a plan whose stages were made.
+[[nodiscard]] StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device);
+
+}  // namespace stepscope

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/step/step_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "stepscope/cost/layer/layer_operations.h"
+#include "stepscope/cost/layer/operations_test_models.h"
+
+namespace stepscope {
+namespace {
+
+using operations_test::gpt;
+using operations_test::llama;
+
+// Every share of the paper figures 1, no host: what a step takes can be counted by hand.
+constexpr std::string_view ideal = R"({
+  "name": "ideal", "peak_tflops": {"bf16": 312, "fp32": 78}, "memory_gb": 80,
+  "memory_gb_per_s": 1555,
+  "compute": {"source": "by definition", "units": 108,
+    "matmul_efficiency": {"bf16": 1}, "attention_efficiency": {"bf16": 1},
+    "launch_us": 0, "matmul_launch_us": 0, "memory_efficiency": 1, "matmul_memory_share": 1,
+    "tail": 0, "fill": 0, "misaligned": 1, "attention_backward": 1, "roofline_power": 1000,
+    "cast": 0, "contention": 0, "jitter": 0, "host_layer_us": 0, "host_head_layers": 0,
+    "host_power": 1000, "host_power_tp": 1000, "optimizer_us": 0, "pass_us": 0},
+  "scale_up": {"name": "links", "gb_per_s_per_direction": 300, "domain": 8, "topology": "switch"},
+  "scale_out": {"gb_per_s_per_direction": 25},
+  "sources": ["none"]})";
+
+struct Bench {
+  Machine machine;
+  Network network;
+  Transformer model;
+
+  explicit Bench(Transformer of, std::string_view json = ideal)
+      : machine(*parse_machine(json, "test.json")),
+        network(*make_network(machine)),
+        model(std::move(of)) {}
+
+  CostContext context(const Plan& plan) const {
+    const auto can = check_plan(model, plan);
+    EXPECT_TRUE(can) << (can ? "" : can.error().message());
+    auto made = make_cost_context(model, machine, network, plan);
+    EXPECT_TRUE(made) << (made ? "" : made.error().message());
+    return *std::move(made);
+  }
+  StepCost cost(const Plan& plan) const {
+    CostContext c = context(plan);
+    const auto cost = evaluate(c, plan);
+    EXPECT_TRUE(cost) << (cost ? "" : cost.error().message());
+    return *cost;
+  }
+};
+
+Plan plan_of(std::int64_t tp, std::int64_t pp, std::int64_t dp, std::int64_t batch) {
+  Plan plan;
+  plan.devices = tp * pp * dp;
+  plan.tp = tp;
+  plan.pp = pp;
+  plan.dp = dp;
+  plan.global_batch = batch;
+  return plan;
+}
+
+Transformer deep(std::int64_t layers) {
+  Transformer model = gpt();
+  model.layers = layers;
+  return model;
+}
+
+TEST(StepCost, OfOneDeviceIsItsOperationsAndTheOptimizer) {
+  const Bench bench(gpt(4096, 32));
+  Plan plan = plan_of(1, 1, 1, 3);
+  const auto model = make_compute_model(bench.machine, Dtype::bf16);
+  double pass = 0;
+  const auto add = [&](const std::vector<Operation>& ops, double times) {
+    double parameters = 0;
+    for (const Operation& op : ops) {
+      pass += times * (operation_time(*model, op, Direction::forward) +
+                       operation_time(*model, op, Direction::backward))
+                          .count();
+      parameters += times * op.parameters;
+    }
+    return parameters;
+  };
+  const double products =
+      add(layer_operations(bench.model, plan, 0), 4) + add(head_operations(bench.model, plan), 1);
+  const double table = add(embedding_operations(bench.model, plan), 1);
+  const double update = (products + table) * (4 + 2 * 12 + 2) / 1555e9;
+  for (const bool fused : {false, true}) {
+    plan.fused_gradient_sum = fused;
+    const StepCost cost = bench.cost(plan);
+    // Into fp32, each micro-batch: in a pass that reads the gradient too, or in place of it.
+    const double each = fused ? 2 * 4 - 2 : 2 + 2 * 4;
+    const double summed = (products * each + table * (2 + 2 * 4)) / 1555e9;
+    EXPECT_NEAR(cost.step().count() / (3 * (pass + summed) + update), 1, 1e-12);
+    EXPECT_NEAR(cost.tokens_per_second * cost.step().count(), 3 * 2048, 1e-6);
+  }
+}
+
+TEST(StepCost, TermsSumToThePipelineAndWhatComesOnce) {
+  const Bench bench(deep(16));
+  for (const std::int64_t pp : {1, 2, 4, 8}) {
+    for (const int zero : {0, 1, 2, 3}) {
+      Plan plan = plan_of(4, pp, 4, 64);
+      plan.zero = zero;
+      plan.sequence_parallel = true;
+      plan.recompute = Recompute::selective;
+      const StepCost cost = bench.cost(plan);
+      const StepTail& t = cost.tail;
+      const double once = t.reduce_exposed + t.reduce_earlier + t.gather_exposed + t.first_gather +
+                          t.last_reduce + t.tie + t.update + t.moves + t.drain_exposed;
+      EXPECT_NEAR(cost.step().count() / (cost.pipeline.step.count() + once), 1, 1e-12);
+      for (const double s : cost.seconds) EXPECT_GE(s, 0);
+      EXPECT_GT(cost.mfu[0], 0);
+      EXPECT_LT(cost.mfu[0], 1);
+    }
+  }
+}
+
+TEST(StepCost, DoesNotDependOnWhatWasEvaluatedBefore) {
+  const Bench bench(deep(16));
+  Plan one = plan_of(4, 2, 4, 64);
+  Plan other = plan_of(4, 4, 2, 64);
+  other.zero = 1;
+  other.schedule = Schedule::interleaved;
+  other.virtual_stages = 2;
+  const double alone = bench.cost(one).step().count();
+  CostContext context = bench.context(one);
+  ASSERT_TRUE(same_shape(one, other));
+  ASSERT_TRUE(evaluate(context, other));
+  EXPECT_EQ(evaluate(context, one)->step().count(), alone);
+  EXPECT_EQ(evaluate(context, other)->step().count(), bench.cost(other).step().count());
+}
+
+TEST(StepCost, FullRecomputationCostsAForwardAndSavesActivations) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(8, 1, 1, 8);
+  const StepCost kept = bench.cost(plan);
+  plan.recompute = Recompute::full;
+  const StepCost again = bench.cost(plan);
+  EXPECT_EQ(kept[StepTerm::recompute], 0);
+  EXPECT_GT(again[StepTerm::recompute], 0.25 * again[StepTerm::matmul]);
+  EXPECT_EQ(kept[StepTerm::matmul], again[StepTerm::matmul]);
+  EXPECT_LT(again.memory[MemoryTerm::activations], 0.2 * kept.memory[MemoryTerm::activations]);
+  plan.recompute = Recompute::every_k;
+  plan.recompute_every = 2;
+  const StepCost half = bench.cost(plan);
+  EXPECT_NEAR(half[StepTerm::recompute], again[StepTerm::recompute] / 2, 1e-9);
+}
+
+TEST(StepCost, OverlapHidesCommunicationButNeverAllOfIt) {
+  const Bench bench(deep(8));
+  for (const int zero : {0, 1, 2, 3}) {
+    Plan plan = plan_of(1, 1, 16, 64);
+    plan.zero = zero;
+    const double overlapped = bench.cost(plan)[StepTerm::data];
+    plan.overlap_gradient_reduce = false;
+    plan.overlap_parameter_gather = false;
+    const double bare = bench.cost(plan)[StepTerm::data];
+    EXPECT_GT(overlapped, 0) << zero;
+    EXPECT_LT(overlapped, bare) << zero;
+  }
+}
+
+TEST(StepCost, PrefetchingNothingExposesEveryGather) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(1, 1, 16, 16);
+  plan.zero = 3;
+  const double ahead = bench.cost(plan)[StepTerm::data];
+  plan.prefetch_units = 0;
+  EXPECT_GT(bench.cost(plan)[StepTerm::data], ahead);
+}
+
+TEST(StepCost, AShardGroupWithinADomainGathersFasterAndHoldsMore) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(1, 1, 64, 64);
+  plan.zero = 3;
+  const StepCost all = bench.cost(plan);
+  plan.shard_group = 8;
+  const StepCost hybrid = bench.cost(plan);
+  EXPECT_LT(hybrid.tail.first_gather, all.tail.first_gather);
+  EXPECT_NEAR(hybrid.memory[MemoryTerm::optimizer], 8 * all.memory[MemoryTerm::optimizer], 1);
+}
+
+TEST(StepCost, UnevenStagesWaitForTheLongest) {
+  const Bench bench(deep(16));
+  Plan even = plan_of(4, 4, 1, 32);
+  Plan uneven = even;
+  uneven.stage_layers = {2, 6, 6, 2};
+  const StepCost a = bench.cost(even);
+  const StepCost b = bench.cost(uneven);
+  EXPECT_GT(b.step(), a.step());
+  EXPECT_TRUE(b.pipeline.busiest == 1 || b.pipeline.busiest == 2);
+}
+
+std::string with(std::string_view from, std::string_view to) {
+  std::string text(ideal);
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, text.npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(StepCost, APassOfAStageTakesItsStart) {
+  const Bench bench(deep(16));
+  const Bench slow(deep(16), with("\"pass_us\": 0", "\"pass_us\": 50"));
+  Plan plan = plan_of(1, 4, 1, 32);
+  const StepCost before = bench.cost(plan);
+  const StepCost after = slow.cost(plan);
+  EXPECT_NEAR(after[StepTerm::pipeline] - before[StepTerm::pipeline], 32 * 2 * 50e-6, 1e-9);
+  EXPECT_GE(after.step().count() - before.step().count(), 32 * 2 * 50e-6 - 1e-9);
+  plan.schedule = Schedule::interleaved;
+  plan.virtual_stages = 4;
+  const double chunks = slow.cost(plan)[StepTerm::pipeline] - bench.cost(plan)[StepTerm::pipeline];
+  EXPECT_NEAR(chunks, 4 * 32 * 2 * 50e-6, 1e-9);
+  plan.pp = 1;
+  plan.virtual_stages = 1;
+  plan.schedule = Schedule::one_f_one_b;
+  plan.devices = 1;
+  EXPECT_EQ(slow.cost(plan).step().count(), bench.cost(plan).step().count());
+}
+
+TEST(StepCost, ASendOfAChunkHidesBehindOnePassOnly) {
+  const Bench bench(deep(16));
+  const Bench narrow(deep(16), with("\"scale_out\": {\"gb_per_s_per_direction\": 25",
+                                    "\"scale_out\": {\"gb_per_s_per_direction\": 0.25"));
+  Plan plan = plan_of(8, 4, 1, 32);
+  plan.schedule = Schedule::interleaved;
+  plan.virtual_stages = 4;
+  const StepCost wide = bench.cost(plan);
+  const StepCost late = narrow.cost(plan);
+  const double send = 2.0 * 2048 * static_cast<double>(bench.model.hidden) / 0.25e9;
+  const double compute = wide.pipeline.busy.count();
+  EXPECT_GT(late.pipeline.busy.count(), 32 * 4 * 2 * send / 8);
+  EXPECT_GT(late.pipeline.busy.count(), compute);
+}
+
+TEST(StepCost, BytesSentBesideArithmeticSlowItByTheirTimeOnTheLinks) {
+  const Bench bench(deep(16));
+  const Bench contended(deep(16), with("\"contention\": 0", "\"contention\": 0.5"));
+  Plan plan = plan_of(1, 1, 8, 64);
+  plan.zero = 3;
+  const double free = bench.cost(plan)[StepTerm::data];
+  const double within = contended.cost(plan)[StepTerm::data] - free;
+  EXPECT_GT(within, 0);
+  // Eight more nodes send no more bytes a device, but most of the time wait for the network.
+  plan.devices = plan.dp = 64;
+  plan.global_batch = 512;
+  const double across = contended.cost(plan)[StepTerm::data] - bench.cost(plan)[StepTerm::data];
+  EXPECT_GT(across, 0);
+  EXPECT_LT(across, 1.2 * within);
+}
+
+TEST(StepCost, AShardedUnitWaitsForTheLatestOfItsRanks) {
+  const Bench even(deep(16));
+  const Bench jitters(deep(16), with("\"jitter\": 0", "\"jitter\": 0.01"));
+  Plan plan = plan_of(1, 1, 8, 64);
+  plan.zero = 3;
+  const StepCost before = even.cost(plan);
+  const StepCost after = jitters.cost(plan);
+  const double compute =
+      before[StepTerm::matmul] + before[StepTerm::attention] + before[StepTerm::pointwise];
+  const double waited = after[StepTerm::data] - before[StepTerm::data];
+  EXPECT_GT(waited, 0.9 * 0.01 * std::sqrt(2 * std::log(8.0)) * compute);
+  EXPECT_LT(waited, 0.01 * std::sqrt(2 * std::log(8.0)) * compute * 1.05);
+  plan.zero = 2;
+  EXPECT_EQ(jitters.cost(plan).step().count(), even.cost(plan).step().count());
+}
+
+TEST(StepCost, OffloadNamesTheLinkThatTheMachineLacks) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(8, 1, 1, 8);
+  plan.optimizer_at = Residence::nvme;
+  CostContext context = bench.context(plan);
+  const auto cost = evaluate(context, plan);
+  ASSERT_FALSE(cost);
+  EXPECT_NE(cost.error().what.find("host.gb_per_s_per_direction"), std::string::npos);
+}
+
+TEST(StepCost, OffloadTradesDeviceMemoryForTime) {
+  std::string json(ideal);
+  json.replace(json.find("\"sources\""), 9,
+               R"("host": {"gb_per_s_per_direction": 25, "memory_gb_per_s": 20, "memory_gb": 200},
+                  "nvme": {"read_gb_per_s": 3, "write_gb_per_s": 1.5}, "sources")");
+  const Bench bench(deep(8), json);
+  Plan plan = plan_of(8, 1, 1, 8);
+  const StepCost here = bench.cost(plan);
+  plan.optimizer_at = Residence::host;
+  const StepCost host = bench.cost(plan);
+  plan.optimizer_at = Residence::nvme;
+  const StepCost nvme = bench.cost(plan);
+  EXPECT_EQ(here[StepTerm::offload], 0);
+  EXPECT_GT(host[StepTerm::offload], 0);
+  const double states = host.tail.owned * 12;
+  EXPECT_NEAR(nvme[StepTerm::offload] - host[StepTerm::offload], states / 3e9 + states / 1.5e9,
+              1e-9);
+  EXPECT_NEAR(host.memory.host_bytes, states, 1);
+  EXPECT_NEAR(here.memory.total() - host.memory.total(), states, 1);
+}
+
+TEST(LayerCost, RingsHideUnderTheAttentionThatDoesNotWaitForThem) {
+  const Bench bench(llama());
+  Plan plan = plan_of(1, 1, 1, 1);
+  plan.devices = plan.cp = 8;
+  plan.sequence = 131072;
+  const double gathered = bench.cost(plan)[StepTerm::context];
+  plan.context_exchange = ContextExchange::ring;
+  EXPECT_GT(gathered, 0);
+  EXPECT_LT(bench.cost(plan)[StepTerm::context], gathered);
+}
+
+TEST(LayerCost, TensorCommunicationHidesOnlyWherePlanned) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(8, 1, 1, 8);
+  plan.sequence_parallel = true;
+  const double bare = bench.cost(plan)[StepTerm::tensor];
+  plan.overlap_tensor = true;
+  const double overlapped = bench.cost(plan)[StepTerm::tensor];
+  EXPECT_GT(overlapped, bare / 16);
+  EXPECT_LT(overlapped, bare / 2);
+}
+
+// Of a layer's ten calls four run beside the gradients of the two column-parallel products.
+TEST(LayerCost, SequenceParallelBackwardGathersAndScattersBesideGradients) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(8, 1, 1, 8);
+  plan.sequence_parallel = true;
+  const CostContext context = bench.context(plan);
+  const LayerCost& layer = context.kinds[0];
+  const double call = layer.forward[PassTerm::tensor] / 4;
+  EXPECT_NEAR(layer.backward[0][PassTerm::tensor] / (2 * call), 1, 0.05);
+}
+
+}  // namespace
+}  // namespace stepscope

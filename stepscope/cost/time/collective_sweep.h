@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A collective over a range of sizes: every algorithm's time at each, the best, and the sizes where
+// the best changes.
+#pragma once
+
+#include <vector>
+
+#include "stepscope/base/collective_kind.h"
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/machine/interconnect.h"
+#include "stepscope/cost/time/collective_cost.h"
+
+namespace stepscope {
+
+struct SweepPoint {
+  Bytes bytes{};                          // total buffer
+  std::vector<AlgorithmTime> algorithms;  // fastest first, with those the library does not offer
+  AlgorithmTime best;                     // the fastest that it offers
+  ByteRate bus_rate{};                    // nccl-tests' busbw of the best
+};
+
+struct Crossover {
+  Bytes bytes{};  // the first size for which `to` is best
+  Algorithm from = Algorithm::ring;
+  Protocol from_protocol = Protocol::ll;
+  Algorithm to = Algorithm::ring;
+  Protocol to_protocol = Protocol::ll;
+};
+
+struct CollectiveSweep {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  GroupPlacement group;
+  std::vector<SweepPoint> points;     // ascending
+  std::vector<Crossover> crossovers;  // ascending, exact to the byte between neighbouring points
+};
+
+struct SweepRange {
+  Bytes from{1024};
+  Bytes to{std::int64_t{1} << 30};
+  double factor = 2;  // between neighbouring sizes; the last point is `to`
+};
+
+// Errors: a range that is empty or has no positive sizes, a factor that is not above 1, more than
+// 10,000 points, a group of one, a kind that is no collective.
+[[nodiscard]] Result<CollectiveSweep> sweep_collective(const Network& network, CollectiveKind kind,
+                                                       const GroupPlacement& group,
+                                                       const SweepRange& range = {});
+
+}  // namespace stepscope

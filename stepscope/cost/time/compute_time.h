@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a device takes for an operation: a roofline with the shares of the peaks that were
+// measured on it (compute_parameters.h).
+//
+//   matmul     launch + norm_p(flops slowdown / (peak matmul_efficiency), share bytes / (rate
+//              mem_eff)) + cast
+//     slowdown = 1 + tail (w - 1), times `misaligned` where m, n or k is no multiple of 8
+//     w        = the least over tiles (a x b, from 256 x 128 to 64 x 64) and cuts of the depth in
+//                c = 1, 2, 4, 8 of  ceil(tiles c / units) units a b / c (1 + fill c / k) l(a, b) /
+//                (m n batch), where l is 0.8 + 0.2 of what the tile loads for each element against
+//                256 x 128: whole tiles, whole waves of them, and the start of each (NVIDIA, Matrix
+//                Multiplication Background: tile and wave quantization)
+//   attention  fused: launch + flops / (peak attention_efficiency), backward / attention_backward;
+//              else its products are matmuls
+//   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff))
+//   a layer    norm_p(device, host), where the host launches it
+//
+// norm_p(a, b) = (a^p + b^p)^(1/p). The vector rate is the machine's fp32 peak.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/layer/operation.h"
+#include "stepscope/cost/machine/compute_parameters.h"
+#include "stepscope/cost/machine/machine.h"
+
+namespace stepscope {
+
+// The curves of one machine for one number format, every number resolved. Rates per second.
+struct MatmulRates {
+  double peak = 0;
+  double efficiency = 0;  // of a large product
+  double operands = 1;    // bytes of an operand's element, against 16 bits
+  double cast = 0;        // of formats below 16 bits
+};
+
+struct ComputeModel {
+  MatmulRates matmul;  // in the plan's format
+  MatmulRates full;    // in 16 bits (or the plan's, if wider): attention, the head
+  double attention_efficiency = 0;
+  double units = 1;
+  double memory_rate = 0;
+  double vector_rate = 0;
+  std::array<double, compute_parameter_count> values{};
+  std::vector<std::string> assumptions;  // what the machine does not say, and what took its place
+};
+
+constexpr double of(const ComputeModel& model, ComputeParameter p) {
+  return model.values[static_cast<std::size_t>(p)];
+}
+
+// `vendor_attention`: fused attention by the vendor's library, whose rate may be another. Errors
+// name the field that the machine lacks: a peak for `dtype`, the memory's rate.
+[[nodiscard]] Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
+                                                      bool vendor_attention = false);
+
+enum class Direction : std::uint8_t { forward, backward };
+
+// `full_precision`: runs in 16 bits whatever the plan's format (the head).
+[[nodiscard]] Seconds operation_time(const ComputeModel& model, const Operation& operation,
+                                     Direction direction, bool full_precision = false);
+
+// w above: what whole tiles and waves of them make of a product's work. REQUIRES: no side is 0.
+[[nodiscard]] double matmul_waves(const ComputeModel& model, const MatmulShape& shape);
+
+// One product of `batch`; without launch and traffic.
+[[nodiscard]] Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
+                                        const MatmulShape& shape);
+
+// A pass over memory of `bytes`, without launch.
+[[nodiscard]] Seconds memory_time(const ComputeModel& model, double bytes);
+
+// What is added to `device` seconds of a layer by a host that needs `host` seconds to launch it.
+[[nodiscard]] double host_excess(const ComputeModel& model, double device, double host, bool tp);
+
+}  // namespace stepscope

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/time/layer_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "stepscope/cost/layer/recompute.h"
+#include "stepscope/cost/layer/tensor_layouts.h"
+#include "stepscope/cost/time/collective_cost.h"
+
+namespace stepscope {
+namespace {
+
+PassTerm class_of(const Operation& operation) {
+  if (operation.attention_core) return PassTerm::attention;
+  return operation.kind == OperationClass::matmul ? PassTerm::matmul : PassTerm::pointwise;
+}
+
+PassTerm class_of(ParallelDim dim) {
+  if (dim == ParallelDim::context) return PassTerm::context;
+  return dim == ParallelDim::expert ? PassTerm::expert : PassTerm::tensor;
+}
+
+double call_seconds(const Rates& rates, const Communication& c) {
+  const auto& group = rates.placements[static_cast<std::size_t>(c.dim)];
+  if (!group) return 0;
+  const Bytes bytes{static_cast<std::int64_t>(std::llround(c.bytes))};
+  return static_cast<double>(c.count) *
+         collective_time(rates.network, c.kind, bytes, *group).count();
+}
+
+// A column-parallel product that gathered its input and scatters its input's gradient: Megatron-LM
+// gathers beside the product for one gradient and scatters beside the other's.
+bool gathers_and_scatters(const Pass& backward) {
+  return std::ranges::any_of(backward.communications, [](const Communication& c) {
+    return c.kind == CollectiveKind::reduce_scatter && c.dim == ParallelDim::tensor;
+  });
+}
+
+PassTime pass_time(const Operation& operation, Direction direction, const Rates& rates,
+                   const Plan& plan, bool full_precision) {
+  PassTime time;
+  const double whole = operation_time(rates.compute, operation, direction, full_precision).count();
+  time[class_of(operation)] += whole;
+  double work = whole;
+  const Pass& pass = direction == Direction::forward ? operation.forward : operation.backward;
+  for (const Communication& c : pass.communications) {
+    const double call = call_seconds(rates, c);
+    const CallWindow open = call_window(c, plan, operation, direction, whole, work);
+    const double beside = open.share * std::min(call, open.seconds);
+    time[class_of(c.dim)] +=
+        call - beside + call_slowdown(rates.compute, rates.network, c, call) * beside;
+    work -= beside;  // what hid this call hides no other
+  }
+  return time;
+}
+
+void place_dim(Placements& placements, const Network& network, ParallelDim dim, std::int64_t size,
+               std::int64_t stride, std::optional<Error>& error) {
+  if (size < 2 || error) return;
+  auto& place_here = placements[static_cast<std::size_t>(dim)];
+  place_here = place(static_cast<int>(size), static_cast<int>(stride), network);
+  if (place_here) return;
+  error =
+      Error{.what = std::string(parallel_dim_names[static_cast<std::size_t>(dim)]) + " = " +
+                    std::to_string(size) + " leaves a domain of " + std::to_string(network.domain) +
+                    " devices, and the machine has no scale_out.gb_per_s_per_direction",
+            .hint = "give the network between domains in a machine file"};
+}
+
+// Backward takes the host half as long again.
+constexpr double backward_launches = 1.5;
+
+// Adds what the device waits for the host, forward and backward.
+void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, double layers) {
+  const bool tp = plan.tp > 1;
+  const double host = layers * (plan.compiled ? compiled_share : 1) * 1e-6 *
+                      of(compute, ComputeParameter::host_layer_us);
+  if (host <= 0) return;
+  const double forward = host_excess(compute, cost.forward.total(), host, tp);
+  for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+    const double device = cost.backward[how].total() + cost.again[how].total();
+    const bool all = how == static_cast<std::size_t>(Recompute::full);
+    const double launches = host * (backward_launches + (all ? 1 : 0));
+    cost.backward[how][PassTerm::host] = host_excess(compute, device, launches, tp);
+  }
+  cost.forward[PassTerm::host] = forward;
+}
+
+}  // namespace
+
+CallWindow call_window(const Communication& c, const Plan& plan, const Operation& operation,
+                       Direction direction, double whole, double left) {
+  if (!c.can_overlap) return {};
+  if (c.dim == ParallelDim::context) {
+    const auto n = static_cast<double>(plan.cp);
+    return {1, left * (n - 1) / n};
+  }
+  if (class_of(c.dim) != PassTerm::tensor) return {};
+  if (plan.sequence_parallel && direction == Direction::backward &&
+      gathers_and_scatters(operation.backward)) {
+    return {1, std::min(whole / 2, left)};
+  }
+  if (!plan.overlap_tensor) return {};
+  const auto n = static_cast<double>(plan.tp);
+  return {(n - 1) / n, left};
+}
+
+double call_slowdown(const ComputeModel& compute, const Network& network, const Communication& c,
+                     double call) {
+  if (call <= 0 || network.up.value <= 0) return 0;
+  const double copying = static_cast<double>(c.count) * c.bytes / network.up.value;
+  return of(compute, ComputeParameter::contention) * std::min(1.0, copying / call);
+}
+
+Result<Placements> layer_placements(const Plan& plan, const Network& network) {
+  Placements placements;
+  std::optional<Error> error;
+  const auto at = [&](ParallelDim dim, std::int64_t size, std::int64_t stride) {
+    place_dim(placements, network, dim, size, stride, error);
+  };
+  at(ParallelDim::tensor, plan.tp, 1);
+  if (plan.tensor_layout != TensorLayout::one_d) {
+    const DeviceGrid grid = device_grid(plan);
+    at(ParallelDim::tensor_row, grid.columns, 1);
+    at(ParallelDim::tensor_column, grid.rows, grid.columns);
+    at(ParallelDim::tensor_depth, grid.depth, grid.columns * grid.rows);
+  }
+  at(ParallelDim::context, plan.cp, plan.tp);
+  at(ParallelDim::expert, plan.ep, plan.tp);
+  if (error) return *error;
+  return placements;
+}
+
+LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, const Plan& plan,
+                     const LayerRun& run) {
+  LayerCost cost;
+  PassTime all_backward;
+  for (const Operation& op : operations) {
+    const PassTime forward = pass_time(op, Direction::forward, rates, plan, run.full_precision);
+    const PassTime backward = pass_time(op, Direction::backward, rates, plan, run.full_precision);
+    cost.forward.add(forward, 1);
+    all_backward.add(backward, 1);
+    // Two products of the same size: one for the input's gradient, one for the weight's.
+    const bool has_weight = op.kind == OperationClass::matmul && op.parameters > 0;
+    if (has_weight) cost.weight_gradient += backward[PassTerm::matmul] / 2;
+    (op.expert ? cost.expert_parameters : cost.parameters) += op.parameters;
+    cost.passing_bytes =
+        std::max(cost.passing_bytes, op.backward.input_bytes + op.backward.output_bytes);
+    if (op.kind == OperationClass::loss) {
+      cost.logits_kept += op.kept_bytes;
+      cost.logits_bytes += op.forward.input_bytes + op.kept_bytes + op.backward.output_bytes;
+    }
+    for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+      cost.again[how].add(forward, share_again(op, static_cast<Recompute>(how)));
+    }
+  }
+  for (std::size_t i = 0; i < recompute_kind_count; ++i) {
+    const auto how = static_cast<Recompute>(i);
+    cost.backward[i] = all_backward;
+    cost.kept_bytes[i] = kept_bytes(operations, how, run.input_bytes);
+    cost.recomputed_bytes[i] = recomputed_bytes(operations, how, run.input_bytes);
+  }
+  add_host(cost, rates.compute, plan, run.host_layers);
+  return cost;
+}
+
+}  // namespace stepscope

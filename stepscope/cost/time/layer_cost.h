@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one layer (or the embedding, or the head) costs one device for one micro-batch: its
+// operations turned into seconds and summed once, so that a search over schedules, data
+// parallelism and batches adds numbers only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/layer/operation.h"
+#include "stepscope/cost/machine/interconnect.h"
+#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/time/compute_time.h"
+
+namespace stepscope {
+
+// What a device spends a pass on; seconds that exclude each other.
+enum class PassTerm : std::uint8_t {
+  matmul,
+  attention,  // the core: scores, softmax, values
+  pointwise,  // norms, activations, residuals, embedding, loss, summing of gradients
+  tensor,     // exposed communication, by the ranks that take part
+  context,
+  expert,
+  host  // the device waits for the host's launches
+};
+inline constexpr std::size_t pass_term_count = 7;
+
+struct PassTime {
+  std::array<double, pass_term_count> seconds{};
+
+  double& operator[](PassTerm t) { return seconds[static_cast<std::size_t>(t)]; }
+  double operator[](PassTerm t) const { return seconds[static_cast<std::size_t>(t)]; }
+  [[nodiscard]] double compute() const { return seconds[0] + seconds[1] + seconds[2]; }
+  [[nodiscard]] double total() const {
+    return compute() + seconds[3] + seconds[4] + seconds[5] + seconds[6];
+  }
+  void add(const PassTime& other, double times) {
+    for (std::size_t i = 0; i < pass_term_count; ++i) seconds[i] += times * other.seconds[i];
+  }
+};
+
+// One of none, selective, operations, full.
+inline constexpr std::size_t recompute_kind_count = 4;
+
+struct LayerCost {
+  PassTime forward{};
+  // By recomputation, as the host's waiting depends on it; without what is run again.
+  std::array<PassTime, recompute_kind_count> backward{};
+  double weight_gradient = 0;  // of backward: what a zero-bubble schedule may postpone
+  // By Recompute none to full: the forward that backward runs again, the bytes kept from
+  // forward to backward, and those that come back while the layer runs backward.
+  std::array<PassTime, recompute_kind_count> again{};
+  std::array<double, recompute_kind_count> kept_bytes{};
+  std::array<double, recompute_kind_count> recomputed_bytes{};
+  double passing_bytes = 0;  // between two operations: the largest operation's input and output
+  double logits_bytes = 0;   // of the loss: its scores and their gradient
+  double logits_kept = 0;    // of these, what kept_bytes counts too
+  double parameters = 0;     // elements on this device, without experts
+  double expert_parameters = 0;
+};
+
+// Where the ranks of each dimension lie; a dimension of one rank is absent.
+using Placements = std::array<std::optional<GroupPlacement>, parallel_dim_count>;
+
+// Of the dimensions that layers communicate over: tp and its grid, cp, ep. An error where a group
+// leaves the domain and the machine has no network.
+[[nodiscard]] Result<Placements> layer_placements(const Plan& plan, const Network& network);
+
+// What layers are turned into seconds with. All outlive it.
+struct Rates {
+  const ComputeModel& compute;
+  const Network& network;
+  const Placements& placements;
+};
+
+// A compiler's code takes the host this share of its time (fitted to runs of both).
+inline constexpr double compiled_share = 0.6;
+
+// How the operations run as a whole.
+struct LayerRun {
+  double input_bytes = 0;       // of what the layer before hands on (layer_input_bytes)
+  bool full_precision = false;  // the head
+  double host_layers = 1;       // the host's time to launch them, in layers
+};
+
+// What hides a call: `share` of min(call, seconds).
+struct CallWindow {
+  double share = 0;
+  double seconds = 0;  // of its operation's arithmetic
+};
+// `whole`: seconds of the operation, `left` of which hide no call yet.
+[[nodiscard]] CallWindow call_window(const Communication& c, const Plan& plan,
+                                     const Operation& operation, Direction direction, double whole,
+                                     double left);
+// What arithmetic loses in each second that runs beside a call of `call` seconds: contention, in
+// the share of them that its bytes take on the links of the domain (Lee et al. 2025 measured 0.19,
+// at most 0.4, within a node).
+[[nodiscard]] double call_slowdown(const ComputeModel& compute, const Network& network,
+                                   const Communication& c, double call);
+
+// Communication that can overlap is hidden as far as its own operation reaches: a ring of n ranks
+// under the (n - 1)/n of attention that does not need the first block; with plan.overlap_tensor a
+// tensor-parallel call that is cut in n parts under all but one of them; under sequence parallelism
+// the backward gather and scatter of a column-parallel product under half of it each (Korthikanti
+// et al. 2022, 4.2.2; Megatron-LM).
+[[nodiscard]] LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates,
+                                   const Plan& plan, const LayerRun& run);
+
+}  // namespace stepscope

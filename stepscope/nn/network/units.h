@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of a network, in units: what is fetched, reduced and released together. Each unit
+// is one flat vector; tensors that one product multiplies with lie side by side in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stepscope/nn/network/network_config.h"
+
+namespace stepscope::nn {
+
+// One tensor inside its unit's flat vector, row-major; a matrix is [out, in].
+struct Parameter {
+  std::string name;  // of the Hugging Face checkpoint: "transformer.h.0.attn.c_attn.weight"
+  std::vector<std::int64_t> shape;
+  std::int64_t offset = 0;  // first element within the unit
+  std::int64_t count = 0;   // product of the shape
+  bool decay = false;       // weight decay: matrices, not norms and biases
+  float init_std = 0;       // of normal initial values; 0: zeros, negative: ones
+  // GPT-2's files hold the matrices of a block transposed, [in, out] (Conv1D).
+  bool transposed_in_file = false;
+  std::int64_t pad_rows = 0;  // last rows of shape[0], that pad the vocabulary: zero, in no file
+};
+
+struct Unit {
+  std::string name;  // "embed", "block 3", "head"; "embed_head" where the token table is both
+  std::vector<Parameter> parameters{};
+  std::int64_t count = 0;  // elements
+};
+
+// Unit 0 embeds; unit 1 + l is block l; an untied head is the last.
+[[nodiscard]] std::vector<Unit> network_units(const NetworkConfig& config);
+[[nodiscard]] std::size_t head_unit(const NetworkConfig& config);
+
+// Elements of all units, less the rows that pad the vocabulary: the usual "parameters" of a model.
+[[nodiscard]] std::int64_t parameter_count(const NetworkConfig& config);
+
+}  // namespace stepscope::nn

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/bytes/whole_file.h"
+
+#include <span>
+
+namespace stepscope {
+
+Result<std::string> read_whole_file(ByteSource& source, const std::string& path,
+                                    const ReadControl& control, const WholeFileLimit& limit) {
+  std::string bytes;
+  std::uint64_t reported = 0;
+  for (;;) {
+    if (control.stop != nullptr && control.stop->requested()) return interrupted(path);
+    const std::size_t before = bytes.size();
+    if (before > limit.bytes)
+      return Error{.what = std::string(limit.what),
+                   .file = path,
+                   .byte = before,
+                   .hint = std::string(limit.hint)};
+    bytes.resize(before + control.chunk_bytes);
+    const auto got = source.read(std::span(bytes).subspan(before));
+    if (!got) return got.error();
+    bytes.resize(before + *got);
+    const std::uint64_t position = source.position();
+    if (control.bytes_read != nullptr) control.bytes_read->fetch_add(position - reported);
+    reported = position;
+    if (*got < control.chunk_bytes) return bytes;
+  }
+}
+
+}  // namespace stepscope

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/files/formats.h"
+
+#include <array>
+
+#include "stepscope/base/sqlite_file.h"
+#include "stepscope/read/kineto/kineto.h"
+#include "stepscope/read/kineto/rocprof.h"
+#include "stepscope/read/kineto/xplane.h"
+#include "stepscope/read/perfetto/perfetto.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::array<std::string_view, 3> json_endings = {".json", ".json.gz", ".json.zst"};
+
+constexpr std::array<std::string_view, 3> sqlite_endings = {".sqlite", ".sqlite.gz", ".sqlite.zst"};
+
+constexpr std::array<std::string_view, 6> perfetto_endings = {
+    ".pftrace",        ".pftrace.gz",        ".pftrace.zst",
+    ".perfetto-trace", ".perfetto-trace.gz", ".perfetto-trace.zst"};
+
+constexpr std::array<std::string_view, 2> xplane_endings = {".xplane.pb", ".xplane.pb.gz"};
+
+// What is no JSON, or nobody's, gets the message of Kineto's reader, which names the byte.
+constexpr std::array<Format, 5> all = {{
+    {"nsys", is_sqlite, read_nsys, sqlite_endings},
+    {"xplane", is_xplane, read_xplane, xplane_endings},
+    {"perfetto", is_perfetto, read_perfetto, perfetto_endings},
+    {"rocprof", is_rocprof, read_rocprof, json_endings},
+    {"kineto", [](std::string_view) { return true; }, read_kineto, json_endings},
+}};
+
+}  // namespace
+
+std::span<const Format> formats() { return all; }
+
+}  // namespace stepscope

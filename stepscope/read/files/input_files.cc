@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/files/input_files.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <set>
+
+#include "stepscope/base/ascii.h"
+#include "stepscope/read/files/formats.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Runs of digits compare as numbers.
+bool natural_less(const std::string& a, const std::string& b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!is_digit(a[i]) || !is_digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i;
+      ++j;
+      continue;
+    }
+    const auto number = [](const std::string& s, std::size_t& p) {
+      while (p < s.size() && s[p] == '0') ++p;
+      const std::size_t begin = p;
+      while (p < s.size() && is_digit(s[p])) ++p;
+      return std::string_view(s).substr(begin, p - begin);
+    };
+    const std::string_view x = number(a, i);
+    const std::string_view y = number(b, j);
+    if (x.size() != y.size()) return x.size() < y.size();
+    if (x != y) return x < y;
+  }
+  if (a.size() - i != b.size() - j) return a.size() - i < b.size() - j;
+  return a < b;
+}
+
+bool has_known_ending(const std::string& path) {
+  return std::ranges::any_of(formats(), [&](const Format& f) {
+    return std::ranges::any_of(f.endings,
+                               [&](std::string_view end) { return path.ends_with(end); });
+  });
+}
+
+std::vector<std::string> in_directory(const std::string& root, std::vector<Error>& errors) {
+  std::vector<std::string> found;
+  std::error_code code;
+  fs::recursive_directory_iterator at(root, fs::directory_options::skip_permission_denied, code);
+  for (; !code && at != fs::recursive_directory_iterator(); at.increment(code)) {
+    std::error_code ignored;
+    if (at->is_regular_file(ignored) && has_known_ending(at->path().string()))
+      found.push_back(at->path().string());
+  }
+  if (code)
+    errors.push_back({.what = "cannot list the directory: " + code.message(),
+                      .file = root,
+                      .hint = "check its permissions"});
+  else if (found.empty())
+    errors.push_back({.what = "no traces in this directory",
+                      .file = root,
+                      .hint = "traces end in .json, .json.gz, .json.zst, .pftrace or .sqlite"});
+  std::ranges::sort(found, natural_less);
+  return found;
+}
+
+std::vector<std::string> matching(const std::string& pattern) {
+  glob_t matches{};
+  std::vector<std::string> found;
+  if (::glob(pattern.c_str(), 0, nullptr, &matches) == 0)
+    for (std::size_t i = 0; i < matches.gl_pathc; ++i) found.emplace_back(matches.gl_pathv[i]);
+  ::globfree(&matches);
+  std::ranges::sort(found, natural_less);
+  return found;
+}
+
+}  // namespace
+
+InputFiles find_input_files(std::span<const std::string> inputs) {
+  InputFiles result;
+  std::set<std::string> seen;
+  const auto add = [&](const std::vector<std::string>& files) {
+    for (const std::string& file : files) {
+      std::error_code code;
+      const fs::path real = fs::canonical(file, code);
+      if (seen.insert(code ? file : real.string()).second) result.files.push_back(file);
+    }
+  };
+  for (const std::string& input : inputs) {
+    std::error_code code;
+    const fs::file_status status = fs::status(input, code);
+    if (fs::is_directory(status)) {
+      add(in_directory(input, result.errors));
+    } else if (fs::exists(status)) {
+      add({input});
+    } else if (input.find_first_of("*?[") != std::string::npos) {
+      const auto files = matching(input);
+      if (files.empty())
+        result.errors.push_back(
+            {.what = "no file matches this pattern", .file = input, .hint = "check the path"});
+      for (const std::string& file : files)
+        add(fs::is_directory(file, code) ? in_directory(file, result.errors) : std::vector{file});
+    } else {
+      result.errors.push_back({.what = code && code != std::errc::no_such_file_or_directory
+                                           ? "cannot open: " + code.message()
+                                           : "no such file or directory",
+                               .file = input,
+                               .hint = "check the path"});
+    }
+  }
+  return result;
+}
+
+}  // namespace stepscope

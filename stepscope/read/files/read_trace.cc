@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/files/read_trace.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "stepscope/base/byte_source.h"
+#include "stepscope/base/parallel_for.h"
+#include "stepscope/event/absorb.h"
+#include "stepscope/read/files/formats.h"
+#include "stepscope/read/rows/group_members.h"
+#include "stepscope/read/rows/rank_names.h"
+
+namespace stepscope {
+namespace {
+
+using Files = std::vector<std::vector<Trace>>;  // by file
+
+// Reads the format that matches first. Only the head decides, so the file is opened once more for
+// it.
+Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl& control) {
+  for (const std::string_view report : {".nsys-rep", ".qdrep"}) {
+    if (path.ends_with(report))
+      return Error{.what = "a report of Nsight Systems in a format that only nsys reads",
+                   .file = path,
+                   .byte = {},
+                   .hint = "give what `nsys export --type sqlite` makes of it"};
+  }
+  auto source = open_source(path);
+  if (!source) return source.error();
+  std::string head(4096, '\0');
+  const auto got = (*source)->read(head);
+  if (!got) return got.error();
+  head.resize(*got);
+  for (const Format& format : formats()) {
+    if (!format.matches(head)) continue;
+    if (control.window && format.read != read_nsys)
+      return Error{.what = "is no export of Nsight Systems, and only those are read in part",
+                   .file = path,
+                   .byte = {},
+                   .hint = "leave --filter-time out; --steps and --ranks choose what is analysed"};
+    return format.read(path, control);
+  }
+  return Error{.what = "no known trace format", .file = path, .byte = 0};
+}
+
+// Calls options.progress a few times a second while it lives.
+class ProgressReporter {
+ public:
+  ProgressReporter(const ReadOptions& options, const std::atomic<std::uint64_t>& done,
+                   std::uint64_t total) {
+    if (!options.progress) return;
+    thread_ = std::jthread([this, &options, &done, total](const std::stop_token& token) {
+      std::unique_lock lock(mutex_);
+      while (!token.stop_requested()) {
+        options.progress(std::min(done.load(), total), total);
+        wake_.wait_for(lock, token, std::chrono::milliseconds(100), [] { return false; });
+      }
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
+// Files that are large against a thread's share are read one after the other with all threads, the
+// rest side by side.
+Files read_files(std::span<const std::string> paths, const ReadOptions& options, Run& run) {
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    run.inputs.push_back({.path = paths[i]});
+    if (const auto size = file_size(paths[i])) run.inputs[i].file_bytes = *size;
+    total += run.inputs[i].file_bytes;
+  }
+  std::atomic<std::uint64_t> done{0};
+  const ProgressReporter reporter(options, done, total);
+  Files traces(paths.size());
+  const auto read_one = [&](std::size_t i, unsigned threads) {
+    auto result = read_file(
+        paths[i],
+        {.threads = threads, .stop = options.stop, .bytes_read = &done, .window = options.window});
+    if (result)
+      traces[i] = std::move(*result);
+    else
+      run.inputs[i].error = result.error();
+  };
+  constexpr std::uint64_t small = 4 << 20;
+  const unsigned threads = std::max(options.threads, 1U);
+  std::vector<std::size_t> side_by_side;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::uint64_t bytes = run.inputs[i].file_bytes;
+    if (threads > 1 && bytes > small && bytes > total / threads)
+      read_one(i, threads);
+    else
+      side_by_side.push_back(i);
+  }
+  std::ranges::sort(side_by_side, std::greater<>(),
+                    [&](std::size_t i) { return run.inputs[i].file_bytes; });
+  parallel_for(side_by_side.size(), threads, [&](std::size_t k) { read_one(side_by_side[k], 1); });
+  return traces;
+}
+
+void report_inputs(const Files& files, Run& run) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    InputReport& input = run.inputs[i];
+    for (const Trace& trace : files[i]) {
+      input.format = trace.metadata.format;
+      input.clock = trace.metadata.clock;
+      input.text_bytes = trace.metadata.text_bytes;
+      input.notes.merge(trace.notes);
+      if (const auto at = trace.metadata.texts.find("damage"); at != trace.metadata.texts.end())
+        input.damage = at->second;
+      if (trace.metadata.world_size)
+        run.world_size = std::max(run.world_size.value_or(0), *trace.metadata.world_size);
+    }
+  }
+}
+
+// Gives each trace without a rank one, by name, as the only file, or by order. Several traces of
+// one file come in its order.
+void assign_ranks(Files& files, Run& run, std::vector<RankSource>& sources) {
+  sources.assign(files.size(), RankSource::metadata);
+  std::vector<std::size_t> unknown;
+  std::vector<std::string> names;
+  std::size_t readable = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (files[i].empty()) continue;
+    ++readable;
+    if (files[i].size() > 1 || files[i][0].metadata.rank) continue;
+    unknown.push_back(i);
+    names.push_back(run.inputs[i].path);
+  }
+  const auto named = ranks_from_names(names, run.world_size);
+  std::map<int, int> taken;
+  for (const auto& file : files)
+    for (const Trace& trace : file)
+      if (trace.metadata.rank) ++taken[*trace.metadata.rank];
+  int next = 0;
+  for (std::size_t k = 0; k < unknown.size(); ++k) {
+    const std::size_t i = unknown[k];
+    if (named[k]) {
+      files[i][0].metadata.rank = named[k];
+      sources[i] = RankSource::file_name;
+      continue;
+    }
+    while (taken.contains(next)) ++next;
+    files[i][0].metadata.rank = next++;
+    sources[i] = readable == 1 ? RankSource::only_file : RankSource::order;
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (Trace& trace : files[i]) {
+      if (trace.metadata.rank) continue;
+      while (taken.contains(next)) ++next;
+      trace.metadata.rank = next++;
+      sources[i] = RankSource::order;
+    }
+  }
+}
+
+struct Span {
+  Ns begin{};
+  Ns end{};
+};
+
+Span span_of(const Trace& trace) {
+  Span span{Ns::max(), Ns::min()};
+  for (std::size_t i = 0; i < trace.slices.size(); ++i) {
+    // The profiler's own row may reach beyond what was recorded.
+    if (trace.slices.category[i] == Category::trace_window) continue;
+    span.begin = std::min(span.begin, trace.slices.start[i]);
+    span.end = std::max(span.end, trace.slices.start[i] + trace.slices.dur[i]);
+  }
+  return span;
+}
+
+// The smallest and largest id in use, 0 where there is none.
+struct IdRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+IdRange range_of(const std::vector<std::uint32_t>& ids) {
+  IdRange range;
+  for (const std::uint32_t id : ids) {
+    if (id == 0) continue;
+    range.first = range.first == 0 ? id : std::min(range.first, id);
+    range.last = std::max(range.last, id);
+  }
+  return range;
+}
+
+// By how much ids of a further window move so that they mean nothing in those before: profilers
+// count anew in each. 0 where they differ already, or where there is no room.
+std::uint32_t shift_of(const std::vector<std::uint32_t>& have,
+                       const std::vector<std::uint32_t>& more) {
+  const IdRange a = range_of(have);
+  const IdRange b = range_of(more);
+  if (a.last < b.first || b.last < a.first || b.last == 0) return 0;
+  const std::uint32_t shift = a.last - b.first + 1;
+  return b.last <= std::numeric_limits<std::uint32_t>::max() - shift ? shift : 0;
+}
+
+void separate_ids(const Trace& have, Trace& more) {
+  const auto move = [](std::vector<std::uint32_t>& ids, std::uint32_t shift) {
+    for (std::uint32_t& id : ids)
+      if (id != 0) id += shift;
+  };
+  move(more.slices.external_id, shift_of(have.slices.external_id, more.slices.external_id));
+  const std::uint32_t shift = shift_of(have.slices.correlation, more.slices.correlation);
+  move(more.slices.correlation, shift);
+  constexpr std::int64_t widest = std::numeric_limits<std::int32_t>::max();
+  for (std::int32_t& record : more.syncs.wait_on_record_correlation) {
+    const std::int64_t moved = std::int64_t{record} + shift;
+    if (record > 0) record = moved <= widest ? static_cast<std::int32_t>(moved) : -1;
+  }
+}
+
+// Adds a further file of a rank that is there already: a window of it, or an error that names both.
+void add_window(RankTrace& have, std::vector<Span>& spans, Trace&& trace, Run& run) {
+  const Span span = span_of(trace);
+  const bool one_clock =
+      have.trace.metadata.clock == Clock::unix_epoch && trace.metadata.clock == Clock::unix_epoch;
+  const bool disjoint = std::ranges::all_of(
+      spans, [&](Span s) { return s.end <= span.begin || span.end <= s.begin; });
+  if (one_clock && disjoint) {
+    spans.push_back(span);
+    separate_ids(have.trace, trace);
+    absorb(have.trace, std::move(trace));
+    return;
+  }
+  run.errors.push_back(
+      {.what = "claims rank " + std::to_string(have.rank) + ", and so does " +
+               have.trace.metadata.path + " for the same time; only that one is used",
+       .file = trace.metadata.path,
+       .hint = "give the files of one run, or rename them so that each has its own rank"});
+}
+
+void complete_groups_of(Run& run) {
+  std::vector<int> ranks;
+  std::vector<Metadata*> of;
+  for (RankTrace& rank : run.ranks) {
+    ranks.push_back(rank.rank);
+    of.push_back(&rank.trace.metadata);
+  }
+  complete_groups(ranks, of);
+}
+
+}  // namespace
+
+Run read_run(std::span<const std::string> files, const ReadOptions& options) {
+  Run run;
+  Files traces = read_files(files, options, run);
+  report_inputs(traces, run);
+  if (options.stop != nullptr && options.stop->requested()) return run;
+  std::vector<RankSource> sources;
+  assign_ranks(traces, run, sources);
+  std::map<int, std::size_t> place;
+  std::vector<std::vector<Span>> spans;
+  for (std::size_t i = 0; i < traces.size(); ++i)
+    for (Trace& trace : traces[i]) {
+      const int rank = trace.metadata.rank.value_or(0);
+      if (!run.inputs[i].rank) run.inputs[i].rank = rank;
+      const auto [at, fresh] = place.try_emplace(rank, run.ranks.size());
+      if (fresh) {
+        spans.push_back({span_of(trace)});
+        run.ranks.push_back({rank, sources[i], std::move(trace)});
+      } else {
+        add_window(run.ranks[at->second], spans[at->second], std::move(trace), run);
+      }
+    }
+  std::ranges::sort(run.ranks, {}, &RankTrace::rank);
+  complete_groups_of(run);
+  const unsigned threads = std::max(options.threads, 1U);
+  if (run.ranks.size() >= threads)
+    parallel_for(run.ranks.size(), threads, [&](std::size_t r) { seal(run.ranks[r].trace); });
+  else
+    for (RankTrace& rank : run.ranks) seal(rank.trace, threads);
+  return run;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/kineto/kineto.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "stepscope/base/parallel_for.h"
+#include "stepscope/read/bytes/document.h"
+#include "stepscope/read/kineto/chunk_reader.h"
+#include "stepscope/read/kineto/event_parse.h"
+#include "stepscope/read/rows/event_sink.h"
+#include "stepscope/read/rows/overruns.h"
+#include "stepscope/read/rows/split_ranks.h"
+#include "stepscope/read/rows/stray_rows.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t first_head = 64 * 1024;
+constexpr std::size_t longest_head = 256 << 20;
+constexpr std::size_t longest_tail = 16 << 20;  // of one member behind the events
+
+// The text before the events, and the document's kind.
+struct Head {
+  std::string text;
+  std::size_t events_at = 0;
+  bool bare = false;
+  Metadata metadata;
+  ImportNotes notes;
+};
+
+Error no_trace(const std::string& path, const Head& head, const OuterText& outer,
+               const std::string& damage) {
+  if (outer.outer == Outer::need_more && !damage.empty())
+    return {.what = damage + ", before traceEvents",
+            .file = path,
+            .byte = {},
+            .hint = "record the trace again, or copy the file again"};
+  if (head.text.find_first_not_of(" \t\r\n") == std::string::npos)
+    return {.what = "the file is empty", .file = path, .byte = 0, .hint = "record the trace again"};
+  const std::string hint =
+      "give a torch.profiler trace (export_chrome_trace): .json, .json.gz or .json.zst";
+  if (outer.outer == Outer::ended)
+    return {.what = "JSON without traceEvents", .file = path, .byte = outer.at, .hint = hint};
+  if (outer.outer == Outer::need_more)
+    return {.what = "the file ends before traceEvents",
+            .file = path,
+            .byte = outer.at,
+            .hint = "it was cut while it was written: record the trace again"};
+  return {.what = "this is no JSON object or array", .file = path, .byte = outer.at, .hint = hint};
+}
+
+Result<Head> read_until_events(ByteSource& source, const std::string& path,
+                               const ReadControl& control) {
+  Head head;
+  for (std::size_t want = std::min(first_head, control.chunk_bytes);; want *= 2) {
+    if (stopped(control)) return interrupted(path);
+    const std::size_t before = head.text.size();
+    head.text.resize(want);
+    const auto got = source.read(std::span(head.text).subspan(before));
+    if (!got) return got.error();
+    head.text.resize(before + *got);
+    head.metadata = {};
+    head.notes = {};
+    const bool ended = head.text.size() < want;
+    const OuterText outer = read_head(head.text, ended, head.metadata, head.notes);
+    if (outer.outer == Outer::events) {
+      head.events_at = outer.at;
+      head.bare = is_bare_array(head.text);
+      return head;
+    }
+    if (outer.outer != Outer::need_more || ended || want >= longest_head)
+      return no_trace(path, head, outer, source.damage());
+  }
+}
+
+enum class Place : std::uint8_t { events, tail, behind };
+
+// What one attempt at the events gathers.
+struct Events {
+  EventSink sink;
+  Place place = Place::events;  // of the text that comes next
+  std::string tail;             // text behind the array's ']' that is not done with
+  std::uint64_t tail_offset = 0;
+};
+
+class Reading {
+ public:
+  Reading(const std::string& path, const ReadControl& control) : path_(path), control_(control) {}
+
+  Result<Trace> run(const OpenSource& open, unsigned threads) {
+    auto source = open();
+    if (!source) return source.error();
+    auto head = read_until_events(**source, path_, control_);
+    if (!head) return head.error();
+    metadata_ = std::move(head->metadata);
+    notes_ = std::move(head->notes);
+    bare_ = head->bare;
+    ChunkReader reader(**source, head->text.substr(head->events_at), head->events_at,
+                       control_.chunk_bytes);
+    head->text = {};
+    auto events = threads > 1 ? in_parallel(reader, threads) : in_sequence(reader);
+    if (!events) return events.error();
+    return complete(std::move(*events), **source, reader.text_bytes());
+  }
+  [[nodiscard]] bool must_repeat_in_sequence() const { return unclean_; }
+
+ private:
+  void report_progress(std::uint64_t now) {
+    if (control_.bytes_read == nullptr) return;
+    if (now > reported_) control_.bytes_read->fetch_add(now - reported_);
+    reported_ = std::max(reported_, now);
+  }
+
+  // One thread: what a chunk cuts is put back in front of the next, so nothing needs to be
+  // verified.
+  Result<Events> in_sequence(ChunkReader& reader) {
+    Events events;
+    Chunk chunk;
+    JsonIndex index;
+    for (;;) {
+      if (stopped(control_)) return interrupted(path_);
+      const auto more = reader.next(chunk);
+      if (!more) return more.error();
+      if (!*more) return events;
+      report_progress(chunk.position);
+      take(chunk, reader, index, events);
+      if (chunk.number == 0) expect(events.sink, chunk, 1);
+    }
+  }
+
+  void take(const Chunk& chunk, ChunkReader& reader, JsonIndex& index, Events& events) {
+    std::string_view text = chunk.text();
+    std::uint64_t offset = chunk.offset;
+    if (events.place == Place::events) {
+      const ParsedStretch parsed = parse_events(text, offset, chunk.last, index, events.sink);
+      text.remove_prefix(parsed.consumed);
+      offset += parsed.consumed;
+      if (!parsed.array_ended) {
+        if (!chunk.last && !text.empty()) reader.give_back(text);
+        return;
+      }
+      events.place = Place::tail;
+      events.tail_offset = offset;
+    }
+    if (events.place == Place::behind) return note_behind(text, offset);
+    events.tail += text;
+    if (end_of_tail(events, chunk.last) != Outer::events) return;
+    reader.give_back(events.tail);  // a second traceEvents
+    events.tail.clear();
+    events.place = Place::events;
+  }
+
+  // Reads what stands behind the events as far as it can; what is left of the tail is not done
+  // with.
+  Outer end_of_tail(Events& events, bool final) {
+    OuterText outer{Outer::ended, 0};
+    if (!bare_) outer = read_tail({events.tail, events.tail_offset, final}, metadata_, notes_);
+    events.tail.erase(0, outer.at);
+    events.tail_offset += outer.at;
+    if (outer.outer == Outer::events) return outer.outer;
+    if (outer.outer == Outer::need_more && events.tail.size() < longest_tail && !final)
+      return outer.outer;
+    if (outer.outer == Outer::need_more && !final)
+      notes_.add("unreadable_metadata", events.tail_offset);
+    else if (outer.outer != Outer::need_more)
+      note_behind(events.tail, events.tail_offset);
+    events.tail.clear();
+    events.place = Place::behind;
+    return outer.outer;
+  }
+
+  void note_behind(std::string_view text, std::uint64_t offset) {
+    const std::size_t at = text.find_first_not_of(std::string_view(" \t\r\n\0", 5));
+    if (at == std::string_view::npos || noted_behind_) return;
+    noted_behind_ = true;
+    notes_.add("text_behind_the_document", offset + at);
+  }
+
+  // After a worker's first chunk: what the whole file will give it, if the rest is like this.
+  void expect(EventSink& sink, const Chunk& chunk, unsigned threads) const {
+    const auto size = file_size(path_);
+    if (chunk.last || !size || chunk.position == 0) return;
+    const double chunks = static_cast<double>(*size) / static_cast<double>(chunk.position) *
+                          static_cast<double>(chunk.number + 1);
+    sink.reserve(
+        static_cast<std::size_t>(static_cast<double>(sink.slices()) * chunks * 1.1 / threads));
+  }
+
+  // Several threads: each parses chunks of its own, and every chunk but the last must end between
+  // two events.
+  Result<Events> in_parallel(ChunkReader& reader, unsigned threads) {
+    std::vector<Events> parts(threads);
+    std::atomic<bool> stop{false};
+    std::mutex mutex;
+    std::optional<Error> failed;
+    const auto fail = [&](std::optional<Error> error) {
+      const std::lock_guard lock(mutex);
+      if (!failed) failed = std::move(error);
+      stop = true;
+    };
+    parallel_for(threads, threads, [&](std::size_t worker) {
+      Chunk chunk;
+      JsonIndex index;
+      bool first = true;
+      while (!stop) {
+        if (stopped(control_)) return fail(interrupted(path_));
+        const auto more = reader.next(chunk);
+        if (!more) return fail(more.error());
+        if (!*more) return;
+        if (worker == 0) report_progress(chunk.position);
+        parts[worker].sink.begin_chunk(chunk.number);
+        const auto parsed =
+            parse_events(chunk.text(), chunk.offset, chunk.last, index, parts[worker].sink);
+        if (first) expect(parts[worker].sink, chunk, threads);
+        first = false;
+        const std::string_view rest = chunk.text().substr(parsed.consumed);
+        if (chunk.last && parsed.array_ended) {
+          parts[worker].place = Place::tail;
+          parts[worker].tail = rest;
+          parts[worker].tail_offset = chunk.offset + parsed.consumed;
+        } else if (!chunk.last && (parsed.array_ended || !rest.empty())) {
+          unclean_ = true;
+          return fail(std::nullopt);
+        }
+      }
+    });
+    if (failed) return *failed;
+    if (unclean_) return Error{.what = "chunks do not join", .file = path_};
+    return join(std::move(parts));
+  }
+
+  Result<Events> join(std::vector<Events> parts) {
+    Events all;
+    std::vector<EventSink> sinks;
+    for (Events& part : parts) {
+      sinks.push_back(std::move(part.sink));
+      if (part.place == Place::events) continue;  // only one chunk is the last
+      all.place = part.place;
+      all.tail = std::move(part.tail);
+      all.tail_offset = part.tail_offset;
+    }
+    all.sink = EventSink::join(std::move(sinks), static_cast<unsigned>(parts.size()));
+    if (all.place == Place::tail && end_of_tail(all, true) == Outer::events) {
+      unclean_ = true;  // a second traceEvents: one thread reads on there
+      return Error{.what = "a second traceEvents array", .file = path_};
+    }
+    return all;
+  }
+
+  Result<Trace> complete(Events events, ByteSource& source, std::uint64_t text_bytes) {
+    Trace trace = events.sink.finish();
+    const std::string format = trace.metadata.format;
+    trace.metadata = std::move(metadata_);
+    trace.metadata.format = format;
+    trace.metadata.path = path_;
+    trace.metadata.text_bytes = text_bytes;
+    trace.metadata.file_bytes = source.position();
+    trace.notes.merge(notes_);
+    trace.metadata.texts.erase("damage");
+    if (const std::string damage = source.damage(); !damage.empty()) {
+      trace.notes.truncated = true;
+      trace.notes.add("damaged_compression", text_bytes);
+      trace.metadata.texts["damage"] = damage;
+    }
+    if (events.place == Place::events) {
+      trace.notes.add("unterminated_array", text_bytes);
+      // A bare array may lack its ']' by the Chrome trace format; an object may not.
+      if (!bare_) trace.notes.truncated = true;
+    }
+    const auto& counts = trace.notes.counts;
+    const auto without_phase = counts.find("event_without_phase");
+    if (trace.notes.events == (without_phase == counts.end() ? 0 : without_phase->second))
+      return Error{
+          .what = bare_ ? "a JSON array without trace events" : "no trace events in traceEvents",
+          .file = path_,
+          .byte = text_bytes,
+          .hint = "record at least one step: see docs/recording.md"};
+    set_clock(trace);
+    cut_overruns(trace);
+    return trace;
+  }
+
+  static void set_clock(Trace& trace) {
+    Metadata& metadata = trace.metadata;
+    const bool epoch = counts_from_epoch(trace);
+    drop_strays(trace, epoch);
+    metadata.clock = metadata.base.count() > 0 || epoch ? Clock::unix_epoch : Clock::relative;
+    if (metadata.base.count() == 0) return;
+    for (std::vector<Ns>* column : {&trace.slices.start, &trace.memory.time, &trace.counters.time})
+      for (Ns& t : *column) t += metadata.base;
+  }
+
+  const std::string& path_;
+  const ReadControl& control_;
+  Metadata metadata_;
+  ImportNotes notes_;
+  bool bare_ = false;
+  bool noted_behind_ = false;
+  std::atomic<bool> unclean_{false};
+  std::uint64_t reported_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<Trace>> read_kineto_from(const OpenSource& open, const std::string& path,
+                                            const ReadControl& control) {
+  Reading parallel(path, control);
+  auto trace = parallel.run(open, control.threads);
+  if (!trace && parallel.must_repeat_in_sequence()) trace = Reading(path, control).run(open, 1);
+  if (!trace) return trace.error();
+  return split_ranks(std::move(*trace));
+}
+
+Result<std::vector<Trace>> read_kineto(const std::string& path, const ReadControl& control) {
+  return read_kineto_from([&] { return open_source(path); }, path, control);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON of rocprofv3 (--output-format json; rocprofiler-sdk, source/lib/output/generateJSON.cpp):
+// kernels, copies, calls of HIP and HSA, roctx ranges, RCCL calls. Times are ns of a clock that all
+// processes of a host share and that says nothing about UNIX time.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/byte_source.h"
+#include "stepscope/base/result.h"
+#include "stepscope/event/trace.h"
+#include "stepscope/read/bytes/read_control.h"
+
+namespace stepscope {
+
+[[nodiscard]] bool is_rocprof(std::string_view head);
+
+// A trace for each process in the file, unsealed. The text, at most 4 GB, and a tree of it are held
+// in memory meanwhile. Fails when the file cannot be read, is no whole JSON text or holds no
+// records; a record that cannot be understood is counted in the notes, at the byte 0.
+[[nodiscard]] Result<std::vector<Trace>> read_rocprof(const std::string& path,
+                                                      const ReadControl& control);
+
+// The same from any source of bytes; `path` is only a name.
+[[nodiscard]] Result<std::vector<Trace>> read_rocprof_from(ByteSource& source,
+                                                           const std::string& path,
+                                                           const ReadControl& control);
+
+}  // namespace stepscope

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "stepscope/read/log/log_dialects.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double gib = 1024.0 * 1024 * 1024;  // what DeepSpeed prints as "GB"
+
+// "global_step=10," or, of old versions, "] 0/10, Running".
+std::optional<std::int64_t> global_step(std::string_view text, std::size_t end) {
+  constexpr std::string_view key = "global_step=";
+  const std::string_view before = text.substr(0, end);
+  std::size_t at = before.rfind(key);
+  if (at != std::string_view::npos) {
+    at += key.size();
+  } else {
+    at = before.rfind('/');
+    if (at == std::string_view::npos) return std::nullopt;
+    ++at;
+  }
+  const std::string_view rest = before.substr(at);
+  const auto step = clean_integer(rest.substr(0, rest.find(',')));
+  return step && *step >= 0 ? step : std::nullopt;
+}
+
+LogCommunication& row_of(JobLog& log, std::string_view operation, std::string_view size) {
+  const auto found = std::ranges::find_if(log.communication, [&](const LogCommunication& c) {
+    return c.operation == operation && c.size == size;
+  });
+  if (found != log.communication.end()) return *found;
+  log.communication.push_back({.operation = std::string(operation), .size = std::string(size)});
+  return log.communication.back();
+}
+
+bool is_operation(std::string_view name) {
+  constexpr std::array<std::string_view, 12> known = {
+      "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce",
+      "send",       "recv",       "isend",          "irecv",      "barrier",   "inference_all"};
+  return std::ranges::any_of(known, [&](std::string_view k) { return name.starts_with(k); });
+}
+
+// The blank-separated words of a line.
+std::size_t words_of(std::string_view text, std::array<std::string_view, 12>& words) {
+  std::size_t count = 0;
+  while (count < words.size()) {
+    const std::size_t begin = text.find_first_not_of(" \t|");
+    if (begin == std::string_view::npos) break;
+    text.remove_prefix(begin);
+    const std::size_t end = std::min(text.find_first_of(" \t|"), text.size());
+    words[count++] = text.substr(0, end);
+    text.remove_prefix(end);
+  }
+  return count;
+}
+
+// "1.21 MB", "0B", "2.0 KB": how many words it takes.
+std::size_t size_words(std::span<const std::string_view> words) {
+  const auto size = number_and_unit(words[0]);
+  if (!size || size->number < 0) return 0;
+  if (size->unit.ends_with('B')) return 1;
+  return words.size() > 1 && size->unit.empty() && words[1].ends_with('B') ? 2 : 0;
+}
+
+// One size of an operation: size, count, total and mean latency, algbw, busbw.
+bool take_summary_row(std::string_view text, LogState& state) {
+  std::array<std::string_view, 12> words{};
+  const std::size_t count = words_of(text, words);
+  if (count == 1 && is_operation(words[0])) {
+    state.table_name = words[0];
+    return true;
+  }
+  if (count < 6 || state.table_name.empty()) return count == 0;
+  const std::size_t first = size_words(std::span(words).first(count));
+  if (first == 0 || count < first + 5) return false;
+  std::array<double, 5> values{};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto value = clean_number(words[first + i]);
+    if (!value || !std::isfinite(*value) || *value < 0) return false;
+    values[i] = *value;
+  }
+  const std::string size =
+      first == 1 ? std::string(words[0]) : std::string(words[0]) + ' ' + std::string(words[1]);
+  LogCommunication& row = row_of(state.log, state.table_name, size);
+  // The table is cumulative: a later one holds the earlier.
+  row.count = values[0] < 1e15 ? static_cast<std::int64_t>(values[0]) : 0;
+  row.total_ms = values[1];
+  row.calls_ms = values[2];
+  row.printed_algbw_gbit = values[3];
+  row.printed_busbw_gbit = values[4];
+  return true;
+}
+
+// "1.24 B", "4.1 TMACs", "123.4 ms", "66 TFLOPS" in their plain unit.
+std::optional<double> scaled(std::string_view text) {
+  const auto value = number_and_unit(text);
+  if (!value || !std::isfinite(value->number)) return std::nullopt;
+  const std::string_view unit = value->unit;
+  double factor = 1;
+  if (unit == "ms" || unit.starts_with("ms "))
+    factor = 1e-3;
+  else if (unit == "us" || unit.starts_with("us "))
+    factor = 1e-6;
+  else if (unit == "ns")
+    factor = 1e-9;
+  else if (!unit.empty()) {
+    constexpr std::string_view letters = "KMGTPkB";
+    constexpr std::array<double, 7> factors = {1e3, 1e6, 1e9, 1e12, 1e15, 1e3, 1e9};
+    const std::size_t letter = letters.find(unit.front());
+    if (letter != std::string_view::npos) factor = factors[letter];
+  }
+  return value->number * factor;
+}
+
+struct ProfileField {
+  std::string_view title;  // what the line begins with
+  std::optional<double> LogFlopsProfile::* field;
+};
+
+constexpr std::array<ProfileField, 15> profile_fields = {{
+    {"world size:", &LogFlopsProfile::world},
+    {"data parallel size:", &LogFlopsProfile::data_parallel},
+    {"model parallel size:", &LogFlopsProfile::model_parallel},
+    {"batch size per GPU:", &LogFlopsProfile::micro_batch},
+    {"params per GPU:", &LogFlopsProfile::parameters},
+    {"params per gpu:", &LogFlopsProfile::parameters},
+    {"fwd MACs per GPU:", &LogFlopsProfile::forward_macs},
+    {"fwd flops per GPU:", &LogFlopsProfile::forward_flops},
+    {"fwd latency:", &LogFlopsProfile::forward_s},
+    {"fwd FLOPS per GPU =", &LogFlopsProfile::printed_forward_rate},
+    {"bwd latency:", &LogFlopsProfile::backward_s},
+    {"fwd+bwd FLOPS per GPU =", &LogFlopsProfile::printed_rate},
+    {"step latency:", &LogFlopsProfile::step_s},
+    {"iter latency:", &LogFlopsProfile::iteration_s},
+    {"samples/second:", &LogFlopsProfile::printed_samples_per_s},
+}};
+
+bool take_profile_line(std::string_view text, LogState& state) {
+  constexpr std::string_view summary = "Profile Summary at step ";
+  text = trimmed(text);
+  if (text.starts_with(summary)) {
+    const std::string_view rest = text.substr(summary.size());
+    state.log.profiles.back().step = clean_integer(rest.substr(0, rest.find(':'))).value_or(-1);
+    return true;
+  }
+  if (text.find("Aggregated Profile") != std::string_view::npos) return false;
+  for (const ProfileField& f : profile_fields) {
+    if (!text.starts_with(f.title)) continue;
+    const std::size_t colon = text.rfind(':');
+    if (const auto value = scaled(text.substr(colon + 1)))
+      state.log.profiles.back().*f.field = *value;
+    return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool take_deepspeed_throughput(const LogLine& line, LogState& state) {
+  const std::size_t at = line.text.find("RunningAvgSamplesPerSec=");
+  const auto samples = clean_number_behind(line.text, "CurrSamplesPerSec=");
+  const auto step = at == std::string_view::npos ? std::nullopt : global_step(line.text, at);
+  if (!step || !samples || !(*samples > 0)) {
+    state.note("records_cut");
+    return false;
+  }
+  LogRecord& record = state.add(LogTool::deepspeed, line);
+  record.iteration = *step;
+  record.stamp = stamp_of_line(line.text);
+  record.samples_per_s = *samples;
+  constexpr std::string_view memory = "MaxMemAllocated=";
+  if (const std::size_t key = line.text.find(memory); key != std::string_view::npos) {
+    const std::string_view rest = line.text.substr(key + memory.size());
+    const auto value = number_and_unit(rest.substr(0, rest.find(',')));
+    if (value && value->unit.starts_with("GB")) record.memory_bytes = value->number * gib;
+  }
+  ++state.log.lines[static_cast<std::size_t>(LogTool::deepspeed)];
+  return true;
+}
+
+bool take_deepspeed_operation(const LogLine& line, LogState& state) {
+  const std::size_t at = line.text.find("comm op: ");
+  if (at == std::string_view::npos) return false;
+  const std::string_view text = line.text.substr(at);
+  const auto ms = clean_number_behind(text, "time (ms): ");
+  const auto algbw = clean_number_behind(text, "algbw (Gbps): ");
+  const auto busbw = clean_number_behind(text, "busbw (Gbps): ");
+  constexpr std::string_view size_key = "msg size: ";
+  const std::size_t size_at = text.find(size_key);
+  const std::string_view operation =
+      trimmed(text.substr(9, std::min(text.find('|'), text.size()) - 9));
+  if (!ms || !algbw || !busbw || size_at == std::string_view::npos || !is_operation(operation) ||
+      !(*ms >= 0) || !std::isfinite(*ms + *algbw + *busbw)) {
+    state.note("comm_lines_cut");
+    return false;
+  }
+  const std::string_view rest = text.substr(size_at + size_key.size());
+  LogCommunication& row = row_of(state.log, operation, trimmed(rest.substr(0, rest.find('|'))));
+  // Means over the calls so far.
+  ++row.count;
+  row.total_ms += *ms;
+  const double n = static_cast<double>(row.count);
+  row.calls_ms += (*ms - row.calls_ms) / n;
+  row.printed_algbw_gbit += (*algbw - row.printed_algbw_gbit) / n;
+  row.printed_busbw_gbit += (*busbw - row.printed_busbw_gbit) / n;
+  ++state.log.lines[static_cast<std::size_t>(LogTool::deepspeed)];
+  return true;
+}
+
+bool take_deepspeed_table(const LogLine& line, LogState& state) {
+  constexpr std::size_t longest_profile = 60;
+  const std::string_view text = line.text;
+  bool more = false;
+  switch (state.table) {
+    case LogState::Table::none:
+      if (text.find("Comm. Op ") != std::string_view::npos &&
+          text.find("Message Size") != std::string_view::npos) {
+        // The second table, of stragglers, has other columns.
+        if (text.find("tput_avg") == std::string_view::npos) return false;
+        state.table = LogState::Table::communication;
+        more = true;
+      } else if (text.find("Flops Profiler --") != std::string_view::npos) {
+        state.table = LogState::Table::profile;
+        state.log.profiles.emplace_back();
+        more = true;
+      }
+      state.table_lines = 0;
+      state.table_name.clear();
+      break;
+    case LogState::Table::communication:
+      more = take_summary_row(text, state);
+      break;
+    case LogState::Table::profile:
+      more = ++state.table_lines < longest_profile && take_profile_line(text, state);
+      break;
+    case LogState::Table::timers_by_rank: {
+      const std::string_view plain = trimmed(text);
+      if (plain.empty()) {
+        more = true;
+      } else if (plain.ends_with(':') && plain.find(' ') == std::string_view::npos) {
+        state.table_name = plain.substr(0, plain.size() - 1);
+        more = true;
+      } else if (plain.starts_with("rank ") && !state.table_name.empty()) {
+        const std::size_t colon = plain.find(": ");
+        const auto ms =
+            colon == std::string_view::npos ? std::nullopt : clean_number(plain.substr(colon + 2));
+        more = ms.has_value();
+        if (ms && std::isfinite(*ms)) state.time(LogTool::megatron, state.table_name, *ms);
+      }
+      break;
+    }
+  }
+  if (!more) state.table = LogState::Table::none;
+  return more;
+}
+
+}  // namespace stepscope

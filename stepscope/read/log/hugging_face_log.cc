@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "stepscope/base/json_reader.h"
+#include "stepscope/read/log/log_dialects.h"
+
+namespace stepscope {
+namespace {
+
+constexpr auto own_tool = static_cast<std::size_t>(LogTool::hugging_face);
+
+// The value of a Python dict's key, a number or one in quotes.
+std::optional<double> value_of(std::string_view dict, std::string_view key) {
+  const std::size_t at = dict.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = trimmed(dict.substr(at + key.size()));
+  rest = trimmed(rest.substr(0, rest.find_first_of(",}")));
+  if (rest.size() >= 2 && (rest.front() == '\'' || rest.front() == '"') &&
+      rest.back() == rest.front())
+    rest = rest.substr(1, rest.size() - 2);
+  return clean_number(rest);
+}
+
+void take_means(JobLog& log, auto value) {
+  const auto keep = [&](const char* key, std::optional<double>& into) {
+    if (const std::optional<double> v = value(key); v && *v > 0 && std::isfinite(*v)) into = v;
+  };
+  keep("train_runtime", log.run_s);
+  keep("train_samples_per_second", log.run_samples_per_s);
+  keep("train_steps_per_second", log.run_steps_per_s);
+  keep("train_tokens_per_second", log.run_tokens_per_s);
+  keep("total_flos", log.run_flops);
+}
+
+// "01:23", "1:02:03": seconds.
+std::optional<double> clock_time(std::string_view text) {
+  double seconds = 0;
+  for (bool more = true; more;) {
+    const std::size_t colon = text.find(':');
+    more = colon != std::string_view::npos;
+    const auto part = clean_integer(text.substr(0, colon));
+    if (!part || *part < 0 || *part > 1'000'000) return std::nullopt;
+    seconds = seconds * 60 + static_cast<double>(*part);
+    if (more) text.remove_prefix(colon + 1);
+  }
+  return seconds;
+}
+
+// Of a bar that begins again with each epoch: "Epoch 3:  10%|█  | 100/1000", "Epoch 3/10: …".
+std::int64_t epoch_of_bar(std::string_view before) {
+  constexpr std::string_view key = "Epoch ";
+  constexpr std::int64_t most = 1'000'000;
+  const std::size_t at = before.find(key);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view rest = before.substr(at + key.size());
+  std::size_t digits = 0;
+  while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
+  return std::clamp<std::int64_t>(clean_integer(rest.substr(0, digits)).value_or(0), 0, most);
+}
+
+std::optional<double> number_of_key(const JsonValue& object, std::string_view key) {
+  const JsonValue* value = object.find(key);
+  if (value == nullptr ||
+      (value->kind != JsonValue::Kind::integer && value->kind != JsonValue::Kind::number))
+    return std::nullopt;
+  return value->number;
+}
+
+}  // namespace
+
+bool take_hugging_face_dict(const LogLine& line, LogState& state) {
+  const std::size_t open = line.text.rfind('{');
+  if (open == std::string_view::npos) return false;
+  const std::string_view rest = line.text.substr(open);
+  const std::size_t end = rest.find('}');
+  if (end == std::string_view::npos) {
+    state.note("records_cut");
+    return false;
+  }
+  const std::string_view dict = rest.substr(0, end + 1);
+  ++state.log.lines[own_tool];
+  if (dict.find("'eval_") != std::string_view::npos) {
+    state.evaluated.set();
+    return true;
+  }
+  if (dict.find("'train_runtime'") != std::string_view::npos) {
+    take_means(state.log,
+               [&](const char* key) { return value_of(dict, '\'' + std::string(key) + "':"); });
+    return true;
+  }
+  const auto loss = value_of(dict, "'loss':");
+  if (!loss) {
+    state.note("fields_not_understood");
+    return false;
+  }
+  LogRecord& record = state.add(LogTool::hugging_face, line);
+  set_loss(record, loss);
+  return true;
+}
+
+bool take_progress_bar(const LogLine& line, LogState& state) {
+  // "100/1000 [01:23<12:30,  1.20it/s": from the unit backwards.
+  const std::string_view text = line.text;
+  bool fast = false;
+  std::size_t unit = std::string_view::npos;
+  for (std::size_t at = text.rfind('/'); unit == std::string_view::npos;
+       at = text.rfind('/', at - 1)) {
+    if (at == std::string_view::npos || at == 0) return false;
+    fast = at >= 2 && text.substr(at - 2, 4) == "it/s";
+    if (fast)
+      unit = at - 2;
+    else if (text.substr(at - 1, 4) == "s/it")
+      unit = at - 1;
+  }
+  const std::size_t open = text.substr(0, unit).rfind('[');
+  if (open == std::string_view::npos) return false;
+  const std::string_view inside = text.substr(open + 1, unit - open - 1);
+  const std::size_t comma = inside.find(',');
+  const std::size_t left = inside.find('<');
+  if (comma == std::string_view::npos || left == std::string_view::npos || left > comma)
+    return false;
+  const auto rate = clean_number(inside.substr(comma + 1));
+  const auto elapsed = clock_time(trimmed(inside.substr(0, left)));
+  const std::string_view before = trimmed(text.substr(0, open));
+  const std::size_t slash = before.rfind('/');
+  if (!rate || !elapsed || !(*rate > 0) || !std::isfinite(*rate) || slash == std::string_view::npos)
+    return false;  // "?it/s": nothing known yet
+  std::size_t number = slash;
+  while (number > 0 && before[number - 1] != ' ' && before[number - 1] != '|') --number;
+  const auto done = clean_integer(before.substr(number, slash - number));
+  const auto total = clean_integer(before.substr(slash + 1));
+  constexpr std::int64_t most_steps = 1'000'000'000'000;
+  if (!done || !total || *done < 1 || *total < *done || *total > most_steps) return false;
+  LogRecord& record = state.add(LogTool::hugging_face, line);
+  record.iteration = epoch_of_bar(before) * *total + *done;
+  record.of_steps = *total;
+  record.elapsed_s = *elapsed;
+  record.wall_ns = fast ? 1e9 / *rate : 1e9 * *rate;
+  ++state.log.lines[own_tool];
+  return true;
+}
+
+Result<Done> take_trainer_state(std::string_view text, std::string_view path, JobLog& log) {
+  const auto json = parse_json(text, path);
+  if (!json) return json.error();
+  const JsonValue* history = json->find("log_history");
+  if (history == nullptr || history->kind != JsonValue::Kind::list)
+    return Error{.what = "has no log_history",
+                 .file = std::string(path),
+                 .hint = "give the trainer_state.json of a checkpoint"};
+  log.text_bytes = text.size();
+  take_means(log, [&](const char* key) { return number_of_key(*json, key); });
+  for (const JsonValue& entry : history->items) {
+    const auto step = number_of_key(entry, "step");
+    take_means(log, [&](const char* key) { return number_of_key(entry, key); });
+    const JsonValue* loss = entry.find("loss");
+    if (loss == nullptr || !step || !(*step >= 0 && *step < 1e15)) continue;
+    LogRecord record;
+    record.tool = LogTool::hugging_face;
+    record.iteration = static_cast<std::int64_t>(*step);
+    // "NaN" is no number of JSON.
+    set_loss(record, number_of_key(entry, "loss"));
+    log.records.push_back(record);
+    ++log.lines[own_tool];
+  }
+  return Done{};
+}
+
+}  // namespace stepscope

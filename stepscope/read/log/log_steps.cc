@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "stepscope/read/log/read_job_log.h"
+#include "stepscope/read/log/step_times.h"
+
+namespace stepscope {
+namespace {
+
+// Beyond 30 years and below a femtosecond is no step.
+// What was last seen of one rank.
+struct RankPlace {
+  std::int32_t launch = 0;  // of the record
+  std::int64_t iteration = -1;
+  std::int32_t segment = 0;  // how often it began again
+  std::optional<Ns> stamp{};
+  bool any = false;
+};
+
+struct PlacedStep {
+  LogStep step;
+  std::int32_t segment = 0;
+};
+
+// The steps of one tool. `by_stamps`: times are what lies between two of its lines.
+class StepPlacing {
+ public:
+  StepPlacing(const JobLog& log, LogTool tool, bool by_stamps)
+      : log_(log), tool_(tool), by_stamps_(by_stamps) {}
+
+  void take(std::size_t index) {
+    const LogRecord& r = log_.records[index];
+    RankPlace& place = places_[r.rank];
+    const bool back = place.any && (r.launch != place.launch ||
+                                    (r.iteration >= 0 && r.iteration < place.iteration));
+    if (back) ++place.segment;
+    const RankPlace before = place;
+    place.launch = r.launch;
+    place.iteration = std::max<std::int64_t>(r.iteration, back ? -1 : place.iteration);
+    place.stamp = r.stamp;
+    place.any = true;
+    LogStep step{.iteration = r.iteration, .steps = 1, .wall_ns = 0, .record = index, .cause = {}};
+    const bool follows = before.any && !back;
+    if (follows && r.iteration > before.iteration && before.iteration >= 0)
+      step.steps = r.iteration - before.iteration;
+    else if (by_stamps_)
+      return;  // nothing before it: how long it took is not said
+    if (by_stamps_) {
+      if (!r.stamp || !before.stamp) return;
+      step.wall_ns =
+          static_cast<double>((*r.stamp - *before.stamp).count()) / static_cast<double>(step.steps);
+    } else {
+      step.wall_ns = r.wall_ns.value_or(0);
+      if (!follows) step.steps = 0;  // as usual, below
+      if (tool_ != LogTool::megatron) step.steps = 1;
+    }
+    if (!is_step(step.wall_ns)) {
+      ++out.left_out;
+      return;
+    }
+    const bool first_again = place.segment > 0 && segment_begins(r.rank, place.segment);
+    step.cause = first_again ? "restart" : r.saved ? "checkpoint" : r.evaluated ? "eval" : "";
+    put(std::move(step), place.segment);
+  }
+
+  LogSteps finish() {
+    for (const auto& [rank, place] : places_)
+      if (rank >= 0) out.ranks.push_back(rank);
+    const bool numbered =
+        std::ranges::all_of(placed_, [](const PlacedStep& p) { return p.step.iteration >= 0; });
+    if (numbered && places_.size() > 1)
+      std::ranges::sort(placed_, {},
+                        [](const PlacedStep& p) { return std::pair(p.segment, p.step.iteration); });
+    fill_usual();
+    std::int32_t segment = -1;
+    for (PlacedStep& p : placed_) {
+      if (p.segment > segment) out.launches.push_back(out.steps.size());
+      segment = std::max(segment, p.segment);
+      out.steps.push_back(std::move(p.step));
+    }
+    out.tool = tool_;
+    return std::move(out);
+  }
+
+ private:
+  bool segment_begins(std::int32_t rank, std::int32_t segment) {
+    std::int32_t& told = told_[rank];
+    if (told == segment) return false;
+    told = segment;
+    return true;
+  }
+
+  // The slowest of the ranks that have this step, or another print of it.
+  void put(LogStep step, std::int32_t segment) {
+    if (step.iteration >= 0) {
+      const auto [found, added] = index_.try_emplace({segment, step.iteration}, placed_.size());
+      if (!added) {
+        LogStep& there = placed_[found->second].step;
+        if (there.wall_ns < step.wall_ns) there = std::move(step);
+        return;
+      }
+    }
+    placed_.push_back({std::move(step), segment});
+  }
+
+  // A first record is the mean of as many steps as the others, or of all up to it.
+  void fill_usual() {
+    std::map<std::int64_t, std::size_t> counts;
+    for (const PlacedStep& p : placed_) ++counts[p.step.steps];
+    counts.erase(0);
+    std::int64_t usual = 1;
+    std::size_t most = 0;
+    for (const auto& [steps, count] : counts)
+      if (count > most) {
+        most = count;
+        usual = steps;
+      }
+    for (PlacedStep& p : placed_)
+      if (p.step.steps == 0)
+        p.step.steps = p.step.iteration > 0 ? std::min(usual, p.step.iteration) : usual;
+  }
+
+  const JobLog& log_;
+  LogTool tool_;
+  bool by_stamps_;
+  std::map<std::int32_t, RankPlace> places_;
+  std::map<std::int32_t, std::int32_t> told_;
+  std::map<std::pair<std::int32_t, std::int64_t>, std::size_t> index_;
+  std::vector<PlacedStep> placed_;
+
+ public:
+  LogSteps out;
+};
+
+template <class Wanted>
+LogSteps place(const JobLog& log, LogTool tool, bool by_stamps, const char* how, Wanted wanted) {
+  StepPlacing placing(log, tool, by_stamps);
+  for (std::size_t i = 0; i < log.records.size(); ++i)
+    if (log.records[i].tool == tool && wanted(log.records[i])) placing.take(i);
+  LogSteps steps = placing.finish();
+  steps.how = how;
+  return steps;
+}
+
+LogSteps steps_of(const JobLog& log, LogTool tool) {
+  const auto all = [](const LogRecord&) { return true; };
+  const auto numbered = [](const LogRecord& r) { return r.iteration >= 0 && !r.wall_ns; };
+  const auto timed = [](const LogRecord& r) { return r.wall_ns.has_value(); };
+  switch (tool) {
+    case LogTool::megatron:
+      return place(log, tool, false, "elapsed time per iteration", all);
+    case LogTool::nemo:
+      return place(log, tool, false, "train_step_timing", all);
+    case LogTool::maxtext:
+    case LogTool::stepscope:
+    case LogTool::llm_c:
+    case LogTool::nanogpt:
+      return place(log, tool, false, "the step's time", all);
+    case LogTool::named:
+      return place(log, tool, false, "named step times", all);
+    case LogTool::torchtitan:
+      return place(log, tool, true, "time stamps of its lines", all);
+    case LogTool::deepspeed: {
+      LogSteps steps = place(log, tool, true, "time stamps of its lines", numbered);
+      if (!steps.steps.empty()) return steps;
+      return place(log, tool, false, "fwd + bwd + step of its timers", timed);
+    }
+    case LogTool::hugging_face: {
+      LogSteps steps = place(log, tool, false, "the moving mean of its progress bar", timed);
+      if (!steps.steps.empty() || !log.run_s || !log.run_steps_per_s) return steps;
+      const double count = std::round(*log.run_s * *log.run_steps_per_s);
+      if (!is_step(1e9 / *log.run_steps_per_s)) return steps;
+      steps.how = "the mean of the whole run";
+      steps.launches = {0};
+      steps.steps.push_back(
+          {.iteration = -1,
+           .steps = std::max<std::int64_t>(1, count < 1e15 ? static_cast<std::int64_t>(count) : 1),
+           .wall_ns = 1e9 / *log.run_steps_per_s,
+           .record = log.records.size(),
+           .cause = {}});
+      return steps;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+LogSteps steps_of(const JobLog& log) {
+  for (std::size_t tool = 0; tool < log_tool_count; ++tool) {
+    LogSteps steps = steps_of(log, static_cast<LogTool>(tool));
+    if (!steps.steps.empty()) return steps;
+  }
+  return {};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "stepscope/read/log/log_dialects.h"
+
+namespace stepscope {
+
+bool take_maxtext_record(const LogLine& line, LogState& state) {
+  constexpr std::string_view key = "completed step: ";
+  const std::size_t at = line.text.find(key);
+  if (at == std::string_view::npos) return false;
+  const std::string_view text = line.text.substr(at);
+  const auto field = [&](std::string_view name) { return clean_number_behind(text, name, " ,"); };
+  const std::string_view number = text.substr(key.size(), text.find(',') - key.size());
+  const auto step = clean_integer(number);
+  // Another line's time may stand behind a step that was cut.
+  const bool whole = text.substr(key.size() + number.size()).starts_with(", seconds: ");
+  const auto seconds = field(", seconds: ");
+  if (!step || !whole || !seconds || *step < 0 || !(*seconds > 0) || !std::isfinite(*seconds)) {
+    state.note("records_cut");
+    return false;
+  }
+  LogRecord& record = state.add(LogTool::maxtext, line);
+  record.iteration = *step;
+  record.wall_ns = *seconds * 1e9;
+  set_loss(record, field(", loss: "));
+  record.tokens_per_s_device = field(", Tokens/s/device: ");
+  auto rate = field(", TFLOP/s/device: ");
+  if (!rate) rate = field(", TFLOP/s: ");  // of a device, too, in older versions
+  if (rate) record.flops_per_s = *rate * 1e12;
+  ++state.log.lines[static_cast<std::size_t>(LogTool::maxtext)];
+  return true;
+}
+
+}  // namespace stepscope

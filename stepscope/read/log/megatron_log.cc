@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "stepscope/read/log/log_dialects.h"
+#include "stepscope/read/log/step_times.h"
+
+namespace stepscope {
+namespace {
+
+// Of the last ": ".
+std::size_t last_colon(std::string_view field) {
+  for (std::size_t at = field.size(); at > 1; --at)
+    if (field[at - 1] == ' ' && field[at - 2] == ':') return at - 2;
+  return std::string_view::npos;
+}
+
+// "iteration       10/ 1716613", behind a date or other words.
+std::optional<std::int64_t> iteration_in(std::string_view field) {
+  constexpr std::string_view key = "iteration ";
+  const std::size_t slash = field.rfind('/');
+  if (slash == std::string_view::npos || !clean_integer(field.substr(slash + 1)))
+    return std::nullopt;
+  const std::size_t at = field.rfind(key);
+  if (at == std::string_view::npos || at + key.size() > slash) return std::nullopt;
+  const auto iteration = clean_integer(field.substr(at + key.size(), slash - at - key.size()));
+  return iteration && *iteration >= 0 ? iteration : std::nullopt;
+}
+
+// "elapsed time per iteration (ms)": ns in one of its unit.
+std::optional<double> unit_of(std::string_view key) {
+  constexpr std::string_view elapsed = "elapsed time per iteration (";
+  if (!key.ends_with(')')) return std::nullopt;
+  const std::size_t at = key.find(elapsed);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view unit = key.substr(at + elapsed.size());
+  unit.remove_suffix(1);
+  const auto known = time_unit(unit);
+  return known ? std::optional(ns_per(*known)) : std::nullopt;
+}
+
+std::int64_t whole(double value) {
+  return value >= 0 && value < 1e15 ? static_cast<std::int64_t>(value) : 0;
+}
+
+std::int32_t count(double value) {
+  return value >= 0 && value < 2e9 ? static_cast<std::int32_t>(value) : 0;
+}
+
+bool take_field(std::string_view key, double value, LogRecord& record, LogState& state) {
+  if (const auto unit = unit_of(key)) {
+    record.wall_ns = value * *unit;
+  } else if (key == "lm loss" || (key == "total loss" && !record.loss)) {
+    set_loss(record, value);
+  } else if (key == "global batch size") {
+    record.batch = value;
+  } else if (key == "throughput per GPU (TFLOP/s/GPU)") {
+    record.flops_per_s = value * 1e12;
+  } else if (key == "TFLOPs") {  // of Megatron-DeepSpeed, which counts otherwise
+    record.flops_per_s = value * 1e12;
+    state.log.settings.try_emplace("rate_field", "TFLOPs");
+  } else if (key == "samples per second") {
+    record.samples_per_s = value;
+  } else if (key == "tokens per gpu per second (tgs)" || key == "tokens per GPU (tokens/s/GPU)" ||
+             key == "Tokens per second per GPU (Tok/s/GPU)") {
+    record.tokens_per_s_device = value;
+  } else if (key == "number of skipped iterations") {
+    record.skipped = count(value);
+  } else if (key == "number of nan iterations") {
+    record.not_finite = std::max(record.not_finite, count(value));
+  } else if (key == "actual seqlen" || key == "seq length") {
+    state.log.settings.try_emplace("seq_length", std::to_string(whole(value)));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// A record is of use with an iteration and a time; what was cut off it is counted.
+void close(const LogRecord& record, LogState& state) {
+  if (!record.wall_ns || record.iteration < 0) state.note("records_cut");
+}
+
+constexpr std::array<std::string_view, 26> wanted = {"num_layers",
+                                                     "hidden_size",
+                                                     "ffn_hidden_size",
+                                                     "num_attention_heads",
+                                                     "num_query_groups",
+                                                     "group_query_attention",
+                                                     "kv_channels",
+                                                     "seq_length",
+                                                     "padded_vocab_size",
+                                                     "vocab_size",
+                                                     "world_size",
+                                                     "global_batch_size",
+                                                     "micro_batch_size",
+                                                     "swiglu",
+                                                     "untie_embeddings_and_output_weights",
+                                                     "num_experts",
+                                                     "multi_latent_attention",
+                                                     "window_size",
+                                                     "checkpoint_activations",
+                                                     "recompute_granularity",
+                                                     "recompute_activations",
+                                                     "tensor_model_parallel_size",
+                                                     "pipeline_model_parallel_size",
+                                                     "train_batch_size",
+                                                     "steps_per_print",
+                                                     "log_interval"};
+
+}  // namespace
+
+bool take_megatron_record(const LogLine& line, LogState& state) {
+  std::string_view rest = line.text;
+  LogRecord* record = nullptr;
+  for (bool more = true; more;) {
+    const std::size_t bar = rest.find('|');
+    more = bar != std::string_view::npos;
+    const std::string_view field = trimmed(rest.substr(0, bar));
+    rest.remove_prefix(more ? bar + 1 : rest.size());
+    if (const auto iteration = iteration_in(field)) {
+      if (record != nullptr) close(*record, state);
+      record = &state.add(LogTool::megatron, line);
+      record->iteration = *iteration;
+      record->stamp = stamp_of_line(field);
+      continue;
+    }
+    const std::size_t colon = last_colon(field);
+    const auto value =
+        colon == std::string_view::npos ? std::nullopt : clean_number(field.substr(colon + 2));
+    if (!value) {
+      if (!field.empty()) state.note("fields_not_understood");
+      continue;
+    }
+    const std::string_view key = trimmed(field.substr(0, colon));
+    if (record == nullptr) {
+      if (!unit_of(key)) continue;
+      record = &state.add(LogTool::megatron, line);  // its number was cut off
+    }
+    take_field(key, *value, *record, state);
+  }
+  if (record == nullptr) return false;
+  close(*record, state);
+  ++state.log.lines[static_cast<std::size_t>(LogTool::megatron)];
+  return true;
+}
+
+bool take_timers(const LogLine& line, LogState& state) {
+  // "    forward-backward ....: (1203.11, 1204.56)" or one number.
+  if (const std::size_t dots = line.text.find("...: "); dots != std::string_view::npos) {
+    const std::string_view name = trimmed(line.text.substr(0, line.text.find(" .")));
+    std::string_view value = trimmed(line.text.substr(dots + 5));
+    if (value.starts_with('(') && value.ends_with(')')) {
+      value = value.substr(1, value.size() - 2);
+      const std::size_t comma = value.find(", ");
+      if (comma == std::string_view::npos) return false;
+      value.remove_prefix(comma + 2);
+    }
+    const auto ms = clean_number(value);
+    if (!ms || !std::isfinite(*ms) || name.empty() || name.find(' ') != std::string_view::npos)
+      return false;
+    state.time(LogTool::megatron, name, *ms);
+    return true;
+  }
+  constexpr std::string_view title = "time (ms) |";
+  const std::size_t at = line.text.find(title);
+  if (at == std::string_view::npos) return false;
+  std::string_view rest = line.text.substr(at + title.size());
+  double whole_step = 0;
+  int parts = 0;
+  for (bool more = true; more;) {
+    const std::size_t bar = rest.find('|');
+    more = bar != std::string_view::npos;
+    const std::string_view field = trimmed(rest.substr(0, bar));
+    rest.remove_prefix(more ? bar + 1 : rest.size());
+    const std::size_t colon = last_colon(field);
+    const auto ms =
+        colon == std::string_view::npos ? std::nullopt : clean_number(field.substr(colon + 2));
+    if (!ms || !std::isfinite(*ms)) {
+      if (!field.empty()) state.note("fields_not_understood");
+      continue;
+    }
+    const std::string_view name = trimmed(field.substr(0, colon));
+    const bool deepspeed = name.starts_with("fwd") || name.starts_with("bwd") ||
+                           name.starts_with("step") || name.starts_with("optimizer_") ||
+                           name.starts_with("pipe_") || name == "train_batch" ||
+                           name == "batch_input";
+    state.time(deepspeed ? LogTool::deepspeed : LogTool::megatron, name, *ms);
+    if (name == "fwd" || name == "bwd" || name == "step") {
+      whole_step += *ms;
+      ++parts;
+    }
+  }
+  if (parts == 3) {  // wall_clock_breakdown: one line a step
+    LogRecord& record = state.add(LogTool::deepspeed, line);
+    record.wall_ns = whole_step * 1e6;
+    ++state.log.lines[static_cast<std::size_t>(LogTool::deepspeed)];
+  }
+  return true;
+}
+
+bool take_setting(const LogLine& line, LogState& state) {
+  std::string_view text = trimmed(line.text);
+  const std::size_t dots = text.find(" ..");
+  if (dots == std::string_view::npos) return false;
+  std::string_view name = text.substr(0, dots);
+  if (const std::size_t blank = name.rfind(' '); blank != std::string_view::npos)
+    name.remove_prefix(blank + 1);
+  if (std::ranges::find(wanted, name) == wanted.end()) return false;
+  std::string_view value = text.substr(dots + 1);
+  value = trimmed(value.substr(std::min(value.find_first_not_of('.'), value.size())));
+  if (value.empty() || value.size() > 60) return false;
+  if (name == "world_size" || name == "num_layers") state.begin_launch();
+  state.log.settings.insert_or_assign(std::string(name), std::string(value));
+  return true;
+}
+
+}  // namespace stepscope

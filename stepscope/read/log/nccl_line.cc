@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/log/nccl_line.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "stepscope/base/ascii.h"
+
+namespace stepscope {
+namespace {
+
+template <class Number>
+std::optional<Number> leading(std::string_view text, int base = 10) {
+  Number value{};
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (code != std::errc()) return std::nullopt;
+  return value;
+}
+
+std::string_view word_of(std::string_view text) {
+  return text.substr(0, std::min(text.find_first_of(" \t"), text.size()));
+}
+
+std::optional<std::uint64_t> pointer(std::string_view text) {
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  return leading<std::uint64_t>(text, 16);
+}
+
+// "host:pid:tid", and perhaps the "[dev]" glued behind it.
+bool take_process(std::string_view token, NcclSaying& into) {
+  const std::size_t last = token.rfind(':');
+  if (last == std::string_view::npos || last == 0) return false;
+  const std::size_t middle = token.rfind(':', last - 1);
+  if (middle == std::string_view::npos || middle == 0) return false;
+  const std::string_view pid = token.substr(middle + 1, last - middle - 1);
+  const std::string_view tid = token.substr(last + 1);
+  const auto whole = [](std::string_view digits) {
+    return !digits.empty() && digits.size() < 12 && std::ranges::all_of(digits, is_digit);
+  };
+  if (!whole(pid) || !whole(tid)) return false;
+  // "12:00:01" is a time of day.
+  if (std::ranges::all_of(token.substr(0, middle), is_digit)) return false;
+  into.host = token.substr(0, middle);
+  into.pid = *leading<std::int64_t>(pid);
+  into.tid = *leading<std::int64_t>(tid);
+  return true;
+}
+
+// "[3]".
+std::optional<int> device_in(std::string_view token) {
+  if (token.size() < 3 || token.size() > 6 || token.front() != '[' || token.back() != ']')
+    return std::nullopt;
+  const std::string_view digits = token.substr(1, token.size() - 2);
+  return std::ranges::all_of(digits, is_digit) ? leading<int>(digits) : std::nullopt;
+}
+
+// The writer stands within the last words before "NCCL": host:pid:tid [dev] and, of warnings and
+// traces, a file and a function. Gives where it begins in `before`.
+std::optional<std::size_t> find_process(std::string_view before, NcclSaying& into) {
+  std::size_t end = before.size();
+  for (int words = 0; words < 7; ++words) {
+    while (end > 0 && before[end - 1] == ' ') --end;
+    if (end == 0) return std::nullopt;
+    const std::size_t blank = before.substr(0, end).rfind(' ');
+    const std::size_t begin = blank == std::string_view::npos ? 0 : blank + 1;
+    const std::string_view token = before.substr(begin, end - begin);
+    if (const auto device = device_in(token)) {
+      into.device = device;
+    } else if (take_process(token, into)) {
+      return begin;
+    }
+    end = begin;
+  }
+  return std::nullopt;
+}
+
+// Of the shortest host that is known and ends this one; those before it are taken off.
+std::size_t letters_before_host(NcclSaying& saying, const HostNames& known) {
+  if (known.contains(saying.host)) return 0;
+  std::size_t letters = 0;
+  for (const std::string& host : known)
+    if (saying.host.ends_with(host)) letters = std::max(letters, saying.host.size() - host.size());
+  saying.host.remove_prefix(letters);
+  return letters;
+}
+
+struct LevelWord {
+  std::string_view word;
+  NcclLevel level;
+};
+constexpr std::array<LevelWord, 5> level_words = {{{"INFO ", NcclLevel::info},
+                                                   {"WARN ", NcclLevel::warn},
+                                                   {"TRACE ", NcclLevel::trace},
+                                                   {"CALL ", NcclLevel::call},
+                                                   {"version ", NcclLevel::version}}};
+
+constexpr std::array<std::string_view, 7> algorithms = {
+    "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
+constexpr std::array<std::string_view, 3> protocols = {"LL", "LL128", "SIMPLE"};
+
+template <std::size_t N>
+std::string named(std::string_view word, const std::array<std::string_view, N>& names) {
+  if (word.empty() || !std::ranges::all_of(word, is_digit)) return std::string(word);
+  const auto number = leading<std::size_t>(word);
+  return number && *number < N ? std::string(names[*number]) : std::string(word);
+}
+
+}  // namespace
+
+std::optional<std::string_view> behind(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  return text.substr(at + key.size());
+}
+
+std::optional<std::int64_t> number_behind(std::string_view text, std::string_view key) {
+  const auto rest = behind(text, key);
+  return rest ? leading<std::int64_t>(trimmed(*rest)) : std::nullopt;
+}
+
+std::string_view without_colours(std::string_view line, std::string& room) {
+  std::size_t at = line.find('\x1b');
+  if (at == std::string_view::npos) return line;
+  room.clear();
+  while (at != std::string_view::npos) {
+    room += line.substr(0, at);
+    std::size_t end = at + 1;
+    if (end < line.size() && line[end] == '[') {
+      ++end;
+      while (end < line.size() && (line[end] < '@' || line[end] > '~')) ++end;
+    }
+    line.remove_prefix(std::min(end + 1, line.size()));
+    at = line.find('\x1b');
+  }
+  room += line;
+  return room;
+}
+
+void split_sayings(std::string_view line, const HostNames& known, std::vector<NcclSaying>& into) {
+  constexpr std::string_view token = "NCCL ";
+  into.clear();
+  std::size_t from = 0;  // behind the last message's level
+  for (std::size_t at = line.find(token); at != std::string_view::npos;
+       at = line.find(token, at + 1)) {
+    const std::string_view rest = line.substr(at + token.size());
+    const auto* const level = std::ranges::find_if(
+        level_words, [&](const LevelWord& w) { return rest.starts_with(w.word); });
+    if (level == level_words.end()) continue;
+    NcclSaying saying{.level = level->level};
+    auto process = find_process(line.substr(from, at - from), saying);
+    if (process) *process += letters_before_host(saying, known);
+    const bool bare = level->level == NcclLevel::version && !process;
+    if (!process && !bare) continue;
+    if (!into.empty()) {
+      NcclSaying& before = into.back();
+      const auto begin = static_cast<std::size_t>(before.text.data() - line.data());
+      before.text = trimmed(line.substr(begin, from + process.value_or(at - from) - begin));
+    }
+    saying.text = trimmed(rest.substr(level->word.size()));
+    // INFO lines say their version, too: "NCCL INFO NCCL version 2.19.3".
+    into.push_back(saying);
+    from = at + token.size() + level->word.size();
+  }
+}
+
+std::optional<NcclCallLine> parse_call(std::string_view text) {
+  const std::size_t colon = text.find(": opCount ");
+  if (colon == std::string_view::npos || colon == 0 || colon > 40) return std::nullopt;
+  NcclCallLine call;
+  call.operation = text.substr(0, colon);
+  std::string_view rest = text.substr(colon + 2);
+  bool counted = false;
+  // Pairs of a key and a value; only "[nranks=8]" is one word.
+  while (!rest.empty()) {
+    const std::string_view key = word_of(rest);
+    rest = trimmed(rest.substr(key.size()));
+    if (key.starts_with("[nranks=")) {
+      call.ranks = leading<int>(key.substr(8)).value_or(0);
+      continue;
+    }
+    const std::string_view value = word_of(rest);
+    rest = trimmed(rest.substr(value.size()));
+    if (key == "opCount") {
+      const auto number = leading<std::int64_t>(value, 16);
+      if (!number) return std::nullopt;
+      call.op_count = *number;
+    } else if (key == "count") {
+      const auto number = leading<std::int64_t>(value);
+      if (!number) return std::nullopt;
+      call.count = *number;
+      counted = true;
+    } else if (key == "datatype") {
+      call.type = leading<int>(value).value_or(-1);
+    } else if (key == "op") {
+      call.reduction = leading<int>(value).value_or(-1);
+    } else if (key == "root") {
+      call.root = leading<int>(value).value_or(-1);
+    } else if (key == "comm" && value.starts_with("0x")) {
+      call.communicator = pointer(value);
+    }
+  }
+  return counted ? std::optional(call) : std::nullopt;
+}
+
+std::optional<NcclCommLine> parse_comm(std::string_view text) {
+  const auto rest = behind(text, "comm 0x");
+  if (!rest) return std::nullopt;
+  const auto address = pointer(*rest);
+  const auto rank = number_behind(*rest, " rank ");
+  if (!address || !rank) return std::nullopt;
+  NcclCommLine line;
+  line.communicator = *address;
+  line.rank = static_cast<int>(*rank);
+  line.ranks = static_cast<int>(
+      number_behind(*rest, " nranks ").value_or(number_behind(*rest, " nRanks ").value_or(0)));
+  line.nodes = static_cast<int>(number_behind(*rest, " nNodes ").value_or(0));
+  if (const auto bus = behind(*rest, " busId ")) line.bus = word_of(*bus);
+  if (const auto id = behind(*rest, " commId ")) line.id = word_of(*id);
+  if (const auto parent = behind(*rest, " parent ")) line.parent = word_of(*parent);
+  line.start = text.find("Init START") != std::string_view::npos;
+  line.complete = text.find("Init COMPLETE") != std::string_view::npos;
+  line.ended = text.find("Destroy COMPLETE") != std::string_view::npos ||
+               text.find("Abort COMPLETE") != std::string_view::npos;
+  const bool says = line.start || line.complete || line.ended || line.nodes > 0;
+  return says && line.ranks > 0 ? std::optional(line) : std::nullopt;
+}
+
+std::optional<NcclChoiceLine> parse_choice(std::string_view text) {
+  constexpr std::string_view arrow = " Bytes -> Algo ";
+  const std::size_t at = text.find(arrow);
+  if (at == std::string_view::npos) return std::nullopt;
+  NcclChoiceLine line;
+  std::string_view head = text.substr(0, at);
+  if (const std::size_t colon = head.find(": "); colon != std::string_view::npos) {
+    line.operation = head.substr(0, colon);
+    head.remove_prefix(colon + 2);
+  }
+  const auto bytes = leading<std::int64_t>(trimmed(head));
+  if (!bytes) return std::nullopt;
+  line.bytes = *bytes;
+  const std::string_view rest = text.substr(at + arrow.size());
+  line.algorithm = named(word_of(rest), algorithms);
+  if (const auto protocol = behind(rest, " proto "))
+    line.protocol = named(word_of(*protocol), protocols);
+  return line;
+}
+
+std::optional<WatchdogLine> parse_watchdog(std::string_view line) {
+  const auto work = behind(line, "WorkNCCL(");
+  const bool gives_up = work && line.find("imeout") != std::string_view::npos;
+  const bool status = line.find("ast enqueued") != std::string_view::npos;
+  if (!gives_up && !status) return std::nullopt;
+  WatchdogLine out;
+  if (const auto rank = number_behind(line, "Rank ")) out.rank = static_cast<int>(*rank);
+  if (out.rank < 0)
+    if (const auto rank = number_behind(line, "[rank")) out.rank = static_cast<int>(*rank);
+  if (out.rank < 0) return std::nullopt;
+  auto group = behind(line, "PG GUID ");
+  if (!group) group = behind(line, "[PG ");
+  if (group && !group->starts_with("ID ")) {
+    const std::string_view words = group->substr(0, std::min(group->find(']'), group->size()));
+    out.group = words.substr(0, std::min(words.find_first_of(" ("), words.size()));
+    if (const std::size_t open = words.find('('); open != std::string_view::npos)
+      out.group_name = words.substr(open + 1, std::min(words.find(')'), words.size()) - open - 1);
+  }
+  if (gives_up) {
+    const std::string_view call = work->substr(0, std::min(work->find(") ran"), work->size()));
+    out.sequence = number_behind(call, "SeqNum=").value_or(-1);
+    out.timeout = out.sequence >= 0;
+    if (const auto type = behind(call, "OpType="))
+      out.operation = type->substr(0, std::min(type->find_first_of(",)"), type->size()));
+    out.in_elements = number_behind(call, "NumelIn=");
+    out.out_elements = number_behind(call, "NumelOut=");
+    out.limit_ms = number_behind(call, "Timeout(ms)=");
+    out.ran_ms = number_behind(line, " ran for ");
+  }
+  const auto either = [&](std::string_view a, std::string_view b) {
+    const auto first = number_behind(line, a);
+    return first ? first : number_behind(line, b);
+  };
+  out.enqueued = either("last enqueued work: ", "ast enqueued NCCL work: ");
+  out.started = either("last started work: ", "ast started NCCL work: ");
+  out.completed = either("last completed work: ", "ast completed NCCL work: ");
+  if (!out.timeout)
+    out.sequence = either("work sequence id: ", "Timeout at NCCL work: ").value_or(-1);
+  if (!out.timeout && !out.enqueued && !out.completed) return std::nullopt;
+  return out;
+}
+
+std::string_view nccl_type_name(int type) {
+  constexpr std::array<std::string_view, 12> names = {
+      "int8",    "uint8",   "int32",   "uint32",   "int64",      "uint64",
+      "float16", "float32", "float64", "bfloat16", "float8e4m3", "float8e5m2"};
+  return type >= 0 && static_cast<std::size_t>(type) < names.size()
+             ? names[static_cast<std::size_t>(type)]
+             : std::string_view();
+}
+
+std::string_view nccl_reduction_name(int reduction) {
+  constexpr std::array<std::string_view, 5> names = {"sum", "prod", "max", "min", "avg"};
+  if (reduction < 0) return {};
+  return static_cast<std::size_t>(reduction) < names.size()
+             ? names[static_cast<std::size_t>(reduction)]
+             : "user's";
+}
+
+}  // namespace stepscope

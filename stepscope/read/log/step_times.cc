@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/log/step_times.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <span>
+
+#include "stepscope/base/byte_source.h"
+#include "stepscope/base/json_reader.h"
+#include "stepscope/base/sqlite_file.h"
+#include "stepscope/read/log/read_job_log.h"
+#include "stepscope/read/log/step_table.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::string_view what_is_read =
+    "give one number a line, a CSV with a column such as step_time_ms, a log with "
+    "step_time_ms=…, or what stepscope train --json writes";
+
+Error wrong(std::string what, std::string_view path) {
+  return {.what = std::move(what), .file = std::string(path), .hint = std::string(what_is_read)};
+}
+
+bool says_something(std::string_view line) {
+  const std::string_view text = bare(line);
+  return !text.empty() && text.front() != '#';
+}
+
+// Beyond 30 years and below a femtosecond is no step.
+void take(StepTimes& times, double ns, std::string_view cause = {}) {
+  if (!is_step(ns)) {
+    ++times.left_out;
+    return;
+  }
+  times.wall_ns.push_back(ns);
+  if (cause.empty() && times.causes.empty()) return;
+  times.causes.resize(times.wall_ns.size());
+  times.causes.back() = cause;
+}
+
+Result<StepTimes> finished(StepTimes times, std::string_view path) {
+  if (times.wall_ns.empty()) return wrong("has no positive step time", path);
+  if (!times.causes.empty()) times.causes.resize(times.wall_ns.size());
+  return times;
+}
+
+Result<StepTimes> numbers(std::string_view text, std::string_view path, TimeUnit assumed) {
+  StepTimes times{.source = "numbers", .unit_assumed = true};
+  StepLines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    if (!says_something(line)) continue;
+    const auto value = number_in(line);
+    take(times, value ? *value * ns_per(assumed) : 0);
+  }
+  return finished(std::move(times), path);
+}
+
+// Which cells of a row mean something.
+struct TableColumns {
+  std::size_t time = 0;
+  std::optional<TimeUnit> unit{};
+  std::string name{};
+  std::optional<std::size_t> cause{};
+  std::optional<std::size_t> step{};
+  std::optional<std::size_t> rank{};
+};
+
+std::optional<TableColumns> columns_of(std::span<const std::string_view> header) {
+  std::optional<TableColumns> found;
+  std::size_t preference = 0;
+  TableColumns others;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const std::string_view name = bare(header[i]);
+    if (const auto column = time_column(name)) {
+      if (found && column->preference >= preference) continue;
+      preference = column->preference;
+      found = TableColumns{.time = i, .unit = column->unit, .name = std::string(name)};
+    }
+    if (name == "cause" || name == "tag" || name == "event") others.cause = i;
+    if (name == "step" || name == "index" || name == "iteration") others.step = i;
+    if (name == "rank") others.rank = i;
+  }
+  if (!found) return found;
+  found->cause = others.cause;
+  found->step = others.step;
+  found->rank = others.rank;
+  return found;
+}
+
+Result<StepTimes> table(StepLines lines, char separator, const TableColumns& columns,
+                        std::string_view path, TimeUnit assumed) {
+  StepTimes times{.source = "column " + columns.name, .unit_assumed = !columns.unit};
+  const double unit = ns_per(columns.unit.value_or(assumed));
+  std::vector<std::string_view> cells;
+  const auto cell = [&](std::optional<std::size_t> at) {
+    return at && *at < cells.size() ? bare(cells[*at]) : std::string_view();
+  };
+  const bool by_rank = columns.step && columns.rank;
+  std::map<double, std::pair<double, std::string>> slowest;  // by step
+  for (std::string_view line; lines.next(line);) {
+    if (!says_something(line)) continue;
+    split_cells(line, separator, cells);
+    const auto value = number_in(cell(columns.time));
+    const double ns = value ? *value * unit : 0;
+    if (!by_rank) {
+      take(times, ns, cell(columns.cause));
+      continue;
+    }
+    const auto step = number_in(cell(columns.step));
+    if (!step || !is_step(ns)) {
+      ++times.left_out;
+      continue;
+    }
+    auto& [longest, cause] = slowest[*step];
+    longest = std::max(longest, ns);
+    if (cause.empty()) cause = cell(columns.cause);
+  }
+  for (const auto& [step, longest] : slowest) take(times, longest.first, longest.second);
+  return finished(std::move(times), path);
+}
+
+std::string counted_words(std::uint64_t n, const std::string& what) {
+  return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
+}
+
+// What a reader of the times should know of where they come from.
+void take_remarks(const JobLog& log, const LogSteps& steps, StepTimes& times) {
+  const auto mean_of = std::ranges::max(steps.steps, {}, &LogStep::steps).steps;
+  if (mean_of > 1)
+    times.remarks.push_back("each time is the mean of up to " +
+                            counted_words(static_cast<std::uint64_t>(mean_of), "step"));
+  if (steps.launches.size() > 1)
+    times.remarks.push_back("iteration numbers go back " +
+                            counted_words(steps.launches.size() - 1, "time") +
+                            ": the first step after each counts as a restart");
+  if (log.truncated) times.remarks.emplace_back("the end of the file is damaged");
+}
+
+Result<StepTimes> times_of(const JobLog& log, std::string_view path) {
+  const LogSteps steps = steps_of(log);
+  StepTimes times;
+  times.source = std::string(words_of(steps.tool)) + ": " + steps.how;
+  times.left_out = steps.left_out;
+  for (const LogStep& step : steps.steps) {
+    take(times, step.wall_ns, step.cause);
+    times.iterations.push_back(step.iteration);
+  }
+  if (!steps.steps.empty()) take_remarks(log, steps, times);
+  return finished(std::move(times), path);
+}
+
+bool is_train_json(std::string_view text) {
+  return text.substr(0, 200).find("\"stepscope.train/") != std::string_view::npos;
+}
+
+double number_of(const JsonValue* value) {
+  const bool number = value != nullptr && (value->kind == JsonValue::Kind::integer ||
+                                           value->kind == JsonValue::Kind::number);
+  return number ? value->number : 0;
+}
+
+Result<StepTimes> train_steps(std::string_view text, std::string_view path) {
+  const auto json = parse_json(text, path);
+  if (!json) return json.error();
+  StepTimes times{.source = "stepscope train"};
+  const JsonValue* steps = json->find("steps");
+  if (steps == nullptr || steps->kind != JsonValue::Kind::list) return wrong("has no steps", path);
+  for (const JsonValue& step : steps->items) {
+    const JsonValue* validation = step.find("validation_loss");
+    const bool evaluated = validation != nullptr && validation->kind != JsonValue::Kind::null;
+    const JsonValue* skipped = step.find("skipped");
+    const bool lost = skipped != nullptr && skipped->boolean;
+    take(times, number_of(step.find("wall_ns")), evaluated ? "eval" : lost ? "skipped" : "");
+  }
+  return finished(std::move(times), path);
+}
+
+// Whether numbers or a table begin here, or nothing at all: no log does.
+bool is_list(std::string_view text) {
+  StepLines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    if (!says_something(line)) continue;
+    std::vector<std::string_view> cells;
+    split_cells(line, separator_of(line), cells);
+    return number_in(line).has_value() || columns_of(cells).has_value() ||
+           std::ranges::all_of(cells, [](std::string_view c) { return number_in(c).has_value(); });
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view name_of(TimeUnit unit) {
+  constexpr std::array<std::string_view, 4> names = {"ns", "us", "ms", "s"};
+  return names[static_cast<std::size_t>(unit)];
+}
+
+double ns_per(TimeUnit unit) {
+  constexpr std::array<double, 4> ns = {1, 1e3, 1e6, 1e9};
+  return ns[static_cast<std::size_t>(unit)];
+}
+
+std::optional<TimeUnit> time_unit(std::string_view name) {
+  for (const TimeUnit unit : {TimeUnit::ns, TimeUnit::us, TimeUnit::ms, TimeUnit::s})
+    if (name == name_of(unit)) return unit;
+  return std::nullopt;
+}
+
+Result<StepTimes> parse_step_times(std::string_view text, std::string_view path, TimeUnit assumed) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
+  if (is_train_json(text)) return train_steps(text, path);
+  StepLines lines(text);
+  std::string_view first;
+  bool any = false;
+  while (!any && lines.next(first)) any = says_something(first);
+  if (!any) return wrong("is empty", path);
+  if (number_in(first)) return numbers(text, path, assumed);
+  const char separator = separator_of(first);
+  std::vector<std::string_view> cells;
+  split_cells(first, separator, cells);
+  if (const auto columns = columns_of(cells))
+    return table(lines, separator, *columns, path, assumed);
+  if (std::ranges::all_of(cells, [](std::string_view c) { return number_in(c).has_value(); }))
+    return wrong("line " + std::to_string(lines.number()) +
+                     ": a table without names; which column is the step's time?",
+                 path);
+  const auto log = parse_job_log(text, path, assumed);
+  return log ? times_of(*log, path) : log.error();
+}
+
+Result<StepFileKind> step_file_kind(const std::string& path) {
+  auto source = open_source(path);
+  if (!source) return source.error();
+  std::array<char, 4096> head{};
+  const auto got = (*source)->read(head);
+  if (!got) return got.error();
+  std::string_view text(head.data(), *got);
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
+  if (is_sqlite(text) || path.ends_with(".nsys-rep")) return StepFileKind::trace;
+  if (is_train_json(text)) return StepFileKind::train_json;
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\r' ||
+                           text.front() == '\t'))
+    text.remove_prefix(1);
+  if (text.starts_with('{') && is_trainer_state(text)) return StepFileKind::log;
+  // JSON lines name a time in the first of them; a trace does not begin so. Lines of DeepSpeed and
+  // of launchers begin with a bracket and a word.
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const bool bracket =
+      text.size() > 1 && text[0] == '[' && std::isalnum(static_cast<unsigned char>(text[1])) != 0;
+  const bool json = text.starts_with('{') || (text.starts_with('[') && !bracket);
+  if (json && !named_time(line, TimeUnit::ms)) return StepFileKind::trace;
+  return is_list(text) ? StepFileKind::list : StepFileKind::log;
+}
+
+Result<std::string> read_inflated(const std::string& path) {
+  constexpr std::uint64_t most = 4'000'000'000;
+  auto source = open_source(path);
+  if (!source) return source.error();
+  std::string text;
+  constexpr std::size_t part = 1 << 20;
+  for (std::size_t got = part; got == part;) {
+    const std::size_t before = text.size();
+    if (before > most) break;
+    text.resize(before + part);
+    const auto read = (*source)->read(std::span(text).subspan(before));
+    if (!read) return read.error();
+    got = *read;
+    text.resize(before + got);
+  }
+  if (text.size() > most) return wrong("has more than 4 GB of text", path);
+  if (const std::string damage = (*source)->damage(); !damage.empty())
+    return Error{.what = damage, .file = path, .hint = "copy the file again"};
+  return text;
+}
+
+Result<StepTimes> read_step_times(const std::string& path, TimeUnit assumed) {
+  const auto kind = step_file_kind(path);
+  if (kind && *kind == StepFileKind::log) {
+    const auto log = read_job_log(path, assumed);
+    return log ? times_of(*log, path) : log.error();
+  }
+  const auto text = read_inflated(path);
+  if (!text) return text.error();
+  return parse_step_times(*text, path, assumed);
+}
+
+}  // namespace stepscope

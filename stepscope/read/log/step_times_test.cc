@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/log/step_times.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+using Doubles = std::vector<double>;
+using Texts = std::vector<std::string>;
+
+Doubles ns_of(std::string_view text, TimeUnit unit = TimeUnit::ms) {
+  const auto times = parse_step_times(text, "list", unit);
+  if (times) return times->wall_ns;
+  ADD_FAILURE() << times.error().message();
+  return {};
+}
+
+std::string error_of(std::string_view text) {
+  const auto times = parse_step_times(text, "list");
+  return times ? "none" : times.error().message();
+}
+
+TEST(StepTimes, OneNumberALineIsInMilliseconds) {
+  const auto times = parse_step_times("# run 3\n412.5\n\n 413\r\n+4.1e2\n", "list");
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->wall_ns, (Doubles{412.5e6, 413e6, 410e6}));
+  EXPECT_TRUE(times->unit_assumed);
+  EXPECT_EQ(times->source, "numbers");
+  EXPECT_TRUE(times->causes.empty());
+  EXPECT_EQ(ns_of("0.4\n0.5\n", TimeUnit::s), (Doubles{0.4e9, 0.5e9}));
+}
+
+TEST(StepTimes, TheHeaderNamesColumnAndUnit) {
+  EXPECT_EQ(ns_of("step,loss,step_time_s\n0,5.1,0.5\n1,4.9,0.25\n"), (Doubles{0.5e9, 0.25e9}));
+  EXPECT_EQ(ns_of("index;Wall_ns\n0;7\n"), Doubles{7});
+  EXPECT_EQ(ns_of("\"iteration_time_us\"\t\"x\"\n3\t4\n"), Doubles{3000});
+  const auto times = parse_step_times("step_time_ns\n5\n", "list", TimeUnit::s);
+  ASSERT_TRUE(times);
+  EXPECT_FALSE(times->unit_assumed);
+  EXPECT_EQ(times->source, "column step_time_ns");
+  EXPECT_TRUE(parse_step_times("a,duration\n1,5\n", "list")->unit_assumed);
+}
+
+TEST(StepTimes, TheBestNameIsTaken) {
+  EXPECT_EQ(ns_of("time_s,step_time_ms,duration_s\n9,5,8\n"), Doubles{5e6});
+}
+
+TEST(StepTimes, ACauseStaysWithItsStep) {
+  const auto times = parse_step_times(
+      "step_time_ms,cause\n5,\n90,checkpoint\nnan,eval\n6,\n\"7\",\"gc\"\n", "list");
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->wall_ns, (Doubles{5e6, 90e6, 6e6, 7e6}));
+  EXPECT_EQ(times->causes, (Texts{"", "checkpoint", "", "gc"}));
+  EXPECT_EQ(times->left_out, 1U);
+}
+
+TEST(StepTimes, OfRanksTheSlowestCounts) {
+  EXPECT_EQ(ns_of("rank,index,wall_ns\n0,2,50\n0,3,60\n1,3,55\n1,2,70\n"), (Doubles{70, 60}));
+}
+
+TEST(StepTimes, RowsThatAreNoStepAreCounted) {
+  const auto times = parse_step_times("step_time_ms\n1\n-2\n0\ninf\nnan\nx\n1e300\n3\n", "list");
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->wall_ns, (Doubles{1e6, 3e6}));
+  EXPECT_EQ(times->left_out, 6U);
+  EXPECT_EQ(parse_step_times("5\nhello\n6\n", "list")->left_out, 1U);
+}
+
+TEST(StepTimes, LogLinesNameThem) {
+  EXPECT_EQ(ns_of("hello\nstep 3: step_time_ms=12.5, loss 3\nstep_time_s : 2\n"),
+            (Doubles{12.5e6, 2e9}));
+  EXPECT_EQ(ns_of("{\"step\": 1, \"step_time_ms\": 7.5}\n{\"step\": 2, \"step_time_ms\": 8}\n"),
+            (Doubles{7.5e6, 8e6}));
+  EXPECT_EQ(ns_of(" iteration 10/100 | elapsed time per iteration (ms): 606.0 | learning rate\n"),
+            Doubles{606e6});
+  EXPECT_EQ(ns_of("step     0  loss 5.4988  norm 13.334  lr 3.00e-04    412.345 ms       22 "
+                  "tokens/s    0.1 % MFU\n"),
+            Doubles{412.345e6});
+  EXPECT_EQ(parse_step_times("iter_time=3\n", "list", TimeUnit::s)->wall_ns, Doubles{3e9});
+  // Another name that ends so is another thing.
+  EXPECT_NE(error_of("last_step_time_ms=4\n").find("names no step time"), std::string::npos);
+}
+
+TEST(StepTimes, OfTrainComeFromItsJson) {
+  const auto times = parse_step_times(
+      R"({"schema":"stepscope.train/1","steps":[{"index":0,"wall_ns":1000,"validation_loss":null,
+          "skipped":false},{"wall_ns":2000,"validation_loss":3.5,"skipped":false},
+          {"wall_ns":1500,"validation_loss":null,"skipped":true}],"rank_steps":[{"wall_ns":9}]})",
+      "train.json");
+  ASSERT_TRUE(times) << times.error().message();
+  EXPECT_EQ(times->wall_ns, (Doubles{1000, 2000, 1500}));
+  EXPECT_EQ(times->causes, (Texts{"", "eval", "skipped"}));
+}
+
+TEST(StepTimes, WhatIsNoListIsRefused) {
+  EXPECT_NE(error_of("").find("is empty"), std::string::npos);
+  EXPECT_NE(error_of("# nothing\n\n").find("is empty"), std::string::npos);
+  EXPECT_NE(error_of("hello world\n").find("names no step time"), std::string::npos);
+  EXPECT_NE(error_of("1,2,3\n4,5,6\n").find("line 1: a table without names"), std::string::npos);
+  EXPECT_NE(error_of("step_time_ms\n0\n").find("no positive step time"), std::string::npos);
+  EXPECT_NE(error_of(R"({"schema":"stepscope.train/1","steps":7})").find("has no steps"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"schema":"stepscope.train/1",)").find("list: "), std::string::npos);
+}
+
+TEST(StepTimes, AFileIsToldByItsFirstBytes) {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("stepscope-step-times-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string path = (folder / "file").string();
+  const auto kind = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    return *step_file_kind(path);
+  };
+  EXPECT_EQ(kind("\n {\"traceEvents\": []}"), StepFileKind::trace);
+  EXPECT_EQ(kind("[{\"ph\": \"X\"}]"), StepFileKind::trace);
+  EXPECT_EQ(kind("{\"schema\":\"stepscope.train/1\"}"), StepFileKind::train_json);
+  EXPECT_EQ(kind("{\"step\": 1, \"step_time_ms\": 7.5}\n"), StepFileKind::log);
+  EXPECT_EQ(kind("[rank0]: {'loss': 1.0}\n"), StepFileKind::log);
+  EXPECT_EQ(kind("[2026-01-01 12:00:00,123] [INFO] {\"a\": 1}\n"), StepFileKind::log);
+  EXPECT_EQ(kind("{\n  \"best_metric\": null,\n  \"log_history\": []}"), StepFileKind::log);
+  EXPECT_EQ(kind("# steps\nstep_time_ms\n4\n"), StepFileKind::list);
+  EXPECT_EQ(kind(""), StepFileKind::list);
+  EXPECT_EQ(kind("1\n2\n"), StepFileKind::list);
+  std::ofstream(path) << "\xEF\xBB\xBFstep_time_ms\n4\n";
+  EXPECT_EQ(read_step_times(path)->wall_ns, Doubles{4e6});
+  EXPECT_FALSE(read_step_times((folder / "missing").string()));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace stepscope

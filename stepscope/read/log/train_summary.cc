@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/log/train_summary.h"
+
+#include "stepscope/base/json_reader.h"
+#include "stepscope/read/log/step_times.h"
+
+namespace stepscope {
+namespace {
+
+std::optional<double> number_of(const JsonValue& object, std::string_view key) {
+  const JsonValue* value = object.find(key);
+  if (value == nullptr ||
+      (value->kind != JsonValue::Kind::integer && value->kind != JsonValue::Kind::number))
+    return std::nullopt;
+  return value->number;
+}
+
+const std::vector<JsonValue>& list_of(const JsonValue& object, std::string_view key) {
+  static const std::vector<JsonValue> none;
+  const JsonValue* value = object.find(key);
+  return value == nullptr || value->kind != JsonValue::Kind::list ? none : value->items;
+}
+
+}  // namespace
+
+Result<TrainSummary> parse_train_summary(std::string_view text, std::string_view path) {
+  const auto json = parse_json(text, path);
+  if (!json) return json.error();
+  const JsonValue* schema = json->find("schema");
+  if (schema == nullptr || !schema->text.starts_with("stepscope.train/"))
+    return Error{.what = "is not of stepscope train",
+                 .file = std::string(path),
+                 .hint = "give what stepscope train --json writes"};
+  TrainSummary summary;
+  summary.mfu = number_of(*json, "mfu");
+  summary.hfu = number_of(*json, "hfu");
+  for (const JsonValue& line : list_of(*json, "stragglers"))
+    summary.stragglers.push_back(line.text);
+  for (const JsonValue& step : list_of(*json, "rank_steps")) {
+    const auto rank = number_of(step, "rank");
+    const JsonValue* budget = step.find("budget_ns");
+    if (!rank || !(*rank >= 0 && *rank < 1e9) || budget == nullptr) continue;
+    TrainSummary::Rank& sums = summary.ranks[static_cast<int>(*rank)];
+    ++sums.steps;
+    for (std::size_t i = 0; i < budget->keys.size() && i < budget->items.size(); ++i)
+      sums.budget_ns[budget->keys[i]] += budget->items[i].number;
+  }
+  return summary;
+}
+
+Result<TrainSummary> read_train_summary(const std::string& path) {
+  const auto text = read_inflated(path);
+  if (!text) return text.error();
+  return parse_train_summary(*text, path);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/nccl/comm_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "stepscope/base/byte_source.h"
+#include "stepscope/base/json_reader.h"
+#include "stepscope/read/bytes/pickle.h"
+#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/nccl/flight_recorder.h"
+#include "stepscope/read/nccl/nccl_log.h"
+#include "stepscope/read/rows/rank_names.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class FileKind : std::uint8_t { pickle, json, log };
+
+struct CommFile {
+  std::string path;
+  FileKind kind = FileKind::log;
+  bool found = false;  // in a directory, not named
+};
+
+Result<FileKind> file_kind_of(const std::string& path) {
+  auto source = open_source(path);
+  if (!source) return source.error();
+  std::string head(512, '\0');
+  const auto got = (*source)->read(head);
+  if (!got) return got.error();
+  head.resize(*got);
+  if (head.empty()) {
+    const std::string damage = (*source)->damage();
+    return Error{.what = damage.empty() ? "the file is empty" : damage,
+                 .file = path,
+                 .hint = "dump or log again"};
+  }
+  if (is_pickle(head)) return FileKind::pickle;
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && head[first] == '{' ? FileKind::json : FileKind::log;
+}
+
+std::vector<CommFile> find_files(std::span<const std::string> inputs, CommFiles& out) {
+  std::vector<CommFile> files;
+  const auto add = [&](const std::string& path, bool found) {
+    const auto kind = file_kind_of(path);
+    if (kind)
+      files.push_back({path, *kind, found});
+    else if (!found)
+      out.errors.push_back(kind.error());
+  };
+  for (const std::string& input : inputs) {
+    std::error_code code;
+    if (!fs::is_directory(input, code)) {
+      add(input, false);
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (fs::directory_iterator at(input, fs::directory_options::skip_permission_denied, code);
+         !code && at != fs::directory_iterator(); at.increment(code)) {
+      std::error_code ignored;
+      if (at->is_regular_file(ignored)) inside.push_back(at->path().string());
+    }
+    std::ranges::sort(inside, {}, [](const std::string& p) { return std::pair(p.size(), p); });
+    for (const std::string& path : inside) add(path, true);
+    if (inside.empty())
+      out.errors.push_back({.what = "no files in this directory",
+                            .file = input,
+                            .hint = "name dumps of the flight recorder or NCCL's logs"});
+  }
+  return files;
+}
+
+Result<PlainTree> read_dump(const CommFile& file, CommInput& input) {
+  auto text = read_inflated(file.path);
+  if (!text) return text.error();
+  input.bytes = text->size();
+  if (file.kind == FileKind::pickle) {
+    input.format = "flight recorder (pickle)";
+    return parse_pickle(std::move(*text), file.path);
+  }
+  input.format = "flight recorder (JSON)";
+  const auto json = parse_json(*text, file.path);
+  if (!json) return json.error();
+  return plain_tree(*json);
+}
+
+class FilesReader {
+ public:
+  FilesReader(CommFiles& out, const StopFlag* stop) : out_(out), logs_(out.records), stop_(stop) {}
+
+  void read(const std::vector<CommFile>& files) {
+    for (const FileKind kind : {FileKind::pickle, FileKind::json}) dumps(files, kind);
+    for (const CommFile& file : files)
+      if (file.kind == FileKind::log && !stopped()) log(file);
+    logs_.settle();
+    settle_groups(out_.records);
+  }
+
+ private:
+  [[nodiscard]] bool stopped() const { return stop_ != nullptr && stop_->requested(); }
+
+  void dumps(const std::vector<CommFile>& files, FileKind kind) {
+    std::vector<const CommFile*> chosen;
+    std::vector<std::string> paths;
+    for (const CommFile& file : files)
+      if (file.kind == kind) {
+        chosen.push_back(&file);
+        paths.push_back(file.path);
+      }
+    if (chosen.empty()) return;
+    std::vector<std::optional<int>> ranks = ranks_from_names(paths, std::nullopt);
+    if (!ranks.front()) ranks = ranks_from_names(paths, world_of(*chosen.front()));
+    if (!ranks.front()) {
+      for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
+      if (paths.size() > 1)
+        out_.remarks.emplace_back(
+            "the names of the dumps tell no ranks: they are taken in the order given; name them as "
+            "they were written (…_rank_3)");
+    }
+    for (std::size_t i = 0; i < chosen.size() && !stopped(); ++i)
+      dump(*chosen[i], ranks[i].value_or(static_cast<int>(i)));
+  }
+
+  static std::optional<int> world_of(const CommFile& file) {
+    CommInput ignored;
+    const auto tree = read_dump(file, ignored);
+    const int size = tree ? world_size_of(*tree) : 0;
+    return size > 0 ? std::optional(size) : std::nullopt;
+  }
+
+  void dump(const CommFile& file, int rank) {
+    CommInput input;
+    input.path = file.path;
+    auto tree = read_dump(file, input);
+    if (!tree || !is_flight_dump(tree->value())) {
+      // Text that begins with a brace may still be a log.
+      if (file.kind == FileKind::json && log_text(file)) return;
+      if (!tree)
+        out_.errors.push_back(tree.error());
+      else if (!file.found)
+        out_.errors.push_back(add_flight_dump(*tree, rank, input, out_.records).error());
+      return;
+    }
+    const auto known = out_.records.rank_index.find(rank);
+    if (known != out_.records.rank_index.end() && out_.records.ranks[known->second].has_dump) {
+      out_.errors.push_back({.what = "is another dump of rank " + std::to_string(rank),
+                             .file = file.path,
+                             .hint = "give one dump a rank"});
+      return;
+    }
+    const auto added = add_flight_dump(*tree, rank, input, out_.records);
+    if (!added)
+      out_.errors.push_back(added.error());
+    else
+      out_.records.inputs.push_back(std::move(input));
+  }
+
+  // Whether it was a log.
+  bool log_text(const CommFile& file) {
+    CommInput input;
+    auto source = open_source(file.path);
+    if (!source) return false;
+    input.path = file.path;
+    input.format = "log";
+    if (!logs_.add(**source, input)) return false;
+    out_.records.inputs.push_back(std::move(input));
+    return true;
+  }
+
+  void log(const CommFile& file) {
+    auto source = open_source(file.path);
+    if (!source) {
+      out_.errors.push_back(source.error());
+      return;
+    }
+    CommInput input;
+    input.path = file.path;
+    input.format = "log";
+    const auto added = logs_.add(**source, input);
+    if (!added) {
+      Error error = added.error();
+      if (error.file.empty()) error.file = file.path;
+      if (!file.found) out_.errors.push_back(std::move(error));
+      return;
+    }
+    if (const std::string damage = (*source)->damage(); !damage.empty()) {
+      input.truncated = true;
+      input.notes["damaged: " + damage] = 1;
+    }
+    out_.records.inputs.push_back(std::move(input));
+  }
+
+  CommFiles& out_;
+  CommLogs logs_;
+  const StopFlag* stop_;
+};
+
+}  // namespace
+
+CommFiles read_comm_files(std::span<const std::string> inputs, const StopFlag* stop) {
+  CommFiles out;
+  const std::vector<CommFile> files = find_files(inputs, out);
+  FilesReader(out, stop).read(files);
+  if (out.records.inputs.empty() && out.errors.empty())
+    out.errors.push_back({.what = "nothing here tells of communication",
+                          .file = inputs.empty() ? std::string() : inputs.front(),
+                          .hint = "name dumps of the flight recorder or NCCL's logs"});
+  return out;
+}
+
+}  // namespace stepscope

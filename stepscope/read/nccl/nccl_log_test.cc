@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/nccl/nccl_log.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "stepscope/base/text_source.h"
+#include "stepscope/read/log/nccl_line.h"
+#include "stepscope/read/nccl/flight_recorder.h"
+
+namespace stepscope {
+namespace {
+
+struct ReadLog {
+  CommRecords records;
+  CommInput input;
+  bool ok = false;
+};
+ReadLog read_log(const std::string& text) {
+  ReadLog out;
+  CommLogs logs(out.records);
+  TextSource source(text);
+  out.ok = logs.add(source, out.input).has_value();
+  out.records.inputs.push_back(out.input);
+  logs.settle();
+  settle_groups(out.records);
+  return out;
+}
+
+std::vector<NcclSaying> sayings(std::string_view line, const HostNames& known = {}) {
+  std::vector<NcclSaying> out;
+  split_sayings(line, known, out);
+  return out;
+}
+
+TEST(NcclLine, HasItsWriterInEveryDialect) {
+  struct Dialect {
+    const char* line;
+    NcclLevel level;
+    const char* text;
+  };
+  const std::vector<Dialect> dialects = {
+      {"h:7:8 [3] NCCL INFO Launch mode Parallel", NcclLevel::info, "Launch mode Parallel"},
+      {"[rank5]: h:7:8 [3] NCCL INFO x", NcclLevel::info, "x"},
+      {"2026-01-31T12:00:01.5 [2026-01-31 12:00:00] h:7:8 [3] NCCL INFO x", NcclLevel::info, "x"},
+      {"[2026-01-31 12:00:00] h:7:8 [3] a.cc:12 (f) NCCL WARN x", NcclLevel::warn, "x"},
+      {"h:7:8 [3] a.cc:12 NCCL WARN x y", NcclLevel::warn, "x y"},
+      {"h:7:8 [3] 12.5 f:12 NCCL TRACE x", NcclLevel::trace, "x"},
+      {"h:7:8 [3] 1558545003174220 NCCL INFO x\r", NcclLevel::info, "x"}};
+  for (const Dialect& d : dialects) {
+    const auto said = sayings(d.line);
+    ASSERT_EQ(said.size(), 1U) << d.line;
+    EXPECT_EQ(said[0].host, "h") << d.line;
+    EXPECT_EQ(said[0].pid, 7) << d.line;
+    EXPECT_EQ(said[0].tid, 8) << d.line;
+    EXPECT_EQ(said[0].device, 3) << d.line;
+    EXPECT_EQ(said[0].level, d.level) << d.line;
+    EXPECT_EQ(said[0].text, d.text) << d.line;
+  }
+  EXPECT_EQ(sayings("h:7:8 NCCL CALL ncclAllReduce(1,2)")[0].level, NcclLevel::call);
+  EXPECT_EQ(sayings("NCCL version 2.10.3+cuda11.3")[0].text, "2.10.3+cuda11.3");
+  EXPECT_TRUE(sayings("see the NCCL INFO lines").empty());
+  EXPECT_TRUE(sayings("12:00:01 NCCL INFO x").empty());
+}
+
+TEST(NcclLine, IsTakenApartWhereWritersCutIntoEachOther) {
+  const auto said =
+      sayings("h:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -h:2:2 [1] NCCL INFO Connected");
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_EQ(said[0].text, "Channel 00/0 : 0[0]");
+  EXPECT_EQ(said[1].text, "Connected");
+  EXPECT_EQ(said[1].pid, 2);
+  const auto glued =
+      sayings("h:1:1 [0] NCCL INFO Init COMPLETEnode1:2:2 [1] NCCL INFO x", {"node1"});
+  ASSERT_EQ(glued.size(), 2U);
+  EXPECT_EQ(glued[0].text, "Init COMPLETE");
+  EXPECT_EQ(glued[1].host, "node1");
+  std::string room;
+  EXPECT_EQ(without_colours("\x1b[1;32mok\x1b[0m", room), "ok");
+  EXPECT_EQ(without_colours("a\x1b[3", room), "a");
+}
+
+TEST(NcclLine, HasTheArgumentsOfACall) {
+  const auto call = parse_call(
+      "AllReduce: opCount 2a sendbuff 0x7f recvbuff 0x8f acc (nil) count 1048576 datatype 7 op 0 "
+      "root 0 comm 0x55d0 [nranks=8] stream 0x11 task 0 globalrank 0");
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->operation, "AllReduce");
+  EXPECT_EQ(call->op_count, 42);
+  EXPECT_EQ(call->count, 1048576);
+  EXPECT_EQ(nccl_type_name(call->type), "float32");
+  EXPECT_EQ(nccl_reduction_name(call->reduction), "sum");
+  EXPECT_EQ(call->ranks, 8);
+  EXPECT_EQ(call->communicator, 0x55d0U);
+  EXPECT_FALSE(parse_call("AllReduce: opCount zz count 1"));
+  EXPECT_FALSE(parse_call("AllReduce: opCount 1 sendbuff 0x7f recvb"));
+  EXPECT_FALSE(parse_call("AllReduce: 4 Bytes -> Algo TREE proto LL"));
+  const auto cut = parse_call("Send: opCount 1 count 8 datatype 0 op 0 root 3 c");
+  ASSERT_TRUE(cut);
+  EXPECT_FALSE(cut->communicator);
+}
+
+TEST(NcclLine, NamesTheAlgorithmOfEveryVersion) {
+  const auto old = parse_choice("1048576 Bytes -> Algo 1 proto 2 time 123.4");
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->algorithm, "RING");
+  EXPECT_EQ(old->protocol, "SIMPLE");
+  const auto current = parse_choice("AllReduce: 4 Bytes -> Algo NVLS_TREE proto LL128 channel{}");
+  ASSERT_TRUE(current);
+  EXPECT_EQ(current->operation, "AllReduce");
+  EXPECT_EQ(current->bytes, 4);
+  EXPECT_EQ(current->algorithm, "NVLS_TREE");
+}
+
+TEST(NcclLine, HasWhatAWatchdogGaveUpOn) {
+  const auto said = parse_watchdog(
+      "[rank1]:[E810 03:04:11.06 ProcessGroupNCCL.cpp:683] [Rank 1] Watchdog caught collective "
+      "operation timeout: WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=80, NumelOut=81, "
+      "Timeout(ms)=600000) ran for 600096 milliseconds before timing out.");
+  ASSERT_TRUE(said);
+  EXPECT_TRUE(said->timeout);
+  EXPECT_EQ(said->rank, 1);
+  EXPECT_EQ(said->sequence, 78);
+  EXPECT_EQ(said->operation, "BROADCAST");
+  EXPECT_EQ(said->in_elements, 80);
+  EXPECT_EQ(said->out_elements, 81);
+  EXPECT_EQ(said->limit_ms, 600000);
+  EXPECT_EQ(said->ran_ms, 600096);
+  EXPECT_EQ(said->group, "");
+  const auto status = parse_watchdog(
+      "[rank1]:[E810 ProcessGroupNCCL.cpp:2241] [PG ID 3 PG GUID 7(tp) Rank 1]  failure detected "
+      "by "
+      "watchdog at work sequence id: 78 PG status: last enqueued work: 79, last completed work: "
+      "77");
+  ASSERT_TRUE(status);
+  EXPECT_FALSE(status->timeout);
+  EXPECT_EQ(status->group, "7");
+  EXPECT_EQ(status->group_name, "tp");
+  EXPECT_EQ(status->enqueued, 79);
+  EXPECT_EQ(status->completed, 77);
+  EXPECT_FALSE(parse_watchdog("NCCL work is last"));
+}
+
+constexpr const char* calls =
+    "Epoch 1\n"
+    "h:10:1 [0] NCCL INFO ncclCommInitRank comm 0xa rank 0 nranks 2 busId 1 commId 0x9 - Init "
+    "START\n"
+    "h:11:1 [1] NCCL INFO ncclCommInitRank comm 0xb rank 1 nranks 2 busId 2 commId 0x9 - Init "
+    "START\n"
+    "h:10:1 [0] NCCL INFO Channel 00/02 : 0 1\n"
+    "h:10:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
+    "h:10:1 [0] NCCL INFO 2 coll channels, 0 nvls channels, 4 p2p channels, 2 p2p channels per "
+    "peer\n"
+    "h:10:1 [0] NCCL INFO ncclCommInitRank comm 0xa rank 0 nranks 2 busId 1 commId 0x9 - Init "
+    "COMPLETE\n"
+    "h:11:1 [1] NCCL INFO ncclCommInitRank comm 0xb rank 1 nranks 2 busId 2 commId 0x9 - Init "
+    "COMPLETE\n"
+    "h:10:1 [0] NCCL INFO AllGather: opCount 0 sendbuff 0x1 recvbuff 0x2 count 8 datatype 0 op 0 "
+    "root "
+    "0 comm 0xa [nranks=2] stream 0x1\n"
+    "\x1b[31mh:11:1 [1] NCCL INFO AllGather: opCount 0 sendbuff 0x1 recvbuff 0x2 count 9 datatype "
+    "0 "
+    "op 0 root 0 comm 0xb [nranks=2] stream 0x1\x1b[0m\n"
+    "h:11:1 [1] NCCL INFO Send: opCount 1 sendbuff 0x1 recvbuff (nil) count 9 datatype 0 op 0 root "
+    "0 "
+    "comm 0xb [nranks=2] stream 0x1\n"
+    "h:11:1 [1] NCCL INFO Send: opCount 2 sendbuff 0x1 rech:11:2 [1] NCCL INFO Connected all trees";
+
+TEST(NcclLog, KeepsTheCallsOfEachCommunicatorAndHowItIsConnected) {
+  const ReadLog log = read_log(calls);
+  ASSERT_TRUE(log.ok);
+  const CommRecords& r = log.records;
+  ASSERT_EQ(r.groups.size(), 1U);
+  EXPECT_EQ(r.groups[0].members, (std::vector<int>{0, 1}));
+  ASSERT_EQ(r.sequences.size(), 2U);
+  EXPECT_EQ(r.sequences[0].collectives[0].in_elements, 8);
+  EXPECT_EQ(r.sequences[1].collectives[0].in_elements, 9);
+  ASSERT_EQ(r.sequences[1].pairs.size(), 1U);
+  EXPECT_EQ(r.sequences[1].pairs[0].peer, 0);
+  EXPECT_EQ(log.input.calls, 3U);
+  EXPECT_EQ(log.input.notes.at("calls_cut_before_their_communicator"), 1U);
+  ASSERT_EQ(r.nccl.communicators.size(), 1U);
+  const LoggedCommunicator& c = r.nccl.communicators[0];
+  EXPECT_EQ(c.id, "0x9");
+  EXPECT_EQ(c.channels, 2);
+  EXPECT_EQ(c.pair_channels, 4);
+  EXPECT_EQ(c.rings, std::vector<std::string>{"0 1"});
+  EXPECT_EQ(c.transports.at("P2P/CUMEM"), 1U);
+  EXPECT_TRUE(c.members[0].complete);
+}
+
+TEST(NcclLog, JoinsCommunicatorsWithoutIdsOnlyWhereOrderTells) {
+  const auto line = [](int process, int pointer, int rank, int ranks) {
+    return "h:" + std::to_string(process) + ":1 [0] NCCL INFO comm 0x" + std::to_string(pointer) +
+           " rank " + std::to_string(rank) + " nranks " + std::to_string(ranks) +
+           " cudaDev 0 busId 1 - Init COMPLETE\n";
+  };
+  std::string text;
+  for (int p = 0; p < 4; ++p) text += line(p + 1, 10 + p, p, 4);
+  const ReadLog one = read_log(text);
+  EXPECT_EQ(one.records.nccl.communicators.size(), 1U);
+  EXPECT_EQ(one.records.ranks.size(), 4U);
+  EXPECT_EQ(one.records.ranks[3].number, 3);
+  for (int p = 0; p < 4; ++p) text += line(p + 1, 20 + p, p % 2, 2);
+  const ReadLog pairs = read_log(text);
+  EXPECT_EQ(pairs.records.nccl.communicators.size(), 5U);
+  EXPECT_EQ(
+      pairs.records.inputs[0].notes.count("communicators_of_one_size_that_cannot_be_told_apart"),
+      1U);
+}
+
+TEST(NcclLog, PutsATimeoutIntoTheGroupThatItsRankNamesLater) {
+  const ReadLog log = read_log(
+      "[rank0]: [E ProcessGroupNCCL.cpp:1] [PG ID 0 PG GUID 0(default_pg) Rank 0] Received a dump "
+      "signal. Last enqueued NCCL work: 77, last completed NCCL work: 77.\n"
+      "[rank1]: [E ProcessGroupNCCL.cpp:1] [Rank 1] Watchdog caught collective operation timeout: "
+      "WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=80, NumelOut=80, Timeout(ms)=600000) ran for "
+      "600096 milliseconds\n"
+      "[rank1]: [E ProcessGroupNCCL.cpp:1] [PG ID 0 PG GUID 0(default_pg) Rank 1] failure detected "
+      "by "
+      "watchdog at work sequence id: 78 PG status: last enqueued work: 79, last completed work: "
+      "77\n");
+  ASSERT_TRUE(log.ok);
+  ASSERT_EQ(log.records.timeouts.size(), 1U);
+  EXPECT_EQ(log.records.groups[log.records.timeouts[0].group].name, "default_pg");
+  EXPECT_EQ(log.records.timeouts[0].limit, Ns(600'000'000'000));
+  const auto late = std::ranges::find_if(log.records.sequences, [&](const CommSequence& s) {
+    return log.records.ranks[s.rank].number == 0;
+  });
+  ASSERT_NE(late, log.records.sequences.end());
+  EXPECT_EQ(late->status->enqueued, 77);
+  EXPECT_TRUE(late->watchdog_only);
+}
+
+TEST(NcclLog, IsRefusedWhereNobodySpeaksOfCommunication) {
+  EXPECT_FALSE(read_log("step 1 loss 2\nNCCL is a library\n").ok);
+  EXPECT_FALSE(read_log("").ok);
+  const ReadLog long_line = read_log(std::string(3'000'000, 'x') + "\n" + calls);
+  EXPECT_TRUE(long_line.ok);
+  EXPECT_EQ(long_line.input.calls, 3U);
+}
+
+TEST(NcclLog, CountsWarningsOfEachRank) {
+  const ReadLog log = read_log(std::string(calls) +
+                               "\n\nh:10:1 [0] a.cc:1 NCCL WARN Call to ibv_modify_qp failed\n"
+                               "h:10:1 [0] a.cc:1 NCCL WARN Call to ibv_modify_qp failed\n");
+  ASSERT_EQ(log.records.messages.size(), 1U);
+  EXPECT_EQ(log.records.messages[0].times, 2U);
+  EXPECT_EQ(log.records.ranks[*log.records.messages[0].rank].number, 0);
+}
+
+}  // namespace
+}  // namespace stepscope

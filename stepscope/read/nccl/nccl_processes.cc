@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/nccl/nccl_processes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "stepscope/event/name_class.h"
+
+namespace stepscope {
+namespace {
+
+// What glues a communicator's two halves together in the lines of `Init timings`.
+void keep_longest(std::optional<double>& seconds, std::string_view text) {
+  const auto total = behind(text, " total ");
+  double value = 0;
+  if (!total) return;
+  const auto [end, code] = std::from_chars(total->data(), total->data() + total->size(), value);
+  if (code == std::errc()) seconds = std::max(seconds.value_or(0), value);
+}
+
+// One word where blanks were.
+std::string narrowed(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == ' ' && (out.empty() || out.back() == ' ')) continue;
+    out += c;
+  }
+  while (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+void merge_setup(LocalComm& into, LocalComm& from) {
+  into.channels = std::max(into.channels, from.channels);
+  into.pair_channels = std::max(into.pair_channels, from.pair_channels);
+  into.nodes = std::max(into.nodes, from.nodes);
+  into.rings.merge(from.rings);
+  if (into.trees.empty()) into.trees = from.trees;
+  for (const auto& [name, count] : from.transports) into.transports[name] += count;
+  if (from.init_seconds) into.init_seconds = from.init_seconds;
+  from = LocalComm{};
+}
+
+}  // namespace
+
+std::uint32_t LogProcesses::process_of(const NcclSaying& saying) {
+  name_.assign(saying.host);
+  name_ += ':';
+  name_ += std::to_string(saying.pid);
+  const auto known = by_name_.find(name_);
+  if (known != by_name_.end()) return known->second;
+  // Where lines are cut, letters of another one stand in front of a host: now or the first time.
+  std::vector<std::uint32_t>& same_pid = by_pid_[saying.pid];
+  for (const std::uint32_t p : same_pid) {
+    std::string& host = processes_[p].host;
+    if (!saying.host.ends_with(host) && !std::string_view(host).ends_with(saying.host)) continue;
+    if (saying.host.size() < host.size()) {
+      hosts_.erase(host);
+      host = saying.host;
+      hosts_.insert(host);
+    }
+    by_name_.emplace(name_, p);
+    return p;
+  }
+  const auto at = static_cast<std::uint32_t>(processes_.size());
+  by_name_.emplace(name_, at);
+  same_pid.push_back(at);
+  hosts_.emplace(saying.host);
+  LogProcess process;
+  process.host = saying.host;
+  process.pid = saying.pid;
+  processes_.push_back(std::move(process));
+  return at;
+}
+
+bool LogProcesses::take(const NcclSaying& saying, std::optional<int> launcher_rank,
+                        CommInput& input) {
+  if (saying.level == NcclLevel::version) {
+    const std::size_t end = std::min(saying.text.find_first_of(" \t"), saying.text.size());
+    if (end > 0 && saying.text.front() >= '0' && saying.text.front() <= '9')
+      ++into_.nccl.versions[std::string(saying.text.substr(0, end))];
+    return true;
+  }
+  const std::uint32_t process = process_of(saying);
+  if (saying.device) processes_[process].device = saying.device;
+  if (launcher_rank) processes_[process].launcher_rank = launcher_rank;
+  if (saying.level == NcclLevel::warn) {
+    // The rank is not known yet: its process is named, settle() puts ranks in.
+    LogMessage message{.rank = process, .text = std::string(saying.text), .times = 1};
+    const auto same = std::ranges::find_if(into_.messages, [&](const LogMessage& m) {
+      return m.rank == message.rank && m.text == message.text;
+    });
+    if (same != into_.messages.end())
+      ++same->times;
+    else if (into_.messages.size() < 1000)
+      into_.messages.push_back(std::move(message));
+    return true;
+  }
+  if (saying.level == NcclLevel::call) return false;
+  if (const auto call = parse_call(saying.text)) return take_call(process, *call, input);
+  if (const auto comm = parse_comm(saying.text)) return take_comm(process, *comm);
+  if (const auto choice = parse_choice(saying.text)) return take_choice(*choice);
+  return take_setup(process, saying.text);
+}
+
+bool LogProcesses::take_call(std::uint32_t process, const NcclCallLine& line, CommInput& input) {
+  if (!line.communicator) return false;
+  LogProcess& p = processes_[process];
+  const auto [at, fresh] =
+      p.open.try_emplace(*line.communicator, static_cast<std::uint32_t>(comms_.size()));
+  if (fresh) {
+    LocalComm comm;
+    comm.process = process;
+    comm.ranks = line.ranks;
+    comms_.push_back(std::move(comm));
+  }
+  p.latest = at->second;
+  LocalComm& comm = comms_[at->second];
+  if (comm.ranks == 0) comm.ranks = line.ranks;
+  if (comm.first_op_count < 0) comm.first_op_count = line.op_count;
+  CommCall call;
+  call.sequence = line.op_count;
+  call.position = p.calls++;
+  call.name = into_.strings.intern(line.operation);
+  name_.clear();
+  name_.append("nccl:").append(line.operation);
+  call.kind = collective_kind(name_);
+  call.in_elements = line.count;
+  call.in_types = into_.strings.intern(nccl_type_name(line.type));
+  const bool pair = call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv;
+  arguments_.clear();
+  using enum CollectiveKind;
+  if (call.kind == all_reduce || call.kind == reduce || call.kind == reduce_scatter)
+    arguments_.append(nccl_reduction_name(line.reduction));
+  if (call.kind == reduce || call.kind == broadcast || call.kind == gather ||
+      call.kind == scatter) {
+    if (!arguments_.empty()) arguments_ += ", ";
+    arguments_ += "root " + std::to_string(line.root);
+  }
+  if (pair) call.peer = line.root;
+  call.arguments = into_.strings.intern(arguments_);
+  std::vector<CommCall>& list = pair ? comm.pairs : comm.collectives;
+  if (!list.empty() && list.back().sequence == call.sequence)
+    call.ordinal = list.back().ordinal + 1;
+  list.push_back(call);
+  ++input.calls;
+  return true;
+}
+
+bool LogProcesses::take_comm(std::uint32_t process, const NcclCommLine& line) {
+  LogProcess& p = processes_[process];
+  const auto known = p.open.find(line.communicator);
+  if (line.ended) {
+    if (known != p.open.end()) {
+      comms_[known->second].ended = true;
+      p.open.erase(known);
+    }
+    return true;
+  }
+  std::uint32_t at = 0;
+  const bool same = known != p.open.end() &&
+                    (comms_[known->second].id.empty() || line.id.empty() ||
+                     comms_[known->second].id == line.id) &&
+                    !(line.start && comms_[known->second].complete);
+  if (same) {
+    at = known->second;
+  } else {
+    at = static_cast<std::uint32_t>(comms_.size());
+    LocalComm comm;
+    comm.process = process;
+    comms_.push_back(std::move(comm));
+    p.open[line.communicator] = at;
+  }
+  LocalComm& comm = comms_[at];
+  comm.rank = line.rank;
+  comm.ranks = line.ranks;
+  if (line.nodes > 0) comm.nodes = line.nodes;
+  if (!line.id.empty()) comm.id = line.id;
+  if (!line.parent.empty()) comm.parent = line.parent;
+  if (!line.bus.empty()) comm.bus = line.bus;
+  if (line.start) {
+    p.says_start = true;
+    p.opening = at;
+  }
+  if (line.complete) {
+    comm.complete = true;
+    merge_setup(comm, p.pending);
+    p.opening.reset();
+    p.latest = at;
+  }
+  return true;
+}
+
+bool LogProcesses::take_choice(const NcclChoiceLine& line) {
+  const std::string key = line.operation + ' ' + line.algorithm + ' ' + line.protocol;
+  const auto [at, fresh] = choices_.try_emplace(key, into_.nccl.choices.size());
+  if (fresh)
+    into_.nccl.choices.push_back({.operation = line.operation,
+                                  .algorithm = line.algorithm,
+                                  .protocol = line.protocol,
+                                  .calls = 0,
+                                  .least_bytes = line.bytes,
+                                  .most_bytes = line.bytes});
+  NcclChoice& choice = into_.nccl.choices[at->second];
+  ++choice.calls;
+  choice.least_bytes = std::min(choice.least_bytes, line.bytes);
+  choice.most_bytes = std::max(choice.most_bytes, line.bytes);
+  return true;
+}
+
+// Whose connections a line without a communicator speaks of: of the one being opened; where no
+// START is said, of the next that is complete; of the last one where ranks connect at their first
+// call.
+LocalComm& LogProcesses::target(std::uint32_t process) {
+  LogProcess& p = processes_[process];
+  if (p.opening) return comms_[*p.opening];
+  if (p.says_start && p.latest) return comms_[*p.latest];
+  return p.pending;
+}
+
+bool LogProcesses::take_channel(std::uint32_t process, std::string_view text) {
+  const auto number = number_behind(text, "Channel ");
+  const std::size_t colon = text.find(" : ");
+  if (!number || *number < 0 || *number > 1000 || colon == std::string_view::npos) return false;
+  const std::string_view rest = text.substr(colon + 3);
+  LocalComm& comm = target(process);
+  if (const auto via = behind(rest, " via ")) {
+    ++comm.transports[narrowed(via->substr(0, 60))];
+    return true;
+  }
+  comm.rings[static_cast<int>(*number)] = narrowed(rest);
+  return true;
+}
+
+bool LogProcesses::take_setup(std::uint32_t process, std::string_view text) {
+  LogProcess& p = processes_[process];
+  if (text.starts_with("Channel ")) return take_channel(process, text);
+  if (text.starts_with("Trees ")) {
+    target(process).trees = narrowed(text.substr(6));
+    return true;
+  }
+  if (text.find(" coll channels, ") != std::string_view::npos) {
+    LocalComm& comm = target(process);
+    comm.channels = static_cast<int>(number_behind(text, "").value_or(0));
+    const std::size_t pairs = text.find(" p2p channels,");
+    const std::size_t comma = text.substr(0, pairs).rfind(", ");
+    if (pairs != std::string_view::npos && comma != std::string_view::npos)
+      comm.pair_channels = static_cast<int>(number_behind(text.substr(comma), ", ").value_or(0));
+    return true;
+  }
+  if (text.starts_with("Init timings")) {
+    keep_longest(target(process).init_seconds, text);
+    return true;
+  }
+  constexpr std::string_view set = " set by environment to ";
+  if (const std::size_t at = text.find(set); text.starts_with("NCCL_") && at < 80) {
+    std::string value(text.substr(at + set.size()));
+    if (value.ends_with('.')) value.pop_back();
+    p.environment[std::string(text.substr(0, at))] = std::move(value);
+    return true;
+  }
+  if (text.starts_with("Using network ")) {
+    p.network = text.substr(14);
+    return true;
+  }
+  if (text.starts_with("NET/") && text.find(" : Using ") != std::string_view::npos) {
+    ++into_.nccl.networks[narrowed(text)];
+    return true;
+  }
+  return false;
+}
+
+// Communicators that are one: by id, else by size and order of each process.
+std::vector<std::vector<std::uint32_t>> LogProcesses::joined(bool& ambiguous) const {
+  std::map<std::string, std::vector<std::uint32_t>> by_key;
+  std::vector<std::map<int, int>> nth(processes_.size());
+  for (std::uint32_t c = 0; c < comms_.size(); ++c) {
+    const LocalComm& comm = comms_[c];
+    std::string key;
+    if (!comm.id.empty())
+      key = "id " + comm.id + ' ' + std::to_string(comm.ranks);
+    else if (comm.ranks == 1)
+      key = "alone " + std::to_string(c);
+    else
+      key = "of " + std::to_string(comm.ranks) + ' ' +
+            std::to_string(nth[comm.process][comm.ranks]++);
+    by_key[key].push_back(c);
+  }
+  std::vector<std::vector<std::uint32_t>> groups;
+  for (const auto& [key, comms] : by_key) {
+    std::set<int> ranks;
+    const bool once = std::ranges::all_of(comms, [&](std::uint32_t c) {
+      return comms_[c].rank < 0 || ranks.insert(comms_[c].rank).second;
+    });
+    const int size = comms_[comms.front()].ranks;
+    if (once && (size == 0 || comms.size() <= static_cast<std::size_t>(size))) {
+      groups.push_back(comms);
+      continue;
+    }
+    ambiguous = true;
+    for (const std::uint32_t c : comms) groups.push_back({c});
+  }
+  return groups;
+}
+
+// A process's rank in the job: its rank in the largest communicator, where that is one for all;
+// else what the launcher wrote in front of its lines.
+std::vector<std::uint32_t> LogProcesses::ranks_of_processes(
+    const std::vector<std::vector<std::uint32_t>>& groups) {
+  int world = 0;
+  for (const LocalComm& c : comms_)
+    if (c.rank >= 0) world = std::max(world, c.ranks);
+  std::map<std::uint32_t, int> numbers;
+  std::set<int> taken;
+  bool one = true;
+  for (const auto& comms : groups)
+    for (const std::uint32_t c : comms) {
+      const LocalComm& comm = comms_[c];
+      if (comm.ranks != world || comm.rank < 0) continue;
+      const auto [at, fresh] = numbers.try_emplace(comm.process, comm.rank);
+      if (fresh) one = one && taken.insert(comm.rank).second;
+    }
+  if (!one) numbers.clear();
+  std::set<int> launched;
+  bool launchers = true;
+  for (const LogProcess& p : processes_)
+    if (p.launcher_rank) launchers = launchers && launched.insert(*p.launcher_rank).second;
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t p = 0; p < processes_.size(); ++p) {
+    std::optional<int> number;
+    if (const auto at = numbers.find(p); at != numbers.end())
+      number = at->second;
+    else if (numbers.empty() && launchers)
+      number = processes_[p].launcher_rank;
+    if (number) {
+      ranks.push_back(into_.rank_numbered(*number));
+    } else {
+      std::string label =
+          "process " + std::to_string(processes_[p].pid) + " on " + processes_[p].host;
+      if (processes_[p].device) label += ", device " + std::to_string(*processes_[p].device);
+      ranks.push_back(static_cast<std::uint32_t>(into_.ranks.size()));
+      into_.ranks.push_back({.number = std::nullopt, .label = std::move(label)});
+    }
+    into_.ranks[ranks.back()].has_log = true;
+  }
+  return ranks;
+}
+
+void LogProcesses::add_group(const std::vector<std::uint32_t>& comms,
+                             const std::vector<std::uint32_t>& ranks) {
+  const LocalComm& first = comms_[comms.front()];
+  const std::uint32_t at =
+      into_.group_keyed("log " + first.id + ' ' + std::to_string(into_.groups.size()));
+  RecordedGroup& group = into_.groups[at];
+  group.id = first.id;
+  group.from_log = true;
+  group.size = first.ranks;
+  std::map<int, int> members;  // place → rank of the job
+  for (const std::uint32_t c : comms)
+    if (const auto number = into_.ranks[ranks[comms_[c].process]].number;
+        number && comms_[c].rank >= 0)
+      members[comms_[c].rank] = *number;
+  if (members.size() == static_cast<std::size_t>(first.ranks)) {
+    for (const auto& [place, number] : members) group.members.push_back(number);
+    group.members_recorded = true;
+  }
+  for (const std::uint32_t c : comms) {
+    LocalComm& comm = comms_[c];
+    CommSequence& s = into_.sequence_of(at, ranks[comm.process]);
+    s.collectives = std::move(comm.collectives);
+    s.pairs = std::move(comm.pairs);
+    s.from_start = comm.first_op_count <= 0;
+  }
+}
+
+void LogProcesses::add_setup(const std::vector<std::uint32_t>& comms) {
+  LoggedCommunicator out;
+  const LocalComm& first = comms_[comms.front()];
+  out.id = first.id;
+  out.ranks = first.ranks;
+  if (!first.parent.empty()) out.parent = first.parent;
+  std::map<int, std::string> rings;
+  for (const std::uint32_t c : comms) {
+    const LocalComm& comm = comms_[c];
+    out.members.push_back({.process = comm.process,
+                           .rank = comm.rank,
+                           .bus = comm.bus,
+                           .complete = comm.complete,
+                           .ended = comm.ended});
+    out.nodes = std::max(out.nodes, comm.nodes);
+    out.channels = std::max(out.channels, comm.channels);
+    out.pair_channels = std::max(out.pair_channels, comm.pair_channels);
+    for (const auto& [channel, ring] : comm.rings) rings.try_emplace(channel, ring);
+    if (comm.rank == 0 && !comm.trees.empty()) out.trees.push_back(comm.trees);
+    for (const auto& [name, count] : comm.transports) out.transports[name] += count;
+    if (comm.init_seconds)
+      out.init_seconds = std::max(out.init_seconds.value_or(0), *comm.init_seconds);
+  }
+  for (const auto& [channel, ring] : rings) out.rings.push_back(ring);
+  std::ranges::sort(out.members, {}, &NcclMember::rank);
+  into_.nccl.communicators.push_back(std::move(out));
+}
+
+void LogProcesses::settle() {
+  bool ambiguous = false;
+  const auto groups = joined(ambiguous);
+  const std::vector<std::uint32_t> ranks = ranks_of_processes(groups);
+  for (const LogProcess& p : processes_)
+    into_.nccl.processes.push_back({.host = p.host,
+                                    .pid = p.pid,
+                                    .device = p.device,
+                                    .environment = p.environment,
+                                    .network = p.network});
+  for (const auto& comms : groups) {
+    add_setup(comms);
+    add_group(comms, ranks);
+  }
+  for (LogMessage& m : into_.messages)
+    if (m.rank) m.rank = ranks[*m.rank];
+  if (ambiguous && !into_.inputs.empty())
+    into_.inputs.back().notes["communicators_of_one_size_that_cannot_be_told_apart"] = 1;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a log said of each process and of each communicator that it opened, before the processes are
+// joined to ranks and the communicators to each other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "stepscope/event/comm_records.h"
+#include "stepscope/read/log/nccl_line.h"
+
+namespace stepscope {
+
+// A communicator as one process sees it.
+struct LocalComm {
+  std::uint32_t process = 0;
+  int rank = -1;
+  int ranks = 0;
+  int nodes = 0;
+  std::string id{};
+  std::string parent{};
+  std::string bus{};
+  bool complete = false;
+  bool ended = false;
+  std::vector<CommCall> collectives{};
+  std::vector<CommCall> pairs{};
+  std::int64_t first_op_count = -1;
+  // Connections, by what the lines between START and COMPLETE (or before it) say.
+  int channels = 0;
+  int pair_channels = 0;
+  std::map<int, std::string> rings{};  // by channel
+  std::string trees{};
+  std::map<std::string, std::uint64_t> transports{};
+  std::optional<double> init_seconds{};
+};
+
+struct LogProcess {
+  std::string host{};
+  std::int64_t pid = 0;
+  std::optional<int> device{};
+  std::optional<int> launcher_rank{};  // "[rank3]:" in front of its lines
+  bool says_start = false;             // its NCCL announces an initialisation
+  std::map<std::string, std::string> environment{};
+  std::string network{};
+  std::unordered_map<std::uint64_t, std::uint32_t> open{};  // pointer → comms
+  std::optional<std::uint32_t> opening{};                   // since its START
+  std::optional<std::uint32_t> latest{};
+  std::uint32_t calls = 0;
+  LocalComm pending{};  // what a line before COMPLETE said, where no START announces it
+};
+
+class LogProcesses {
+ public:
+  explicit LogProcesses(CommRecords& into) : into_(into) {}
+
+  // Takes a message in. False where it says nothing that is known.
+  bool take(const NcclSaying& saying, std::optional<int> launcher_rank, CommInput& input);
+  void settle();
+  [[nodiscard]] const HostNames& hosts() const { return hosts_; }
+
+ private:
+  std::uint32_t process_of(const NcclSaying& saying);
+  bool take_call(std::uint32_t process, const NcclCallLine& line, CommInput& input);
+  bool take_comm(std::uint32_t process, const NcclCommLine& line);
+  bool take_choice(const NcclChoiceLine& line);
+  bool take_setup(std::uint32_t process, std::string_view text);
+  bool take_channel(std::uint32_t process, std::string_view text);
+  LocalComm& target(std::uint32_t process);
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> joined(bool& ambiguous) const;
+  [[nodiscard]] std::vector<std::uint32_t> ranks_of_processes(
+      const std::vector<std::vector<std::uint32_t>>& groups);
+  void add_group(const std::vector<std::uint32_t>& comms, const std::vector<std::uint32_t>& ranks);
+  void add_setup(const std::vector<std::uint32_t>& comms);
+
+  CommRecords& into_;
+  std::vector<LogProcess> processes_;
+  std::unordered_map<std::string, std::uint32_t> by_name_;  // "host:pid"
+  std::unordered_map<std::int64_t, std::vector<std::uint32_t>> by_pid_;
+  HostNames hosts_;
+  std::vector<LocalComm> comms_;
+  std::map<std::string, std::size_t> choices_;
+  std::string name_;
+  std::string arguments_;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/nccl/read_comm_benchmark.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace stepscope {
+namespace {
+
+CommBenchmark benchmark_of(std::string_view text, std::string_view path = "out.txt") {
+  auto b = parse_comm_benchmark(text, path);
+  EXPECT_TRUE(b) << b.error().message();
+  return b ? std::move(*b) : CommBenchmark{};
+}
+
+constexpr const char* titles =
+    "#                                                              out-of-place                "
+    "       in-place          \n"
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time "
+    "  algbw   busbw #wrong\n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us) "
+    " (GB/s)  (GB/s)       \n";
+
+TEST(CommBenchmark, OfNcclTests) {
+  const CommBenchmark b = benchmark_of(
+      std::string(
+          "# nccl-tests version 2.17.8 nccl-headers=22403 nccl-library=22902\n"
+          "# Collective test starting: all_reduce_perf\n"
+          "# nThread 1 nGpus 1 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 1 "
+          "iters: 20 agg iters: 1 validation: 1 graph: 0\n#\n# Using devices\n"
+          "#  Rank  0 Group  0 Pid 123 on nodeA device  0 [0000:07:00] NVIDIA H100 80GB HBM3\n"
+          "#  Rank  1 Group  0 Pid 124 on nodeA device  1 [0000:08:00] NVIDIA H100 80GB HBM3\n"
+          "#  Rank  2 Group  0 Pid 125 on nodeB device  0 [0000:07:00] NVIDIA H100 80GB HBM3\n"
+          "#  Rank  3 Group  0 Pid 126 on nodeB device  1 [0000:08:00] NVIDIA H100 80GB HBM3\n") +
+      titles +
+      "           0             0     float     sum      -1     0.20    0.00    0.00      0     "
+      "0.20   "
+      " 0.00    0.00      0\n"
+      "nodeA:123:123 [0] NCCL INFO Bootstrap: Using eth0\n"
+      "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    "
+      "50.00   "
+      "20.97   31.46    N/A\n"
+      "     2097152        524288     float     sum      -1    150.0   13.98   20.97      0    "
+      "140.0   "
+      "14.98   22.47      5\n"
+      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 20.0\n");
+  EXPECT_EQ(b.tool, "nccl-tests");
+  EXPECT_EQ(b.test, "all_reduce_perf");
+  EXPECT_EQ(b.kind, CollectiveKind::all_reduce);
+  EXPECT_EQ(b.ranks, 4);
+  EXPECT_EQ(b.hosts, 2);
+  EXPECT_TRUE(b.even);
+  EXPECT_EQ(b.device, "NVIDIA H100 80GB HBM3");
+  ASSERT_EQ(b.points.size(), 3U);
+  EXPECT_EQ(b.points[0].bytes.value, 1048576);
+  EXPECT_DOUBLE_EQ(b.points[0].time.count(), 100e-6);
+  EXPECT_FALSE(b.points[0].in_place);
+  EXPECT_TRUE(b.points[1].in_place);
+  EXPECT_DOUBLE_EQ(b.points[2].time.count(), 150e-6);
+  EXPECT_EQ(b.notes.at("rows_with_wrong_results"), 1U);
+}
+
+// The title of the columns tells where the times stand: without a root, with `error`, with more.
+TEST(CommBenchmark, OfOtherVersionsAndBehindALauncher) {
+  const CommBenchmark old = benchmark_of(
+      "[1,0]<stdout>:$ ./build/all_gather_perf -b 8 -e 128M -f 2\n"
+      "[1,0]<stdout>:#   Rank  0 Pid  12345 on node1 device  0 [0x07] Tesla V100-SXM2-32GB\n"
+      "[1,0]<stdout>:#   Rank  1 Pid  12345 on node1 device  1 [0x0a] Tesla V100-SXM2-32GB\n"
+      "[1,0]<stdout>:#       size         count    type     time   algbw   busbw  error     time   "
+      "algbw   busbw  error\n"
+      "[1,0]<stdout>:     1048576        131072   float    66.86   15.68    7.84  0e+00    66.60   "
+      "15.74    7.87  0e+00\n");
+  EXPECT_EQ(old.kind, CollectiveKind::all_gather);
+  EXPECT_EQ(old.ranks, 2);
+  ASSERT_EQ(old.points.size(), 2U);
+  EXPECT_DOUBLE_EQ(old.points[1].time.count(), 66.60e-6);
+  const CommBenchmark more = benchmark_of(
+      "# Collective test starting: reduce_scatter_perf\n"
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong  "
+      "i_min  "
+      "i_max     time   algbw   busbw  #wrong  i_min  i_max\n"
+      "1048576 65536 float sum -1 20.0 52.43 39.32 0 19.0 25.0 21.0 49.93 37.45 0 19.0 26.0\n");
+  EXPECT_EQ(more.kind, CollectiveKind::reduce_scatter);
+  ASSERT_EQ(more.points.size(), 2U);
+  EXPECT_DOUBLE_EQ(more.points[1].time.count(), 21e-6);
+  EXPECT_EQ(more.ranks, 4);  // 39.32 / 52.43 = 3 / 4
+}
+
+TEST(CommBenchmark, WhatTheFiguresTellWhereTheTextDoesNot) {
+  const std::string row =
+      "134217728 33554432 float sum -1 857.6 156.51 273.89 0 819.6 163.76 286.58 0\n";
+  std::string ranks;
+  for (int r = 0; r < 8; ++r)
+    ranks += "#  Rank  " + std::to_string(r) + " Group  0 Pid 1 on h device  0 [0x07] X\n";
+  EXPECT_EQ(benchmark_of(ranks + titles + row).kind, CollectiveKind::all_reduce);
+  const CommBenchmark named = benchmark_of(titles + row, "runs/all_reduce_perf.txt");
+  EXPECT_EQ(named.kind, CollectiveKind::all_reduce);
+  // All-gather and all-to-all have the same columns.
+  const auto either = parse_comm_benchmark(
+      ranks + titles + "1048576 65536 float none -1 20.0 52.43 45.88 0 21.0 49.93 43.69 0\n", "x");
+  ASSERT_FALSE(either);
+  EXPECT_NE(either.error().message().find("which collective"), std::string::npos);
+}
+
+TEST(CommBenchmark, OfNcclTestsJson) {
+  const CommBenchmark b = benchmark_of(
+      R"({"version": "2.18", "args": ["./broadcast_perf", "-J", "x"], "config": {"devices": [
+          {"rank": 0, "hostname": "a", "device_info": "NVIDIA H100"},
+          {"rank": 1, "hostname": "b", "device_info": "NVIDIA H100"}]},
+          "results": [{"size": 1024, "out_of_place": {"time": 10.5, "nwrong": 0},
+          "in_place": {"time": 9.5, "nwrong": 0}}, {"size": 0, "out_of_place": {"time": 1}}]})");
+  EXPECT_EQ(b.kind, CollectiveKind::broadcast);
+  EXPECT_EQ(b.ranks, 2);
+  EXPECT_EQ(b.hosts, 2);
+  ASSERT_EQ(b.points.size(), 2U);
+  EXPECT_DOUBLE_EQ(b.points[1].time.count(), 9.5e-6);
+}
+
+TEST(CommBenchmark, OfOsu) {
+  const CommBenchmark latency = benchmark_of(
+      "\n# OSU MPI Latency Test v5.3.2\n# Size          Latency (us)\n0                       "
+      "0.29\n"
+      "1                       0.32\n[a100:mpi_rank_0] Warning 17\n65536                   9.00\n");
+  EXPECT_EQ(latency.kind, CollectiveKind::send_recv);
+  EXPECT_EQ(latency.ranks, 2);
+  EXPECT_FALSE(latency.many_at_once);
+  ASSERT_EQ(latency.points.size(), 2U);
+  EXPECT_DOUBLE_EQ(latency.points[1].time.count(), 9e-6);
+  const CommBenchmark gather = benchmark_of(
+      "# OSU MPI-CUDA Allgather Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg "
+      "Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n1024   12.34  11.0 13.5 "
+      "1000\n");
+  EXPECT_EQ(gather.kind, CollectiveKind::all_gather);
+  EXPECT_TRUE(gather.per_rank);
+  EXPECT_EQ(gather.ranks, 0);
+  EXPECT_DOUBLE_EQ(gather.points[0].time.count(), 12.34e-6);
+  const CommBenchmark bandwidth = benchmark_of(
+      "# OSU MPI Bandwidth Test v5.3.2\n# Size      Bandwidth (MB/s)\n1       3.00\n4194304  "
+      "10694.19\n");
+  EXPECT_TRUE(bandwidth.many_at_once);
+  EXPECT_DOUBLE_EQ(*bandwidth.best_rate, 10694.19e6);
+}
+
+TEST(CommBenchmark, WhatIsNoBenchmarkIsRefused) {
+  for (const char* text : {"", "hello\n", "# Size\n1 2\n", "{}", "# size time\nx y\n"}) {
+    const auto b = parse_comm_benchmark(text, "x.txt");
+    ASSERT_FALSE(b) << text;
+    EXPECT_NE(b.error().message().find("x.txt"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/zero/checkpoint/checkpoint_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stepscope::zero {
+
+CheckpointWriter::CheckpointWriter(std::string dir, int rank)
+    : dir_(std::move(dir)),
+      rank_(rank),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+CheckpointWriter::~CheckpointWriter() = default;
+
+void CheckpointWriter::begin(const CheckpointInfo& info, std::span<const StateExtent> extents) {
+  check(!busy(), "one checkpoint is written at a time");
+  std::size_t floats = 0;
+  for (const StateExtent& e : extents) floats += 3 * e.master.size();
+  info_ = info;
+  copy_.resize(floats);
+  extents_.assign(extents.begin(), extents.end());
+  float* at = copy_.data();
+  for (StateExtent& e : extents_) {
+    for (std::span<float>* part : {&e.master, &e.m, &e.v}) {
+      std::ranges::copy(*part, at);
+      *part = {at, part->size()};
+      at += part->size();
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  state_ = State::writing;
+  changed_.notify_all();
+}
+
+void CheckpointWriter::run(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  // What was begun is written even when the owner is going away.
+  while (changed_.wait(lock, stop, [this] { return state_ == State::writing; }) ||
+         state_ == State::writing) {
+    lock.unlock();
+    Result<Done> result = write_checkpoint_part(dir_, info_, rank_, extents_);
+    lock.lock();
+    result_ = std::move(result);
+    state_ = State::written;
+    changed_.notify_all();
+  }
+}
+
+bool CheckpointWriter::busy() const {
+  const std::lock_guard lock(mutex_);
+  return state_ != State::idle;
+}
+
+std::optional<Result<Done>> CheckpointWriter::take() {
+  if (state_ != State::written) return std::nullopt;
+  state_ = State::idle;
+  return std::exchange(result_, std::nullopt);
+}
+
+std::optional<Result<Done>> CheckpointWriter::finished() {
+  const std::lock_guard lock(mutex_);
+  return take();
+}
+
+std::optional<Result<Done>> CheckpointWriter::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return state_ != State::writing; });
+  return take();
+}
+
+Bytes CheckpointWriter::snapshot_bytes() const {
+  return {static_cast<std::int64_t>(copy_.size() * sizeof(float))};
+}
+
+}  // namespace stepscope::zero

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stage 3 with parameters in a file: this rank's block of each unit is read into memory ahead of
+// its all-gather, in the order in which the plan fetches.
+//
+//   blocks.begin(plan.step_fetches);    // the first blocks are on their way
+//   auto block = blocks.take(unit);     // waits until it is there
+//   …                                   // the all-gather reads it
+//   blocks.give_back();                 // of the oldest that was taken: the next is read there
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/zero/drive/shard_files.h"
+
+namespace stepscope::zero {
+
+class BlockReader {
+ public:
+  // Unit u's block has elements[u] elements. `slots` of `slot` bytes each (whole blocks of the
+  // file, as the longest needs) in `memory`. `files` outlive it.
+  BlockReader(ShardFiles& files, std::vector<std::int64_t> elements, std::size_t slots, Bytes slot,
+              std::span<std::byte> memory);
+
+  // Units in the order of their take(), which the caller keeps until the last. What was begun
+  // before and not taken is forgotten.
+  [[nodiscard]] Result<Done> begin(std::span<const std::size_t> order);
+  // All slots are taken: one must be given back before the next take().
+  [[nodiscard]] bool full() const { return taken_ == given_back_ + slots_.size(); }
+  [[nodiscard]] Result<std::span<const std::byte>> take(std::size_t unit);
+  [[nodiscard]] Result<Done> give_back();
+
+ private:
+  struct Slot {
+    std::span<std::byte> memory{};
+    std::optional<ShardTicket> reading{};
+  };
+  [[nodiscard]] Result<Done> read_ahead();
+
+  ShardFiles& files_;
+  std::vector<std::int64_t> elements_;
+  std::vector<Slot> slots_;
+  std::span<const std::size_t> order_{};
+  // Of order_: number i passes through slot i modulo their number.
+  std::size_t begun_ = 0;
+  std::size_t taken_ = 0;
+  std::size_t given_back_ = 0;
+};
+
+}  // namespace stepscope::zero

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a rank's shards is in files instead of memory, as columns: parameters and gradients in
+// the engine's element type, AdamW's states in f32. Each unit has a place in each column, and
+// elements of a place follow each other.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/element.h"
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+#include "stepscope/zero/drive/offload_file.h"
+
+namespace stepscope::zero {
+
+// Directories on the devices to be used, each for a file of its own; empty: in memory.
+struct OffloadDirs {
+  std::string optimizer{};   // m, v and (bf16) master weights
+  std::string gradients{};   // reduced ones; stages 2 and 3
+  std::string parameters{};  // stage 3
+  [[nodiscard]] bool any() const {
+    return !optimizer.empty() || !gradients.empty() || !parameters.empty();
+  }
+};
+
+enum class ShardColumn : std::uint8_t { parameters, gradients, master, m, v };
+inline constexpr std::size_t shard_column_count = 5;
+inline constexpr std::array<std::string_view, shard_column_count> shard_column_names = {
+    "parameters", "gradients", "master", "m", "v"};
+inline constexpr std::array<ShardColumn, shard_column_count> shard_columns = {
+    ShardColumn::parameters, ShardColumn::gradients, ShardColumn::master, ShardColumn::m,
+    ShardColumn::v};
+template <class T>
+using ByColumn = std::array<T, shard_column_count>;
+[[nodiscard]] constexpr std::size_t at(ShardColumn column) {
+  return static_cast<std::size_t>(column);
+}
+
+// Which columns, and of which width.
+struct ShardColumns {
+  ByColumn<bool> in_file{};
+  ElementType type = ElementType::f32;
+
+  [[nodiscard]] bool has(ShardColumn column) const { return in_file[at(column)]; }
+  [[nodiscard]] bool any() const;
+  [[nodiscard]] std::int64_t bytes(ShardColumn column) const;  // of an element
+};
+// Which of OffloadDirs' parts are in files.
+struct OffloadParts {
+  bool optimizer = false;
+  bool gradients = false;
+  bool parameters = false;
+};
+// Of f32 the parameters are the master weights.
+[[nodiscard]] ShardColumns offloaded_columns(const OffloadParts& parts, ElementType type);
+
+// One finished operation. CLOCK_MONOTONIC.
+struct ShardMove {
+  ShardColumn column = ShardColumn::parameters;
+  bool write = false;
+  Bytes bytes{};
+  Ns begin{};
+  Ns end{};
+};
+class ShardObserver {
+ public:
+  virtual ~ShardObserver() = default;
+  virtual void moved(const ShardMove& move) noexcept = 0;
+};
+
+struct ShardTicket {
+  OffloadTicket ticket{};
+  ShardColumn column = ShardColumn::parameters;
+  bool write = false;
+  Bytes bytes{};
+};
+
+class ShardFiles {
+ public:
+  // Places for counts[u] elements of each unit u, zeros. `outstanding` operations at once on a
+  // column, at most. Errors: those of OffloadFile::create().
+  [[nodiscard]] static Result<ShardFiles> create(const OffloadDirs& dirs,
+                                                 const ShardColumns& columns,
+                                                 std::span<const std::int64_t> counts,
+                                                 int outstanding, bool io_uring = true);
+  // Of all files, as create() makes them.
+  [[nodiscard]] static Bytes bytes_for(const ShardColumns& columns,
+                                       std::span<const std::int64_t> counts);
+
+  [[nodiscard]] const ShardColumns& columns() const { return columns_; }
+  // From element `first` of the unit's place on; where that lies and how much is moved are whole
+  // blocks (offload_alignment).
+  [[nodiscard]] Result<ShardTicket> read(ShardColumn column, std::size_t unit, std::int64_t first,
+                                         std::span<std::byte> into);
+  [[nodiscard]] Result<ShardTicket> write(ShardColumn column, std::size_t unit, std::int64_t first,
+                                          std::span<const std::byte> bytes);
+  [[nodiscard]] bool test(const ShardTicket& ticket);
+  [[nodiscard]] Result<Done> wait(const ShardTicket& ticket);
+  void poll() noexcept;
+
+  // Told of each operation at its wait(). Null: nobody.
+  void observe(ShardObserver* observer) { observer_ = observer; }
+  // "optimizer states: 16777216 bytes, io_uring, O_DIRECT", a line a file.
+  [[nodiscard]] std::vector<std::string> descriptions() const;
+
+ private:
+  static constexpr std::size_t file_count = 3;  // parameters, gradients, optimizer states
+  [[nodiscard]] OffloadFile& file(ShardColumn column);
+  [[nodiscard]] std::uint64_t place(ShardColumn column, std::size_t unit, std::int64_t first) const;
+
+  ShardColumns columns_;
+  std::array<std::optional<OffloadFile>, file_count> files_;
+  ByColumn<std::vector<std::uint64_t>> offsets_;  // by unit
+  ShardObserver* observer_ = nullptr;
+};
+
+}  // namespace stepscope::zero

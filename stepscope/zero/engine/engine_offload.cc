@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine of which something is in files: it passes through memory once a step, and as a whole
+// where states go in or out.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "stepscope/zero/engine/engine.h"
+#include "stepscope/zero/engine/engine_progress.h"
+
+namespace stepscope::zero {
+namespace {
+
+constexpr std::int64_t chunk = 1 << 20;  // elements that pass through memory at once, outside steps
+
+std::span<std::byte> bytes_of(std::span<float> values) { return std::as_writable_bytes(values); }
+
+}  // namespace
+
+bool Engine::in_file(ShardColumn column) const {
+  return offload_ && offload_->files.columns().has(column);
+}
+
+ShardColumn Engine::master_column() const {
+  return config_.type == ElementType::f32 ? ShardColumn::parameters : ShardColumn::master;
+}
+
+// What of the unit is in files gets its initial values.
+Result<Done> Engine::initialize_files(std::size_t unit) {
+  const OptimizerShard& held = plan_.places[unit].held;
+  for (const ShardColumn column : {ShardColumn::master, ShardColumn::parameters}) {
+    if (!in_file(column)) continue;
+    const ElementType type = column == ShardColumn::master ? ElementType::f32 : config_.type;
+    const auto size = static_cast<std::int64_t>(element_bytes(type));
+    std::vector<std::byte> values(
+        static_cast<std::size_t>(std::min(chunk, held.shard_size()) * size));
+    for (std::int64_t first = 0; first < held.shard_size(); first += chunk) {
+      const std::int64_t count = std::min(chunk, held.shard_size() - first);
+      const auto part = std::span(values).first(static_cast<std::size_t>(count * size));
+      draw_parameters(plan_.units[unit], unit, config_.seed, type, held.param_start + first, part);
+      auto done = offload_->stream.write(column, unit, first, part);
+      if (!done) return done;
+    }
+  }
+  return Done{};
+}
+
+Result<Done> Engine::visit_master(std::size_t unit, const MasterVisitor& visit) {
+  const ShardColumn column = master_column();
+  if (!in_file(column)) return visit(memory_.units[unit].master);
+  const std::int64_t all = plan_.places[unit].held.shard_size();
+  std::vector<float> values(static_cast<std::size_t>(std::min(chunk, all)));
+  for (std::int64_t first = 0; first < all; first += chunk) {
+    const auto part =
+        std::span(values).first(static_cast<std::size_t>(std::min(chunk, all - first)));
+    if (auto done = offload_->stream.read(column, unit, first, bytes_of(part)); !done) return done;
+    if (auto done = visit(part); !done) return done;
+  }
+  return Done{};
+}
+
+// A part of the extent: in memory, or read into memory that is kept until the next step.
+Result<std::span<float>> Engine::state_part(std::size_t unit, ShardColumn column,
+                                            std::span<float> memory) {
+  const UnitPlace& place = plan_.places[unit];
+  const std::int64_t first = place.shard.param_start - place.held.param_start;
+  const auto count = static_cast<std::size_t>(place.shard.shard_size());
+  if (!in_file(column)) return memory.subspan(static_cast<std::size_t>(first), count);
+  const std::span<float> values = read_back_.emplace_back(count);
+  auto done = offload_->stream.read(column, unit, first, bytes_of(values));
+  if (!done) return done.error();
+  return values;
+}
+
+// What was loaded into the extents of state() goes to the files.
+Result<Done> Engine::store_extents() {
+  if (!offload_) return Done{};
+  check(extents_read_, "extents are loaded between state() and the next step");
+  for (const StateExtent& extent : extents_) {
+    const UnitPlace& place = plan_.places[extent.unit];
+    const std::int64_t first = place.shard.param_start - place.held.param_start;
+    const std::array<std::pair<ShardColumn, std::span<float>>, 3> parts = {
+        {{master_column(), extent.master}, {ShardColumn::m, extent.m}, {ShardColumn::v, extent.v}}};
+    for (const auto& [column, values] : parts) {
+      if (!in_file(column)) continue;
+      auto done = offload_->stream.write(column, extent.unit, first, bytes_of(values));
+      if (!done) return done;
+    }
+  }
+  return Done{};
+}
+
+// Stage 0: every rank holds all states, and each has loaded its own shard of them.
+Result<Done> Engine::share_states(std::size_t unit) {
+  const UnitMemory& memory = memory_.units[unit];
+  const std::array<std::pair<ShardColumn, std::span<float>>, 3> parts = {
+      {{master_column(), memory.master}, {ShardColumn::m, memory.m}, {ShardColumn::v, memory.v}}};
+  std::vector<float> passing;
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    const OptimizerShard shard = plan_.places[unit].layout.shard(rank);
+    if (shard.shard_size() == 0) continue;
+    const auto count = static_cast<std::size_t>(shard.shard_size());
+    for (const auto& [column, states] : parts) {
+      std::span<float> part;
+      if (in_file(column)) {
+        passing.resize(count);
+        part = passing;
+        if (rank == comm_.rank()) {
+          auto done = offload_->stream.read(column, unit, shard.param_start, bytes_of(part));
+          if (!done) return done;
+        }
+      } else {
+        part = states.subspan(static_cast<std::size_t>(shard.param_start), count);
+      }
+      auto told = wait_for(comm_, broadcast(comm_, part, rank, "loaded state"));
+      if (!told) return told.error();
+      if (!in_file(column) || rank == comm_.rank()) continue;
+      auto done = offload_->stream.write(column, unit, shard.param_start, bytes_of(part));
+      if (!done) return done;
+    }
+  }
+  return Done{};
+}
+
+// bf16: parameters of what is held, from its master weights.
+Result<Done> Engine::round_unit(std::size_t unit) {
+  std::size_t first = 0;
+  std::vector<std::byte> rounded;
+  return visit_master(unit, [&](std::span<const float> master) -> Result<Done> {
+    const std::size_t at = std::exchange(first, first + master.size());
+    const std::size_t bytes = master.size() * sizeof(Bf16);
+    if (!in_file(ShardColumn::parameters)) {
+      round_parameters(master, memory_.units[unit].held.subspan(at * sizeof(Bf16), bytes));
+      return Done{};
+    }
+    rounded.resize(bytes);
+    round_parameters(master, rounded);
+    return offload_->stream.write(ShardColumn::parameters, unit, static_cast<std::int64_t>(at),
+                                  rounded);
+  });
+}
+
+// What the last update has left under way is in the files.
+Result<Done> Engine::finish_update() {
+  if (!offload_) return Done{};
+  const ActivityScope writing(recorder_, Activity::wait_io);
+  return offload_->stream.settle();
+}
+
+// The first reads of a step, as far ahead of their use as what they read stays as it is.
+Result<Done> Engine::begin_offloaded() {
+  if (!offload_) return Done{};
+  if (in_file(ShardColumn::parameters)) {
+    if (auto done = finish_update(); !done) return done;
+    if (auto done = exchange_.expect_fetches(plan_.step_fetches); !done) return done;
+  }
+  return in_file(ShardColumn::gradients) ? Done{} : begin_update();
+}
+
+// Reads gradients for their norm, and begins to read again for the update.
+Result<Done> Engine::add_offloaded_squares(std::int32_t exponent, ExactSum& sum) {
+  {
+    const ActivityScope io(recorder_, Activity::wait_io);
+    if (auto done = offload_->gradients->settle(); !done) return done;
+    ByColumn<bool> reads{};
+    reads[at(ShardColumn::gradients)] = true;
+    if (auto done = offload_->stream.begin(reads, {}); !done) return done;
+  }
+  for (;;) {
+    const auto piece = take_piece();
+    if (!piece) return piece.error();
+    if (!*piece) return begin_update();
+    if (config_.type == ElementType::f32) {
+      add_squares((*piece)->values<float>(ShardColumn::gradients), exponent, sum);
+    } else {
+      add_squares((*piece)->values<Bf16>(ShardColumn::gradients), exponent, sum);
+    }
+    if (auto done = put_back_piece(); !done) return done;
+  }
+}
+
+// Reads of the update that a step ends with.
+Result<Done> Engine::begin_update() {
+  const ActivityScope reading(recorder_, Activity::wait_io);
+  const ShardColumns& columns = offload_->files.columns();
+  ByColumn<bool> reads = columns.in_file;
+  ByColumn<bool> writes = columns.in_file;
+  writes[at(ShardColumn::gradients)] = false;
+  if (config_.type != ElementType::f32) reads[at(ShardColumn::parameters)] = false;
+  return offload_->stream.begin(reads, writes);
+}
+
+Result<std::optional<ShardPiece>> Engine::take_piece() {
+  const ActivityScope waiting(recorder_, Activity::wait_io);
+  return offload_->stream.take();
+}
+
+Result<Done> Engine::put_back_piece() {
+  const ActivityScope writing(recorder_, Activity::wait_io);
+  return offload_->stream.put_back();
+}
+
+Engine::UpdateSpan Engine::span_of(const ShardPiece& piece) const {
+  const UnitMemory& unit = memory_.units[piece.unit];
+  const auto first = static_cast<std::size_t>(piece.first);
+  const std::size_t size = element_bytes(config_.type);
+  const auto pick = [&](ShardColumn column, std::byte* memory, std::size_t bytes) {
+    return in_file(column) ? piece.column[at(column)].data() : memory + first * bytes;
+  };
+  const auto floats = [&](ShardColumn column, float* memory) {
+    return reinterpret_cast<float*>(pick(column, reinterpret_cast<std::byte*>(memory), 4));
+  };
+  return {.first = piece.first,
+          .count = piece.count,
+          .gradients = pick(ShardColumn::gradients, unit.reduced.data(), size),
+          .master = floats(master_column(), unit.master.data()),
+          .m = floats(ShardColumn::m, unit.m.data()),
+          .v = floats(ShardColumn::v, unit.v.data()),
+          .parameters = pick(ShardColumn::parameters, unit.held.data(), size)};
+}
+
+std::vector<std::string> Engine::offload_descriptions() const {
+  return offload_ ? offload_->files.descriptions() : std::vector<std::string>{};
+}
+
+// Units in [next, end) are up to date here: others get them. In the same order on every rank,
+// whatever it holds of them.
+Result<Done> Engine::share_updated(std::size_t& next, std::size_t end) {
+  for (; next < end; ++next) {
+    if (config_.stage == 0 || config_.stage == 3) continue;
+    if (auto done = exchange_.gather(next); !done) return done;
+  }
+  return Done{};
+}
+
+Result<Done> Engine::update_offloaded(const nn::AdamW& optimizer, float scale) {
+  if (auto done = begin_update(); !done) return done;
+  std::size_t range = 0;
+  std::size_t shared = 0;
+  for (;;) {
+    const auto piece = take_piece();
+    if (!piece) return piece.error();
+    if (!*piece) break;
+    const std::size_t unit = (*piece)->unit;
+    if (auto done = share_updated(shared, unit); !done) return done;
+    const UpdateSpan span = span_of(**piece);
+    while (range < ranges_.size() && ranges_[range].unit < unit) ++range;
+    for (std::size_t r = range; r < ranges_.size() && ranges_[r].unit == unit; ++r)
+      update_range(ranges_[r], optimizer, scale, span);
+    exchange_.poll();
+    if (auto done = put_back_piece(); !done) return done;
+  }
+  return share_updated(shared, plan_.units.size());
+}
+
+}  // namespace stepscope::zero

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/zero/engine/offload.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace stepscope::zero {
+
+Offload::Offload(const Plan& plan, ShardFiles made, std::span<std::byte> memory)
+    : files(std::move(made)),
+      stream(files, held_elements(plan), plan.request.offload_buffer, memory) {
+  const OffloadBuffers buffers = offload_buffers(plan);
+  const auto take = [&](Bytes bytes) {
+    const auto part = memory.first(static_cast<std::size_t>(bytes.value));
+    memory = memory.subspan(part.size());
+    return part;
+  };
+  take(buffers.stream);
+  if (buffers.gradient_slots > 0) {
+    gradients.emplace(
+        files, buffers.gradient_slots, buffers.gradient_slot,
+        take(buffers.gradient_slot * static_cast<std::int64_t>(buffers.gradient_slots)));
+  }
+  if (buffers.parameter_slots > 0) {
+    std::vector<std::int64_t> elements;
+    for (const UnitPlace& place : plan.places) elements.push_back(place.layout.stride);
+    parameters.emplace(files, std::move(elements), buffers.parameter_slots, buffers.parameter_slot,
+                       memory);
+  }
+}
+
+Result<std::unique_ptr<Offload>> Offload::create(const Plan& plan, const OffloadDirs& dirs,
+                                                 std::span<std::byte> memory) {
+  const ShardColumns columns = file_columns(plan.request);
+  if (!columns.any()) return std::unique_ptr<Offload>();
+  const OffloadBuffers buffers = offload_buffers(plan);
+  const std::size_t most = std::max(buffers.gradient_slots, buffers.parameter_slots);
+  auto files = ShardFiles::create(dirs, columns, file_elements(plan),
+                                  ShardStream::outstanding + static_cast<int>(most));
+  if (!files) return files.error();
+  return std::make_unique<Offload>(plan, *std::move(files), memory);
+}
+
+}  // namespace stepscope::zero

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank keeps in files, as its plan says: the files, and the buffers through which they pass.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "stepscope/base/result.h"
+#include "stepscope/zero/drive/block_reader.h"
+#include "stepscope/zero/drive/gradient_staging.h"
+#include "stepscope/zero/drive/shard_files.h"
+#include "stepscope/zero/drive/shard_stream.h"
+#include "stepscope/zero/plan/step_plan.h"
+
+namespace stepscope::zero {
+
+struct Offload {
+  // `memory` is that of the plan's offload buffers, and outlives it. Null where nothing is
+  // offloaded. Errors: those of OffloadFile::create().
+  [[nodiscard]] static Result<std::unique_ptr<Offload>> create(const Plan& plan,
+                                                               const OffloadDirs& dirs,
+                                                               std::span<std::byte> memory);
+  Offload(const Plan& plan, ShardFiles made, std::span<std::byte> memory);
+
+  ShardFiles files;
+  ShardStream stream;                        // of the update
+  std::optional<GradientStaging> gradients;  // where they are in a file
+  std::optional<BlockReader> parameters;     // likewise
+};
+
+}  // namespace stepscope::zero

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/zero/engine/trace_recorder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stepscope::zero {
+namespace {
+
+constexpr std::int64_t main_thread = 1;
+constexpr std::int64_t first_lane = 2;  // of collectives under way
+
+// What of the main thread's time becomes a row, and of which name. Empty: nothing to see.
+std::string_view row_name(Activity activity) {
+  switch (activity) {
+    case Activity::forward:
+      return "stepscope::forward";
+    case Activity::backward:
+      return "stepscope::backward";
+    case Activity::recompute:
+      return "stepscope::recompute";
+    case Activity::optimizer:
+      return "stepscope::optimizer_step";
+    case Activity::wait_fetch:
+      return "stepscope::wait_fetch";
+    case Activity::wait_reduce:
+      return "stepscope::wait_reduce";
+    case Activity::wait_gather:
+      return "stepscope::wait_gather";
+    case Activity::wait_io:
+      return "stepscope::file_io";
+    case Activity::data:
+      return "stepscope::load_batch";
+    default:
+      return {};
+  }
+}
+
+std::string_view unit_suffix(Activity activity) {
+  switch (activity) {
+    case Activity::forward:
+      return " forward";
+    case Activity::backward:
+      return " backward";
+    case Activity::recompute:
+      return " recompute";
+    default:
+      return {};
+  }
+}
+
+// As c10d names them in a profile.
+std::string_view collective_name(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return "_allgather_base";
+    case CollectiveKind::reduce_scatter:
+      return "_reduce_scatter_base";
+    case CollectiveKind::all_reduce:
+      return "allreduce";
+    default:
+      return collective_kind_names[static_cast<std::size_t>(kind)];
+  }
+}
+
+std::string_view dtype_text(ElementType type) {
+  switch (type) {
+    case ElementType::f32:
+      return "Float";
+    case ElementType::bf16:
+      return "BFloat16";
+    case ElementType::f64:
+      return "Double";
+    case ElementType::i64:
+      return "Long";
+    case ElementType::u8:
+      return "Byte";
+  }
+  return {};
+}
+
+// "[[8, 16], [4, 16]]"
+std::string dims_text(const nn::OpCall& call) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < call.input_count; ++i) {
+    text += i == 0 ? "[" : ", [";
+    for (int d = 0; d < call.inputs[i].rank; ++d)
+      text +=
+          (d == 0 ? "" : ", ") + std::to_string(call.inputs[i].size[static_cast<std::size_t>(d)]);
+    text += ']';
+  }
+  return text + "]";
+}
+
+// Of the network's type but for tokens, which are the operand with fewer dimensions of a lookup.
+std::string types_text(const nn::OpCall& call, ElementType type) {
+  const std::string_view name = type == ElementType::bf16 ? "c10::BFloat16" : "float";
+  std::string text = "[";
+  for (std::size_t i = 0; i < call.input_count; ++i) {
+    const bool tokens = (call.op == nn::LeafOp::embedding && i == 0) ||
+                        (call.op == nn::LeafOp::embedding_backward && i == 1) ||
+                        ((call.op == nn::LeafOp::linear_cross_entropy ||
+                          call.op == nn::LeafOp::linear_cross_entropy_trained) &&
+                         i == 2);
+    text += std::string(i == 0 ? "\"" : ", \"") + std::string(tokens ? "int" : name) + "\"";
+  }
+  return text + "]";
+}
+
+// Builds the trace; instants get the UNIX offset here.
+class TraceText {
+ public:
+  TraceText(const TraceOptions& options, Trace& trace) : options_(options), trace_(trace) {
+    trace_.tracks.push_back(track(main_thread, "main"));
+  }
+
+  SliceId row(Ns begin, Ns end, std::string_view name, Category category, TrackId track,
+              std::uint32_t detail = no_row) {
+    return append(trace_, {.start = begin + options_.unix_offset,
+                           .dur = std::max(Ns{0}, end - begin),
+                           .name = trace_.strings.intern(name),
+                           .track = track,
+                           .category = category,
+                           .detail = detail});
+  }
+  void operation(const nn::OpCall& call, Ns begin, Ns end) {
+    const auto detail = static_cast<std::uint32_t>(trace_.ops.size());
+    trace_.ops.input_dims.push_back(trace_.strings.intern(dims_text(call)));
+    trace_.ops.input_types.push_back(trace_.strings.intern(types_text(call, options_.type)));
+    trace_.ops.concrete_inputs.push_back(trace_.strings.intern(leaf_op_concrete(call.op)));
+    trace_.ops.sequence.push_back(-1);
+    trace_.ops.forward_thread.push_back(0);
+    row(begin, end, leaf_op_name(call.op), Category::cpu_op, TrackId{0}, detail);
+  }
+  // On the first lane of its kind that is free: viewers drop rows that overlap on one.
+  TrackId lane(std::string_view kind, Ns begin, Ns end) {
+    std::size_t number = 0;
+    for (Lane& lane : lanes_) {
+      if (lane.kind != kind) continue;
+      if (lane.end <= begin) {
+        lane.end = end;
+        return lane.track;
+      }
+      ++number;
+    }
+    const TrackId id{static_cast<std::uint32_t>(trace_.tracks.size())};
+    trace_.tracks.push_back(
+        track(first_lane + std::ssize(lanes_), std::string(kind) + " " + std::to_string(number)));
+    lanes_.push_back({.kind = kind, .end = end, .track = id});
+    return id;
+  }
+
+ private:
+  Track track(std::int64_t tid, const std::string& name) {
+    Track t;
+    t.pid = options_.rank;
+    t.tid = tid;
+    t.process_name = trace_.strings.intern("rank " + std::to_string(options_.rank));
+    t.thread_name = trace_.strings.intern(name);
+    return t;
+  }
+
+  const TraceOptions& options_;
+  Trace& trace_;
+  struct Lane {
+    std::string_view kind;
+    Ns end{};
+    TrackId track{};
+  };
+  std::vector<Lane> lanes_;
+};
+
+void describe(const TraceOptions& options, Metadata& metadata) {
+  metadata.format = "stepscope";
+  metadata.rank = options.rank;
+  metadata.world_size = options.world;
+  metadata.backend = options.transport;
+  metadata.clock = Clock::unix_epoch;
+  if (!options.host.empty()) metadata.texts["host_name"] = options.host;
+  metadata.with_shapes = true;
+  ProcessGroup world{.name = "0",
+                     .description = "default_pg",
+                     .backend = "cpu:" + options.transport,
+                     .size = options.world,
+                     .ranks = {}};
+  for (int r = 0; r < options.world; ++r) world.ranks.push_back(r);
+  metadata.groups.push_back(std::move(world));
+}
+
+}  // namespace
+
+TraceRecorder::TraceRecorder(const TraceOptions& options, RankRecorder& recorder)
+    : options_(options), recorder_(recorder) {
+  operations_.reserve(options.operations);
+  units_.reserve(options.operations);
+  messages_.reserve(options.collectives);
+  moves_.reserve(options.file_moves);
+  activities_.reserve(options.activities);
+  steps_.reserve(4096);
+}
+
+TraceRecorder::~TraceRecorder() { stop(); }
+
+void TraceRecorder::start() {
+  if (on_) return;
+  on_ = true;
+  recorder_.log_activities(&activities_);
+}
+
+void TraceRecorder::stop() {
+  if (!on_) return;
+  on_ = false;
+  until_ = recorder_.now();
+  recorder_.log_activities(nullptr);
+}
+
+void TraceRecorder::step_done(const StepRecord& step) {
+  if (on_) steps_.push_back(step);
+}
+
+void TraceRecorder::begin(const nn::OpCall& call) noexcept {
+  open_operation_ = on_ && operations_.size() < operations_.capacity();
+  if (open_operation_)
+    operations_.push_back({call, recorder_.now(), {}});
+  else if (on_)
+    ++left_out_;
+}
+
+void TraceRecorder::end() noexcept {
+  if (open_operation_) operations_.back().end = recorder_.now();
+  open_operation_ = false;
+}
+
+void TraceRecorder::range_begin(std::string_view name, Activity activity) noexcept {
+  open_unit_ = on_ && units_.size() < units_.capacity();
+  if (!open_unit_) return;
+  Unit unit;
+  unit.length = static_cast<std::uint8_t>(std::min(name.size(), unit.name.size()));
+  std::memcpy(unit.name.data(), name.data(), unit.length);
+  unit.activity = activity;
+  unit.begin = recorder_.now();
+  units_.push_back(unit);
+}
+
+void TraceRecorder::range_end() noexcept {
+  if (open_unit_) units_.back().end = recorder_.now();
+  open_unit_ = false;
+}
+
+void TraceRecorder::collective(const CollectiveRecord& record, std::string_view what,
+                               std::int64_t in_elements, std::int64_t out_elements,
+                               ElementType type) noexcept {
+  if (!on_ && record.submitted >= until_) return;
+  if (messages_.size() == messages_.capacity()) {
+    ++left_out_;
+    return;
+  }
+  Message message{record, {}, 0, in_elements, out_elements, type};
+  message.length = static_cast<std::uint8_t>(std::min(what.size(), message.what.size()));
+  std::memcpy(message.what.data(), what.data(), message.length);
+  messages_.push_back(message);
+}
+
+void TraceRecorder::moved(const ShardMove& move) noexcept {
+  if (!on_) return;
+  if (moves_.size() < moves_.capacity())
+    moves_.push_back(move);
+  else
+    ++left_out_;
+}
+
+Trace TraceRecorder::trace() const {
+  Trace trace;
+  describe(options_, trace.metadata);
+  TraceText text(options_, trace);
+  for (const StepRecord& step : steps_)
+    text.row(step.begin, step.end, "ProfilerStep#" + std::to_string(step.index),
+             Category::user_annotation, TrackId{0});
+  for (const ActivitySpan& piece : activities_) {
+    const std::string_view name = row_name(piece.activity);
+    const bool computes_or_talks =
+        piece.activity != Activity::data && piece.activity != Activity::wait_io;
+    const Category category = computes_or_talks ? Category::cpu_op : Category::user_annotation;
+    if (!name.empty()) text.row(piece.begin, piece.end, name, category, TrackId{0});
+  }
+  for (const Unit& unit : units_)
+    text.row(unit.begin, unit.end,
+             std::string(unit.name.data(), unit.length) + std::string(unit_suffix(unit.activity)),
+             Category::user_annotation, TrackId{0});
+  for (const Operation& op : operations_) text.operation(op.call, op.begin, op.end);
+  std::vector<const Message*> in_order;
+  for (const Message& m : messages_) in_order.push_back(&m);
+  std::ranges::stable_sort(in_order, {}, [](const Message* m) { return m->record.submitted; });
+  for (const Message* m : in_order) {
+    const CollectiveRecord& r = m->record;
+    const TrackId lane = text.lane("collectives", r.submitted, r.finished);
+    if (m->length > 0)
+      text.row(r.submitted, r.finished, std::string_view(m->what.data(), m->length),
+               Category::user_annotation, lane);
+    Collective meta;
+    meta.slice = text.row(r.submitted, r.finished, "record_param_comms", Category::cpu_op, lane);
+    meta.name = trace.strings.intern(collective_name(r.kind));
+    meta.dtype = trace.strings.intern(dtype_text(m->type));
+    meta.group_name = trace.strings.intern("0");
+    meta.group_description = trace.strings.intern("default_pg");
+    meta.in_elements = m->in_elements;
+    meta.out_elements = m->out_elements;
+    meta.seq = static_cast<std::int64_t>(r.sequence);
+    meta.group_size = options_.world;
+    meta.rank = options_.rank;
+    meta.is_async = true;
+    trace.collectives.push_back(meta);
+  }
+  std::vector<ShardMove> moves = moves_;
+  std::ranges::stable_sort(moves, {}, &ShardMove::begin);
+  for (const ShardMove& move : moves) {
+    const std::string column(shard_column_names[at(move.column)]);
+    text.row(move.begin, move.end,
+             move.write ? "write " + column + " to file" : "read " + column + " from file",
+             Category::user_annotation, text.lane("files", move.begin, move.end));
+  }
+  if (left_out_ > 0) trace.notes.add("left_out_by_the_recorder", 0, left_out_);
+  trace.notes.events = trace.slices.size();
+  seal(trace);
+  return trace;
+}
+
+}  // namespace stepscope::zero

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records some steps of a rank as a trace that `stepscope analyze` reads like any other: one thread
+// of the host with the engine's passes and waits, the leaf operations with their shapes inside
+// them, and lanes of collectives under way. `device: cpu` of the design.
+//
+//   passes, optimizer   operators "stepscope::forward", … that contain the leaf operations
+//   waiting             "stepscope::wait_fetch", …: the main thread inside a collective
+//   data                "stepscope::load_batch"
+//   collectives         "record_param_comms" with metadata, from submission to end, and over each
+//                       what it carries: "block 3 parameters", "block 3 gradients"
+//   files               "read m from file", "write m to file", …, from submission to end; the main
+//                       thread inside them: "stepscope::file_io"
+//   steps               "ProfilerStep#n", exactly the recorder's steps
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/event/trace.h"
+#include "stepscope/telemetry/rank_recorder.h"
+#include "stepscope/telemetry/rank_window.h"
+#include "stepscope/zero/engine/engine.h"
+
+namespace stepscope::zero {
+
+struct TraceOptions {
+  int rank = 0;
+  int world = 1;
+  ElementType type = ElementType::f32;  // of the network
+  std::string transport{};              // "shm"
+  std::string host{};                   // whose clock it reads; empty = not said
+  Ns unix_offset{};  // UNIX time less CLOCK_MONOTONIC: the same number at all ranks of a host
+  std::size_t operations = 1 << 16;  // that are kept; more are counted and left out
+  std::size_t collectives = 1 << 14;
+  std::size_t activities = 1 << 16;
+  std::size_t file_moves = 1 << 14;
+};
+
+class TraceRecorder final : public EngineObserver {
+ public:
+  // Takes its memory here; recording allocates nothing.
+  TraceRecorder(const TraceOptions& options, RankRecorder& recorder);
+  ~TraceRecorder() override;
+  TraceRecorder(const TraceRecorder&) = delete;
+  TraceRecorder& operator=(const TraceRecorder&) = delete;
+  TraceRecorder(TraceRecorder&&) = delete;
+  TraceRecorder& operator=(TraceRecorder&&) = delete;
+
+  // Between steps. What was recorded stays.
+  void start();
+  void stop();
+  // A step that was recorded has ended: its record becomes an annotation.
+  void step_done(const StepRecord& step);
+
+  [[nodiscard]] bool empty() const { return steps_.empty(); }
+  // Sealed; instants since the UNIX epoch. Its notes count what did not fit.
+  [[nodiscard]] Trace trace() const;
+
+  void begin(const nn::OpCall& call) noexcept override;
+  void end() noexcept override;
+  void collective(const CollectiveRecord& record, std::string_view what, std::int64_t in_elements,
+                  std::int64_t out_elements, ElementType type) noexcept override;
+  void moved(const ShardMove& move) noexcept override;
+  void step_begin(std::int64_t /*step*/) noexcept override {}
+  void step_end() noexcept override {}
+  void range_begin(std::string_view name, Activity activity) noexcept override;
+  void range_end() noexcept override;
+
+ private:
+  struct Operation {
+    nn::OpCall call;
+    Ns begin{};
+    Ns end{};
+  };
+  struct Unit {
+    std::array<char, 24> name{};
+    std::uint8_t length = 0;
+    Activity activity = Activity::other;
+    Ns begin{};
+    Ns end{};
+  };
+  struct Message {
+    CollectiveRecord record;
+    std::array<char, 40> what{};
+    std::uint8_t length = 0;
+    std::int64_t in_elements = 0;
+    std::int64_t out_elements = 0;
+    ElementType type = ElementType::f32;
+  };
+
+  TraceOptions options_;
+  RankRecorder& recorder_;
+  bool on_ = false;
+  Ns until_ = Ns::min();  // while off: what was submitted before this is of a recorded step
+  std::vector<Operation> operations_;
+  std::vector<Unit> units_;
+  std::vector<Message> messages_;
+  std::vector<ShardMove> moves_;
+  std::vector<ActivitySpan> activities_;
+  std::vector<StepRecord> steps_;
+  std::uint64_t left_out_ = 0;
+  bool open_operation_ = false;
+  bool open_unit_ = false;
+};
+
+}  // namespace stepscope::zero
