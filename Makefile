@@ -11,7 +11,7 @@ RUN := build/run
 run: setup-build
 	@tools/build.sh release stepscope
 	@rm -rf $(RUN)
-	@build/release/stepscope train --zero 3 --steps 20 --data docs/performance-model.md --trace $(RUN)/traces
+	@build/release/stepscope train --zero 3 --steps 20 --data docs/explanation/performance-model.md --trace $(RUN)/traces
 	@build/release/stepscope analyze $(RUN)/traces --html report.html
 
 test: setup-build

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the environment asks for: docs/nccl-plugin.md has the variables.
+// What the environment asks for: docs/reference/nccl-plugin.md has the variables.
 #pragma once
 
 #include <array>

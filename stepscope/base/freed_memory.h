@@ -7,7 +7,8 @@ namespace stepscope {
 
 // Freed memory stays with the process for its next allocation. A reader that makes and drops
 // columns of megabytes otherwise has every page of them zeroed by the kernel again and again
-// (docs/benchmarks.md); costs about a tenth more memory at the peak. Nothing outside glibc.
+// (docs/reference/benchmarks.md); costs about a tenth more memory at the peak. Nothing outside
+// glibc.
 void keep_freed_memory();
 
 }  // namespace stepscope

@@ -32,7 +32,7 @@ std::string no_machine(const JobResult& job) {
            "ProfilerActivity.CUDA";
   if (r.device == "cpu")
     return "no expected times: these are traces of a CPU, and the catalogue has accelerators only; "
-           "give --machine FILE, a machine file of the host (docs/expected.md)";
+           "give --machine FILE, a machine file of the host (docs/explanation/expected.md)";
   if (r.gpu_name.empty())
     return "no expected times: the traces do not name the GPU; give --machine NAME or FILE";
   return fmt::format(

@@ -129,9 +129,10 @@ void declare_plan_flags(CLI::App& app, PlanSource& plan) {
   std::vector<std::string_view> names;
   for (const PlanField& field : plan_fields())
     if (std::ranges::find(here, field.name) == here.end()) names.push_back(field.name);
-  app.add_option("--plan", plan.plan_file,
-                 "The plan of the run as JSON (docs/plans.md), for what the model expects of it; "
-                 "flags override it")
+  app.add_option(
+         "--plan", plan.plan_file,
+         "The plan of the run as JSON (docs/reference/plans.md), for what the model expects of it; "
+         "flags override it")
       ->type_name("FILE")
       ->group("Plan");
   app.add_option("--gpus-per-node", plan.gpus_per_node, "Devices that share the fast links")
@@ -175,8 +176,9 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   declare_traces(app, f);
   app.get_option("INPUT")->description(
       "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, patterns; or a "
-      "job's table of operations (CSV, Parquet; docs/stragglers.md)");
-  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+      "job's table of operations (CSV, Parquet; docs/explanation/stragglers.md)");
+  app.add_option("--json", f.json,
+                 "Write everything as JSON (docs/reference/json.md); - for standard output")
       ->type_name("FILE");
   app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
   app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")

@@ -194,7 +194,7 @@ bool check_log(const CheckFlags& f, Checked& c, Failures& failures) {
   if (of.steps.steps.empty()) {
     failures.add({.what = "reports on a job and tells no step time",
                   .file = input,
-                  .hint = "log throughput or time stamps too (docs/inputs.md)"});
+                  .hint = "log throughput or time stamps too (docs/reference/inputs.md)"});
     return false;
   }
   of.account = account_of(of.log, of.steps);

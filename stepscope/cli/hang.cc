@@ -27,7 +27,8 @@ void declare(CLI::App& app, HangFlags& f) {
          "Dumps of PyTorch's flight recorder (pickle or JSON), logs with NCCL_DEBUG lines, "
          "logs with messages of the watchdog; of as many ranks as there are, or directories")
       ->required();
-  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+  app.add_option("--json", f.json,
+                 "Write everything as JSON (docs/reference/json.md); - for standard output")
       ->type_name("FILE");
   app.footer("Example: stepscope hang nccl_trace_rank_* train.log");
 }

@@ -35,7 +35,8 @@ void declare(CLI::App& app, MemoryFlags& f) {
   app.add_option("--top", f.top, "Places that the terminal lists (default 10)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100000}))
       ->type_name("N");
-  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+  app.add_option("--json", f.json,
+                 "Write everything as JSON (docs/reference/json.md); - for standard output")
       ->type_name("FILE");
   app.add_option("--html", f.html, "Write one self-contained page with the memory over time")
       ->type_name("FILE");

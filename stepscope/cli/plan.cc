@@ -85,7 +85,8 @@ void declare(CLI::App& app, PlanFlags& f) {
   app.add_option("--threads", f.threads, "Threads to use (default: all cores)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
-  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+  app.add_option("--json", f.json,
+                 "Write everything as JSON (docs/reference/json.md); - for standard output")
       ->type_name("FILE");
   app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
   app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")

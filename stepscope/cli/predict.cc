@@ -111,7 +111,7 @@ void add_assumptions(std::vector<std::string>& warnings, const std::vector<std::
   taken.resize(taken.size() - more);
   warnings.push_back(fmt::format(
       "as of most machines: {}{}; to have this machine's, fit them to "
-      "measured runs with bench/fit_compute (docs/benchmarks.md)",
+      "measured runs with bench/fit_compute (docs/reference/benchmarks.md)",
       fmt::join(taken, ", "), more > 0 ? fmt::format(" and {} more", more) : std::string()));
 }
 

@@ -51,7 +51,8 @@ void declare(CLI::App& app, PredictFlags& f) {
       ->type_name("FROM:TO")
       ->group("Collective");
   app.add_option("--group", f.group, "Devices that take part")->type_name("N")->group("Collective");
-  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+  app.add_option("--json", f.json,
+                 "Write everything as JSON (docs/reference/json.md); - for standard output")
       ->type_name("FILE");
   app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
   app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")

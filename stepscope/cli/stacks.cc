@@ -48,8 +48,9 @@ void declare(CLI::App& app, StacksFlags& f) {
       ->type_name("NAME");
   app.add_option("--against", f.against, "An earlier profile to compare with: what changed")
       ->type_name("PROFILE");
-  app.add_option("--rules", f.rules,
-                 "Phases of your own, before the built-in ones (docs/stacks.md; repeatable)")
+  app.add_option(
+         "--rules", f.rules,
+         "Phases of your own, before the built-in ones (docs/reference/phase-rules.md; repeatable)")
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -61,7 +62,8 @@ void declare(CLI::App& app, StacksFlags& f) {
   app.add_option("--min-percent", f.least, "Smallest part that a tree shows (default 1)")
       ->check(CLI::Range(0.0, 100.0))
       ->type_name("N");
-  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+  app.add_option("--json", f.json,
+                 "Write everything as JSON (docs/reference/json.md); - for standard output")
       ->type_name("FILE");
   app.add_option("--html", f.html, "Write one self-contained page with the flame graph")
       ->type_name("FILE");

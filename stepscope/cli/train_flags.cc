@@ -194,7 +194,8 @@ void declare_views(CLI::App& app, TrainFlags& f) {
   app.add_option("--deadline", f.deadline, "Seconds after which a collective fails")
       ->check(between(0.1, 86400.0))
       ->group(group);
-  app.add_option("--json", f.json, "Write everything as JSON (docs/json.md); - for standard output")
+  app.add_option("--json", f.json,
+                 "Write everything as JSON (docs/reference/json.md); - for standard output")
       ->type_name("FILE");
   app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
       ->type_name("DIR");

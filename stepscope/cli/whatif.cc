@@ -94,7 +94,7 @@ std::function<int()> declare_whatif(CLI::App& app) {
   auto flags = std::make_shared<WhatIfFlags>();
   declare_traces(app, flags->traces);
   app.add_option("--json", flags->traces.json,
-                 "Write the answers as JSON (docs/json.md); - for standard output")
+                 "Write the answers as JSON (docs/reference/json.md); - for standard output")
       ->type_name("FILE");
   app.add_option(
          "--change", flags->changes,

@@ -7,7 +7,7 @@
 //
 // per device, then the mean over the traced ranks and their steps. B is the dense peak of the
 // dtype; with several dtypes the time-weighted sum(F_d) / sum(F_d / B_d). Communication hidden
-// behind compute counts as compute. docs/mfu.md explains.
+// behind compute counts as compute. docs/explanation/mfu.md explains.
 #pragma once
 
 #include <array>

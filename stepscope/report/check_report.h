@@ -41,7 +41,7 @@ struct CheckLine {
 // What another recording should have that this one lacks.
 [[nodiscard]] std::vector<std::string> record_next(const CheckReport& report);
 [[nodiscard]] std::string check_text(const CheckReport& report, const TextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json check_tree(const CheckReport& report);
 
 }  // namespace stepscope

@@ -22,7 +22,7 @@ struct CollectiveReport {
 
 [[nodiscard]] std::string collective_text(const CollectiveReport& report,
                                           const TextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json collective_tree(const CollectiveReport& report);
 // One row for each size and algorithm.
 [[nodiscard]] CsvFile collective_csv(const CollectiveReport& report);

@@ -35,7 +35,7 @@ struct CompareReport {
 [[nodiscard]] std::vector<std::string> compare_warnings(const RunComparison& runs);
 [[nodiscard]] std::string compare_text(const CompareReport& report,
                                        const TextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json compare_tree(const CompareReport& report);
 // launches, parts.
 [[nodiscard]] std::vector<CsvFile> compare_csv(const Json& tree);

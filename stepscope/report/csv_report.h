@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables as CSV files (RFC 4180), for spreadsheets and data frames: the columns
-// and units of docs/json.md.
+// and units of docs/reference/json.md.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dependency graph's answers as JSON and as text (docs/json.md, "explanation").
+// The dependency graph's answers as JSON and as text (docs/reference/json.md, "explanation").
 #pragma once
 
 #include <span>

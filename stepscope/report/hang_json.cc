@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public JSON of `stepscope hang` (docs/json.md).
+// The public JSON of `stepscope hang` (docs/reference/json.md).
 #include <algorithm>
 
 #include "stepscope/report/hang_report.h"

@@ -27,7 +27,7 @@ struct HangReport {
 [[nodiscard]] std::vector<std::string> hang_warnings(const CommRecords& records,
                                                      const HangResult& result);
 [[nodiscard]] std::string hang_text(const HangReport& report, const TextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json hang_tree(const HangReport& report);
 
 // "default_pg", "group 3", "the communicator 0x1f of 8 ranks".

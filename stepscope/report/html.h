@@ -9,10 +9,10 @@
 
 namespace stepscope {
 
-// The page that shows `analyze_json`, an object of schema stepscope.analyze/1 (docs/json.md) in
-// UTF-8, `timeline` included where it is to be drawn. Whatever the strings in it contain, the data
-// stays data: it cannot end the element that holds it. Nothing is parsed or checked here; the page
-// says so where a part is absent.
+// The page that shows `analyze_json`, an object of schema stepscope.analyze/1
+// (docs/reference/json.md) in UTF-8, `timeline` included where it is to be drawn. Whatever the
+// strings in it contain, the data stays data: it cannot end the element that holds it. Nothing is
+// parsed or checked here; the page says so where a part is absent.
 [[nodiscard]] std::string render_html(std::string_view analyze_json);
 
 }  // namespace stepscope

@@ -107,7 +107,7 @@ constexpr std::array import_facts = {
          "a clock snapshot has an impossible time: instants stay on the trace's own clock"},
     Fact{"nccl_events_dropped",
          "NCCL's plugin had no room for {} events, and what they tell is missing: select fewer "
-         "with STEPSCOPE_NCCL_EVENTS (docs/nccl-plugin.md)"},
+         "with STEPSCOPE_NCCL_EVENTS (docs/reference/nccl-plugin.md)"},
     Fact{"metric_of_no_rank", "{} samples of GPU metrics belong to no rank and are left out"},
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element of `ranks[]` (docs/json.md).
+// One element of `ranks[]` (docs/reference/json.md).
 #pragma once
 
 #include "stepscope/report/analyze_report.h"

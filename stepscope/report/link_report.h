@@ -13,7 +13,7 @@
 
 namespace stepscope {
 
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json clock_alignment_json(const ClockAlignment& clocks);
 [[nodiscard]] Json link_fits_json(std::span<const TransferFit> fits);
 

@@ -21,7 +21,7 @@ struct LogReport {
 };
 
 [[nodiscard]] std::string log_text(const LogReport& report, const TextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json log_tree(const LogReport& report);
 // What a reader of the figures should know: restarts, cut lines, figures that contradict.
 [[nodiscard]] std::vector<std::string> log_warnings(const LogReport& report);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public JSON of `stepscope memory` (docs/json.md).
+// The public JSON of `stepscope memory` (docs/reference/json.md).
 #include <algorithm>
 #include <array>
 

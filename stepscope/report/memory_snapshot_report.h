@@ -43,7 +43,7 @@ struct MemoryFinding {
 // What the snapshots cannot tell, and what was not understood in them.
 [[nodiscard]] std::vector<std::string> memory_warnings(const MemoryReport& report);
 [[nodiscard]] std::string memory_text(const MemoryReport& report, const TextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json memory_tree_json(const MemoryReport& report);
 
 }  // namespace stepscope

@@ -50,7 +50,7 @@ struct PlanReport {
 // Bytes of a device that the search left to plans.
 [[nodiscard]] double allowed_bytes(const PlanReport& report);
 [[nodiscard]] std::string plan_text(const PlanReport& report, const TextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json plan_tree(const PlanReport& report);
 // plans, pareto, rejected, sensitivity; by_devices and against where there are some.
 [[nodiscard]] std::vector<CsvFile> plan_csv(const PlanReport& report);

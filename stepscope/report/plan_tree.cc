@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON of a search for plans (docs/json.md) and its tables.
+// The JSON of a search for plans (docs/reference/json.md) and its tables.
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/report/plan_difference.h"
 #include "stepscope/report/plan_report.h"

@@ -55,7 +55,7 @@ struct PredictTextOptions {
 [[nodiscard]] std::string predict_sentence(const PredictReport& report);
 [[nodiscard]] std::string predict_text(const PredictReport& report,
                                        const PredictTextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json predict_tree(const PredictReport& report);
 // The parts of a memory by name, and their total.
 [[nodiscard]] Json memory_tree(const Memory& memory);

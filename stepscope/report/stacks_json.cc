@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON of a host profile (docs/json.md) and its tables.
+// The JSON of a host profile (docs/reference/json.md) and its tables.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -46,7 +46,7 @@ struct StacksTextOptions {
 [[nodiscard]] std::string stacks_sentence(const StacksReport& report);
 [[nodiscard]] std::string stacks_text(const StacksReport& report,
                                       const StacksTextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json stacks_tree(const StacksReport& report);
 // threads, phases, functions.
 [[nodiscard]] std::vector<CsvFile> stacks_csv(const StacksReport& report);

@@ -31,14 +31,14 @@ struct StacksTrace {
   std::vector<ProfileBesideTrace> profiles;
 };
 
-// What somebody with traces should try, seen in the stacks: docs/explain.md.
+// What somebody with traces should try, seen in the stacks: docs/reference/findings.md.
 [[nodiscard]] std::vector<Finding> stack_findings(const StacksReport& report);
 
 // "While pt_autograd_0 is in ZeRO-3 reduce throttle the device is idle for 2 % of the time"; empty
 // where nothing is joined.
 [[nodiscard]] std::string stacks_trace_sentence(const StacksReport& report);
 [[nodiscard]] std::string stacks_trace_text(const StacksReport& report, std::size_t width);
-// docs/json.md: `trace`.
+// docs/reference/json.md: `trace`.
 [[nodiscard]] Json stacks_trace_json(const StacksReport& report);
 
 }  // namespace stepscope

@@ -23,7 +23,7 @@ struct SweepReport {
 
 [[nodiscard]] std::string sweep_sentence(const SweepReport& report);
 [[nodiscard]] std::string sweep_text(const SweepReport& report, const TextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json sweep_tree(const SweepReport& report);
 // values.
 [[nodiscard]] std::vector<CsvFile> sweep_csv(const Json& tree);

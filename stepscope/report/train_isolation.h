@@ -47,7 +47,7 @@ struct TrainIsolation {
 };
 
 [[nodiscard]] std::string isolation_text(const TrainIsolation& isolation, std::size_t width);
-// docs/json.md: `isolation`.
+// docs/reference/json.md: `isolation`.
 [[nodiscard]] Json isolation_tree(const TrainIsolation& isolation);
 
 }  // namespace stepscope

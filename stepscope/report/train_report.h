@@ -102,7 +102,7 @@ struct TrainRates {
 // "A step takes 81.2 ms: 12.6 k tokens/s, 61.3 % MFU; loss 5.54 → 2.31 in 40 steps."
 [[nodiscard]] std::string train_sentence(const TrainReport& report);
 [[nodiscard]] std::string train_text(const TrainReport& report, const TextOptions& options = {});
-// docs/json.md.
+// docs/reference/json.md.
 [[nodiscard]] Json train_tree(const TrainReport& report);
 // steps, rank_steps, memory, collectives.
 [[nodiscard]] std::vector<CsvFile> train_csv(const TrainReport& report);

@@ -43,8 +43,8 @@ void nsys_switch_warnings(const AnalyzeReport& report, std::vector<std::string>&
   if (all([](const RankResult& r) { return r.memory.devices.empty(); }))
     switches.emplace_back("--cuda-memory-usage=true (memory)");
   if (!switches.empty())
-    out.push_back(
-        fmt::format("to see more, record with {}; docs/inputs.md", fmt::join(switches, ", ")));
+    out.push_back(fmt::format("to see more, record with {}; docs/reference/inputs.md",
+                              fmt::join(switches, ", ")));
 }
 
 // One line with every switch that would have shown more.
@@ -67,8 +67,8 @@ void switch_warnings(const AnalyzeReport& report, std::vector<std::string>& out)
     switches.emplace_back(
         "_ExperimentalConfig(enable_cuda_sync_events=True) (waits of one stream for another)");
   if (!switches.empty())
-    out.push_back(
-        fmt::format("to see more, record with {}; docs/recording.md", fmt::join(switches, ", ")));
+    out.push_back(fmt::format("to see more, record with {}; docs/how-to/record-a-trace.md",
+                              fmt::join(switches, ", ")));
 }
 
 void rank_warnings(const AnalyzeReport& report, std::vector<std::string>& out) {
@@ -151,9 +151,10 @@ void mfu_warnings(const MfuBudget& mfu, std::vector<std::string>& out) {
                       w.starts_with("pipeline_bubble is not separated") ||
                       w.ends_with("they stand for the others");
     if (said) continue;
-    out.push_back(w.starts_with("no model FLOPs")
-                      ? "no MFU: give the model's FLOPs with --model-flops-per-step; docs/mfu.md"
-                      : w);
+    out.push_back(
+        w.starts_with("no model FLOPs")
+            ? "no MFU: give the model's FLOPs with --model-flops-per-step; docs/explanation/mfu.md"
+            : w);
   }
 }
 

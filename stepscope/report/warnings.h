@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an answer lacks, and the switch that records it (docs/recording.md).
+// What an answer lacks, and the switch that records it (docs/how-to/record-a-trace.md).
 #pragma once
 
 #include <optional>

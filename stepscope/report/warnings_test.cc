@@ -38,7 +38,7 @@ TEST(Warnings, EverythingThatWasNotRecordedIsOneLineWithItsSwitches) {
   ASSERT_EQ(warnings.size(), 1U);
   for (const char* needed :
        {"record_shapes=True", "profile_memory=True", "profiler.step()",
-        "enable_cuda_sync_events=True", "ProfilerActivity.CPU", "docs/recording.md"})
+        "enable_cuda_sync_events=True", "ProfilerActivity.CPU", "docs/how-to/record-a-trace.md"})
     EXPECT_NE(warnings[0].find(needed), std::string::npos) << needed;
 }
 
@@ -160,7 +160,7 @@ TEST(Warnings, AnExportOfNsightSystemsIsAskedForItsOwnSwitches) {
   t.report.inputs[0].format = "nsys";
   const std::string line = with(warnings_of(t), "to see more");
   for (const char* needed : {"\"iteration N\"", "emit_nvtx(record_shapes=True)",
-                             "--cuda-memory-usage=true", "docs/inputs.md"})
+                             "--cuda-memory-usage=true", "docs/reference/inputs.md"})
     EXPECT_NE(line.find(needed), std::string::npos) << needed;
   EXPECT_EQ(line.find("profile_memory"), std::string::npos);
 }

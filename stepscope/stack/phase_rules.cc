@@ -106,7 +106,7 @@ class RuleReader {
                    std::uint32_t& number) {
     const auto pattern = parse_frame_pattern(text);
     if (!pattern) {
-      problems.fail(at, pattern.error().what, "docs/stacks.md describes patterns");
+      problems.fail(at, pattern.error().what, "docs/reference/phase-rules.md describes patterns");
       return false;
     }
     number = rules_.patterns.add(*pattern);

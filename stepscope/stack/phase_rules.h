@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules that say to which phase of training a stack belongs: data/phases/*.json, and files of the
-// same shape that users add (docs/stacks.md).
+// same shape that users add (docs/reference/phase-rules.md).
 #pragma once
 
 #include <array>

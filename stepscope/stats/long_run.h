@@ -6,7 +6,8 @@
 // corrected for the bias of small samples, -(1 + 4 r) / n (Marriott and Pope, 1954), and the AR(p)
 // that the Bayesian information criterion chooses by Levinson's recursion. Negative correlation is
 // not credited. Beside n / time the number of degrees of freedom counts how uncertain the time is
-// itself; without it a test of strongly correlated steps is wrong too often (docs/compare.md).
+// itself; without it a test of strongly correlated steps is wrong too often
+// (docs/explanation/compare.md).
 #pragma once
 
 #include <cstddef>

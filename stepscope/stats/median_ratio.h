@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the steps of B take longer than those of A: the ratio of medians with its interval, a
-// test of the mean, and a verdict that needs both, and a difference that matters (docs/compare.md).
+// test of the mean, and a verdict that needs both, and a difference that matters
+// (docs/explanation/compare.md).
 //
 // *Interval*: block bootstrap of both medians on logarithms. Each arm's deviations are scaled to
 // the long-run variance of the signs of an AR(1) with the arm's correlation time, sum (2 / pi)

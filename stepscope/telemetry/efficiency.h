@@ -2,7 +2,7 @@
 // The figures of a window: rates, shares and efficiencies, computed from its sums when they are
 // asked for. Absent (std::nullopt) is what the window or the references cannot tell; nothing is
 // clamped. References (peak, links) are measured by the caller on the machine at hand, never
-// constants of ours. docs/telemetry.md has each definition.
+// constants of ours. docs/reference/telemetry.md has each definition.
 #pragma once
 
 #include <array>

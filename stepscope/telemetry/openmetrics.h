@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job's account as OpenMetrics text, for Prometheus and whatever reads it: counters since the
 // start of the window, so the window should be the whole run's (concat each stretch, fold_steps).
-// Times are seconds, as that world has them. docs/telemetry.md lists the families.
+// Times are seconds, as that world has them. docs/reference/telemetry.md lists the families.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 //   stats.record_optimizer_step(update, parameters);   // ends the step
 //   stats.tokens_per_second();
 //
-// docs/telemetry.md says how each definition differs from the usual one. One thread.
+// docs/reference/telemetry.md says how each definition differs from the usual one. One thread.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,8 @@ Ns test_clock() { return test_time; }
 class Stats : public testing::Test {
  protected:
   void SetUp() override { test_time = 100s; }
-  // The example of docs/telemetry.md: forward 1.0 s, backward 2.0 s, optimizer 0.2 s, exposed
-  // reduction 0.3 s, 1000 tokens; nothing else.
+  // The example of docs/reference/telemetry.md: forward 1.0 s, backward 2.0 s, optimizer 0.2 s,
+  // exposed reduction 0.3 s, 1000 tokens; nothing else.
   static void example_step(Zero3PerformanceStats& stats) {
     test_time += 1s;
     stats.record_forward_pass(1s, 1000);

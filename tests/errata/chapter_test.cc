@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Examples of the profiling chapter, computed again (docs/errata.md).
+// Examples of the profiling chapter, computed again (docs/reference/errata.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>

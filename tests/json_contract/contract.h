@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/json.md promises, read from its tables and shapes, and held against what the program
-// writes.
+// What docs/reference/json.md promises, read from its tables and shapes, and held against what the
+// program writes.
 //
 // A shape is a code span such as `{start_ns, notes{reason: count}, largest[] {wall_ns, culprit}}`:
 // key, key{} for an object with keys of its own making, key[] for a list, and the shape of what is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/json.md against what the program writes: every documented key is there and of its kind, no
-// other key is, and the runs at hand give nearly every key a value.
+// docs/reference/json.md against what the program writes: every documented key is there and of its
+// kind, no other key is, and the runs at hand give nearly every key a value.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -19,7 +19,7 @@ namespace {
 const std::filesystem::path source = STEPSCOPE_SOURCE_DIR;
 
 Shape documented(const std::string& command) {
-  std::ifstream in(source / "docs" / "json.md");
+  std::ifstream in(source / "docs" / "reference" / "json.md");
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   return read_contract(part_of(text, command));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worked example of docs/mfu.md, computed: every line that the page shows is printed here
-// first.
+// The worked example of docs/explanation/mfu.md, computed: every line that the page shows is
+// printed here first.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -81,13 +81,14 @@ std::vector<std::string> lines_of(const MfuBudget& b) {
 }
 
 TEST(WorkedExample, OfThePageIsWhatTheProgramComputes) {
-  std::ifstream file(std::filesystem::path(STEPSCOPE_SOURCE_DIR) / "docs" / "mfu.md");
+  std::ifstream file(std::filesystem::path(STEPSCOPE_SOURCE_DIR) / "docs" / "explanation" /
+                     "mfu.md");
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   ASSERT_FALSE(page.empty());
   const std::vector<std::string> lines = lines_of(example());
   ASSERT_GT(lines.size(), 15U);
   for (const std::string& line : lines) {
-    EXPECT_NE(page.find(line), std::string::npos) << "docs/mfu.md lacks: " << line;
+    EXPECT_NE(page.find(line), std::string::npos) << "docs/explanation/mfu.md lacks: " << line;
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `predict --csv` has every column of the notebook's tables (docs/notebook.md), and the notebook's
-// figures in those that no convention of counting changes.
+// `predict --csv` has every column of the notebook's tables (docs/reference/notebook.md), and the
+// notebook's figures in those that no convention of counting changes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -111,7 +111,7 @@ TEST(NotebookColumns, AreAllInTheTableOfLayers) {
       {"frac_t_comm_bwd", {"comm_share_bwd"}}};
   EXPECT_EQ(columns.size(), 31U);
   ASSERT_FALSE(rows().empty());
-  std::ifstream page(STEPSCOPE_SOURCE_DIR "/docs/notebook.md");
+  std::ifstream page(STEPSCOPE_SOURCE_DIR "/docs/reference/notebook.md");
   const std::string text{std::istreambuf_iterator<char>(page), {}};
   for (const auto& [theirs, ours] : columns) {
     EXPECT_NE(text.find("`" + theirs + "`"), std::string::npos) << theirs;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """page_test.py STEPSCOPE PAGE [--write]
 
-Holds docs/performance-model.md against the program. A fenced block that begins with "$ stepscope" is a command and
+Holds docs/explanation/performance-model.md against the program. A fenced block that begins with "$ stepscope" is a command and
 what it prints, to the letter. Every name that --explain knows is asked for in some block. --write puts into the page
 what the program prints now.
 """

@@ -2,7 +2,7 @@
 // Two published models of the same layers, on complete outputs of theirs: Calculon (Isaev et al.
 // 2023) and transformer-perf-estimates (Subramanian et al. 2024). What differs is stated as a
 // convention of counting or, where it is no convention, as the very bytes it amounts to;
-// docs/operations.md has the table.
+// docs/explanation/operations.md has the table.
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>

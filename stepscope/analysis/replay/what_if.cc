@@ -443,7 +443,8 @@ WhatIf with_prefetch(const WhatIfInputs& in, const Scenario& scenario) {
   if (!found) {
     r.refused =
         "these traces hold no fetch of a unit's parameters that could be made earlier: no row "
-        "names units (docs/explain.md), or a thread stands still until each has arrived (gloo)";
+        "names units (docs/explanation/parameter-fetches.md), or a thread stands still until each "
+        "has arrived (gloo)";
     return r;
   }
   r.step = found->step;

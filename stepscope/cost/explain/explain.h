@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a prediction's figures come from: each one's formula, the values in it, and the result
-// (docs/performance-model.md has them all; formula.h how they are written).
+// (docs/explanation/performance-model.md has them all; formula.h how they are written).
 #pragma once
 
 #include <string>

@@ -68,7 +68,7 @@ void call(Pass& pass, CollectiveKind kind, ParallelDim dim, double bytes, Int co
       {.kind = kind, .dim = dim, .bytes = bytes, .count = count, .can_overlap = can_overlap});
 }
 
-// A sequence that lies on several devices: queries meet all keys (docs/operations.md).
+// A sequence that lies on several devices: queries meet all keys (docs/explanation/operations.md).
 void exchange_context(const DeviceShare& s, const Core& c, Operation& op) {
   const Int cp = s.plan.cp;
   if (cp == 1) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The conventions of counting on which texts about transformers differ. The defaults are what
 // stepscope predicts with; another text's figures are reproduced by stating its conventions here
-// (docs/notebook.md), never by code of its own.
+// (docs/reference/notebook.md), never by code of its own.
 #pragma once
 
 #include <cstdint>

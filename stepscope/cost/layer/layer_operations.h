@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one device does in one micro-batch, operation by operation: a layer, the embedding before
 // the first, the head after the last. Everything that follows (time, memory, MFU) is summed from
-// these. Derivations are in docs/operations.md and docs/tensor-layouts.md.
+// these. Derivations are in docs/explanation/operations.md and docs/explanation/tensor-layouts.md.
 //
 // Letters: b sequences of s tokens, T = b s / cp tokens of a device; t = tp. Conventions and
 // limits:

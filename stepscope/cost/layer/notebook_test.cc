@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The notebook "transformer estimates", cell by cell, from the same functions that predict uses:
 // what it does otherwise is stated as conventions (Counting, LinkVolume, a machine file). What is
-// wrong with them is in docs/notebook.md.
+// wrong with them is in docs/reference/notebook.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -245,9 +245,9 @@ TEST_F(Notebook, ItsActivationsAreKorthikantisAndTwoMore) {
   EXPECT_NEAR(printed / depth, paper + whole_inputs + mask, 20);
 }
 
-// The code cells as they are meant, their bugs mended (docs/notebook.md): adds of a reduction
-// count, links carry (m - 1) / m of a buffer, without sequence parallelism a reduction is an
-// all-reduce, and the last dropout works on (l / s) x e.
+// The code cells as they are meant, their bugs mended (docs/reference/notebook.md): adds of a
+// reduction count, links carry (m - 1) / m of a buffer, without sequence parallelism a reduction is
+// an all-reduce, and the last dropout works on (l / s) x e.
 struct Cells {
   double m;  // tensor degree
   double s;  // sequence degree

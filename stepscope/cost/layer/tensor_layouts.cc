@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function a layout; letters as in docs/tensor-layouts.md: X[T, k], W[k, n], Y[T, n], grids of
-// side q, depth d. Names of groups: a row's members pass parts of X, a column's parts of W.
+// One function a layout; letters as in docs/explanation/tensor-layouts.md: X[T, k], W[k, n], Y[T,
+// n], grids of side q, depth d. Names of groups: a row's members pass parts of X, a column's parts
+// of W.
 #include "stepscope/cost/layer/tensor_layouts.h"
 
 #include <cmath>

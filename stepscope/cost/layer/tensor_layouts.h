@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How one linear layer Y[T, n] = X[T, k] W[k, n] is cut over the tp devices, and what it then
 // takes: shapes a device holds, products it runs, and calls that move the rest. Derivations, with
-// their sources, are in docs/tensor-layouts.md; the test runs each algorithm on real matrices and
-// counts.
+// their sources, are in docs/explanation/tensor-layouts.md; the test runs each algorithm on real
+// matrices and counts.
 //
 //   1d    W by columns (first) or rows (second); X is whole or, sequence parallel, cut by rows.
 //   2d    SUMMA on q x q devices: X, W and Y are q x q blocks (van de Geijn and Watts 1997).

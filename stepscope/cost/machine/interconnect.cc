@@ -39,9 +39,10 @@ void resolve(const std::optional<LinkTiming>& timing, bool outer, ResolvedTiming
   std::string said = std::string(outer ? "scale_out" : "scale_up") + ".timing lacks " +
                      std::to_string(count) + " of its numbers";
   if (count <= few) said += " (taken: " + assumed + ")";
-  assumptions.push_back(said +
-                        ", those of other machines are used: time collectives there "
-                        "(nccl-tests) and fit them with bench/fit_links (docs/collectives.md)");
+  assumptions.push_back(
+      said +
+      ", those of other machines are used: time collectives there "
+      "(nccl-tests) and fit them with bench/fit_links (docs/explanation/collectives.md)");
 }
 
 // A topology that the file leaves open shows in its rates.

@@ -181,7 +181,7 @@ Result<Transformer> hugging_face_model(const JsonValue& root, std::string_view j
   if (family == families.end()) {
     in.fail("model_type", "is \"" + type + "\", a family that is not known",
             "known are " + known_families() +
-                "; any other can be described in stepscope's own JSON (docs/models.md)");
+                "; any other can be described in stepscope's own JSON (docs/reference/models.md)");
     return *problems.error();
   }
   const JsonValue* name = root.find("_name_or_path");
@@ -194,7 +194,7 @@ Result<Transformer> hugging_face_model(const JsonValue& root, std::string_view j
   in.ignore(costless);
   in.finish("is not understood for \"" + type + "\" and may change the cost",
             "take it out if it costs nothing; otherwise describe the model in stepscope's own JSON "
-            "(docs/models.md)");
+            "(docs/reference/models.md)");
   if (problems.error()) return *problems.error();
   if (const Result<Done> checked = check_model(m); !checked) {
     Error error = checked.error();

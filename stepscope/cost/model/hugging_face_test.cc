@@ -201,7 +201,7 @@ TEST(HuggingFace, RefusesWhatItDoesNotUnderstandByName) {
   EXPECT_EQ(complaint(llama, "\"use_cache\"", "\"cross_layer_sharing\""),
             "config.json: line 7, column 30: field \"cross_layer_sharing\" is not understood for "
             "\"llama\" and may change the cost; take it out if it costs nothing; otherwise "
-            "describe the model in stepscope's own JSON (docs/models.md)");
+            "describe the model in stepscope's own JSON (docs/reference/models.md)");
   EXPECT_NE(complaint(llama, "\"llama\"", "\"gemma3\"").find("\"gemma3\", a family that is not"),
             std::string::npos);
   EXPECT_NE(complaint(llama, "LlamaForCausalLM", "LlamaForSequenceClassification")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLOPs that a transformer asks for, forward and backward, without recompute, by the conventions in
-// use. One and the same run has another MFU in each of them (docs/mfu.md), so a figure always names
-// its own. T = tokens, s = sequence, L layers, h hidden, a heads of size d (d + v: of a key and of
-// a value), N parameters, of a mixture those that a token uses.
+// use. One and the same run has another MFU in each of them (docs/explanation/mfu.md), so a figure
+// always names its own. T = tokens, s = sequence, L layers, h hidden, a heads of size d (d + v: of
+// a key and of a value), N parameters, of a mixture those that a token uses.
 #pragma once
 
 #include <array>

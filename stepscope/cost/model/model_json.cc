@@ -72,7 +72,8 @@ constexpr std::array patch_sizes = {Field<Patches, Int>{"image", &Patches::image
 constexpr std::array patch_flags = {Field<Patches, bool>{"class_token", &Patches::class_token}};
 
 constexpr std::string_view unknown = "is not a field of a model file";
-constexpr std::string_view where = "docs/models.md has all fields, data/models has examples";
+constexpr std::string_view where =
+    "docs/reference/models.md has all fields, data/models has examples";
 
 // check_model knows the bounds; here they only keep sums of a few from overflowing.
 constexpr IntegerRange any{0, Int{1} << 60};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models as files: our own JSON (docs/models.md), whose keys are the fields of Transformer, or the
-// config.json of a Hugging Face model, told apart by its "model_type" or "architectures". The
-// catalogue is data (data/models/*.json, each with its source) and is part of the program.
+// Models as files: our own JSON (docs/reference/models.md), whose keys are the fields of
+// Transformer, or the config.json of a Hugging Face model, told apart by its "model_type" or
+// "architectures". The catalogue is data (data/models/*.json, each with its source) and is part of
+// the program.
 #pragma once
 
 #include <span>

@@ -36,7 +36,7 @@ TEST(ModelFile, DerivesWhatFollowsFromOtherFields) {
 TEST(ModelFile, NamesTheLineColumnAndFieldThatIsWrong) {
   EXPECT_EQ(complaint(with(",\n  \"hiden\": 3")),
             "m.json: line 3, column 3: field \"hiden\" is not a field of a model file; "
-            "docs/models.md has all fields, data/models has examples");
+            "docs/reference/models.md has all fields, data/models has examples");
   EXPECT_NE(complaint(with(R"(, "gated": 1)")).find("\"gated\" must be true or false"),
             std::string::npos);
   EXPECT_NE(complaint(with(R"(, "kv_heads": -1)")).find("\"kv_heads\" must be a whole number"),

@@ -20,7 +20,7 @@ constexpr IntegerRange any{0, Int{1} << 62};
 
 constexpr std::string_view unknown = "is not understood and may change the cost";
 constexpr std::string_view take_out =
-    "take it out if it costs nothing, or write a plan file (docs/plans.md)";
+    "take it out if it costs nothing, or write a plan file (docs/reference/plans.md)";
 
 // "auto" is filled in by the trainer from its own arguments, which are not in this file.
 bool is_auto(JsonFields& in, std::string_view key) {

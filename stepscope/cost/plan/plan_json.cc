@@ -80,7 +80,7 @@ constexpr std::array precision_fields = {
     PrecisionField{"activation_bytes", &Precision::activation_bytes}};
 
 constexpr std::string_view unknown_field = "is not a field of a plan";
-constexpr std::string_view where = "docs/plans.md has all fields";
+constexpr std::string_view where = "docs/reference/plans.md has all fields";
 // check_plan knows the bounds.
 constexpr IntegerRange any_integer{0, Int{1} << 60};
 constexpr IntegerRange few{0, 1'000'000};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan as JSON. The keys are the fields of Plan, and the flags of the command line: tp,
-// tensor_layout, zero, ...; docs/plans.md has all.
+// tensor_layout, zero, ...; docs/reference/plans.md has all.
 #pragma once
 
 #include <string>

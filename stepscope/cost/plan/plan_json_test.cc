@@ -71,7 +71,8 @@ TEST(PlanFile, DerivesDevicesOrDp) {
 
 TEST(PlanFile, NamesTheLineColumnAndFieldThatIsWrong) {
   EXPECT_EQ(complaint("{\n  \"tp\": 4,\n  \"tpp\": 2\n}"),
-            "p.json: line 3, column 3: field \"tpp\" is not a field of a plan; docs/plans.md has "
+            "p.json: line 3, column 3: field \"tpp\" is not a field of a plan; "
+            "docs/reference/plans.md has "
             "all fields");
   EXPECT_NE(complaint(R"({"tp": -1})").find("\"tp\" must be a whole number"), std::string::npos);
   EXPECT_NE(complaint(R"({"schedule": "1f2b"})").find("gpipe, 1f1b, interleaved, zb-h1, zb-h2"),

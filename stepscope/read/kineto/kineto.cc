@@ -277,7 +277,7 @@ class Reading {
           .what = bare_ ? "a JSON array without trace events" : "no trace events in traceEvents",
           .file = path_,
           .byte = text_bytes,
-          .hint = "record at least one step: see docs/recording.md"};
+          .hint = "record at least one step: see docs/how-to/record-a-trace.md"};
     set_clock(trace);
     cut_overruns(trace);
     return trace;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One reader of lines for each tool whose logs are read. Each takes a line in which its words stand
-// and says whether it was its own. What the lines look like: docs/inputs.md.
+// and says whether it was its own. What the lines look like: docs/reference/inputs.md.
 #pragma once
 
 #include "stepscope/base/result.h"

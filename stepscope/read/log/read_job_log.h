@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs of training jobs: what Megatron-LM, DeepSpeed, torchtitan, the Hugging Face Trainer,
 // `stepscope train` and programs that name their step time wrote, among other output, of one rank
-// or of many. Each line is recognised by the words in it (docs/inputs.md), with colours, launchers'
-// prefixes and other writers' letters around them; what was cut is counted, never guessed.
+// or of many. Each line is recognised by the words in it (docs/reference/inputs.md), with colours,
+// launchers' prefixes and other writers' letters around them; what was cut is counted, never
+// guessed.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of step times: one number a line, a table with a column for them (CSV, comma, semicolon or
-// tab), a training job's log (job_log.h), and the JSON of `stepscope train`. docs/compare.md says
-// how each is told.
+// tab), a training job's log (job_log.h), and the JSON of `stepscope train`.
+// docs/explanation/compare.md says how each is told.
 //
 //   column or key   step_time, iteration_time, iter_time, wall, wall_time, duration, elapsed, time,
 //                   each with _ns, _us, _ms or _s behind it, or without (then `unit` decides)
