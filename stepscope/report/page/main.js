@@ -2,74 +2,17 @@
 // Puts the page together: the answer at once, the rest as the browser finds time, everything before
 // it prints.
 
-const sections = [
-  ['account', 'Where the step goes', null, account_section],
-  [
-    'findings', 'What to try', 'Largest gain first: the recorded steps replayed without it.',
-    findings_section
-  ],
-  [
-    'budget', 'Time budget',
-    'Every nanosecond of a step is in one category; the categories sum to the step.', budget_section
-  ],
-  [
-    'expected', 'Expected beside measured',
-    'What this machine should take for the same work, by the curves measured on it.',
-    expected_section
-  ],
-  ['timeline', 'Timeline', null, timeline_section],
-  ['path', 'Critical path', 'What nothing else can hide, over all ranks.', path_section],
-  [
-    'stragglers', 'Stragglers',
-    'How far each rank arrives behind the median rank at its collectives.', stragglers_section
-  ],
-  [
-    'pipeline', 'Pipeline', 'What each stage idles, and why.', pipeline_section
-  ],
-  [
-    'collectives', 'Collectives',
-    'What the network delivers for each message size, against what its link could.',
-    collectives_section
-  ],
-  ['overlap', 'Overlap', null, overlap_section],
-  ['gaps', 'Idle gaps', 'Why the device had nothing to do.', gaps_section],
-  ['phases', 'Phases', null, phases_section],
-  ['kernels', 'Kernels', null, kernels_section],
-  ['operators', 'Operators', null, operators_section],
-  [
-    'ranges', 'Ranges', 'Host and device time by your own structure, kernel up to phase.',
-    ranges_section
-  ],
-  ['host', 'Host', null, host_section],
-  ['memory', 'Memory', null, memory_section],
-  ['inputs', 'Inputs', null, inputs_section],
-];
-
-// The keys every section relies on, so that a report of an older or a broken run still opens.
-function completed(report) {
-  const lists = [
-    'inputs', 'warnings', 'ranks', 'collectives', 'collective_mismatches', 'dimensions',
-    'ddp_buckets', 'stragglers', 'findings'
-  ];
-  for (const key of lists)
-    if (!Array.isArray(report[key])) report[key] = [];
-  report.job = {
-    ranks: report.ranks.length,
-    steps: [],
-    phases: [],
-    missing_steps: [],
-    budget_ns: {},
-    spread: {},
-    ...report.job
-  };
-  for (const key of ['steps', 'phases', 'missing_steps'])
-    if (!Array.isArray(report.job[key])) report.job[key] = [];
-  for (const r of report.ranks) r.steps = r.steps || [];
-  return report;
-}
-
-// The pipeline's section only where there is a pipeline.
-const with_pipeline = (all, of) => all.filter((x) => x[0] !== 'pipeline' || of.pipeline);
+import {h} from './draw/elements.js';
+import {start_tooltips} from './draw/tooltip.js';
+import {start_printing} from './printing.js';
+import {start_theme} from './theme.js';
+import {hero} from './views/analyze/answer.js';
+import {completed, sections, with_pipeline} from './views/analyze/page.js';
+import {snapshot_hero, snapshot_sections} from './views/memory/page.js';
+import {plan_hero, plan_sections} from './views/plan/page.js';
+import {predict_hero, predict_sections} from './views/predict/page.js';
+import {stacks_hero, stacks_sections} from './views/stacks/page.js';
+import {straggler_hero, straggler_job_sections} from './views/straggler_job/page.js';
 
 // What a report is drawn with, by its schema.
 function view_of(report) {
@@ -117,70 +60,6 @@ function fill(frame, draw, report, tips) {
     frame.dataset.state = 'failed';
     console.error(frame.id, error);
   }
-}
-
-function start_theme() {
-  const button = document.getElementById('theme');
-  const names = ['auto', 'light', 'dark'];
-  let theme = 'auto';
-  try {
-    theme = localStorage.getItem('stepscope.theme') || 'auto';
-  } catch (e) { /* storage is closed to local files in some browsers */
-  }
-  const apply = () => {
-    if (theme === 'auto')
-      delete document.documentElement.dataset.theme;
-    else
-      document.documentElement.dataset.theme = theme;
-    button.textContent = {auto: 'Auto', light: 'Light', dark: 'Dark'}[theme];
-    redraw_all();
-  };
-  button.addEventListener('click', () => {
-    theme = names[(names.indexOf(theme) + 1) % 3];
-    try {
-      localStorage.setItem('stepscope.theme', theme);
-    } catch (e) { /* as above: then it holds for this view only */
-    }
-    apply();
-  });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw_all);
-  let width = innerWidth;
-  addEventListener('resize', () => {
-    if (innerWidth !== width) {
-      width = innerWidth;
-      redraw_all();
-    }
-  });
-  apply();
-}
-
-// Paper is white and shows everything.
-function start_printing(draw_all) {
-  let before = null;
-  addEventListener('beforeprint', () => {
-    draw_all();
-    const root = document.documentElement;
-    before = {
-      theme: root.dataset.theme,
-      shut: [...document.querySelectorAll('details:not([open])')]
-    };
-    for (const d of before.shut) d.open = true;
-    root.dataset.theme = 'light';
-    root.dataset.printing = '';
-    redraw_all();
-  });
-  addEventListener('afterprint', () => {
-    if (!before) return;
-    const root = document.documentElement;
-    delete root.dataset.printing;
-    if (before.theme)
-      root.dataset.theme = before.theme;
-    else
-      delete root.dataset.theme;
-    for (const d of before.shut) d.open = false;
-    before = null;
-    redraw_all();
-  });
 }
 
 function start_links(frames) {
@@ -263,4 +142,5 @@ function start() {
   }
   setTimeout(go_on, 0);
 }
+
 start();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names that the data uses, as people read them, with colour and meaning. One place for budget
-// and MFU terms.
+// TERMS
 
-const categories = [
+import {plain} from './format/names.js';
+
+export const categories = [
   {
     key: 'compute',
     short: 'compute',
@@ -82,6 +83,7 @@ const categories = [
     light: true
   },
 ];
+
 const category_of = new Map(categories.map((c) => [c.key, c]));
 
 const mfu_terms = {
@@ -112,7 +114,8 @@ const mfu_terms = {
   exposed_copy: ['copies', 'copy_exposed', 'Only memory copies run.'],
   pipeline_bubble: ['pipeline bubble', 'optimizer', 'Idle because the pipeline fills or drains.'],
 };
-function term_of(name) {
+
+export function term_of(name) {
   if (mfu_terms[name]) {
     const [label, hue, what, pattern] = mfu_terms[name];
     return {label, colour: hue, what, pattern};
@@ -122,32 +125,71 @@ function term_of(name) {
              {label: plain(name), colour: 'other', what: ''};
 }
 
-const classes = [
+export const classes = [
   'matmul', 'attention', 'norm', 'elementwise', 'optimizer', 'embedding', 'loss', 'communication',
   'copy', 'other'
 ];
-const class_name = (c) => (typeof c === 'number' ? classes[c] || 'other' : c || 'other');
 
-// A coloured square; `hue` is a colour variable's name.
-const swatch = (hue, pattern) => h('span', {
-  class: `swatch fill ${pattern || ''}`,
-  style: {'--c': `var(--${hue})`},
-  'aria-hidden': 'true'
-});
-const class_chip = (c) =>
-    h('span', {class: 'chip'}, swatch(classes.includes(c) ? c : 'other'), plain(c));
+export const class_name = (c) => (typeof c === 'number' ? classes[c] || 'other' : c || 'other');
 
-// What to do so that the next recording has it.
-const record = {
-  steps: 'Call prof.step() once per training step (or name your own markers with ' +
-      '--step-annotation) to see single steps.',
-  memory: 'No memory events in these traces. Record with profile_memory=True.',
-  shapes: 'No shapes, so no FLOP/s. Record with record_shapes=True.',
-  ranges: 'No ranges. Wrap parts of the step in torch.profiler.record_function("name"), or ' +
-      'record with with_stack=True to see time by module.',
-  clocks: 'The clocks of these traces cannot be compared between ranks, so nobody knows who ' +
-      'arrived when. Record all ranks over the same steps with a PyTorch of 2.1 or later.',
-  ranks: 'One rank shows nothing about the others. Record every rank (each process its own ' +
-      'file) and pass the directory.',
-  model: 'Give --model-flops-per-step to see MFU: the share of the peak that becomes model FLOPs.',
+export const step_class_labels = {
+  tensor_comm: 'tensor-parallel communication',
+  context_comm: 'context-parallel communication',
+  expert_comm: 'expert-parallel communication',
+  pipeline_comm: 'communication between stages',
+  data_comm: 'data-parallel communication',
+  other_comm: 'communication of unknown groups',
+  bubble: 'pipeline bubble',
+  wait: 'waiting for late ranks',
+  copy: 'copies',
+  host: 'idle device'
 };
+
+export const phase_kind_words = {
+  work: 'computes or runs the model',
+  submit: 'gives work to the device',
+  communication: 'communication',
+  wait: 'waits',
+  memory: 'memory and copies',
+  data: 'loads data',
+  io: 'files and logs',
+  overhead: 'overhead',
+  idle: 'idle',
+  hidden: 'not in the excerpt'
+};
+
+export const memory_terms = {
+  parameters: ['parameters', 'compute'],
+  gathered: ['gathered units', 'comm_overlapped'],
+  gradients: ['gradients', 'recompute'],
+  buckets: ['gradient buckets', 'comm_exposed_transfer'],
+  master: ['master weights', 'attention'],
+  optimizer: ['optimizer states', 'optimizer'],
+  activations: ['activations kept', 'memory_bound'],
+  workspace: ['workspace', 'idle_sync'],
+  logits: ['logits', 'loss']
+};
+
+export const schedule_words = {gpipe: 'GPipe', '1f1b': '1F1B', interleaved: 'interleaved'};
+export const placement_words = {one_host: 'within one host', several_hosts: 'across hosts'};
+
+export const gain_words = {
+  high: 'by replay',
+  medium: 'at most',
+  low: 'at most, roughly'
+};
+
+export const device_words = (p) => (p.device === 'cpu' ? 'main thread' : 'device');
+
+export const fragment_rows = [
+  ['reserved_bytes', 'Reserved from the device'], ['requested_bytes', 'Requested'],
+  ['rounding_bytes', 'Rounding'], ['stranded_bytes', 'Stranded between blocks'],
+  ['cached_bytes', 'Cached, can go back'], ['largest_free_bytes', 'Largest free block'],
+  ['pending_bytes', 'Waiting for another stream']
+];
+
+export const bubble_parts = [
+  ['fill_ns', 'fill', 'idle_sync'], ['work_ns', 'work', 'compute'],
+  ['between_ns', 'between its passes', 'comm_exposed_wait'],
+  ['drain_ns', 'drain', 'idle_dependency']
+];
