@@ -3,21 +3,21 @@
 
 import {chosen} from './chosen.js';
 import {h, swatch} from './elements.js';
+import {categories} from './looks.js';
 import {ns, part, percent, round, sum, ticks} from '../format/numbers.js';
-import {categories} from '../terms.js';
 
 export function mean_budget(budgets) {
   const out = {};
-  for (const c of categories)
+  for (const c of categories())
     out[c.key] = sum(budgets.map((b) => b[c.key])) / Math.max(1, budgets.length);
   return out;
 }
 
-export const total_of = (budget) => sum(categories.map((c) => budget[c.key] || 0));
-export const visible = () => categories.filter((c) => !chosen.hidden.has(c.key));
+export const total_of = (budget) => sum(categories().map((c) => budget[c.key] || 0));
+export const visible = () => categories().filter((c) => !chosen.hidden.has(c.key));
 
 export function spoken(budget, total) {
-  return categories.filter((c) => budget[c.key] / total >= 0.005)
+  return categories().filter((c) => budget[c.key] / total >= 0.005)
       .map((c) => `${c.label} ${percent(budget[c.key] / total)}`)
       .join(', ');
 }
@@ -51,7 +51,7 @@ export function stack(budget, full, name, tall) {
 // The legend counts and filters: a click leaves a category out of every bar.
 export function budget_legend(budget) {
   const total = total_of(budget);
-  const items = categories.filter((c) => budget[c.key] > 0)
+  const items = categories().filter((c) => budget[c.key] > 0)
                     .map(
                         (c) =>
                             h('button', {

@@ -3,7 +3,7 @@
 
 import {redraws} from './colour.js';
 import {h, s} from './elements.js';
-import {look_of} from './looks.js';
+import {look_of_collective} from './looks.js';
 import {hyphened} from '../format/names.js';
 import {bytes, round} from '../format/numbers.js';
 
@@ -67,8 +67,8 @@ export function size_axis({box, low, high, x}) {
 export function scatter_legend(names) {
   const size = {width: '14px', height: '14px'};
   return h('div', {class: 'legend'}, names.map((name) => {
-    const [, hue, shape] = look_of(name);
-    const drawn = marker(shape, 7, 7, 4.6, {fill: `var(--${hue})`});
+    const {colour, shape} = look_of_collective(name);
+    const drawn = marker(shape, 7, 7, 4.6, {fill: `var(--${colour})`});
     return h('span', {class: 'plain'},
       s('svg', {viewBox: '0 0 14 14', style: size, 'aria-hidden': 'true'}, drawn), hyphened(name));
   }));

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of the document. Text reaches it through text nodes and attributes only.
 
-import {plain} from '../format/names.js';
-import {classes} from '../terms.js';
-
 function build(node, props, children) {
   for (const [key, value] of Object.entries(props || {})) {
     if (value === null || value === undefined || value === false) continue;
@@ -63,6 +60,3 @@ export const swatch = (hue, pattern) => h('span', {
   style: {'--c': `var(--${hue})`},
   'aria-hidden': 'true'
 });
-
-const class_chip = (c) =>
-    h('span', {class: 'chip'}, swatch(classes.includes(c) ? c : 'other'), plain(c));

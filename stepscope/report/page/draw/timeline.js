@@ -8,11 +8,12 @@ import {
   columns_of, first_at_least, lay_out, ruler_height, timeline_model
 } from './timeline_layout.js';
 import {draw_gutter, draw_head, draw_rows, draw_ruler} from './timeline_paint.js';
-import {plain, plural, short_name} from '../format/names.js';
+import {plain, plural} from '../format/names.js';
 import {count, ns} from '../format/numbers.js';
 
 export class TimelineView {
-  constructor(timeline) {
+  // `short` makes of a name what fits into a box.
+  constructor(timeline, short) {
     this.model = timeline_model(timeline);
     this.from = this.model.from;
     this.to = this.model.to;
@@ -22,12 +23,11 @@ export class TimelineView {
     this.look = {
       name: -1,
       found: null,
-      short: (n) => this.short(n),
+      short: (n) => (n < 0 ? '' : short(this.model.names[n] || '')),
       text_on: (kind) =>
           (['elementwise', 'communication', 'loss', 'embedding'].includes(kind) ? '#14191f' :
                                                                                   colour('paper'))
     };
-    this.shorts = [];
     this.canvas = h('canvas', {
       tabindex: 0,
       role: 'application',
@@ -42,10 +42,6 @@ export class TimelineView {
     this.info = h('p', {class: 'picked', role: 'status'});
     this.layout();
     this.say();
-  }
-  short(n) {
-    if (n < 0 || !this.model.names[n]) return '';
-    return (this.shorts[n] ??= short_name(this.model.names[n]));
   }
   layout() {
     const {lanes, height} = lay_out(this.model.groups);

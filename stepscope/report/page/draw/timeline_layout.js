@@ -2,7 +2,6 @@
 // The timeline as data: columns of a track, lanes of ranks and tracks, and what lies where.
 
 import {sum} from '../format/numbers.js';
-import {class_name} from '../terms.js';
 
 export const ruler_height = 42;
 
@@ -36,7 +35,7 @@ export function columns_of(track) {
   rows.forEach((r, i) => {
     c.start[i] = r[0];
     c.dur[i] = r[1];
-    c.kind[i] = class_name(r[2]);
+    c.kind[i] = r[2];
     c.name[i] = r[3] ?? -1;
     c.step[i] = r[4] ?? -1;
     c.reach[i] = reach = Math.max(reach, r[0] + r[1]);

@@ -3,9 +3,9 @@
 
 import {total_of} from '../../draw/budget_bars.js';
 import {h, missing, note} from '../../draw/elements.js';
+import {categories, look_of_term} from '../../draw/looks.js';
 import {fall_row, rounded_together} from '../../draw/waterfall.js';
 import {flops, known, ns, percent, sum} from '../../format/numbers.js';
-import {categories, term_of} from '../../terms.js';
 import {record} from './record.js';
 
 // Rows of the account: {label, colour, pattern, what, ns, share, term}.
@@ -13,7 +13,7 @@ function account_of(report) {
   const {mfu, job} = report;
   if (mfu && mfu.terms && mfu.terms.length) {
     const rows = mfu.terms.map(
-        (t) => ({...term_of(t.name), name: t.name, ns: t.ns, share: t.percent / 100, term: t}));
+        (t) => ({...look_of_term(t.name), name: t.name, ns: t.ns, share: t.percent / 100, term: t}));
     const end =
         rows.find((r) => r.name === 'mfu') || rows.find((r) => r.name === 'compute_unattributed');
     return {
@@ -27,7 +27,7 @@ function account_of(report) {
   }
   const whole = total_of(job.budget_ns || {});
   if (!(whole > 0)) return null;
-  const rows = categories.map((c) => ({
+  const rows = categories().map((c) => ({
                                 label: c.label,
                                 colour: c.key,
                                 pattern: c.pattern,

@@ -3,9 +3,9 @@
 
 import {total_of} from '../../draw/budget_bars.js';
 import {h} from '../../draw/elements.js';
+import {categories} from '../../draw/looks.js';
 import {plain, plural, runs} from '../../format/names.js';
 import {bytes, count, known, ns, percent, sum} from '../../format/numbers.js';
-import {categories} from '../../terms.js';
 import {one_window} from './budget.js';
 
 function devices_of(ranks) {
@@ -54,7 +54,7 @@ function key_figures(report) {
   if (total > 0) {
     const compute = sum([job.budget_ns.compute, job.budget_ns.comm_overlapped]);
     rows.push(['Computing', percent(compute / total), 'of the step']);
-    const exposed = categories.filter((c) => c.key.startsWith('comm_exposed')).map((c) => c.key);
+    const exposed = categories().filter((c) => c.key.startsWith('comm_exposed')).map((c) => c.key);
     const communicates = job.budget_ns.comm_overlapped > 0 ||
         exposed.some((k) => job.budget_ns[k] > 0);
     if (communicates) rows.push([
@@ -62,7 +62,7 @@ function key_figures(report) {
       job.budget_ns.comm_exposed_wait > 0 && `${share('comm_exposed_wait')} waiting`
     ]);
     rows.push([
-      'Idle', share(...categories.filter((c) => c.key.startsWith('idle')).map((c) => c.key)),
+      'Idle', share(...categories().filter((c) => c.key.startsWith('idle')).map((c) => c.key)),
       'nothing runs'
     ]);
   }

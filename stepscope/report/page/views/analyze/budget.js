@@ -6,9 +6,9 @@ import {
 } from '../../draw/budget_bars.js';
 import {chosen, live, rank_label, rank_of_choice} from '../../draw/chosen.js';
 import {choice, h, missing, note, select, swatch} from '../../draw/elements.js';
+import {categories} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {count, known, none, ns, sum} from '../../format/numbers.js';
-import {categories} from '../../terms.js';
 import {record} from './record.js';
 
 const bars_at_once = 64;
@@ -66,7 +66,7 @@ function rank_rows(ranks, show_steps) {
 
 function spread_table(job) {
   const rows =
-      categories.filter((c) => job.spread && job.spread[c.key] && job.spread[c.key].worst_ns > 0)
+      categories().filter((c) => job.spread && job.spread[c.key] && job.spread[c.key].worst_ns > 0)
           .map((c) => ({c, ...job.spread[c.key]}));
   if (!rows.length || job.ranks < 2) return null;
   return h(

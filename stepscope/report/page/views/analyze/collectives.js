@@ -3,7 +3,7 @@
 
 import {fitted, grid_lines, marker, scatter_legend, size_axis} from '../../draw/chart.js';
 import {h, missing, note, s} from '../../draw/elements.js';
-import {look_of} from '../../draw/looks.js';
+import {look_of_collective} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {hyphened, runs} from '../../format/names.js';
 import {
@@ -55,11 +55,11 @@ function point_tip(r) {
 }
 
 function scatter_point(frame, r, longest) {
-  const [, hue, shape] = look_of(r.name);
+  const {colour, shape} = look_of_collective(r.name);
   const radius = 4 + 9 * Math.sqrt((r.transfer_ns || 0) / longest);
   const spoken = `${hyphened(r.name)} ${bytes(r.bytes)}: ${gb_per_s(r.busbw_gb_per_s)}`;
   return marker(shape, frame.x(r.bytes), frame.y(r.busbw_gb_per_s), radius, {
-    fill: `var(--${hue})`, 'fill-opacity': 0.8, stroke: 'var(--paper)', tabindex: 0, role: 'img',
+    fill: `var(--${colour})`, 'fill-opacity': 0.8, stroke: 'var(--paper)', tabindex: 0, role: 'img',
     'data-point': r.name, 'aria-label': spoken, 'data-tip': point_tip(r),
   });
 }

@@ -5,9 +5,9 @@
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {step_class_colours} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
-import {hyphened, plain} from '../../format/names.js';
+import {hyphened} from '../../format/names.js';
 import {bytes, count, largest, none, ns, signed_ns, times} from '../../format/numbers.js';
-import {step_class_labels} from '../../terms.js';
+import {label_of} from '../../terms.js';
 
 const pointwise_classes = ['norm', 'elementwise', 'embedding', 'loss'];
 
@@ -35,7 +35,7 @@ function expected_step(step) {
   const outer = step.classes.filter((c) => !pointwise_classes.includes(c.class));
   const together = {class: 'pointwise', ...step.pointwise};
   if (together.expected_ns > 0 || together.measured_ns > 0) outer.push(together);
-  const rows = outer.map((c) => ({...c, label: step_class_labels[c.class] || plain(c.class)}))
+  const rows = outer.map((c) => ({...c, label: label_of('step_class', c.class)}))
       .sort((a, b) => b.gap_ns - a.gap_ns);
   const full = largest(rows.flatMap((r) => [r.expected_ns, r.measured_ns])) || 1;
   const inner = step.classes.filter((c) => pointwise_classes.includes(c.class));

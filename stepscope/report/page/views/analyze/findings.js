@@ -4,13 +4,13 @@
 import {h, missing} from '../../draw/elements.js';
 import {timeline_link} from '../../draw/timeline_link.js';
 import {known, ns, percent} from '../../format/numbers.js';
-import {gain_words} from '../../terms.js';
+import {label_of} from '../../terms.js';
 
 // The gain as a part of the step.
 function gain_bar(f, step) {
   const share = step > 0 ? f.gain_ns / step : 0;
   return h('span', {class: 'gain', 'data-tip': `From: ${f.gain_from || 'no time of its own'}`},
-    h('b', null, ns(f.gain_ns)), ` ${percent(share)} of a step, ${gain_words[f.confidence]}`,
+    h('b', null, ns(f.gain_ns)), ` ${percent(share)} of a step, ${label_of('confidence', f.confidence)}`,
     h('span', {class: 'gain-track', 'aria-hidden': 'true'},
       h('span', {class: 'gain-fill', style: {width: `${Math.min(100, 100 * share)}%`}})));
 }

@@ -3,10 +3,10 @@
 
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, swatch} from '../../draw/elements.js';
+import {look_of_term} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {timeline_link} from '../../draw/timeline_link.js';
 import {count, ns, part, sum} from '../../format/numbers.js';
-import {term_of} from '../../terms.js';
 
 export function gaps_section(report) {
   const ranks = report.ranks.filter((r) => (r.gaps || []).length);
@@ -27,14 +27,14 @@ export function gaps_section(report) {
             (g) => (g.largest || []).map((x) => ({rank: r.rank, cause: g.cause, ...x}))));
     const whole = sum(rows.map((r) => r.total_ns));
     const label = (r) =>
-        h('span', {class: 'chip'}, swatch(r.cause, term_of(r.cause).pattern),
-          term_of(r.cause).label.replace('idle: ', ''));
+        h('span', {class: 'chip'}, swatch(r.cause, look_of_term(r.cause).pattern),
+          look_of_term(r.cause).label.replace('idle: ', ''));
     return [
       data_table({
         label: 'Idle time by cause',
         rows,
         columns: [
-          {label: 'Cause', text: true, value: (r) => term_of(r.cause).label, show: label},
+          {label: 'Cause', text: true, value: (r) => look_of_term(r.cause).label, show: label},
           {label: 'Time', value: (r) => r.total_ns, show: (r) => ns(r.total_ns)}, {
             label: 'Share of idle',
             share: true,
@@ -52,7 +52,7 @@ export function gaps_section(report) {
         limit: 10,
         filter: largest.length > 10 && 'Filter by cause or host activity',
         columns: [
-          {label: 'Cause', text: true, value: (r) => term_of(r.cause).label, show: label},
+          {label: 'Cause', text: true, value: (r) => look_of_term(r.cause).label, show: label},
           {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
           {label: 'Length', value: (r) => r.wall_ns, show: (r) => ns(r.wall_ns)},
           {label: 'Host meanwhile', name: true, value: (r) => r.host_activity},

@@ -4,16 +4,16 @@
 
 import {fitted, grid_lines, marker, scatter_legend, size_axis} from '../../draw/chart.js';
 import {h, note, s} from '../../draw/elements.js';
-import {look_of} from '../../draw/looks.js';
+import {look_of_collective} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {hyphened} from '../../format/names.js';
 import {
   between, bytes, count, known, largest, ns, number, percent, round
 } from '../../format/numbers.js';
-import {placement_words} from '../../terms.js';
+import {is_term, label_of} from '../../terms.js';
 
 const fit_name = (f) => `${hyphened(f.name)} of ${f.group_size} ranks${
-    placement_words[f.placement] ? ` ${placement_words[f.placement]}` : ''}`;
+    is_term('placement', f.placement) ? ` ${label_of('placement', f.placement)}` : ''}`;
 
 const piece_time = (p, size) =>
     p.start_ns + (known(p.gb_per_s) ? size / p.gb_per_s : 0);  // 1 GB/s is 1 byte a ns
@@ -45,7 +45,7 @@ function piece_path(frame, piece) {
 }
 
 function fit_marks(frame, f) {
-  const [, hue, shape] = look_of(f.name);
+  const {colour, shape} = look_of_collective(f.name);
   const tip = (p) => `${fit_name(f)}\n${bytes(p.bytes)}: ${ns(p.transfer_ns)}${
     known(p.fitted_ns) ? `, fitted ${ns(p.fitted_ns)}` : ''}`;
   return [
@@ -53,11 +53,11 @@ function fit_marks(frame, f) {
       class: 'fit',
       d: piece_path(frame, p),
       fill: 'none',
-      stroke: `var(--${hue})`,
+      stroke: `var(--${colour})`,
       'stroke-width': 1.6
     })),
     f.points.map((p) => marker(shape, frame.x(p.bytes), frame.y(p.transfer_ns), 3.6, {
-      fill: `var(--${hue})`,
+      fill: `var(--${colour})`,
       'fill-opacity': 0.75,
       stroke: 'var(--paper)',
       'data-fit': f.name,

@@ -4,7 +4,7 @@
 import {fitted, grid_lines} from '../../draw/chart.js';
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, note, s, swatch} from '../../draw/elements.js';
-import {holdings} from '../../draw/looks.js';
+import {memory_use_colour} from '../../draw/looks.js';
 import {memory_frame, memory_peak, memory_steps, thinned} from '../../draw/memory_chart.js';
 import {data_table, facts} from '../../draw/table.js';
 import {plain} from '../../format/names.js';
@@ -57,14 +57,14 @@ function composition(device) {
       entries.map(
           ([k, v]) => h('div', {
             class: `fill on-light ${k === 'unknown' ? 'dotted' : ''}`,
-            style: {width: `${(100 * v) / whole}%`, '--c': `var(--${holdings[k] || 'other'})`},
+            style: {width: `${(100 * v) / whole}%`, '--c': `var(--${memory_use_colour(k)})`},
             'data-tip': `${plain(k)}: ${bytes(v)}, ${part(v, whole)}`
           }))),
     h('div', {class: 'legend'},
       entries.map(
           ([k, v]) =>
               h('span', {class: 'plain'},
-                swatch(holdings[k] || 'other', k === 'unknown' ? 'dotted' : ''), plain(k),
+                swatch(memory_use_colour(k), k === 'unknown' ? 'dotted' : ''), plain(k),
                 h('span', {class: 'amount'}, bytes(v)))))
   ];
 }

@@ -4,10 +4,31 @@
 import {by_rank} from '../../draw/chosen.js';
 import {missing, note} from '../../draw/elements.js';
 import {data_table, present} from '../../draw/table.js';
-import {plain, shape_text, types_text} from '../../format/names.js';
 import {count, known, none, percent} from '../../format/numbers.js';
+import {is_term, label_of} from '../../terms.js';
 import {record} from './record.js';
 import {class_hue, over, rate_columns, share_column, time_column} from './rows.js';
+
+// The recorded lists, as JSON, of dimensions and types: tensors only, each type once.
+function listed(text) {
+  if (!text || !text.trim().startsWith('[')) return null;
+  try { return JSON.parse(text); } catch (e) { return null; /* cut off: shown as it is */ }
+}
+
+export function types_text(text) {
+  const types = listed(text);
+  if (!types) return text;
+  const tensors = types.flat(Infinity).filter((t) => t && !/^Scalar/.test(t));
+  const names = [...new Set(tensors.map((t) => (is_term('dtype', t) ? label_of('dtype', t) : t.replace(/^c10::/, ''))))];
+  return names.slice(0, 2).join(', ') + (names.length > 2 ? ', …' : '');
+}
+
+export function shape_text(text) {
+  const dims = listed(text);
+  if (!dims) return text;
+  const tensors = dims.filter((d) => Array.isArray(d) && d.length);
+  return tensors.map((d) => JSON.stringify(d).replaceAll(',', ', ')).join(' ');
+}
 
 // How near an operator comes to what binds it under the machine's roofline.
 const roof_share = (r) =>
@@ -20,7 +41,7 @@ const operator_columns = [
   {label: 'Operator', name: true, hue: class_hue, value: (r) => r.name},
   {label: 'Shape', name: true, optional: true, value: (r) => shape_text(r.shape)},
   {label: 'Type', text: true, optional: true, value: (r) => types_text(r.dtype)},
-  {label: 'Class', text: true, class: 'soft', value: (r) => plain(r.class)},
+  {label: 'Class', text: true, class: 'soft', value: (r) => label_of('kernel_class', r.class)},
   share_column,
   time_column('Device', 'device_ns'), time_column('Host self', 'host_self_ns'),
   {label: 'Calls', value: (r) => r.calls, show: (r) => count(r.calls)},

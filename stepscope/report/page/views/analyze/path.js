@@ -2,7 +2,7 @@
 // The critical path over all ranks, who is waited for, and what changes would buy.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
-import {path_hue} from '../../draw/looks.js';
+import {path_colour} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {timeline_link} from '../../draw/timeline_link.js';
 import {known, none, ns, percent, times} from '../../format/numbers.js';
@@ -12,7 +12,7 @@ function path_bar(parts, length) {
   return h('div', {class: 'path-bar', role: 'img', 'aria-label':
     parts.map((p) => `${p.what} ${percent(p.ns / length)}`).join(', ')},
   parts.map((p) => h('span', {
-    style: {width: `${(100 * p.ns) / length}%`, background: `var(--${path_hue(p.what)})`},
+    style: {width: `${(100 * p.ns) / length}%`, background: `var(--${path_colour(p.what)})`},
     'data-tip': `${p.what}: ${ns(p.ns)}, ${percent(p.ns / length)} of the path`
   })));
 }
@@ -32,7 +32,7 @@ export function path_section(report) {
   return [
     path_bar(parts, path.length_ns),
     h('p', {class: 'path-legend'}, parts.slice(0, 8).map((p) => h('span', {class: 'chip'},
-      swatch(path_hue(p.what)), `${p.what} ${percent(p.ns / path.length_ns)}`))),
+      swatch(path_colour(p.what)), `${p.what} ${percent(p.ns / path.length_ns)}`))),
     note('The chain of work that ends with the last step: each piece waited for the one before it, ',
       `over all ranks. It runs on ${ranks.map((r) => `rank ${r.rank} (${
         percent(r.on_path_ns / path.length_ns)})`).slice(0, 8).join(', ')}. `,
@@ -45,7 +45,7 @@ export function path_section(report) {
       columns: [
         {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
         {label: 'What', text: true, value: (r) => r.what},
-        {label: 'Operation', name: true, value: (r) => r.name || '', hue: (r) => path_hue(r.what)},
+        {label: 'Operation', name: true, value: (r) => r.name || '', hue: (r) => path_colour(r.what)},
         {label: 'Takes', value: (r) => r.ns, show: (r) => ns(r.ns)},
         {label: 'Where', value: (r) => r.start_ns,
           show: (r) => timeline_link(r.rank, r.start_ns, r.ns)}
@@ -61,7 +61,7 @@ export function path_section(report) {
           {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
           {label: 'For its', text: true, value: (r) => r.what},
           {label: 'Most before', name: true, value: (r) => r.name || '',
-            hue: (r) => path_hue(r.what)},
+            hue: (r) => path_colour(r.what)},
           {label: 'Why', text: true, value: (r) =>
             (r.excess ? 'takes longer than at its peers' : 'has more to do by the schedule')},
           {label: 'Waiting', value: (r) => r.wait_ns, show: (r) => ns(r.wait_ns),

@@ -3,7 +3,7 @@
 
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, note} from '../../draw/elements.js';
-import {phase_hues} from '../../draw/looks.js';
+import {phase_colours} from '../../draw/looks.js';
 import {plain, plural} from '../../format/names.js';
 import {ns} from '../../format/numbers.js';
 import {record} from './record.js';
@@ -25,7 +25,7 @@ function phase_chart(rows) {
                 },
                   h('i', {
                     class: 'fill',
-                    style: {width: at(p.mean_ns), '--c': `var(--${phase_hues[p.phase] || 'other'})`}
+                    style: {width: at(p.mean_ns), '--c': `var(--${phase_colours[p.phase] || 'other'})`}
                   }),
                   h('b', {style: {left: at(p.min_ns), width: at(p.max_ns - p.min_ns)}})),
                 h('span', {class: 'value'}, `${ns(p.mean_ns)} ± ${ns(p.stdev_ns)}`))));

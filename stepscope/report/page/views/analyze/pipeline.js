@@ -3,11 +3,14 @@
 // drains, and what that is due to. Of traces a row a rank, of a job's table a row a stage.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
+import {bubble_colours} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {plural} from '../../format/names.js';
 import {count, known, largest, none, ns, percent, signed, sum} from '../../format/numbers.js';
-import {bubble_parts, schedule_words} from '../../terms.js';
+import {keys_of, label_of} from '../../terms.js';
 
+const bubble_parts = () => keys_of('bubble').map(
+    (key) => ({key, label: label_of('bubble', key), hue: bubble_colours[key]}));
 const bubble_time = (part) => typeof part === 'number' ? part : sum(Object.values(part));
 
 // Means a step.
@@ -22,7 +25,7 @@ export function bubble_row(r, steps) {
     rank: known(r.rank) ? r.rank : null,
     wall: mean(r.wall_ns),
     bubble: mean(r.bubble_ns),
-    parts: bubble_parts.map(([key, label, hue]) => ({label, hue, ns: mean(r[key])})),
+    parts: bubble_parts().map((p) => ({...p, ns: mean(r[p.key])})),
     idle: inside('idle'),
     message: inside('message'),
     wait: inside('wait'),
@@ -78,12 +81,12 @@ export function bubble_view(pipeline, rows) {
   const words = [
     known(pipeline.micro_batches) && `${count(pipeline.micro_batches)} micro-batches`,
     pipeline.chunks > 1 && plural(pipeline.chunks, 'chunk') + ' a stage',
-    schedule_words[pipeline.schedule]
+    pipeline.schedule && label_of('schedule', pipeline.schedule)
   ].filter(Boolean);
   const bars = rows.slice(0, 32);
   return [
     h('div', {class: 'legend'},
-      bubble_parts.map(([, label, hue]) => h('span', {class: 'plain'}, swatch(hue), label))),
+      bubble_parts().map(({label, hue}) => h('span', {class: 'plain'}, swatch(hue), label))),
     h('div', {class: 'bars'}, bars.map((r) => bubble_bar(r, full))),
     rows.length > bars.length && note(`and ${count(rows.length - bars.length)} more`),
     bubble_table(rows),

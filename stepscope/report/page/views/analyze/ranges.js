@@ -4,16 +4,16 @@
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing} from '../../draw/elements.js';
 import {meter} from '../../draw/table.js';
-import {plain, short_name} from '../../format/names.js';
+import {kernel_name, plain} from '../../format/names.js';
 import {count, ns, part, sum} from '../../format/numbers.js';
 import {record} from './record.js';
 
 const larger_first = (nodes) => [...(nodes || [])].sort(
     (a, b) => (b.device_ns || 0) - (a.device_ns || 0) || (b.host_ns || 0) - (a.host_ns || 0));
 
-function range_cells(node, depth, twist, full, key) {
+function range_cells(node, depth, twist, {full, key, short}) {
   const leaf = node.kind === 'kernel' || node.kind === 'operator';
-  const name = node.kind === 'kernel' ? short_name(node.name) : node.name;
+  const name = node.kind === 'kernel' ? short(node.name) : node.name;
   return h('tr', {'aria-level': depth + 1},
     h('td', {style: {'--depth': depth}}, twist,
       h('span', {class: leaf && 'mono', 'data-tip': name !== node.name && node.name}, name)),
@@ -25,17 +25,17 @@ function range_cells(node, depth, twist, full, key) {
 }
 
 // A range's row; its children's rows are made when it is first opened and follow it while it is.
-function range_row(node, depth, full, key) {
+function range_row(node, depth, scale) {
   const children = larger_first(node.children);
   const attributes = {class: 'twist', type: 'button', 'aria-label': `${node.name}: children`};
   const twist = children.length ? h('button', {...attributes, 'aria-expanded': 'false'}, '▸') :
                                   h('span', {class: 'leaf'});
-  const row = range_cells(node, depth, twist, full, key);
+  const row = range_cells(node, depth, twist, scale);
   const is_open = () => twist.getAttribute('aria-expanded') === 'true';
   let below = null;
   const rows_below = () => below.flatMap((b) => [b.row, ...b.shown()]);
   function toggle() {
-    if (!below) below = children.map((c) => range_row(c, depth + 1, full, key));
+    if (!below) below = children.map((c) => range_row(c, depth + 1, scale));
     if (is_open()) for (const r of rows_below()) r.remove();
     twist.setAttribute('aria-expanded', String(!is_open()));
     if (is_open()) row.after(...rows_below());
@@ -54,11 +54,11 @@ function range_row(node, depth, full, key) {
           shown: () => (below && is_open() ? rows_below() : [])};
 }
 
-function range_table(rank) {
+function range_table(rank, short) {
   const on_device = rank.ranges.some((n) => n.device_ns > 0);
   const key = on_device ? 'device_ns' : 'host_ns';
   const full = sum(rank.ranges.map((n) => n[key]));
-  const tops = larger_first(rank.ranges).map((n) => range_row(n, 0, full, key));
+  const tops = larger_first(rank.ranges).map((n) => range_row(n, 0, {full, key, short}));
   const body = h('tbody', null, tops.map((t) => t.row));
   for (const t of tops.slice(0, 3)) if (t.has_children) t.toggle();
   const head = (label, number) => h('th', {scope: 'col', class: number && 'number'}, label);
@@ -71,5 +71,5 @@ function range_table(rank) {
 export function ranges_section(report) {
   const ranks = report.ranks.filter((r) => (r.ranges || []).length);
   if (!ranks.length) return missing(record.ranges);
-  return by_rank(ranks, null, ([rank]) => range_table(rank));
+  return by_rank(ranks, null, ([rank]) => range_table(rank, (name) => kernel_name(report, name)));
 }

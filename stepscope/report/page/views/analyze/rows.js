@@ -2,7 +2,6 @@
 // Rows of several ranks that share a key, added up, and the columns that tables of them share.
 
 import {known, ns, number, percent, sum} from '../../format/numbers.js';
-import {classes} from '../../terms.js';
 
 const added = ['count', 'calls', 'total_ns', 'device_ns', 'host_self_ns', 'flops', 'bytes'];
 const weighted = ['tflops', 'gb_per_s', 'peak_share', 'bandwidth_share'];
@@ -42,7 +41,7 @@ export function over(ranks, key, key_of, time) {
       merged(ranks.flatMap((r) => r[key] || []), key_of, time);
 }
 
-export const class_hue = (r) => (classes.includes(r.class) ? r.class : 'other');
+export const class_hue = (r) => r.class;
 
 export const time_column = (label, key) =>
     ({label, value: (r) => r[key], show: (r) => ns(r[key])});

@@ -6,8 +6,8 @@ import {h, missing, note, swatch} from '../../draw/elements.js';
 import {TimelineView} from '../../draw/timeline.js';
 import {attend_keys, attend_pointer, attend_wheel} from '../../draw/timeline_input.js';
 import {timeline_goto} from '../../draw/timeline_link.js';
-import {plain} from '../../format/names.js';
-import {class_name, classes} from '../../terms.js';
+import {kernel_name} from '../../format/names.js';
+import {keys_of, label_of} from '../../terms.js';
 
 export function timeline_section(report, tips) {
   const {timeline} = report;
@@ -15,7 +15,7 @@ export function timeline_section(report, tips) {
   if (!tracks.length)
     return missing(
         'This report carries no timeline: it was written without one, or no operation was found.');
-  const view = new TimelineView({...timeline, tracks});
+  const view = new TimelineView({...timeline, tracks}, (name) => kernel_name(report, name));
   attend_keys(view);
   attend_wheel(view);
   attend_pointer(view, tips);
@@ -48,8 +48,8 @@ export function timeline_section(report, tips) {
     view.layout();
     if (view.printing) view.draw();
   });
-  const kinds = classes.filter(
-      (c) => tracks.some((t) => t.rows.slice(0, 4000).some((r) => class_name(r[2]) === c)));
+  const kinds = keys_of('kernel_class').filter(
+      (c) => tracks.some((t) => t.rows.slice(0, 4000).some((r) => r[2] === c)));
   return [
     h('div', {class: 'tools'}, button('−', () => view.zoom(1.6), 'Zoom out'),
       button('+', () => view.zoom(0.6), 'Zoom in'), button('Show everything', () => view.fit()),
@@ -57,7 +57,7 @@ export function timeline_section(report, tips) {
       search, status),
     view.box,
     view.info,
-    h('div', {class: 'legend'}, kinds.map((c) => h('span', {class: 'plain'}, swatch(c), plain(c)))),
+    h('div', {class: 'legend'}, kinds.map((c) => h('span', {class: 'plain'}, swatch(c), label_of('kernel_class', c)))),
     timeline.truncated &&
         note(
             'Close neighbours were merged to keep this file small; every other figure counts ' +

@@ -3,12 +3,12 @@
 
 import {data_table} from '../../draw/table.js';
 import {bytes, part} from '../../format/numbers.js';
-import {fragment_rows} from '../../terms.js';
+import {keys_of, label_of} from '../../terms.js';
 import {by_device} from './devices.js';
 
 export function snapshot_fragments(report) {
   return by_device(report, (d) => data_table({
-    label: 'Fragmentation', rows: fragment_rows.map(([key, label]) => ({key, label})), limit: 20,
+    label: 'Fragmentation', rows: keys_of('allocator').map((key) => ({key, label: label_of('allocator', key)})), limit: 20,
     columns: [
       {label: 'What', text: true, value: (r) => r.label},
       {label: 'At the peak', value: (r) => d.peak.memory[r.key],

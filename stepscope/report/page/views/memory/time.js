@@ -3,13 +3,16 @@
 
 import {fitted, grid_lines} from '../../draw/chart.js';
 import {h, missing, s, swatch} from '../../draw/elements.js';
-import {use_hue, use_order} from '../../draw/looks.js';
+import {memory_use_colour} from '../../draw/looks.js';
 import {memory_frame, memory_peak} from '../../draw/memory_chart.js';
 import {plain} from '../../format/names.js';
 import {
   bytes, count, digits, known, largest, ns, part, round, ticks
 } from '../../format/numbers.js';
 import {by_device} from './devices.js';
+
+// From the ground up.
+const use_order = ['parameters', 'optimizer', 'gradients', 'activations', 'temporary', 'unknown'];
 
 // The states to draw, as points with the instant that the x axis shows: time, or events where none
 // is recorded.
@@ -36,7 +39,7 @@ function use_areas(frame, points) {
     const [upper, lower] = [edge(top), edge([...below])];
     const path = `M${box.left},${lower[0][1].toFixed(1)}${step(upper)}${back(lower.reverse())}Z`;
     for (let i = 0; i < below.length; i++) below[i] = top[i];
-    return s('path', {d: path, fill: `var(--${use_hue(use)})`, 'fill-opacity': 0.75,
+    return s('path', {d: path, fill: `var(--${memory_use_colour(use)})`, 'fill-opacity': 0.75,
       'data-use': use, 'data-tip': `${use}\nat most ${
         bytes(largest(points.map((p) => p.by_use_bytes[use])))}`});
   });
@@ -82,7 +85,7 @@ function snapshot_legend(d) {
   const live = at.memory.live_bytes;
   const drawn = (u) => [at, ...d.timeline].some((p) => p.by_use_bytes[u] > 0);
   return h('div', {class: 'legend'}, use_order.filter(drawn)
-    .map((u) => h('span', {class: 'plain'}, swatch(use_hue(u)), plain(u),
+    .map((u) => h('span', {class: 'plain'}, swatch(memory_use_colour(u)), plain(u),
       h('span', {class: 'amount'}, `${bytes(at.by_use_bytes[u])} · ${
         part(at.by_use_bytes[u], live)}`))));
 }

@@ -2,7 +2,7 @@
 // From another plan's step to the fastest one's, term by term.
 
 import {h, note, select} from '../../draw/elements.js';
-import {step_terms} from '../../draw/looks.js';
+import {predicted_step_colours} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {bytes, compact, count, known, none, ns, percent, sum} from '../../format/numbers.js';
 import {plan_terms} from './terms.js';
@@ -59,7 +59,7 @@ function difference_fall(report, other) {
       const from = at;
       at -= t.gain;
       const verb = t.gain > 0 ? 'saved' : 'paid';
-      return row(t.name, t.label, step_terms[t.name] || 'other', from, at,
+      return row(t.name, t.label, predicted_step_colours[t.name] || 'other', from, at,
         `${t.label}: ${ns(best.terms_ns[t.name])} instead of ${ns(t.ns)}\n` +
             `${ns(Math.abs(t.gain))} ${verb}`,
         `${t.gain > 0 ? '−' : '+'}${ns(Math.abs(t.gain))}`);

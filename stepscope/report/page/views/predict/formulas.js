@@ -2,7 +2,7 @@
 // Each figure with the values in it.
 
 import {h} from '../../draw/elements.js';
-import {memory_terms} from '../../terms.js';
+import {label_of} from '../../terms.js';
 
 export function predict_formulas(report) {
   const terms = report.terms.filter((t) => t.formula && t.ns !== 0);
@@ -10,6 +10,6 @@ export function predict_formulas(report) {
       .filter(([name, text]) => text && report.memory_bytes[name] > 0);
   return h('dl', {class: 'formulas'}, terms.map((t) => [h('dt', null, t.label),
     h('dd', null, h('code', null, t.formula))]),
-  parts.map(([name, text]) => [h('dt', null, `memory: ${memory_terms[name][0]}`),
+  parts.map(([name, text]) => [h('dt', null, `memory: ${label_of('predicted_memory', name)}`),
     h('dd', null, h('code', null, text))]));
 }

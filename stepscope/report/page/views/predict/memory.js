@@ -2,9 +2,10 @@
 // What fills the memory of the fullest device.
 
 import {h, note} from '../../draw/elements.js';
+import {predicted_memory_colours} from '../../draw/looks.js';
 import {rounded_together} from '../../draw/waterfall.js';
 import {bytes, known, part} from '../../format/numbers.js';
-import {memory_terms} from '../../terms.js';
+import {keys_of, label_of} from '../../terms.js';
 
 function memory_row({label, name, colour, value, from, what, shown}, full) {
   const place = {left: `${100 * from / full}%`, width: `${100 * value / full}%`};
@@ -27,9 +28,11 @@ export function predict_memory(report) {
     parts.push({label, name, colour, value, from: at, what, share: value / full});
     at += value;
   };
-  for (const [name, [label, colour]] of Object.entries(memory_terms)) {
+  for (const name of keys_of('predicted_memory')) {
     const value = report.memory_bytes[name];
-    if (value > 0) add(label, name, colour, value, memory.formulas[name]);
+    const colour = predicted_memory_colours[name];
+    if (value > 0)
+      add(label_of('predicted_memory', name), name, colour, value, memory.formulas[name]);
   }
   if (known(capacity) && capacity > total) add('to spare', 'spare', 'rule', capacity - total);
   const rows = rounded_together(parts);

@@ -2,7 +2,7 @@
 // Every operation of one micro-batch.
 
 import {h, swatch} from '../../draw/elements.js';
-import {class_colours} from '../../draw/looks.js';
+import {operation_class_colours} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {bytes, compact, ns, number, some_flops} from '../../format/numbers.js';
 
@@ -20,7 +20,7 @@ export function predict_operations(report) {
         label: 'Class',
         value: (r) => r.class,
         text: true,
-        show: (r) => h('span', {class: 'chip'}, swatch(class_colours[r.class]), r.class)
+        show: (r) => h('span', {class: 'chip'}, swatch(operation_class_colours[r.class]), r.class)
       },
       {label: '×', value: (r) => r.count, tip: 'Layers that have it'},
       quantity('Matrix FLOPs', both('flops_fwd', 'flops_bwd'), some_flops, 'Forward and backward'),
@@ -36,7 +36,7 @@ export function predict_operations(report) {
         value: (r) => r.count * (r.t_fwd_ns + r.t_bwd_ns),
         show: (r) => ns(r.count * (r.t_fwd_ns + r.t_bwd_ns)),
         share: true,
-        hue: (r) => class_colours[r.class],
+        hue: (r) => operation_class_colours[r.class],
         tip: 'Forward and backward of one micro-batch, in all layers'
       }
     ]

@@ -3,7 +3,7 @@
 
 import {fitted, grid_lines} from '../../draw/chart.js';
 import {h, note, s, swatch} from '../../draw/elements.js';
-import {class_colours} from '../../draw/looks.js';
+import {operation_class_colours} from '../../draw/looks.js';
 import {
   count, flops, gb_per_s, ns, number, part, percent, round, sum
 } from '../../format/numbers.js';
@@ -153,7 +153,7 @@ function draw_roofline(report, width) {
     r: p.r,
     'data-operation': p.name,
     'data-tip': tip(p),
-    style: {'--c': `var(--${class_colours[p.class] || 'other'})`}
+    style: {'--c': `var(--${operation_class_colours[p.class] || 'other'})`}
   })),
   roofline_labels(points, box, taken));
 }
@@ -163,7 +163,7 @@ export function predict_roofline(report) {
   const none_at_all = points.filter((p) => !(p.x > 0 && p.y > 0));
   const classes = [...new Set(points.map((p) => p.class))];
   const legend = h('div', {class: 'legend'}, classes.map((c) =>
-    h('span', {class: 'plain'}, swatch(class_colours[c]), c)));
+    h('span', {class: 'plain'}, swatch(operation_class_colours[c]), c)));
   return [legend, fitted((width) => draw_roofline(report, width)),
     none_at_all.length > 0 && note(`Without arithmetic, and so not in the picture: ${
       none_at_all.map((p) => `${p.label} (${ns(p.time)})`).join(', ')}.`)];

@@ -2,7 +2,7 @@
 // Where the predicted step goes, from 100 % down.
 
 import {h, note} from '../../draw/elements.js';
-import {step_terms} from '../../draw/looks.js';
+import {predicted_step_colours} from '../../draw/looks.js';
 import {fall_row, rounded_together} from '../../draw/waterfall.js';
 import {percent} from '../../format/numbers.js';
 
@@ -13,7 +13,7 @@ export function step_fall(terms, step_ns) {
     label: t.label,
     name: t.name,
     what: t.formula || '',
-    colour: step_terms[t.name] || 'other',
+    colour: predicted_step_colours[t.name] || 'other',
     ns: t.ns,
     share: t.share
   });

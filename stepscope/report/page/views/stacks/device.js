@@ -3,18 +3,20 @@
 
 import {spoken, total_of} from '../../draw/budget_bars.js';
 import {h, missing, swatch} from '../../draw/elements.js';
+import {categories, colour_of_phase} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {plain} from '../../format/names.js';
 import {none, part, percent, sum} from '../../format/numbers.js';
-import {categories, device_words} from '../../terms.js';
 import {findings_section} from '../analyze/findings.js';
-import {hue_of_phase, phases_by_name, stack_weight, thread_words} from './profile.js';
+import {phases_by_name, stack_weight, thread_words} from './profile.js';
+
+const device_words = (p) => (p.device === 'cpu' ? 'main thread' : 'device');
 
 // A bar of categories as wide as the whole: shares, whatever the unit.
 function meanwhile_bar(report, device, name) {
   const total = total_of(device);
   if (!total) return none;
-  const parts = categories.filter((c) => device[c.key] > 0).map((c) => h('div', {
+  const parts = categories().filter((c) => device[c.key] > 0).map((c) => h('div', {
     class: `fill ${c.pattern || ''} ${c.light ? 'on-light' : ''}`,
     style: {width: `${(100 * device[c.key]) / total}%`, '--c': `var(--${c.key})`},
     'data-category': c.key,
@@ -25,7 +27,7 @@ function meanwhile_bar(report, device, name) {
 }
 
 const share_of = (device, match) =>
-  sum(categories.filter((c) => match(c.key)).map((c) => device[c.key] || 0)) /
+  sum(categories().filter((c) => match(c.key)).map((c) => device[c.key] || 0)) /
     (total_of(device) || 1);
 
 function meanwhile_rows(report, p) {
@@ -36,7 +38,7 @@ function meanwhile_rows(report, p) {
       const phase = known_phases.get(w.phase);
       if (!phase || phase.kind === 'idle' || phase.kind === 'hidden') continue;
       if (total_of(w.device) < 0.005 * total_of(t.device)) continue;
-      rows.push({...w, label: phase.label, hue: hue_of_phase(phase),
+      rows.push({...w, label: phase.label, hue: colour_of_phase(phase),
         thread: thread_words(report, report.threads[t.thread]),
         words: w.pass === 'other' ? phase.label : `${plain(w.pass)} · ${phase.label}`});
     }
@@ -79,12 +81,12 @@ export function stacks_device(report) {
   const {trace} = report;
   const used = {};
   for (const p of trace.profiles)
-    for (const c of categories)
+    for (const c of categories())
       used[c.key] = (used[c.key] || 0) + (p.budget_ns[c.key] || 0);
   return [
     trace.findings.length > 0 && findings_section(
       {findings: trace.findings, job: {step_mean_ns: trace.step_mean_ns || 0}}),
-    h('div', {class: 'legend'}, categories.filter((c) => used[c.key] > 0).map((c) =>
+    h('div', {class: 'legend'}, categories().filter((c) => used[c.key] > 0).map((c) =>
       h('span', {class: 'plain', 'data-tip': c.what}, swatch(c.key, c.pattern), c.label))),
     trace.profiles.map((p) => beside_profile(report, p))
   ];

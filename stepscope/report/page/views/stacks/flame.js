@@ -4,10 +4,10 @@
 import {choice, h, note, select, swatch} from '../../draw/elements.js';
 import {Flame} from '../../draw/flame.js';
 import {flame_model} from '../../draw/flame_layout.js';
-import {unruled} from '../../draw/looks.js';
+import {colour_of_phase, unruled} from '../../draw/looks.js';
 import {plain} from '../../format/names.js';
 import {count, part} from '../../format/numbers.js';
-import {hue_of_phase, phases_by_name, stack_weight} from './profile.js';
+import {phases_by_name, stack_weight} from './profile.js';
 
 function flame_tip(report, m, i) {
   const weight = stack_weight(report);
@@ -38,7 +38,7 @@ function flame_columns(report, order) {
     model.hue = (i) => {
       const words = model.words[first[i]];
       const p = known_phases.get(of_function.get(words.replace(/ \([^()]*\)$/, '')));
-      return p ? hue_of_phase(p) : 'other_native';
+      return p ? colour_of_phase(p) : 'other_native';
     };
     model.depth = model.depth.map((d) => (d === 0 ? 0 : d + 1));
     return model;
@@ -49,7 +49,7 @@ function flame_columns(report, order) {
   // Phases in which no stack ends have no row.
   model.hue = (i) => {
     const p = phases[model.phase[i]];
-    return p ? hue_of_phase(p) : unruled[report.flame.phases[model.phase[i]]] || 'other';
+    return p ? colour_of_phase(p) : unruled[report.flame.phases[model.phase[i]]] || 'other';
   };
   return model;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions by what they take themselves.
 
+import {colour_of_phase} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {part} from '../../format/numbers.js';
-import {hue_of_phase, phases_by_name, stack_weight} from './profile.js';
+import {phases_by_name, stack_weight} from './profile.js';
 
 export function stacks_functions(report) {
   const weight = stack_weight(report);
@@ -15,7 +16,7 @@ export function stacks_functions(report) {
     label: 'Functions', rows: report.functions, filter: 'Filter functions', sort: 1, limit: 25,
     columns: [
       {label: 'Function', name: true, first: true, value: (f) => f.function,
-        hue: (f) => (phase(f) ? hue_of_phase(phase(f)) : 'other')},
+        hue: (f) => (phase(f) ? colour_of_phase(phase(f)) : 'other')},
       {label: 'Itself', value: (f) => f.self, show: (f) => weight(f.self)},
       {label: 'Share', share: true, value: (f) => f.self / all, show: (f) => part(f.self, all)},
       {label: 'With callees', value: (f) => f.total, show: (f) => weight(f.total)},

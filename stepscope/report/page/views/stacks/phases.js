@@ -2,23 +2,24 @@
 // Which part of training the stacks belong to.
 
 import {h, swatch} from '../../draw/elements.js';
+import {colour_of_phase} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {plain} from '../../format/names.js';
 import {percent} from '../../format/numbers.js';
-import {phase_kind_words} from '../../terms.js';
-import {hue_of_phase, stack_weight} from './profile.js';
+import {label_of} from '../../terms.js';
+import {stack_weight} from './profile.js';
 
 export function stacks_phases(report) {
   const weight = stack_weight(report);
   const rows = report.phases.filter((p) => p.kind !== 'hidden');
   const columns = [
     {label: 'Phase', text: true, value: (p) => p.label,
-      show: (p) => h('span', {class: 'chip'}, swatch(hue_of_phase(p)), p.label)},
-    {label: 'Kind', text: true, value: (p) => phase_kind_words[p.kind]},
+      show: (p) => h('span', {class: 'chip'}, swatch(colour_of_phase(p)), p.label)},
+    {label: 'Kind', text: true, value: (p) => label_of('phase_kind', p.kind)},
     {label: report.unit === 'samples' ? 'Samples' : 'Weight', value: (p) => p.weight,
       show: (p) => weight(p.weight)},
     {label: 'Of busy', share: true, value: (p) => p.share_of_busy ?? 0,
-      show: (p) => percent(p.share_of_busy), hue: hue_of_phase},
+      show: (p) => percent(p.share_of_busy), hue: colour_of_phase},
   ];
   if (report.against)
     columns.push({label: 'Before', value: (p) => p.share_of_busy_before ?? 0,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the sections of a host profile share: units, phases and threads in words.
 
-import {host_hues, unruled} from '../../draw/looks.js';
 import {bytes, count, ns} from '../../format/numbers.js';
 
 export const stack_weight = (report) => {
@@ -10,7 +9,6 @@ export const stack_weight = (report) => {
   return count;
 };
 
-export const hue_of_phase = (p) => unruled[p.name] || host_hues[p.kind] || 'other';
 export const phases_by_name = (report) => new Map(report.phases.map((p) => [p.name, p]));
 
 export const thread_words = (report, t) => {

@@ -2,11 +2,11 @@
 // What each thread does.
 
 import {h, note, swatch} from '../../draw/elements.js';
-import {light_kinds, unruled} from '../../draw/looks.js';
+import {colour_of_phase, light_kinds, unruled} from '../../draw/looks.js';
 import {plural} from '../../format/names.js';
 import {largest, part} from '../../format/numbers.js';
-import {phase_kind_words} from '../../terms.js';
-import {hue_of_phase, phases_by_name, stack_weight, thread_words} from './profile.js';
+import {label_of} from '../../terms.js';
+import {phases_by_name, stack_weight, thread_words} from './profile.js';
 
 // Phases of a thread, those of one name together, as [phase, weight].
 function thread_phases(report, thread) {
@@ -26,7 +26,7 @@ function thread_bar(report, thread, full) {
     return h('div', {
       class: `fill${unruled[p.name] || light_kinds.has(p.kind) ?
         ' on-light' : ''}`,
-      style: {width: `${width}%`, '--c': `var(--${hue_of_phase(p)})`},
+      style: {width: `${width}%`, '--c': `var(--${colour_of_phase(p)})`},
       'data-phase': p.name,
       'data-tip': `${thread.name}\n${p.label}: ${weight(w)}, ${part(w, shown)}\n${p.explanation}`
     },
@@ -47,10 +47,10 @@ export function stacks_threads(report) {
     h('div', {class: 'amount'}, weight(t.weight))
   ]);
   const used = report.phases.filter((p) => p.weight > 0);
-  const words_of = (p) => (unruled[p.name] ? p.label : phase_kind_words[p.kind]);
+  const words_of = (p) => (unruled[p.name] ? p.label : label_of('phase_kind', p.kind));
   const kinds = new Map();
   for (const p of used)
-    if (!kinds.has(hue_of_phase(p))) kinds.set(hue_of_phase(p), words_of(p));
+    if (!kinds.has(colour_of_phase(p))) kinds.set(colour_of_phase(p), words_of(p));
   return [
     h('div', {class: 'legend'}, [...kinds].map(([hue, words]) =>
       h('span', {class: 'plain'}, swatch(hue), words))),
