@@ -18,6 +18,7 @@ check_packages=(
   "${build_packages[@]}"
   clang-16 libclang-rt-16-dev llvm-16 clang-tidy-22 clang-format-19
   chromium python3                                   # tests/browser
+  nodejs eslint                                      # tools/check_page.sh
 )
 
 case ${1:-} in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flame graph as data: the tree from its columns, and where each node lies.
 
-// Children lists and the depth of each node, from columns in preorder.
+// Depth, end of the subtree and width of each node, from columns in preorder.
 export function flame_model(columns, phases) {
   const n = columns.label.length;
   const depth = new Int32Array(n);
@@ -25,8 +25,6 @@ export function flame_model(columns, phases) {
   return {...columns, n, depth, end, phases, wide, words};
 }
 
-const flame_weight = (m, i) => m.wide[i];
-
 // Where each visible node lies, in shares of the width, when `zoom` fills it.
 export function flame_layout(m, zoom) {
   const boxes = [];
@@ -35,13 +33,13 @@ export function flame_layout(m, zoom) {
   if (zoom > 0) chain.unshift(0);
   else chain.push(0);
   for (const i of chain) boxes.push({i, x: 0, w: 1});
-  const whole = flame_weight(m, zoom) || 1;
+  const whole = m.wide[zoom] || 1;
   const at = new Map([[zoom, 0]]);
   for (let i = zoom + 1; i < m.end[zoom]; i++) {
     const p = m.parent[i];
     const x = at.get(p);
     if (x === undefined) continue;
-    const w = flame_weight(m, i) / whole;
+    const w = m.wide[i] / whole;
     at.set(p, x + w);
     if (w < 2e-4) continue;
     at.set(i, x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colour of everything that has one, by the data's keys: names of the colour variables in page.css.
-// A key without a colour of its own is drawn in `other`.
+// The colour of everything that has one, by the data's keys: names of the colour variables in
+// page.css. A key without a colour of its own is drawn in `other`.
 
 import {is_term, keys_of, term} from '../terms.js';
 

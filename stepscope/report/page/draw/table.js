@@ -64,7 +64,7 @@ function more_rows(shown, found, change) {
 }
 
 // What a table shows, by what the reader has asked for: rows that hold every word, in order.
-function table_rows({rows, columns, haystack}, {words, sort, down}) {
+export function table_rows({rows, columns, haystack}, {words, sort, down}) {
   const found = words.length ?
       rows.filter((_, i) => words.every((w) => haystack[i].includes(w))) : rows;
   return sort < 0 ? found : [...found].sort(compare(columns[sort], down));

@@ -7,6 +7,8 @@ export const plain = (name) => String(name ?? none).replace(/_/g, ' ');
 export const hyphened = (name) => String(name ?? none).replace(/_/g, '-');
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
+export const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 // "0–7, 9" for a list of whole numbers.
 export function runs(values) {
   const sorted = [...values].sort((a, b) => a - b);

@@ -39,7 +39,6 @@ export const flops = (v) => in_units(v, [
 export const count = (v) => (known(v) ? Math.round(v).toLocaleString('en-US') : none);
 export const number = (v) => (known(v) ? digits(v) : none);
 export const gb_per_s = (v) => (known(v) ? `${digits(v)}\u202fGB/s` : none);
-const tflops = (v) => (known(v) ? `${digits(v)}\u202fTFLOP/s` : none);
 export const money = (v) => (known(v) ? Math.round(v).toLocaleString('en-US') : none);
 export const yes_no = (v) => (v === true ? 'yes' : v === false ? 'no' : none);
 
@@ -73,7 +72,7 @@ export function ticks(low, high, wanted) {
   const step = [1, 2, 5, 10].find((m) => m * power >= rough) * power;
   const out = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12) + step * 1e-9; i++)
-    out.push(i * step);
+    out.push(i * step || 0);  // never -0
   return out;
 }
 

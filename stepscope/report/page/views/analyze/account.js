@@ -5,15 +5,18 @@ import {total_of} from '../../draw/budget_bars.js';
 import {h, missing, note} from '../../draw/elements.js';
 import {categories, look_of_term} from '../../draw/looks.js';
 import {fall_row, rounded_together} from '../../draw/waterfall.js';
+import {capitalised} from '../../format/names.js';
 import {flops, known, ns, percent, sum} from '../../format/numbers.js';
 import {record} from './record.js';
 
 // Rows of the account: {label, colour, pattern, what, ns, share, term}.
-function account_of(report) {
+export function account_of(report) {
   const {mfu, job} = report;
   if (mfu && mfu.terms && mfu.terms.length) {
     const rows = mfu.terms.map(
-        (t) => ({...look_of_term(t.name), name: t.name, ns: t.ns, share: t.percent / 100, term: t}));
+        (t) => ({
+          ...look_of_term(t.name), name: t.name, ns: t.ns, share: t.percent / 100, term: t
+        }));
     const end =
         rows.find((r) => r.name === 'mfu') || rows.find((r) => r.name === 'compute_unattributed');
     return {
@@ -83,7 +86,7 @@ function waterfall(report) {
 // Why there is no MFU: what the run said of it, else what it needs.
 function without_mfu(report) {
   const said = report.warnings.find((w) => w.startsWith('no MFU'));
-  return note(said ? `${said[0].toUpperCase()}${said.slice(1)}` : record.model);
+  return note(said ? capitalised(said) : record.model);
 }
 
 function mfu_facts(mfu) {

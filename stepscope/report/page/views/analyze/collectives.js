@@ -15,7 +15,7 @@ import {record} from './record.js';
 import {units_part} from './units.js';
 
 // Link speeds that the rows imply: [GB/s, dimensions].
-function links_of(rows) {
+export function links_of(rows) {
   const links = new Map();
   for (const r of rows) {
     if (!(r.link_share > 0)) continue;

@@ -10,7 +10,8 @@ import {label_of} from '../../terms.js';
 function gain_bar(f, step) {
   const share = step > 0 ? f.gain_ns / step : 0;
   return h('span', {class: 'gain', 'data-tip': `From: ${f.gain_from || 'no time of its own'}`},
-    h('b', null, ns(f.gain_ns)), ` ${percent(share)} of a step, ${label_of('confidence', f.confidence)}`,
+    h('b', null, ns(f.gain_ns)),
+    ` ${percent(share)} of a step, ${label_of('confidence', f.confidence)}`,
     h('span', {class: 'gain-track', 'aria-hidden': 'true'},
       h('span', {class: 'gain-fill', style: {width: `${Math.min(100, 100 * share)}%`}})));
 }

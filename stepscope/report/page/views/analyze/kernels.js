@@ -6,8 +6,7 @@ import {h, missing, swatch} from '../../draw/elements.js';
 import {data_table, present} from '../../draw/table.js';
 import {plain, plural} from '../../format/names.js';
 import {count, ns, number, part, sum} from '../../format/numbers.js';
-import {label_of} from '../../terms.js';
-import {class_hue, over, rate_columns, share_column, time_column} from './rows.js';
+import {class_hue, class_label, over, rate_columns, share_column, time_column} from './rows.js';
 
 function class_bar(rows) {
   const whole = sum(rows.map((c) => c.total_ns));
@@ -15,12 +14,12 @@ function class_bar(rows) {
   if (!sorted.length) return null;
   const block = (c) => h('div', {
     class: 'fill', style: {width: `${(100 * c.total_ns) / whole}%`, '--c': `var(--${c.class})`},
-    'data-tip': `${label_of('kernel_class', c.class)}: ${ns(c.total_ns)}, ${part(c.total_ns, whole)}\n` +
+    'data-tip': `${class_label(c)}: ${ns(c.total_ns)}, ${part(c.total_ns, whole)}\n` +
         plural(c.count, 'kernel'),
   });
-  const entry = (c) => h('span', {class: 'plain'}, swatch(c.class), label_of('kernel_class', c.class),
+  const entry = (c) => h('span', {class: 'plain'}, swatch(c.class), class_label(c),
     h('span', {class: 'amount'}, part(c.total_ns, whole)));
-  const spoken = sorted.map((c) => `${label_of('kernel_class', c.class)} ${part(c.total_ns, whole)}`).join(', ');
+  const spoken = sorted.map((c) => `${class_label(c)} ${part(c.total_ns, whole)}`).join(', ');
   return [h('div', {class: 'stack tall', role: 'img', 'aria-label': spoken}, sorted.map(block)),
           h('div', {class: 'legend'}, sorted.map(entry))];
 }
@@ -30,7 +29,8 @@ const counters_text = (counters) =>
 
 // A matmul off the tensor cores is worth a word.
 const class_text = (r) =>
-    label_of('kernel_class', r.class) + (r.tensor_core === false && r.class === 'matmul' ? ', no tensor cores' : '');
+    class_label(r) +
+    (r.tensor_core === false && r.class === 'matmul' ? ', no tensor cores' : '');
 
 const kernel_columns = [
   {label: 'Kernel', name: true, first: true, hue: class_hue, value: (r) => r.name},

@@ -7,7 +7,7 @@ import {data_table, present} from '../../draw/table.js';
 import {count, known, none, percent} from '../../format/numbers.js';
 import {is_term, label_of} from '../../terms.js';
 import {record} from './record.js';
-import {class_hue, over, rate_columns, share_column, time_column} from './rows.js';
+import {class_hue, class_label, over, rate_columns, share_column, time_column} from './rows.js';
 
 // The recorded lists, as JSON, of dimensions and types: tensors only, each type once.
 function listed(text) {
@@ -19,7 +19,8 @@ export function types_text(text) {
   const types = listed(text);
   if (!types) return text;
   const tensors = types.flat(Infinity).filter((t) => t && !/^Scalar/.test(t));
-  const names = [...new Set(tensors.map((t) => (is_term('dtype', t) ? label_of('dtype', t) : t.replace(/^c10::/, ''))))];
+  const name_of = (t) => (is_term('dtype', t) ? label_of('dtype', t) : t.replace(/^c10::/, ''));
+  const names = [...new Set(tensors.map(name_of))];
   return names.slice(0, 2).join(', ') + (names.length > 2 ? ', …' : '');
 }
 
@@ -31,7 +32,7 @@ export function shape_text(text) {
 }
 
 // How near an operator comes to what binds it under the machine's roofline.
-const roof_share = (r) =>
+export const roof_share = (r) =>
     (r.bound === 'compute' ? r.peak_share : r.bound === 'memory' ? r.bandwidth_share : null);
 
 const roof_text = (r) => (known(roof_share(r)) ?
@@ -41,7 +42,7 @@ const operator_columns = [
   {label: 'Operator', name: true, hue: class_hue, value: (r) => r.name},
   {label: 'Shape', name: true, optional: true, value: (r) => shape_text(r.shape)},
   {label: 'Type', text: true, optional: true, value: (r) => types_text(r.dtype)},
-  {label: 'Class', text: true, class: 'soft', value: (r) => label_of('kernel_class', r.class)},
+  {label: 'Class', text: true, class: 'soft', value: (r) => class_label(r)},
   share_column,
   time_column('Device', 'device_ns'), time_column('Host self', 'host_self_ns'),
   {label: 'Calls', value: (r) => r.calls, show: (r) => count(r.calls)},

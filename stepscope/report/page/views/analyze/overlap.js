@@ -8,7 +8,7 @@ import {data_table, facts, present} from '../../draw/table.js';
 import {count, known, ns, number, percent, sum} from '../../format/numbers.js';
 
 // A kernel and shape of several ranks once: times weighted by count.
-function contention_of(list) {
+export function contention_of(list) {
   const out = new Map();
   for (const c of list.flatMap((o) => o.contention || [])) {
     const key = `${c.name}\n${c.shape}`;
@@ -28,7 +28,7 @@ function contention_of(list) {
 const overlap_times = ['compute_ns', 'comm_ns', 'overlap_ns', 'step_ns', 'no_overlap_ns',
                        'perfect_overlap_ns', 'schedule_bound_ns'];
 
-function overlap_mean(list) {
+export function overlap_mean(list) {
   const mean = (key) => {
     const values = list.map((o) => o[key]).filter(known);
     return values.length ? sum(values) / values.length : null;
@@ -84,7 +84,7 @@ function contention_part(rows) {
 }
 
 // One step's share of sums over the steps of a rank.
-function overlap_of_step(rank) {
+export function overlap_of_step(rank) {
   const out = {...rank.overlap};
   const steps = rank.steps.length || 1;
   for (const key of overlap_times) if (known(out[key])) out[key] /= steps;

@@ -33,8 +33,8 @@ export function path_section(report) {
     path_bar(parts, path.length_ns),
     h('p', {class: 'path-legend'}, parts.slice(0, 8).map((p) => h('span', {class: 'chip'},
       swatch(path_colour(p.what)), `${p.what} ${percent(p.ns / path.length_ns)}`))),
-    note('The chain of work that ends with the last step: each piece waited for the one before it, ',
-      `over all ranks. It runs on ${ranks.map((r) => `rank ${r.rank} (${
+    note('The chain of work that ends with the last step: each piece waited for the one before ',
+      `it, over all ranks. It runs on ${ranks.map((r) => `rank ${r.rank} (${
         percent(r.on_path_ns / path.length_ns)})`).slice(0, 8).join(', ')}. `,
       `${percent(Math.abs(e.residual_share))} of a step is delay that the traces do not explain.`),
     h('h3', null, 'Its longest pieces'),
@@ -45,7 +45,8 @@ export function path_section(report) {
       columns: [
         {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
         {label: 'What', text: true, value: (r) => r.what},
-        {label: 'Operation', name: true, value: (r) => r.name || '', hue: (r) => path_colour(r.what)},
+        {label: 'Operation', name: true, value: (r) => r.name || '',
+          hue: (r) => path_colour(r.what)},
         {label: 'Takes', value: (r) => r.ns, show: (r) => ns(r.ns)},
         {label: 'Where', value: (r) => r.start_ns,
           show: (r) => timeline_link(r.rank, r.start_ns, r.ns)}

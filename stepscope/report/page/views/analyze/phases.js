@@ -25,7 +25,10 @@ function phase_chart(rows) {
                 },
                   h('i', {
                     class: 'fill',
-                    style: {width: at(p.mean_ns), '--c': `var(--${phase_colours[p.phase] || 'other'})`}
+                    style: {
+                      width: at(p.mean_ns),
+                      '--c': `var(--${phase_colours[p.phase] || 'other'})`
+                    }
                   }),
                   h('b', {style: {left: at(p.min_ns), width: at(p.max_ns - p.min_ns)}})),
                 h('span', {class: 'value'}, `${ns(p.mean_ns)} ± ${ns(p.stdev_ns)}`))));

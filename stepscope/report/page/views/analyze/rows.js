@@ -2,6 +2,7 @@
 // Rows of several ranks that share a key, added up, and the columns that tables of them share.
 
 import {known, ns, number, percent, sum} from '../../format/numbers.js';
+import {label_of} from '../../terms.js';
 
 const added = ['count', 'calls', 'total_ns', 'device_ns', 'host_self_ns', 'flops', 'bytes'];
 const weighted = ['tflops', 'gb_per_s', 'peak_share', 'bandwidth_share'];
@@ -19,7 +20,7 @@ function merge_row(m, r, time, so_far) {
 }
 
 // Rows of several ranks that share a key, added up.
-function merged(rows, key_of, time) {
+export function merged(rows, key_of, time) {
   const out = new Map();
   for (const r of rows) {
     const key = key_of(r);
@@ -42,6 +43,7 @@ export function over(ranks, key, key_of, time) {
 }
 
 export const class_hue = (r) => r.class;
+export const class_label = (r) => label_of('kernel_class', r.class);
 
 export const time_column = (label, key) =>
     ({label, value: (r) => r[key], show: (r) => ns(r[key])});

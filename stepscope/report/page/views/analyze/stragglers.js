@@ -66,7 +66,7 @@ function heat_map(rows, room) {
 }
 
 // Ranks that are never late are not listed; on the map they are the even ground.
-function with_punctual(rows, ranks) {
+export function with_punctual(rows, ranks) {
   const listed = new Set(rows.map((r) => r.rank));
   const punctual = ranks.filter((r) => !listed.has(r.rank)).map((r) => ({
     rank: r.rank, late_ns: 0, steps: r.steps.map((x) => ({index: x.index, late_ns: 0})),

@@ -57,7 +57,8 @@ export function timeline_section(report, tips) {
       search, status),
     view.box,
     view.info,
-    h('div', {class: 'legend'}, kinds.map((c) => h('span', {class: 'plain'}, swatch(c), label_of('kernel_class', c)))),
+    h('div', {class: 'legend'}, kinds.map((c) =>
+      h('span', {class: 'plain'}, swatch(c), label_of('kernel_class', c)))),
     timeline.truncated &&
         note(
             'Close neighbours were merged to keep this file small; every other figure counts ' +

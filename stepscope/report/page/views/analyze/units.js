@@ -4,7 +4,8 @@
 
 import {h, note} from '../../draw/elements.js';
 import {data_table} from '../../draw/table.js';
-import {count, known, none, ns, sum} from '../../format/numbers.js';
+import {capitalised} from '../../format/names.js';
+import {count, known, none, ns} from '../../format/numbers.js';
 
 const unit_columns = [
   {label: 'Unit', text: true, value: (u) => u.unit},
@@ -38,7 +39,8 @@ const unit_columns = [
   {
     label: 'Hidden by',
     value: (u) => u.hidden_by,
-    show: (u) => (u.late + u.misses === 0 ? none : known(u.hidden_by) ? count(u.hidden_by) : 'none'),
+    show: (u) => (
+      u.late + u.misses === 0 ? none : known(u.hidden_by) ? count(u.hidden_by) : 'none'),
     tip: 'How many units ahead would have hidden it'
   },
 ];
@@ -55,15 +57,6 @@ const reduction_columns = [
   {label: 'Ready to done', value: (u) => u.lag_ns, show: (u) => ns(u.lag_ns), tip: 'Median'},
 ];
 
-function fetches_in_words(units) {
-  const of = (key) => sum(units.map((u) => u[key]));
-  const all = count(of('fetches'));
-  const behind = of('late') + of('misses');
-  if (behind === 0) return `All ${all} fetches had arrived when their unit was needed.`;
-  return `${count(behind)} of ${all} fetches came after their unit was needed, ${
-      count(of('misses'))} of them asked for only when nothing was left to compute.`;
-}
-
 export function units_part(report) {
   const waits = report.unit_waits;
   if (!waits) return null;
@@ -73,7 +66,8 @@ export function units_part(report) {
       {label: 'Gradients of units', rows: reductions, limit: 10, columns: reduction_columns};
   return [
     units.length > 0 &&
-        [h('h3', null, fetches.label), note(fetches_in_words(units)), data_table(fetches)],
+        [h('h3', null, fetches.label), waits.sentence && note(`${capitalised(waits.sentence)}.`),
+         data_table(fetches)],
     reductions.length > 0 && [h('h3', null, gradients.label), data_table(gradients)],
   ];
 }

@@ -8,7 +8,9 @@ import {by_device} from './devices.js';
 
 export function snapshot_fragments(report) {
   return by_device(report, (d) => data_table({
-    label: 'Fragmentation', rows: keys_of('allocator').map((key) => ({key, label: label_of('allocator', key)})), limit: 20,
+    label: 'Fragmentation',
+    rows: keys_of('allocator').map((key) => ({key, label: label_of('allocator', key)})),
+    limit: 20,
     columns: [
       {label: 'What', text: true, value: (r) => r.label},
       {label: 'At the peak', value: (r) => d.peak.memory[r.key],

@@ -21,9 +21,10 @@ export function plan_ranking(report) {
   const near = report.best.filter((p) => p.near_tie).length;
   return [
     data_table({label: 'The fastest of each shape', rows: report.best, columns: plan_columns}),
-    near > 1 && note(`≈: within the model's error (${percent(report.model_error)}) of the fastest: ` +
-        'a measurement decides between them.'),
-    note('A plan is written micro-batch × count at its end: 2×16 is 16 micro-batches of 2 sequences.')
+    near > 1 && note(`≈: within the model's error (${percent(report.model_error)}) of the ` +
+        'fastest: a measurement decides between them.'),
+    note('A plan is written micro-batch × count at its end: 2×16 is 16 micro-batches of 2 ' +
+        'sequences.')
   ];
 }
 

@@ -30,7 +30,7 @@ function difference_fall(report, other) {
   const full = Math.max(other.step_time_ns,
     best.step_time_ns + sum(ordered.filter((t) => t.gain > 0).map((t) => t.gain)));
   // Small differences are drawn large: then the bars begin where little of the step is left out.
-  const least = Math.min(best.step_time_ns, ...ordered.map((t, i) =>
+  const least = Math.min(best.step_time_ns, ...ordered.map((_, i) =>
     other.step_time_ns - sum(ordered.slice(0, i + 1).map((x) => x.gain))));
   const cut = least - (full - least) / 2;
   const low = cut > 0.3 * full ? cut : 0;

@@ -50,5 +50,6 @@ export function predict_memory(report) {
   const fullest = `Pipeline device ${memory.peak_stage}, the fullest, at its fullest moment` +
       (known(capacity) ? `; a device has ${bytes(capacity)}.` : '.');
   return [h('div', {class: 'fall', role: 'group', 'aria-label': 'Memory of the fullest device'},
-    rows.map((r) => memory_row(r, full))), note([fullest, ...elsewhere.map((e) => `${e}.`)].join(' '))];
+    rows.map((r) => memory_row(r, full))),
+  note([fullest, ...elsewhere.map((e) => `${e}.`)].join(' '))];
 }

@@ -13,7 +13,7 @@ import {phases_by_name, stack_weight, thread_words} from './profile.js';
 const device_words = (p) => (p.device === 'cpu' ? 'main thread' : 'device');
 
 // A bar of categories as wide as the whole: shares, whatever the unit.
-function meanwhile_bar(report, device, name) {
+function meanwhile_bar(device, name) {
   const total = total_of(device);
   if (!total) return none;
   const parts = categories().filter((c) => device[c.key] > 0).map((c) => h('div', {
@@ -58,7 +58,7 @@ function meanwhile_table(report, p) {
       {label: report.unit === 'samples' ? 'Samples' : 'Weight', value: (r) => total_of(r.device),
         show: (r) => weight(total_of(r.device)), tip: 'Within the steps of the trace'},
       {label: 'Meanwhile', text: true, value: idle, class: 'wide',
-        show: (r) => meanwhile_bar(report, r.device, r.words)},
+        show: (r) => meanwhile_bar(r.device, r.words)},
       {label: 'Idle', value: idle, show: (r) => percent(idle(r))},
       {label: 'Outside', value: (r) => r.outside / (r.weight || 1),
         show: (r) => part(r.outside, r.weight), tip: 'Before, between and after the steps'}
@@ -70,7 +70,7 @@ function beside_profile(report, p) {
   const file = report.inputs[p.input].path.split('/').pop();
   const budget = [
     h('p', {class: 'note'}, `The ${device_words(p)} of rank ${p.rank} over its steps:`),
-    meanwhile_bar(report, p.budget_ns, 'all of the steps')
+    meanwhile_bar(p.budget_ns, 'all of the steps')
   ];
   const head = report.trace.profiles.length > 1 && h('h3', null, file);
   if (!p.joined) return [head, missing(`Not joined in time: ${p.not_joined}.`), budget];

@@ -73,7 +73,8 @@ export function stacks_flame(report, tips) {
   const orders = choice('Order', [['down', 'Callers first'], ['up', 'Callees first']], 'down',
     (v) => flame.take(flame_columns(report, v)));
   const legend = report.flame.before ?
-    h('div', {class: 'legend'}, h('span', {class: 'plain'}, swatch('comm_exposed_wait'), 'more now'),
+    h('div', {class: 'legend'},
+      h('span', {class: 'plain'}, swatch('comm_exposed_wait'), 'more now'),
       h('span', {class: 'plain'}, swatch('compute'), 'less now'),
       h('span', {class: 'plain'}, 'widths: the larger of both, shares of each profile')) : null;
   const hidden = report.hidden > 0 && shown >= 0 && threads.length > 1;

@@ -41,7 +41,8 @@ function worker_map(job, room) {
     s('svg', {class: 'heat', ...frame, role: 'img',
       'aria-label': 'What each worker explains of the loss'},
       job.workers.map((w) => worker_cell(grid, w)), stages, ranks),
-    h('figcaption', null, 'DP rank across, stage down. Explains nothing', h('span', {class: 'scale'}),
+    h('figcaption', null, 'DP rank across, stage down. Explains nothing',
+      h('span', {class: 'scale'}),
       'all of the loss'));
 }
 
