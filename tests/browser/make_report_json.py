@@ -388,7 +388,8 @@ def units_of():
     units = [{"unit": f"block {u}", "pass": p, "fetches": 40, "hits": 40 - late, "late": late, "misses": 0,
               "late_ns": late * 100_000, "transfer_ns": 21_000_000, "ahead": 1, "hidden_by": 2 if late else 0}
              for u, p, late in ((2, "backward", 30), (2, "forward", 10), (0, "forward", 0), (1, "forward", 0))]
-    return {"source": "FSDP2", "sentence": "40 of 160 fetches came after their unit was needed: 40 issued too late",
+    return {"source": "FSDP2", "sentence": "40 of 160 fetches came after their unit was needed: 40 issued too late, "
+            "0 only when nothing was left to compute",
             "units": units, "fetches": [], "reduces": [],
             "reductions": [{"unit": f"block {u}", "count": 40, "exposed_ns": u * 500_000, "lag_ns": 30_000_000} for u in (2, 1, 0)]}
 

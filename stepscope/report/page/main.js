@@ -6,37 +6,28 @@ import {h} from './draw/elements.js';
 import {start_tooltips} from './draw/tooltip.js';
 import {start_printing} from './printing.js';
 import {start_theme} from './theme.js';
-import {hero} from './views/analyze/answer.js';
-import {completed, sections, with_pipeline} from './views/analyze/page.js';
-import {snapshot_hero, snapshot_sections} from './views/memory/page.js';
-import {plan_hero, plan_sections} from './views/plan/page.js';
-import {predict_hero, predict_sections} from './views/predict/page.js';
-import {stacks_hero, stacks_sections} from './views/stacks/page.js';
-import {straggler_hero, straggler_job_sections} from './views/straggler_job/page.js';
+import {analyze_page} from './views/analyze/page.js';
+import {memory_page} from './views/memory/page.js';
+import {plan_page} from './views/plan/page.js';
+import {predict_page} from './views/predict/page.js';
+import {stacks_page} from './views/stacks/page.js';
+import {straggler_job_page} from './views/straggler_job/page.js';
 
-// What a report is drawn with, by its schema.
-function view_of(report) {
-  if (String(report.schema).startsWith('stepscope.predict/'))
-    return {report, hero: predict_hero, sections: predict_sections(report)};
-  if (String(report.schema).startsWith('stepscope.plan/'))
-    return {report, hero: plan_hero, sections: plan_sections(report)};
-  if (String(report.schema).startsWith('stepscope.stacks/'))
-    return {report, hero: stacks_hero, sections: stacks_sections(report)};
-  if (String(report.schema).startsWith('stepscope.memory/'))
-    return {report, hero: snapshot_hero, sections: snapshot_sections(report)};
-  const whole = completed(report);
-  const inputs_only = sections.filter((x) => x[0] === 'inputs');
-  if (whole.straggler_job)
-    return {
-      report: whole,
-      hero: straggler_hero,
-      sections: [...with_pipeline(straggler_job_sections, whole.straggler_job), ...inputs_only]
-    };
-  const shown = whole.ranks.length ? with_pipeline(sections, whole) : inputs_only;
-  return {report: whole, hero, sections: shown};
+const pages = {
+  analyze: (report) => (report.straggler_job ? straggler_job_page : analyze_page)(report),
+  predict: predict_page,
+  plan: plan_page,
+  stacks: stacks_page,
+  memory: memory_page
+};
+
+// {report, hero, sections} of what a command wrote, by its schema ("stepscope.plan/1").
+function page_of(report) {
+  const [, command] = /^stepscope\.(\w+)\//.exec(report.schema) || [];
+  return (Object.hasOwn(pages, command) ? pages[command] : analyze_page)(report);
 }
 
-function section_frame([id, title, lede]) {
+function section_frame({id, title, lede}) {
   return h(
       'section', {id, 'aria-labelledby': `${id}-title`, 'data-state': 'pending'},
       h('h2', {id: `${id}-title`}, title), lede && h('p', {class: 'lede'}, lede),
@@ -82,9 +73,9 @@ function start_links(frames) {
 function start() {
   const root = document.documentElement;
   const main = document.getElementById('top');
-  let view = null;
+  let page = null;
   try {
-    view = view_of(JSON.parse(document.getElementById('data').textContent));
+    page = page_of(JSON.parse(document.getElementById('data').textContent));
   } catch (error) {
     main.append(
         h('p', {class: 'missing broken', role: 'alert'},
@@ -93,9 +84,9 @@ function start() {
     return;
   }
   const tips = start_tooltips();
-  const {report, sections: shown} = view;
-  main.append(view.hero(report));
-  const frames = shown.map(section_frame);
+  const {report, hero, sections} = page;
+  main.append(hero(report));
+  const frames = sections.map(section_frame);
   main.append(...frames);
   document.title = `${
       report.answer && report.answer.sentence ? report.answer.sentence.split('. ')[0] :
@@ -113,7 +104,7 @@ function start() {
   start_links(frames);
   let next = 0;
   const draw_one = () => {
-    fill(frames[next], shown[next][3], report, tips);
+    fill(frames[next], sections[next].draw, report, tips);
     next++;
   };
   const draw_all = () => {

@@ -84,7 +84,7 @@ function headline(report) {
   return 'These traces hold no answer to where a step goes.';
 }
 
-export function hero(report) {
+export function analyze_hero(report) {
   const broken = report.inputs.filter((i) => i.error);
   const said = [...new Set([...report.warnings, ...((report.mfu && report.mfu.warnings) || [])])];
   return h(

@@ -2,6 +2,7 @@
 // The page of an analysis: its sections in order.
 
 import {account_section} from './account.js';
+import {analyze_hero} from './answer.js';
 import {budget_section} from './budget.js';
 import {collectives_section} from './collectives.js';
 import {expected_section} from './expected.js';
@@ -20,48 +21,66 @@ import {ranges_section} from './ranges.js';
 import {stragglers_section} from './stragglers.js';
 import {timeline_section} from './timeline.js';
 
-export const sections = [
-  ['account', 'Where the step goes', null, account_section],
-  [
-    'findings', 'What to try', 'Largest gain first: the recorded steps replayed without it.',
-    findings_section
-  ],
-  [
-    'budget', 'Time budget',
-    'Every nanosecond of a step is in one category; the categories sum to the step.', budget_section
-  ],
-  [
-    'expected', 'Expected beside measured',
-    'What this machine should take for the same work, by the curves measured on it.',
-    expected_section
-  ],
-  ['timeline', 'Timeline', null, timeline_section],
-  ['path', 'Critical path', 'What nothing else can hide, over all ranks.', path_section],
-  [
-    'stragglers', 'Stragglers',
-    'How far each rank arrives behind the median rank at its collectives.', stragglers_section
-  ],
-  [
-    'pipeline', 'Pipeline', 'What each stage idles, and why.', pipeline_section
-  ],
-  [
-    'collectives', 'Collectives',
-    'What the network delivers for each message size, against what its link could.',
-    collectives_section
-  ],
-  ['overlap', 'Overlap', null, overlap_section],
-  ['gaps', 'Idle gaps', 'Why the device had nothing to do.', gaps_section],
-  ['phases', 'Phases', null, phases_section],
-  ['kernels', 'Kernels', null, kernels_section],
-  ['operators', 'Operators', null, operators_section],
-  [
-    'ranges', 'Ranges', 'Host and device time by your own structure, kernel up to phase.',
-    ranges_section
-  ],
-  ['host', 'Host', null, host_section],
-  ['memory', 'Memory', null, memory_section],
-  ['inputs', 'Inputs', null, inputs_section],
+const sections = [
+  {id: 'account', title: 'Where the step goes', draw: account_section},
+  {
+    id: 'findings',
+    title: 'What to try',
+    lede: 'Largest gain first: the recorded steps replayed without it.',
+    draw: findings_section
+  },
+  {
+    id: 'budget',
+    title: 'Time budget',
+    lede: 'Every nanosecond of a step is in one category; the categories sum to the step.',
+    draw: budget_section
+  },
+  {
+    id: 'expected',
+    title: 'Expected beside measured',
+    lede: 'What this machine should take for the same work, by the curves measured on it.',
+    draw: expected_section
+  },
+  {id: 'timeline', title: 'Timeline', draw: timeline_section},
+  {
+    id: 'path',
+    title: 'Critical path',
+    lede: 'What nothing else can hide, over all ranks.',
+    draw: path_section
+  },
+  {
+    id: 'stragglers',
+    title: 'Stragglers',
+    lede: 'How far each rank arrives behind the median rank at its collectives.',
+    draw: stragglers_section
+  },
+  {
+    id: 'pipeline',
+    title: 'Pipeline',
+    lede: 'What each stage idles, and why.',
+    draw: pipeline_section
+  },
+  {
+    id: 'collectives',
+    title: 'Collectives',
+    lede: 'What the network delivers for each message size, against what its link could.',
+    draw: collectives_section
+  },
+  {id: 'overlap', title: 'Overlap', draw: overlap_section},
+  {id: 'gaps', title: 'Idle gaps', lede: 'Why the device had nothing to do.', draw: gaps_section},
+  {id: 'phases', title: 'Phases', draw: phases_section},
+  {id: 'kernels', title: 'Kernels', draw: kernels_section},
+  {id: 'operators', title: 'Operators', draw: operators_section},
+  {
+    id: 'ranges',
+    title: 'Ranges',
+    lede: 'Host and device time by your own structure, kernel up to phase.',
+    draw: ranges_section
+  },
+  {id: 'host', title: 'Host', draw: host_section},
+  {id: 'memory', title: 'Memory', draw: memory_section}
 ];
+export const inputs = {id: 'inputs', title: 'Inputs', draw: inputs_section};
 
 // The keys every section relies on, so that a report of an older or a broken run still opens.
 export function completed(report) {
@@ -86,5 +105,13 @@ export function completed(report) {
   return report;
 }
 
-// The pipeline's section only where there is a pipeline.
-export const with_pipeline = (all, of) => all.filter((x) => x[0] !== 'pipeline' || of.pipeline);
+// The pipeline has a section only where there is one; without any rank only the inputs have.
+export function analyze_page(data) {
+  const report = completed(data);
+  const shown = sections.filter((x) => x.id !== 'pipeline' || report.pipeline);
+  return {
+    report,
+    hero: analyze_hero,
+    sections: [...(report.ranks.length ? shown : []), inputs]
+  };
+}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import {completed, sections, with_pipeline} from './page.js';
+import {completed} from './page.js';
 
 test('a report that lacks most of its keys still has what the sections rely on', () => {
   const report = completed({ranks: [{rank: 0}], job: {steps: null}});
@@ -18,11 +18,4 @@ test('what a report has stays', () => {
   assert.deepEqual(report.warnings, ['w']);
   assert.equal(report.job.ranks, 7);
   assert.deepEqual(report.job.budget_ns, {compute: 1});
-});
-
-test('the pipeline has its section only where there is one', () => {
-  const ids = (of) => with_pipeline(sections, of).map((x) => x[0]);
-  assert.ok(ids({pipeline: {}}).includes('pipeline'));
-  assert.ok(!ids({pipeline: null}).includes('pipeline'));
-  assert.equal(new Set(ids({})).size, ids({}).length);
 });

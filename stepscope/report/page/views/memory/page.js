@@ -14,7 +14,7 @@ import {snapshot_inputs} from './inputs.js';
 import {snapshot_shortages} from './shortages.js';
 import {snapshot_time} from './time.js';
 
-export function snapshot_hero(report) {
+function snapshot_hero(report) {
   const files = report.inputs.map((i) => i.path.split('/').pop());
   const kicker = files.length > 3 ? plural(files.length, 'snapshot') : files.join(', ');
   const d = by_peak(report)[0];
@@ -32,15 +32,31 @@ export function snapshot_hero(report) {
     remarks(report.warnings, 'this snapshot'));
 }
 
-export const snapshot_sections = (report) => (report.devices.length ? [
-  ['time', 'Memory over time', null, snapshot_time],
-  ['findings', 'What to try', null, snapshot_findings],
-  ['holders', 'Who asked for it', 'Lines of the program, by what they hold at the peak.',
-    snapshot_holders],
-  ['flame', 'By call path', null, snapshot_flame],
-  ['fragments', 'Fragmentation',
-    'Requested, rounding, stranded and cached sum to what is reserved.', snapshot_fragments],
-  ...(report.devices.some((d) => d.out_of_memory.length) ?
-    [['shortages', 'Allocations that failed', null, snapshot_shortages]] : []),
-  ['inputs', 'Inputs', null, snapshot_inputs]
-] : [['inputs', 'Inputs', null, snapshot_inputs]]);
+const device_sections = (report) => [
+  {id: 'time', title: 'Memory over time', draw: snapshot_time},
+  {id: 'findings', title: 'What to try', draw: snapshot_findings},
+  {
+    id: 'holders',
+    title: 'Who asked for it',
+    lede: 'Lines of the program, by what they hold at the peak.',
+    draw: snapshot_holders
+  },
+  {id: 'flame', title: 'By call path', draw: snapshot_flame},
+  {
+    id: 'fragments',
+    title: 'Fragmentation',
+    lede: 'Requested, rounding, stranded and cached sum to what is reserved.',
+    draw: snapshot_fragments
+  },
+  report.devices.some((d) => d.out_of_memory.length) &&
+      {id: 'shortages', title: 'Allocations that failed', draw: snapshot_shortages}
+].filter(Boolean);
+
+export const memory_page = (report) => ({
+  report,
+  hero: snapshot_hero,
+  sections: [
+    ...(report.devices.length ? device_sections(report) : []),
+    {id: 'inputs', title: 'Inputs', draw: snapshot_inputs}
+  ]
+});

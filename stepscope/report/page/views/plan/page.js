@@ -29,7 +29,7 @@ function plan_figures(report) {
   return figures(rows);
 }
 
-export function plan_hero(report) {
+function plan_hero(report) {
   const devices = report.devices.length > 1 ?
       `${count(report.devices[0])} to ${count(report.devices.at(-1))}` : count(report.devices[0]);
   const batch = `global batch ${count(report.global_batch)} × ${count(report.sequence)} tokens`;
@@ -45,23 +45,49 @@ function plan_account(report) {
   return step_fall(plan_terms(report, best), best.step_time_ns);
 }
 
-export function plan_sections(report) {
+function plan_sections(report) {
   const any = report.best.length > 0;
-  const why = report.against.length > 0 ? 'Your plan beside it' : 'Why it wins';
   return [
-    any && ['account', 'Where the step goes', null, plan_account],
-    (report.against.length > 0 || report.best.length > 1) && ['why', why,
-      any && 'From the other plan\'s step to the fastest one\'s, term by term.', plan_why],
-    any && ['ranking', 'Ranking', 'The fastest plan of each shape.', plan_ranking],
-    any && ['front', 'Time and memory',
-      'Plans that no other beats in both. Each point says its plan.', plan_front],
-    report.by_devices.length > 1 && ['devices', 'By the number of devices', null, plan_devices],
-    ['rejected', 'What was searched', null, plan_rejected],
-    report.sensitivity.length > 0 && ['sensitivity', 'Another machine',
-      'How the step of the fastest plan changes where one thing of the machine is so many times ' +
-          'what it is; for memory, the fastest plan that then fits.', plan_sensitivity],
-    report.flags.length > 0 && ['launch', 'Launch it',
-      'The fastest plan as each framework takes it; model, data and learning rate are yours.',
-      plan_launch]
+    any && {id: 'account', title: 'Where the step goes', draw: plan_account},
+    (report.against.length > 0 || report.best.length > 1) && {
+      id: 'why',
+      title: report.against.length > 0 ? 'Your plan beside it' : 'Why it wins',
+      lede: any && 'From the other plan\'s step to the fastest one\'s, term by term.',
+      draw: plan_why
+    },
+    any && {
+      id: 'ranking',
+      title: 'Ranking',
+      lede: 'The fastest plan of each shape.',
+      draw: plan_ranking
+    },
+    any && {
+      id: 'front',
+      title: 'Time and memory',
+      lede: 'Plans that no other beats in both. Each point says its plan.',
+      draw: plan_front
+    },
+    report.by_devices.length > 1 &&
+        {id: 'devices', title: 'By the number of devices', draw: plan_devices},
+    {id: 'rejected', title: 'What was searched', draw: plan_rejected},
+    report.sensitivity.length > 0 && {
+      id: 'sensitivity',
+      title: 'Another machine',
+      lede: 'How the step of the fastest plan changes where one thing of the machine is so many ' +
+          'times what it is; for memory, the fastest plan that then fits.',
+      draw: plan_sensitivity
+    },
+    report.flags.length > 0 && {
+      id: 'launch',
+      title: 'Launch it',
+      lede: 'The fastest plan as each framework takes it; model, data and learning rate are yours.',
+      draw: plan_launch
+    }
   ].filter(Boolean);
 }
+
+export const plan_page = (report) => ({
+  report,
+  hero: plan_hero,
+  sections: plan_sections(report)
+});

@@ -32,7 +32,7 @@ function predict_figures(report) {
   return figures(rows);
 }
 
-export function predict_hero(report) {
+function predict_hero(report) {
   const {model, machine} = report;
   const size = `${compact(model.parameters)} parameters`;
   const kicker = `${model.name} · ${size} · ${count(machine.devices)} × ${machine.name}`;
@@ -41,16 +41,32 @@ export function predict_hero(report) {
     predict_figures(report), remarks(report.warnings, 'this prediction'));
 }
 
-export const predict_sections = (report) => [
-  ['account', 'Where the step goes', null, predict_account],
-  ['memory', 'Memory of a device', null, predict_memory],
-  report.comparison.length > 0 && ['comparison', 'Plans compared', null, predict_comparison],
-  [
-    'roofline', 'Roofline',
-    'Every operation of one micro-batch, forward and backward: what it reaches, against what the ' +
-        'arithmetic and the memory of a device allow. Areas are shares of the time.',
-    predict_roofline
-  ],
-  ['operations', 'Operations', 'One micro-batch on one device.', predict_operations],
-  ['formulas', 'Formulas', 'Each figure with the values in it.', predict_formulas]
-].filter(Boolean);
+export const predict_page = (report) => ({
+  report,
+  hero: predict_hero,
+  sections: [
+    {id: 'account', title: 'Where the step goes', draw: predict_account},
+    {id: 'memory', title: 'Memory of a device', draw: predict_memory},
+    report.comparison.length > 0 &&
+        {id: 'comparison', title: 'Plans compared', draw: predict_comparison},
+    {
+      id: 'roofline',
+      title: 'Roofline',
+      lede: 'Every operation of one micro-batch, forward and backward: what it reaches, against ' +
+          'what the arithmetic and the memory of a device allow. Areas are shares of the time.',
+      draw: predict_roofline
+    },
+    {
+      id: 'operations',
+      title: 'Operations',
+      lede: 'One micro-batch on one device.',
+      draw: predict_operations
+    },
+    {
+      id: 'formulas',
+      title: 'Formulas',
+      lede: 'Each figure with the values in it.',
+      draw: predict_formulas
+    }
+  ].filter(Boolean)
+});

@@ -18,7 +18,7 @@ const unit_remark = (unit) => {
   return unit === 'nanoseconds' ? 'over all threads' : plain(unit);
 };
 
-export function stacks_hero(report) {
+function stacks_hero(report) {
   const weight = stack_weight(report);
   const unit = report.unit === 'samples' ? 'samples' : 'weight';
   const files = report.inputs.map((i) => i.path.split('/').pop());
@@ -38,13 +38,30 @@ export function stacks_hero(report) {
     remarks(report.warnings, 'this profile'));
 }
 
-export const stacks_sections = (report) => [
-  ['threads', 'Threads', 'What each thread does; shares are of one thread.', stacks_threads],
-  ...(report.trace ? [['device', 'Meanwhile on the device',
-    'What the device did while the threads were in their phases.', stacks_device]] : []),
-  ['flame', report.against ? 'What changed' : 'Flame graph', null, stacks_flame],
-  ['phases', 'Phases', 'Which part of training the stacks belong to, over all threads.',
-    stacks_phases],
-  ['functions', 'Functions', null, stacks_functions],
-  ['inputs', 'Inputs', null, stacks_inputs],
-];
+export const stacks_page = (report) => ({
+  report,
+  hero: stacks_hero,
+  sections: [
+    {
+      id: 'threads',
+      title: 'Threads',
+      lede: 'What each thread does; shares are of one thread.',
+      draw: stacks_threads
+    },
+    report.trace && {
+      id: 'device',
+      title: 'Meanwhile on the device',
+      lede: 'What the device did while the threads were in their phases.',
+      draw: stacks_device
+    },
+    {id: 'flame', title: report.against ? 'What changed' : 'Flame graph', draw: stacks_flame},
+    {
+      id: 'phases',
+      title: 'Phases',
+      lede: 'Which part of training the stacks belong to, over all threads.',
+      draw: stacks_phases
+    },
+    {id: 'functions', title: 'Functions', draw: stacks_functions},
+    {id: 'inputs', title: 'Inputs', draw: stacks_inputs}
+  ].filter(Boolean)
+});

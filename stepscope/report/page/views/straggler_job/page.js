@@ -5,6 +5,7 @@ import {h} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {plural} from '../../format/names.js';
 import {count, ns, number, percent, ratio} from '../../format/numbers.js';
+import {completed, inputs} from '../analyze/page.js';
 import {job_operations_section} from './operations.js';
 import {job_pipeline_section} from './pipeline.js';
 import {job_steps_section} from './steps.js';
@@ -26,7 +27,7 @@ function straggler_figures(job) {
   return figures(rows);
 }
 
-export function straggler_hero(report) {
+function straggler_hero(report) {
   const job = report.straggler_job;
   const world = job.sizes.world ? ` · ${plural(job.sizes.world, 'GPU')}` : '';
   const kicker = `${job.trial_name || 'Job'}${world} · DP ${job.dp_ranks} × PP ${job.stages} · ` +
@@ -37,11 +38,30 @@ export function straggler_hero(report) {
     straggler_figures(job), remarks(report.warnings, 'this table'));
 }
 
-export const straggler_job_sections = [
-  ['workers', 'Workers', 'What each explains of the loss, were it alone as fast as the ideal.',
-    job_workers_section],
-  ['operations', 'What is slow', 'The slowdown that each group makes with all others ideal.',
-    job_operations_section],
-  ['pipeline', 'Pipeline', 'What each stage idles, and why.', job_pipeline_section],
-  ['steps', 'Steps', null, job_steps_section]
+const sections = [
+  {
+    id: 'workers',
+    title: 'Workers',
+    lede: 'What each explains of the loss, were it alone as fast as the ideal.',
+    draw: job_workers_section
+  },
+  {
+    id: 'operations',
+    title: 'What is slow',
+    lede: 'The slowdown that each group makes with all others ideal.',
+    draw: job_operations_section
+  },
+  {
+    id: 'pipeline',
+    title: 'Pipeline',
+    lede: 'What each stage idles, and why.',
+    draw: job_pipeline_section
+  },
+  {id: 'steps', title: 'Steps', draw: job_steps_section}
 ];
+
+export function straggler_job_page(data) {
+  const report = completed(data);
+  const shown = sections.filter((x) => x.id !== 'pipeline' || report.straggler_job.pipeline);
+  return {report, hero: straggler_hero, sections: [...shown, inputs]};
+}
