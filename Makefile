@@ -1,7 +1,7 @@
 # `make run` and `make test` need nothing but a Debian 12 machine: each installs what it lacks
 # (tools/setup.sh says what), builds, and goes. `make check` is everything a change must pass.
 .PHONY: run test check format clean
-.PHONY: check-format check-tidy check-clang check-asan check-tsan check-browser check-fuzz
+.PHONY: check-format check-page check-tidy check-clang check-asan check-tsan check-browser check-fuzz
 .PHONY: setup-build setup-check
 .NOTPARALLEL:
 
@@ -18,10 +18,13 @@ test: setup-build
 	@tools/build.sh release
 	@tools/test.sh release -LE browser
 
-check: check-format test check-clang check-asan check-tsan check-browser check-fuzz check-tidy
+check: check-format check-page test check-clang check-asan check-tsan check-browser check-fuzz check-tidy
 
 check-format: setup-check
 	@tools/check_format.sh
+
+check-page: setup-check
+	@tools/check_page.sh
 
 # Needs the flags that clang compiles with, so any target of that build comes first.
 check-tidy: setup-check

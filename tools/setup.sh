@@ -7,6 +7,7 @@ set -euo pipefail
 build_packages=(
   g++ cmake ninja-build make git
   libisal-dev libzstd-dev libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev
+  esbuild                                            # report/page
   libsqlite3-dev                                     # base/sqlite_file
   libdnnl-dev                                        # nn/matmul
   libopenmpi-dev openmpi-bin                         # comm/mpi_group
@@ -17,6 +18,7 @@ check_packages=(
   "${build_packages[@]}"
   clang-16 libclang-rt-16-dev llvm-16 clang-tidy-22 clang-format-19
   chromium python3                                   # tests/browser
+  nodejs eslint                                      # tools/check_page.sh
 )
 
 case ${1:-} in

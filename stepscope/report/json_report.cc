@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/json_report.h"
 
+#include <map>
+#include <set>
+
 #include "stepscope/fit/collective_link.h"
 #include "stepscope/report/expected_report.h"
 #include "stepscope/report/explanation_report.h"
 #include "stepscope/report/findings_report.h"
 #include "stepscope/report/json_rank.h"
 #include "stepscope/report/json_values.h"
+#include "stepscope/report/kernel_name.h"
 #include "stepscope/report/link_report.h"
 #include "stepscope/report/pipeline_report.h"
 #include "stepscope/report/unit_report.h"
@@ -177,6 +181,25 @@ Json mfu_json(const std::optional<MfuBudget>& mfu) {
           {"warnings", mfu->warnings}};
 }
 
+void add_short_name(const std::string& name, std::map<std::string, std::string>& names) {
+  if (std::string brief = short_kernel_name(name); brief != name) names[name] = std::move(brief);
+}
+
+// Of every kernel that the object or its timeline names.
+std::map<std::string, std::string> short_names(const JobResult& job) {
+  std::map<std::string, std::string> names;
+  for (const RankResult& r : job.ranks)
+    for (const KernelRow& k : r.kernels.kernels)
+      add_short_name(std::string((*r.strings)[k.name]), names);
+  if (!job.timeline) return names;
+  std::set<std::uint32_t> on_devices;
+  for (const TimelineTrack& track : job.timeline->tracks)
+    if (track.kind != TimelineKind::host)
+      for (const TimelineBlock& b : track.blocks) on_devices.insert(b.name);
+  for (const std::uint32_t name : on_devices) add_short_name(job.timeline->names[name], names);
+  return names;
+}
+
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -267,7 +290,8 @@ Json analyze_tree(const AnalyzeReport& report) {
           {"mfu", mfu_json(report.mfu)},
           {"expected", expected_json(report)},
           {"explanation", explanation_json(job)},
-          {"findings", findings_json(report.findings, job.origin)}};
+          {"findings", findings_json(report.findings, job.origin)},
+          {"short_names", short_names(job)}};
 }
 
 std::string json_text(const Json& tree) { return dump(tree) + '\n'; }

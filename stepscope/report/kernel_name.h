@@ -11,7 +11,7 @@ namespace stepscope {
 // name the functor or lambda that tells what the kernel does, that name follows in brackets:
 // "void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor<float>, …>(int, …)"
 // becomes "vectorized_elementwise_kernel[MulFunctor]". A name that is no C++ signature stays.
-// For the terminal only: JSON, CSV and the page keep the whole name.
+// The terminal and the page show it; JSON keeps the whole name and lists the short ones beside it.
 [[nodiscard]] std::string short_kernel_name(std::string_view name);
 
 }  // namespace stepscope

@@ -95,6 +95,7 @@ Json unit_waits_json(const JobResult& job) {
                        {"exposed_ns", value(u.exposed)},
                        {"lag_ns", value(u.lag)}});
   return {{"source", name_of(unit_source_names, source)},
+          {"sentence", job.units.empty() ? Json(nullptr) : Json(fetches_in_words(job))},
           {"units", std::move(units)},
           {"reductions", std::move(reduced)},
           {"fetches", fetches_json(job)},

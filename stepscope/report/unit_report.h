@@ -17,7 +17,7 @@ namespace stepscope {
 // Sharded parameters were gathered, and no row tells for which unit: what would record it.
 [[nodiscard]] std::optional<std::string> unit_waits_warning(const JobResult& job);
 
-// "32 of 64 fetches came late"
+// "32 of 64 fetches came after their unit was needed: …"
 [[nodiscard]] std::string fetches_in_words(const JobResult& job);
 
 }  // namespace stepscope

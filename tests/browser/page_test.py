@@ -185,6 +185,12 @@ class WholeReport(Page):
         self.click("#ranges .twist[aria-label='Transformer: children']")
         self.assertEqual(len(self.texts("#ranges tbody tr")), before)
 
+    def test_a_kernel_in_the_tree_has_its_short_name_and_tells_the_whole(self):
+        for node in "Transformer", "layers.0 <Block>", "attn: Attention", "aten::mm":
+            self.click(f"#ranges .twist[aria-label='{node}: children']")
+        kernel = "[...document.querySelectorAll('#ranges .mono')].find((e) => e.textContent === 'flash_fwd_kernel')"
+        self.assertIn(self.js(kernel + ".dataset.tip"), self.data["short_names"])
+
     def test_the_heat_map_has_a_cell_for_every_rank_and_step(self):
         self.assertEqual(self.js("document.querySelectorAll('#stragglers .cell').length"), 4 * 5)
 
@@ -194,8 +200,7 @@ class WholeReport(Page):
         self.assertTrue(any("link of dp, tp: 450" in t for t in self.texts("#collectives svg text")))
 
     def test_units_say_how_far_ahead_would_have_hidden_what_came_late(self):
-        self.assertIn("40 of 160 fetches came after their unit was needed, 0 of them asked for only when nothing was left to "
-                      "compute.", self.texts("#collectives .note"))
+        self.assertIn(self.data["unit_waits"]["sentence"] + ".", self.texts("#collectives .note"))
         rows = self.js("[...document.querySelector('#collectives [aria-label=\"Parameters of units\"]').querySelectorAll('tbody tr')]"
                        ".map((r) => [...r.children].map((c) => c.textContent))")
         self.assertEqual(rows[0], ["block 2", "backward", "10", "30", "0", "3.00\u202fms", "21.0\u202fms", "1", "2"])

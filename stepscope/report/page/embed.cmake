@@ -1,17 +1,6 @@
-# cmake -DPAGE_DIR=... -DOUTPUT=... -P embed.cmake: writes a .cc with the bytes of page.html, its
-# styles and scripts (in the order of files.cmake) in place of @STYLE@ and @SCRIPT@, and split at
-# @DATA@.
+# cmake -DPAGE_DIR=... -DSCRIPT=... -DOUTPUT=... -P embed.cmake: writes a .cc with the bytes of
+# page.html, its styles and the bundled script in place of @STYLE@ and @SCRIPT@, and split at @DATA@.
 cmake_minimum_required(VERSION 3.25)
-include(${CMAKE_CURRENT_LIST_DIR}/files.cmake)
-
-function(joined out)
-  set(text "")
-  foreach(name ${ARGN})
-    file(READ ${PAGE_DIR}/${name} part)
-    string(APPEND text "${part}")
-  endforeach()
-  set(${out} "${text}" PARENT_SCOPE)
-endfunction()
 
 function(append_bytes out name text)
   string(HEX "${text}" hex)
@@ -20,9 +9,24 @@ function(append_bytes out name text)
   set(${out} "${${out}}constexpr unsigned char ${name}[] = {\n${hex}};\n" PARENT_SCOPE)
 endfunction()
 
-joined(page page.html)
-joined(style ${PAGE_STYLES})
-joined(script ${PAGE_SCRIPTS})
+# A page's own text must not end the element that holds it either.
+function(check_inside text element what)
+  string(TOLOWER "${text}" lower)
+  foreach(mark "</${element}" "<!--")
+    string(FIND "${lower}" "${mark}" at)
+    if(NOT at EQUAL -1)
+      message(FATAL_ERROR "${what} of the page contains ${mark}")
+    endif()
+  endforeach()
+endfunction()
+
+file(READ ${PAGE_DIR}/page.html page)
+file(READ ${PAGE_DIR}/page.css style)
+file(READ ${PAGE_DIR}/charts.css charts)
+file(READ ${SCRIPT} script)
+string(APPEND style "${charts}")
+check_inside("${style}" style "A style")
+check_inside("${script}" script "The script")
 string(FIND "${page}" "@DATA@" at)
 string(SUBSTRING "${page}" 0 ${at} head)
 math(EXPR at "${at} + 6")

@@ -2,98 +2,32 @@
 // Puts the page together: the answer at once, the rest as the browser finds time, everything before
 // it prints.
 
-const sections = [
-  ['account', 'Where the step goes', null, account_section],
-  [
-    'findings', 'What to try', 'Largest gain first: the recorded steps replayed without it.',
-    findings_section
-  ],
-  [
-    'budget', 'Time budget',
-    'Every nanosecond of a step is in one category; the categories sum to the step.', budget_section
-  ],
-  [
-    'expected', 'Expected beside measured',
-    'What this machine should take for the same work, by the curves measured on it.',
-    expected_section
-  ],
-  ['timeline', 'Timeline', null, timeline_section],
-  ['path', 'Critical path', 'What nothing else can hide, over all ranks.', path_section],
-  [
-    'stragglers', 'Stragglers',
-    'How far each rank arrives behind the median rank at its collectives.', stragglers_section
-  ],
-  [
-    'pipeline', 'Pipeline', 'What each stage idles, and why.', pipeline_section
-  ],
-  [
-    'collectives', 'Collectives',
-    'What the network delivers for each message size, against what its link could.',
-    collectives_section
-  ],
-  ['overlap', 'Overlap', null, overlap_section],
-  ['gaps', 'Idle gaps', 'Why the device had nothing to do.', gaps_section],
-  ['phases', 'Phases', null, phases_section],
-  ['kernels', 'Kernels', null, kernels_section],
-  ['operators', 'Operators', null, operators_section],
-  [
-    'ranges', 'Ranges', 'Host and device time by your own structure, kernel up to phase.',
-    ranges_section
-  ],
-  ['host', 'Host', null, host_section],
-  ['memory', 'Memory', null, memory_section],
-  ['inputs', 'Inputs', null, inputs_section],
-];
+import {h} from './draw/elements.js';
+import {start_tooltips} from './draw/tooltip.js';
+import {start_printing} from './printing.js';
+import {start_theme} from './theme.js';
+import {analyze_page} from './views/analyze/page.js';
+import {memory_page} from './views/memory/page.js';
+import {plan_page} from './views/plan/page.js';
+import {predict_page} from './views/predict/page.js';
+import {stacks_page} from './views/stacks/page.js';
+import {straggler_job_page} from './views/straggler_job/page.js';
 
-// The keys every section relies on, so that a report of an older or a broken run still opens.
-function completed(report) {
-  const lists = [
-    'inputs', 'warnings', 'ranks', 'collectives', 'collective_mismatches', 'dimensions',
-    'ddp_buckets', 'stragglers', 'findings'
-  ];
-  for (const key of lists)
-    if (!Array.isArray(report[key])) report[key] = [];
-  report.job = {
-    ranks: report.ranks.length,
-    steps: [],
-    phases: [],
-    missing_steps: [],
-    budget_ns: {},
-    spread: {},
-    ...report.job
-  };
-  for (const key of ['steps', 'phases', 'missing_steps'])
-    if (!Array.isArray(report.job[key])) report.job[key] = [];
-  for (const r of report.ranks) r.steps = r.steps || [];
-  return report;
+const pages = {
+  analyze: (report) => (report.straggler_job ? straggler_job_page : analyze_page)(report),
+  predict: predict_page,
+  plan: plan_page,
+  stacks: stacks_page,
+  memory: memory_page
+};
+
+// {report, hero, sections} of what a command wrote, by its schema ("stepscope.plan/1").
+function page_of(report) {
+  const [, command] = /^stepscope\.(\w+)\//.exec(report.schema) || [];
+  return (Object.hasOwn(pages, command) ? pages[command] : analyze_page)(report);
 }
 
-// The pipeline's section only where there is a pipeline.
-const with_pipeline = (all, of) => all.filter((x) => x[0] !== 'pipeline' || of.pipeline);
-
-// What a report is drawn with, by its schema.
-function view_of(report) {
-  if (String(report.schema).startsWith('stepscope.predict/'))
-    return {report, hero: predict_hero, sections: predict_sections(report)};
-  if (String(report.schema).startsWith('stepscope.plan/'))
-    return {report, hero: plan_hero, sections: plan_sections(report)};
-  if (String(report.schema).startsWith('stepscope.stacks/'))
-    return {report, hero: stacks_hero, sections: stacks_sections(report)};
-  if (String(report.schema).startsWith('stepscope.memory/'))
-    return {report, hero: snapshot_hero, sections: snapshot_sections(report)};
-  const whole = completed(report);
-  const inputs_only = sections.filter((x) => x[0] === 'inputs');
-  if (whole.straggler_job)
-    return {
-      report: whole,
-      hero: straggler_hero,
-      sections: [...with_pipeline(straggler_job_sections, whole.straggler_job), ...inputs_only]
-    };
-  const shown = whole.ranks.length ? with_pipeline(sections, whole) : inputs_only;
-  return {report: whole, hero, sections: shown};
-}
-
-function section_frame([id, title, lede]) {
+function section_frame({id, title, lede}) {
   return h(
       'section', {id, 'aria-labelledby': `${id}-title`, 'data-state': 'pending'},
       h('h2', {id: `${id}-title`}, title), lede && h('p', {class: 'lede'}, lede),
@@ -119,70 +53,6 @@ function fill(frame, draw, report, tips) {
   }
 }
 
-function start_theme() {
-  const button = document.getElementById('theme');
-  const names = ['auto', 'light', 'dark'];
-  let theme = 'auto';
-  try {
-    theme = localStorage.getItem('stepscope.theme') || 'auto';
-  } catch (e) { /* storage is closed to local files in some browsers */
-  }
-  const apply = () => {
-    if (theme === 'auto')
-      delete document.documentElement.dataset.theme;
-    else
-      document.documentElement.dataset.theme = theme;
-    button.textContent = {auto: 'Auto', light: 'Light', dark: 'Dark'}[theme];
-    redraw_all();
-  };
-  button.addEventListener('click', () => {
-    theme = names[(names.indexOf(theme) + 1) % 3];
-    try {
-      localStorage.setItem('stepscope.theme', theme);
-    } catch (e) { /* as above: then it holds for this view only */
-    }
-    apply();
-  });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw_all);
-  let width = innerWidth;
-  addEventListener('resize', () => {
-    if (innerWidth !== width) {
-      width = innerWidth;
-      redraw_all();
-    }
-  });
-  apply();
-}
-
-// Paper is white and shows everything.
-function start_printing(draw_all) {
-  let before = null;
-  addEventListener('beforeprint', () => {
-    draw_all();
-    const root = document.documentElement;
-    before = {
-      theme: root.dataset.theme,
-      shut: [...document.querySelectorAll('details:not([open])')]
-    };
-    for (const d of before.shut) d.open = true;
-    root.dataset.theme = 'light';
-    root.dataset.printing = '';
-    redraw_all();
-  });
-  addEventListener('afterprint', () => {
-    if (!before) return;
-    const root = document.documentElement;
-    delete root.dataset.printing;
-    if (before.theme)
-      root.dataset.theme = before.theme;
-    else
-      delete root.dataset.theme;
-    for (const d of before.shut) d.open = false;
-    before = null;
-    redraw_all();
-  });
-}
-
 function start_links(frames) {
   const links = new Map(
       frames.map((f) => [f.id, h('a', {href: `#${f.id}`}, f.querySelector('h2').textContent)]));
@@ -203,9 +73,9 @@ function start_links(frames) {
 function start() {
   const root = document.documentElement;
   const main = document.getElementById('top');
-  let view = null;
+  let page = null;
   try {
-    view = view_of(JSON.parse(document.getElementById('data').textContent));
+    page = page_of(JSON.parse(document.getElementById('data').textContent));
   } catch (error) {
     main.append(
         h('p', {class: 'missing broken', role: 'alert'},
@@ -214,9 +84,9 @@ function start() {
     return;
   }
   const tips = start_tooltips();
-  const {report, sections: shown} = view;
-  main.append(view.hero(report));
-  const frames = shown.map(section_frame);
+  const {report, hero, sections} = page;
+  main.append(hero(report));
+  const frames = sections.map(section_frame);
   main.append(...frames);
   document.title = `${
       report.answer && report.answer.sentence ? report.answer.sentence.split('. ')[0] :
@@ -234,7 +104,7 @@ function start() {
   start_links(frames);
   let next = 0;
   const draw_one = () => {
-    fill(frames[next], shown[next][3], report, tips);
+    fill(frames[next], sections[next].draw, report, tips);
     next++;
   };
   const draw_all = () => {
@@ -263,4 +133,5 @@ function start() {
   }
   setTimeout(go_on, 0);
 }
+
 start();

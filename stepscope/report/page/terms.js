@@ -1,153 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names that the data uses, as people read them, with colour and meaning. One place for budget
-// and MFU terms.
+// The labels of the data's keys, with what they mean: the only place of the page where these stand.
+// A group holds the keys of one object or enumeration of the data (docs/json.md); its order is the
+// order of legends.
 
-const categories = [
-  {
-    key: 'compute',
-    short: 'compute',
+import {plain} from './format/names.js';
+
+const budget = {
+  compute: {
     label: 'compute',
+    short: 'compute',
     what: 'A compute kernel runs, no communication does.'
   },
-  {
-    key: 'comm_overlapped',
-    short: 'hidden comm.',
+  comm_overlapped: {
     label: 'communication, hidden',
-    what: 'Communication runs behind compute.',
-    light: true
+    short: 'hidden comm.',
+    what: 'Communication runs behind compute.'
   },
-  {
-    key: 'comm_exposed_transfer',
-    short: 'transferring',
+  comm_exposed_transfer: {
     label: 'communication, transferring',
-    what: 'Only communication runs, and its peers are there: bytes move.',
-    light: true
+    short: 'transferring',
+    what: 'Only communication runs, and its peers are there: bytes move.'
   },
-  {
-    key: 'comm_exposed_wait',
-    short: 'waiting',
+  comm_exposed_wait: {
     label: 'waiting for a peer',
-    what: 'Only communication runs, and a peer has not arrived.',
-    pattern: 'hatched'
+    short: 'waiting',
+    what: 'Only communication runs, and a peer has not arrived.'
   },
-  {
-    key: 'comm_exposed_unsplit',
-    short: 'comm.',
+  comm_exposed_unsplit: {
     label: 'communication, wait or transfer',
-    what: 'Only communication runs; the traces cannot tell waiting from transferring.',
-    light: true,
-    pattern: 'inked'
+    short: 'comm.',
+    what: 'Only communication runs; the traces cannot tell waiting from transferring.'
   },
-  {key: 'copy_exposed', short: 'copies', label: 'copies', what: 'Only memory copies run.'},
-  {
-    key: 'idle_host',
-    short: 'host',
+  copy_exposed: {label: 'copies', short: 'copies', what: 'Only memory copies run.'},
+  idle_host: {
     label: 'idle: host',
+    short: 'host',
     what: 'Nothing runs: the host prepares work.'
   },
-  {
-    key: 'idle_data',
-    short: 'data',
+  idle_data: {
     label: 'idle: data',
+    short: 'data',
     what: 'Nothing runs: the host loads data.'
   },
-  {
-    key: 'idle_sync',
-    short: 'sync',
+  idle_sync: {
     label: 'idle: sync',
-    what: 'Nothing runs: the host blocks in a synchronisation.',
-    light: true
+    short: 'sync',
+    what: 'Nothing runs: the host blocks in a synchronisation.'
   },
-  {
-    key: 'idle_launch',
-    short: 'launch',
+  idle_launch: {
     label: 'idle: launch',
-    what: 'Nothing runs: from the launch call until the kernel starts.',
-    light: true
+    short: 'launch',
+    what: 'Nothing runs: from the launch call until the kernel starts.'
   },
-  {
-    key: 'idle_dependency',
-    short: 'dependency',
+  idle_dependency: {
     label: 'idle: dependency',
-    what: 'Nothing runs: the stream waits for another stream.',
-    light: true,
-    pattern: 'barred'
+    short: 'dependency',
+    what: 'Nothing runs: the stream waits for another stream.'
   },
-  {
-    key: 'idle_unexplained',
-    short: 'unexplained',
+  idle_unexplained: {
     label: 'idle: unexplained',
-    what: 'Nothing runs, and the trace does not say why.',
-    pattern: 'dotted',
-    light: true
-  },
-];
-const category_of = new Map(categories.map((c) => [c.key, c]));
-
-const mfu_terms = {
-  mfu: ['model FLOPs (MFU)', 'compute', 'The share of the peak that becomes model FLOPs.'],
-  recompute: ['recomputation', 'recompute', 'Forward work done a second time to save memory.'],
-  kernel_inefficiency: [
-    'matmul and attention below peak', 'kernel_inefficiency',
-    'Time that matmuls and attention lose against the peak.'
-  ],
-  memory_bound_compute: [
-    'memory-bound kernels', 'memory_bound', 'Kernels that the memory binds, not the arithmetic.'
-  ],
-  compute_unattributed: [
-    'compute, not attributed', 'compute',
-    'Compute time; without model FLOPs or shapes it cannot be split further.'
-  ],
-  exposed_transfer: [
-    'communication, transferring', 'comm_exposed_transfer',
-    category_of.get('comm_exposed_transfer').what
-  ],
-  exposed_wait: [
-    'waiting for a peer', 'comm_exposed_wait', category_of.get('comm_exposed_wait').what, 'hatched'
-  ],
-  exposed_comm_unsplit: [
-    'communication, wait or transfer', 'comm_exposed_unsplit',
-    category_of.get('comm_exposed_unsplit').what, 'inked'
-  ],
-  exposed_copy: ['copies', 'copy_exposed', 'Only memory copies run.'],
-  pipeline_bubble: ['pipeline bubble', 'optimizer', 'Idle because the pipeline fills or drains.'],
-};
-function term_of(name) {
-  if (mfu_terms[name]) {
-    const [label, hue, what, pattern] = mfu_terms[name];
-    return {label, colour: hue, what, pattern};
+    short: 'unexplained',
+    what: 'Nothing runs, and the trace does not say why.'
   }
-  const c = category_of.get(name);
-  return c ? {label: c.label, colour: c.key, what: c.what, pattern: c.pattern} :
-             {label: plain(name), colour: 'other', what: ''};
-}
-
-const classes = [
-  'matmul', 'attention', 'norm', 'elementwise', 'optimizer', 'embedding', 'loss', 'communication',
-  'copy', 'other'
-];
-const class_name = (c) => (typeof c === 'number' ? classes[c] || 'other' : c || 'other');
-
-// A coloured square; `hue` is a colour variable's name.
-const swatch = (hue, pattern) => h('span', {
-  class: `swatch fill ${pattern || ''}`,
-  style: {'--c': `var(--${hue})`},
-  'aria-hidden': 'true'
-});
-const class_chip = (c) =>
-    h('span', {class: 'chip'}, swatch(classes.includes(c) ? c : 'other'), plain(c));
-
-// What to do so that the next recording has it.
-const record = {
-  steps: 'Call prof.step() once per training step (or name your own markers with ' +
-      '--step-annotation) to see single steps.',
-  memory: 'No memory events in these traces. Record with profile_memory=True.',
-  shapes: 'No shapes, so no FLOP/s. Record with record_shapes=True.',
-  ranges: 'No ranges. Wrap parts of the step in torch.profiler.record_function("name"), or ' +
-      'record with with_stack=True to see time by module.',
-  clocks: 'The clocks of these traces cannot be compared between ranks, so nobody knows who ' +
-      'arrived when. Record all ranks over the same steps with a PyTorch of 2.1 or later.',
-  ranks: 'One rank shows nothing about the others. Record every rank (each process its own ' +
-      'file) and pass the directory.',
-  model: 'Give --model-flops-per-step to see MFU: the share of the peak that becomes model FLOPs.',
 };
+
+const {idle_host, idle_data, idle_sync, idle_launch, idle_dependency, idle_unexplained} = budget;
+const mfu = {
+  mfu: {label: 'model FLOPs (MFU)', what: 'The share of the peak that becomes model FLOPs.'},
+  recompute: {label: 'recomputation', what: 'Forward work done a second time to save memory.'},
+  kernel_inefficiency: {
+    label: 'matmul and attention below peak',
+    what: 'Time that matmuls and attention lose against the peak.'
+  },
+  memory_bound_compute: {
+    label: 'memory-bound kernels',
+    what: 'Kernels that the memory binds, not the arithmetic.'
+  },
+  compute_unattributed: {
+    label: 'compute, not attributed',
+    what: 'Compute time; without model FLOPs or shapes it cannot be split further.'
+  },
+  exposed_transfer: budget.comm_exposed_transfer,
+  exposed_wait: budget.comm_exposed_wait,
+  exposed_comm_unsplit: budget.comm_exposed_unsplit,
+  exposed_copy: budget.copy_exposed,
+  pipeline_bubble: {label: 'pipeline bubble', what: 'Idle because the pipeline fills or drains.'},
+  idle_host, idle_data, idle_sync, idle_launch, idle_dependency, idle_unexplained
+};
+
+const terms = {
+  budget,
+  mfu,
+  kernel_class: {
+    matmul: {label: 'matmul'},
+    attention: {label: 'attention'},
+    norm: {label: 'norm'},
+    elementwise: {label: 'elementwise'},
+    optimizer: {label: 'optimizer'},
+    embedding: {label: 'embedding'},
+    loss: {label: 'loss'},
+    communication: {label: 'communication'},
+    copy: {label: 'copy'},
+    other: {label: 'other'}
+  },
+  step_class: {
+    tensor_comm: {label: 'tensor-parallel communication'},
+    context_comm: {label: 'context-parallel communication'},
+    expert_comm: {label: 'expert-parallel communication'},
+    pipeline_comm: {label: 'communication between stages'},
+    data_comm: {label: 'data-parallel communication'},
+    other_comm: {label: 'communication of unknown groups'},
+    bubble: {label: 'pipeline bubble'},
+    wait: {label: 'waiting for late ranks'},
+    copy: {label: 'copies'},
+    host: {label: 'idle device'}
+  },
+  confidence: {
+    high: {label: 'by replay'},
+    medium: {label: 'at most'},
+    low: {label: 'at most, roughly'}
+  },
+  bubble: {
+    fill_ns: {label: 'fill'},
+    work_ns: {label: 'work'},
+    between_ns: {label: 'between its passes'},
+    drain_ns: {label: 'drain'}
+  },
+  schedule: {
+    gpipe: {label: 'GPipe'},
+    '1f1b': {label: '1F1B'},
+    interleaved: {label: 'interleaved'}
+  },
+  placement: {
+    one_host: {label: 'within one host'},
+    several_hosts: {label: 'across hosts'}
+  },
+  dtype: {
+    'c10::BFloat16': {label: 'bf16'},
+    'c10::Half': {label: 'fp16'},
+    float: {label: 'fp32'},
+    double: {label: 'fp64'},
+    int: {label: 'int32'},
+    'long int': {label: 'int64'},
+    long: {label: 'int64'},
+    bool: {label: 'bool'},
+    'c10::Float8_e4m3fn': {label: 'fp8 e4m3'},
+    'c10::Float8_e5m2': {label: 'fp8 e5m2'}
+  },
+  predicted_memory: {
+    parameters: {label: 'parameters'},
+    gathered: {label: 'gathered units'},
+    gradients: {label: 'gradients'},
+    buckets: {label: 'gradient buckets'},
+    master: {label: 'master weights'},
+    optimizer: {label: 'optimizer states'},
+    activations: {label: 'activations kept'},
+    workspace: {label: 'workspace'},
+    logits: {label: 'logits'}
+  },
+  allocator: {
+    reserved_bytes: {label: 'Reserved from the device'},
+    requested_bytes: {label: 'Requested'},
+    rounding_bytes: {label: 'Rounding'},
+    stranded_bytes: {label: 'Stranded between blocks'},
+    cached_bytes: {label: 'Cached, can go back'},
+    largest_free_bytes: {label: 'Largest free block'},
+    pending_bytes: {label: 'Waiting for another stream'}
+  },
+  phase_kind: {
+    work: {label: 'computes or runs the model'},
+    submit: {label: 'gives work to the device'},
+    communication: {label: 'communication'},
+    wait: {label: 'waits'},
+    memory: {label: 'memory and copies'},
+    data: {label: 'loads data'},
+    io: {label: 'files and logs'},
+    overhead: {label: 'overhead'},
+    idle: {label: 'idle'},
+    hidden: {label: 'not in the excerpt'}
+  }
+};
+
+export const keys_of = (group) => Object.keys(terms[group]);
+export const is_term = (group, key) => Object.hasOwn(terms[group], key);
+// {label, short?, what?} of a key; one that the group lacks is called by its own words.
+export const term = (group, key) =>
+    (is_term(group, key) ? terms[group][key] : {label: plain(key), what: ''});
+export const label_of = (group, key) => term(group, key).label;

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline a reader works with: wheel, drag, touch and keys move the window; a click picks an
+// operation.
+
+import {colour} from './colour.js';
+import {h} from './elements.js';
+import {
+  columns_of, first_at_least, lay_out, ruler_height, timeline_model
+} from './timeline_layout.js';
+import {draw_gutter, draw_head, draw_rows, draw_ruler} from './timeline_paint.js';
+import {plain, plural} from '../format/names.js';
+import {count, ns} from '../format/numbers.js';
+
+export class TimelineView {
+  // `short` makes of a name what fits into a box.
+  constructor(timeline, short) {
+    this.model = timeline_model(timeline);
+    this.from = this.model.from;
+    this.to = this.model.to;
+    this.scroll = 0;
+    this.picked = null;    // {track, i, group}
+    this.measured = null;  // [from, to] in ns
+    this.look = {
+      name: -1,
+      found: null,
+      short: (n) => (n < 0 ? '' : short(this.model.names[n] || '')),
+      text_on: (kind) =>
+          (['elementwise', 'communication', 'loss', 'embedding'].includes(kind) ? '#14191f' :
+                                                                                  colour('paper'))
+    };
+    this.canvas = h('canvas', {
+      tabindex: 0,
+      role: 'application',
+      'aria-label':
+          'Timeline of all ranks. W and S zoom, A and D pan, arrow up and down scroll, comma ' +
+          'and full stop step through operations, F zooms to the picked one, 0 shows ' +
+          'everything.'
+    });
+    this.spacer = h('div');
+    this.rail = h('div', {class: 'rail', tabindex: -1}, this.spacer);
+    this.box = h('div', {class: 'timeline'}, this.canvas, this.rail);
+    this.info = h('p', {class: 'picked', role: 'status'});
+    this.layout();
+    this.say();
+  }
+  layout() {
+    const {lanes, height} = lay_out(this.model.groups);
+    this.lanes = lanes;
+    this.total = height;
+    this.height = Math.min(
+        height + ruler_height + 4,
+        this.printing ? 1100 : Math.max(280, Math.round(innerHeight * 0.62)));
+    this.spacer.style.height = `${this.total}px`;
+    this.rail.hidden = this.total <= this.height - ruler_height;
+    this.scroll_to(this.scroll);
+    this.draw_soon();
+  }
+  scroll_to(y) {
+    this.scroll = Math.max(0, Math.min(y, this.total - (this.height - ruler_height)));
+    if (this.scroll < 0 || this.rail.hidden) this.scroll = 0;
+    this.rail.scrollTop = this.scroll;
+  }
+  geometry() {
+    const width = this.printing ? 820 : this.canvas.clientWidth || 1000;
+    const left = width < 560 ? 84 : 150;
+    const right = width - (this.rail.hidden ? 2 : 12);
+    return {
+      width,
+      left,
+      right,
+      top: ruler_height,
+      from: this.from,
+      scroll: this.scroll,
+      scale: (right - left) / (this.to - this.from || 1)
+    };
+  }
+  draw_soon() {
+    if (this.waiting) return;
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = 0;
+      this.draw();
+    });
+  }
+  draw() {
+    const view = this.geometry();
+    const ratio = Math.min(3, devicePixelRatio || 1);
+    this.canvas.style.height = this.printing ? 'auto' : `${this.height}px`;
+    this.canvas.width = Math.round(view.width * ratio);
+    this.canvas.height = Math.round(this.height * ratio);
+    const g = this.canvas.getContext('2d');
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.fillStyle = colour('paper');
+    g.fillRect(0, 0, view.width, this.height);
+    g.font = '11px system-ui, sans-serif';
+    g.textBaseline = 'middle';
+    const shown =
+        this.lanes.filter((l) => l.y + l.height >= this.scroll && l.y <= this.scroll + this.height);
+    for (const lane of shown)
+      if (lane.kind === 'head')
+        draw_head(g, lane, view);
+      else
+        draw_rows(g, lane, view, this.look);
+    this.draw_marks(g, view);
+    for (const lane of shown) draw_gutter(g, lane, view);
+    const top = shown.find(
+        (l) => l.kind === 'head' && l.y + l.height > this.scroll && l.group.steps.length);
+    draw_ruler(g, view, top ? top.group.steps : []);
+    this.draw_measure(g, view);
+  }
+  draw_marks(g, view) {
+    if (!this.picked) return;
+    const lane = this.lanes.find((l) => l.track === this.picked.track);
+    if (!lane) return;
+    const c = columns_of(this.picked.track);
+    const x = view.left + (c.start[this.picked.i] - this.from) * view.scale;
+    g.strokeStyle = colour('ink');
+    g.lineWidth = 2;
+    g.strokeRect(
+        x, view.top + lane.y - this.scroll, Math.max(2, c.dur[this.picked.i] * view.scale),
+        lane.height + 1);
+  }
+  draw_measure(g, view) {
+    if (!this.measured) return;
+    const [a, b] = this.measured.map((t) => view.left + (t - this.from) * view.scale);
+    g.globalAlpha = 0.16;
+    g.fillStyle = colour('accent');
+    g.fillRect(Math.min(a, b), 0, Math.abs(b - a), this.height);
+    g.globalAlpha = 1;
+    g.fillStyle = colour('accent');
+    g.fillRect(a, 0, 1, this.height);
+    g.fillRect(b, 0, 1, this.height);
+  }
+  time_at(x) {
+    const v = this.geometry();
+    return this.from + (x - v.left) / v.scale;
+  }
+  set_window(from, to) {
+    const least = 50;
+    const whole = (this.model.to - this.model.from) * 1.1 + least;
+    const span = Math.max(least, Math.min(whole, to - from));
+    const middle = (from + to) / 2;
+    const margin = span * 0.5;
+    const at = Math.max(
+        this.model.from - margin, Math.min(this.model.to + margin - span, middle - span / 2));
+    [this.from, this.to] = [at, at + span];
+    this.draw_soon();
+  }
+  zoom(factor, at = (this.from + this.to) / 2) {
+    this.set_window(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  }
+  pan(share) {
+    const d = (this.to - this.from) * share;
+    this.set_window(this.from + d, this.to + d);
+  }
+  fit() {
+    this.measured = null;
+    this.set_window(this.model.from, this.model.to);
+    [this.from, this.to] = [this.model.from, this.model.to];
+  }
+  // The operation under a point, a pixel or two off forgiven.
+  hit(x, y) {
+    const view = this.geometry();
+    if (x < view.left || y < ruler_height) return null;
+    const lane = this.lanes.find(
+        (l) => l.kind === 'track' && y >= view.top + l.y - this.scroll &&
+            y <= view.top + l.y - this.scroll + l.height);
+    if (!lane) return null;
+    const c = columns_of(lane.track);
+    const t = this.time_at(x);
+    const slack = 2 / view.scale;
+    let best = null;
+    for (let i = first_at_least(c.reach, t - slack); i < c.n && c.start[i] <= t + slack; i++) {
+      if (c.start[i] + c.dur[i] < t - slack) continue;
+      const off = Math.max(0, c.start[i] - t, t - c.start[i] - c.dur[i]);
+      if (!best || off < best.off || (off === best.off && c.dur[i] < c.dur[best.i]))
+        best = {track: lane.track, group: lane.group, i, off};
+    }
+    return best;
+  }
+  head_at(y) {
+    return this.lanes.find(
+        (l) => l.kind === 'head' && y >= ruler_height + l.y - this.scroll &&
+            y <= ruler_height + l.y - this.scroll + l.height);
+  }
+  describe(found) {
+    const c = columns_of(found.track);
+    const i = found.i;
+    const step = c.step[i] >= 0 ? `, step ${c.step[i]}` : '';
+    return [
+      this.model.names[c.name[i]] || plain(c.kind[i]),
+      `${ns(c.dur[i])} at ${ns(c.start[i] + this.model.origin)}\nrank ${found.group.rank}, ${
+          found.track.label || found.track.kind}${step}, ${plain(c.kind[i])}`
+    ];
+  }
+  pick(found) {
+    this.picked = found;
+    this.look.name = found ? columns_of(found.track).name[found.i] : -1;
+    this.say();
+    this.draw_soon();
+  }
+  say() {
+    if (this.measured) {
+      this.info.replaceChildren(`Measured: ${ns(Math.abs(this.measured[1] - this.measured[0]))}`);
+      return;
+    }
+    if (!this.picked) {
+      this.info.replaceChildren(h(
+          'span', {class: 'note screen'},
+          'Click an operation to see it here; then the wheel or W and S zoom, drag or A and D ' +
+              'move. Shift and drag measures. Click a rank to fold it.'));
+      return;
+    }
+    const c = columns_of(this.picked.track);
+    let n = 0;
+    let total = 0;
+    for (let i = 0; i < c.n; i++)
+      if (c.name[i] === this.look.name) {
+        n++;
+        total += c.dur[i];
+      }
+    const [name, rest] = this.describe(this.picked);
+    this.info.replaceChildren(
+        h('span', {class: 'mono'}, name), h('br'), rest.replace('\n', ' · '),
+        ` · on this track ${count(n)} ×, ${ns(total)} in all`);
+  }
+  neighbour(by) {
+    if (!this.picked) return;
+    const c = columns_of(this.picked.track);
+    const i = Math.max(0, Math.min(c.n - 1, this.picked.i + by));
+    this.pick({...this.picked, i});
+    if (c.start[i] < this.from || c.start[i] + c.dur[i] > this.to) {
+      const half = (this.to - this.from) / 2;
+      this.set_window(c.start[i] - half, c.start[i] + half);
+    }
+  }
+  go(rank, start, wall) {
+    const group = this.model.groups.find((x) => x.rank === rank);
+    if (group && !group.open) {
+      group.open = true;
+      this.layout();
+    }
+    const lane = this.lanes.find((l) => l.group === group);
+    if (lane) this.scroll_to(lane.y - 20);
+    const at = start - this.model.origin;
+    this.measured = [at, at + wall];
+    this.set_window(at - wall * 1.5, at + wall * 2.5);
+    this.say();
+  }
+  fold(open) {
+    for (const x of this.model.groups) x.open = open;
+    this.layout();
+  }
+  search(text) {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    this.look.found = words.length ?
+        new Set(this.model.names.flatMap(
+            (n, i) => (words.every((w) => n.toLowerCase().includes(w)) ? [i] : []))) :
+        null;
+    this.draw_soon();
+    return this.look.found ? plural(this.look.found.size, 'name') : '';
+  }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row of a waterfall: from where the rows above it ended, as wide as its share.
+
+import {h} from './elements.js';
+import {money, ns, number, percent, percents_to_sum} from '../format/numbers.js';
+
+// The percentages of these rows sum to 100 where their shares do.
+export function rounded_together(rows) {
+  const shown = percents_to_sum(rows.map((r) => r.share));
+  return rows.map((r, i) => ({...r, shown: shown[i]}));
+}
+
+export function fall_row(row, from, kept, account) {
+  const low = Math.min(from, from + row.share);
+  const width = Math.abs(row.share);
+  const t = row.term;
+  const shown = row.shown || percent(row.share);
+  return h(
+      'div', {
+        class: `fall-row${kept ? ' end' : ''}`,
+        'data-term': row.name,
+        'data-tip': `${row.label}: ${shown}, ${ns(row.ns)} a step\n${row.what}`
+      },
+      h('span', {class: 'what'}, row.label),
+      h('span', {class: 'track', 'aria-hidden': 'true'}, h('span', {
+          class: `fill ${row.pattern || ''}`,
+          style: {left: `${100 * low}%`, width: `${100 * width}%`, '--c': `var(--${row.colour})`}
+        })),
+      h('span', {class: 'percent'}, shown), h('span', {class: 'amount'}, ns(row.ns)),
+      account.priced &&
+          h('span', {class: 'amount money'},
+            account.money ? money(t.money_per_day) : number(t.gpu_hours_per_day)));
+}

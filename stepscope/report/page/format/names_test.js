@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import {
+  capitalised, hyphened, kernel_name, notes_text, plain, plural, runs
+} from './names.js';
+import {none} from './numbers.js';
+
+test('a key in words', () => {
+  assert.equal(plain('idle_host'), 'idle host');
+  assert.equal(hyphened('all_reduce'), 'all-reduce');
+  assert.equal(plain(null), none);
+  assert.equal(capitalised('all fetches'), 'All fetches');
+  assert.equal(plural(1, 'step'), '1 step');
+  assert.equal(plural(2000, 'step'), '2,000 steps');
+  assert.equal(notes_text({bad_event: 3, cut_off: 1}), 'bad event: 3, cut off: 1');
+  assert.equal(notes_text(null), '');
+});
+
+test('runs of whole numbers', () => {
+  assert.equal(runs([0, 1, 2, 3, 7, 9, 10]), '0–3, 7, 9–10');
+  assert.equal(runs([10, 9, 2]), '2, 9–10');
+  assert.equal(runs([]), '');
+});
+
+test('the report brings the short names of its kernels', () => {
+  const report = {short_names: {'void a::gemm<float>(int)': 'gemm'}};
+  assert.equal(kernel_name(report, 'void a::gemm<float>(int)'), 'gemm');
+  assert.equal(kernel_name(report, 'aten::mm'), 'aten::mm');
+  assert.equal(kernel_name(report, 'constructor'), 'constructor');
+  assert.equal(kernel_name({}, 'gemm<1>'), 'gemm<1>');
+});

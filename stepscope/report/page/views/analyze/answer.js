@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer first: the sentence, the key figures, and what the traces lack.
+
+import {total_of} from '../../draw/budget_bars.js';
+import {h} from '../../draw/elements.js';
+import {categories} from '../../draw/looks.js';
+import {plain, plural, runs} from '../../format/names.js';
+import {bytes, count, known, ns, percent, sum} from '../../format/numbers.js';
+import {one_window} from './budget.js';
+
+function devices_of(ranks) {
+  const names = new Map();
+  for (const r of ranks) {
+    const name = r.gpu_name || (r.device === 'cpu' ? 'CPU' : plain(r.device).toUpperCase());
+    names.set(name, (names.get(name) || 0) + 1);
+  }
+  return [...names].map(([name, n]) => (names.size > 1 ? `${n} × ${name}` : name)).join(', ');
+}
+
+function kicker(report) {
+  const {job, inputs} = report;
+  const parts =
+      [plural(job.ranks, 'rank') +
+       (job.world_size > job.ranks ? ` of ${count(job.world_size)}` : '')];
+  if (report.ranks.length) parts.push(devices_of(report.ranks));
+  const steps = job.steps.map((x) => x.index);
+  if (one_window(report.ranks)) parts.push('one window, no steps marked');
+  else if (steps.length) parts.push(`${steps.length === 1 ? 'step' : 'steps'} ${runs(steps)}`);
+  else parts.push('no steps');
+  parts.push(`${plural(inputs.length, 'file')}, ${bytes(sum(inputs.map((i) => i.bytes)))}`);
+  return parts.join(' · ');
+}
+
+function key_figures(report) {
+  const {job, mfu} = report;
+  const rows = [];
+  const total = total_of(job.budget_ns || {});
+  const share = (...keys) => percent(sum(keys.map((k) => job.budget_ns[k])) / total);
+  if (known(job.step_mean_ns)) {
+    const several = job.steps.length > 1;
+    const apart = total > 0 && job.step_mean_ns > 1.01 * total;
+    const notes = [];
+    if (apart) notes.push(`first to last rank; of each ${ns(total)}`);
+    if (several)
+      notes.push(`${ns(job.step_min_ns)} to ${ns(job.step_max_ns)}, σ ${ns(job.step_stdev_ns)}`);
+    rows.push([
+      one_window(report.ranks) ? 'Window' : 'Step', ns(job.step_mean_ns), notes.join('; ')
+    ]);
+  }
+  if (mfu && known(mfu.mfu))
+    rows.push(['MFU', percent(mfu.mfu), known(mfu.hfu) && `HFU ${percent(mfu.hfu)}`]);
+  else if (mfu && known(mfu.hfu))
+    rows.push(['HFU', percent(mfu.hfu), 'of the peak executed']);
+  if (total > 0) {
+    const compute = sum([job.budget_ns.compute, job.budget_ns.comm_overlapped]);
+    rows.push(['Computing', percent(compute / total), 'of the step']);
+    const exposed = categories().filter((c) => c.key.startsWith('comm_exposed')).map((c) => c.key);
+    const communicates = job.budget_ns.comm_overlapped > 0 ||
+        exposed.some((k) => job.budget_ns[k] > 0);
+    if (communicates) rows.push([
+      'Exposed communication', share(...exposed),
+      job.budget_ns.comm_exposed_wait > 0 && `${share('comm_exposed_wait')} waiting`
+    ]);
+    rows.push([
+      'Idle', share(...categories().filter((c) => c.key.startsWith('idle')).map((c) => c.key)),
+      'nothing runs'
+    ]);
+  }
+  const worst = report.stragglers.find((r) => r.late_ns > 0 && r.significant !== false);
+  if (worst) {
+    rows.push(['Latest rank', String(worst.rank), `at most ${ns(worst.upper_bound_ns)} a step`]);
+  }
+  return h(
+      'dl', {class: 'figures'},
+      rows.map(
+          ([label, value, remark]) =>
+              h('div', null, h('dt', null, label),
+                h('dd', null, value, remark && h('small', null, remark)))));
+}
+
+function headline(report) {
+  if (report.answer && report.answer.sentence) return report.answer.sentence;
+  if (!report.ranks.length) return 'No file could be analysed.';
+  return 'These traces hold no answer to where a step goes.';
+}
+
+export function analyze_hero(report) {
+  const broken = report.inputs.filter((i) => i.error);
+  const said = [...new Set([...report.warnings, ...((report.mfu && report.mfu.warnings) || [])])];
+  return h(
+      'header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker(report)),
+      h('h1', null, headline(report)),
+      report.answer && report.answer.culprit && h('p', {class: 'culprit'}, report.answer.culprit),
+      key_figures(report),
+      broken.length > 0 &&
+          h('div', {class: 'notes broken', role: 'alert'},
+            h('strong', null, `${plural(broken.length, 'file')} could not be read`),
+            h('ul', null, broken.slice(0, 20).map((i) => h('li', null, i.error)))),
+      said.length > 0 &&
+          h('details', {class: 'notes', open: said.length <= 3},
+            h('summary', null,
+              said.length === 1 ? 'One remark on these traces' :
+                                  `${count(said.length)} remarks on these traces`),
+            h('ul', null, said.map((w) => h('li', null, w)))));
+}

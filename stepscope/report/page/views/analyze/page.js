@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of an analysis: its sections in order.
+
+import {account_section} from './account.js';
+import {analyze_hero} from './answer.js';
+import {budget_section} from './budget.js';
+import {collectives_section} from './collectives.js';
+import {expected_section} from './expected.js';
+import {findings_section} from './findings.js';
+import {gaps_section} from './gaps.js';
+import {host_section} from './host.js';
+import {inputs_section} from './inputs.js';
+import {kernels_section} from './kernels.js';
+import {memory_section} from './memory.js';
+import {operators_section} from './operators.js';
+import {overlap_section} from './overlap.js';
+import {path_section} from './path.js';
+import {phases_section} from './phases.js';
+import {pipeline_section} from './pipeline.js';
+import {ranges_section} from './ranges.js';
+import {stragglers_section} from './stragglers.js';
+import {timeline_section} from './timeline.js';
+
+const sections = [
+  {id: 'account', title: 'Where the step goes', draw: account_section},
+  {
+    id: 'findings',
+    title: 'What to try',
+    lede: 'Largest gain first: the recorded steps replayed without it.',
+    draw: findings_section
+  },
+  {
+    id: 'budget',
+    title: 'Time budget',
+    lede: 'Every nanosecond of a step is in one category; the categories sum to the step.',
+    draw: budget_section
+  },
+  {
+    id: 'expected',
+    title: 'Expected beside measured',
+    lede: 'What this machine should take for the same work, by the curves measured on it.',
+    draw: expected_section
+  },
+  {id: 'timeline', title: 'Timeline', draw: timeline_section},
+  {
+    id: 'path',
+    title: 'Critical path',
+    lede: 'What nothing else can hide, over all ranks.',
+    draw: path_section
+  },
+  {
+    id: 'stragglers',
+    title: 'Stragglers',
+    lede: 'How far each rank arrives behind the median rank at its collectives.',
+    draw: stragglers_section
+  },
+  {
+    id: 'pipeline',
+    title: 'Pipeline',
+    lede: 'What each stage idles, and why.',
+    draw: pipeline_section
+  },
+  {
+    id: 'collectives',
+    title: 'Collectives',
+    lede: 'What the network delivers for each message size, against what its link could.',
+    draw: collectives_section
+  },
+  {id: 'overlap', title: 'Overlap', draw: overlap_section},
+  {id: 'gaps', title: 'Idle gaps', lede: 'Why the device had nothing to do.', draw: gaps_section},
+  {id: 'phases', title: 'Phases', draw: phases_section},
+  {id: 'kernels', title: 'Kernels', draw: kernels_section},
+  {id: 'operators', title: 'Operators', draw: operators_section},
+  {
+    id: 'ranges',
+    title: 'Ranges',
+    lede: 'Host and device time by your own structure, kernel up to phase.',
+    draw: ranges_section
+  },
+  {id: 'host', title: 'Host', draw: host_section},
+  {id: 'memory', title: 'Memory', draw: memory_section}
+];
+export const inputs = {id: 'inputs', title: 'Inputs', draw: inputs_section};
+
+// The keys every section relies on, so that a report of an older or a broken run still opens.
+export function completed(report) {
+  const lists = [
+    'inputs', 'warnings', 'ranks', 'collectives', 'collective_mismatches', 'dimensions',
+    'ddp_buckets', 'stragglers', 'findings'
+  ];
+  for (const key of lists)
+    if (!Array.isArray(report[key])) report[key] = [];
+  report.job = {
+    ranks: report.ranks.length,
+    steps: [],
+    phases: [],
+    missing_steps: [],
+    budget_ns: {},
+    spread: {},
+    ...report.job
+  };
+  for (const key of ['steps', 'phases', 'missing_steps'])
+    if (!Array.isArray(report.job[key])) report.job[key] = [];
+  for (const r of report.ranks) r.steps = r.steps || [];
+  return report;
+}
+
+// The pipeline has a section only where there is one; without any rank only the inputs have.
+export function analyze_page(data) {
+  const report = completed(data);
+  const shown = sections.filter((x) => x.id !== 'pipeline' || report.pipeline);
+  return {
+    report,
+    hero: analyze_hero,
+    sections: [...(report.ranks.length ? shown : []), inputs]
+  };
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bubble of each pipeline stage: what of a step it works, fills, waits between its passes and
+// drains, and what that is due to. Of traces a row a rank, of a job's table a row a stage.
+
+import {h, missing, note, swatch} from '../../draw/elements.js';
+import {bubble_colours} from '../../draw/looks.js';
+import {data_table} from '../../draw/table.js';
+import {plural} from '../../format/names.js';
+import {count, known, largest, none, ns, percent, signed, sum} from '../../format/numbers.js';
+import {keys_of, label_of} from '../../terms.js';
+
+const bubble_parts = () => keys_of('bubble').map(
+    (key) => ({key, label: label_of('bubble', key), hue: bubble_colours[key]}));
+const bubble_time = (part) => typeof part === 'number' ? part : sum(Object.values(part));
+
+// Means a step.
+export function bubble_row(r, steps) {
+  const mean = (part) => bubble_time(part) / Math.max(1, steps);
+  const due = Object.fromEntries(Object.entries(r.due_to_ns).map(
+      ([key, t]) => [key, known(t) ? t / Math.max(1, steps) : null]));
+  const inside = (key) => mean(r.fill_ns[key] + r.between_ns[key] + r.drain_ns[key]);
+  return {
+    ...due,
+    stage: r.stage,
+    rank: known(r.rank) ? r.rank : null,
+    wall: mean(r.wall_ns),
+    bubble: mean(r.bubble_ns),
+    parts: bubble_parts().map((p) => ({...p, ns: mean(r[p.key])})),
+    idle: inside('idle'),
+    message: inside('message'),
+    wait: inside('wait'),
+  };
+}
+
+function bubble_bar(row, full) {
+  const name = `stage ${row.stage}${known(row.rank) ? ` · rank ${row.rank}` : ''}`;
+  const bar = h('div', {
+    class: 'stack',
+    role: 'img',
+    'aria-label': `${name}: ${row.parts.map((p) => `${p.label} ${ns(p.ns)}`).join(', ')}`
+  }, row.parts.map((p) => h('div', {
+    class: 'fill',
+    style: {width: `${(100 * p.ns) / full}%`, '--c': `var(--${p.hue})`},
+    'data-tip': `${name}: ${p.label} ${ns(p.ns)}, ${percent(p.ns / row.wall)}`
+  })));
+  return h('div', {class: 'bar-row'}, h('div', {class: 'label'}, name), bar,
+    h('div', {class: 'value'}, percent(row.bubble / row.wall)));
+}
+
+function bubble_table(rows) {
+  const time = (label, key, tip) => rows.some((r) => known(r[key]) && r[key] !== 0) && {
+    label,
+    value: (r) => r[key],
+    show: (r) => known(r[key]) ? signed(r[key]) : none,
+    tip
+  };
+  return data_table({
+    label: 'Bubble by stage',
+    rows,
+    limit: 16,
+    columns: [
+      {label: 'Stage', value: (r) => -r.stage, show: (r) => String(r.stage)},
+      rows.some((r) => known(r.rank)) &&
+          {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
+      time('Bubble', 'bubble'), time('Idle', 'idle', 'Nothing runs'),
+      time('In messages', 'message', 'Only a send or receive between stages runs'),
+      time('Waiting', 'wait', 'Only another collective runs, and waits for a peer'),
+      time('Due to the schedule', 'schedule', 'What stages that are all alike would idle'),
+      time('to imbalance', 'imbalance', 'Less than nothing where this stage has more to do'),
+      time('to links', 'links', 'What messages that take no time would give back'),
+      time('Rest', 'rest')
+    ].filter(Boolean)
+  });
+}
+
+export function bubble_view(pipeline, rows) {
+  const full = largest(rows.map((r) => r.wall)) || 1;
+  const share = known(pipeline.schedule_share) ?
+      ` Stages that are all alike would idle ${percent(pipeline.schedule_share)} of their work.` :
+      '';
+  const words = [
+    known(pipeline.micro_batches) && `${count(pipeline.micro_batches)} micro-batches`,
+    pipeline.chunks > 1 && plural(pipeline.chunks, 'chunk') + ' a stage',
+    pipeline.schedule && label_of('schedule', pipeline.schedule)
+  ].filter(Boolean);
+  const bars = rows.slice(0, 32);
+  return [
+    h('div', {class: 'legend'},
+      bubble_parts().map(({label, hue}) => h('span', {class: 'plain'}, swatch(hue), label))),
+    h('div', {class: 'bars'}, bars.map((r) => bubble_bar(r, full))),
+    rows.length > bars.length && note(`and ${count(rows.length - bars.length)} more`),
+    bubble_table(rows),
+    note(`Means a step, from the first forward of any stage to the last backward of any. ${
+        words.length ? `${words.join(', ')}.` : ''}${share}`)
+  ];
+}
+
+export function pipeline_section(report) {
+  const pipeline = report.pipeline;
+  if (!pipeline) return missing('No rank sends or receives between pipeline stages.');
+  return bubble_view(pipeline, pipeline.ranks.map((r) => bubble_row(r, r.steps.length)));
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who asked for what is held at the peak.
+
+import {note} from '../../draw/elements.js';
+import {memory_use_colour} from '../../draw/looks.js';
+import {data_table} from '../../draw/table.js';
+import {plural} from '../../format/names.js';
+import {bytes, count, part} from '../../format/numbers.js';
+import {by_device} from './devices.js';
+
+export function snapshot_holders(report) {
+  return by_device(report, (d) => {
+    const live = d.peak.memory.live_bytes;
+    return [data_table({
+      label: 'Holders', rows: d.peak.holders, filter: 'Filter places', sort: 1, limit: 25,
+      columns: [
+        {label: 'Where', name: true, first: true, value: (r) => r.place,
+          hue: (r) => memory_use_colour(r.use)},
+        {label: 'Bytes', value: (r) => r.bytes, show: (r) => bytes(r.bytes)},
+        {label: 'Share', share: true, value: (r) => r.bytes / (live || 1),
+          show: (r) => part(r.bytes, live), hue: (r) => memory_use_colour(r.use)},
+        {label: 'Blocks', value: (r) => r.blocks, show: (r) => count(r.blocks)},
+        {label: 'Use', text: true, value: (r) => r.use},
+        {label: 'Operator', text: true, value: (r) => r.operator}
+      ]
+    }), d.peak.holders_left_out > 0 &&
+      note(`and ${plural(d.peak.holders_left_out, 'smaller place')}`)];
+  });
+}

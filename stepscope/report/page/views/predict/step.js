@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the predicted step goes, from 100 % down.
+
+import {h, note} from '../../draw/elements.js';
+import {predicted_step_colours} from '../../draw/looks.js';
+import {fall_row, rounded_together} from '../../draw/waterfall.js';
+import {percent} from '../../format/numbers.js';
+
+// The step from all of it down to what the matrix units do.
+export function step_fall(terms, step_ns) {
+  const account = {priced: false};
+  const row = (t) => ({
+    label: t.label,
+    name: t.name,
+    what: t.formula || '',
+    colour: predicted_step_colours[t.name] || 'other',
+    ns: t.ns,
+    share: t.share
+  });
+  const some = terms.filter((t) => t.ns !== 0).map(row);
+  const kept = some.filter((t) => t.name === 'matmul');
+  const rest = some.filter((t) => t.name !== 'matmul').sort((a, b) => b.ns - a.ns);
+  const rows = rounded_together([...rest, ...kept]);
+  const top = {
+    label: 'the step',
+    name: 'all',
+    what: 'All of it.',
+    colour: 'strong-rule',
+    ns: step_ns,
+    share: 1
+  };
+  let at = 1;
+  return h('div', {class: 'fall', role: 'group', 'aria-label': 'The step from 100 % down'},
+    fall_row(top, 0, false, account),
+    rows.map((t) => fall_row(t, (at -= t.share), t.name === 'matmul', account)));
+}
+
+export function predict_account(report) {
+  return [
+    step_fall(report.terms, report.step_time_ns),
+    note(['MFU by convention: ',
+      report.conventions.map((c) => `${c.name} ${percent(c.mfu)}`).join(' · '), '.'].join(''))
+  ];
+}
