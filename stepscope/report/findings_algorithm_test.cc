@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/report/findings.h"
 #include "stepscope/report/report_test_builder.h"
