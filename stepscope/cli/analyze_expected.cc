@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stepscope/cli/plan_fields.h"
+#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/fit/plan_evidence.h"
 #include "stepscope/report/format.h"
 
@@ -43,7 +43,7 @@ std::string no_machine(const JobResult& job) {
 Result<StepComparison> step_of(const AnalyzeFlags& flags, const AnalyzeReport& report,
                                std::optional<int> recorded_world) {
   const Machine& machine = *report.machine;
-  const auto network = make_network(machine, {.domain = domain_of(flags.plan)});
+  const auto network = make_network(machine, {.domain = domain_of(settings_of(flags.plan))});
   if (!network) return network.error();
   const auto plan = plan_of_run(flags, machine, report.world_size, traced_dtype(*report.job));
   if (!plan) return plan.error();
@@ -89,7 +89,7 @@ Result<Plan> plan_of_run(const AnalyzeFlags& flags, const Machine& machine,
   std::string& format = value_of(source, "dtype");
   if (!file && format.empty() && dtype && *dtype != Dtype::fp64) format = name(*dtype);
   if (!file) source.gpus = world.value_or(1);
-  auto made = make_plan(source, *flags.model, machine);
+  auto made = make_plan(settings_of(source), *flags.model, machine);
   if (!made) return made.error();
   Plan& plan = made->plan;
   // Without a world in the traces the degrees say how many there are.
@@ -113,7 +113,7 @@ std::optional<Expectation> expected_of_job(const AnalyzeFlags& flags, const Anal
     if (flags.model) remarks.push_back(no_machine(job));
     return std::nullopt;
   }
-  auto expected = expect_by_shapes(job, *report.machine, domain_of(flags.plan), report.world_size);
+  auto expected = expect_by_shapes(job, *report.machine, domain_of(settings_of(flags.plan)), report.world_size);
   if (!expected) {
     remarks.push_back("no expected times: " + expected.error().message());
     return std::nullopt;
