@@ -10,9 +10,9 @@
 #include <sstream>
 #include <thread>
 
-#include "stepscope/cost/plan/plan_fields.h"
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
+#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/read/log/step_times.h"
 

@@ -9,9 +9,9 @@
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
-#include "stepscope/report/format.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 

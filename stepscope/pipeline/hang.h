@@ -21,10 +21,10 @@ struct HangRequest {
 };
 
 struct HangResult {
-  CommRecords records{};               // without inputs where no file gave any
-  HangAccount account{};               // refers to records by index
-  std::vector<std::string> remarks{};  // how the files were read: what was assumed
-  std::vector<Error> failures{};       // one a file that gave nothing
+  CommRecords records{};                // without inputs where no file gave any
+  HangAccount account{};                // refers to records by index
+  std::vector<std::string> warnings{};  // what they cannot tell or is not understood in them
+  std::vector<Error> failures{};        // one a file that gave nothing
 };
 
 // Errors: interrupted.

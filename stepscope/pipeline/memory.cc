@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/pipeline/memory.h"
 
+#include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 #include "stepscope/read/rows/rank_names.h"
 
@@ -17,6 +18,8 @@ Result<MemoryResult> memory(const MemoryRequest& request, const Progress& progre
   for (std::size_t i = 0; i < paths.size(); ++i) {
     MemoryAccount account = memory_account(files.snapshots[i]);
     if (progress.stopped()) return interrupted();
+    for (std::string& w : memory_warnings(files.snapshots[i], account))
+      result.warnings.push_back(std::move(w));
     result.snapshots.push_back({.snapshot = std::move(files.snapshots[i]),
                                 .account = std::move(account),
                                 .rank = paths.size() > 1 ? ranks[i] : std::nullopt});

@@ -27,6 +27,7 @@ struct AccountedSnapshot {
 
 struct MemoryResult {
   std::vector<AccountedSnapshot> snapshots{};  // empty where no input gave one
+  std::vector<std::string> warnings{};         // what they cannot tell or is not understood in them
   std::vector<Error> failures{};               // one an input that gave nothing
 };
 

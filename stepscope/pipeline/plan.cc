@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/pipeline/plan_against.h"
 

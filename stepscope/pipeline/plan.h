@@ -14,7 +14,6 @@
 #include "stepscope/cost/model/transformer.h"
 #include "stepscope/cost/plan/plan_flags.h"
 #include "stepscope/cost/search/search.h"
-#include "stepscope/cost/search/search_rank.h"
 #include "stepscope/pipeline/plan_settings.h"
 #include "stepscope/pipeline/progress.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "stepscope/cost/explain/explain.h"
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/cost/search/search.h"

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 
 namespace stepscope {
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "stepscope/pipeline/version.h"
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -169,7 +169,7 @@ Json hang_tree(const HangResult& r) {
           {"timeouts", timeouts_json(r)},
           {"messages", messages_json(r)},
           {"nccl", nccl_json(r.records.nccl)},
-          {"warnings", hang_warnings(r)}};
+          {"warnings", r.warnings}};
 }
 
 }  // namespace stepscope

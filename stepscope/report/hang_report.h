@@ -8,7 +8,7 @@
 
 #include "stepscope/pipeline/hang.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 
@@ -16,8 +16,6 @@ namespace stepscope {
 [[nodiscard]] std::string finding_in_words(const HangResult& result, const HangFinding& finding);
 // What the terminal opens with.
 [[nodiscard]] std::string hang_sentence(const HangResult& result);
-// What the records cannot tell, and what was not understood in them.
-[[nodiscard]] std::vector<std::string> hang_warnings(const HangResult& result);
 [[nodiscard]] std::string hang_text(const HangResult& result, const TextOptions& options = {});
 // docs/reference/json.md.
 [[nodiscard]] Json hang_tree(const HangResult& result);

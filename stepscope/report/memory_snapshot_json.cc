@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/memory_snapshot_report.h"
 
@@ -192,7 +193,7 @@ Json memory_tree_json(const MemoryResult& r) {
           {"answer", {{"sentence", memory_sentence(r)}}},
           {"inputs", std::move(inputs)},
           {"devices", std::move(devices)},
-          {"warnings", memory_warnings(r)}};
+          {"warnings", r.warnings}};
 }
 
 }  // namespace stepscope
