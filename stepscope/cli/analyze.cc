@@ -10,11 +10,12 @@
 
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/cli/plan_field_flags.h"
+#include "stepscope/cli/plan_source.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/cli/traces_flags.h"
 #include "stepscope/cost/machine/machine_text.h"
+#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/read/job_table/job_table.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/html.h"
@@ -31,7 +32,7 @@ namespace {
 struct AnalyzeFlags {
   TracesFlags traces;
   JobDescription job;
-  PlanFieldTexts plan_fields;
+  PlanSource plan;
   bool timeline = false;
   std::string json;
   std::string html;
@@ -40,20 +41,23 @@ struct AnalyzeFlags {
   std::string write_machine;
 };
 
-void declare_plan_of_run(CLI::App& app, AnalyzeFlags& f) {
-  static constexpr std::array<std::string_view, 5> elsewhere = {"tp", "pp", "dp", "seq",
-                                                                "global-batch"};
+// What of a plan has no flag of its own here already.
+void declare_plan_of_run(CLI::App& app, PlanSource& plan) {
+  static constexpr std::array<std::string_view, 5> here = {"tp", "pp", "dp", "seq", "global-batch"};
+  std::vector<std::string_view> names;
+  for (const PlanField& field : plan_fields())
+    if (std::ranges::find(here, field.name) == here.end()) names.push_back(field.name);
   app.add_option(
-         "--plan", f.job.plan.plan_file,
+         "--plan", plan.plan_file,
          "The plan of the run as JSON (docs/reference/plans.md), for what the model expects "
          "of it; flags override it")
       ->type_name("FILE")
       ->group("Plan");
-  app.add_option("--gpus-per-node", f.job.plan.gpus_per_node, "Devices that share the fast links")
+  app.add_option("--gpus-per-node", plan.gpus_per_node, "Devices that share the fast links")
       ->check(positive_number())
       ->type_name("N")
       ->group("Plan");
-  declare_plan_fields(app, f.plan_fields, elsewhere);
+  declare_fields(app, plan, names);
 }
 
 void declare(CLI::App& app, AnalyzeFlags& f) {
@@ -91,7 +95,7 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   app.add_option("--seq", f.job.sequence, "Tokens of a sequence, for --model")
       ->check(positive_number())
       ->type_name("N");
-  declare_plan_of_run(app, f);
+  declare_plan_of_run(app, f.plan);
   app.add_option("--peak-tflops", f.job.peak_tflops,
                  "Peak of one device, instead of the catalogue's")
       ->check(positive_number())
@@ -169,7 +173,7 @@ Result<AnalyzeRequest> request_of(const AnalyzeFlags& flags) {
   AnalyzeRequest request{.traces = std::move(*traces),
                          .job = flags.job,
                          .timeline = flags.timeline || !flags.html.empty()};
-  request.job.plan.fields = settings_of(flags.plan_fields);
+  request.job.plan = settings_of(flags.plan);
   return request;
 }
 

@@ -12,6 +12,8 @@
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/report/html.h"
+#include "stepscope/report/json_report.h"
 #include "stepscope/words/format.h"
 
 namespace stepscope {
@@ -29,6 +31,12 @@ void write_json_text(const std::string& path, const std::string& json, Failures&
     std::fwrite(json.data(), 1, json.size(), stdout);
   else if (!path.empty())
     failures.keep(write_file(path, json));
+}
+
+void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures) {
+  const std::string json = json_text(tree);
+  write_json_text(paths.json, json, failures);
+  if (!paths.html.empty()) failures.keep(write_file(paths.html, render_html(json)));
 }
 
 void write_tables(const std::string& directory, std::span<const CsvFile> files,
@@ -54,6 +62,7 @@ void flush_output(Failures& failures) {
 }
 
 int refused(const Error& error) {
+  if (error.interrupted) return exit_interrupted;
   say("stepscope: {}\n", printable(error.message()));
   return error.file.empty() ? exit_usage : exit_failed;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope stacks`: host profiles, and which phase of training their threads are in.
-#include "stepscope/cli/stacks.h"
-
 #include <fmt/format.h>
 
 #include <memory>

@@ -45,6 +45,10 @@ int terminal_width() {
   return 100;
 }
 
+TextOptions text_options(std::string details) {
+  return {.width = terminal_width(), .colour = wants_colour(), .details = std::move(details)};
+}
+
 const StopFlag& stop_on_signals() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);

@@ -19,7 +19,7 @@ std::string file_name(const std::string& path) {
   return printable(path.substr(path.rfind('/') + 1));
 }
 
-std::string place_in_words(const SnapshotReport& s, int device) {
+std::string place_in_words(const AccountedSnapshot& s, int device) {
   std::string out = device_in_words(device);
   if (s.rank) out += fmt::format(" of rank {}", *s.rank);
   return out;
@@ -42,21 +42,21 @@ std::string use_in_words(std::size_t use) {
   return std::string(memory_use_names[use]);
 }
 
-std::string headline(const SnapshotReport& s, const DeviceMemoryAccount& d) {
-  std::string out = file_name(s.snapshot->path) + " · " + place_in_words(s, d.device);
+std::string headline(const AccountedSnapshot& s, const DeviceMemoryAccount& d) {
+  std::string out = file_name(s.snapshot.path) + " · " + place_in_words(s, d.device);
   if (d.events > 0) {
     out += fmt::format(" · {} events", format_count(static_cast<double>(d.events)));
     if (d.has_times) out += " in " + format_time(d.length);
   } else {
     out += " · no history";
   }
-  if (s.snapshot->settings.recorded)
-    out += s.snapshot->settings.expandable_segments ? " · expandable segments"
-                                                    : " · expandable segments off";
+  if (s.snapshot.settings.recorded)
+    out += s.snapshot.settings.expandable_segments ? " · expandable segments"
+                                                   : " · expandable segments off";
   return out + '\n';
 }
 
-std::string sentence(const SnapshotReport& s, const DeviceMemoryAccount& d) {
+std::string sentence(const AccountedSnapshot& s, const DeviceMemoryAccount& d) {
   const MemoryFragments& peak = d.peak.fragments;
   if (peak.live().value == 0)
     return fmt::format("No tensor holds memory on {}; {} are reserved.",
@@ -145,17 +145,16 @@ std::string fragments_table(const DeviceMemoryAccount& d) {
   return out;
 }
 
-std::string device_text(const SnapshotReport& s, const DeviceMemoryAccount& d,
-                        const MemoryReport& r, std::size_t width) {
+std::string device_text(const AccountedSnapshot& s, const DeviceMemoryAccount& d, std::size_t top,
+                        std::size_t width) {
   std::string out = headline(s, d) + '\n' + wrapped(sentence(s, d), width);
-  const std::vector<MemoryFinding> findings = memory_findings(*s.snapshot, d);
+  const std::vector<MemoryFinding> findings = memory_findings(s.snapshot, d);
   if (!findings.empty())
     out += wrapped(
         "First thing to try: " +
             (findings.front().advice.empty() ? findings.front().sentence : findings.front().advice),
         width);
-  if (d.peak.fragments.live().value > 0)
-    out += uses_table(d, width) + holders_table(d, r.top, width);
+  if (d.peak.fragments.live().value > 0) out += uses_table(d, width) + holders_table(d, top, width);
   out += fragments_table(d);
   if (!findings.empty()) out += '\n';
   for (const MemoryFinding& f : findings) out += wrapped("- " + f.sentence + ' ' + f.advice, width);
@@ -164,11 +163,11 @@ std::string device_text(const SnapshotReport& s, const DeviceMemoryAccount& d,
 
 }  // namespace
 
-std::string memory_sentence(const MemoryReport& r) {
-  const SnapshotReport* most = nullptr;
+std::string memory_sentence(const MemoryResult& r) {
+  const AccountedSnapshot* most = nullptr;
   const DeviceMemoryAccount* device = nullptr;
-  for (const SnapshotReport& s : r.snapshots)
-    for (const DeviceMemoryAccount& d : s.account->devices)
+  for (const AccountedSnapshot& s : r.snapshots)
+    for (const DeviceMemoryAccount& d : s.account.devices)
       if (device == nullptr || d.peak.fragments.live() > device->peak.fragments.live()) {
         most = &s;
         device = &d;
@@ -176,24 +175,16 @@ std::string memory_sentence(const MemoryReport& r) {
   return device == nullptr ? "Nothing is allocated." : sentence(*most, *device);
 }
 
-std::vector<std::string> memory_warnings(const MemoryReport& r) {
-  std::vector<std::string> out;
-  for (const SnapshotReport& s : r.snapshots)
-    for (std::string& w : memory_warnings(*s.snapshot, *s.account)) out.push_back(std::move(w));
-  return out;
-}
-
-std::string memory_text(const MemoryReport& r, const TextOptions& options) {
-  const auto width = static_cast<std::size_t>(options.width);
+std::string memory_text(const MemoryResult& r, const MemoryTextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.text.width);
   std::string out;
-  for (const SnapshotReport& s : r.snapshots)
-    for (const DeviceMemoryAccount& d : s.account->devices) {
+  for (const AccountedSnapshot& s : r.snapshots)
+    for (const DeviceMemoryAccount& d : s.account.devices) {
       if (!out.empty()) out += '\n';
-      out += device_text(s, d, r, width);
+      out += device_text(s, d, options.top, width);
     }
-  const std::vector<std::string> warnings = memory_warnings(r);
-  if (!warnings.empty()) out += '\n';
-  for (const std::string& w : warnings)
+  if (!r.warnings.empty()) out += '\n';
+  for (const std::string& w : r.warnings)
     out += wrapped("note: " + shorten(printable(w), note_width), width);
   return out;
 }

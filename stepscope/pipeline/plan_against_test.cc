@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/plan_against.h"
+#include "stepscope/pipeline/plan_against.h"
 
 #include <gtest/gtest.h>
 

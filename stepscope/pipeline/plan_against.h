@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// `plan --against`: a plan of the user's own, as settings or as a file.
+// A plan of the user's own, in one text: settings of plan_fields(), or the path of a plan file.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "stepscope/base/result.h"
 #include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/pipeline/plan_settings.h"
 
 namespace stepscope {
 
 // "tp=8,pp=16,sequence-parallel,stage-layers=10,12,10": names of plan_fields() with their values; a
 // switch may stand alone, and what names no field belongs to the value before it.
-[[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> parse_settings(
-    std::string_view text);
+[[nodiscard]] Result<std::vector<PlanSetting>> parse_settings(std::string_view text);
 
 // Without a setting a plan file. Settings change `base`, whose degrees are 1; on the largest of
 // `counts` devices, dp what is left, unless dp is given and there are several counts. Another batch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/plan_against.h"
+#include "stepscope/pipeline/plan_against.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using Settings = std::vector<PlanSetting>;
 
 Error in_flag(const std::string& text, Error error) {
   error.what = fmt::format("--against {}: {}", text.substr(0, 120), error.what);
@@ -35,7 +35,7 @@ bool is_path(std::string_view text) {
 bool continues(const Settings& settings, std::string_view part) {
   if (settings.empty()) return false;
   if (part.find('=') == std::string_view::npos) return true;
-  return find_plan_field(settings.back().first) == find_plan_field("offload");
+  return find_plan_field(settings.back().name) == find_plan_field("offload");
 }
 
 // A product beyond all counts stays one, and check_plan refuses it.
@@ -72,11 +72,12 @@ Result<Settings> parse_settings(std::string_view text) {
     const PlanField* field = find_plan_field(part.substr(0, is));
     const bool assigns = is < part.size();
     if (field != nullptr && !assigns && field->value.empty())
-      settings.emplace_back(part, "true");
+      settings.push_back({std::string(part), "true"});
     else if ((field == nullptr || !assigns) && continues(settings, part))
-      settings.back().second.append(",").append(part);
+      settings.back().value.append(",").append(part);
     else if (assigns)
-      settings.emplace_back(part.substr(0, is), part.substr(is + 1));  // no field: refused later
+      settings.push_back({std::string(part.substr(0, is)),
+                          std::string(part.substr(is + 1))});  // no field: refused later
     else
       return Error{.what = fmt::format("\"{}\" is no setting", part.substr(0, 80)),
                    .hint = "write tp=8,pp=16, or the path of a plan file"};
