@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stepscope/cli/plan_fields.h"
+#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/fit/plan_evidence.h"
 #include "stepscope/report/format.h"
 

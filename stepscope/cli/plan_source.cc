@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "stepscope/cli/plan_fields.h"
+#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/cost/plan/deepspeed_config.h"
 #include "stepscope/cost/plan/plan_json.h"
 
@@ -41,7 +41,7 @@ Result<Done> apply_flags(Plan& plan, const PlanSource& source) {
   const auto fields = plan_fields();
   for (std::size_t i = 0; i < fields.size() && i < source.values.size(); ++i) {
     if (source.values[i].empty()) continue;
-    if (const auto set = fields[i].set(plan, source.values[i]); !set) {
+    if (const auto set = set_plan_field(plan, fields[i].name, source.values[i]); !set) {
       Error error = set.error();
       error.what = fmt::format("--{} {}", fields[i].name, error.what);
       return error;
