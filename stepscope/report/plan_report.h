@@ -12,7 +12,7 @@
 #include "stepscope/cost/search/search_rank.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "stepscope/diagnose/straggler_job_verdict.h"
+
 namespace stepscope {
 namespace {
 
@@ -32,13 +34,12 @@ StragglerJob slow_job() {
   return job;
 }
 
-AnalyzeReport report_of(const StragglerJob& job) {
-  static const JobResult no_traces;
-  AnalyzeReport report;
+Analysis report_of(const StragglerJob& job) {
+  Analysis report;
   report.inputs.resize(1);
   report.inputs[0].file_bytes = 2'100'000;
-  report.job = &no_traces;
-  report.answer = straggler_answer(job);
+  report.straggler_job = job;
+  report.answer = straggler_verdict(job);
   report.warnings = straggler_warnings(job);
   report.read_seconds = 0.05;
   return report;
@@ -46,14 +47,14 @@ AnalyzeReport report_of(const StragglerJob& job) {
 
 TEST(StragglerJobReport, NamesTheWorker) {
   const StragglerJob job = slow_job();
-  const AnalyzeReport report = report_of(job);
+  const Analysis report = report_of(job);
   EXPECT_EQ(report.answer.bound_by, BoundBy::straggler);
   EXPECT_EQ(report.answer.sentence,
             "This job runs at 2.00 × its ideal step and wastes 50.0 % of its time: a step takes "
             "4.00 s without launch delays and would take 2.00 s if every operation took its kind's "
             "usual time.");
   EXPECT_EQ(*report.answer.culprit, "one worker explains 100 % of it: rank 4 (DP rank 1, stage 0)");
-  const std::string text = straggler_text(report, job, {.width = 200});
+  const std::string text = straggler_text(report, {.width = 200});
   EXPECT_NE(text.find("AR · 16 GPUs, DP 2 × PP 2 × TP 4 · 2 steps, 3 to 9 · 1.20 k operations · "
                       "2.10 MB read in 50.0 ms\n"),
             std::string::npos)
@@ -69,14 +70,14 @@ TEST(StragglerJobReport, NamesTheLastStageAndUnevenSequences) {
   StragglerJob job = slow_job();
   std::swap(job.m_w, job.m_s);
   job.m_s.rem = 1.2;
-  EXPECT_EQ(*straggler_answer(job).culprit, "the last pipeline stage explains 100 % of it");
+  EXPECT_EQ(*straggler_verdict(job).culprit, "the last pipeline stage explains 100 % of it");
   job.fwd_bwd_correlation = 0.95;
   job.m_s.rem = 0.2;
-  EXPECT_EQ(*straggler_answer(job).culprit,
+  EXPECT_EQ(*straggler_verdict(job).culprit,
             "forward and backward of a microbatch take longer together (r = 0.95), so sequence "
             "lengths differ");
   job.fwd_bwd_correlation = std::nullopt;
-  EXPECT_EQ(*straggler_answer(job).culprit,
+  EXPECT_EQ(*straggler_verdict(job).culprit,
             "no few workers and no last stage explain it: the worst 1 worker 0 %, the last stage "
             "20 %");
 }
@@ -84,7 +85,7 @@ TEST(StragglerJobReport, NamesTheLastStageAndUnevenSequences) {
 TEST(StragglerJobReport, SaysPlainlyThatThereIsNone) {
   StragglerJob job = slow_job();
   job.s = 1.04;
-  const Answer answer = straggler_answer(job);
+  const JobVerdict answer = straggler_verdict(job);
   EXPECT_EQ(answer.bound_by, BoundBy::unexplained);
   EXPECT_TRUE(answer.sentence.starts_with(
       "This job runs at 1.04 × its ideal step and has no straggler to speak of: "));
