@@ -87,13 +87,13 @@ function(stepscope_nvtx module)
   endif()
 endfunction()
 
-# data/KINDs/*.json become part of a module (stepscope/FOLDER/KIND_data.h): the program finds its catalogues wherever it is installed.
-function(stepscope_embed_catalogue module kind folder)
+# data/KINDs/*.json become part of a module (stepscope/base/embedded_text.h): the program finds its catalogues wherever it is installed.
+function(stepscope_embed_catalogue module kind)
   set(dir ${PROJECT_SOURCE_DIR}/data/${kind}s)
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed_catalogue.cmake)
   set(out ${PROJECT_BINARY_DIR}/generated/${kind}_data.cc)
   file(GLOB texts CONFIGURE_DEPENDS ${dir}/*.json)
-  add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DHEADER=stepscope/${folder}/${kind}_data.h -DKIND=${kind} -DDIR=${dir} -DOUT=${out} -P ${script}
+  add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DKIND=${kind} -DDIR=${dir} -DOUT=${out} -P ${script}
                      DEPENDS ${texts} ${script} COMMENT "Embedding data/${kind}s" VERBATIM)
   target_sources(stepscope_${module} PRIVATE ${out})
 endfunction()

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/findings.h"

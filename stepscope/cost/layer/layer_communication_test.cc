@@ -13,21 +13,21 @@ using namespace operations_test;
 constexpr double stream = 2 * 2048.0 * 4096;  // bytes of a layer's input
 
 TEST(LayerCommunication, OneDeviceSendsNothing) {
-  EXPECT_EQ(calls(layer_operations(llama(), plan_with_tp(1), 0)), 0U);
-  EXPECT_EQ(calls(layer_operations(llama(), plan_with_tp(1, true), 0)), 0U);
-  EXPECT_EQ(calls(embedding_operations(llama(), plan_with_tp(1))), 0U);
-  EXPECT_EQ(calls(head_operations(llama(), plan_with_tp(1))), 0U);
+  EXPECT_EQ(calls(layer_operations(llama(), plan_of(1), 0)), 0U);
+  EXPECT_EQ(calls(layer_operations(llama(), plan_of(1, true), 0)), 0U);
+  EXPECT_EQ(calls(embedding_operations(llama(), plan_of(1))), 0U);
+  EXPECT_EQ(calls(head_operations(llama(), plan_of(1))), 0U);
 }
 
 TEST(LayerCommunication, TensorParallelAllReducesTwiceEachWay) {
-  const Operations ops = layer_operations(llama(), plan_with_tp(4), 0);
+  const Operations ops = layer_operations(llama(), plan_of(4), 0);
   EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_reduce), 2 * stream);
   EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_reduce), 2 * stream);
   EXPECT_EQ(calls(ops), 4U);
 }
 
 TEST(LayerCommunication, SequenceParallelGathersAndScattersAndGathersInputsAgain) {
-  const Operations ops = layer_operations(llama(), plan_with_tp(4, true), 0);
+  const Operations ops = layer_operations(llama(), plan_of(4, true), 0);
   EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_gather), 2 * stream);
   EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::reduce_scatter), 2 * stream);
   EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_gather), 4 * stream);
@@ -37,15 +37,15 @@ TEST(LayerCommunication, SequenceParallelGathersAndScattersAndGathersInputsAgain
 
 TEST(LayerCommunication, KeepingGatheredInputsSavesGatheringThemAgain) {
   const Counting keeps{.keeps_gathered = true};
-  const Operations ops = layer_operations(llama(), plan_with_tp(4, true), 0, keeps);
+  const Operations ops = layer_operations(llama(), plan_of(4, true), 0, keeps);
   EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_gather), 2 * stream);
-  const double more = kept(ops) - kept(layer_operations(llama(), plan_with_tp(4, true), 0));
+  const double more = kept(ops) - kept(layer_operations(llama(), plan_of(4, true), 0));
   EXPECT_DOUBLE_EQ(more, 2 * stream * 3 / 4);
 }
 
 TEST(LayerCommunication, GathersCanBeBookedWhereThePartsAreWritten) {
   const Counting writer{.gather_place = GatherPlace::writer};
-  const Operations ops = layer_operations(gpt(), plan_with_tp(4, true), 0, writer);
+  const Operations ops = layer_operations(gpt(), plan_of(4, true), 0, writer);
   const auto gathers = [&ops](std::string_view name) {
     const Operation& op = named(ops, name);
     return std::pair{sent(op.forward, CollectiveKind::all_gather, ParallelDim::tensor),
@@ -57,7 +57,7 @@ TEST(LayerCommunication, GathersCanBeBookedWhereThePartsAreWritten) {
   EXPECT_EQ(gathers("attention_output_dropout"), std::pair(0.0, whole));
   EXPECT_EQ(gathers("feed_forward_dropout"), std::pair(0.0, whole));
   EXPECT_EQ(gathers("qkv_proj"), std::pair(0.0, whole));  // its input, again
-  const Operations reader = layer_operations(gpt(), plan_with_tp(4, true), 0);
+  const Operations reader = layer_operations(gpt(), plan_of(4, true), 0);
   EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_gather),
                    sent_forward(reader, CollectiveKind::all_gather));
   EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_gather),
@@ -69,31 +69,30 @@ TEST(LayerCommunication, ParallelBlocksSendHalf) {
   m.dropout = 0;
   m.parallel_block = true;
   m.norms_per_layer = 1;
-  const Operations ops = layer_operations(m, plan_with_tp(4), 0);
+  const Operations ops = layer_operations(m, plan_of(4), 0);
   EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_reduce), stream);
   EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_reduce), stream);
-  const Operations cut = layer_operations(m, plan_with_tp(4, true), 0);
+  const Operations cut = layer_operations(m, plan_of(4, true), 0);
   EXPECT_DOUBLE_EQ(sent_forward(cut, CollectiveKind::all_gather) +
                        sent_forward(cut, CollectiveKind::reduce_scatter),
                    2 * stream);
   EXPECT_DOUBLE_EQ(sent_backward(cut, CollectiveKind::all_gather), 2 * stream);
   m.norms_per_layer = 2;  // NeoX: an input each, one sum
-  EXPECT_DOUBLE_EQ(
-      sent_forward(layer_operations(m, plan_with_tp(4), 0), CollectiveKind::all_reduce), stream);
-  EXPECT_DOUBLE_EQ(
-      sent_backward(layer_operations(m, plan_with_tp(4), 0), CollectiveKind::all_reduce),
-      2 * stream);
+  EXPECT_DOUBLE_EQ(sent_forward(layer_operations(m, plan_of(4), 0), CollectiveKind::all_reduce),
+                   stream);
+  EXPECT_DOUBLE_EQ(sent_backward(layer_operations(m, plan_of(4), 0), CollectiveKind::all_reduce),
+                   2 * stream);
 }
 
 Plan with_context(ContextExchange exchange, std::int64_t cp = 4) {
-  Plan plan = plan_with_tp(1);
+  Plan plan = plan_of(1);
   plan.devices = plan.cp = cp;
   plan.context_exchange = exchange;
   return plan;
 }
 
 TEST(LayerCommunication, ContextRanksShareTheWorkEvenly) {
-  const Operations whole = layer_operations(llama(), plan_with_tp(1), 0);
+  const Operations whole = layer_operations(llama(), plan_of(1), 0);
   for (const auto exchange :
        {ContextExchange::all_gather, ContextExchange::ring, ContextExchange::all_to_all}) {
     const Operations ops = layer_operations(llama(), with_context(exchange), 0);
@@ -138,7 +137,7 @@ Transformer mixture() {
 }
 
 TEST(LayerCommunication, ExpertsGetTheirTokensByAllToAllAndSendThemBack) {
-  Plan plan = plan_with_tp(1);
+  Plan plan = plan_of(1);
   plan.devices = plan.dp = plan.ep = 4;
   const Operations ops = layer_operations(mixture(), plan, 0);
   EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_to_all, ParallelDim::expert),
@@ -150,7 +149,7 @@ TEST(LayerCommunication, ExpertsGetTheirTokensByAllToAllAndSendThemBack) {
 }
 
 TEST(LayerCommunication, ExpertsUnderTensorParallelism) {
-  Plan plan = plan_with_tp(2, true);
+  Plan plan = plan_of(2, true);
   plan.ep = plan.dp = 4;
   plan.devices = 8;
   const Operations ops = layer_operations(mixture(), plan, 0);
@@ -172,7 +171,7 @@ TEST(LayerCommunication, ExpertsUnderTensorParallelism) {
 }
 
 TEST(LayerCommunication, GridsSendWhatTheirLayoutsSay) {
-  Plan plan = plan_with_tp(4);
+  Plan plan = plan_of(4);
   plan.tensor_layout = TensorLayout::two_d;
   plan.micro_batch = 2;
   const Operations ops = layer_operations(llama(), plan, 0);
@@ -190,7 +189,7 @@ TEST(LayerCommunication, GridsSendWhatTheirLayoutsSay) {
 }
 
 TEST(LayerCommunication, GridsThatCutASequenceGatherItsKeysAndValues) {
-  Plan plan = plan_with_tp(4);
+  Plan plan = plan_of(4);
   plan.tensor_layout = TensorLayout::two_d;
   const Operations ops = layer_operations(llama(), plan, 0);
   const double kv = 2 * 2048.0 * 2 * 8 * 128 / 2;  // half the heads
@@ -200,16 +199,16 @@ TEST(LayerCommunication, GridsThatCutASequenceGatherItsKeysAndValues) {
 }
 
 TEST(LayerCommunication, EndsSumLookUpsAndAgreeOnTheLoss) {
-  const Operations before = embedding_operations(llama(), plan_with_tp(4));
+  const Operations before = embedding_operations(llama(), plan_of(4));
   EXPECT_DOUBLE_EQ(sent_forward(before, CollectiveKind::all_reduce), stream);
   EXPECT_EQ(sent_backward(before, CollectiveKind::all_reduce), 0);
-  const Operations cut = embedding_operations(llama(), plan_with_tp(4, true));
+  const Operations cut = embedding_operations(llama(), plan_of(4, true));
   EXPECT_DOUBLE_EQ(sent_forward(cut, CollectiveKind::reduce_scatter), stream);
   EXPECT_DOUBLE_EQ(sent_backward(cut, CollectiveKind::all_gather), stream);
-  const Operations after = head_operations(llama(), plan_with_tp(4));
+  const Operations after = head_operations(llama(), plan_of(4));
   EXPECT_DOUBLE_EQ(sent_forward(after, CollectiveKind::all_reduce), 3 * 4 * 2048.0);
   EXPECT_DOUBLE_EQ(sent_backward(after, CollectiveKind::all_reduce), stream);
-  const Operations after_cut = head_operations(llama(), plan_with_tp(4, true));
+  const Operations after_cut = head_operations(llama(), plan_of(4, true));
   EXPECT_DOUBLE_EQ(sent_forward(after_cut, CollectiveKind::all_gather), stream);
   EXPECT_DOUBLE_EQ(sent_backward(after_cut, CollectiveKind::reduce_scatter), stream);
 }

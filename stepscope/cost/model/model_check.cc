@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cost/model/transformer.h"
-
+// The rules that the sizes of a model must keep.
 #include <algorithm>
 #include <cmath>
 
 #include "stepscope/cost/model/parameter_count.h"
+#include "stepscope/cost/model/transformer.h"
 
 namespace stepscope {
 namespace {
