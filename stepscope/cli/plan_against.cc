@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stepscope/cli/plan_fields.h"
+#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/cost/plan/plan_json.h"
 
 namespace stepscope {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "stepscope/cli/plan_fields.h"
 #include "stepscope/cost/plan/deepspeed_config.h"
+#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/cost/plan/plan_json.h"
 
 namespace stepscope {

@@ -16,6 +16,7 @@
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/transformer.h"
 #include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/pipeline/plan_settings.h"
 
 namespace stepscope {
 
@@ -47,11 +48,6 @@ struct Variant {
 
 // "zero=0,1,2,3" for each axis; the variants are their product, the last axis fastest. At most 256.
 [[nodiscard]] Result<std::vector<Variant>> parse_variants(const std::vector<std::string>& axes);
-
-struct MadePlan {
-  Plan plan;
-  std::vector<std::string> notes;  // what a file says that a plan does not hold
-};
 
 // Defaults, then --ds-config or --plan, then flags, then `settings`. dp follows from the devices
 // where nobody gave it, the sequence from a model of fixed length. Errors are wrong usage: they say

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 
 #include "stepscope/base/result.h"
@@ -22,6 +23,10 @@ struct Progress {
   // `interrupted` is true. May be null.
   const StopFlag* stop = nullptr;
 
+  void report(std::span<const Error> errors) const {
+    if (!failed) return;
+    for (const Error& error : errors) failed(error);
+  }
   [[nodiscard]] bool stopped() const { return stop != nullptr && stop->requested(); }
 };
 

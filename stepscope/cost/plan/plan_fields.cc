@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/plan_fields.h"
+#include "stepscope/cost/plan/plan_fields.h"
 
 #include <fmt/format.h>
 
