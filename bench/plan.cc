@@ -21,10 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/search/search.h"
-#include "stepscope/cost/search/search_sensitivity.h"
 #include "stepscope/cost/search/search_shape.h"
 
 namespace stepscope {

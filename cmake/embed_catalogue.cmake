@@ -1,18 +1,15 @@
-# cmake -DHEADER=stepscope/cost/machine/machine_data.h -DKIND=machine -DDIR=data/machines -DOUT=machine_data.cc -P embed_catalogue.cmake: the JSON files of a folder as
-# C++ string literals, the type and the function that KIND_data.h declares.
+# cmake -DKIND=machine -DDIR=data/machines -DOUT=machine_data.cc -P embed_catalogue.cmake: the JSON files of a folder as C++
+# string literals, and the function KIND_texts() that returns them.
 file(GLOB files ${DIR}/*.json)
 list(SORT files)
-string(SUBSTRING ${KIND} 0 1 first)
-string(SUBSTRING ${KIND} 1 -1 rest)
-string(TOUPPER ${first} first)
-set(type ${first}${rest}Text)
-set(text "#include \"${HEADER}\"\n\nnamespace stepscope {\nnamespace {\n")
-string(APPEND text "constexpr ${type} texts[] = {\n")
+set(text "#include \"stepscope/base/embedded_text.h\"\n\nnamespace stepscope {\nnamespace {\n")
+string(APPEND text "constexpr EmbeddedText texts[] = {\n")
 foreach(file IN LISTS files)
   get_filename_component(name ${file} NAME)
   file(READ ${file} json)
   string(APPEND text "    {\"${name}\", R\"json(${json})json\"},\n")
 endforeach()
 string(APPEND text "};\n}  // namespace\n\n")
-string(APPEND text "std::span<const ${type}> ${KIND}_texts() { return texts; }\n\n}  // namespace stepscope\n")
+string(APPEND text "std::span<const EmbeddedText> ${KIND}_texts();\n")
+string(APPEND text "std::span<const EmbeddedText> ${KIND}_texts() { return texts; }\n\n}  // namespace stepscope\n")
 file(WRITE ${OUT} "${text}")

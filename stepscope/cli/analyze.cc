@@ -19,17 +19,18 @@
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/cost/machine/machine_text.h"
+#include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/fit/transfer_fit.h"
 #include "stepscope/read/job_table/job_table.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/explanation_report.h"
-#include "stepscope/report/format.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
 #include "stepscope/report/text_report.h"
-#include "stepscope/report/warnings.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 #include "stepscope/write/merged_trace.h"
 
 namespace stepscope {
@@ -47,25 +48,24 @@ void write_page(const std::string& path, Json tree, const JobResult& job, Failur
   failures.keep(write_file(path, render_html(json)));
 }
 
-void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
+void write_outputs(const AnalyzeFlags& flags, const Analysis& report,
                    std::span<const RankToWrite> ranks, const StopFlag& stop, Failures& failures) {
   if (!flags.json.empty() || !flags.html.empty() || !flags.csv.empty()) {
     Json tree = analyze_tree(report);
     if (!flags.json.empty()) {
       std::string json = json_text(tree);
-      if (flags.timeline) append_timeline(json, *report.job);
+      if (flags.timeline) append_timeline(json, report.job);
       write_json_text(flags.json, json, failures);
     }
     if (!flags.csv.empty()) write_tables(flags.csv, analyze_csv(tree), failures);
-    if (!flags.html.empty()) write_page(flags.html, std::move(tree), *report.job, failures);
+    if (!flags.html.empty()) write_page(flags.html, std::move(tree), report.job, failures);
   }
   if (!flags.perfetto.empty()) failures.keep(write_merged_trace(ranks, flags.perfetto, &stop));
 }
 
 // --write-machine: the machine of the run, its links as these transfers show them.
-void write_fitted_machine(const AnalyzeFlags& flags, const AnalyzeReport& report,
-                          Failures& failures) {
-  if (report.machine == nullptr)
+void write_fitted_machine(const AnalyzeFlags& flags, const Analysis& report, Failures& failures) {
+  if (!report.machine)
     return failures.add(
         {.what = "--write-machine: the device of these traces is not in the catalogue",
          .hint = "give --machine NAME or FILE to start from"});
@@ -73,7 +73,7 @@ void write_fitted_machine(const AnalyzeFlags& flags, const AnalyzeReport& report
   for (const InputRow& i : report.inputs)
     if (inputs.size() < 200) inputs += (inputs.empty() ? "" : ", ") + i.path;
   const auto fitted =
-      fitted_machine(*report.machine, report.job->collectives, report.world_size,
+      fitted_machine(*report.machine, report.job.collectives, report.world_size,
                      "links: stepscope analyze --write-machine, transfers of " + inputs);
   if (!fitted) return failures.add(fitted.error());
   failures.keep(write_file(flags.write_machine, machine_text(fitted->machine)));
@@ -90,7 +90,7 @@ int analyze(AnalyzeFlags& flags) {
     return analyze_job_operations(flags, tables);
   const StopFlag& stop = stop_on_signals();
   Failures failures;
-  AnalyzeReport report;
+  Analysis report;
   report.version = STEPSCOPE_VERSION;
   Run run = read_inputs(flags, stop, failures, report.read_seconds);
   report.inputs = input_rows(run);
@@ -105,12 +105,13 @@ int analyze(AnalyzeFlags& flags) {
     to_write.push_back({r.rank, r.trace});
   }
   const JobOptions options = job_options(flags, stop, run.world_size);
-  const JobResult job = analyze_job(ranks, options);
+  report.job = analyze_job(ranks, options);
+  const JobResult& job = report.job;
   if (job.interrupted) return exit_interrupted;
   check_steps(flags, job, failures);
-  report.job = &job;
   report.world_size = options.world_size ? options.world_size : job.collectives.matches.world_size;
-  report.machine = machine_of(flags, job);
+  if (const Machine* machine = machine_of(flags, job)) report.machine = *machine;
+  const Machine* const machine = report.machine ? &*report.machine : nullptr;
   report.peak_override = flags.peak;
   report.step_annotation = flags.step_annotation;
   std::optional<Error> no_mfu;
@@ -118,16 +119,16 @@ int analyze(AnalyzeFlags& flags) {
                               .peak = flags.peak,
                               .dtype = flags.dtype,
                               .price_per_gpu_hour = flags.price,
-                              .machine = report.machine,
+                              .machine = machine,
                               .world_size = report.world_size});
   if (mfu)
     report.mfu = std::move(*mfu);
   else
     no_mfu = mfu.error();
   report.link_fits = fit_transfers(job.transfers);
-  report.answer = find_answer(job, report.mfu, report.machine);
+  report.answer = find_verdict(job, report.mfu, machine);
   report.findings = find_findings({.job = job,
-                                   .machine = report.machine,
+                                   .machine = machine,
                                    .world_size = report.world_size,
                                    .model = flags.model ? &*flags.model : nullptr});
   report.warnings = analyze_warnings(report, no_mfu);

@@ -7,7 +7,7 @@
 
 #include "stepscope/cli/plan_fields.h"
 #include "stepscope/fit/plan_evidence.h"
-#include "stepscope/report/format.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -40,24 +40,24 @@ std::string no_machine(const JobResult& job) {
       printable(r.gpu_name));
 }
 
-Result<StepComparison> step_of(const AnalyzeFlags& flags, const AnalyzeReport& report,
+Result<StepComparison> step_of(const AnalyzeFlags& flags, const Analysis& report,
                                std::optional<int> recorded_world) {
   const Machine& machine = *report.machine;
   const auto network = make_network(machine, {.domain = domain_of(flags.plan)});
   if (!network) return network.error();
-  const auto plan = plan_of_run(flags, machine, report.world_size, traced_dtype(*report.job));
+  const auto plan = plan_of_run(flags, machine, report.world_size, traced_dtype(report.job));
   if (!plan) return plan.error();
-  return compare_step(*report.job, {.model = *flags.model,
-                                    .machine = machine,
-                                    .network = *network,
-                                    .plan = *plan,
-                                    .recorded_world = recorded_world});
+  return compare_step(report.job, {.model = *flags.model,
+                                   .machine = machine,
+                                   .network = *network,
+                                   .plan = *plan,
+                                   .recorded_world = recorded_world});
 }
 
-void add_step(Expectation& expected, const AnalyzeFlags& flags, const AnalyzeReport& report,
+void add_step(Expectation& expected, const AnalyzeFlags& flags, const Analysis& report,
               std::optional<int> recorded_world, std::vector<std::string>& remarks,
               Failures& failures) {
-  if (const auto why_not = cannot_compare(*report.job)) {
+  if (const auto why_not = cannot_compare(report.job)) {
     remarks.push_back("no expected step: " + why_not->message());
     return;
   }
@@ -104,12 +104,12 @@ Result<Plan> plan_of_run(const AnalyzeFlags& flags, const Machine& machine,
   return plan;
 }
 
-std::optional<Expectation> expected_of_job(const AnalyzeFlags& flags, const AnalyzeReport& report,
+std::optional<Expectation> expected_of_job(const AnalyzeFlags& flags, const Analysis& report,
                                            std::optional<int> recorded_world,
                                            std::vector<std::string>& remarks, Failures& failures) {
-  const JobResult& job = *report.job;
+  const JobResult& job = report.job;
   if (job.ranks.empty()) return std::nullopt;
-  if (report.machine == nullptr) {
+  if (!report.machine) {
     if (flags.model) remarks.push_back(no_machine(job));
     return std::nullopt;
   }

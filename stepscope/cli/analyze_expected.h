@@ -9,8 +9,8 @@
 
 #include "stepscope/cli/analyze_flags.h"
 #include "stepscope/cli/outputs.h"
+#include "stepscope/diagnose/analysis.h"
 #include "stepscope/fit/expectation.h"
-#include "stepscope/report/analyze_report.h"
 
 namespace stepscope {
 
@@ -24,7 +24,7 @@ namespace stepscope {
 // Needs report.job, .machine and .world_size. A plan that was given and that the traces contradict
 // or the model cannot run is a failure; why else there is nothing to expect is a remark.
 [[nodiscard]] std::optional<Expectation> expected_of_job(const AnalyzeFlags& flags,
-                                                         const AnalyzeReport& report,
+                                                         const Analysis& report,
                                                          std::optional<int> recorded_world,
                                                          std::vector<std::string>& remarks,
                                                          Failures& failures);

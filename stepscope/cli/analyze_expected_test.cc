@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 
 namespace stepscope {
 namespace {
@@ -65,7 +65,8 @@ struct Said {
 
 Said expected_of(const std::string& device, const Machine* machine, const AnalyzeFlags& flags,
                  bool trained = true) {
-  JobResult job;
+  Analysis report;
+  JobResult& job = report.job;
   RankResult& r = job.ranks.emplace_back();
   r.device = device == "cpu" ? "cpu" : "cuda";
   r.gpu_name = device == "cpu" ? "" : device;
@@ -77,9 +78,7 @@ Said expected_of(const std::string& device, const Machine* machine, const Analyz
   job.steps.emplace_back().index = 1;
   job.phases.emplace_back().phase = Phase::forward;
   if (trained) job.phases.emplace_back().phase = Phase::backward;
-  AnalyzeReport report;
-  report.job = &job;
-  report.machine = machine;
+  if (machine != nullptr) report.machine = *machine;
   report.world_size = 1;
   Said said;
   Failures failures;

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "stepscope/cli/plan_fields.h"
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/read/log/step_times.h"

@@ -8,7 +8,7 @@
 #include "stepscope/cli/terminal.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/read/files/input_files.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {

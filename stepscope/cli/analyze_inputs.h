@@ -9,8 +9,8 @@
 #include "stepscope/base/stop.h"
 #include "stepscope/cli/analyze_flags.h"
 #include "stepscope/cli/outputs.h"
+#include "stepscope/diagnose/analysis.h"
 #include "stepscope/read/files/read_trace.h"
-#include "stepscope/report/analyze_report.h"
 
 namespace stepscope {
 

@@ -11,6 +11,7 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/diagnose/straggler_job_verdict.h"
 #include "stepscope/read/job_table/job_table.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
@@ -67,12 +68,9 @@ std::vector<std::string> row_warnings(const ImportNotes& notes) {
   return said;
 }
 
-void write_outputs(const AnalyzeFlags& flags, const AnalyzeReport& report,
-                   const std::optional<StragglerJob>& job, Failures& failures) {
+void write_outputs(const AnalyzeFlags& flags, const Analysis& report, Failures& failures) {
   if (flags.json.empty() && flags.html.empty()) return;
-  Json tree = analyze_tree(report);
-  if (job) tree["straggler_job"] = straggler_job_json(*job);
-  const std::string json = json_text(tree);
+  const std::string json = json_text(analyze_tree(report));
   write_json_text(flags.json, json, failures);
   if (!flags.html.empty()) failures.keep(write_file(flags.html, render_html(json)));
 }
@@ -105,13 +103,10 @@ int analyze_job_operations(const AnalyzeFlags& flags, std::span<const std::strin
   Failures failures;
   const auto begin = std::chrono::steady_clock::now();
   auto table = read_job_table(tables.front());
-  AnalyzeReport report;
+  Analysis report;
   report.version = STEPSCOPE_VERSION;
   report.read_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const JobResult no_traces;
-  report.job = &no_traces;
-  std::optional<StragglerJob> job;
   if (table) {
     report.inputs.push_back(input_row(*table));
     for (const Error& e : table->errors) failures.add(e);
@@ -121,7 +116,7 @@ int analyze_job_operations(const AnalyzeFlags& flags, std::span<const std::strin
     choose_steps(flags, table->operations);
     auto analyzed = analyze_straggler_job(table->operations, table->meta);
     if (analyzed)
-      job = std::move(*analyzed);
+      report.straggler_job = std::move(*analyzed);
     else
       failures.add({.what = analyzed.error().what, .file = table->path});
   } else {
@@ -131,19 +126,18 @@ int analyze_job_operations(const AnalyzeFlags& flags, std::span<const std::strin
     row.error = table.error().what;
     report.inputs.push_back(std::move(row));
   }
-  if (job) {
+  if (const auto& job = report.straggler_job) {
     report.world_size = job->meta.world_size;
-    report.answer = straggler_answer(*job);
+    report.answer = straggler_verdict(*job);
     for (std::string& said : straggler_warnings(*job)) report.warnings.push_back(std::move(said));
     if (flags.json != "-")
-      fmt::print("{}",
-                 straggler_text(
-                     report, *job,
-                     {.width = terminal_width(), .colour = wants_colour(), .details = flags.html}));
+      fmt::print("{}", straggler_text(report, {.width = terminal_width(),
+                                               .colour = wants_colour(),
+                                               .details = flags.html}));
   }
-  write_outputs(flags, report, job, failures);
+  write_outputs(flags, report, failures);
   flush_output(failures);
-  return failures.any() || !job ? exit_failed : exit_done;
+  return failures.any() || !report.straggler_job ? exit_failed : exit_done;
 }
 
 }  // namespace stepscope

@@ -10,7 +10,7 @@
 #include "stepscope/cli/terminal.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/files/read_trace.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {

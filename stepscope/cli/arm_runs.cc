@@ -12,7 +12,7 @@
 
 #include "stepscope/cli/child_launch.h"
 #include "stepscope/cli/say.h"
-#include "stepscope/report/format.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

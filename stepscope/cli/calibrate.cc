@@ -20,7 +20,7 @@
 #include "stepscope/cli/terminal.h"
 #include "stepscope/comm/communicator/cores.h"
 #include "stepscope/comm/groups/shm_group.h"
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/machine/machine_text.h"
 #include "stepscope/fit/benchmark_fit.h"
 #include "stepscope/fit/calibration.h"

@@ -12,6 +12,8 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/diagnose/labels.h"
+#include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/read/files/input_files.h"
@@ -20,7 +22,7 @@
 #include "stepscope/read/log/train_summary.h"
 #include "stepscope/report/check_report.h"
 #include "stepscope/report/json_report.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -9,7 +9,7 @@
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
-#include "stepscope/report/format.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 

@@ -13,7 +13,7 @@
 #include "stepscope/cli/plan_source.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"

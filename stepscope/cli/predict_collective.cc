@@ -6,7 +6,7 @@
 #include "stepscope/cli/predict.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/report/collective_report.h"
 #include "stepscope/report/json_report.h"
 

@@ -14,7 +14,7 @@ PredictFlags typed(std::string line) {
   return flags;
 }
 
-std::string complaint(const std::string& line) {
+std::string predict_complaint(const std::string& line) {
   const auto question = collective_question(typed(line));
   return question ? std::string() : question.error().message();
 }
@@ -31,17 +31,17 @@ TEST(PredictFlags, ACollectiveHasAKindARangeAndAGroup) {
 }
 
 TEST(PredictFlags, AWrongCollectiveIsRefusedWithWhatWouldWork) {
-  EXPECT_NE(complaint("--collective allreduce --group 8").find("did you mean all_reduce"),
+  EXPECT_NE(predict_complaint("--collective allreduce --group 8").find("did you mean all_reduce"),
             std::string::npos);
-  EXPECT_NE(complaint("--collective none --group 8"), "");
-  EXPECT_NE(complaint("--collective unknown --group 8"), "");
+  EXPECT_NE(predict_complaint("--collective none --group 8"), "");
+  EXPECT_NE(predict_complaint("--collective unknown --group 8"), "");
   for (const char* bytes : {"2GB:1GB", "x", ":", "1KB:", "0:1", "1:nan"})
-    EXPECT_NE(complaint("--collective all_reduce --group 8 --bytes " + std::string(bytes))
+    EXPECT_NE(predict_complaint("--collective all_reduce --group 8 --bytes " + std::string(bytes))
                   .find("write 1KB:1GB"),
               std::string::npos)
         << bytes;
   for (const char* group : {"", " --group 0", " --group 1", " --group -4"})
-    EXPECT_NE(complaint("--collective all_reduce" + std::string(group)).find("--group N"),
+    EXPECT_NE(predict_complaint("--collective all_reduce" + std::string(group)).find("--group N"),
               std::string::npos)
         << group;
 }

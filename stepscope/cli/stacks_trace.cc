@@ -9,7 +9,7 @@
 #include "stepscope/cli/analyze_inputs.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/read/rows/rank_names.h"
-#include "stepscope/report/format.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -159,8 +159,8 @@ std::unique_ptr<TraceBeside> read_beside(const StacksTraceFlags& flags, Failures
 }
 
 StacksTrace join_profiles(const StacksTraceFlags& flags, const Profile& profile,
-                          const NodePhases& phases, const TraceBeside& beside, Failures& failures) {
-  StacksTrace out{.inputs = beside.inputs, .job = &beside.job, .profiles = {}};
+                          const NodePhases& phases, TraceBeside& beside, Failures& failures) {
+  StacksTrace out{.inputs = beside.inputs, .job = {}, .profiles = {}};
   const auto ranks = ranks_of(flags, profile, beside, failures);
   std::vector<std::vector<BudgetPiece>> pieces(beside.job.ranks.size());
   for (std::uint32_t i = 0; i < profile.inputs.size(); ++i) {
@@ -183,6 +183,7 @@ StacksTrace join_profiles(const StacksTraceFlags& flags, const Profile& profile,
     }
     out.profiles.push_back(std::move(p));
   }
+  out.job = std::move(beside.job);
   return out;
 }
 

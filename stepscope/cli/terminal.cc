@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "stepscope/report/format.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

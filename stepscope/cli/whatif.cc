@@ -11,9 +11,9 @@
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/report/explanation_report.h"
-#include "stepscope/report/format.h"
 #include "stepscope/report/json_report.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/step/step_cost.h"
 

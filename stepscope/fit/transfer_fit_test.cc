@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/machine/machine_text.h"
 
 namespace stepscope {

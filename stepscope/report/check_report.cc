@@ -9,9 +9,9 @@
 #include <cmath>
 
 #include "stepscope/report/compare_report.h"
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {

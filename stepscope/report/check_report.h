@@ -10,7 +10,7 @@
 #include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/log_report.h"
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

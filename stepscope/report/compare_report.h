@@ -10,7 +10,7 @@
 #include "stepscope/analysis/runs/compare_runs.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <map>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -274,25 +274,6 @@ std::string explanation_text(const JobResult& job, std::size_t width) {
                format_percent(std::abs(e.residual_share))) +
            scenarios_text(e, worth, most_scenarios, width);
   return out;
-}
-
-std::vector<std::string> replay_warnings(const Explanation& e) {
-  std::vector<std::string> warnings;
-  const double error = std::abs(e.replay_error);
-  if (e.refused)
-    warnings.push_back(fmt::format(
-        "the replay differs from the measured step by {}, so no what-if is answered; record whole "
-        "steps of every rank",
-        format_percent(error)));
-  else if (error > replay_error_warning)
-    warnings.push_back(
-        fmt::format("the replay differs from the measured step by {}: what-ifs are rough",
-                    format_percent(error)));
-  if (std::abs(e.residual_share) > replay_error_refused)
-    warnings.push_back(fmt::format(
-        "{} of a step is delay that nothing in the traces explains; what-ifs keep it as it is",
-        format_percent(std::abs(e.residual_share))));
-  return warnings;
 }
 
 }  // namespace stepscope

@@ -28,7 +28,5 @@ namespace stepscope {
                                          std::size_t width);
 // What the answers take for granted, each behind the name of its scenario.
 [[nodiscard]] std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios);
-// What limits the answers; empty where nothing does.
-[[nodiscard]] std::vector<std::string> replay_warnings(const Explanation& explanation);
 
 }  // namespace stepscope

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <set>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 

@@ -8,7 +8,7 @@
 #include "stepscope/analysis/runs/log_account.h"
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/report/memory_snapshot_report.h"
 
 namespace stepscope {

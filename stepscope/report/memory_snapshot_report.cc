@@ -5,9 +5,10 @@
 
 #include <algorithm>
 
-#include "stepscope/report/format.h"
+#include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -18,9 +19,6 @@ std::string file_name(const std::string& path) {
   return printable(path.substr(path.rfind('/') + 1));
 }
 
-std::string device_in_words(int device) {
-  return device == pinned_host_memory ? "pinned host memory" : fmt::format("device {}", device);
-}
 std::string place_in_words(const SnapshotReport& s, int device) {
   std::string out = device_in_words(device);
   if (s.rank) out += fmt::format(" of rank {}", *s.rank);
@@ -164,42 +162,7 @@ std::string device_text(const SnapshotReport& s, const DeviceMemoryAccount& d,
   return out;
 }
 
-void account_warnings(const SnapshotReport& s, const DeviceMemoryAccount& d,
-                      std::vector<std::string>& out) {
-  const std::string where = file_name(s.snapshot->path) + ", " + device_in_words(d.device) + ": ";
-  if (d.events == 0)
-    out.push_back(where +
-                  "no history is recorded: only the instant of the snapshot is known; call "
-                  "torch.cuda.memory._record_memory_history() before the first allocation");
-  else if (!d.begins_empty)
-    out.push_back(where +
-                  "the history begins in the middle (recording began late, or max_entries was "
-                  "reached): what was allocated before it is counted, and by whom is not known "
-                  "where it was freed again");
-  if (!d.has_stacks && d.peak.fragments.live().value > 0)
-    out.push_back(where + "no stacks are recorded: record with context=\"all\"");
-  if (d.contradictions > 0)
-    out.push_back(
-        fmt::format("{}{} in the history contradict each other or the snapshot (an "
-                    "action may have been skipped): totals may be off",
-                    where, counted(d.contradictions, "event")));
-  if (d.peak.fragments.outside > 0)
-    out.push_back(fmt::format("{}{} at the peak in no known segment are not counted", where,
-                              counted(d.peak.fragments.outside, "block")));
-}
-
 }  // namespace
-
-std::string site_in_words(const AllocationSite& site) {
-  if (site.name.empty() && site.file.empty()) return "no stack recorded";
-  if (site.file.empty())
-    return site.phase == AllocationPhase::backward && site.name != "autograd"
-               ? site.name + " in autograd"
-               : site.name;
-  const std::string file = site.file.substr(site.file.rfind('/') + 1);
-  return site.line > 0 ? fmt::format("{} ({}:{})", site.name, file, site.line)
-                       : fmt::format("{} ({})", site.name, file);
-}
 
 std::string memory_sentence(const MemoryReport& r) {
   const SnapshotReport* most = nullptr;
@@ -215,16 +178,8 @@ std::string memory_sentence(const MemoryReport& r) {
 
 std::vector<std::string> memory_warnings(const MemoryReport& r) {
   std::vector<std::string> out;
-  for (const SnapshotReport& s : r.snapshots) {
-    const std::string name = file_name(s.snapshot->path);
-    if (s.account->devices.empty()) out.push_back(name + ": nothing is allocated on any device");
-    for (const DeviceMemoryAccount& d : s.account->devices) account_warnings(s, d, out);
-    for (const auto& [reason, count] : s.snapshot->notes) {
-      std::string words = reason;
-      std::ranges::replace(words, '_', ' ');
-      out.push_back(fmt::format("{}: {}: {}", name, words, count));
-    }
-  }
+  for (const SnapshotReport& s : r.snapshots)
+    for (std::string& w : memory_warnings(*s.snapshot, *s.account)) out.push_back(std::move(w));
   return out;
 }
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/plan_difference.h"
 #include "stepscope/report/predict_report.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -9,10 +9,9 @@
 
 #include "stepscope/cost/plan/plan_flags.h"
 #include "stepscope/cost/search/search.h"
-#include "stepscope/cost/search/search_rank.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 

@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "stepscope/report/account.h"
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

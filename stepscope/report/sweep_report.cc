@@ -5,8 +5,8 @@
 #include <fmt/ranges.h>
 
 #include "stepscope/report/compare_report.h"
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

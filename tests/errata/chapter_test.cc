@@ -9,13 +9,13 @@
 #include "stepscope/analysis/collectives/overlap.h"
 #include "stepscope/analysis/steps/trace_test_builder.h"
 #include "stepscope/base/collective_kind.h"
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/step/step_cost.h"
 #include "stepscope/cost/time/collective_cost.h"
-#include "stepscope/report/findings.h"
-#include "stepscope/report/report_test_builder.h"
+#include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/diagnose/findings.h"
 #include "stepscope/stats/alpha_beta.h"
 
 namespace stepscope {

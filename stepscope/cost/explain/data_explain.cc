@@ -6,6 +6,7 @@
 #include "stepscope/cost/explain/explain_parts.h"
 #include "stepscope/cost/layer/recompute.h"
 #include "stepscope/cost/model/formula.h"
+#include "stepscope/cost/step/stage_cost.h"
 #include "stepscope/cost/step/step_tail.h"
 
 namespace stepscope::explain_parts {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "stepscope/cost/explain/explain_test_expression.h"
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/model/random_test_draw.h"
 #include "stepscope/cost/time/collective_sweep.h"

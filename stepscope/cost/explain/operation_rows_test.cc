@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stepscope/cost/machine/machine_named.h"
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/model/parameter_count.h"
 

@@ -17,7 +17,6 @@
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/compute_parameters.h"
 #include "stepscope/cost/machine/links.h"  // IWYU pragma: export
-#include "stepscope/cost/machine/machine_host.h"
 #include "stepscope/cost/model/dtype.h"
 
 namespace stepscope {
@@ -28,6 +27,21 @@ struct MachineAlias {
   std::string name;
   // The name fits several products: only a device whose memory agrees is this one.
   bool memory_must_match = false;
+};
+
+// What lies behind a device: its share of the host and of the host's drives, which hold offloaded
+// states. An absent figure is unknown, and a plan that needs it is an error. All figures are one
+// device's share.
+struct Host {
+  std::optional<ByteRate> per_direction;  // device to host memory
+  std::optional<ByteRate> memory_rate;  // of the host's memory: an optimizer on the CPU runs at it
+  std::optional<Bytes> memory;
+};
+
+struct Nvme {
+  std::optional<ByteRate> read;
+  std::optional<ByteRate> write;
+  std::optional<Bytes> capacity;
 };
 
 struct Machine {
@@ -64,6 +78,11 @@ struct Machine {
 // The same among `machines`, a catalogue of the caller's own.
 [[nodiscard]] const Machine* find_machine(std::span<const Machine> machines,
                                           std::string_view gpu_name, std::optional<Bytes> memory);
+
+// A machine of the catalogue by its file's stem ("h100_sxm_80gb"), its name or an alias that is
+// this machine's alone (case does not matter), or the file where `name` ends with .json or has a
+// slash. An unknown name is an error that suggests the nearest stems.
+[[nodiscard]] Result<Machine> machine_named(const std::string& name);
 
 // Dense peak of matrix products in `dtype`.
 [[nodiscard]] std::optional<FlopRate> peak(const Machine& machine, Dtype dtype);

@@ -10,11 +10,82 @@
 #include <utility>
 
 #include "stepscope/base/parallel_for.h"
-#include "stepscope/cost/search/search_sensitivity.h"
 #include "stepscope/cost/search/search_shape.h"
 
 namespace stepscope {
 namespace {
+
+struct SensitivityInput {
+  const Transformer& model;
+  const Machine& machine;
+  const Network& network;
+  double capacity = 0;  // bytes
+};
+
+using What = Sensitivity::What;
+
+template <class Rate>
+void scale(std::optional<Rate>& rate, double factor) {
+  if (rate) rate->value *= factor;
+}
+
+void scale(Network& network, What what, double factor) {
+  if (what == What::links_between) scale(network.out, factor);
+  if (what != What::links_within) return;
+  network.up.value *= factor;
+  network.peer.value *= factor;
+  for (ByteRate& rate : network.peers) rate.value *= factor;
+}
+
+void scale(Machine& machine, What what, double factor) {
+  if (what == What::memory_rate) scale(machine.memory_rate, factor);
+  if (what != What::peak) return;
+  for (auto& rate : machine.peak_rates) scale(rate, factor);
+  for (auto& rate : machine.matmul_max) scale(rate, factor);
+}
+
+Result<double> step_with(const SensitivityInput& input, const Plan& plan, What what,
+                         double factor) {
+  Machine machine = input.machine;
+  Network network = input.network;
+  scale(machine, what, factor);
+  scale(network, what, factor);
+  auto context = make_cost_context(input.model, machine, network, plan);
+  if (!context) return context.error();
+  const auto cost = evaluate(*context, plan);
+  if (!cost) return cost.error();
+  return cost->step().count();
+}
+
+// `front` is sorted by time.
+Sensitivity with_memory(const SensitivityInput& input, const std::vector<Candidate>& front,
+                        const FoundPlan& best, double factor) {
+  Sensitivity s{.what = What::memory, .factor = factor};
+  const auto fits = std::ranges::find_if(
+      front, [&](const Candidate& c) { return c.memory <= input.capacity * factor; });
+  if (fits == front.end()) return s;
+  s.step = fits->step;
+  if (fits->step != best.cost.step().count()) s.other = fits->plan;
+  return s;
+}
+
+// The plan result.best[0] evaluated again with each rate scaled. For memory the fastest plan of
+// `front`, which holds plans up to most_memory times the capacity.
+std::optional<Error> add_sensitivity(const SensitivityInput& input,
+                                     const std::vector<Candidate>& front, SearchResult& result) {
+  const FoundPlan& best = result.best.front();
+  for (const What what : {What::links_within, What::links_between, What::memory_rate, What::peak}) {
+    for (const double factor : sensitivity_factors) {
+      const auto step = step_with(input, best.plan, what, factor);
+      if (!step) return step.error();
+      result.sensitivity.push_back({.what = what, .factor = factor, .step = *step});
+    }
+  }
+  for (const double factor : sensitivity_factors) {
+    result.sensitivity.push_back(with_memory(input, front, best, factor));
+  }
+  return std::nullopt;
+}
 
 struct CountOutcome {
   explicit CountOutcome(const FoundLimits& limits) : found(limits) {}
@@ -112,7 +183,7 @@ std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
   return above;
 }
 
-Result<FoundPlan> priced(const Search& search, const Candidate& candidate) {
+Result<FoundPlan> evaluated(const Search& search, const Candidate& candidate) {
   auto context = make_cost_context(search.model, search.machine, search.network, candidate.plan);
   if (!context) return context.error();
   const auto cost = evaluate(*context, candidate.plan);
@@ -120,10 +191,10 @@ Result<FoundPlan> priced(const Search& search, const Candidate& candidate) {
   return FoundPlan{.plan = candidate.plan, .cost = *cost};
 }
 
-std::optional<Error> price_all(const Search& search, const std::vector<Candidate>& candidates,
-                               std::vector<FoundPlan>& into) {
+std::optional<Error> evaluate_all(const Search& search, const std::vector<Candidate>& candidates,
+                                  std::vector<FoundPlan>& into) {
   for (const Candidate& candidate : candidates) {
-    Result<FoundPlan> found = priced(search, candidate);
+    Result<FoundPlan> found = evaluated(search, candidate);
     if (!found) return found.error();
     into.push_back(*std::move(found));
   }
@@ -166,9 +237,10 @@ std::optional<Error> show(const Search& search, const FoundPlans& all,
                           const std::vector<Candidate>& of_counts, SearchResult& result) {
   auto best = best_of(all);
   if (best.size() > search.request.top) best.resize(search.request.top);
-  if (auto error = price_all(search, best, result.best)) return error;
-  if (auto error = price_all(search, shown_front(all, search.limits), result.pareto)) return error;
-  if (auto error = price_all(search, of_counts, result.by_devices)) return error;
+  if (auto error = evaluate_all(search, best, result.best)) return error;
+  if (auto error = evaluate_all(search, shown_front(all, search.limits), result.pareto))
+    return error;
+  if (auto error = evaluate_all(search, of_counts, result.by_devices)) return error;
   if (result.best.empty()) return std::nullopt;
   return add_sensitivity({search.model, search.machine, search.network, search.limits.capacity},
                          all.front(), result);
@@ -246,6 +318,46 @@ Result<SearchResult> search_plans(const Transformer& model, const Machine& machi
   result.stopped = stopped(request);
   result.elapsed = std::chrono::steady_clock::now() - begin;
   return result;
+}
+
+Result<PlanRank> rank_plan(const Transformer& model, const Machine& machine, const Network& network,
+                           const SearchRequest& request, const RankQuestion& question) {
+  if (!machine.memory) {
+    return Error{.what = "machine \"" + machine.name + "\" does not say its memory_gb",
+                 .hint = "give it in a machine file (--machine FILE)"};
+  }
+  constexpr std::size_t round = 128;
+  const double capacity =
+      static_cast<double>(machine.memory->value) * (1 - request.memory_headroom);
+  const ShapeSearch search{.machine = &machine,
+                           .network = &network,
+                           .space = {.model = &model,
+                                     .request = &request,
+                                     .devices = question.devices,
+                                     .offload = question.offload},
+                           .limits = {.capacity = capacity, .extended = capacity},
+                           .count_below = question.step};
+  const std::vector<SearchShape> shapes = list_shapes(search.space).shapes;
+  const FoundPlans nothing(search.limits);
+  PlanRank rank;
+  std::int64_t evaluated = 0;
+  for (std::size_t begin = 0; begin < shapes.size(); begin += round) {
+    const bool stopped = request.stop != nullptr && request.stop->requested();
+    if (stopped || evaluated > question.most_evaluations) {
+      rank.complete = false;
+      break;
+    }
+    std::vector<ShapeResult> results(std::min(round, shapes.size() - begin),
+                                     ShapeResult(search.limits));
+    parallel_for(results.size(), request.threads, [&](std::size_t i) {
+      search_shape(search, shapes[begin + i], nothing, results[i]);
+    });
+    for (const ShapeResult& result : results) {
+      rank.faster += result.faster;
+      evaluated += result.evaluated;
+    }
+  }
+  return rank;
 }
 
 }  // namespace stepscope

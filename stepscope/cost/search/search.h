@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -16,34 +17,14 @@
 
 namespace stepscope {
 
-// Why plans are not among the feasible ones; a subtree counts all its plans.
-enum class Rejected : std::uint8_t {
-  tensor,
-  context,
-  expert,
-  batch,
-  schedule,
-  links,
-  memory,
-  slow
-};
-inline constexpr std::size_t rejected_count = 8;
-inline constexpr std::array<std::string_view, rejected_count> rejected_names = {
-    "tp does not divide the model",
-    "cp does not divide the sequence or the heads",
-    "ep does not divide the experts or the ranks",
-    "dp * micro_batch does not divide the global batch",
-    "micro-batches of the interleaved schedule are no multiple of pp",
-    "the machine lacks a link it needs",
-    "does not fit in memory",
-    "slower than plans found (by a lower bound)"};
-static_assert(rejected_names[static_cast<std::size_t>(Rejected::slow)].starts_with("slower"));
-
 struct FoundPlan {
   Plan plan;
   StepCost cost;
   bool near_tie = false;  // within the model's error of the fastest
 };
+
+inline constexpr std::array<double, 4> sensitivity_factors = {0.8, 0.9, 1.1, 1.2};
+inline constexpr double most_memory = sensitivity_factors.back();
 
 // The best plan on a machine where one thing is `factor` times what it is.
 struct Sensitivity {
@@ -79,5 +60,25 @@ struct SearchResult {
 [[nodiscard]] Result<SearchResult> search_plans(const Transformer& model, const Machine& machine,
                                                 const Network& network,
                                                 const SearchRequest& request);
+
+// Where a plan that somebody chose stands among those that a search may take.
+struct RankQuestion {
+  double step = 0;  // seconds of the plan
+  std::int64_t devices = 1;
+  bool offload = false;  // as SearchResult::offload_searched
+  // After so many evaluations the count is given up, at a place that no number of threads changes.
+  std::int64_t most_evaluations = std::numeric_limits<std::int64_t>::max();
+};
+
+struct PlanRank {
+  std::int64_t faster = 0;  // plans that fit and take less time
+  bool complete = true;     // false: at least so many
+};
+
+// By the same bounds as the search, so that only plans whose bound is below `step` are evaluated.
+// Errors: a machine without a memory size.
+[[nodiscard]] Result<PlanRank> rank_plan(const Transformer& model, const Machine& machine,
+                                         const Network& network, const SearchRequest& request,
+                                         const RankQuestion& question);
 
 }  // namespace stepscope

@@ -62,6 +62,29 @@ inline constexpr std::array<std::string_view, search_key_count> search_key_names
 static_assert(search_key_names[static_cast<std::size_t>(SearchKey::parameters_at)] ==
               "parameters_at");
 
+// Why plans are not among the feasible ones; a subtree counts all its plans.
+enum class Rejected : std::uint8_t {
+  tensor,
+  context,
+  expert,
+  batch,
+  schedule,
+  links,
+  memory,
+  slow
+};
+inline constexpr std::size_t rejected_count = 8;
+inline constexpr std::array<std::string_view, rejected_count> rejected_names = {
+    "tp does not divide the model",
+    "cp does not divide the sequence or the heads",
+    "ep does not divide the experts or the ranks",
+    "dp * micro_batch does not divide the global batch",
+    "micro-batches of the interleaved schedule are no multiple of pp",
+    "the machine lacks a link it needs",
+    "does not fit in memory",
+    "slower than plans found (by a lower bound)"};
+static_assert(rejected_names[static_cast<std::size_t>(Rejected::slow)].starts_with("slower"));
+
 struct SearchRequest {
   Plan base;  // what is not searched: sequence, global batch, precision, overlap, ...
   std::vector<std::int64_t> devices;  // each count is searched

@@ -6,10 +6,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "stepscope/cost/search/search.h"
+#include "stepscope/cost/search/search_request.h"
 
 namespace stepscope {
 

@@ -11,7 +11,6 @@
 #include "stepscope/cost/layer/operations_test_models.h"
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/cost/search/search_bounds.h"
-#include "stepscope/cost/search/search_rank.h"
 #include "stepscope/cost/search/search_shape.h"
 
 namespace stepscope {

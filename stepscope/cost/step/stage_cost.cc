@@ -7,8 +7,6 @@
 #include <functional>
 
 #include "stepscope/cost/layer/recompute.h"
-#include "stepscope/cost/step/cost_context.h"
-#include "stepscope/cost/step/offload_time.h"
 #include "stepscope/cost/time/memory_footprint.h"
 
 namespace stepscope {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepscope/cost/step/offload_time.h"
-#include "stepscope/cost/step/step_tail.h"
+#include "stepscope/cost/step/stage_cost.h"
 
 namespace stepscope {
 namespace {

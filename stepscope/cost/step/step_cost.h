@@ -12,6 +12,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/cost/plan/parallelism.h"
 #include "stepscope/cost/step/cost_context.h"
+#include "stepscope/cost/step/step_tail.h"
 #include "stepscope/cost/time/memory_footprint.h"
 
 namespace stepscope {
@@ -38,24 +39,6 @@ inline constexpr std::array<std::string_view, step_term_count> step_term_names =
     "tensor_comm", "context_comm", "expert_comm", "pipeline_comm", "data_comm",
     "bubble",      "optimizer",    "offload"};
 static_assert(step_term_names[static_cast<std::size_t>(StepTerm::offload)] == "offload");
-
-// What happens once a step, after the last micro-batch. Gradients: of the device that ends last,
-// which may have had the drain of the pipeline to hide them; optimizer and gather: of the device
-// that owns most.
-struct StepTail {
-  double reduce = 0;          // all of a device's gradients, nothing hidden
-  double reduce_exposed = 0;  // after the last backward
-  double reduce_earlier = 0;  // exposed after the other micro-batches, where each is reduced
-  double gather = 0;          // ZeRO-1 and 2: parameters, nothing hidden
-  double gather_exposed = 0;
-  double first_gather = 0;   // ZeRO-3: of the unit that starts the step
-  double last_reduce = 0;    // and of the one that ends it
-  double tie = 0;            // tied embeddings at both ends of the pipeline
-  double drain_exposed = 0;  // gradients to the host
-  double update = 0;         // the optimizer
-  double moves = 0;          // of its states
-  double owned = 0;          // parameters that a rank updates
-};
 
 struct StepCost {
   std::array<double, step_term_count> seconds{};

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stepscope/cost/step/offload_time.h"
-
 namespace stepscope {
 namespace {
 

@@ -6,8 +6,6 @@
 #include <optional>
 #include <tuple>
 
-#include "stepscope/cost/time/collective_terms.h"
-
 namespace stepscope {
 namespace {
 

@@ -36,13 +36,9 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/machine/interconnect.h"
 #include "stepscope/cost/model/formula.h"
+#include "stepscope/cost/time/collective_terms.h"
 
 namespace stepscope {
-
-enum class Algorithm : std::uint8_t { ring, tree, hierarchical, direct, in_network };
-inline constexpr std::array<std::string_view, 5> algorithm_names = {"ring", "tree", "hierarchical",
-                                                                    "direct", "in-network"};
-static_assert(algorithm_names[static_cast<std::size_t>(Algorithm::in_network)] == "in-network");
 
 // 0 for a group of one. Monotonic in `total`. Allocates nothing. `kind` must be a collective.
 [[nodiscard]] Seconds collective_time(const Network& network, CollectiveKind kind, Bytes total,

@@ -4,12 +4,24 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
+#include <string_view>
 
-#include "stepscope/cost/time/collective_cost.h"
+#include "stepscope/base/collective_kind.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/machine/interconnect.h"
 
-namespace stepscope::collective_terms {
+namespace stepscope {
+
+enum class Algorithm : std::uint8_t { ring, tree, hierarchical, direct, in_network };
+inline constexpr std::array<std::string_view, 5> algorithm_names = {"ring", "tree", "hierarchical",
+                                                                    "direct", "in-network"};
+static_assert(algorithm_names[static_cast<std::size_t>(Algorithm::in_network)] == "in-network");
+
+namespace collective_terms {
 
 struct Terms {
   double start = 0;
@@ -267,4 +279,5 @@ void for_each(const Network& w, CollectiveKind kind, const GroupPlacement& place
   }
 }
 
-}  // namespace stepscope::collective_terms
+}  // namespace collective_terms
+}  // namespace stepscope

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that the sizes of a model must keep.
+#include <algorithm>
+#include <cmath>
+
+#include "stepscope/cost/model/parameter_count.h"
+#include "stepscope/cost/model/transformer.h"
+
+namespace stepscope {
+namespace {
+
+using Int = std::int64_t;
+using Problem = std::optional<Error>;
+
+constexpr Int widest = 10'000'000;
+constexpr double most_parameters = 1e16;
+
+struct Range {
+  std::string_view name;
+  Int value;
+  Int least;
+  Int most = widest;
+};
+
+Problem problem(std::string what, std::string hint = {}) {
+  return Error{.what = std::move(what), .hint = std::move(hint)};
+}
+
+template <class Ranges>
+Problem out_of_range(const Ranges& ranges) {
+  for (const Range& r : ranges) {
+    if (r.value >= r.least && r.value <= r.most) continue;
+    return problem(std::string(r.name) + " = " + std::to_string(r.value) + " is out of range",
+                   "it must be " + std::to_string(r.least) + " to " + std::to_string(r.most));
+  }
+  return std::nullopt;
+}
+
+Problem check_sizes(const Transformer& m) {
+  const bool all_experts = m.experts && m.experts->first_dense_layers <= 0 &&
+                           m.experts->every == 1 && m.experts->dense_layers.empty();
+  const bool table = m.positions == Positions::learned;
+  if (auto found = out_of_range(
+          std::array{Range{"layers", m.layers, 1, 100'000}, Range{"hidden", m.hidden, 1},
+                     Range{"heads", m.heads, 1, 100'000}, Range{"kv_heads", m.kv_heads, 1, m.heads},
+                     Range{"head_size", m.head_size, 1, 100'000},
+                     Range{"feed_forward", m.feed_forward, all_experts ? 0 : 1},
+                     Range{"norms_per_layer", m.norms_per_layer, 0, 8},
+                     Range{"max_positions", m.max_positions, table ? 1 : 0, 1'000'000'000},
+                     Range{"vocabulary", m.vocabulary, m.patches ? 0 : 1},
+                     Range{"classes", m.classes, 0}, Range{"token_types", m.token_types, 0},
+                     Range{"window", m.window.value_or(1), 1, 1'000'000'000},
+                     Range{"window_every", m.window_every, 1, m.layers}})) {
+    return found;
+  }
+  if (m.heads % m.kv_heads != 0) {
+    return problem("kv_heads = " + std::to_string(m.kv_heads) +
+                   " does not divide heads = " + std::to_string(m.heads));
+  }
+  if (!(m.dropout >= 0 && m.dropout < 1)) return problem("dropout must be 0 or more and below 1");
+  if (!(m.activation_dropout >= 0 && m.activation_dropout < 1)) {
+    return problem("activation_dropout must be 0 or more and below 1");
+  }
+  if (m.window && !m.causal) return problem("a window needs a causal model");
+  return std::nullopt;
+}
+
+Problem experts(const Transformer& m) {
+  if (!m.experts) return std::nullopt;
+  const Experts& e = *m.experts;
+  if (auto found = out_of_range(std::array{
+          Range{"experts.count", e.count, 1, 1'000'000},
+          Range{"experts.top_k", e.top_k, 1, e.count},
+          Range{"experts.feed_forward", e.feed_forward, 1},
+          Range{"experts.shared_feed_forward", e.shared_feed_forward, e.shared_gate ? 1 : 0},
+          Range{"experts.first_dense_layers", e.first_dense_layers, 0, m.layers},
+          Range{"experts.every", e.every, 1, m.layers}})) {
+    return found;
+  }
+  for (const Int layer : e.dense_layers) {
+    const std::array one{Range{"experts.dense_layers", layer, 0, m.layers - 1}};
+    if (auto found = out_of_range(one)) return found;
+  }
+  if (e.capacity_factor && !(*e.capacity_factor > 0 && *e.capacity_factor <= 1e6)) {
+    return problem("experts.capacity_factor must be above 0",
+                   "leave it out where no token is dropped");
+  }
+  return std::nullopt;
+}
+
+Problem latent(const Transformer& m) {
+  if (!m.latent) return std::nullopt;
+  const LatentAttention& l = *m.latent;
+  if (auto found = out_of_range(std::array{
+          Range{"latent.query_rank", l.query_rank, 0}, Range{"latent.kv_rank", l.kv_rank, 1},
+          Range{"latent.rope_head_size", l.rope_head_size, 0, 100'000},
+          Range{"latent.nope_head_size", l.nope_head_size, 1, 100'000},
+          Range{"latent.value_head_size", l.value_head_size, 1, 100'000}})) {
+    return found;
+  }
+  if (m.kv_heads != m.heads) {
+    return problem("latent attention with kv_heads = " + std::to_string(m.kv_heads),
+                   "every head has its keys rebuilt: kv_heads = heads");
+  }
+  const Int head = l.rope_head_size + l.nope_head_size;
+  if (m.head_size == head) return std::nullopt;
+  return problem(
+      "head_size = " + std::to_string(m.head_size) + " is not rope_head_size + nope_head_size",
+      "it must be " + std::to_string(head));
+}
+
+Problem ends(const Transformer& m) {
+  if (m.patches) {
+    const Patches& p = *m.patches;
+    if (auto found = out_of_range(std::array{Range{"patches.image", p.image, 1, 100'000},
+                                             Range{"patches.patch", p.patch, 1, p.image},
+                                             Range{"patches.channels", p.channels, 1, 10'000}})) {
+      return found;
+    }
+    if (p.image % p.patch != 0) {
+      return problem("patches of " + std::to_string(p.patch) + " pixels do not fill an image of " +
+                     std::to_string(p.image));
+    }
+    if (m.positions == Positions::learned && m.max_positions != image_tokens(p)) {
+      return problem("max_positions = " + std::to_string(m.max_positions),
+                     "an image has " + std::to_string(image_tokens(p)) + " tokens");
+    }
+  }
+  if (m.head && m.vocabulary == 0 && m.classes == 0) {
+    return problem("a head needs a vocabulary or classes", "give one, or head = false");
+  }
+  if (m.tied_embeddings && (m.vocabulary == 0 || m.classes > 0)) {
+    return problem("tied_embeddings needs a head onto the vocabulary");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Done> check_model(const Transformer& model) {
+  for (const auto check : {&check_sizes, &experts, &latent, &ends}) {
+    if (Problem found = check(model)) return *std::move(found);
+  }
+  if (parameter_bound(model) > most_parameters) {
+    return Error{.what = "these sizes make more than 1e16 parameters"};
+  }
+  return Done{};
+}
+
+}  // namespace stepscope
