@@ -85,7 +85,8 @@ class SetMatcher {
   [[nodiscard]] std::string group_name() const;
   [[nodiscard]] Places places_of(std::span<const AlignItem> a, std::span<const AlignItem> b) const;
   std::vector<PlacedSequence> place_by_order();
-  void report(std::optional<std::int64_t> ordinal, std::vector<int> ranks, std::string what);
+  void report(std::optional<std::int64_t> ordinal, std::vector<int> ranks, std::string what,
+              bool outside_capture = false);
   void report_edges(const std::vector<PlacedSequence>& placed);
   [[nodiscard]] std::vector<int> lacking(std::span<const Placed> members) const;
   bool contradict(std::span<const Placed> members);
@@ -105,14 +106,15 @@ std::string SetMatcher::group_name() const {
 }
 
 void SetMatcher::report(std::optional<std::int64_t> ordinal, std::vector<int> ranks,
-                        std::string what) {
+                        std::string what, bool outside_capture) {
   constexpr std::size_t most = 50;  // a group; one more row says that there are others
   if (++reported_ > most + 1) return;
   if (reported_ == most + 1) {
     out_.mismatches.push_back({group_name(), std::nullopt, {}, "further mismatches not listed"});
     return;
   }
-  out_.mismatches.push_back({group_name(), ordinal, std::move(ranks), std::move(what)});
+  out_.mismatches.push_back(
+      {group_name(), ordinal, std::move(ranks), std::move(what), outside_capture});
 }
 
 // A small message may have left before its receive began: then the order alone must agree.
@@ -177,7 +179,7 @@ void SetMatcher::report_edges(const std::vector<PlacedSequence>& placed) {
     if (before != 0) what += " the first " + std::to_string(before);
     if (before != 0 && after != 0) what += " and";
     if (after != 0) what += " the last " + std::to_string(after);
-    report(std::nullopt, {rank}, what + " of the group's calls lie outside its capture");
+    report(std::nullopt, {rank}, what + " of the group's calls lie outside its capture", true);
   }
 }
 

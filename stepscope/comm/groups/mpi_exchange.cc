@@ -169,7 +169,8 @@ bool MpiExchange::check_headers(const Operation& operation, const Flight& flight
                              header_text(theirs) + " instead",
                      .hint =
                          "all ranks of a group must call the same collectives in the same "
-                         "order"};
+                         "order",
+                     .code = ErrorCode::group_failed};
     return false;
   }
   return true;
@@ -304,7 +305,8 @@ void MpiExchange::give_up(Ns waited) {
                                                         : "a rank does not go on"),
       .hint =
           "raise the deadline if this was no hang; the flight records of the other ranks say "
-          "where they are (Communicator::flight_record)"};
+          "where they are (Communicator::flight_record)",
+      .code = ErrorCode::group_failed};
 }
 
 Result<bool> MpiExchange::test(Ticket ticket) {
