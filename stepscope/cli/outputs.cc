@@ -62,7 +62,7 @@ void flush_output(Failures& failures) {
 }
 
 int refused(const Error& error) {
-  if (error.interrupted) return exit_interrupted;
+  if (error.code == ErrorCode::interrupted) return exit_interrupted;
   say("stepscope: {}\n", printable(error.message()));
   return error.file.empty() ? exit_usage : exit_failed;
 }
@@ -79,7 +79,7 @@ Progress progress_of(Failures& failures) {
 }
 
 int ended(const Error& error, const Failures& failures) {
-  if (error.interrupted || failures.interrupted()) return exit_interrupted;
+  if (error.code == ErrorCode::interrupted || failures.interrupted()) return exit_interrupted;
   return failures.any() ? static_cast<int>(exit_failed) : refused(error);
 }
 
