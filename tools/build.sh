@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 preset=$1
 shift
+whole_build_seconds=1100  # of a core, release with tests
 cmake=/usr/bin/cmake
 [ -x $cmake ] || cmake=cmake
 configure=(--preset "$preset")
@@ -20,6 +21,14 @@ if ! "$cmake" "${configure[@]}" >"$log" 2>&1; then
 fi
 # A whole build says which optional parts it has, and why.
 [ $# -gt 0 ] || grep -E '^-- .*: (on|off)\b' "$log" || true
+# How long it will take: processor time of a whole build (tools/build_time.sh measures it), by the share of steps that are left.
+steps=$(grep -c '^build .*\.o: CXX' "build/$preset/build.ninja" || true)
+left=$("$cmake" --build "build/$preset" ${1:+--target "$@"} -- -n 2>/dev/null | grep -c 'Building CXX' || true)
+cores=${JOBS:-$(nproc)}
+if [ "$left" -gt 20 ] && [ "$steps" -gt 0 ]; then
+  minutes=$(( (left * whole_build_seconds / steps / cores + 59) / 60 ))
+  echo "building: $left files to compile on $cores cores, about $minutes minutes (less beside a filled compiler cache)"
+fi
 # Under a fixed address layout, or ThreadSanitizer refuses kernels with much randomness.
 fixed_layout=()
 if [ "$preset" = tsan ] && setarch -R true 2>/dev/null; then fixed_layout=(setarch -R); fi

@@ -2,14 +2,19 @@
 #include "stepscope/cli/outputs.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
-#include "stepscope/report/format.h"
+#include "stepscope/cli/terminal.h"
+#include "stepscope/report/html.h"
+#include "stepscope/report/json_report.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 
@@ -26,6 +31,12 @@ void write_json_text(const std::string& path, const std::string& json, Failures&
     std::fwrite(json.data(), 1, json.size(), stdout);
   else if (!path.empty())
     failures.keep(write_file(path, json));
+}
+
+void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures) {
+  const std::string json = json_text(tree);
+  write_json_text(paths.json, json, failures);
+  if (!paths.html.empty()) failures.keep(write_file(paths.html, render_html(json)));
 }
 
 void write_tables(const std::string& directory, std::span<const CsvFile> files,
@@ -51,8 +62,29 @@ void flush_output(Failures& failures) {
 }
 
 int refused(const Error& error) {
+  if (error.interrupted) return exit_interrupted;
   say("stepscope: {}\n", printable(error.message()));
   return error.file.empty() ? exit_usage : exit_failed;
+}
+
+Progress progress_of(Failures& failures) {
+  Progress progress;
+  progress.show = [line = std::make_shared<ProgressLine>("reading")](
+                      std::string_view, std::uint64_t done, std::uint64_t total) {
+    line->show(done, total);
+  };
+  progress.failed = [&failures](const Error& error) { failures.add(error); };
+  progress.stop = &stop_on_signals();
+  return progress;
+}
+
+int ended(const Error& error, const Failures& failures) {
+  if (error.interrupted || failures.interrupted()) return exit_interrupted;
+  return failures.any() ? static_cast<int>(exit_failed) : refused(error);
+}
+
+void show_launch(std::size_t number, std::size_t all, const std::string& name) {
+  if (::isatty(STDERR_FILENO) == 1) say("launch {} of {}: {}\n", number, all, name);
 }
 
 }  // namespace stepscope

@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "stepscope/base/result.h"
+#include "stepscope/pipeline/progress.h"
 #include "stepscope/report/csv_report.h"
+#include "stepscope/report/json_values.h"
 
 namespace stepscope {
 
@@ -26,6 +28,18 @@ class Failures {
   bool interrupted_ = false;
 };
 
+// Files that a verb writes besides what it prints; empty: none. JSON goes to standard output where
+// its path is "-", and nothing else does then.
+struct OutputPaths {
+  std::string json{};
+  std::string html{};
+  std::string csv{};  // a directory
+
+  [[nodiscard]] bool prints() const { return json != "-"; }
+  [[nodiscard]] bool has_tree() const { return !json.empty() || !html.empty(); }
+};
+// `tree` as JSON and as a page.
+void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures);
 // To `path`, or to standard output where it is "-"; nothing where it is empty.
 void write_json_text(const std::string& path, const std::string& json, Failures& failures);
 // Into the directory, which is made.
@@ -35,8 +49,16 @@ void print_text(std::string_view text);
 // What was printed has to arrive.
 void flush_output(Failures& failures);
 
-// Before any work: the error on standard error, and its exit code: failed where a file is at fault,
-// else wrong usage.
+// The error of a verb on standard error, and its exit code: failed where a file is at fault, else
+// wrong usage; of an interruption its code alone.
 [[nodiscard]] int refused(const Error& error);
+
+// Says each failure at once, shows what is read on a terminal, and stops on Ctrl-C.
+[[nodiscard]] Progress progress_of(Failures& failures);
+// What a verb returned instead of a result: the error on standard error unless failures have been
+// said, and its exit code.
+[[nodiscard]] int ended(const Error& error, const Failures& failures);
+// "launch 2 of 6: B 1" on standard error, where that is a terminal.
+void show_launch(std::size_t number, std::size_t all, const std::string& name);
 
 }  // namespace stepscope

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepscope plan`: asks the search and hands its answer to the faces.
+// `stepscope plan`: the fastest way to run a model on a number of GPUs.
+#include "stepscope/pipeline/plan.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
-#include <thread>
 
-#include "stepscope/base/output_file.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/cli/plan_against.h"
 #include "stepscope/cli/plan_source.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/cost/machine/machine.h"
-#include "stepscope/cost/model/model_json.h"
-#include "stepscope/report/html.h"
-#include "stepscope/report/json_report.h"
 #include "stepscope/report/plan_report.h"
 
 namespace stepscope {
@@ -27,15 +23,9 @@ struct PlanFlags {
   std::string gpus;  // "512" or "64:512"
   std::vector<std::string> fix;
   std::vector<std::string> most;
-  std::vector<std::string> against;
-  double memory_headroom = 0.1;
-  bool offload = false;
-  std::size_t top = 10;
-  unsigned threads = 0;
+  PlanRequest request;  // what the others say, once they are understood
   std::string framework;
-  std::string json;
-  std::string html;
-  std::string csv;
+  OutputPaths out;
 };
 
 // What is not searched.
@@ -44,13 +34,9 @@ constexpr std::array<std::string_view, 12> kept_fields = {
     "dtype",      "grad-dtype",   "accumulate-dtype", "no-overlap",
     "tp-overlap", "prefetch",     "bucket-mb",        "vocabulary-multiple"};
 
-struct Framework {
-  const char* name;
-  FrameworkFlags (*print)(const Transformer&, const Plan&);
-};
-constexpr std::array<Framework, 3> frameworks = {{{"megatron", megatron_flags},
-                                                  {"deepspeed", deepspeed_flags},
-                                                  {"torchtitan", torchtitan_flags}}};
+// As typed, and as its flags are named.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> frameworks = {
+    {{"megatron", "Megatron-LM"}, {"deepspeed", "DeepSpeed"}, {"torchtitan", "torchtitan"}}};
 
 void declare(CLI::App& app, PlanFlags& f) {
   declare_model_and_machine(app, f.source);
@@ -66,30 +52,30 @@ void declare(CLI::App& app, PlanFlags& f) {
   app.add_option("--max", f.most, "Only plans with at most these: pp=16")
       ->delimiter(',')
       ->type_name("NAME=VALUE,...");
-  app.add_option("--against", f.against,
+  app.add_option("--against", f.request.against,
                  "A plan of yours beside the best: tp=8,pp=16,zero=1 or a plan file (repeatable)")
       ->type_name("NAME=VALUE,...|FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--memory-headroom", f.memory_headroom,
+  app.add_option("--memory-headroom", f.request.memory_headroom,
                  "Share of the memory that stays free (default 0.1)")
       ->check(CLI::Range(0.0, 0.95))
       ->type_name("SHARE");
-  app.add_flag("--offload", f.offload, "Search states in host memory and on NVMe too");
-  app.add_option("--top", f.top, "How many plans to show (default 10)")
+  app.add_flag("--offload", f.request.offload, "Search states in host memory and on NVMe too");
+  app.add_option("--top", f.request.top, "How many plans to show (default 10)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
   app.add_option("--flags", f.framework, "The best plan for megatron, deepspeed or torchtitan")
       ->check(CLI::IsMember({"megatron", "deepspeed", "torchtitan"}))
       ->type_name("FRAMEWORK");
-  app.add_option("--threads", f.threads, "Threads to use (default: all cores)")
+  app.add_option("--threads", f.request.threads, "Threads to use (default: all cores)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
-  app.add_option("--json", f.json,
+  app.add_option("--json", f.out.json,
                  "Write everything as JSON (docs/reference/json.md); - for standard output")
       ->type_name("FILE");
-  app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
-  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
+  app.add_option("--html", f.out.html, "Write one self-contained page")->type_name("FILE");
+  app.add_option("--csv", f.out.csv, "Write the tables as CSV files into this directory")
       ->type_name("DIR");
   app.footer(
       "Example: stepscope plan gpt3-175b --machine a100_sxm_80gb --gpus 1024 --global-batch 1536 "
@@ -109,99 +95,40 @@ Result<std::vector<std::int64_t>> devices_of(const std::string& text) {
   const auto from = number(all.substr(0, colon));
   const auto to = colon == std::string::npos ? from : number(all.substr(colon + 1));
   if (!from || !to || *from > *to)
-    return Error{.what = text.empty() ? "the number of GPUs is missing"
-                                      : "--gpus " + text + " is no number of devices",
+    return Error{.what = "--gpus " + text + " is no number of devices",
                  .hint = "write --gpus 512 or --gpus 64:512"};
   return device_range(*from, *to);
 }
 
-using Limit = Result<Done> (*)(SearchRequest&, std::string_view, std::string_view);
-
-Result<Done> apply(SearchRequest& request, const std::vector<std::string>& settings,
-                   std::string_view flag, Limit limit_by) {
-  for (const std::string& setting : settings) {
-    const std::size_t is = setting.find('=');
+Result<std::vector<PlanSetting>> settings_in(const std::vector<std::string>& texts,
+                                             std::string_view flag) {
+  std::vector<PlanSetting> settings;
+  for (const std::string& text : texts) {
+    const std::size_t is = text.find('=');
     if (is == std::string::npos)
-      return Error{.what = fmt::format("--{} {} is no setting", flag, setting),
-                   .hint = "write tp=8"};
-    std::string key = setting.substr(0, is);
-    for (char& c : key)
-      if (c == '-') c = '_';
-    if (const auto set = limit_by(request, key, std::string_view(setting).substr(is + 1)); !set) {
-      Error error = set.error();
-      error.what = fmt::format("--{} {}: {}", flag, setting, error.what);
-      return error;
-    }
+      return Error{.what = fmt::format("--{} {} is no setting", flag, text), .hint = "write tp=8"};
+    settings.push_back({text.substr(0, is), text.substr(is + 1)});
   }
-  return Done{};
+  return settings;
 }
 
-Result<SearchRequest> request_of(const PlanFlags& flags, const Transformer& model,
-                                 const Machine& machine, std::vector<std::string>& notes) {
-  SearchRequest request;
-  auto devices = devices_of(flags.gpus);
-  if (!devices) return devices.error();
-  PlanSource source = flags.source;
-  source.gpus = devices->front();
-  const auto base = make_plan(source, model, machine);
-  if (!base) return base.error();
-  notes = base->notes;
-  request.base = base->plan;
-  request.devices = std::move(*devices);
-  request.memory_headroom = flags.memory_headroom;
-  request.offload = flags.offload;
-  request.top = flags.top;
-  request.threads =
-      flags.threads > 0 ? flags.threads : std::max(1U, std::thread::hardware_concurrency());
-  if (const auto set = apply(request, flags.fix, "fix", fix); !set) return set.error();
-  if (const auto set = apply(request, flags.most, "max", limit); !set) return set.error();
+Result<PlanRequest> plan_request(const PlanFlags& flags) {
+  PlanRequest request = flags.request;
+  request.model = flags.source.model;
+  request.machine = flags.source.machine;
+  request.base = settings_of(flags.source);
+  if (!flags.gpus.empty()) {
+    auto devices = devices_of(flags.gpus);
+    if (!devices) return devices.error();
+    request.devices = std::move(*devices);
+  }
+  auto fixed = settings_in(flags.fix, "fix");
+  if (!fixed) return fixed.error();
+  request.fix = std::move(*fixed);
+  auto most = settings_in(flags.most, "max");
+  if (!most) return most.error();
+  request.most = std::move(*most);
   return request;
-}
-
-// The plans of --against, before anything is searched.
-Result<std::vector<AgainstPlan>> own_plans(const PlanFlags& flags, const SearchRequest& request) {
-  std::vector<AgainstPlan> plans;
-  for (const std::string& text : flags.against) {
-    auto plan = plan_against(text, request.base, request.devices);
-    if (!plan) return plan.error();
-    plans.push_back({.label = text, .plan = std::move(*plan)});
-  }
-  return plans;
-}
-
-void price(AgainstPlan& own, const PlanReport& report, const Network& network) {
-  constexpr std::int64_t most_evaluations = 4'000'000;  // a few seconds
-  const auto fail = [&own](const Error& error) { own.why_not = error.message(); };
-  if (const auto can = check_plan(*report.model, own.plan); !can) return fail(can.error());
-  auto context = make_cost_context(*report.model, *report.machine, network, own.plan);
-  if (!context) return fail(context.error());
-  const auto cost = evaluate(*context, own.plan);
-  if (!cost) return fail(cost.error());
-  own.cost = *cost;
-  const auto rank = rank_plan(*report.model, *report.machine, network, report.request,
-                              {.step = cost->step().count(),
-                               .devices = own.plan.devices,
-                               .offload = report.result.offload_searched,
-                               .most_evaluations = most_evaluations});
-  if (rank) own.rank = *rank;  // else the search has failed with the same error
-}
-
-void add_framework_flags(const PlanFlags& flags, PlanReport& report) {
-  if (report.result.best.empty()) return;
-  const Plan& best = report.result.best.front().plan;
-  for (const Framework& f : frameworks) {
-    report.flags.push_back(f.print(*report.model, best));
-    if (f.name == flags.framework) report.framework = report.flags.back().framework;
-  }
-}
-
-void write_outputs(const PlanFlags& flags, const PlanReport& report, Failures& failures) {
-  if (!flags.json.empty() || !flags.html.empty()) {
-    const std::string json = json_text(plan_tree(report));
-    write_json_text(flags.json, json, failures);
-    if (!flags.html.empty()) failures.keep(write_file(flags.html, render_html(json)));
-  }
-  if (!flags.csv.empty()) write_tables(flags.csv, plan_csv(report), failures);
 }
 
 Error nothing_fits(const SearchResult& result) {
@@ -212,41 +139,23 @@ Error nothing_fits(const SearchResult& result) {
 }
 
 int answer(const PlanFlags& flags) {
-  const PlanSource& source = flags.source;
-  if (source.model.empty() || source.machine.empty())
-    return refused(
-        {.what = source.model.empty() ? "the model is missing" : "the machine is missing",
-         .hint = "write stepscope plan MODEL --machine NAME --gpus N --global-batch N"});
-  const auto model = find_model(source.model);
-  if (!model) return refused(model.error());
-  const auto machine = machine_named(source.machine);
-  if (!machine) return refused(machine.error());
-  const auto network = make_network(*machine, {.domain = domain_of(source)});
-  if (!network) return refused(network.error());
-  PlanReport report;
-  auto request = request_of(flags, *model, *machine, report.warnings);
+  const auto request = plan_request(flags);
   if (!request) return refused(request.error());
-  auto own = own_plans(flags, *request);
-  if (!own) return refused(own.error());
-  request->stop = &stop_on_signals();
-  auto found = search_plans(*model, *machine, *network, *request);
-  if (!found) return refused(found.error());
-  report.version = STEPSCOPE_VERSION;
-  report.model = &*model;
-  report.machine = &*machine;
-  report.request = std::move(*request);
-  report.result = std::move(*found);
-  report.against = std::move(*own);
-  for (AgainstPlan& plan : report.against) price(plan, report, *network);
-  add_framework_flags(flags, report);
+  const auto result = plan(*request, {.stop = &stop_on_signals()});
+  if (!result) return refused(result.error());
   Failures failures;
-  if (flags.json != "-")
-    print_text(plan_text(
-        report, {.width = terminal_width(), .colour = wants_colour(), .details = flags.html}));
-  write_outputs(flags, report, failures);
+  if (flags.out.prints()) {
+    const auto* framework =
+        std::ranges::find(frameworks, flags.framework, [](const auto& f) { return f.first; });
+    print_text(plan_text(*result, {.text = text_options(flags.out.html),
+                                   .framework = std::string(
+                                       framework == frameworks.end() ? "" : framework->second)}));
+  }
+  if (flags.out.has_tree()) write_tree(flags.out, plan_tree(*result), failures);
+  if (!flags.out.csv.empty()) write_tables(flags.out.csv, plan_csv(*result), failures);
   flush_output(failures);
-  if (report.result.stopped) return exit_interrupted;
-  if (report.result.best.empty()) failures.add(nothing_fits(report.result));
+  if (result->found.stopped) return exit_interrupted;
+  if (result->found.best.empty()) failures.add(nothing_fits(result->found));
   return failures.any() ? exit_failed : exit_done;
 }
 

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model, a machine and a plan from what was typed: files first, flags over them, and what
-// follows from the rest.
+// The flags that name a model, a machine and a plan.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "stepscope/base/result.h"
-#include "stepscope/cost/machine/machine.h"
-#include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/pipeline/plan_settings.h"
 
 namespace stepscope {
 
@@ -39,28 +33,6 @@ void declare_plan_source(CLI::App& app, PlanSource& source);
 void declare_fields(CLI::App& app, PlanSource& source,
                     std::span<const std::string_view> names = {});
 
-// One plan of a comparison: "zero=1, recompute=full" and what it sets.
-struct Variant {
-  std::string label;
-  std::vector<std::pair<std::string, std::string>> settings;
-};
-
-// "zero=0,1,2,3" for each axis; the variants are their product, the last axis fastest. At most 256.
-[[nodiscard]] Result<std::vector<Variant>> parse_variants(const std::vector<std::string>& axes);
-
-struct MadePlan {
-  Plan plan;
-  std::vector<std::string> notes;  // what a file says that a plan does not hold
-};
-
-// Defaults, then --ds-config or --plan, then flags, then `settings`. dp follows from the devices
-// where nobody gave it, the sequence from a model of fixed length. Errors are wrong usage: they say
-// which flag is missing or what is wrong with it. check_plan has still to be asked.
-[[nodiscard]] Result<MadePlan> make_plan(
-    const PlanSource& source, const Transformer& model, const Machine& machine,
-    const std::vector<std::pair<std::string, std::string>>& settings = {});
-
-// Devices that share a scale-up domain, where --gpus-per-node or --nodes say so.
-[[nodiscard]] std::optional<int> domain_of(const PlanSource& source);
+[[nodiscard]] PlanSettings settings_of(const PlanSource& source);
 
 }  // namespace stepscope

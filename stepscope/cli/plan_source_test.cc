@@ -19,11 +19,11 @@ PlanSource typed(std::string line) {
 }
 
 Result<MadePlan> made(std::string line, const char* model = "gpt3-175b",
-                      const std::vector<std::pair<std::string, std::string>>& settings = {}) {
+                      const std::vector<PlanSetting>& differs = {}) {
   const auto m = find_model(model);
   const auto machine = machine_named("a100_sxm_80gb");
   EXPECT_TRUE(m && machine);
-  return make_plan(typed(std::move(line)), *m, *machine, settings);
+  return make_plan(settings_of(typed(std::move(line))), *m, *machine, differs);
 }
 
 std::string complaint(const std::string& line, const char* model = "gpt3-175b") {
@@ -82,23 +82,6 @@ TEST(PlanSource, SettingsOverrideFlagsAndDpFollows) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->plan.tp, 4);
   EXPECT_EQ(plan->plan.dp, 16);
-}
-
-TEST(Variants, AreTheProductOfTheirAxes) {
-  const auto variants = parse_variants({"zero=0,1", "recompute=none,full"});
-  ASSERT_TRUE(variants);
-  ASSERT_EQ(variants->size(), 4U);
-  EXPECT_EQ((*variants)[1].label, "zero=0 recompute=full");
-  EXPECT_EQ((*variants)[2].settings[0].second, "1");
-  EXPECT_TRUE(parse_variants({})->empty());
-}
-
-TEST(Variants, ThatAreNoneAreRefused) {
-  for (const char* axis : {"zero", "zero=", "zero=0,9", "zerro=1", "=1", "zero=0,,1"})
-    EXPECT_FALSE(parse_variants({axis})) << axis;
-  std::string many = "global-batch=1";
-  for (int i = 2; i < 300; ++i) many += ',' + std::to_string(i);
-  EXPECT_NE(parse_variants({many}).error().message().find("more than 256"), std::string::npos);
 }
 
 }  // namespace

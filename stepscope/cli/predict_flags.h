@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of `stepscope predict`, and what --collective asks for.
+// The flags of `stepscope predict`, and what they ask for.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "stepscope/base/result.h"
+#include "stepscope/cli/outputs.h"
 #include "stepscope/cli/plan_source.h"
-#include "stepscope/cost/time/collective_sweep.h"
+#include "stepscope/pipeline/predict.h"
+#include "stepscope/pipeline/predict_collective.h"
 
 namespace stepscope {
 
@@ -22,19 +23,14 @@ struct PredictFlags {
   std::vector<std::string> explain;
   std::vector<std::string> compare;
   double price_per_gpu_hour = 0;
-  std::string json;
-  std::string csv;
-  std::string html;
+  OutputPaths out;
 };
 
 void declare(CLI::App& app, PredictFlags& flags);
 
-struct CollectiveQuestion {
-  CollectiveKind kind = CollectiveKind::all_reduce;
-  SweepRange range;
-};
-
-// --collective, --bytes and --group as understood. The error says what is wrong and what to write.
-[[nodiscard]] Result<CollectiveQuestion> collective_question(const PredictFlags& flags);
+// As understood. The errors say what is wrong and what to write.
+[[nodiscard]] Result<PredictRequest> predict_request(const PredictFlags& flags);
+// --collective, --bytes and --group.
+[[nodiscard]] Result<PredictCollectiveRequest> collective_request(const PredictFlags& flags);
 
 }  // namespace stepscope

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope stacks`: host profiles, and which phase of training their threads are in.
-#include "stepscope/cli/stacks.h"
-
 #include <fmt/format.h>
 
 #include <memory>
@@ -184,7 +182,7 @@ int answer(StacksFlags& flags) {
   if (!opened) return refused(opened.error());
   Stacks& s = **opened;
   Failures failures;
-  const bool beside = !flags.trace.traces.inputs.empty();
+  const bool beside = !flags.trace.traces.request.inputs.empty();
   auto profiles =
       read_all(flags.profiles, {.format = flags.format, .keep_samples = beside}, failures);
   if (profiles.empty()) return exit_failed;

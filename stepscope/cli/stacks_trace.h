@@ -11,20 +11,21 @@
 #include <vector>
 
 #include "stepscope/analysis/runs/job.h"
-#include "stepscope/cli/analyze_flags.h"
 #include "stepscope/cli/outputs.h"
+#include "stepscope/cli/traces_flags.h"
 #include "stepscope/read/files/read_trace.h"
-#include "stepscope/report/stacks_trace.h"
+#include "stepscope/report/stacks_result.h"
 
 namespace stepscope {
 
 struct StacksTraceFlags {
-  AnalyzeFlags traces;     // inputs empty: no trace
+  TracesFlags traces;      // inputs empty: no trace
   std::vector<int> ranks;  // of the profiles; one, or one a profile
   std::string offset_text;
   bool gapless = false;
 
   // As understood, by resolve().
+  TracesRequest request;
   std::optional<Ns> offset;
   std::map<std::string, int> rank_of;  // by path of the profile
 };
@@ -36,7 +37,7 @@ void declare(CLI::App& app, StacksTraceFlags& flags);
 // "-12.000000001" as nanoseconds, exactly; empty where it is no such number or too large.
 [[nodiscard]] std::optional<Ns> parse_seconds(std::string_view text);
 
-// Traces and their account; what a StacksTrace refers to.
+// Traces and their account.
 struct TraceBeside {
   Run run;
   JobResult job;
@@ -46,9 +47,10 @@ struct TraceBeside {
 // Null where there is no rank to stand beside a profile: failures say why.
 [[nodiscard]] std::unique_ptr<TraceBeside> read_beside(const StacksTraceFlags& flags,
                                                        Failures& failures);
-// Profiles whose rank nobody can tell are failures; the others are joined where they can be.
+// Profiles whose rank nobody can tell are failures; the others are joined where they can be. The
+// account moves into the result, whose names stay in the traces.
 [[nodiscard]] StacksTrace join_profiles(const StacksTraceFlags& flags, const Profile& profile,
-                                        const NodePhases& phases, const TraceBeside& beside,
+                                        const NodePhases& phases, TraceBeside& beside,
                                         Failures& failures);
 
 }  // namespace stepscope

@@ -10,9 +10,6 @@
 #include <vector>
 
 #include "stepscope/base/isa.h"
-#include "stepscope/cli/hang.h"
-#include "stepscope/cli/memory.h"
-#include "stepscope/cli/stacks.h"
 
 namespace stepscope {
 namespace {

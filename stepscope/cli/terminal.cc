@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "stepscope/report/format.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -43,6 +43,10 @@ int terminal_width() {
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return std::clamp<int>(size.ws_col, 60, 160);
   return 100;
+}
+
+TextOptions text_options(std::string details) {
+  return {.width = terminal_width(), .colour = wants_colour(), .details = std::move(details)};
 }
 
 const StopFlag& stop_on_signals() {

@@ -7,11 +7,15 @@
 #include <string>
 
 #include "stepscope/base/stop.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 
 [[nodiscard]] bool wants_colour();   // standard output is a terminal and NO_COLOR is unset
 [[nodiscard]] int terminal_width();  // columns of standard output; 100 where it is no terminal
+
+// The width and colour of this terminal; `details`: the page that tells more, or empty.
+[[nodiscard]] TextOptions text_options(std::string details = {});
 
 // From now on Ctrl-C and SIGTERM request a stop instead of killing; the second one kills. A file
 // that reaches the size limit of the process is an error of its writer.

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "stepscope/cli/say.h"
-#include "stepscope/report/format.h"
 #include "stepscope/telemetry/window_bytes.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 
 #include "stepscope/cli/train_setup.h"
-#include "stepscope/report/format.h"
 #include "stepscope/telemetry/stats_json.h"
 #include "stepscope/telemetry/straggler.h"
 #include "stepscope/telemetry/zero3_performance_stats.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -26,7 +26,7 @@
 #include "stepscope/comm/measured/clock_offset.h"
 #include "stepscope/comm/measured/throttle.h"
 #include "stepscope/nn/kernels/fma_peak.h"
-#include "stepscope/report/format.h"
+#include "stepscope/words/format.h"
 #include "stepscope/write/chrome_trace.h"
 #include "stepscope/zero/engine/trace_recorder.h"
 

@@ -8,11 +8,11 @@
 namespace stepscope {
 namespace {
 
-constexpr std::string_view box = R"({"name": "box", "peak_tflops": {}, "sources": ["s"],
+constexpr std::string_view box_name = R"({"name": "box_name", "peak_tflops": {}, "sources": ["s"],
   "scale_up": {"name": "l", "gb_per_s_per_direction": 300, "domain": 8, "topology": "switch"},
   "scale_out": {"gb_per_s_per_direction": 25}})";
 
-Network unmeasured() { return *make_network(*parse_machine(box, "box")); }
+Network unmeasured() { return *make_network(*parse_machine(box_name, "box")); }
 
 double& value(ResolvedTiming& timing, LinkParameter p) {
   return timing[static_cast<std::size_t>(p)];

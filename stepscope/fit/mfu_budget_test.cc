@@ -13,14 +13,14 @@ namespace {
 using std::chrono::milliseconds;
 
 // 100 TFLOP/s in bf16, 200 in fp8: a device does 1e11 bf16 FLOPs in a millisecond.
-Machine box() {
+Machine mfu_box() {
   Machine m;
   m.name = "Box";
   m.peak_rates[index(Dtype::bf16)] = FlopRate{100e12};
   m.peak_rates[index(Dtype::fp8)] = FlopRate{200e12};
   return m;
 }
-const Machine box_machine = box();
+const Machine box_machine = mfu_box();
 
 Flops ms_of_bf16(double ms) { return Flops{ms * 1e11}; }
 
@@ -257,7 +257,7 @@ TEST(MfuBudget, AsksForThePeakOfAnUnknownDevice) {
 }
 
 TEST(MfuBudget, TakesFp16WhereTheMachineHasNoBf16) {
-  Machine volta = box();
+  Machine volta = mfu_box();
   volta.peak_rates = {};
   volta.peak_rates[index(Dtype::fp16)] = FlopRate{125e12};
   MfuRank rank = typical_rank();

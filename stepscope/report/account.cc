@@ -7,9 +7,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "stepscope/report/format.h"
+#include "stepscope/diagnose/labels.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "stepscope/report/report_test_builder.h"
+#include "stepscope/diagnose/analysis_test_builder.h"
 
 namespace stepscope {
 namespace {

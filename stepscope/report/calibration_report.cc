@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/link_report.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "stepscope/report/format.h"
+#include "stepscope/pipeline/version.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -83,10 +84,10 @@ Json algorithm_json(const SweepPoint& point, const AlgorithmTime& a, double fact
 
 }  // namespace
 
-std::string collective_text(const CollectiveReport& report, const TextOptions& options) {
-  const CollectiveSweep& sweep = report.sweep;
+std::string collective_text(const PredictCollectiveResult& result, const TextOptions& options) {
+  const CollectiveSweep& sweep = result.sweep;
   const auto width = static_cast<std::size_t>(options.width);
-  std::string out = fmt::format("{} · {} · {}\n\n", name(sweep.kind), printable(report.machine),
+  std::string out = fmt::format("{} · {} · {}\n\n", name(sweep.kind), printable(result.machine),
                                 placement(sweep.group));
   out += table(sweep, width);
   if (shows_what_is_not_offered(sweep))
@@ -98,13 +99,13 @@ std::string collective_text(const CollectiveReport& report, const TextOptions& o
                        name(c.to_protocol), name(c.from), name(c.from_protocol));
   if (!sweep.points.empty())
     out += '\n' + wrapped("At the largest size: " + sweep.points.back().best.formula, width);
-  for (const std::string& w : report.warnings)
+  for (const std::string& w : result.warnings)
     out += wrapped("note: " + shorten(printable(w), note_width), width);
   return out;
 }
 
-Json collective_tree(const CollectiveReport& report) {
-  const CollectiveSweep& sweep = report.sweep;
+Json collective_tree(const PredictCollectiveResult& result) {
+  const CollectiveSweep& sweep = result.sweep;
   const double factor = busbw_factor(sweep.kind, sweep.group.size).value();
   Json sizes = Json::array();
   for (const SweepPoint& p : sweep.points) {
@@ -125,25 +126,25 @@ Json collective_tree(const CollectiveReport& report) {
                           {"to", name(c.to)},
                           {"to_protocol", name(c.to_protocol)}});
   return {{"schema", "stepscope.predict_collective/1"},
-          {"version", report.version},
+          {"version", version()},
           {"op", name(sweep.kind)},
           {"group", sweep.group.size},
           {"domains", sweep.group.domains},
-          {"machine", report.machine},
+          {"machine", result.machine},
           {"sizes", std::move(sizes)},
           {"crossovers", std::move(crossovers)},
-          {"warnings", report.warnings}};
+          {"warnings", result.warnings}};
 }
 
-CsvFile collective_csv(const CollectiveReport& report) {
+CsvFile collective_csv(const PredictCollectiveResult& result) {
   CsvFile file{
       "collective.csv",
       "op,group,bytes,algorithm,protocol,offered,time_ns,algbw_gb_per_s,busbw_gb_per_s\r\n"};
-  const double factor = busbw_factor(report.sweep.kind, report.sweep.group.size).value();
-  for (const SweepPoint& p : report.sweep.points)
+  const double factor = busbw_factor(result.sweep.kind, result.sweep.group.size).value();
+  for (const SweepPoint& p : result.sweep.points)
     for (const AlgorithmTime& a : p.algorithms)
-      file.text += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", name(report.sweep.kind),
-                               report.sweep.group.size, p.bytes.value, name(a.algorithm),
+      file.text += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", name(result.sweep.kind),
+                               result.sweep.group.size, p.bytes.value, name(a.algorithm),
                                name(a.protocol), a.offered, nanoseconds_of(a.time),
                                algbw(p.bytes, a.time), algbw(p.bytes, a.time) * factor);
   return file;

@@ -4,27 +4,19 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "stepscope/cost/time/collective_sweep.h"
+#include "stepscope/pipeline/predict_collective.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 
-struct CollectiveReport {
-  std::string version;
-  std::string machine;
-  CollectiveSweep sweep;
-  std::vector<std::string> warnings;  // what the machine does not say, and what took its place
-};
-
-[[nodiscard]] std::string collective_text(const CollectiveReport& report,
+[[nodiscard]] std::string collective_text(const PredictCollectiveResult& result,
                                           const TextOptions& options = {});
 // docs/reference/json.md.
-[[nodiscard]] Json collective_tree(const CollectiveReport& report);
+[[nodiscard]] Json collective_tree(const PredictCollectiveResult& result);
 // One row for each size and algorithm.
-[[nodiscard]] CsvFile collective_csv(const CollectiveReport& report);
+[[nodiscard]] CsvFile collective_csv(const PredictCollectiveResult& result);
 
 }  // namespace stepscope

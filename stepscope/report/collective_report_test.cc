@@ -17,9 +17,9 @@ AlgorithmTime algorithm(Algorithm a, double us, bool offered = true) {
 }
 
 // Two sizes, of which the ring is best for the larger.
-CollectiveReport made() {
-  CollectiveReport report{.version = "1", .machine = "M", .sweep = {}, .warnings = {"a guess"}};
-  CollectiveSweep& sweep = report.sweep;
+PredictCollectiveResult made() {
+  PredictCollectiveResult result{.machine = "M", .sweep = {}, .warnings = {"a guess"}};
+  CollectiveSweep& sweep = result.sweep;
   sweep.kind = CollectiveKind::all_gather;
   sweep.group = {.size = 16, .members = 8, .domains = 2};
   const AlgorithmTime tree = algorithm(Algorithm::tree, 10);
@@ -29,7 +29,7 @@ CollectiveReport made() {
                   {Bytes{2'000'000}, {ring, tree}, ring, ByteRate{9e10}}};
   sweep.crossovers = {
       {Bytes{40'000}, Algorithm::tree, Protocol::ll, Algorithm::ring, Protocol::simple}};
-  return report;
+  return result;
 }
 
 TEST(CollectiveReport, PrintsEveryAlgorithmTheBestAndTheCrossover) {

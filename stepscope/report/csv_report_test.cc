@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/report/json_report.h"
-#include "stepscope/report/report_test_builder.h"
 
 namespace stepscope {
 namespace {

@@ -8,10 +8,10 @@
 #include <cmath>
 
 #include "stepscope/cost/plan/plan_json.h"
-#include "stepscope/report/format.h"
+#include "stepscope/diagnose/labels.h"
 #include "stepscope/report/predict_report.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -101,12 +101,12 @@ std::string shape_of(const StringPool& strings, StringId dims) {
   return printable(text);
 }
 
-const RankResult& rank_of(const AnalyzeReport& report, int rank) {
-  return *std::ranges::find(report.job->ranks, rank, &RankResult::rank);
+const RankResult& rank_of(const Analysis& report, int rank) {
+  return *std::ranges::find(report.job.ranks, rank, &RankResult::rank);
 }
 
 // What takes less than a hundredth of the steps is not worth a sentence.
-std::string operators_sentence(const AnalyzeReport& report, const ExpectedOperators& operators) {
+std::string operators_sentence(const Analysis& report, const ExpectedOperators& operators) {
   const RankResult& rank = rank_of(report, operators.rank);
   const double matters = 0.01 * seconds(rank.budget.total.sum()).count();
   std::vector<std::string> parts;
@@ -186,7 +186,7 @@ Json step_json(const std::optional<StepComparison>& step) {
           {"ranks", std::move(ranks)}};
 }
 
-Json operators_json(const AnalyzeReport& report, const ExpectedOperators& operators) {
+Json operators_json(const Analysis& report, const ExpectedOperators& operators) {
   const StringPool& strings = *rank_of(report, operators.rank).strings;
   Json classes = Json::array();
   for (const ExpectedOperatorClass& c : operators.classes)
@@ -256,7 +256,7 @@ std::string step_table(const StepComparison& step, std::size_t width) {
              rows, width);
 }
 
-std::string operators_table(const AnalyzeReport& report, const ExpectedOperators& operators,
+std::string operators_table(const Analysis& report, const ExpectedOperators& operators,
                             std::size_t width) {
   const StringPool& strings = *rank_of(report, operators.rank).strings;
   Rows rows;
@@ -334,7 +334,7 @@ std::string_view words_of(StepClass c) {
   return words[static_cast<std::size_t>(c)];
 }
 
-std::vector<std::string> expected_sentences(const AnalyzeReport& report) {
+std::vector<std::string> expected_sentences(const Analysis& report) {
   std::vector<std::string> out;
   if (!report.expected) return out;
   const Expectation& e = *report.expected;
@@ -345,7 +345,7 @@ std::vector<std::string> expected_sentences(const AnalyzeReport& report) {
   return out;
 }
 
-Json expected_json(const AnalyzeReport& report) {
+Json expected_json(const Analysis& report) {
   if (!report.expected) return nullptr;
   const Expectation& e = *report.expected;
   Json ranks = Json::array();
@@ -372,13 +372,13 @@ std::string assumptions_text(const Expectation& e) {
 
 }  // namespace
 
-std::string expected_step_text(const AnalyzeReport& report, std::size_t width) {
+std::string expected_step_text(const Analysis& report, std::size_t width) {
   if (!report.expected || !report.expected->step) return {};
   const StepComparison& step = *report.expected->step;
   return wrapped(step_sentence(step), width) + '\n' + step_table(step, width);
 }
 
-std::string expected_shapes_text(const AnalyzeReport& report, std::size_t width) {
+std::string expected_shapes_text(const Analysis& report, std::size_t width) {
   if (!report.expected) return {};
   const Expectation& e = *report.expected;
   std::vector<std::string> parts;

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_report.h"
-#include "stepscope/report/report_test_builder.h"
 
 namespace stepscope {
 namespace {

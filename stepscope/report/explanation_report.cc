@@ -8,8 +8,8 @@
 #include <cmath>
 #include <map>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -247,17 +247,6 @@ std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenari
                     std::move(rows), width);
 }
 
-std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios) {
-  std::vector<std::string> notes;
-  for (const WhatIf& w : scenarios) {
-    if (w.nodes == 0 && w.refused.empty())
-      notes.push_back(name_of(w.scenario) + " changes nothing that these traces show");
-    for (const std::string& note : w.notes)
-      notes.push_back(fmt::format("{}: {}", name_of(w.scenario), note));
-  }
-  return notes;
-}
-
 std::string explanation_text(const JobResult& job, std::size_t width) {
   if (!job.explanation) return {};
   const Explanation& e = *job.explanation;
@@ -274,25 +263,6 @@ std::string explanation_text(const JobResult& job, std::size_t width) {
                format_percent(std::abs(e.residual_share))) +
            scenarios_text(e, worth, most_scenarios, width);
   return out;
-}
-
-std::vector<std::string> replay_warnings(const Explanation& e) {
-  std::vector<std::string> warnings;
-  const double error = std::abs(e.replay_error);
-  if (e.refused)
-    warnings.push_back(fmt::format(
-        "the replay differs from the measured step by {}, so no what-if is answered; record whole "
-        "steps of every rank",
-        format_percent(error)));
-  else if (error > replay_error_warning)
-    warnings.push_back(
-        fmt::format("the replay differs from the measured step by {}: what-ifs are rough",
-                    format_percent(error)));
-  if (std::abs(e.residual_share) > replay_error_refused)
-    warnings.push_back(fmt::format(
-        "{} of a step is delay that nothing in the traces explains; what-ifs keep it as it is",
-        format_percent(std::abs(e.residual_share))));
-  return warnings;
 }
 
 }  // namespace stepscope

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

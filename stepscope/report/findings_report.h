@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "stepscope/report/findings.h"
+#include "stepscope/diagnose/finding.h"
 #include "stepscope/report/json_values.h"
 
 namespace stepscope {

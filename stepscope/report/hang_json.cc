@@ -2,16 +2,17 @@
 // The public JSON of `stepscope hang` (docs/reference/json.md).
 #include <algorithm>
 
+#include "stepscope/pipeline/version.h"
 #include "stepscope/report/hang_report.h"
 
 namespace stepscope {
 namespace {
 
-Json ranks_json(const HangReport& r, const std::vector<std::uint32_t>& ranks) {
+Json ranks_json(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
   Json out = Json::array();
   for (const std::uint32_t rank : ranks)
     out.push_back(
-        {{"rank", value(r.records->ranks[rank].number)}, {"label", r.records->ranks[rank].label}});
+        {{"rank", value(r.records.ranks[rank].number)}, {"label", r.records.ranks[rank].label}});
   return out;
 }
 
@@ -25,7 +26,7 @@ Json call_json(const std::optional<HangCall>& call) {
           {"stack", call->stack}};
 }
 
-Json finding_json(const HangReport& r, const HangFinding& f) {
+Json finding_json(const HangResult& r, const HangFinding& f) {
   return {{"kind", name_of(f.kind)},
           {"sentence", finding_in_words(r, f)},
           {"group", f.group},
@@ -42,10 +43,10 @@ Json finding_json(const HangReport& r, const HangFinding& f) {
           {"circular", f.circular}};
 }
 
-Json groups_json(const HangReport& r) {
+Json groups_json(const HangResult& r) {
   Json out = Json::array();
-  for (const HangGroup& g : r.result->groups) {
-    const RecordedGroup& group = r.records->groups[g.group];
+  for (const HangGroup& g : r.account.groups) {
+    const RecordedGroup& group = r.records.groups[g.group];
     out.push_back({{"group", g.group},
                    {"id", text_or_null(group.id)},
                    {"name", group_in_words(r, g.group)},
@@ -76,10 +77,10 @@ Json inputs_json(const CommRecords& records) {
   return out;
 }
 
-Json timeouts_json(const HangReport& r) {
+Json timeouts_json(const HangResult& r) {
   Json out = Json::array();
-  for (const WatchdogTimeout& t : r.records->timeouts)
-    out.push_back({{"rank", value(r.records->ranks[t.rank].number)},
+  for (const WatchdogTimeout& t : r.records.timeouts)
+    out.push_back({{"rank", value(r.records.ranks[t.rank].number)},
                    {"group", t.group},
                    {"sequence", t.sequence},
                    {"operation", t.operation},
@@ -90,10 +91,10 @@ Json timeouts_json(const HangReport& r) {
   return out;
 }
 
-Json messages_json(const HangReport& r) {
+Json messages_json(const HangResult& r) {
   Json out = Json::array();
-  for (const LogMessage& m : r.records->messages)
-    out.push_back({{"rank", m.rank ? value(r.records->ranks[*m.rank].number) : Json(nullptr)},
+  for (const LogMessage& m : r.records.messages)
+    out.push_back({{"rank", m.rank ? value(r.records.ranks[*m.rank].number) : Json(nullptr)},
                    {"text", m.text},
                    {"times", m.times}});
   return out;
@@ -155,19 +156,19 @@ Json nccl_json(const NcclSetup& n) {
 
 }  // namespace
 
-Json hang_tree(const HangReport& r) {
+Json hang_tree(const HangResult& r) {
   Json findings = Json::array();
-  for (const HangFinding& f : r.result->findings) findings.push_back(finding_json(r, f));
+  for (const HangFinding& f : r.account.findings) findings.push_back(finding_json(r, f));
   return {{"schema", "stepscope.hang/1"},
-          {"version", r.version},
+          {"version", version()},
           {"answer", {{"sentence", hang_sentence(r)}}},
-          {"inputs", inputs_json(*r.records)},
-          {"calls", r.result->calls},
+          {"inputs", inputs_json(r.records)},
+          {"calls", r.account.calls},
           {"findings", std::move(findings)},
           {"groups", groups_json(r)},
           {"timeouts", timeouts_json(r)},
           {"messages", messages_json(r)},
-          {"nccl", nccl_json(r.records->nccl)},
+          {"nccl", nccl_json(r.records.nccl)},
           {"warnings", r.warnings}};
 }
 

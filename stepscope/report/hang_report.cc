@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <set>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -20,11 +20,11 @@ constexpr std::size_t shown_groups = 12;
 constexpr std::size_t shown_messages = 6;
 
 // "rank 3", "ranks 0, 1", "7 ranks", "process 12 on host a".
-std::string who(const HangReport& r, const std::vector<std::uint32_t>& ranks) {
+std::string who(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
   std::vector<int> numbers;
   std::vector<std::string> labels;
   for (const std::uint32_t rank : ranks) {
-    const CommRank& known = r.records->ranks[rank];
+    const CommRank& known = r.records.ranks[rank];
     if (known.number) numbers.push_back(*known.number);
     labels.push_back(printable(known.label));
   }
@@ -39,7 +39,7 @@ std::string_view is(std::size_t n) { return n == 1 ? "is" : "are"; }
 std::string_view s(std::size_t n) { return n == 1 ? "s" : ""; }
 
 // "all_reduce 78 of default_pg".
-std::string place(const HangReport& r, const HangFinding& f) {
+std::string place(const HangResult& r, const HangFinding& f) {
   const std::string name = f.call ? printable(f.call->name) : "call";
   return fmt::format("{} {} of {}", name, f.sequence, group_in_words(r, f.group));
 }
@@ -48,7 +48,7 @@ std::string sizes_of(const HangCall& call) {
   return call.sizes.empty() ? std::string("an unknown size") : printable(call.sizes);
 }
 
-std::string mismatch(const HangReport& r, const HangFinding& f) {
+std::string mismatch(const HangResult& r, const HangFinding& f) {
   const std::string them = who(r, f.others);
   const std::size_t n = f.ranks.size();
   switch (f.kind) {
@@ -83,7 +83,7 @@ std::string mismatch(const HangReport& r, const HangFinding& f) {
 }
 
 // Of a pair: who waits in the call is in `others`.
-std::string pair_words(const HangReport& r, const HangFinding& f) {
+std::string pair_words(const HangResult& r, const HangFinding& f) {
   const bool send = f.call->name.starts_with("s") || f.call->name.starts_with("S");
   if (f.kind == HangKind::pair_size)
     return fmt::format("{} sends {} to {} in {}, which receives {}", who(r, f.ranks),
@@ -109,7 +109,7 @@ std::string capitalised(std::string text) {
   return text;
 }
 
-std::string finding_text(const HangReport& r, const HangFinding& f, std::size_t width) {
+std::string finding_text(const HangResult& r, const HangFinding& f, std::size_t width) {
   std::string head = capitalised(finding_in_words(r, f)) + '.';
   if (f.circular)
     head += " They wait for each other in a circle.";
@@ -123,8 +123,8 @@ std::string finding_text(const HangReport& r, const HangFinding& f, std::size_t 
   return out;
 }
 
-std::string headline(const HangReport& r) {
-  const CommRecords& c = *r.records;
+std::string headline(const HangResult& r) {
+  const CommRecords& c = r.records;
   std::size_t dumps = 0;
   std::size_t logs = 0;
   double bytes = 0;
@@ -135,9 +135,9 @@ std::string headline(const HangReport& r) {
   std::vector<std::string> parts;
   parts.push_back(counted(c.ranks.size(), "rank"));
   const auto groups = std::ranges::count_if(
-      r.result->groups, [](const HangGroup& g) { return g.calls + g.pairs > 0 || g.furthest; });
+      r.account.groups, [](const HangGroup& g) { return g.calls + g.pairs > 0 || g.furthest; });
   parts.push_back(counted(static_cast<std::uint64_t>(groups), "group"));
-  parts.push_back(counted(r.result->calls, "call"));
+  parts.push_back(counted(r.account.calls, "call"));
   if (dumps > 0) parts.push_back(counted(dumps, "dump"));
   if (logs > 0) parts.push_back(counted(logs, "log"));
   parts.push_back(format_bytes(bytes));
@@ -148,11 +148,11 @@ std::string number_or_dash(const std::optional<std::int64_t>& n) {
   return n ? std::to_string(*n) : "-";
 }
 
-std::string groups_table(const HangReport& r, std::size_t width) {
+std::string groups_table(const HangResult& r, std::size_t width) {
   std::vector<Column> columns = {{"group", false, 40}, {"size"},     {"recorded"}, {"calls"},
                                  {"send, recv"},       {"all have"}, {"furthest"}, {"finding"}};
   std::vector<std::vector<std::string>> rows;
-  for (const HangGroup& g : r.result->groups) {
+  for (const HangGroup& g : r.account.groups) {
     if (g.calls + g.pairs == 0 && !g.furthest) continue;
     if (rows.size() == shown_groups) break;
     rows.push_back({group_in_words(r, g.group), g.size > 0 ? std::to_string(g.size) : "-",
@@ -172,8 +172,8 @@ std::string transports_in_words(const LoggedCommunicator& c) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string communicators_table(const HangReport& r, std::size_t width) {
-  const NcclSetup& n = r.records->nccl;
+std::string communicators_table(const HangResult& r, std::size_t width) {
+  const NcclSetup& n = r.records.nccl;
   std::vector<Column> columns = {
       {"communicator", false, 24}, {"ranks"}, {"logged"}, {"nodes"}, {"channels"}, {"init"},
       {"connections", false, 60}};
@@ -205,12 +205,12 @@ std::string communicators_table(const HangReport& r, std::size_t width) {
   return out;
 }
 
-std::string choices_table(const HangReport& r, std::size_t width) {
+std::string choices_table(const HangResult& r, std::size_t width) {
   std::vector<Column> columns = {{"operation", false}, {"algorithm", false},
                                  {"protocol", false},  {"calls"},
                                  {"smallest"},         {"largest"}};
   std::vector<std::vector<std::string>> rows;
-  for (const NcclChoice& c : r.records->nccl.choices) {
+  for (const NcclChoice& c : r.records.nccl.choices) {
     if (rows.size() == shown_groups) break;
     rows.push_back({c.operation.empty() ? "-" : printable(c.operation), printable(c.algorithm),
                     printable(c.protocol), std::to_string(c.calls),
@@ -221,22 +221,22 @@ std::string choices_table(const HangReport& r, std::size_t width) {
   return "\nWhat NCCL chose:\n" + text_table(std::move(columns), std::move(rows), width);
 }
 
-std::string messages_text(const HangReport& r) {
+std::string messages_text(const HangResult& r) {
   std::string out;
   std::size_t shown = 0;
-  for (const LogMessage& m : r.records->messages) {
+  for (const LogMessage& m : r.records.messages) {
     if (shown++ == shown_messages) break;
-    out += fmt::format(
-        "  {}{}{}\n", m.rank ? printable(r.records->ranks[*m.rank].label) + ": " : "",
-        shorten(printable(m.text), 160), m.times > 1 ? fmt::format(" ({} times)", m.times) : "");
+    out += fmt::format("  {}{}{}\n", m.rank ? printable(r.records.ranks[*m.rank].label) + ": " : "",
+                       shorten(printable(m.text), 160),
+                       m.times > 1 ? fmt::format(" ({} times)", m.times) : "");
   }
   return out.empty() ? out : "\nWarnings of NCCL:\n" + out;
 }
 
 }  // namespace
 
-std::string group_in_words(const HangReport& r, std::uint32_t group) {
-  const RecordedGroup& g = r.records->groups[group];
+std::string group_in_words(const HangResult& r, std::uint32_t group) {
+  const RecordedGroup& g = r.records.groups[group];
   if (!g.from_log) {
     if (!g.name.empty() && g.name != "undefined") return printable(g.name);
     return "group " + printable(g.id);
@@ -247,7 +247,7 @@ std::string group_in_words(const HangReport& r, std::uint32_t group) {
   return out;
 }
 
-std::string finding_in_words(const HangReport& r, const HangFinding& f) {
+std::string finding_in_words(const HangResult& r, const HangFinding& f) {
   switch (f.kind) {
     case HangKind::missing: {
       std::string out =
@@ -277,10 +277,10 @@ std::string finding_in_words(const HangReport& r, const HangFinding& f) {
   }
 }
 
-std::string hang_sentence(const HangReport& r) {
-  const auto& findings = r.result->findings;
+std::string hang_sentence(const HangResult& r) {
+  const auto& findings = r.account.findings;
   if (findings.empty())
-    return r.result->calls == 0
+    return r.account.calls == 0
                ? "No calls are recorded: nothing can be said of a hang."
                : "Nothing stands still in what is recorded: every rank has every call.";
   std::string out = capitalised(finding_in_words(r, findings.front())) + '.';
@@ -294,48 +294,10 @@ std::string hang_sentence(const HangReport& r) {
   return out;
 }
 
-std::vector<std::string> hang_warnings(const CommRecords& records, const HangResult& result) {
-  std::vector<std::string> out;
-  const bool log_finding = std::ranges::any_of(
-      result.findings, [&](const HangFinding& f) { return records.groups[f.group].from_log; });
-  if (log_finding)
-    out.emplace_back(
-        "an NCCL log shows what was called, not what finished: a rank that is "
-        "\"missing\" in the last call may only be late");
-  const bool logged =
-      std::ranges::any_of(records.groups, [](const RecordedGroup& g) { return g.from_log; });
-  const bool called = std::ranges::any_of(records.sequences, [&](const CommSequence& q) {
-    return records.groups[q.group].from_log && !(q.collectives.empty() && q.pairs.empty());
-  });
-  if (logged && !called)
-    out.emplace_back("the logs have no calls: record with NCCL_DEBUG_SUBSYS=INIT,COLL");
-  std::size_t assumed = 0;
-  for (const HangGroup& g : result.groups) {
-    const RecordedGroup& group = records.groups[g.group];
-    if (!group.members_recorded && !group.from_log && g.recorded > 0) ++assumed;
-  }
-  if (assumed > 0)
-    out.push_back(
-        fmt::format("of {} the members are not recorded: those who called are taken for "
-                    "all",
-                    counted(assumed, "group")));
-  for (const CommInput& input : records.inputs) {
-    const std::string name = printable(input.path.substr(input.path.rfind('/') + 1));
-    if (input.truncated) out.push_back(name + " ends too early; what came before is counted");
-    for (const auto& [reason, count] : input.notes) {
-      if (reason == "other_lines_of_nccl") continue;  // in the JSON
-      std::string words = reason;
-      std::ranges::replace(words, '_', ' ');
-      out.push_back(fmt::format("{}: {}: {}", name, words, count));
-    }
-  }
-  return out;
-}
-
-std::string hang_text(const HangReport& r, const TextOptions& options) {
+std::string hang_text(const HangResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   std::string out = headline(r);
-  const auto& findings = r.result->findings;
+  const auto& findings = r.account.findings;
   if (findings.empty()) out += wrapped(hang_sentence(r), width);
   for (std::size_t i = 0; i < std::min(findings.size(), shown_findings); ++i) {
     if (i > 0) out += '\n';

@@ -27,11 +27,7 @@ HangFinding finding(HangKind kind) {
   return f;
 }
 
-std::string words(const HangFinding& f) {
-  const CommRecords records = four_ranks();
-  const HangResult result;
-  return finding_in_words({.version = "", .records = &records, .result = &result}, f);
-}
+std::string words(const HangFinding& f) { return finding_in_words({.records = four_ranks()}, f); }
 
 TEST(HangReport, SaysEachKindInOneSentence) {
   EXPECT_EQ(words(finding(HangKind::missing)),
@@ -68,22 +64,21 @@ TEST(HangReport, SaysEachKindInOneSentence) {
 }
 
 TEST(HangReport, OpensWithTheCauseAndSaysWhatFollows) {
-  const CommRecords records = four_ranks();
-  HangResult result;
-  result.calls = 9;
-  result.findings = {finding(HangKind::missing), finding(HangKind::missing)};
-  result.findings[1].follows = 0;
-  const HangReport report{.version = "", .records = &records, .result = &result};
-  EXPECT_EQ(hang_sentence(report),
+  HangResult result{.records = four_ranks()};
+  HangAccount& account = result.account;
+  account.calls = 9;
+  account.findings = {finding(HangKind::missing), finding(HangKind::missing)};
+  account.findings[1].follows = 0;
+  EXPECT_EQ(hang_sentence(result),
             "Rank 3 is missing in all_reduce 57 of default_pg, where ranks 0, 1, 2 wait.");
-  const std::string text = hang_text(report, {.width = 200});
+  const std::string text = hang_text(result, {.width = 200});
   EXPECT_NE(text.find("1. Rank 3 is missing"), std::string::npos) << text;
   EXPECT_NE(text.find("That follows from finding 1."), std::string::npos) << text;
-  result.findings.clear();
-  EXPECT_EQ(hang_sentence(report),
+  account.findings.clear();
+  EXPECT_EQ(hang_sentence(result),
             "Nothing stands still in what is recorded: every rank has every call.");
-  result.calls = 0;
-  EXPECT_EQ(hang_sentence(report), "No calls are recorded: nothing can be said of a hang.");
+  account.calls = 0;
+  EXPECT_EQ(hang_sentence(result), "No calls are recorded: nothing can be said of a hang.");
 }
 
 }  // namespace

@@ -88,8 +88,8 @@ Json overlap_json(const RankResult& r) {
 }
 
 // Where a row stands on the machine's roofline; nulls without a machine.
-Json roofline(const AnalyzeReport& report, const RooflineWork& work) {
-  if (report.machine == nullptr || work.time.count() <= 0)
+Json roofline(const Analysis& report, const RooflineWork& work) {
+  if (!report.machine || work.time.count() <= 0)
     return {{"peak_share", nullptr}, {"bandwidth_share", nullptr}, {"bound", nullptr}};
   const RooflinePlace place = place_on_roofline(work, *report.machine, report.peak_override);
   return {{"peak_share", real(place.peak_share)},
@@ -131,7 +131,7 @@ Json kernel_classes(const RankResult& r) {
   return out;
 }
 
-Json operators(const AnalyzeReport& report, const RankResult& r) {
+Json operators(const Analysis& report, const RankResult& r) {
   Json out = Json::array();
   for (const OperatorRow& o : r.operators) {
     Json row = {{"name", text(r, o.name)},
@@ -261,9 +261,9 @@ Json phases_json(std::span<const PhaseSummary> phases) {
   return out;
 }
 
-Json rank_json(const AnalyzeReport& report, const RankResult& r, const std::string& source) {
+Json rank_json(const Analysis& report, const RankResult& r, const std::string& source) {
   // Relative clocks have no common origin: instants count from the rank's first event.
-  const Ns origin = report.job->origin.count() != 0 ? report.job->origin : r.window_start;
+  const Ns origin = report.job.origin.count() != 0 ? report.job.origin : r.window_start;
   Json ranges = Json::array();
   for (const RangeNode& node : r.ranges) ranges.push_back(range_node(node));
   return {{"rank", r.rank},

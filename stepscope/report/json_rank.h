@@ -2,12 +2,12 @@
 // One element of `ranks[]` (docs/reference/json.md).
 #pragma once
 
-#include "stepscope/report/analyze_report.h"
+#include "stepscope/diagnose/analysis.h"
 #include "stepscope/report/json_values.h"
 
 namespace stepscope {
 
-[[nodiscard]] Json rank_json(const AnalyzeReport& report, const RankResult& rank,
+[[nodiscard]] Json rank_json(const Analysis& report, const RankResult& rank,
                              const std::string& source);
 [[nodiscard]] Json budget_json(const Budget& budget);
 [[nodiscard]] Json phases_json(std::span<const PhaseSummary> phases);

@@ -4,29 +4,30 @@
 #include <map>
 #include <set>
 
+#include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/fit/collective_link.h"
 #include "stepscope/report/expected_report.h"
 #include "stepscope/report/explanation_report.h"
 #include "stepscope/report/findings_report.h"
 #include "stepscope/report/json_rank.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/kernel_name.h"
 #include "stepscope/report/link_report.h"
 #include "stepscope/report/pipeline_report.h"
+#include "stepscope/report/straggler_job_report.h"
 #include "stepscope/report/unit_report.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/kernel_name.h"
 
 namespace stepscope {
 namespace {
 
-std::string source_of(const AnalyzeReport& report, int rank) {
+std::string source_of(const Analysis& report, int rank) {
   for (const InputRow& i : report.inputs)
     if (i.rank == rank && !i.rank_source.empty()) return i.rank_source;
   return "metadata";  // a further rank of a file that holds several
 }
 
-Json job_json(const AnalyzeReport& report) {
-  const JobResult& job = *report.job;
+Json job_json(const Analysis& report) {
+  const JobResult& job = report.job;
   Json steps = Json::array();
   for (const JobStep& s : job.steps) {
     steps.push_back(
@@ -62,16 +63,16 @@ Json job_json(const AnalyzeReport& report) {
           {"phases", phases_json(job.phases)}};
 }
 
-Json link_share(const AnalyzeReport& report, const CollectiveRow& row) {
-  if (report.machine == nullptr || !row.busbw) return nullptr;
+Json link_share(const Analysis& report, const CollectiveRow& row) {
+  if (!report.machine || !row.busbw) return nullptr;
   const auto link =
-      link_of(*report.machine, row, report.job->collectives.matches.groups, report.world_size);
+      link_of(*report.machine, row, report.job.collectives.matches.groups, report.world_size);
   return link ? Json(row.busbw->value / link->value) : Json(nullptr);
 }
 
-Json collectives(const AnalyzeReport& report) {
+Json collectives(const Analysis& report) {
   Json out = Json::array();
-  for (const CollectiveRow& c : report.job->collectives.rows)
+  for (const CollectiveRow& c : report.job.collectives.rows)
     out.push_back({{"name", name_of(collective_kind_names, c.kind)},
                    {"group", c.group},
                    {"dimension", name_of(dimension_names, c.dimension)},
@@ -261,8 +262,8 @@ Json inputs_json(std::span<const InputRow> inputs) {
   return out;
 }
 
-Json analyze_tree(const AnalyzeReport& report) {
-  const JobResult& job = *report.job;
+Json analyze_tree(const Analysis& report) {
+  const JobResult& job = report.job;
   Json ranks = Json::array();
   for (const RankResult& r : job.ranks)
     ranks.push_back(rank_json(report, r, source_of(report, r.rank)));
@@ -284,7 +285,8 @@ Json analyze_tree(const AnalyzeReport& report) {
           {"unit_waits", unit_waits_json(job)},
           {"stragglers", stragglers(job)},
           {"pipeline", pipeline_json(job)},
-          {"straggler_job", nullptr},  // set where a job's table is the input
+          {"straggler_job",
+           report.straggler_job ? straggler_job_json(*report.straggler_job) : Json(nullptr)},
           {"clock_alignment", clock_alignment_json(job.clocks)},
           {"link_fits", link_fits_json(report.link_fits)},
           {"mfu", mfu_json(report.mfu)},

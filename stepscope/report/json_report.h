@@ -6,14 +6,14 @@
 #include <span>
 #include <string>
 
-#include "stepscope/report/analyze_report.h"
+#include "stepscope/diagnose/analysis.h"
 #include "stepscope/report/json_values.h"
 
 namespace stepscope {
 
 // The whole object but `timeline`, whose hundreds of thousands of rows are no tree. Names are as in
 // the trace and may hold bytes that are no UTF-8.
-[[nodiscard]] Json analyze_tree(const AnalyzeReport& report);
+[[nodiscard]] Json analyze_tree(const Analysis& report);
 
 [[nodiscard]] Json inputs_json(std::span<const InputRow> inputs);
 

@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {

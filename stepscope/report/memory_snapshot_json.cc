@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "stepscope/diagnose/memory_findings.h"
+#include "stepscope/pipeline/version.h"
 #include "stepscope/report/memory_snapshot_report.h"
 
 namespace stepscope {
@@ -129,8 +131,8 @@ Json findings_json(const std::vector<MemoryFinding>& findings) {
   return out;
 }
 
-Json device_json(std::size_t input, const SnapshotReport& r, const DeviceMemoryAccount& d) {
-  const MemorySnapshot& s = *r.snapshot;
+Json device_json(std::size_t input, const AccountedSnapshot& r, const DeviceMemoryAccount& d) {
+  const MemorySnapshot& s = r.snapshot;
   const SegmentRetries& retries = d.retries;
   return {{"input", input},
           {"rank", value(r.rank)},
@@ -172,26 +174,26 @@ Json settings_json(const AllocatorSettings& a) {
 
 }  // namespace
 
-Json memory_tree_json(const MemoryReport& r) {
+Json memory_tree_json(const MemoryResult& r) {
   Json inputs = Json::array();
   Json devices = Json::array();
   for (std::size_t i = 0; i < r.snapshots.size(); ++i) {
-    const SnapshotReport& s = r.snapshots[i];
-    inputs.push_back({{"path", s.snapshot->path},
-                      {"format", s.snapshot->format},
+    const AccountedSnapshot& s = r.snapshots[i];
+    inputs.push_back({{"path", s.snapshot.path},
+                      {"format", s.snapshot.format},
                       {"rank", value(s.rank)},
-                      {"text_bytes", s.snapshot->bytes},
-                      {"stacks", s.snapshot->stacks.size() - 1},
-                      {"settings", settings_json(s.snapshot->settings)},
-                      {"notes", s.snapshot->notes}});
-    for (const DeviceMemoryAccount& d : s.account->devices) devices.push_back(device_json(i, s, d));
+                      {"text_bytes", s.snapshot.bytes},
+                      {"stacks", s.snapshot.stacks.size() - 1},
+                      {"settings", settings_json(s.snapshot.settings)},
+                      {"notes", s.snapshot.notes}});
+    for (const DeviceMemoryAccount& d : s.account.devices) devices.push_back(device_json(i, s, d));
   }
   return {{"schema", "stepscope.memory/1"},
-          {"version", r.version},
+          {"version", version()},
           {"answer", {{"sentence", memory_sentence(r)}}},
           {"inputs", std::move(inputs)},
           {"devices", std::move(devices)},
-          {"warnings", memory_warnings(r)}};
+          {"warnings", r.warnings}};
 }
 
 }  // namespace stepscope

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 
-#include "stepscope/report/format.h"
+#include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -18,10 +19,7 @@ std::string file_name(const std::string& path) {
   return printable(path.substr(path.rfind('/') + 1));
 }
 
-std::string device_in_words(int device) {
-  return device == pinned_host_memory ? "pinned host memory" : fmt::format("device {}", device);
-}
-std::string place_in_words(const SnapshotReport& s, int device) {
+std::string place_in_words(const AccountedSnapshot& s, int device) {
   std::string out = device_in_words(device);
   if (s.rank) out += fmt::format(" of rank {}", *s.rank);
   return out;
@@ -44,21 +42,21 @@ std::string use_in_words(std::size_t use) {
   return std::string(memory_use_names[use]);
 }
 
-std::string headline(const SnapshotReport& s, const DeviceMemoryAccount& d) {
-  std::string out = file_name(s.snapshot->path) + " · " + place_in_words(s, d.device);
+std::string headline(const AccountedSnapshot& s, const DeviceMemoryAccount& d) {
+  std::string out = file_name(s.snapshot.path) + " · " + place_in_words(s, d.device);
   if (d.events > 0) {
     out += fmt::format(" · {} events", format_count(static_cast<double>(d.events)));
     if (d.has_times) out += " in " + format_time(d.length);
   } else {
     out += " · no history";
   }
-  if (s.snapshot->settings.recorded)
-    out += s.snapshot->settings.expandable_segments ? " · expandable segments"
-                                                    : " · expandable segments off";
+  if (s.snapshot.settings.recorded)
+    out += s.snapshot.settings.expandable_segments ? " · expandable segments"
+                                                   : " · expandable segments off";
   return out + '\n';
 }
 
-std::string sentence(const SnapshotReport& s, const DeviceMemoryAccount& d) {
+std::string sentence(const AccountedSnapshot& s, const DeviceMemoryAccount& d) {
   const MemoryFragments& peak = d.peak.fragments;
   if (peak.live().value == 0)
     return fmt::format("No tensor holds memory on {}; {} are reserved.",
@@ -147,65 +145,29 @@ std::string fragments_table(const DeviceMemoryAccount& d) {
   return out;
 }
 
-std::string device_text(const SnapshotReport& s, const DeviceMemoryAccount& d,
-                        const MemoryReport& r, std::size_t width) {
+std::string device_text(const AccountedSnapshot& s, const DeviceMemoryAccount& d, std::size_t top,
+                        std::size_t width) {
   std::string out = headline(s, d) + '\n' + wrapped(sentence(s, d), width);
-  const std::vector<MemoryFinding> findings = memory_findings(*s.snapshot, d);
+  const std::vector<MemoryFinding> findings = memory_findings(s.snapshot, d);
   if (!findings.empty())
     out += wrapped(
         "First thing to try: " +
             (findings.front().advice.empty() ? findings.front().sentence : findings.front().advice),
         width);
-  if (d.peak.fragments.live().value > 0)
-    out += uses_table(d, width) + holders_table(d, r.top, width);
+  if (d.peak.fragments.live().value > 0) out += uses_table(d, width) + holders_table(d, top, width);
   out += fragments_table(d);
   if (!findings.empty()) out += '\n';
   for (const MemoryFinding& f : findings) out += wrapped("- " + f.sentence + ' ' + f.advice, width);
   return out;
 }
 
-void account_warnings(const SnapshotReport& s, const DeviceMemoryAccount& d,
-                      std::vector<std::string>& out) {
-  const std::string where = file_name(s.snapshot->path) + ", " + device_in_words(d.device) + ": ";
-  if (d.events == 0)
-    out.push_back(where +
-                  "no history is recorded: only the instant of the snapshot is known; call "
-                  "torch.cuda.memory._record_memory_history() before the first allocation");
-  else if (!d.begins_empty)
-    out.push_back(where +
-                  "the history begins in the middle (recording began late, or max_entries was "
-                  "reached): what was allocated before it is counted, and by whom is not known "
-                  "where it was freed again");
-  if (!d.has_stacks && d.peak.fragments.live().value > 0)
-    out.push_back(where + "no stacks are recorded: record with context=\"all\"");
-  if (d.contradictions > 0)
-    out.push_back(
-        fmt::format("{}{} in the history contradict each other or the snapshot (an "
-                    "action may have been skipped): totals may be off",
-                    where, counted(d.contradictions, "event")));
-  if (d.peak.fragments.outside > 0)
-    out.push_back(fmt::format("{}{} at the peak in no known segment are not counted", where,
-                              counted(d.peak.fragments.outside, "block")));
-}
-
 }  // namespace
 
-std::string site_in_words(const AllocationSite& site) {
-  if (site.name.empty() && site.file.empty()) return "no stack recorded";
-  if (site.file.empty())
-    return site.phase == AllocationPhase::backward && site.name != "autograd"
-               ? site.name + " in autograd"
-               : site.name;
-  const std::string file = site.file.substr(site.file.rfind('/') + 1);
-  return site.line > 0 ? fmt::format("{} ({}:{})", site.name, file, site.line)
-                       : fmt::format("{} ({})", site.name, file);
-}
-
-std::string memory_sentence(const MemoryReport& r) {
-  const SnapshotReport* most = nullptr;
+std::string memory_sentence(const MemoryResult& r) {
+  const AccountedSnapshot* most = nullptr;
   const DeviceMemoryAccount* device = nullptr;
-  for (const SnapshotReport& s : r.snapshots)
-    for (const DeviceMemoryAccount& d : s.account->devices)
+  for (const AccountedSnapshot& s : r.snapshots)
+    for (const DeviceMemoryAccount& d : s.account.devices)
       if (device == nullptr || d.peak.fragments.live() > device->peak.fragments.live()) {
         most = &s;
         device = &d;
@@ -213,32 +175,16 @@ std::string memory_sentence(const MemoryReport& r) {
   return device == nullptr ? "Nothing is allocated." : sentence(*most, *device);
 }
 
-std::vector<std::string> memory_warnings(const MemoryReport& r) {
-  std::vector<std::string> out;
-  for (const SnapshotReport& s : r.snapshots) {
-    const std::string name = file_name(s.snapshot->path);
-    if (s.account->devices.empty()) out.push_back(name + ": nothing is allocated on any device");
-    for (const DeviceMemoryAccount& d : s.account->devices) account_warnings(s, d, out);
-    for (const auto& [reason, count] : s.snapshot->notes) {
-      std::string words = reason;
-      std::ranges::replace(words, '_', ' ');
-      out.push_back(fmt::format("{}: {}: {}", name, words, count));
-    }
-  }
-  return out;
-}
-
-std::string memory_text(const MemoryReport& r, const TextOptions& options) {
-  const auto width = static_cast<std::size_t>(options.width);
+std::string memory_text(const MemoryResult& r, const MemoryTextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.text.width);
   std::string out;
-  for (const SnapshotReport& s : r.snapshots)
-    for (const DeviceMemoryAccount& d : s.account->devices) {
+  for (const AccountedSnapshot& s : r.snapshots)
+    for (const DeviceMemoryAccount& d : s.account.devices) {
       if (!out.empty()) out += '\n';
-      out += device_text(s, d, r, width);
+      out += device_text(s, d, options.top, width);
     }
-  const std::vector<std::string> warnings = memory_warnings(r);
-  if (!warnings.empty()) out += '\n';
-  for (const std::string& w : warnings)
+  if (!r.warnings.empty()) out += '\n';
+  for (const std::string& w : r.warnings)
     out += wrapped("note: " + shorten(printable(w), note_width), width);
   return out;
 }

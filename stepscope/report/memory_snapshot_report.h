@@ -3,47 +3,25 @@
 // blocks, and what to do about it.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/memory/memory_account.h"
+#include "stepscope/pipeline/memory.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 
-struct SnapshotReport {
-  const MemorySnapshot* snapshot = nullptr;
-  const MemoryAccount* account = nullptr;
-  std::optional<int> rank{};
-};
-
-struct MemoryReport {
-  std::string version;
-  std::vector<SnapshotReport> snapshots{};
+struct MemoryTextOptions {
+  TextOptions text{};
   std::size_t top = 10;  // holders shown
 };
 
-// Worth a sentence: what is the matter, and what to try.
-struct MemoryFinding {
-  std::string id{};        // "out_of_memory", "stranded", "retries", "rounding", "activations", …
-  std::string sentence{};  // begins with a capital and ends with a full stop
-  std::string advice{};    // the same; may be empty
-  Bytes bytes{};           // that it is about
-};
-// Most urgent first.
-[[nodiscard]] std::vector<MemoryFinding> memory_findings(const MemorySnapshot& snapshot,
-                                                         const DeviceMemoryAccount& device);
-
 // "At its peak device 0 holds 12.3 GB: 45.2 % are activations, …" of the device that holds most.
-[[nodiscard]] std::string memory_sentence(const MemoryReport& report);
-// "forward (model.py:12)", "AddmmBackward0 in autograd", "no stack recorded".
-[[nodiscard]] std::string site_in_words(const AllocationSite& site);
-// What the snapshots cannot tell, and what was not understood in them.
-[[nodiscard]] std::vector<std::string> memory_warnings(const MemoryReport& report);
-[[nodiscard]] std::string memory_text(const MemoryReport& report, const TextOptions& options = {});
+[[nodiscard]] std::string memory_sentence(const MemoryResult& result);
+[[nodiscard]] std::string memory_text(const MemoryResult& result,
+                                      const MemoryTextOptions& options = {});
 // docs/reference/json.md.
-[[nodiscard]] Json memory_tree_json(const MemoryReport& report);
+[[nodiscard]] Json memory_tree_json(const MemoryResult& result);
 
 }  // namespace stepscope

@@ -23,12 +23,4 @@ namespace stepscope {
 [[nodiscard]] std::string job_bubble_text(const std::optional<JobBubble>& bubble,
                                           std::size_t width);
 
-// The stage with most work, for a finding; absent where fewer than two stages were traced.
-struct BusiestStage {
-  int stage = 0;
-  double more = 0;  // its work ÷ the mean of the other stages' − 1
-  std::vector<std::string> evidence;
-};
-[[nodiscard]] std::optional<BusiestStage> busiest_stage(const JobResult& job);
-
 }  // namespace stepscope

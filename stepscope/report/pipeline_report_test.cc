@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/report/findings.h"
-#include "stepscope/report/report_test_builder.h"
+#include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/diagnose/findings.h"
 
 namespace stepscope {
 namespace {

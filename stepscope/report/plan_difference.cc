@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/predict_report.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "stepscope/report/format.h"
 #include "stepscope/report/plan_difference.h"
 #include "stepscope/report/predict_report.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -25,14 +25,14 @@ std::string plain_count(std::int64_t n) {
   return out;
 }
 
-std::string headline(const PlanReport& r) {
+std::string headline(const PlanResult& r) {
   const auto& devices = r.request.devices;
   std::string count = devices.empty() ? "0" : std::to_string(devices.front());
   if (devices.size() > 1) count += fmt::format(" to {}", devices.back());
   return fmt::format("{} · {} × {} · global batch {} × {} tokens · {} plans in {}\n",
-                     printable(r.model->name), count, printable(r.machine->name),
+                     printable(r.model.name), count, printable(r.machine.name),
                      r.request.base.global_batch, r.request.base.sequence,
-                     plain_count(r.result.candidates), format_seconds(r.result.elapsed.count()));
+                     plain_count(r.found.candidates), format_seconds(r.found.elapsed.count()));
 }
 
 // At most `most`, evenly spread, both ends among them.
@@ -75,7 +75,7 @@ std::string why(const SearchResult& found) {
          difference_table(found.best[0].cost, found.best[1].cost, "runner-up");
 }
 
-std::string shown_against(const PlanReport& r, std::size_t width) {
+std::string shown_against(const PlanResult& r, std::size_t width) {
   std::string out;
   for (const AgainstPlan& own : r.against) {
     out += '\n' + wrapped(against_sentence(r, own), width);
@@ -114,18 +114,18 @@ std::string sensitivity(const SearchResult& found) {
                            std::move(rows), 160);
 }
 
-std::string ties(const PlanReport& r) {
-  const auto near = std::ranges::count(r.result.best, true, &FoundPlan::near_tie);
+std::string ties(const PlanResult& r) {
+  const auto near = std::ranges::count(r.found.best, true, &FoundPlan::near_tie);
   if (near < 2) return {};
   return fmt::format("≈: within the model's error ({}) of the fastest.\n",
                      format_percent(r.request.model_error));
 }
 
 // What there is to say of the memory that a plan of one's own takes.
-std::string fitting(const PlanReport& r, const Memory& memory) {
-  if (const std::string lacks = words_of(shortage(memory, *r.machine)); !lacks.empty())
+std::string fitting(const PlanResult& r, const Memory& memory) {
+  if (const std::string lacks = words_of(shortage(memory, r.machine)); !lacks.empty())
     return fmt::format(": it does not fit, {}", lacks);
-  if (r.machine->memory && memory.total() > allowed_bytes(r))
+  if (r.machine.memory && memory.total() > allowed_bytes(r))
     return fmt::format(": it fits, but leaves less than the {} that the search keeps free",
                        format_percent(r.request.memory_headroom));
   return {};
@@ -139,12 +139,12 @@ std::string standing(const PlanRank& rank) {
 
 }  // namespace
 
-std::string plan_sentence(const PlanReport& r) {
-  if (r.result.best.empty())
-    return r.result.smallest_devices ? fmt::format("Nothing fits; {} devices would be enough.",
-                                                   *r.result.smallest_devices)
-                                     : "Nothing fits.";
-  const FoundPlan& best = r.result.best.front();
+std::string plan_sentence(const PlanResult& r) {
+  if (r.found.best.empty())
+    return r.found.smallest_devices
+               ? fmt::format("Nothing fits; {} devices would be enough.", *r.found.smallest_devices)
+               : "Nothing fits.";
+  const FoundPlan& best = r.found.best.front();
   return fmt::format("The fastest plan takes {} a step: {} MFU ({}).",
                      format_seconds(step_of(best)), format_percent(best.cost.mfu[0]),
                      flops_convention_names[0]);
@@ -172,20 +172,20 @@ std::string plan_in_brief(const Plan& p) {
   return out;
 }
 
-double allowed_bytes(const PlanReport& r) {
-  return static_cast<double>(r.machine->memory.value_or(Bytes{0}).value) *
+double allowed_bytes(const PlanResult& r) {
+  return static_cast<double>(r.machine.memory.value_or(Bytes{0}).value) *
          (1 - r.request.memory_headroom);
 }
 
-const FoundPlan* fastest_beside(const PlanReport& r, const AgainstPlan& own) {
-  const auto& counts = r.result.by_devices;
+const FoundPlan* fastest_beside(const PlanResult& r, const AgainstPlan& own) {
+  const auto& counts = r.found.by_devices;
   const auto same = std::ranges::find(counts, own.plan.devices,
                                       [](const FoundPlan& p) { return p.plan.devices; });
   if (same != counts.end()) return &*same;
-  return r.result.best.empty() ? nullptr : &r.result.best.front();
+  return r.found.best.empty() ? nullptr : &r.found.best.front();
 }
 
-std::string against_sentence(const PlanReport& r, const AgainstPlan& own) {
+std::string against_sentence(const PlanResult& r, const AgainstPlan& own) {
   const std::string name = printable(own.label);
   if (!own.cost) return fmt::format("{} cannot run: {}.", name, printable(own.why_not));
   const StepCost& cost = *own.cost;
@@ -208,34 +208,34 @@ std::string against_sentence(const PlanReport& r, const AgainstPlan& own) {
                      format_percent(gain / step), gains_in_words(best->cost, cost));
 }
 
-std::string plan_text(const PlanReport& r, const TextOptions& options) {
-  const auto width = static_cast<std::size_t>(options.width);
-  const std::string_view bold = options.colour ? "\033[1m" : "";
-  const std::string_view plain = options.colour ? "\033[0m" : "";
+std::string plan_text(const PlanResult& r, const PlanTextOptions& options) {
+  const TextOptions& text = options.text;
+  const auto width = static_cast<std::size_t>(text.width);
+  const std::string_view bold = text.colour ? "\033[1m" : "";
+  const std::string_view plain = text.colour ? "\033[0m" : "";
   std::string out = headline(r) + '\n';
   out += fmt::format("{}{}{}", bold, wrapped(plan_sentence(r), width), plain);
-  if (!r.result.best.empty())
-    out += wrapped(plan_in_words(r.result.best.front().plan) + '.', width);
-  if (r.result.stopped) out += "The search was interrupted: this is what was found until then.\n";
-  out += shown_against(r, width) + why(r.result);
+  if (!r.found.best.empty()) out += wrapped(plan_in_words(r.found.best.front().plan) + '.', width);
+  if (r.found.stopped) out += "The search was interrupted: this is what was found until then.\n";
+  out += shown_against(r, width) + why(r.found);
   const std::size_t wide = std::max<std::size_t>(width, 120);
   constexpr std::size_t shown = 12;
-  out += table("The fastest of each shape:", r.result.best, wide) + ties(r);
-  const std::size_t all = r.result.pareto.size();
+  out += table("The fastest of each shape:", r.found.best, wide) + ties(r);
+  const std::size_t all = r.found.pareto.size();
   const std::string of_all =
       all > shown ? fmt::format(" ({} of {}, all in the JSON)", shown, all) : "";
   out += table(fmt::format("No other plan is both faster and smaller{}:", of_all),
-               spread(r.result.pareto, shown), wide);
-  if (r.result.by_devices.size() > 1)
-    out += table("By the number of devices:", r.result.by_devices, wide);
-  out += rejected(r.result) + sensitivity(r.result);
+               spread(r.found.pareto, shown), wide);
+  if (r.found.by_devices.size() > 1)
+    out += table("By the number of devices:", r.found.by_devices, wide);
+  out += rejected(r.found) + sensitivity(r.found);
   for (const FrameworkFlags& f : r.flags) {
-    if (f.framework != r.framework) continue;
+    if (f.framework != options.framework) continue;
     out += fmt::format("\nThe fastest plan for {}:\n{}", f.framework, f.text);
     for (const std::string& lost : f.not_expressed)
       out += fmt::format("# not expressed: {}\n", lost);
   }
-  if (!options.details.empty()) out += fmt::format("\nDetails: {}\n", printable(options.details));
+  if (!text.details.empty()) out += fmt::format("\nDetails: {}\n", printable(text.details));
   for (const std::string& w : r.warnings) out += wrapped("note: " + printable(w), width);
   return out;
 }

@@ -24,27 +24,21 @@ FoundPlan found(std::int64_t tp, double matmul, double bubble) {
 }
 
 struct Searched {
-  Transformer model;
-  Machine machine;
-  PlanReport report;
+  PlanResult report;
   Searched() {
-    model.name = std::string("model");
-    machine.name = std::string("machine");
-    report.model = &model;
-    report.machine = &machine;
+    report.model.name = std::string("model");
+    report.machine.name = std::string("machine");
     report.request.devices = {64};
     report.request.base.global_batch = 64;
-    report.result.candidates = 1'234'567;
-    report.result.feasible = 1'000'000;
-    report.result.rejected[static_cast<std::size_t>(Rejected::memory)] = 234'567;
+    report.found.candidates = 1'234'567;
+    report.found.feasible = 1'000'000;
+    report.found.rejected[static_cast<std::size_t>(Rejected::memory)] = 234'567;
   }
-  Searched(const Searched&) = delete;
-  Searched& operator=(const Searched&) = delete;
 };
 
 TEST(PlanReport, SaysTheBestPlanAndWhyItWins) {
   Searched s;
-  s.report.result.best = {found(8, 3, 0.5), found(4, 2.9, 1.5)};
+  s.report.found.best = {found(8, 3, 0.5), found(4, 2.9, 1.5)};
   const std::string text = plan_text(s.report);
   EXPECT_NE(text.find("The fastest plan takes 3.50 s a step: 40.0 % MFU"), std::string::npos)
       << text;
@@ -60,7 +54,7 @@ TEST(PlanReport, SaysTheBestPlanAndWhyItWins) {
 
 TEST(PlanReport, CountsWhatWasRejectedToTheLastOne) {
   Searched s;
-  s.report.result.best = {found(8, 3, 0.5)};
+  s.report.found.best = {found(8, 3, 0.5)};
   const std::string text = plan_text(s.report);
   EXPECT_NE(text.find("1,234,567 plans"), std::string::npos) << text;
   EXPECT_NE(text.find("does not fit in memory"), std::string::npos) << text;
@@ -89,7 +83,7 @@ AgainstPlan cannot_run() {
 
 TEST(PlanReport, SaysWhyThePlanOfOnesOwnIsSlower) {
   Searched s;
-  s.report.result.best = {found(8, 3, 0.5)};
+  s.report.found.best = {found(8, 3, 0.5)};
   s.report.against = {own(4, 2.9, 1.6)};
   EXPECT_EQ(against_sentence(s.report, s.report.against[0]),
             "tp=4 takes 4.50 s a step, 40.0 % MFU, in 40.0 GB. 12,345 plans that fit are faster. "
@@ -108,9 +102,9 @@ TEST(PlanReport, SaysWhyThePlanOfOnesOwnIsSlower) {
 
 TEST(PlanReport, SaysWhetherThePlanOfOnesOwnFits) {
   Searched s;
-  s.machine.memory = Bytes{43'000'000'000};
+  s.report.machine.memory = Bytes{43'000'000'000};
   s.report.request.memory_headroom = 0.1;
-  s.report.result.best = {found(8, 3, 0.5)};
+  s.report.found.best = {found(8, 3, 0.5)};
   s.report.against = {own(4, 2, 0.5), own(4, 3, 0.5), own(4, 2, 1)};
   s.report.against[0].cost->memory.bytes[0] = 45e9;
   const auto said = [&s](std::size_t i) { return against_sentence(s.report, s.report.against[i]); };
@@ -132,8 +126,8 @@ TEST(PlanReport, HoldsThePlanOfOnesOwnAgainstTheFastestOnAsManyDevices) {
   FoundPlan larger = found(8, 1, 0.5);
   larger.plan.devices = 128;
   s.report.request.devices = {64, 128};
-  s.report.result.best = {larger, found(8, 3, 0.5)};
-  s.report.result.by_devices = {found(8, 3, 0.5), larger};
+  s.report.found.best = {larger, found(8, 3, 0.5)};
+  s.report.found.by_devices = {found(8, 3, 0.5), larger};
   s.report.against = {own(4, 3, 1)};
   EXPECT_NE(against_sentence(s.report, s.report.against[0])
                 .find("The fastest plan on 64 saves 500 ms (12.5 %): 500 ms of pipeline bubble."),
@@ -143,7 +137,7 @@ TEST(PlanReport, HoldsThePlanOfOnesOwnAgainstTheFastestOnAsManyDevices) {
 
 TEST(PlanReport, ShowsAPlanThatCannotRun) {
   Searched s;
-  s.report.result.best = {found(8, 3, 0.5)};
+  s.report.found.best = {found(8, 3, 0.5)};
   s.report.against.push_back(cannot_run());
   EXPECT_NE(plan_text(s.report).find("tp=7 cannot run: 7 does not divide 64."), std::string::npos);
   EXPECT_TRUE(plan_tree(s.report)["against"][0]["step_time_ns"].is_null());
@@ -160,8 +154,8 @@ TEST(PlanDifference, TermsSumToTheDifferenceOfTheSteps) {
 
 TEST(PlanReport, WritesItsTablesWithAllOfAPlan) {
   Searched s;
-  s.report.result.best = {found(8, 3, 0.5)};
-  s.report.result.pareto = s.report.result.best;
+  s.report.found.best = {found(8, 3, 0.5)};
+  s.report.found.pareto = s.report.found.best;
   s.report.against.push_back(cannot_run());
   s.report.against.push_back(own(4, 2.9, 1.5));
   const auto files = plan_csv(s.report);
@@ -179,14 +173,14 @@ TEST(PlanReport, WritesItsTablesWithAllOfAPlan) {
 
 TEST(PlanReport, MarksNearTies) {
   Searched s;
-  s.report.result.best = {found(8, 3, 0.5), found(4, 3, 0.55)};
-  for (FoundPlan& p : s.report.result.best) p.near_tie = true;
+  s.report.found.best = {found(8, 3, 0.5), found(4, 3, 0.55)};
+  for (FoundPlan& p : s.report.found.best) p.near_tie = true;
   EXPECT_NE(plan_text(s.report).find("≈: within the model's error (5.0 %)"), std::string::npos);
 }
 
 TEST(PlanReport, SuggestsTheSmallestCountWhereNothingFits) {
   Searched s;
-  s.report.result.smallest_devices = 256;
+  s.report.found.smallest_devices = 256;
   EXPECT_EQ(plan_sentence(s.report), "Nothing fits; 256 devices would be enough.");
   EXPECT_EQ(plan_tree(s.report)["smallest_devices"], 256);
   EXPECT_NE(plan_text(s.report).find("Nothing fits"), std::string::npos);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON of a search for plans (docs/reference/json.md) and its tables.
 #include "stepscope/cost/plan/plan_json.h"
+#include "stepscope/pipeline/version.h"
 #include "stepscope/report/plan_difference.h"
 #include "stepscope/report/plan_report.h"
 #include "stepscope/report/predict_report.h"
@@ -37,7 +38,7 @@ Json found_list(const std::vector<FoundPlan>& plans) {
   return out;
 }
 
-Json gains_json(const PlanReport& r, const AgainstPlan& own) {
+Json gains_json(const PlanResult& r, const AgainstPlan& own) {
   Json out = Json::array();
   const FoundPlan* best = fastest_beside(r, own);
   if (!own.cost || best == nullptr) return out;
@@ -47,16 +48,16 @@ Json gains_json(const PlanReport& r, const AgainstPlan& own) {
   return out;
 }
 
-Json against_list(const PlanReport& r) {
+Json against_list(const PlanResult& r) {
   Json out = Json::array();
   for (const AgainstPlan& own : r.against) {
     Json row = {{"label", own.label}};
     row.update(plan_figures(own.plan, own.cost ? &*own.cost : nullptr));
-    const bool sized = own.cost && r.machine->memory;
+    const bool sized = own.cost && r.machine.memory;
     const double total = own.cost ? own.cost->memory.total() : 0;
-    const double spare = sized ? static_cast<double>(r.machine->memory->value) - total : 0;
+    const double spare = sized ? static_cast<double>(r.machine.memory->value) - total : 0;
     row["headroom_bytes"] = sized ? Json(spare) : Json();
-    row["fits"] = sized ? Json(!shortage(own.cost->memory, *r.machine).any()) : Json();
+    row["fits"] = sized ? Json(!shortage(own.cost->memory, r.machine).any()) : Json();
     row["allowed"] = sized ? Json(total <= allowed_bytes(r)) : Json();
     row["faster_plans"] = own.cost ? Json(own.rank.faster) : Json();
     row["faster_plans_complete"] = own.cost ? Json(own.rank.complete) : Json();
@@ -89,7 +90,7 @@ Json labels() {
   return {{"terms", std::move(terms)}, {"memory", std::move(memory)}};
 }
 
-Json flags_list(const PlanReport& r) {
+Json flags_list(const PlanResult& r) {
   Json out = Json::array();
   for (const FrameworkFlags& f : r.flags)
     out.push_back(
@@ -99,23 +100,23 @@ Json flags_list(const PlanReport& r) {
 
 }  // namespace
 
-Json plan_tree(const PlanReport& r) {
-  const SearchResult& found = r.result;
+Json plan_tree(const PlanResult& r) {
+  const SearchResult& found = r.found;
   Json reasons = Json::object();
   for (std::size_t i = 0; i < rejected_count; ++i)
     reasons[std::string(rejected_names[i])] = found.rejected[i];
   return {{"schema", "stepscope.plan/1"},
-          {"version", r.version},
+          {"version", version()},
           {"answer",
            {{"sentence", plan_sentence(r)},
             {"plan", found.best.empty() ? Json() : Json(plan_in_words(found.best[0].plan))}}},
-          {"model", r.model->name},
-          {"machine", r.machine->name},
+          {"model", r.model.name},
+          {"machine", r.machine.name},
           {"devices", r.request.devices},
           {"global_batch", r.request.base.global_batch},
           {"sequence", r.request.base.sequence},
           {"memory",
-           {{"capacity_bytes", value(r.machine->memory)}, {"allowed_bytes", allowed_bytes(r)}}},
+           {{"capacity_bytes", value(r.machine.memory)}, {"allowed_bytes", allowed_bytes(r)}}},
           {"model_error", r.request.model_error},
           {"labels", labels()},
           {"candidates", found.candidates},
@@ -133,7 +134,7 @@ Json plan_tree(const PlanReport& r) {
           {"warnings", r.warnings}};
 }
 
-std::vector<CsvFile> plan_csv(const PlanReport& r) {
+std::vector<CsvFile> plan_csv(const PlanResult& r) {
   const Json tree = plan_tree(r);
   Json rejected = Json::array();
   rejected.push_back({{"what", "feasible"}, {"plans", tree["feasible"]}});

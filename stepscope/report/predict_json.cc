@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "stepscope/cost/plan/plan_json.h"
+#include "stepscope/pipeline/version.h"
 #include "stepscope/report/predict_report.h"
 
 namespace stepscope {
@@ -10,7 +11,7 @@ namespace {
 
 Json plan_tree(const Plan& plan) { return Json::parse(plan_json(plan)); }
 
-Json terms(const PredictReport& r) {
+Json terms(const PredictResult& r) {
   Json out = Json::array();
   const double step = r.cost.step().count();
   for (std::size_t t = 0; t < step_term_count; ++t)
@@ -22,24 +23,23 @@ Json terms(const PredictReport& r) {
   return out;
 }
 
-Json memory(const PredictReport& r) {
+Json memory(const PredictResult& r) {
   Json formulas = Json::object();
   for (std::size_t t = 0; t < memory_term_count; ++t)
     formulas[std::string(memory_term_names[t])] = text_or_null(r.memory_formulas[t]);
-  const auto capacity = r.machine->memory;
+  const auto capacity = r.machine.memory;
   const double total = r.cost.memory.total();
   const Json headroom =
       capacity ? Json(static_cast<double>(capacity->value) - total) : Json(nullptr);
-  return {
-      {"capacity_bytes", value(capacity)},
-      {"headroom_bytes", headroom},
-      {"fits", capacity ? Json(!shortage(r.cost.memory, *r.machine).any()) : Json(nullptr)},
-      {"peak_stage", r.cost.fullest},
-      {"host_bytes", r.cost.memory.host_bytes},
-      {"host_capacity_bytes", value(r.machine->host ? r.machine->host->memory : std::nullopt)},
-      {"nvme_bytes", r.cost.memory.nvme_bytes},
-      {"nvme_capacity_bytes", value(r.machine->nvme ? r.machine->nvme->capacity : std::nullopt)},
-      {"formulas", std::move(formulas)}};
+  return {{"capacity_bytes", value(capacity)},
+          {"headroom_bytes", headroom},
+          {"fits", capacity ? Json(!shortage(r.cost.memory, r.machine).any()) : Json(nullptr)},
+          {"peak_stage", r.cost.fullest},
+          {"host_bytes", r.cost.memory.host_bytes},
+          {"host_capacity_bytes", value(r.machine.host ? r.machine.host->memory : std::nullopt)},
+          {"nvme_bytes", r.cost.memory.nvme_bytes},
+          {"nvme_capacity_bytes", value(r.machine.nvme ? r.machine.nvme->capacity : std::nullopt)},
+          {"formulas", std::move(formulas)}};
 }
 
 // The first call's; nothing is null.
@@ -71,7 +71,7 @@ void add_details(Json& row, const OperationRow& o) {
               {"comm_share_bwd", share_or_zero(o.communication_backward, backward)}});
 }
 
-Json layers(const PredictReport& r) {
+Json layers(const PredictResult& r) {
   Json out = Json::array();
   for (const OperationRow& o : r.operations) {
     const Pass& f = o.operation.forward;
@@ -103,7 +103,7 @@ Json layers(const PredictReport& r) {
   return out;
 }
 
-Json comparison(const PredictReport& r) {
+Json comparison(const PredictResult& r) {
   Json out = Json::array();
   for (const ComparedPlan& p : r.comparison)
     out.push_back({{"label", p.label},
@@ -117,7 +117,7 @@ Json comparison(const PredictReport& r) {
   return out;
 }
 
-Json conventions(const PredictReport& r) {
+Json conventions(const PredictResult& r) {
   Json out = Json::array();
   for (std::size_t c = 0; c < flops_convention_count; ++c)
     out.push_back({{"name", std::string(flops_convention_names[c])},
@@ -126,7 +126,7 @@ Json conventions(const PredictReport& r) {
   return out;
 }
 
-Json cost(const PredictReport& r) {
+Json cost(const PredictResult& r) {
   if (!r.price_per_gpu_hour) return nullptr;
   const double a_second = *r.price_per_gpu_hour * static_cast<double>(r.plan.devices) / 3600;
   return {{"price_per_gpu_hour", *r.price_per_gpu_hour},
@@ -144,18 +144,18 @@ Json memory_tree(const Memory& memory) {
   return out;
 }
 
-Json predict_tree(const PredictReport& r) {
+Json predict_tree(const PredictResult& r) {
   const double devices = static_cast<double>(r.plan.devices);
   return {{"schema", "stepscope.predict/1"},
-          {"version", r.version},
+          {"version", version()},
           {"answer", {{"sentence", predict_sentence(r)}, {"plan", plan_in_words(r.plan)}}},
           {"model",
-           {{"name", r.model->name},
+           {{"name", r.model.name},
             {"parameters", r.parameters.total},
             {"active_parameters", r.parameters.active},
-            {"layers", r.model->layers}}},
+            {"layers", r.model.layers}}},
           {"machine",
-           {{"name", r.machine->name},
+           {{"name", r.machine.name},
             {"devices", r.plan.devices},
             {"peak_flops", r.peak},
             {"memory_gb_per_s", r.memory_rate / 1e9}}},
@@ -173,18 +173,18 @@ Json predict_tree(const PredictReport& r) {
           {"layers", layers(r)},
           {"cost", cost(r)},
           {"comparison", comparison(r)},
-          {"warnings", r.warnings}};
+          {"warnings", predict_warnings(r)}};
 }
 
-std::vector<CsvFile> predict_csv(const PredictReport& report) {
-  const Json tree = predict_tree(report);
+std::vector<CsvFile> predict_csv(const PredictResult& r) {
+  const Json tree = predict_tree(r);
   Json memory = Json::array();
   for (const auto& [key, bytes] : tree["memory_bytes"].items())
     memory.push_back({{"name", key}, {"bytes", bytes}});
   std::vector<CsvFile> files = {csv_table("terms.csv", tree["terms"]),
                                 csv_table("memory.csv", memory),
                                 csv_table("layers.csv", tree["layers"])};
-  if (!report.comparison.empty()) files.push_back(csv_table("comparison.csv", tree["comparison"]));
+  if (!r.comparison.empty()) files.push_back(csv_table("comparison.csv", tree["comparison"]));
   return files;
 }
 

@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "stepscope/report/account.h"
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -19,13 +19,13 @@ std::string_view name(const Names& names, Enum e) {
   return names[static_cast<std::size_t>(e)];
 }
 
-std::string headline(const PredictReport& r) {
-  return fmt::format("{} · {} parameters · {} × {}\n{}\n", printable(r.model->name),
+std::string headline(const PredictResult& r) {
+  return fmt::format("{} · {} parameters · {} × {}\n{}\n", printable(r.model.name),
                      format_count(static_cast<double>(r.parameters.total)), r.plan.devices,
-                     printable(r.machine->name), plan_in_words(r.plan));
+                     printable(r.machine.name), plan_in_words(r.plan));
 }
 
-std::string waterfall(const PredictReport& r) {
+std::string waterfall(const PredictResult& r) {
   const double step = r.cost.step().count();
   std::vector<AccountLine> lines;
   for (std::size_t t = 0; t < step_term_count; ++t)
@@ -34,12 +34,12 @@ std::string waterfall(const PredictReport& r) {
   return "Where the step goes:\n" + account_text(std::move(lines));
 }
 
-std::string memory_bars(const PredictReport& r) {
+std::string memory_bars(const PredictResult& r) {
   const double total = r.cost.memory.total();
-  const double whole = r.machine->memory ? static_cast<double>(r.machine->memory->value) : total;
+  const double whole = r.machine.memory ? static_cast<double>(r.machine.memory->value) : total;
   std::string out = fmt::format("Memory of the fullest device ({} of {}): {}", r.cost.fullest,
                                 r.plan.pp, format_bytes(total));
-  if (r.machine->memory)
+  if (r.machine.memory)
     out +=
         total <= whole
             ? fmt::format(" of {}, {} to spare", format_bytes(whole), format_bytes(whole - total))
@@ -51,7 +51,7 @@ std::string memory_bars(const PredictReport& r) {
     out += fmt::format("  {:<32} {:>8}  {:>7}  {}\n", words_of(static_cast<MemoryTerm>(t)),
                        format_bytes(bytes), format_percent(bytes / whole), bar(bytes / whole, 20));
   }
-  const Machine& m = *r.machine;
+  const Machine& m = r.machine;
   const auto away = [&out](std::string_view where, double bytes, const std::optional<Bytes>& room) {
     if (bytes <= 0) return;
     out += fmt::format("  {:<32} {:>8}", where, format_bytes(bytes));
@@ -67,7 +67,7 @@ std::string memory_bars(const PredictReport& r) {
   return out;
 }
 
-std::string rates(const PredictReport& r) {
+std::string rates(const PredictResult& r) {
   std::string out =
       fmt::format("{} tokens/s · {} tokens/s a device", format_count(r.cost.tokens_per_second),
                   format_count(r.cost.tokens_per_second / static_cast<double>(r.plan.devices)));
@@ -95,7 +95,7 @@ std::string flops(Flops f) {
   return f.value >= 1e12 ? format_digits(f.value / 1e12) + " T" : count_or_none(f.value);
 }
 
-std::string layers_table(const PredictReport& r, std::size_t width) {
+std::string layers_table(const PredictResult& r, std::size_t width) {
   std::vector<Column> columns = {{"part", false},  {"operation", false},
                                  {"class", false}, {"count"},
                                  {"matrix fwd"},   {"bwd"},
@@ -123,7 +123,7 @@ std::string layers_table(const PredictReport& r, std::size_t width) {
          text_table(std::move(columns), std::move(rows), std::max<std::size_t>(width, 220));
 }
 
-std::string comparison_table(const PredictReport& r, std::size_t width) {
+std::string comparison_table(const PredictResult& r, std::size_t width) {
   std::vector<Column> columns = {{"plan", false}, {"dp"},         {"step"},      {"MFU"},
                                  {"tokens/s"},    {"memory"},     {"in layers"}, {"dp sends"},
                                  {"exposed"},     {"", false, 80}};
@@ -138,7 +138,7 @@ std::string comparison_table(const PredictReport& r, std::size_t width) {
     const double memory = c.memory.total();
     const double exposed = c[StepTerm::tensor] + c[StepTerm::context] + c[StepTerm::expert] +
                            c[StepTerm::pipeline] + c[StepTerm::data];
-    const bool fits = !shortage(c.memory, *r.machine).any();
+    const bool fits = !shortage(c.memory, r.machine).any();
     rows.push_back({p.label, std::to_string(p.plan.dp), format_time(c.step().count() * ns_per_s),
                     format_percent(c.mfu[0]), format_count(c.tokens_per_second),
                     format_bytes(memory), bytes_or_none(p.communicated_bytes),
@@ -214,7 +214,21 @@ std::string plan_in_words(const Plan& p) {
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
-std::string predict_sentence(const PredictReport& r) {
+std::vector<std::string> predict_warnings(const PredictResult& r) {
+  std::vector<std::string> warnings = r.warnings;
+  if (!r.fitting) return warnings;
+  const FittingPlan& f = *r.fitting;
+  if (f.why_not) warnings.push_back(f.why_not->message());
+  if (f.plan)
+    warnings.push_back(fmt::format("{} devices can hold it by another plan: {}", r.plan.devices,
+                                   plan_in_words(*f.plan)));
+  if (f.smallest_devices)
+    warnings.push_back(fmt::format("no plan fits {} devices; {} would be enough", r.plan.devices,
+                                   *f.smallest_devices));
+  return warnings;
+}
+
+std::string predict_sentence(const PredictResult& r) {
   const double step = r.cost.step().count();
   const auto most = std::ranges::max_element(r.cost.seconds) - r.cost.seconds.begin();
   std::string text =
@@ -222,12 +236,12 @@ std::string predict_sentence(const PredictReport& r) {
                   format_percent(r.cost.mfu[0]), flops_convention_names[0],
                   words_of(static_cast<StepTerm>(most)),
                   format_percent(r.cost.seconds[static_cast<std::size_t>(most)] / step));
-  const std::string lacks = words_of(shortage(r.cost.memory, *r.machine));
+  const std::string lacks = words_of(shortage(r.cost.memory, r.machine));
   if (!lacks.empty()) text += fmt::format(" It does not fit: {}.", lacks);
   return text;
 }
 
-std::string predict_text(const PredictReport& r, const PredictTextOptions& options) {
+std::string predict_text(const PredictResult& r, const PredictTextOptions& options) {
   const auto width = static_cast<std::size_t>(options.text.width);
   const std::string_view bold = options.text.colour ? "\033[1m" : "";
   const std::string_view plain = options.text.colour ? "\033[0m" : "";
@@ -238,7 +252,7 @@ std::string predict_text(const PredictReport& r, const PredictTextOptions& optio
   if (options.layers) out += '\n' + layers_table(r, width);
   if (!options.text.details.empty())
     out += fmt::format("Details: {}\n", printable(options.text.details));
-  for (const std::string& w : r.warnings)
+  for (const std::string& w : predict_warnings(r))
     out += wrapped("note: " + shorten(printable(w), note_width), width);
   return out;
 }

@@ -11,15 +11,11 @@ namespace {
 
 // A step of thirds, which no rounding of each sums to 100.
 struct Predicted {
-  Transformer model;
-  Machine machine;
-  PredictReport report;
+  PredictResult report;
   Predicted() {
-    model.name = std::string("model");
-    machine.name = std::string("machine");
-    machine.memory = Bytes{80'000'000'000};
-    report.model = &model;
-    report.machine = &machine;
+    report.model.name = std::string("model");
+    report.machine.name = std::string("machine");
+    report.machine.memory = Bytes{80'000'000'000};
     report.plan.devices = report.plan.dp = 4;
     report.plan.global_batch = 8;
     for (const StepTerm t : {StepTerm::matmul, StepTerm::bubble, StepTerm::data})
@@ -28,8 +24,6 @@ struct Predicted {
     report.cost.tokens_per_second = 1000;
     report.cost.memory.bytes[0] = 50e9;
   }
-  Predicted(const Predicted&) = delete;
-  Predicted& operator=(const Predicted&) = delete;
 };
 
 TEST(PredictReport, PrintsSharesThatSumToTheStep) {
@@ -62,8 +56,8 @@ TEST(PredictReport, HoldsWhatLiesOnTheHostAgainstItsSize) {
   p.report.cost.memory.host_bytes = 300e9;
   EXPECT_EQ(predict_tree(p.report)["memory"]["fits"], true);
   EXPECT_TRUE(predict_tree(p.report)["memory"]["host_capacity_bytes"].is_null());
-  p.machine.host = Host{};
-  p.machine.host->memory = Bytes{250'000'000'000};
+  p.report.machine.host = Host{};
+  p.report.machine.host->memory = Bytes{250'000'000'000};
   EXPECT_EQ(predict_tree(p.report)["memory"]["fits"], false);
   EXPECT_EQ(predict_tree(p.report)["memory"]["host_capacity_bytes"], 250'000'000'000);
   EXPECT_NE(predict_sentence(p.report).find("each device lacks 50.0 GB of host memory"),
@@ -73,7 +67,7 @@ TEST(PredictReport, HoldsWhatLiesOnTheHostAgainstItsSize) {
 
 TEST(PredictReport, LeavesFitsOpenWhereTheMemoryIsUnknown) {
   Predicted p;
-  p.machine.memory.reset();
+  p.report.machine.memory.reset();
   const Json tree = predict_tree(p.report);
   EXPECT_TRUE(tree["memory"]["fits"].is_null());
   EXPECT_TRUE(tree["memory"]["headroom_bytes"].is_null());

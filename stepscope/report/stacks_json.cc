@@ -4,7 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "stepscope/report/stacks_beside.h"
 #include "stepscope/report/stacks_report.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

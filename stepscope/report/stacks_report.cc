@@ -9,8 +9,10 @@
 #include <functional>
 #include <map>
 
-#include "stepscope/report/format.h"
+#include "stepscope/report/stack_words.h"
+#include "stepscope/report/stacks_beside.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -18,19 +20,12 @@ namespace {
 constexpr std::size_t shown_threads = 8;
 constexpr std::size_t shown_functions = 10;
 
-std::string thousands(double n) {
-  std::string digits = fmt::format("{:.0f}", n);
-  for (std::size_t at = digits.size(); at > 3 + (digits[0] == '-' ? 1U : 0U); at -= 3)
-    digits.insert(at - 3, 1, ',');
-  return digits;
-}
-
 std::string weight_in_words(double weight, WeightUnit unit) {
   return format_weight(weight, unit) + (unit == WeightUnit::samples ? " samples" : "");
 }
 
 std::string thread_name(const StacksReport& r, const ThreadSummary& t) {
-  return thread_label(r, t.thread);
+  return thread_label(*r.profile, t.thread);
 }
 
 const HostPhase& phase_of(const StacksReport& r, const PhaseWeight& w) {
@@ -157,7 +152,7 @@ std::string changes_table(const StacksReport& r, std::size_t width) {
 
 // Without the class where the whole would not fit.
 std::string short_label(const StacksReport& r, StringId frame) {
-  std::string label = frame_label(r, frame);
+  std::string label = frame_label(*r.profile, *r.phases, frame);
   const std::string_view function = r.phases->frames[index(frame)].frame.function;
   const std::size_t dot = function.rfind('.');
   if (label.size() > 48 && dot != std::string_view::npos && label.starts_with(function) &&
@@ -204,7 +199,7 @@ std::string tree_lines(const StacksReport& r, const CallTree& tree, double least
       ++folded;
     }
     const std::string indent(2 * std::min<std::size_t>(open.size(), 30), ' ');
-    std::string name = frame_label(r, tree.frame[last]);
+    std::string name = frame_label(*r.profile, *r.phases, tree.frame[last]);
     if (folded > 0) name = fmt::format("({}) {}", folded + 1, name);
     const std::string head =
         fmt::format("  {:>7} {:>12} {}", format_percent(tree.total[n] / tree.total[0]),
@@ -217,38 +212,6 @@ std::string tree_lines(const StacksReport& r, const CallTree& tree, double least
 }
 
 }  // namespace
-
-std::string format_weight(double weight, WeightUnit unit) {
-  switch (unit) {
-    case WeightUnit::nanoseconds:
-      return format_time(weight);
-    case WeightUnit::bytes:
-      return format_bytes(weight);
-    case WeightUnit::samples:
-    case WeightUnit::other:
-      break;
-  }
-  return weight == std::floor(weight) && std::abs(weight) < 1e15 ? thousands(weight)
-                                                                 : format_digits(weight);
-}
-
-std::string thread_label(const StacksReport& r, std::uint32_t number) {
-  const ProfileThread& thread = r.profile->threads[number];
-  std::string name = lasting_thread_name(thread.name);
-  const auto same = std::ranges::count_if(r.profile->threads, [&](const ProfileThread& other) {
-    return other.input == thread.input && lasting_thread_name(other.name) == name;
-  });
-  if (same > 1) name = thread.name;
-  if (r.profile->inputs.size() > 1) {
-    const std::string& path = r.profile->inputs[thread.input].path;
-    name = fmt::format("{}: {}", path.substr(path.rfind('/') + 1), name);
-  }
-  return printable(name);
-}
-
-std::string frame_label(const StacksReport& r, StringId frame) {
-  return printable(frame_words(*r.profile, *r.phases, frame));
-}
 
 std::vector<PhaseChange> phase_changes(const StacksReport& r) {
   std::vector<PhaseChange> out;
@@ -268,21 +231,6 @@ std::vector<PhaseChange> phase_changes(const StacksReport& r) {
   for (const auto& [phase, change] : changes) out.push_back(change);
   std::ranges::stable_sort(out, std::greater<>(),
                            [](const PhaseChange& c) { return std::abs(c.now - c.before); });
-  return out;
-}
-
-std::vector<std::string> input_remarks(const Profile& profile) {
-  std::vector<std::string> out;
-  for (const ProfileInput& i : profile.inputs) {
-    const std::string name = printable(i.path.substr(i.path.rfind('/') + 1));
-    if (i.truncated)
-      out.push_back(fmt::format("{} ends too early; what came before is counted", name));
-    for (const auto& [reason, count] : i.notes) {
-      std::string words = reason;
-      std::ranges::replace(words, '_', ' ');
-      out.push_back(fmt::format("{}: {}: {}", name, words, count));
-    }
-  }
   return out;
 }
 

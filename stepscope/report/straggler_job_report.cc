@@ -9,135 +9,15 @@
 #include <optional>
 #include <span>
 
-#include "stepscope/report/format.h"
+#include "stepscope/diagnose/straggler_job_verdict.h"
 #include "stepscope/report/pipeline_report.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
 
-// A job that runs at less than this times its ideal has no stragglers worth the name
-// (the paper's bound), and a set explains it that gives back at least half.
-constexpr double straggling = 1.1;
-constexpr double explains = 0.5;
-// Forward and backward of a microbatch move together where sequence lengths differ.
-constexpr double uneven_sequences = 0.9;
-// Stages are unbalanced where the slowest computes this much longer than the mean of the others,
-// and a balanced step is this much of it shorter.
-constexpr double unbalanced = 0.05;
-constexpr double least_gain = 0.01;
-constexpr double replay_tolerated = 0.02;
 constexpr std::size_t workers_shown = 3;
-
-std::string times_to_two_places(double ratio) { return fmt::format("{:.2f} ×", ratio); }
-
-// "100 %": rem as a share, said where it had to be clamped.
-std::string share_of(const Explained& e) {
-  const auto share = e.share();
-  return share ? fmt::format("{:.0f} %", *share * 100) : "nothing";
-}
-
-bool is_explained_by(const Explained& e) { return e.rem && *e.rem >= explains; }
-
-bool has_uneven_sequences(const StragglerJob& job) {
-  return job.fwd_bwd_correlation.value_or(0) >= uneven_sequences;
-}
-
-std::string worker_words(const JobWorker& w) {
-  return fmt::format("rank {} (DP rank {}, stage {})", w.rank, w.dp_rank, w.stage);
-}
-
-const JobWorker& worker_of(const StragglerJob& job, std::int32_t rank) {
-  return *std::ranges::find(job.workers, rank, &JobWorker::rank);
-}
-
-std::string worst_words(const StragglerJob& job) {
-  if (job.worst.size() == 1) return worker_words(worker_of(job, job.worst.front()));
-  return ranks_in_words({job.worst.begin(), job.worst.end()});
-}
-
-std::string clamped_note(const char* name, const Explained& e) {
-  if (!e.rem || (*e.rem >= 0 && *e.rem <= 1)) return {};
-  return fmt::format(
-      "{} is {:.4f} and shown as {}: the ideal averages over stages, so that mending one part "
-      "alone can do {} than making all parts equal",
-      name, *e.rem, share_of(e), *e.rem > 1 ? "better" : "worse");
-}
-
-Seconds saved_by_balance(const StragglerJob& job) { return job.replayed - job.balance->step; }
-
-bool is_unbalanced(const StragglerJob& job) {
-  return job.balance && job.balance->more >= unbalanced &&
-         saved_by_balance(job) >= least_gain * job.replayed;
-}
-
-// "it computes 31.0 % longer than the mean of the others, and ..."
-std::string balance_words(const StragglerJob& job) {
-  return fmt::format(
-      "it computes {} longer than the mean of the others, and with balanced stages a step would "
-      "take {}",
-      format_percent(job.balance->more), format_time(nanoseconds_of(job.balance->step)));
-}
-
-struct Cause {
-  double share = 0;  // of the loss
-  std::string words;
-};
-
-// Where there is one DP rank, each stage is one worker: the stage is named, and that it is not
-// told from a slow machine.
-std::optional<Cause> worker_cause(const StragglerJob& job) {
-  if (!is_explained_by(job.m_w)) return std::nullopt;
-  if (is_unbalanced(job) && job.dp_ranks.size() == 1) return std::nullopt;
-  return Cause{
-      *job.m_w.share(),
-      job.worst.size() == 1
-          ? fmt::format("one worker explains {} of it: {}", share_of(job.m_w), worst_words(job))
-          : fmt::format("{} workers explain {} of it: {}", job.worst.size(), share_of(job.m_w),
-                        worst_words(job))};
-}
-
-std::optional<Cause> stage_cause(const StragglerJob& job) {
-  const bool last = job.stages > 1 && is_explained_by(job.m_s);
-  if (!is_unbalanced(job)) {
-    if (!last) return std::nullopt;
-    return Cause{*job.m_s.share(),
-                 fmt::format("the last pipeline stage explains {} of it", share_of(job.m_s))};
-  }
-  const bool last_is_slowest = job.balance->slowest == job.stages - 1;
-  const Explained even{.rem = job.balance->rem};
-  const Explained& by = last && last_is_slowest ? job.m_s : even;
-  std::string words =
-      fmt::format("{} explains {} of it: {}",
-                  last_is_slowest ? "the last pipeline stage"
-                                  : fmt::format("pipeline stage {}", job.balance->slowest),
-                  share_of(by), balance_words(job));
-  if (job.dp_ranks.size() == 1)
-    words +=
-        fmt::format(" (or rank {} is slow: there is one DP rank)",
-                    std::ranges::find(job.workers, job.balance->slowest, &JobWorker::stage)->rank);
-  return Cause{by.share().value_or(0), std::move(words)};
-}
-
-std::string cause(const StragglerJob& job) {
-  std::vector<Cause> causes;
-  for (auto found : {worker_cause(job), stage_cause(job)})
-    if (found) causes.push_back(std::move(*found));
-  std::ranges::stable_sort(causes, std::greater{}, &Cause::share);
-  if (has_uneven_sequences(job))
-    causes.push_back({0, fmt::format("forward and backward of a microbatch take longer together "
-                                     "(r = {:.2f}), so sequence lengths differ",
-                                     *job.fwd_bwd_correlation)});
-  if (causes.empty())
-    return fmt::format(
-        "no few workers and no last stage explain it: the worst {} {}, "
-        "the last stage {}",
-        counted(job.worst.size(), "worker"), share_of(job.m_w), share_of(job.m_s));
-  std::vector<std::string> words;
-  for (Cause& c : causes) words.push_back(std::move(c.words));
-  return fmt::format("{}", fmt::join(words, "; "));
-}
 
 std::string sizes_of(const StragglerJob& job) {
   const JobMeta& m = job.meta;
@@ -154,7 +34,7 @@ std::string sizes_of(const StragglerJob& job) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string headline(const AnalyzeReport& report, const StragglerJob& job) {
+std::string headline(const Analysis& report, const StragglerJob& job) {
   double bytes = 0;
   for (const InputRow& i : report.inputs) bytes += static_cast<double>(i.file_bytes);
   std::vector<std::string> parts;
@@ -173,7 +53,7 @@ std::string headline(const AnalyzeReport& report, const StragglerJob& job) {
 std::string slowest(std::span<const GroupSlowdown> groups) {
   std::vector<std::string> parts;
   for (const GroupSlowdown& g : groups.first(std::min<std::size_t>(groups.size(), 3)))
-    parts.push_back(fmt::format("{} {}", g.name, times_to_two_places(g.slowdown)));
+    parts.push_back(fmt::format("{} {:.2f} ×", g.name, g.slowdown));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -186,10 +66,11 @@ std::string facts(const StragglerJob& job) {
   const auto explained = [](const Explained& e, const char* name, double step) {
     if (!e.rem) return std::string("nothing to explain");
     const double saved = step - nanoseconds_of(e.removed);
-    return fmt::format("{} of the loss ({} {:.3f}): mended alone it {} {} a step", share_of(e),
-                       name, *e.rem, saved >= 0 ? "saves" : "costs", format_time(std::abs(saved)));
+    return fmt::format("{} of the loss ({} {:.3f}): mended alone it {} {} a step",
+                       share_in_words(e), name, *e.rem, saved >= 0 ? "saves" : "costs",
+                       format_time(std::abs(saved)));
   };
-  line("worst workers", fmt::format("{}; {}", worst_words(job),
+  line("worst workers", fmt::format("{}; {}", worst_workers_in_words(job),
                                     explained(job.m_w, "M_W", nanoseconds_of(job.replayed))));
   if (job.stages > 1)
     line("last stage", fmt::format("stage {}; {}", job.stages - 1,
@@ -245,55 +126,8 @@ Json groups_json(std::span<const GroupSlowdown> groups) {
 
 }  // namespace
 
-Answer straggler_answer(const StragglerJob& job) {
-  Answer answer;
-  const std::string steps = fmt::format(
-      "a step takes {} without launch delays and would take {} if every operation took "
-      "its kind's usual time",
-      format_time(nanoseconds_of(job.replayed)), format_time(nanoseconds_of(job.ideal)));
-  if (job.s < straggling) {
-    answer.sentence = fmt::format(
-        "This job runs at {} its ideal step and has no straggler to "
-        "speak of: {}.",
-        times_to_two_places(job.s), steps);
-    if (is_unbalanced(job))
-      answer.culprit = fmt::format("pipeline stage {} is the slowest: {}", job.balance->slowest,
-                                   balance_words(job));
-    return answer;
-  }
-  answer.bound_by = BoundBy::straggler;
-  answer.sentence = fmt::format("This job runs at {} its ideal step and wastes {} of its time: {}.",
-                                times_to_two_places(job.s), format_percent(job.waste), steps);
-  answer.culprit = cause(job);
-  return answer;
-}
-
-std::vector<std::string> straggler_warnings(const StragglerJob& job) {
-  std::vector<std::string> said;
-  for (const std::string& text : {clamped_note("M_W", job.m_w),
-                                  job.stages > 1 ? clamped_note("M_S", job.m_s) : std::string{}})
-    if (!text.empty()) said.push_back(text);
-  if (job.replay_error > replay_tolerated)
-    said.push_back(
-        fmt::format("the replay with launch delays differs from the measured steps by "
-                    "{}: what was recorded does not fit the dependencies",
-                    format_percent(job.replay_error)));
-  if (job.steps.size() == 1)
-    said.emplace_back("one step only: whether it is typical cannot be told");
-  said.insert(said.end(), job.left_out.begin(), job.left_out.end());
-  for (const auto& [what, count] : job.notes) said.push_back(fmt::format("{}: {}", what, count));
-  const JobMeta& m = job.meta;
-  if (m.pp_size && *m.pp_size != job.stages)
-    said.push_back(
-        fmt::format("the meta file says {} stages, the rows have {}", *m.pp_size, job.stages));
-  if (m.dp_size && *m.dp_size != std::ssize(job.dp_ranks))
-    said.push_back(fmt::format("the meta file says {} DP ranks, {} are analysed", *m.dp_size,
-                               job.dp_ranks.size()));
-  return said;
-}
-
-std::string straggler_text(const AnalyzeReport& report, const StragglerJob& job,
-                           const TextOptions& options) {
+std::string straggler_text(const Analysis& report, const TextOptions& options) {
+  const StragglerJob& job = *report.straggler_job;
   const auto width = static_cast<std::size_t>(options.width);
   std::string out = headline(report, job) + '\n';
   out += fmt::format("{}{}{}", options.colour ? "\033[1m" : "",

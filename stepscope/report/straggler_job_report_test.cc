@@ -32,13 +32,12 @@ StragglerJob slow_job() {
   return job;
 }
 
-AnalyzeReport report_of(const StragglerJob& job) {
-  static const JobResult no_traces;
-  AnalyzeReport report;
+Analysis report_of(const StragglerJob& job) {
+  Analysis report;
   report.inputs.resize(1);
   report.inputs[0].file_bytes = 2'100'000;
-  report.job = &no_traces;
-  report.answer = straggler_answer(job);
+  report.straggler_job = job;
+  report.answer = straggler_verdict(job);
   report.warnings = straggler_warnings(job);
   report.read_seconds = 0.05;
   return report;
@@ -46,7 +45,7 @@ AnalyzeReport report_of(const StragglerJob& job) {
 
 TEST(StragglerJobReport, NamesTheWorker) {
   const StragglerJob job = slow_job();
-  const AnalyzeReport report = report_of(job);
+  const Analysis report = report_of(job);
   EXPECT_EQ(report.answer.bound_by, BoundBy::straggler);
   EXPECT_EQ(report.answer.sentence,
             "This job runs at 2.00 × its ideal step and wastes 50.0 % of its time: a step takes "
@@ -69,14 +68,14 @@ TEST(StragglerJobReport, NamesTheLastStageAndUnevenSequences) {
   StragglerJob job = slow_job();
   std::swap(job.m_w, job.m_s);
   job.m_s.rem = 1.2;
-  EXPECT_EQ(*straggler_answer(job).culprit, "the last pipeline stage explains 100 % of it");
+  EXPECT_EQ(*straggler_verdict(job).culprit, "the last pipeline stage explains 100 % of it");
   job.fwd_bwd_correlation = 0.95;
   job.m_s.rem = 0.2;
-  EXPECT_EQ(*straggler_answer(job).culprit,
+  EXPECT_EQ(*straggler_verdict(job).culprit,
             "forward and backward of a microbatch take longer together (r = 0.95), so sequence "
             "lengths differ");
   job.fwd_bwd_correlation = std::nullopt;
-  EXPECT_EQ(*straggler_answer(job).culprit,
+  EXPECT_EQ(*straggler_verdict(job).culprit,
             "no few workers and no last stage explain it: the worst 1 worker 0 %, the last stage "
             "20 %");
 }
@@ -84,7 +83,7 @@ TEST(StragglerJobReport, NamesTheLastStageAndUnevenSequences) {
 TEST(StragglerJobReport, SaysPlainlyThatThereIsNone) {
   StragglerJob job = slow_job();
   job.s = 1.04;
-  const Answer answer = straggler_answer(job);
+  const Answer answer = straggler_verdict(job);
   EXPECT_EQ(answer.bound_by, BoundBy::unexplained);
   EXPECT_TRUE(answer.sentence.starts_with(
       "This job runs at 1.04 × its ideal step and has no straggler to speak of: "));

@@ -10,17 +10,17 @@
 #include "stepscope/report/expected_report.h"
 #include "stepscope/report/explanation_report.h"
 #include "stepscope/report/findings_report.h"
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_sections.h"
 #include "stepscope/report/text_table.h"
 #include "stepscope/report/unit_report.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
 
 // "8 ranks · NVIDIA H100 80GB HBM3 · steps 12–21 · 1.2 GB read in 1.4 s"
-std::string headline(const AnalyzeReport& report) {
-  const JobResult& job = *report.job;
+std::string headline(const Analysis& report) {
+  const JobResult& job = report.job;
   std::vector<std::string> parts;
   parts.push_back(job.ranks.size() == 1 ? fmt::format("rank {}", job.ranks[0].rank)
                                         : fmt::format("{} ranks", job.ranks.size()));
@@ -61,7 +61,7 @@ std::string note(std::string_view text, std::size_t width) {
   return "note: " + lines + '\n';
 }
 
-std::string notes(const AnalyzeReport& report, std::size_t width) {
+std::string notes(const Analysis& report, std::size_t width) {
   std::string out;
   for (const InputRow& i : report.inputs)
     if (i.truncated)
@@ -72,12 +72,12 @@ std::string notes(const AnalyzeReport& report, std::size_t width) {
 
 }  // namespace
 
-std::string analyze_text(const AnalyzeReport& report, const TextOptions& options) {
+std::string analyze_text(const Analysis& report, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   const std::string_view bold = options.colour ? "\033[1m" : "";
   const std::string_view plain = options.colour ? "\033[0m" : "";
   std::string out;
-  if (report.job->ranks.empty()) return report.answer.sentence + '\n';
+  if (report.job.ranks.empty()) return report.answer.sentence + '\n';
   out += headline(report) + '\n';
   out += fmt::format("{}{}{}", bold, wrapped(report.answer.sentence, width), plain);
   if (report.answer.culprit) {
@@ -87,17 +87,17 @@ std::string analyze_text(const AnalyzeReport& report, const TextOptions& options
   }
   out += '\n';
   if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
-    out += mfu_account(*report.mfu, report.job->ranks.front().device == "cpu");
-  else if (!report.job->steps.empty())
-    out += budget_account(*report.job);
-  out += phases(*report.job);
+    out += mfu_account(*report.mfu, report.job.ranks.front().device == "cpu");
+  else if (!report.job.steps.empty())
+    out += budget_account(report.job);
+  out += phases(report.job);
   if (!options.details.empty()) out += fmt::format("Details: {}\n", printable(options.details));
   const std::string by_model = expected_step_text(report, width);
   if (!by_model.empty()) out += '\n' + by_model;
-  if (report.job->explanation) out += '\n' + findings_text(report.findings, *report.job, width);
-  const std::string why = explanation_text(*report.job, width);
+  if (report.job.explanation) out += '\n' + findings_text(report.findings, report.job, width);
+  const std::string why = explanation_text(report.job, width);
   if (!why.empty()) out += '\n' + why;
-  const std::string units = unit_waits_text(*report.job, width);
+  const std::string units = unit_waits_text(report.job, width);
   if (!units.empty()) out += '\n' + units;
   for (const std::string& section : text_sections(report, width))
     if (!section.empty()) out += '\n' + section;

@@ -4,17 +4,11 @@
 
 #include <string>
 
-#include "stepscope/report/analyze_report.h"
+#include "stepscope/diagnose/analysis.h"
+#include "stepscope/report/text_options.h"
 
 namespace stepscope {
 
-struct TextOptions {
-  int width = 100;
-  bool colour = false;
-  std::string details{};  // where more is to be seen ("report.html"), or empty
-};
-
-[[nodiscard]] std::string analyze_text(const AnalyzeReport& report,
-                                       const TextOptions& options = {});
+[[nodiscard]] std::string analyze_text(const Analysis& report, const TextOptions& options = {});
 
 }  // namespace stepscope

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "stepscope/report/report_test_builder.h"
+#include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/report/text_table.h"
 
 namespace stepscope {
@@ -119,9 +119,7 @@ TEST(TextReport, ATruncatedInputIsSaid) {
 }
 
 TEST(TextReport, WithoutAnyRankThereIsOnlyTheSentence) {
-  const JobResult none;
-  AnalyzeReport report;
-  report.job = &none;
+  Analysis report;
   report.answer.sentence = "No rank could be read.";
   EXPECT_EQ(analyze_text(report), "No rank could be read.\n");
 }

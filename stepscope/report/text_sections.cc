@@ -8,13 +8,15 @@
 #include <set>
 #include <tuple>
 
-#include "stepscope/report/format.h"
+#include "stepscope/diagnose/labels.h"
+#include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/kernel_name.h"
 #include "stepscope/report/link_report.h"
 #include "stepscope/report/pipeline_report.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/kernel_name.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -91,8 +93,8 @@ std::vector<const RankResult*> listed_ranks(const JobResult& job) {
 
 // One line a rank: wall and budget in percent, so that ranks compare at a glance; causes that no
 // rank has to a tenth of a percent have no column.
-std::string ranks(const AnalyzeReport& report, std::size_t width) {
-  const JobResult& job = *report.job;
+std::string ranks(const Analysis& report, std::size_t width) {
+  const JobResult& job = report.job;
   const auto listed = listed_ranks(job);
   std::vector<Share> shown = shares();
   std::erase_if(shown, [&](const Share& share) {
@@ -122,7 +124,7 @@ std::string ranks(const AnalyzeReport& report, std::size_t width) {
 }
 
 // The longest gap of each place where the host was, so that one place does not fill the table.
-std::string gaps(const AnalyzeReport& report, std::size_t width) {
+std::string gaps(const Analysis& report, std::size_t width) {
   struct Gap {
     int rank;
     bool cpu;
@@ -130,7 +132,7 @@ std::string gaps(const AnalyzeReport& report, std::size_t width) {
     const IdleInstance* instance;
   };
   std::vector<Gap> all;
-  for (const RankResult& r : report.job->ranks)
+  for (const RankResult& r : report.job.ranks)
     for (const IdleCause& c : r.idle)
       for (const IdleInstance& i : c.largest) all.push_back({r.rank, on_cpu(r), c.cause, &i});
   std::ranges::stable_sort(all, std::greater<>(), [](const Gap& g) { return g.instance->wall; });
@@ -149,7 +151,7 @@ std::string gaps(const AnalyzeReport& report, std::size_t width) {
                     activity.find(culprit) != std::string::npos ? "" : culprit});
   }
   if (rows.empty()) return {};
-  return fmt::format("Longest gaps {}\n", on_cpu(report.job->ranks.front())
+  return fmt::format("Longest gaps {}\n", on_cpu(report.job.ranks.front())
                                               ? "between operators"
                                               : "without device work") +
          text_table({{"cause", false},
@@ -161,8 +163,8 @@ std::string gaps(const AnalyzeReport& report, std::size_t width) {
                     rows, width);
 }
 
-std::string collectives(const AnalyzeReport& report, std::size_t width) {
-  const auto& all = report.job->collectives.rows;
+std::string collectives(const Analysis& report, std::size_t width) {
+  const auto& all = report.job.collectives.rows;
   Rows rows;
   for (const CollectiveRow& c : all) {
     if (rows.size() == most_rows) break;
@@ -193,9 +195,9 @@ std::string collectives(const AnalyzeReport& report, std::size_t width) {
                    rows.size(), all.size());
 }
 
-std::string stragglers(const AnalyzeReport& report, std::size_t width) {
+std::string stragglers(const Analysis& report, std::size_t width) {
   Rows rows;
-  const auto& all = report.job->stragglers;
+  const auto& all = report.job.stragglers;
   for (const Straggler& s : all) {
     if (rows.size() == most_rows) break;
     if (!s.significant) continue;
@@ -217,8 +219,8 @@ std::string stragglers(const AnalyzeReport& report, std::size_t width) {
                     rows, width);
 }
 
-std::string kernels(const AnalyzeReport& report, std::size_t width) {
-  const RankResult& r = report.job->ranks.front();
+std::string kernels(const Analysis& report, std::size_t width) {
+  const RankResult& r = report.job.ranks.front();
   Rows rows;
   for (const KernelRow& k : r.kernels.kernels) {
     if (rows.size() == most_rows) break;
@@ -242,8 +244,8 @@ std::string kernels(const AnalyzeReport& report, std::size_t width) {
                                                                  r.kernels.kernels.size());
 }
 
-std::string operators(const AnalyzeReport& report, std::size_t width) {
-  const RankResult& r = report.job->ranks.front();
+std::string operators(const Analysis& report, std::size_t width) {
+  const RankResult& r = report.job.ranks.front();
   const bool cpu = on_cpu(r);
   std::vector<Column> columns = {
       {"operator", false, 40}, {"calls"}, {cpu ? "time" : "device"}, {"share"}};
@@ -270,9 +272,9 @@ std::string operators(const AnalyzeReport& report, std::size_t width) {
 }
 
 // The rank whose device starves most, and of its host only what takes a hundredth of the steps.
-std::string host(const AnalyzeReport& report, std::size_t width) {
+std::string host(const Analysis& report, std::size_t width) {
   const RankResult& r = *std::ranges::max_element(
-      report.job->ranks, {}, [](const RankResult& rank) { return rank.host.starved; });
+      report.job.ranks, {}, [](const RankResult& rank) { return rank.host.starved; });
   const HostTable& h = r.host;
   const double wall = wall_of(r);
   const auto matters = [&](Ns t) { return static_cast<double>(t.count()) > wall / 100; };
@@ -293,9 +295,9 @@ std::string host(const AnalyzeReport& report, std::size_t width) {
                  width);
 }
 
-std::string memory(const AnalyzeReport& report, std::size_t width) {
+std::string memory(const Analysis& report, std::size_t width) {
   std::string out;
-  const RankResult& r = report.job->ranks.front();
+  const RankResult& r = report.job.ranks.front();
   for (const DeviceMemory& d : r.memory.devices) {
     // On a GPU run the host's is a handful of scalars.
     if (d.device < 0 && d.peak_allocated.value < 1'000'000) continue;
@@ -317,13 +319,13 @@ std::string memory(const AnalyzeReport& report, std::size_t width) {
 
 }  // namespace
 
-std::vector<std::string> text_sections(const AnalyzeReport& report, std::size_t width) {
+std::vector<std::string> text_sections(const Analysis& report, std::size_t width) {
   std::vector<std::string> sections;
-  if (report.job->ranks.size() > 1) sections.push_back(ranks(report, width));
+  if (report.job.ranks.size() > 1) sections.push_back(ranks(report, width));
   sections.push_back(stragglers(report, width));
-  sections.push_back(pipeline_text(*report.job, width));
+  sections.push_back(pipeline_text(report.job, width));
   sections.push_back(gaps(report, width));
-  sections.push_back(clocks_text(report.job->clocks, width));
+  sections.push_back(clocks_text(report.job.clocks, width));
   sections.push_back(collectives(report, width));
   sections.push_back(link_fits_text(report.link_fits, width));
   sections.push_back(kernels(report, width));

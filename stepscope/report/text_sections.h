@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/report/analyze_report.h"
+#include "stepscope/diagnose/analysis.h"
 
 namespace stepscope {
 
-[[nodiscard]] std::vector<std::string> text_sections(const AnalyzeReport& report,
-                                                     std::size_t width);
+[[nodiscard]] std::vector<std::string> text_sections(const Analysis& report, std::size_t width);
 
 }  // namespace stepscope

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "stepscope/report/format.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

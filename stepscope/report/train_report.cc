@@ -7,11 +7,12 @@
 #include <numeric>
 #include <span>
 
+#include "stepscope/diagnose/labels.h"
 #include "stepscope/report/account.h"
-#include "stepscope/report/format.h"
 #include "stepscope/report/text_table.h"
-#include "stepscope/report/words.h"
 #include "stepscope/stats/round_to_sum.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {

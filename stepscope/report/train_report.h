@@ -14,7 +14,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/text_options.h"
 #include "stepscope/report/train_isolation.h"
 
 namespace stepscope {

@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "stepscope/report/format.h"
+#include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -15,12 +14,6 @@ constexpr std::size_t most_unit_rows = 8;
 
 Json count_or_null(std::optional<std::uint32_t> count) {
   return count ? Json(*count) : Json(nullptr);
-}
-
-UnitSource source_of(const JobResult& job) {
-  UnitSource source = UnitSource::none;
-  for (const UnitWaits& w : job.unit_waits) source = std::max(source, w.marks.source);
-  return source;
 }
 
 Json fetches_json(const JobResult& job) {
@@ -74,7 +67,7 @@ std::string distance_text(const UnitRow& row) {
 }  // namespace
 
 Json unit_waits_json(const JobResult& job) {
-  const UnitSource source = source_of(job);
+  const UnitSource source = unit_source(job);
   if (source == UnitSource::none) return nullptr;
   Json units = Json::array();
   for (const UnitRow& u : job.units)
@@ -102,28 +95,11 @@ Json unit_waits_json(const JobResult& job) {
           {"reduces", reduces_json(job)}};
 }
 
-std::string fetches_in_words(const JobResult& job) {
-  std::uint64_t all = 0;
-  std::uint64_t late = 0;
-  std::uint64_t misses = 0;
-  for (const UnitRow& u : job.units) {
-    all += u.fetches();
-    late += u.late;
-    misses += u.misses;
-  }
-  if (late + misses == 0)
-    return fmt::format("all {} fetches had arrived when their unit was needed", all);
-  return fmt::format(
-      "{} of {} fetches came after their unit was needed: {} issued too late, {} only "
-      "when nothing was left to compute",
-      late + misses, all, late, misses);
-}
-
 std::string unit_waits_text(const JobResult& job, std::size_t width) {
   if (job.units.empty()) return {};
   std::string out =
       wrapped(fmt::format("Parameters of units ({}): {}.",
-                          name_of(unit_source_names, source_of(job)), fetches_in_words(job)),
+                          name_of(unit_source_names, unit_source(job)), fetches_in_words(job)),
               width);
   std::vector<std::vector<std::string>> rows;
   std::size_t waited = 0;
@@ -155,17 +131,6 @@ std::string unit_waits_text(const JobResult& job, std::size_t width) {
                             format_time(job.unit_reduces.front().exposed)),
                 width);
   return out;
-}
-
-std::optional<std::string> unit_waits_warning(const JobResult& job) {
-  std::uint64_t unknown = 0;
-  for (const UnitWaits& w : job.unit_waits) unknown += w.unknown;
-  if (unknown == 0 || source_of(job) != UnitSource::none) return std::nullopt;
-  return fmt::format(
-      "{} all-gathers beside reduce-scatters belong to no unit that the traces name, so nothing is "
-      "said about prefetching: FSDP writes its units as annotations (record ProfilerActivity.CPU, "
-      "without torch.compile around them), DeepSpeed into stacks (with_stack=True)",
-      unknown);
 }
 
 }  // namespace stepscope

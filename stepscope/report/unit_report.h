@@ -2,7 +2,6 @@
 // Waits for the parameters of units (analysis/ranks/unit_waits.h) as JSON and as text.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "stepscope/analysis/runs/job.h"
@@ -14,10 +13,5 @@ namespace stepscope {
 [[nodiscard]] Json unit_waits_json(const JobResult& job);
 // The units whose parameters came late, latest first; empty where none is known.
 [[nodiscard]] std::string unit_waits_text(const JobResult& job, std::size_t width);
-// Sharded parameters were gathered, and no row tells for which unit: what would record it.
-[[nodiscard]] std::optional<std::string> unit_waits_warning(const JobResult& job);
-
-// "32 of 64 fetches came after their unit was needed: …"
-[[nodiscard]] std::string fetches_in_words(const JobResult& job);
 
 }  // namespace stepscope

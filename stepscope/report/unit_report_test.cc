@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "stepscope/analysis/ranks/unit_test_builder.h"
-#include "stepscope/report/findings.h"
-#include "stepscope/report/warnings.h"
+#include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/warnings.h"
 
 namespace stepscope {
 namespace {

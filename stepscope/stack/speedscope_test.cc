@@ -11,13 +11,13 @@ namespace {
 using test::Folded;
 using test::folded_text;
 
-constexpr std::string_view frames =
-    R"("shared":{"frames":[{"name":"a"},{"name":"b","file":"x.py","line":7,"col":null},)"
+constexpr std::string_view speedscope_frames =
+    R"("shared":{"speedscope_frames":[{"name":"a"},{"name":"b","file":"x.py","line":7,"col":null},)"
     R"({"name":"c","file":"y.py"}]})";
 
 std::string file(const std::string& profiles) {
   return R"({"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[)" +
-         profiles + "]," + std::string(frames) + "}";
+         profiles + "]," + std::string(speedscope_frames) + "}";
 }
 
 TEST(Speedscope, ReadsSampledProfilesAsThreads) {

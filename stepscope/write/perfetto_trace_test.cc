@@ -18,7 +18,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t epoch = 1'700'000'000'500'000'000;
+constexpr std::int64_t perfetto_epoch = 1'700'000'000'500'000'000;
 
 struct Event {
   std::uint64_t time = 0;
@@ -141,7 +141,7 @@ class Folder {
   std::filesystem::path path;
 };
 
-File write(const std::vector<RankToWrite>& ranks) {
+File write_perfetto(const std::vector<RankToWrite>& ranks) {
   const Folder folder;
   const std::string path = folder.path / "merged.pftrace";
   EXPECT_TRUE(write_merged_trace(ranks, path).has_value());
@@ -155,7 +155,7 @@ File write(const std::vector<RankToWrite>& ranks) {
   return file;
 }
 
-Trace empty_trace() {
+Trace empty_perfetto_trace() {
   Trace t;
   t.metadata.clock = Clock::unix_epoch;
   t.tracks.push_back({.pid = 41, .tid = 42});
@@ -163,9 +163,9 @@ Trace empty_trace() {
   return t;
 }
 
-SliceId add(Trace& t, std::uint32_t track, Category category, std::string_view name,
-            std::int64_t start, std::int64_t dur, std::uint32_t correlation = 0) {
-  return append(t, {.start = Ns{epoch + start},
+SliceId add_row(Trace& t, std::uint32_t track, Category category, std::string_view name,
+                std::int64_t start, std::int64_t dur, std::uint32_t correlation = 0) {
+  return append(t, {.start = Ns{perfetto_epoch + start},
                     .dur = Ns{dur},
                     .name = t.strings.intern(name),
                     .track = TrackId{track},
@@ -174,13 +174,13 @@ SliceId add(Trace& t, std::uint32_t track, Category category, std::string_view n
 }
 
 TEST(PerfettoTrace, GivesRanksProcessesOfTheirOwnInUnixTime) {
-  Trace a = empty_trace();
-  add(a, 0, Category::cpu_op, "aten::mm", 1'234, 5'001);
+  Trace a = empty_perfetto_trace();
+  add_row(a, 0, Category::cpu_op, "aten::mm", 1'234, 5'001);
   seal(a);
-  Trace b = empty_trace();
-  add(b, 0, Category::other, "aten::mm", 2'000'000'002, 3);
+  Trace b = empty_perfetto_trace();
+  add_row(b, 0, Category::other, "aten::mm", 2'000'000'002, 3);
   seal(b);
-  const File file = write({{2, &a}, {5, &b}});
+  const File file = write_perfetto({{2, &a}, {5, &b}});
   EXPECT_EQ(file.realtime, std::vector<std::uint64_t>{1'700'000'000'000'000'000});
   std::vector<std::string> processes;
   for (const auto& [uuid, row] : file.rows)
@@ -191,7 +191,7 @@ TEST(PerfettoTrace, GivesRanksProcessesOfTheirOwnInUnixTime) {
   for (const Event& e : file.events)
     if (e.type == 1 || e.type == 2)
       slices.push_back(std::to_string(e.type) + e.name + e.category + " " +
-                       std::to_string(e.time - epoch) + " pid " +
+                       std::to_string(e.time - perfetto_epoch) + " pid " +
                        std::to_string(file.rows.at(e.track).pid) + " tid " +
                        std::to_string(file.rows.at(e.track).tid.value_or(0)));
   EXPECT_EQ(slices, (std::vector<std::string>{
@@ -200,24 +200,24 @@ TEST(PerfettoTrace, GivesRanksProcessesOfTheirOwnInUnixTime) {
 }
 
 TEST(PerfettoTrace, ShiftsARelativeClockThatCountsFromLater) {
-  Trace a = empty_trace();
+  Trace a = empty_perfetto_trace();
   a.metadata.clock = Clock::relative;
-  add(a, 0, Category::cpu_op, "first", -epoch - 7, 1);
-  add(a, 0, Category::cpu_op, "second", -epoch + 5, 1);
+  add_row(a, 0, Category::cpu_op, "first", -perfetto_epoch - 7, 1);
+  add_row(a, 0, Category::cpu_op, "second", -perfetto_epoch + 5, 1);
   seal(a);
-  const File file = write({{0, &a}});
+  const File file = write_perfetto({{0, &a}});
   EXPECT_TRUE(file.realtime.empty());
   EXPECT_EQ(file.only(1, "first").time, 0U);
   EXPECT_EQ(file.only(1, "second").time, 12U);
 }
 
 TEST(PerfettoTrace, JoinsALaunchAndItsWorkByAFlow) {
-  Trace a = empty_trace();
-  add(a, 0, Category::runtime, "cudaLaunchKernel", 0, 10, 9);
-  add(a, 0, Category::runtime, "cudaStreamSynchronize", 20, 10, 10);  // launches nothing
-  add(a, 1, Category::kernel, "gemm", 30, 10, 9);
+  Trace a = empty_perfetto_trace();
+  add_row(a, 0, Category::runtime, "cudaLaunchKernel", 0, 10, 9);
+  add_row(a, 0, Category::runtime, "cudaStreamSynchronize", 20, 10, 10);  // launches nothing
+  add_row(a, 1, Category::kernel, "gemm", 30, 10, 9);
   seal(a);
-  const File file = write({{3, &a}});
+  const File file = write_perfetto({{3, &a}});
   EXPECT_EQ(file.only(1, "cudaLaunchKernel").flow, 3 * (std::uint64_t{1} << 32) + 9);
   EXPECT_EQ(file.only(1, "gemm").flow, file.only(1, "cudaLaunchKernel").flow);
   EXPECT_EQ(file.only(1, "cudaStreamSynchronize").flow, 0U);
@@ -226,16 +226,16 @@ TEST(PerfettoTrace, JoinsALaunchAndItsWorkByAFlow) {
 }
 
 TEST(PerfettoTrace, PutsOverlappingSlicesOnTracksOfTheirOwn) {
-  Trace a = empty_trace();
+  Trace a = empty_perfetto_trace();
   for (const std::uint32_t track : {0U, 1U}) {
-    add(a, track, track == 0 ? Category::cpu_op : Category::kernel, "first", 0, 100);
-    add(a, track, track == 0 ? Category::cpu_op : Category::kernel, "inside", 10, 50);
-    add(a, track, track == 0 ? Category::cpu_op : Category::kernel, "beyond", 90, 50);
-    add(a, track, track == 0 ? Category::cpu_op : Category::kernel, "none", 100, 0);
-    add(a, track, track == 0 ? Category::cpu_op : Category::kernel, "later", 140, 50);
+    add_row(a, track, track == 0 ? Category::cpu_op : Category::kernel, "first", 0, 100);
+    add_row(a, track, track == 0 ? Category::cpu_op : Category::kernel, "inside", 10, 50);
+    add_row(a, track, track == 0 ? Category::cpu_op : Category::kernel, "beyond", 90, 50);
+    add_row(a, track, track == 0 ? Category::cpu_op : Category::kernel, "none", 100, 0);
+    add_row(a, track, track == 0 ? Category::cpu_op : Category::kernel, "later", 140, 50);
   }
   seal(a);
-  const File file = write({{0, &a}});
+  const File file = write_perfetto({{0, &a}});
   std::map<std::uint64_t, std::string> order;
   std::map<std::uint64_t, std::uint64_t> last;
   for (const Event& e : file.events) {
@@ -258,20 +258,20 @@ TEST(PerfettoTrace, PutsOverlappingSlicesOnTracksOfTheirOwn) {
 }
 
 TEST(PerfettoTrace, HasCountersMemoryAndWhatEachRankSaysOfItself) {
-  Trace a = empty_trace();
-  add(a, 0, Category::cpu_op, "aten::empty", 0, 10);
+  Trace a = empty_perfetto_trace();
+  add_row(a, 0, Category::cpu_op, "aten::empty", 0, 10);
   for (const double watts : {350.0, 0.25}) {
-    a.counters.time.push_back(Ns{epoch + 8});
+    a.counters.time.push_back(Ns{perfetto_epoch + 8});
     a.counters.metric.push_back(a.strings.intern("power"));
     a.counters.value.push_back(watts);
     a.counters.slice.push_back(no_slice);
   }
-  const SliceId range = add(a, 1, Category::profiler_range, "gemm", 100, 1);
-  a.counters.time.push_back(Ns{epoch});
+  const SliceId range = add_row(a, 1, Category::profiler_range, "gemm", 100, 1);
+  a.counters.time.push_back(Ns{perfetto_epoch});
   a.counters.metric.push_back(a.strings.intern("dram"));
   a.counters.value.push_back(0.5);
   a.counters.slice.push_back(range);
-  a.memory.time.push_back(Ns{epoch + 5});
+  a.memory.time.push_back(Ns{perfetto_epoch + 5});
   a.memory.track.push_back(TrackId{0});
   a.memory.address.push_back(1234);
   a.memory.bytes.push_back(Bytes{-512});
@@ -280,7 +280,7 @@ TEST(PerfettoTrace, HasCountersMemoryAndWhatEachRankSaysOfItself) {
   a.memory.device.push_back(0);
   a.metadata.world_size = 16;
   seal(a);
-  const File file = write({{6, &a}});
+  const File file = write_perfetto({{6, &a}});
   std::vector<double> watts;
   for (const Event& e : file.events) {
     if (e.type != 4) continue;
@@ -299,8 +299,8 @@ TEST(PerfettoTrace, HasCountersMemoryAndWhatEachRankSaysOfItself) {
 }
 
 TEST(PerfettoTrace, IsWholeOrNotThere) {
-  Trace a = empty_trace();
-  add(a, 0, Category::cpu_op, "aten::mm", 0, 10);
+  Trace a = empty_perfetto_trace();
+  add_row(a, 0, Category::cpu_op, "aten::mm", 0, 10);
   seal(a);
   const Folder folder;
   StopFlag stop;
@@ -318,8 +318,8 @@ TEST(PerfettoTrace, IsWholeOrNotThere) {
 }
 
 TEST(MergedTrace, HasTheFormatOfItsName) {
-  Trace a = empty_trace();
-  add(a, 0, Category::cpu_op, "aten::mm", 0, 10);
+  Trace a = empty_perfetto_trace();
+  add_row(a, 0, Category::cpu_op, "aten::mm", 0, 10);
   seal(a);
   const Folder folder;
   const std::vector<RankToWrite> ranks = {{0, &a}};

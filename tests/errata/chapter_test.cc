@@ -14,8 +14,8 @@
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/step/step_cost.h"
 #include "stepscope/cost/time/collective_cost.h"
-#include "stepscope/report/findings.h"
-#include "stepscope/report/report_test_builder.h"
+#include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/diagnose/findings.h"
 #include "stepscope/stats/alpha_beta.h"
 
 namespace stepscope {

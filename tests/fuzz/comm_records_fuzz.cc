@@ -27,7 +27,7 @@ void expect(bool ok, const char* what) {
 
 void check_result(CommRecords& records) {
   settle_groups(records);
-  const HangResult result = find_hang(records);
+  const HangAccount result = find_hang(records);
   for (const HangFinding& f : result.findings) {
     expect(f.group < records.groups.size(), "a finding has a group");
     for (const auto* ranks : {&f.ranks, &f.others})

@@ -44,7 +44,7 @@ HangKind expected_kind(Fault fault) {
   }
 }
 
-std::string seen(const CommFiles& files, const HangResult& result) {
+std::string seen(const CommFiles& files, const HangAccount& result) {
   std::string out;
   for (const HangFinding& f : result.findings) {
     out += std::string(name_of(f.kind)) + " in group " + std::to_string(f.group) + " at " +
@@ -60,7 +60,7 @@ void expect_named(const SimulatedJob& job, const std::string& input, bool log) {
   const std::vector<std::string> inputs = {input};
   const CommFiles files = read_comm_files(inputs);
   ASSERT_TRUE(files.errors.empty()) << files.errors.front().message();
-  const HangResult result = find_hang(files.records);
+  const HangAccount result = find_hang(files.records);
   SCOPED_TRACE(seen(files, result));
   ASSERT_FALSE(result.findings.empty());
   const HangFinding& f = result.findings.front();
@@ -119,7 +119,7 @@ TEST(Hang, IsNotSeenWhereAllIsWell) {
     const CommFiles files = read_comm_files(inputs);
     EXPECT_TRUE(files.errors.empty());
     EXPECT_EQ(files.records.inputs.size(), 9U);
-    const HangResult result = find_hang(files.records);
+    const HangAccount result = find_hang(files.records);
     EXPECT_TRUE(result.findings.empty()) << seen(files, result);
     EXPECT_GT(result.calls, 8U * 24U);
   }
@@ -139,7 +139,7 @@ TEST_F(GlooDumps, TellWhoLeftBeforeTheAllGather) {
   for (const char* folder : {"missing", "missing_json"}) {
     const CommFiles files = read(folder);
     ASSERT_TRUE(files.errors.empty()) << files.errors.front().message();
-    const HangResult result = find_hang(files.records);
+    const HangAccount result = find_hang(files.records);
     ASSERT_EQ(result.findings.size(), 1U) << seen(files, result);
     const HangFinding& f = result.findings[0];
     EXPECT_EQ(f.kind, HangKind::missing);
@@ -157,7 +157,7 @@ TEST_F(GlooDumps, TellWhoLeftBeforeTheAllGather) {
 TEST_F(GlooDumps, AreSilentWhereAllFinished) {
   const CommFiles files = read("sound");
   ASSERT_TRUE(files.errors.empty());
-  const HangResult result = find_hang(files.records);
+  const HangAccount result = find_hang(files.records);
   EXPECT_TRUE(result.findings.empty()) << seen(files, result);
   EXPECT_EQ(result.calls, 8U + 8U + 7U);
 }

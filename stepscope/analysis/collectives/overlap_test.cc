@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::string_view all_reduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
+constexpr std::string_view all_reduce_kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
 
 std::optional<Overlap> overlap_of(TraceBuilder& b) {
   const Trace trace = b.sealed();
@@ -26,7 +26,7 @@ TEST(Overlap, WithoutCommunicationThereIsNone) {
 TEST(Overlap, NoneAndPerfectOverlapFrameTheStep) {
   TraceBuilder b;
   b.kernel("gemm", 0, 100);
-  b.row(b.stream(0, 20), Category::kernel, all_reduce, 60, 140);
+  b.row(b.stream(0, 20), Category::kernel, all_reduce_kernel, 60, 140);
   b.kernel("adam", 150, 160);
   const auto o = overlap_of(b);
   ASSERT_TRUE(o);
@@ -43,9 +43,9 @@ TEST(Overlap, NoneAndPerfectOverlapFrameTheStep) {
 
 TEST(Overlap, TheLastCommunicationWaitsForWhatComesBeforeIt) {
   TraceBuilder b;
-  b.row(b.stream(0, 20), Category::kernel, all_reduce, 0, 10);
+  b.row(b.stream(0, 20), Category::kernel, all_reduce_kernel, 0, 10);
   b.kernel("gemm", 0, 100);
-  b.row(b.stream(0, 20), Category::kernel, all_reduce, 100, 130);
+  b.row(b.stream(0, 20), Category::kernel, all_reduce_kernel, 100, 130);
   const auto o = overlap_of(b);
   ASSERT_TRUE(o);
   EXPECT_EQ(o->perfect_overlap, Ns{100});
@@ -54,7 +54,7 @@ TEST(Overlap, TheLastCommunicationWaitsForWhatComesBeforeIt) {
 
 TEST(Overlap, CommunicationWithoutComputeHasNoEfficiency) {
   TraceBuilder b;
-  b.kernel(all_reduce, 0, 10);
+  b.kernel(all_reduce_kernel, 0, 10);
   const auto o = overlap_of(b);
   ASSERT_TRUE(o);
   EXPECT_DOUBLE_EQ(o->ratio.value_or(1), 0);
@@ -69,7 +69,7 @@ TEST(Overlap, StepsAreBoundedOneByOne) {
   b.launch(1, 1, 2);
   b.launch(2, 51, 52);
   b.kernel("gemm", 10, 100, 1);
-  b.kernel(all_reduce, 100, 200, 2);
+  b.kernel(all_reduce_kernel, 100, 200, 2);
   const auto o = overlap_of(b);
   ASSERT_TRUE(o);
   EXPECT_EQ(o->perfect_overlap, Ns{190}) << "work of one step cannot hide in another";
@@ -118,7 +118,7 @@ void contended(TraceBuilder& b, std::uint32_t operator_id, std::int64_t spread) 
   for (std::int64_t i = 0; i < 4; ++i, t += 1000) {
     // The last is touched, but not for half: it counts as neither.
     run_of(b, operator_id, t, i < 3 ? 130 : 500);
-    b.row(b.stream(0, 20), Category::kernel, all_reduce, t, t + 90);
+    b.row(b.stream(0, 20), Category::kernel, all_reduce_kernel, t, t + 90);
   }
   run_of(b, 2, t, 900);  // another shape of the same kernel
 }

@@ -65,7 +65,7 @@ struct Meeting {
 
 class GroupReader {
  public:
-  GroupReader(const CommRecords& records, Group& group, HangResult& out)
+  GroupReader(const CommRecords& records, Group& group, HangAccount& out)
       : records_(records), group_(group), out_(out) {}
 
   void read() {
@@ -245,7 +245,7 @@ class GroupReader {
 
   const CommRecords& records_;
   Group& group_;
-  HangResult& out_;
+  HangAccount& out_;
   std::optional<Meeting> stuck_;
 };
 
@@ -300,7 +300,7 @@ bool holds(const std::vector<std::uint32_t>& list, std::uint32_t rank) {
 }
 
 // Causes first; `follows` keeps its meaning.
-void put_causes_first(HangResult& out) {
+void put_causes_first(HangAccount& out) {
   std::vector<std::size_t> order(out.findings.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) {
@@ -318,7 +318,7 @@ void put_causes_first(HangResult& out) {
 }
 
 // Timeouts of groups in which nothing was found.
-void leftover_timeouts(const CommRecords& records, HangResult& out) {
+void leftover_timeouts(const CommRecords& records, HangAccount& out) {
   for (const WatchdogTimeout& t : records.timeouts) {
     const auto same = std::ranges::find_if(out.findings, [&](const HangFinding& f) {
       return f.group == t.group && (f.kind != HangKind::timeout || f.sequence == t.sequence);
@@ -352,8 +352,8 @@ std::string_view name_of(HangKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-HangResult find_hang(const CommRecords& records) {
-  HangResult out;
+HangAccount find_hang(const CommRecords& records) {
+  HangAccount out;
   std::vector<Group> groups = groups_of(records);
   for (Group& group : groups) {
     if (group.members.empty()) continue;

@@ -73,7 +73,7 @@ struct HangGroup {
   std::optional<std::size_t> finding{};       // what was found here first
 };
 
-struct HangResult {
+struct HangAccount {
   std::vector<HangFinding> findings{};  // causes first, then consequences, each by group
   std::vector<HangGroup> groups{};      // that have calls or members
   std::uint64_t calls = 0;
@@ -81,6 +81,6 @@ struct HangResult {
 };
 
 // Groups are settled (read/nccl/flight_recorder.h).
-[[nodiscard]] HangResult find_hang(const CommRecords& records);
+[[nodiscard]] HangAccount find_hang(const CommRecords& records);
 
 }  // namespace stepscope

@@ -40,7 +40,7 @@ class Record {
     list.push_back(c);
     return list.back();
   }
-  [[nodiscard]] HangResult found() const { return find_hang(records_); }
+  [[nodiscard]] HangAccount found() const { return find_hang(records_); }
   CommRecords& records() { return records_; }
 
  private:
@@ -113,7 +113,7 @@ TEST(Hang, NamesTheRankThatDidNotCome) {
   const std::uint32_t g = record.group({0, 1, 2});
   for (const int r : {0, 1, 2}) record.call(g, r, "all_reduce", 4);
   for (const int r : {0, 2}) record.call(g, r, "all_gather", 4, started);
-  const HangResult result = record.found();
+  const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 1U);
   const HangFinding& f = result.findings[0];
   EXPECT_EQ(f.kind, HangKind::missing);
@@ -139,7 +139,7 @@ TEST(Hang, NamesTheFewWhoDisagree) {
   const std::uint32_t g = record.group({0, 1, 2, 3});
   for (const int r : {0, 1, 2, 3}) record.call(g, r, "all_reduce", r == 2 ? 5 : 4, started);
   for (const int r : {0, 1, 2, 3}) record.call(g, r, "all_gather", 4, scheduled);
-  const HangResult result = record.found();
+  const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 1U);
   EXPECT_EQ(result.findings[0].kind, HangKind::size);
   EXPECT_EQ(result.findings[0].ranks, (std::vector<std::uint32_t>{2}));
@@ -152,7 +152,7 @@ TEST(Hang, SaysWhereAsManyCallTheOneAsTheOther) {
   const std::uint32_t g = record.group({0, 1});
   record.call(g, 0, "all_reduce", 4, started);
   record.call(g, 1, "barrier", 0, started);
-  const HangResult result = record.found();
+  const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 1U);
   EXPECT_EQ(result.findings[0].kind, HangKind::operation);
   EXPECT_TRUE(result.findings[0].even);
@@ -163,7 +163,7 @@ TEST(Hang, SuspectsWhoeverLeftNoRecord) {
   const std::uint32_t g = record.group({0, 1});
   record.records().groups[g].members = {0, 1, 2};
   for (const int r : {0, 1}) record.call(g, r, "all_reduce", 4, started);
-  const HangResult result = record.found();
+  const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 1U);
   EXPECT_EQ(result.findings[0].kind, HangKind::no_record);
   EXPECT_EQ(result.findings[0].unrecorded, std::vector<int>{2});
@@ -175,7 +175,7 @@ TEST(Hang, SaysThatAllHaveComeAndNoneFinishes) {
   for (const int r : {0, 1}) record.call(g, r, "all_reduce", 4);
   for (const int r : {0, 1}) record.call(g, r, "all_gather", 4, started);
   for (const int r : {0, 1}) record.call(g, r, "all_reduce", 4, scheduled);
-  const HangResult result = record.found();
+  const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 1U);
   EXPECT_EQ(result.findings[0].kind, HangKind::not_finished);
   EXPECT_EQ(result.findings[0].sequence, 2);
@@ -189,7 +189,7 @@ TEST(Hang, PutsTheCauseBeforeWhatFollows) {
   const std::uint32_t pair = record.group({2, 3});
   record.call(pair, 2, "all_reduce", 4, started);  // 3 is missing
   for (const int r : {0, 1}) record.call(all, r, "all_gather", 4, started);
-  const HangResult result = record.found();
+  const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 2U);
   EXPECT_EQ(result.findings[0].group, pair);
   EXPECT_EQ(result.findings[0].ranks, (std::vector<std::uint32_t>{3}));
@@ -203,7 +203,7 @@ TEST(Hang, SeesRanksThatWaitForEachOther) {
   const std::uint32_t b = record.group({0, 1});
   record.call(a, 0, "all_reduce", 4, started);
   record.call(b, 1, "all_reduce", 4, started);
-  const HangResult result = record.found();
+  const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 2U);
   EXPECT_TRUE(result.findings[0].circular);
   EXPECT_TRUE(result.findings[1].circular);
@@ -217,7 +217,7 @@ TEST(Hang, FindsSendsThatNobodyReceives) {
   record.call(g, 5, "send", 3, started, 2);
   record.call(g, 6, "recv", 4, started, 1);
   record.call(g, 6, "recv", 4, started, 0);
-  const HangResult result = record.found();
+  const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 2U);
   EXPECT_EQ(result.findings[0].kind, HangKind::unpaired);  // 6 receives from 4
   EXPECT_EQ(result.findings[0].ranks, (std::vector<std::uint32_t>{0}));
@@ -232,7 +232,7 @@ TEST(Hang, SumsAllToAllsOverTheirRanks) {
   const std::uint32_t g = record.group({0, 1});
   record.call(g, 0, "all_to_all", 6, started).out_elements = 4;
   record.call(g, 1, "all_to_all", 2, started).out_elements = 4;
-  HangResult result = record.found();
+  HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 1U);  // as much sent as received: only not finished
   EXPECT_EQ(result.findings[0].kind, HangKind::not_finished);
   record.records().sequence_of(g, 1).collectives[0].out_elements = 5;
@@ -255,7 +255,7 @@ TEST(Hang, ReadsWatchdogsByTheLastNumberOfEachRank) {
           {.rank = 1, .group = g, .sequence = 78, .operation = "BROADCAST"});
     }
   }
-  const HangResult result = record.found();
+  const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 1U);
   EXPECT_EQ(result.findings[0].kind, HangKind::missing);
   EXPECT_EQ(result.findings[0].sequence, 78);
@@ -269,7 +269,7 @@ TEST(Hang, KeepsATimeoutThatNothingExplains) {
   for (const int r : {0, 1}) record.call(g, r, "all_reduce", 4);
   record.records().timeouts.push_back(
       {.rank = 1, .group = g, .sequence = 9, .operation = "ALLREDUCE"});
-  const HangResult result = record.found();
+  const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 1U);
   EXPECT_EQ(result.findings[0].kind, HangKind::timeout);
   EXPECT_EQ(result.findings[0].call->name, "ALLREDUCE");

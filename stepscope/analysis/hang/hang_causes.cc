@@ -111,7 +111,7 @@ std::optional<std::size_t> cause_of(const Standings& s, const HangFinding& f, st
 
 }  // namespace
 
-void find_causes(const CommRecords& records, HangResult& out) {
+void find_causes(const CommRecords& records, HangAccount& out) {
   std::vector<HangFinding>& all = out.findings;
   Standings standings;
   note_waiting(records, all, standings);

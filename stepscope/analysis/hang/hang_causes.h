@@ -10,6 +10,6 @@ namespace stepscope {
 // stands in another finding, this one follows from that; one that stands nowhere stopped before the
 // earliest call that waits for it, and the other calls follow from that one. A call that all have
 // made and none finishes follows from what one of them stands in. Sets `follows` and `circular`.
-void find_causes(const CommRecords& records, HangResult& out);
+void find_causes(const CommRecords& records, HangAccount& out);
 
 }  // namespace stepscope

@@ -22,7 +22,7 @@ bool open(const CommCall& call, bool from_log) {
 
 }  // namespace
 
-void find_unpaired(const CommRecords& records, std::uint32_t group, HangResult& out) {
+void find_unpaired(const CommRecords& records, std::uint32_t group, HangAccount& out) {
   const RecordedGroup& named = records.groups[group];
   std::map<std::int32_t, const CommSequence*> by_place;  // of the group
   std::map<std::pair<std::int32_t, std::int32_t>, Channel> channels;

@@ -12,6 +12,6 @@ namespace stepscope {
 // together; where nothing tells what waits (logs), all of them, from
 // the first one on, if nothing before it was cut off. Adds what is left over, and pairs of other
 // sizes.
-void find_unpaired(const CommRecords& records, std::uint32_t group, HangResult& out);
+void find_unpaired(const CommRecords& records, std::uint32_t group, HangAccount& out);
 
 }  // namespace stepscope

@@ -15,7 +15,7 @@ namespace {
 
 using test::PipelineJob;
 
-constexpr double near = 2e-7;  // seconds: nanoseconds are rounded once an operation
+constexpr double near_enough = 2e-7;  // seconds: nanoseconds are rounded once an operation
 
 // A job whose operations last as they like, drawn once.
 struct Drawn {
@@ -107,18 +107,18 @@ TEST(StragglerJob, AgreesWithANaiveSimulation) {
     const auto mean = [&](auto chosen) { return mean_where_ideal(job, ideal, chosen); };
     const double real = mean([](JobOp, int, int) { return false; });
     const double best = mean([](JobOp, int, int) { return true; });
-    EXPECT_NEAR(found->measured.count(), test::mean_step(job), near);
-    EXPECT_NEAR(found->replayed.count(), real, near);
-    EXPECT_NEAR(found->ideal.count(), best, near);
+    EXPECT_NEAR(found->measured.count(), test::mean_step(job), near_enough);
+    EXPECT_NEAR(found->replayed.count(), real, near_enough);
+    EXPECT_NEAR(found->ideal.count(), best, near_enough);
     EXPECT_NEAR(found->s, real / best, 1e-6);
     EXPECT_NEAR(found->waste, 1 - best / real, 1e-6);
     EXPECT_NEAR(found->s_host, test::mean_step(job) / best, 1e-6);
     EXPECT_LT(found->replay_error, 1e-6);
     const int last = job.stages - 1;
     const double last_ideal = mean([&](JobOp, int, int s) { return s == last; });
-    EXPECT_NEAR(found->m_s.removed.count(), last_ideal, near);
+    EXPECT_NEAR(found->m_s.removed.count(), last_ideal, near_enough);
     const double last_real = mean([&](JobOp, int, int s) { return s != last; });
-    EXPECT_NEAR(found->m_s.added.count(), last_real, near);
+    EXPECT_NEAR(found->m_s.added.count(), last_real, near_enough);
     // One worker in all: its two steps average to the ideal.
     const bool explainable = job.dp * job.stages > 1;
     ASSERT_EQ(found->m_s.rem.has_value(), explainable);
@@ -131,7 +131,7 @@ TEST(StragglerJob, AgreesWithANaiveSimulation) {
       EXPECT_EQ(w.rank, w.stage * job.dp + w.dp_rank);
       const double without =
           mean([&](JobOp, int d, int s) { return d == w.dp_rank && s == w.stage; });
-      EXPECT_NEAR(w.removed.count(), without, near);
+      EXPECT_NEAR(w.removed.count(), without, near_enough);
     }
     for (const GroupSlowdown& g : found->by_stage)
       EXPECT_NEAR(g.slowdown,
@@ -163,8 +163,8 @@ TEST(StragglerJob, GivesWhatIsWorkedOutByHand) {
   };
   const auto found = analyze_straggler_job(test::table_of(job), {});
   ASSERT_TRUE(found) << found.error().message();
-  EXPECT_NEAR(found->replayed.count(), 10.7, near);
-  EXPECT_NEAR(found->ideal.count(), 8.7, near);
+  EXPECT_NEAR(found->replayed.count(), 10.7, near_enough);
+  EXPECT_NEAR(found->ideal.count(), 8.7, near_enough);
   EXPECT_NEAR(found->s, 10.7 / 8.7, 1e-7);
   EXPECT_NEAR(found->waste, 2 / 10.7, 1e-7);
   EXPECT_EQ(found->worst, std::vector<std::int32_t>{1});
@@ -179,8 +179,8 @@ TEST(StragglerJob, GivesWhatIsWorkedOutByHand) {
   // Free: gather and reduce-scatter 0.2 s less; embedding and clip too, 0.4 s less.
   ASSERT_EQ(found->comm_free.size(), 3U);
   EXPECT_NEAR(found->comm_free[0].speedup, 1, 1e-9);
-  EXPECT_NEAR(found->comm_free[1].step.count(), 10.5, near);
-  EXPECT_NEAR(found->comm_free[2].step.count(), 10.3, near);
+  EXPECT_NEAR(found->comm_free[1].step.count(), 10.5, near_enough);
+  EXPECT_NEAR(found->comm_free[2].step.count(), 10.3, near_enough);
 }
 
 TEST(StragglerJob, ClampsSharesAndGivesNoneWhereThereIsNothingToExplain) {

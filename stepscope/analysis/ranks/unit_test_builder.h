@@ -55,7 +55,6 @@ class EngineRank {
   }
   [[nodiscard]] TestRank take() { return std::move(rank_); }
 
-  static constexpr std::int64_t us = 1000;
 
  private:
   TrackId main() { return rank_.rows().thread(1); }
@@ -104,7 +103,6 @@ class Fsdp2Rank {
   }
   [[nodiscard]] TestRank take() { return std::move(rank_); }
 
-  static constexpr std::int64_t us = 1000;
 
  private:
   void launch(std::int64_t at) { rank_.rows().launch(++correlation_, at * us, (at + 1) * us); }

@@ -12,8 +12,6 @@ namespace {
 using test::EngineRank;
 using test::Fsdp2Rank;
 
-constexpr std::int64_t us = 1000;
-
 struct Found {
   TestJob job;
   UnitWaits waits;

@@ -11,7 +11,6 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t us = 1000;
 constexpr std::int64_t kb = 1000;
 
 constexpr std::string_view reduce_scatter_kernel = "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL()";

@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-constexpr Ns us{1'000};
+constexpr Ns microsecond{1'000};
 
 // Stretches of these lengths; work is ready `ready` after each began.
 std::vector<IdleStretch> stretches(std::span<const Ns> lengths, Ns ready) {
@@ -21,33 +21,35 @@ std::vector<IdleStretch> stretches(std::span<const Ns> lengths, Ns ready) {
   Ns at{};
   for (const Ns length : lengths) {
     all.push_back({at, at + length, at + std::min(ready, length)});
-    at += length + 100 * us;
+    at += length + 100 * microsecond;
   }
   return all;
 }
 
 TEST(DeviceHolds, AreStretchesOfOneLength) {
-  std::vector<Ns> lengths(20, 2'400 * us);
-  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] += static_cast<int>(i % 5) * 10 * us;
-  lengths[3] = 4'800 * us;  // launched late: two slices
-  lengths[7] = 60 * us;     // launched at once: the device was not given away
-  const auto held = find_holds(stretches(lengths, 100 * us));
+  std::vector<Ns> lengths(20, 2'400 * microsecond);
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    lengths[i] += static_cast<int>(i % 5) * 10 * microsecond;
+  lengths[3] = 4'800 * microsecond;  // launched late: two slices
+  lengths[7] = 60 * microsecond;     // launched at once: the device was not given away
+  const auto held = find_holds(stretches(lengths, 100 * microsecond));
   EXPECT_EQ(held.size(), 18U);
   EXPECT_EQ(std::ranges::count(held, 3U) + std::ranges::count(held, 7U), 0);
 }
 
 TEST(DeviceHolds, AreNotWhereTheLaunchComesLate) {
-  const std::vector<Ns> lengths(20, 2'400 * us);
-  EXPECT_TRUE(find_holds(stretches(lengths, 2'399 * us)).empty());
-  EXPECT_TRUE(find_holds(stretches(std::vector<Ns>(9, 2'400 * us), Ns{0})).empty());
-  EXPECT_TRUE(find_holds(stretches(std::vector<Ns>(20, 400 * us), Ns{0})).empty());
+  const std::vector<Ns> lengths(20, 2'400 * microsecond);
+  EXPECT_TRUE(find_holds(stretches(lengths, 2'399 * microsecond)).empty());
+  EXPECT_TRUE(find_holds(stretches(std::vector<Ns>(9, 2'400 * microsecond), Ns{0})).empty());
+  EXPECT_TRUE(find_holds(stretches(std::vector<Ns>(20, 400 * microsecond), Ns{0})).empty());
   EXPECT_TRUE(find_holds({}).empty());
 }
 
 TEST(DeviceHolds, AreNotWhereStretchesDiffer) {
   std::mt19937 random(3);
   std::vector<Ns> lengths;
-  for (int i = 0; i < 40; ++i) lengths.push_back((1'000 + static_cast<int>(random() % 2'000)) * us);
+  for (int i = 0; i < 40; ++i)
+    lengths.push_back((1'000 + static_cast<int>(random() % 2'000)) * microsecond);
   EXPECT_TRUE(find_holds(stretches(lengths, Ns{0})).empty());
 }
 

@@ -10,9 +10,7 @@ namespace {
 
 using test::EngineRank;
 
-constexpr std::int64_t us = 1000;
-
-struct Asked {
+struct AskedForWaits {
   TestJob job;
   Collectives collectives;
   StepGraph graph;
@@ -23,7 +21,8 @@ struct Asked {
   PeerMedians medians;
   std::vector<EarlyWait> waits;
 
-  explicit Asked(std::vector<TestRank> ranks) : job(std::move(ranks)), roles(job.views().size()) {
+  explicit AskedForWaits(std::vector<TestRank> ranks)
+      : job(std::move(ranks)), roles(job.views().size()) {
     collectives = analyze_collectives(job.views());
     graph = build_step_graph(job.views(), collectives);
     replay = make_replay(graph, job.views());
@@ -78,7 +77,7 @@ EngineRank fetches_on_demand() {
 
 // The first is needed at once, the other two hide behind the unit before.
 TEST(EarlyWaits, OfFetchesHideBehindTheUnitBefore) {
-  const Asked a(both(fetches));
+  const AskedForWaits a(both(fetches));
   ASSERT_EQ(a.waits.size(), 4U);  // of two ranks
   EXPECT_EQ(a.waits[0].begin, Ns{12 * us});
   EXPECT_EQ(a.waits[0].end, Ns{41 * us});
@@ -93,17 +92,17 @@ TEST(EarlyWaits, OfFetchesHideBehindTheUnitBefore) {
 
 // Asked for earlier they would only be waited for earlier.
 TEST(EarlyWaits, AreNoFetchesThatMorePrefetchingWouldHide) {
-  const Asked a(both(fetches));
+  const AskedForWaits a(both(fetches));
   for (const UnitWaits& units : a.units)
     for (const UnitUse& use : units.marks.uses) EXPECT_TRUE(use.waits_in_row);
   EXPECT_TRUE(prefetches_to_try(a.units).empty());
-  for (const UnitWaits& units : Asked(both(fetches_on_demand)).units)
+  for (const UnitWaits& units : AskedForWaits(both(fetches_on_demand)).units)
     for (const UnitUse& use : units.marks.uses) EXPECT_FALSE(use.waits_in_row);
 }
 
 // As a question: the same answer, and none of a trace without them.
 TEST(EarlyWaits, AreWhatSyncFreeTakesAway) {
-  const Asked a(both(fetches));
+  const AskedForWaits a(both(fetches));
   const std::vector<Scenario> asked = {{.change = Change::sync_free},
                                        {.change = Change::sync_free, .rank = 7}};
   const auto answers = what_if(a.inputs(), asked, 1);
@@ -114,7 +113,7 @@ TEST(EarlyWaits, AreWhatSyncFreeTakesAway) {
 }
 
 TEST(EarlyWaits, AFetchThatIsNeededAtOnceIsNone) {
-  EXPECT_TRUE(Asked(both(fetches_on_demand)).waits.empty());
+  EXPECT_TRUE(AskedForWaits(both(fetches_on_demand)).waits.empty());
 }
 
 // Three units' gradients of `transfer`, each waited for at once; the last is needed by the update.
@@ -133,7 +132,7 @@ EngineRank reductions() {
 }
 
 TEST(EarlyWaits, OfGradientsHideBehindTheBackwardWork) {
-  const Asked a(both(reductions<30>));
+  const AskedForWaits a(both(reductions<30>));
   ASSERT_EQ(a.waits.size(), 4U);
   EXPECT_EQ(a.saved(), Ns{58 * us});
 }
@@ -141,7 +140,7 @@ TEST(EarlyWaits, OfGradientsHideBehindTheBackwardWork) {
 // Messages of 150 behind 100 of compute: the second begins when the first is through at 251, the
 // third is through at 551 instead of 755.
 TEST(EarlyWaits, MessagesStillGoOneAfterTheOther) {
-  EXPECT_EQ(Asked(both(reductions<150>)).saved(), Ns{(755 - 551) * us});
+  EXPECT_EQ(AskedForWaits(both(reductions<150>)).saved(), Ns{(755 - 551) * us});
 }
 
 // The thread waits for its oldest message because it has no memory for another.
@@ -159,7 +158,7 @@ EngineRank full_buckets() {
   return r;
 }
 TEST(EarlyWaits, WhoWaitsForMemoryDoesNotWaitEarly) {
-  EXPECT_TRUE(Asked(both(full_buckets)).waits.empty());
+  EXPECT_TRUE(AskedForWaits(both(full_buckets)).waits.empty());
 }
 
 // Most of it is hidden already.
@@ -173,7 +172,9 @@ EngineRank late_wait() {
   r.update(403, 600);
   return r;
 }
-TEST(EarlyWaits, AWaitBehindWorkIsNone) { EXPECT_TRUE(Asked(both(late_wait)).waits.empty()); }
+TEST(EarlyWaits, AWaitBehindWorkIsNone) {
+  EXPECT_TRUE(AskedForWaits(both(late_wait)).waits.empty());
+}
 
 // Stages 1 and 2: the update shares parameters, which the next step's passes read.
 TEST(EarlyWaits, OfUpdatedParametersHideBehindTheRestOfTheUpdate) {
@@ -188,7 +189,7 @@ TEST(EarlyWaits, OfUpdatedParametersHideBehindTheRestOfTheUpdate) {
     r.pass("a", "forward", 310, 500);
     return r;
   };
-  const Asked a(both(write));
+  const AskedForWaits a(both(write));
   ASSERT_EQ(a.waits.size(), 2U);
   EXPECT_EQ(a.saved(), Ns{29 * us / 2});  // of two steps
 }

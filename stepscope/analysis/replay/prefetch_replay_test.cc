@@ -14,8 +14,6 @@ namespace {
 using test::EngineRank;
 using test::Fsdp2Rank;
 
-constexpr std::int64_t us = 1000;
-
 struct Built {
   TestJob job;
   Collectives collectives;

@@ -10,8 +10,6 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t us = 1000;
-
 // Steps of 1 ms: a kernel launched at once, another after the host's own time; then the host waits.
 TestRank rank_of(std::span<const int> host_us, std::span<const int> compute_us) {
   TestRank r;

@@ -26,19 +26,19 @@ TestRank rank_with(std::int64_t compute_end, std::int64_t end) {
 }
 
 template <class... Rank>
-std::vector<TestRank> ranks_of(Rank... rank) {
+std::vector<TestRank> graph_ranks_of(Rank... rank) {
   std::vector<TestRank> ranks;
   (ranks.push_back(std::move(rank)), ...);
   return ranks;
 }
 
-struct Built {
+struct BuiltGraph {
   TestJob job;
   Collectives collectives;
   StepGraph graph;
   Replay replay;
 
-  explicit Built(std::vector<TestRank> ranks) : job(std::move(ranks)) {
+  explicit BuiltGraph(std::vector<TestRank> ranks) : job(std::move(ranks)) {
     collectives = analyze_collectives(job.views());
     graph = build_step_graph(job.views(), collectives);
     replay = make_replay(graph, job.views());
@@ -58,7 +58,7 @@ struct Built {
 };
 
 TEST(StepGraph, ReplaysWhatWasMeasured) {
-  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  const BuiltGraph b(graph_ranks_of(rank_with(100, 200), rank_with(150, 200)));
   EXPECT_EQ(b.replay.error, 0);
   EXPECT_EQ(b.replay.step, b.replay.measured_step);
   EXPECT_EQ(b.graph.joined, 2U);
@@ -71,7 +71,7 @@ TEST(StepGraph, ReplaysWhatWasMeasured) {
 }
 
 TEST(StepGraph, ALateRankHoldsTheOther) {
-  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  const BuiltGraph b(graph_ranks_of(rank_with(100, 200), rank_with(150, 200)));
   // The late rank's matrix product takes 50 ns more than its peer's.
   const WhatIf peers = b.ask({.change = Change::rank_as_peers, .rank = 1});
   EXPECT_EQ(peers.saved, Ns{50});
@@ -84,7 +84,7 @@ TEST(StepGraph, ALateRankHoldsTheOther) {
 }
 
 TEST(StepGraph, TheCriticalPathRunsOverTheLateRankAndTilesTheStep) {
-  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  const BuiltGraph b(graph_ranks_of(rank_with(100, 200), rank_with(150, 200)));
   const std::vector<HostPhases> phases(2, HostPhases{{{}, {}, {}}, {}});
   const CriticalPath path =
       find_critical_path(b.replay, b.job.views(), b.collectives.matches, phases);
@@ -102,7 +102,7 @@ TEST(StepGraph, TheCriticalPathRunsOverTheLateRankAndTilesTheStep) {
 }
 
 TEST(StepGraph, WaitingIsChargedToTheLateRanksLongerWork) {
-  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  const BuiltGraph b(graph_ranks_of(rank_with(100, 200), rank_with(150, 200)));
   const std::vector<std::string> roles = {"all", "all"};
   const PeerMedians medians = peer_medians(b.replay, b.job.views(), roles);
   const auto blame = find_blame(b.replay, b.job.views(), b.collectives, medians);
@@ -116,7 +116,7 @@ TEST(StepGraph, WaitingIsChargedToTheLateRanksLongerWork) {
 }
 
 TEST(StepGraph, OneRankAloneHasNothingToJoin) {
-  const Built b(ranks_of(rank_with(100, 200)));
+  const BuiltGraph b(graph_ranks_of(rank_with(100, 200)));
   EXPECT_EQ(b.graph.joined, 0U);
   EXPECT_EQ(b.graph.unjoined, 1U);
   EXPECT_EQ(b.replay.step, Ns{196});
@@ -124,14 +124,14 @@ TEST(StepGraph, OneRankAloneHasNothingToJoin) {
 }
 
 TEST(StepGraph, AnEmptyTraceHasNone) {
-  const Built b(ranks_of(TestRank()));
+  const BuiltGraph b(graph_ranks_of(TestRank()));
   EXPECT_EQ(b.graph.size(), 0U);
   EXPECT_EQ(b.replay.step, Ns{0});
 }
 
 // 146 and 96 ns of compute: 121 each.
 TEST(StepGraph, BalancedRanksShareTheirCompute) {
-  const Built b(ranks_of(rank_with(100, 200), rank_with(150, 200)));
+  const BuiltGraph b(graph_ranks_of(rank_with(100, 200), rank_with(150, 200)));
   EXPECT_EQ(b.ask({.change = Change::ranks_balanced}).saved, Ns{25});
 }
 
@@ -143,7 +143,7 @@ TEST(StepGraph, WaitingForAMessageIsNoLaunchLatency) {
   r.comm(all_reduce_kernel, 4, 100, 1);
   r.rows().launch(2, 5, 7);
   r.rows().kernel("sgemm", 101, 150, 2);
-  const Built b(ranks_of(std::move(r)));
+  const BuiltGraph b(graph_ranks_of(std::move(r)));
   EXPECT_EQ(b.replay.error, 0);
   EXPECT_EQ(b.ask({.change = Change::communication_free}).saved, Ns{93});
   EXPECT_EQ(b.ask({.change = Change::host_free}).saved, Ns{0});
@@ -157,7 +157,7 @@ TEST(StepGraph, AStreamKeepsItsOrderWhereInstantsAreRounded) {
   r.rows().kernel("sgemm", 4, 102, 1);
   r.rows().launch(2, 10, 12);
   r.rows().kernel("sgemm", 101, 201, 2);
-  const Built b(ranks_of(std::move(r)));
+  const BuiltGraph b(graph_ranks_of(std::move(r)));
   EXPECT_EQ(b.replay.error, 0);
   EXPECT_EQ(b.graph.negative_delays, 1U);
   EXPECT_EQ(b.ask({.change = Change::compute, .factor = 2}).saved, Ns{99});
@@ -168,7 +168,6 @@ TEST(StepGraph, ThreadsHandWorkOver) {
   TestRank r;
   const TrackId main = r.rows().thread(1);
   const TrackId backward = r.rows().thread(2);
-  const std::int64_t us = 1000;
   r.rows().step("ProfilerStep#1", 0, 1000 * us);
   r.rows().row(main, Category::cpu_op, "aten::mm", 0, 100 * us);
   r.rows().row(main, Category::runtime, "cudaLaunchKernel", 90 * us, 95 * us, 1);
@@ -179,7 +178,7 @@ TEST(StepGraph, ThreadsHandWorkOver) {
   r.rows().kernel("a", 100 * us, 110 * us, 1);
   r.rows().kernel("b", 500 * us, 510 * us, 2);
   r.rows().kernel("c", 800 * us, 990 * us, 3);
-  const Built b(ranks_of(std::move(r)));
+  const BuiltGraph b(graph_ranks_of(std::move(r)));
   // Host work that happens after the first launch: 370 µs of the backward thread, 260 of the main
   // one.
   const WhatIf halved = b.ask({.change = Change::host, .factor = 2});
@@ -190,7 +189,6 @@ TEST(StepGraph, ThreadsHandWorkOver) {
 TEST(StepGraph, CausesInOneNodeAddUp) {
   TestRank r;
   const TrackId main = r.rows().thread(1);
-  const std::int64_t us = 1000;
   r.rows().step("ProfilerStep#1", 0, 1000 * us);
   r.rows().row(main, Category::runtime, "cudaLaunchKernel", 0, 2 * us, 1);
   r.rows().row(main, Category::runtime, "cudaLaunchKernel", 10 * us, 12 * us, 3);
@@ -201,7 +199,7 @@ TEST(StepGraph, CausesInOneNodeAddUp) {
   r.rows().kernel("a", 2 * us, 10 * us, 1);
   r.rows().kernel("c", 12 * us, 14 * us, 3);
   r.rows().kernel("b", 705 * us, 990 * us, 2);
-  const Built b(ranks_of(std::move(r)));
+  const BuiltGraph b(graph_ranks_of(std::move(r)));
   const WhatIf host = b.ask({.change = Change::host_free});
   const WhatIf data = b.ask({.change = Change::data_free});
   EXPECT_EQ(data.saved, Ns{600 * us});
@@ -216,7 +214,6 @@ TEST(StepGraph, CausesInOneNodeAddUp) {
 // A rank of two gloo ranks: computes until `compute_end`, submits an all-reduce, shows no row while
 // it waits for that until 800 µs, and then updates for 100 µs.
 TestRank gloo_rank(std::int64_t compute_end) {
-  const std::int64_t us = 1000;
   TestRank r;
   const TrackId main = r.rows().thread(1);
   r.built().metadata.groups.push_back({"0", "default_pg", "gloo", 2, {0, 1}});
@@ -231,8 +228,7 @@ TestRank gloo_rank(std::int64_t compute_end) {
 }
 
 TEST(StepGraph, AThreadWithoutARowWaitsForTheCollectiveThatEndsMeanwhile) {
-  const std::int64_t us = 1000;
-  const Built b(ranks_of(gloo_rank(300), gloo_rank(700)));
+  const BuiltGraph b(graph_ranks_of(gloo_rank(300), gloo_rank(700)));
   ASSERT_EQ(b.graph.joined, 2U);
   EXPECT_EQ(b.replay.error, 0);
   // The late rank's product is 400 µs longer than its peer's, for which both wait.
@@ -250,7 +246,7 @@ TEST(StepGraph, BrokenOrderIsCountedAndStillReplays) {
   r.rows().kernel("early", 5, 50, 1);  // starts before its launch: the device's clock is ahead
   r.rows().launch(2, 60, 62);
   r.rows().kernel("late", 70, 250, 2);
-  const Built b(ranks_of(std::move(r)));
+  const BuiltGraph b(graph_ranks_of(std::move(r)));
   EXPECT_EQ(b.replay.error, 0);
   EXPECT_GE(b.graph.negative_delays, 1U);
 }

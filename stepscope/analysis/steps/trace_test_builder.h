@@ -11,6 +11,9 @@
 
 namespace stepscope {
 
+// Nanoseconds of a microsecond, for times in tests.
+inline constexpr std::int64_t us = 1000;
+
 class TraceBuilder {
  public:
   TrackId thread(std::int64_t tid) { return track({-1, tid}); }

@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-Step step(std::int64_t n, std::int64_t start, std::int64_t end) {
+Step numbered_step(std::int64_t n, std::int64_t start, std::int64_t end) {
   Step s = stepscope::step(start, end);
   s.index = n;
   return s;
@@ -30,7 +30,7 @@ TEST(executed, books_flops_and_time_in_the_step_and_the_precision) {
   b.launch_kernel(1, 5, "s16816gemm", 100, 140);
   b.mm(20, 40);
   b.launch_kernel(2, 25, "s16816gemm", 220, 240);
-  const Executed e = executed(b, {step(7, 100, 200), step(8, 200, 300)});
+  const Executed e = executed(b, {numbered_step(7, 100, 200), numbered_step(8, 200, 300)});
   ASSERT_EQ(e.steps.size(), 2U);
   EXPECT_TRUE(e.any_shapes);
   EXPECT_EQ(e.steps[1].index, 8);
@@ -47,7 +47,7 @@ TEST(executed, tells_tf32_from_fp32_by_the_kernel) {
   b.launch_kernel(1, 5, "cutlass_80_tensorop_s1688gemm_128x128", 100, 110);
   b.call("aten::mm", 20, 40, fp32);
   b.launch_kernel(2, 25, "ampere_sgemm_128x64_nn", 110, 130);
-  const Executed e = executed(b, {step(0, 0, 200)});
+  const Executed e = executed(b, {numbered_step(0, 0, 200)});
   EXPECT_EQ(in(e.steps[0], OperandFormat::tf32).time, Ns{10});
   EXPECT_EQ(in(e.steps[0], OperandFormat::fp32).time, Ns{20});
 }
@@ -57,7 +57,7 @@ TEST(executed, keeps_products_of_unknown_size_apart) {
   b.mm(0, 20);
   b.launch_kernel(1, 5, "s16816gemm", 100, 110);
   b.launch_kernel(2, 30, "ampere_bf16_s16816gemm", 110, 130);
-  const Executed e = executed(b, {step(0, 0, 200)});
+  const Executed e = executed(b, {numbered_step(0, 0, 200)});
   EXPECT_EQ(e.steps[0].unknown_time(), Ns{20});
   EXPECT_EQ(in(e.steps[0], OperandFormat::bf16).unknown_kernels, 1U);
   EXPECT_EQ(e.steps[0].time(), Ns{10});
@@ -71,7 +71,7 @@ TEST(executed, unites_overlapping_kernels_and_leaves_communication_and_copies_ou
   b.row(b.stream(0, 10), Category::kernel, "elementwise_kernel", 80, 120);
   b.row(b.stream(0, 11), Category::kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 180);
   b.row(b.stream(0, 12), Category::memcpy, "Memcpy DtoD (Device -> Device)", 150, 190);
-  const Executed e = executed(b, {step(0, 10, 110)});
+  const Executed e = executed(b, {numbered_step(0, 10, 110)});
   EXPECT_EQ(e.steps[0].product_union, Ns{50});
   EXPECT_EQ(e.steps[0].other_union, Ns{50});
   EXPECT_EQ(e.steps[0].other_time, Ns{60 + 40});
@@ -87,7 +87,7 @@ TEST(executed, counts_what_a_checkpoint_repeats) {
   b.launch_kernel(1, 15, "gemm", 200, 210);
   b.call("aten::mm", 40, 60, {.dims = dims});
   b.launch_kernel(2, 45, "gemm", 210, 240);
-  const Executed e = executed(b, {step(0, 0, 300)});
+  const Executed e = executed(b, {numbered_step(0, 0, 300)});
   EXPECT_DOUBLE_EQ(e.steps[0].flops().value, 2 * mm_flops);
   EXPECT_DOUBLE_EQ(e.steps[0].recompute().value, mm_flops);
   EXPECT_EQ(in(e.steps[0], OperandFormat::other).recompute_time, Ns{10});
@@ -99,7 +99,7 @@ TEST(executed, measures_the_bytes_of_memory_bound_work) {
          {.dims = "[[1000], [1000], []]", .types = R"(["float", "float", "Scalar"])"});
   b.launch_kernel(1, 5, "vectorized_elementwise_kernel", 100, 110);
   b.launch_kernel(2, 30, "vectorized_elementwise_kernel", 110, 130);
-  const Executed e = executed(b, {step(0, 0, 200)});
+  const Executed e = executed(b, {numbered_step(0, 0, 200)});
   EXPECT_EQ(e.steps[0].other_bytes, Bytes{12000});
   EXPECT_EQ(e.steps[0].other_time_with_bytes, Ns{10});
   EXPECT_EQ(e.steps[0].other_time, Ns{30});
@@ -109,7 +109,7 @@ TEST(executed, takes_operators_for_kernels_on_a_cpu) {
   WorkBuilder b;
   b.call("aten::linear", 0, 100, {.dims = "[[128, 64], [32, 64]]"});
   b.mm(20, 80);
-  const Executed e = executed(b, {step(0, 0, 200)});
+  const Executed e = executed(b, {numbered_step(0, 0, 200)});
   EXPECT_DOUBLE_EQ(e.steps[0].flops().value, mm_flops);
   EXPECT_EQ(e.steps[0].time(), Ns{60});
   EXPECT_EQ(e.steps[0].product_union, Ns{60});

@@ -8,11 +8,11 @@
 namespace stepscope {
 namespace {
 
-struct Table {
+struct KernelRows {
   Trace trace;
   KernelTable table;
 
-  Table(WorkBuilder& builder, const std::vector<Step>& steps) : trace(builder.sealed()) {
+  KernelRows(WorkBuilder& builder, const std::vector<Step>& steps) : trace(builder.sealed()) {
     const RankIndex rank = index_rank(trace);
     table = kernel_table(trace, rank, steps, attribute_work(trace, rank));
   }
@@ -28,7 +28,7 @@ TEST(kernels, sums_each_name_over_the_steps) {
   b.kernel("gemm", 20, 50);
   b.kernel("gemm", 200, 300);  // after the last step
   b.row(b.stream(0, 7), Category::memcpy, "Memcpy DtoD (Device -> Device)", 60, 70);
-  const Table t(b, {step(0, 100)});
+  const KernelRows t(b, {step(0, 100)});
   const KernelRow& gemm = t.row("gemm");
   EXPECT_EQ(gemm.count, 2U);
   EXPECT_EQ(gemm.total, Ns{40});
@@ -48,7 +48,7 @@ TEST(kernels, measures_busy_time_as_a_union_clipped_to_the_steps) {
   WorkBuilder b;
   b.kernel("a", 0, 60);
   b.row(b.stream(0, 9), Category::kernel, "b", 40, 130);
-  const Table t(b, {step(10, 50), step(50, 100), step(120, 140)});
+  const KernelRows t(b, {step(10, 50), step(50, 100), step(120, 140)});
   EXPECT_EQ(t.table.busy, Ns{90 + 10});
 }
 
@@ -58,7 +58,7 @@ TEST(kernels, gives_a_kernel_the_flops_and_bytes_of_its_operator) {
   b.launch_kernel(1, 5, "ampere_bf16_s16816gemm", 30, 40);
   b.mm(20, 40);
   b.launch_kernel(2, 25, "ampere_bf16_s16816gemm", 50, 70);
-  const Table t(b, {step(0, 100)});
+  const KernelRows t(b, {step(0, 100)});
   const KernelRow& gemm = t.row("ampere_bf16_s16816gemm");
   ASSERT_TRUE(gemm.flops && gemm.rate && gemm.bytes && gemm.bandwidth);
   EXPECT_DOUBLE_EQ(gemm.flops->value, 2 * mm_flops);
@@ -73,7 +73,7 @@ TEST(kernels, has_no_total_where_one_run_is_unknown_but_still_a_rate) {
   b.mm(0, 20);
   b.launch_kernel(1, 5, "gemm", 30, 40);
   b.kernel("gemm", 50, 70);
-  const Table t(b, {step(0, 100)});
+  const KernelRows t(b, {step(0, 100)});
   EXPECT_FALSE(t.row("gemm").flops);
   EXPECT_FALSE(t.row("gemm").bytes);
   ASSERT_TRUE(t.row("gemm").rate);
@@ -99,7 +99,7 @@ TEST(kernels, attaches_hardware_counters_to_the_kernel_they_measured) {
   c.metric.push_back(metric);
   c.value.push_back(99);
   c.slice.push_back(no_slice);
-  const Table t(b, {step(0, 100)});
+  const KernelRows t(b, {step(0, 100)});
   ASSERT_EQ(t.row("gemm").counters.size(), 1U);
   EXPECT_DOUBLE_EQ(t.row("gemm").counters[0].mean, 15);
   EXPECT_EQ(t.row("gemm").counters[0].count, 2U);
@@ -110,7 +110,7 @@ TEST(kernels, attaches_hardware_counters_to_the_kernel_they_measured) {
 TEST(kernels, is_empty_without_device_work_or_steps) {
   WorkBuilder b;
   b.op("aten::mm", 0, 10);
-  const Table cpu(b, {step(0, 100)});
+  const KernelRows cpu(b, {step(0, 100)});
   EXPECT_TRUE(cpu.table.kernels.empty());
   EXPECT_EQ(cpu.table.busy, Ns{0});
 }

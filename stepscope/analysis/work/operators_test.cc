@@ -8,11 +8,11 @@
 namespace stepscope {
 namespace {
 
-struct Table {
+struct OperatorRows {
   Trace trace;
   std::vector<OperatorRow> rows;
 
-  Table(WorkBuilder& builder, const std::vector<Step>& steps) : trace(builder.sealed()) {
+  OperatorRows(WorkBuilder& builder, const std::vector<Step>& steps) : trace(builder.sealed()) {
     const RankIndex rank = index_rank(trace);
     rows = operator_table(trace, rank, steps, attribute_work(trace, rank));
   }
@@ -30,7 +30,7 @@ TEST(operators, take_the_operators_inside_out_of_the_self_time) {
   b.op("aten::addmm", 30, 80);
   b.op("aten::expand", 40, 50);
   b.launch_kernel(1, 60, "gemm", 200, 230);
-  const Table t(b, {step(0, 1000)});
+  const OperatorRows t(b, {step(0, 1000)});
   EXPECT_EQ(t.row("aten::linear").host_self, Ns{40});
   EXPECT_EQ(t.row("aten::addmm").host_self, Ns{40});
   EXPECT_EQ(t.row("aten::addmm").device, Ns{30});
@@ -45,7 +45,7 @@ TEST(operators, never_subtract_more_than_the_overlap_of_rows_that_do_not_nest) {
   b.op("inner", 10, 40);
   b.op("late", 45, 90);
   b.kernel("k", 0, 1);
-  const Table t(b, {step(0, 1000)});
+  const OperatorRows t(b, {step(0, 1000)});
   EXPECT_EQ(t.row("outer").host_self, Ns{50 - 30 - 5});
   EXPECT_EQ(t.row("late").host_self, Ns{45});
 }
@@ -58,7 +58,7 @@ TEST(operators, keep_shapes_apart_and_rate_each) {
   b.launch_kernel(2, 25, "gemm", 110, 140);
   b.mm(40, 60, "[[2, 2], [2, 2]]");
   b.launch_kernel(3, 45, "gemm", 140, 145);
-  const Table t(b, {step(0, 1000)});
+  const OperatorRows t(b, {step(0, 1000)});
   const OperatorRow& large = t.row("aten::mm", "[[128, 64], [64, 32]]");
   EXPECT_EQ(large.calls, 2U);
   EXPECT_EQ(large.device, Ns{40});
@@ -78,7 +78,7 @@ TEST(operators, have_no_flops_where_the_shapes_are_missing) {
   WorkBuilder b;
   b.op("aten::mm", 0, 20);
   b.launch_kernel(1, 5, "gemm", 100, 110);
-  const Table t(b, {step(0, 1000)});
+  const OperatorRows t(b, {step(0, 1000)});
   EXPECT_EQ(t.row("aten::mm").device_calls, 1U);
   EXPECT_FALSE(t.row("aten::mm").flops);
   EXPECT_FALSE(t.row("aten::mm").rate);
@@ -93,7 +93,7 @@ TEST(operators, belong_to_the_step_that_runs_their_work) {
   b.launch_kernel(2, 125, "gemm", 300, 310);
   b.op("aten::view", 130, 135);
   b.op("aten::t", 250, 260);
-  const Table t(b, {step(100, 200)});
+  const OperatorRows t(b, {step(100, 200)});
   EXPECT_EQ(t.row("aten::mm").calls, 1U);
   EXPECT_EQ(t.row("aten::mm").device, Ns{10});
   EXPECT_EQ(t.row("aten::view").calls, 1U);
@@ -105,7 +105,7 @@ TEST(operators, are_their_own_device_on_a_cpu) {
   b.call("aten::linear", 0, 100,
          {.dims = "[[128, 64], [32, 64]]", .types = R"(["float", "float"])"});
   b.mm(20, 80);
-  const Table t(b, {step(0, 1000)});
+  const OperatorRows t(b, {step(0, 1000)});
   EXPECT_EQ(t.row("aten::mm").device, Ns{60});
   EXPECT_DOUBLE_EQ(t.row("aten::mm").rate->value, mm_flops / 60e-9);
   EXPECT_EQ(t.row("aten::linear").device, Ns{40});

@@ -9,7 +9,6 @@ namespace stepscope {
 namespace {
 
 using namespace operations_test;
-using enum CollectiveKind;
 
 constexpr double stream = 2 * 2048.0 * 4096;  // bytes of a layer's input
 
@@ -22,24 +21,24 @@ TEST(LayerCommunication, OneDeviceSendsNothing) {
 
 TEST(LayerCommunication, TensorParallelAllReducesTwiceEachWay) {
   const Operations ops = layer_operations(llama(), plan_of(4), 0);
-  EXPECT_DOUBLE_EQ(sent_forward(ops, all_reduce), 2 * stream);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, all_reduce), 2 * stream);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_reduce), 2 * stream);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_reduce), 2 * stream);
   EXPECT_EQ(calls(ops), 4U);
 }
 
 TEST(LayerCommunication, SequenceParallelGathersAndScattersAndGathersInputsAgain) {
   const Operations ops = layer_operations(llama(), plan_of(4, true), 0);
-  EXPECT_DOUBLE_EQ(sent_forward(ops, all_gather), 2 * stream);
-  EXPECT_DOUBLE_EQ(sent_forward(ops, reduce_scatter), 2 * stream);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, all_gather), 4 * stream);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, reduce_scatter), 2 * stream);
-  EXPECT_EQ(sent_forward(ops, all_reduce), 0);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_gather), 2 * stream);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::reduce_scatter), 2 * stream);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_gather), 4 * stream);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::reduce_scatter), 2 * stream);
+  EXPECT_EQ(sent_forward(ops, CollectiveKind::all_reduce), 0);
 }
 
 TEST(LayerCommunication, KeepingGatheredInputsSavesGatheringThemAgain) {
   const Counting keeps{.keeps_gathered = true};
   const Operations ops = layer_operations(llama(), plan_of(4, true), 0, keeps);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, all_gather), 2 * stream);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_gather), 2 * stream);
   const double more = kept(ops) - kept(layer_operations(llama(), plan_of(4, true), 0));
   EXPECT_DOUBLE_EQ(more, 2 * stream * 3 / 4);
 }
@@ -49,8 +48,8 @@ TEST(LayerCommunication, GathersCanBeBookedWhereThePartsAreWritten) {
   const Operations ops = layer_operations(gpt(), plan_of(4, true), 0, writer);
   const auto gathers = [&ops](std::string_view name) {
     const Operation& op = named(ops, name);
-    return std::pair{sent(op.forward, all_gather, ParallelDim::tensor),
-                     sent(op.backward, all_gather, ParallelDim::tensor)};
+    return std::pair{sent(op.forward, CollectiveKind::all_gather, ParallelDim::tensor),
+                     sent(op.backward, CollectiveKind::all_gather, ParallelDim::tensor)};
   };
   const double whole = 2 * 2048.0 * 12288;
   EXPECT_EQ(gathers("attention_norm"), std::pair(whole, 0.0));
@@ -59,8 +58,10 @@ TEST(LayerCommunication, GathersCanBeBookedWhereThePartsAreWritten) {
   EXPECT_EQ(gathers("feed_forward_dropout"), std::pair(0.0, whole));
   EXPECT_EQ(gathers("qkv_proj"), std::pair(0.0, whole));  // its input, again
   const Operations reader = layer_operations(gpt(), plan_of(4, true), 0);
-  EXPECT_DOUBLE_EQ(sent_forward(ops, all_gather), sent_forward(reader, all_gather));
-  EXPECT_DOUBLE_EQ(sent_backward(ops, all_gather), sent_backward(reader, all_gather));
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_gather),
+                   sent_forward(reader, CollectiveKind::all_gather));
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_gather),
+                   sent_backward(reader, CollectiveKind::all_gather));
 }
 
 TEST(LayerCommunication, ParallelBlocksSendHalf) {
@@ -69,14 +70,18 @@ TEST(LayerCommunication, ParallelBlocksSendHalf) {
   m.parallel_block = true;
   m.norms_per_layer = 1;
   const Operations ops = layer_operations(m, plan_of(4), 0);
-  EXPECT_DOUBLE_EQ(sent_forward(ops, all_reduce), stream);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, all_reduce), stream);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_reduce), stream);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_reduce), stream);
   const Operations cut = layer_operations(m, plan_of(4, true), 0);
-  EXPECT_DOUBLE_EQ(sent_forward(cut, all_gather) + sent_forward(cut, reduce_scatter), 2 * stream);
-  EXPECT_DOUBLE_EQ(sent_backward(cut, all_gather), 2 * stream);
+  EXPECT_DOUBLE_EQ(sent_forward(cut, CollectiveKind::all_gather) +
+                       sent_forward(cut, CollectiveKind::reduce_scatter),
+                   2 * stream);
+  EXPECT_DOUBLE_EQ(sent_backward(cut, CollectiveKind::all_gather), 2 * stream);
   m.norms_per_layer = 2;  // NeoX: an input each, one sum
-  EXPECT_DOUBLE_EQ(sent_forward(layer_operations(m, plan_of(4), 0), all_reduce), stream);
-  EXPECT_DOUBLE_EQ(sent_backward(layer_operations(m, plan_of(4), 0), all_reduce), 2 * stream);
+  EXPECT_DOUBLE_EQ(sent_forward(layer_operations(m, plan_of(4), 0), CollectiveKind::all_reduce),
+                   stream);
+  EXPECT_DOUBLE_EQ(sent_backward(layer_operations(m, plan_of(4), 0), CollectiveKind::all_reduce),
+                   2 * stream);
 }
 
 Plan with_context(ContextExchange exchange, std::int64_t cp = 4) {
@@ -100,9 +105,9 @@ TEST(LayerCommunication, ContextRanksShareTheWorkEvenly) {
 TEST(LayerCommunication, ContextGathersAllKeysAndValues) {
   const Operations ops = layer_operations(llama(), with_context(ContextExchange::all_gather), 0);
   const double kv = 2 * 2048.0 * 2 * 8 * 128;
-  EXPECT_DOUBLE_EQ(sent_forward(ops, all_gather, ParallelDim::context), kv);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, all_gather, ParallelDim::context), kv);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, reduce_scatter, ParallelDim::context), kv);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_gather, ParallelDim::context), kv);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_gather, ParallelDim::context), kv);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::reduce_scatter, ParallelDim::context), kv);
 }
 
 TEST(LayerCommunication, ARingPassesEachPartAroundAndGradientsHome) {
@@ -116,12 +121,12 @@ TEST(LayerCommunication, ARingPassesEachPartAroundAndGradientsHome) {
 TEST(LayerCommunication, AnAllToAllSwapsTokensForHeads) {
   const Operations ops = layer_operations(llama(), with_context(ContextExchange::all_to_all), 0);
   const double all = 2 * 512.0 * 128 * (32 + 8 + 8 + 32);
-  EXPECT_DOUBLE_EQ(sent_forward(ops, all_to_all, ParallelDim::context), all);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, all_to_all, ParallelDim::context), all);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_to_all, ParallelDim::context), all);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_to_all, ParallelDim::context), all);
   // Sixteen ranks: each key-value head goes to two of them.
   const Operations copied =
       layer_operations(llama(), with_context(ContextExchange::all_to_all, 16), 0);
-  EXPECT_DOUBLE_EQ(sent_forward(copied, all_to_all, ParallelDim::context),
+  EXPECT_DOUBLE_EQ(sent_forward(copied, CollectiveKind::all_to_all, ParallelDim::context),
                    2 * 128.0 * 128 * (32 + 16 + 16 + 32));
 }
 
@@ -135,8 +140,10 @@ TEST(LayerCommunication, ExpertsGetTheirTokensByAllToAllAndSendThemBack) {
   Plan plan = plan_of(1);
   plan.devices = plan.dp = plan.ep = 4;
   const Operations ops = layer_operations(mixture(), plan, 0);
-  EXPECT_DOUBLE_EQ(sent_forward(ops, all_to_all, ParallelDim::expert), 2 * 2 * stream);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, all_to_all, ParallelDim::expert), 2 * 2 * stream);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_to_all, ParallelDim::expert),
+                   2 * 2 * stream);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::all_to_all, ParallelDim::expert),
+                   2 * 2 * stream);
   plan.ep = 1;
   EXPECT_EQ(calls(layer_operations(mixture(), plan, 0)), 0U);
 }
@@ -147,14 +154,19 @@ TEST(LayerCommunication, ExpertsUnderTensorParallelism) {
   plan.devices = 8;
   const Operations ops = layer_operations(mixture(), plan, 0);
   // Each rank sends the copies of its own part of the sequence; the experts' parts gather them.
-  EXPECT_DOUBLE_EQ(sent_forward(ops, all_to_all, ParallelDim::expert), 2 * 2 * stream / 2);
-  EXPECT_DOUBLE_EQ(sent(named(ops, "expert_fc1").forward, all_gather, ParallelDim::tensor),
-                   2 * stream);
-  EXPECT_DOUBLE_EQ(sent(named(ops, "expert_fc2").forward, reduce_scatter, ParallelDim::tensor),
-                   2 * stream);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_to_all, ParallelDim::expert),
+                   2 * 2 * stream / 2);
+  EXPECT_DOUBLE_EQ(
+      sent(named(ops, "expert_fc1").forward, CollectiveKind::all_gather, ParallelDim::tensor),
+      2 * stream);
+  EXPECT_DOUBLE_EQ(
+      sent(named(ops, "expert_fc2").forward, CollectiveKind::reduce_scatter, ParallelDim::tensor),
+      2 * stream);
   plan.sequence_parallel = false;
   const Operations whole = layer_operations(mixture(), plan, 0);
-  EXPECT_DOUBLE_EQ(sent(named(whole, "combine").forward, all_reduce, ParallelDim::tensor), stream);
+  EXPECT_DOUBLE_EQ(
+      sent(named(whole, "combine").forward, CollectiveKind::all_reduce, ParallelDim::tensor),
+      stream);
   EXPECT_EQ(named(whole, "expert_fc2").forward.communications.size(), 0U);
 }
 
@@ -171,8 +183,9 @@ TEST(LayerCommunication, GridsSendWhatTheirLayoutsSay) {
   const double weights = 2 * (4096.0 * 48 * 128 + 4096.0 * 4096 + 3 * 4096.0 * 14336) / 4;
   EXPECT_DOUBLE_EQ(sent_forward(ops, broadcast, ParallelDim::tensor_column), q * weights);
   // Root mean squares of rows that lie on two devices.
-  EXPECT_DOUBLE_EQ(sent_forward(ops, all_reduce, ParallelDim::tensor_row), 2 * 4 * 2048.0);
-  EXPECT_EQ(sent_forward(ops, all_gather, ParallelDim::tensor_column), 0);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_reduce, ParallelDim::tensor_row),
+                   2 * 4 * 2048.0);
+  EXPECT_EQ(sent_forward(ops, CollectiveKind::all_gather, ParallelDim::tensor_column), 0);
 }
 
 TEST(LayerCommunication, GridsThatCutASequenceGatherItsKeysAndValues) {
@@ -180,23 +193,24 @@ TEST(LayerCommunication, GridsThatCutASequenceGatherItsKeysAndValues) {
   plan.tensor_layout = TensorLayout::two_d;
   const Operations ops = layer_operations(llama(), plan, 0);
   const double kv = 2 * 2048.0 * 2 * 8 * 128 / 2;  // half the heads
-  EXPECT_DOUBLE_EQ(sent_forward(ops, all_gather, ParallelDim::tensor_column), kv);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, reduce_scatter, ParallelDim::tensor_column), kv);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_gather, ParallelDim::tensor_column), kv);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::reduce_scatter, ParallelDim::tensor_column),
+                   kv);
 }
 
 TEST(LayerCommunication, EndsSumLookUpsAndAgreeOnTheLoss) {
   const Operations before = embedding_operations(llama(), plan_of(4));
-  EXPECT_DOUBLE_EQ(sent_forward(before, all_reduce), stream);
-  EXPECT_EQ(sent_backward(before, all_reduce), 0);
+  EXPECT_DOUBLE_EQ(sent_forward(before, CollectiveKind::all_reduce), stream);
+  EXPECT_EQ(sent_backward(before, CollectiveKind::all_reduce), 0);
   const Operations cut = embedding_operations(llama(), plan_of(4, true));
-  EXPECT_DOUBLE_EQ(sent_forward(cut, reduce_scatter), stream);
-  EXPECT_DOUBLE_EQ(sent_backward(cut, all_gather), stream);
+  EXPECT_DOUBLE_EQ(sent_forward(cut, CollectiveKind::reduce_scatter), stream);
+  EXPECT_DOUBLE_EQ(sent_backward(cut, CollectiveKind::all_gather), stream);
   const Operations after = head_operations(llama(), plan_of(4));
-  EXPECT_DOUBLE_EQ(sent_forward(after, all_reduce), 3 * 4 * 2048.0);
-  EXPECT_DOUBLE_EQ(sent_backward(after, all_reduce), stream);
+  EXPECT_DOUBLE_EQ(sent_forward(after, CollectiveKind::all_reduce), 3 * 4 * 2048.0);
+  EXPECT_DOUBLE_EQ(sent_backward(after, CollectiveKind::all_reduce), stream);
   const Operations after_cut = head_operations(llama(), plan_of(4, true));
-  EXPECT_DOUBLE_EQ(sent_forward(after_cut, all_gather), stream);
-  EXPECT_DOUBLE_EQ(sent_backward(after_cut, reduce_scatter), stream);
+  EXPECT_DOUBLE_EQ(sent_forward(after_cut, CollectiveKind::all_gather), stream);
+  EXPECT_DOUBLE_EQ(sent_backward(after_cut, CollectiveKind::reduce_scatter), stream);
 }
 
 }  // namespace

@@ -124,14 +124,14 @@ TEST(LayerOperations, LatentAttentionPassesThroughItsRanks) {
   EXPECT_DOUBLE_EQ(named(cut, "kv_up").parameters, named(ops, "kv_up").parameters / 4);
 }
 
-Transformer mixture() {
+Transformer mixture_of_experts() {
   Transformer m = llama();
   m.experts = Experts{.count = 8, .top_k = 2, .feed_forward = 14336, .first_dense_layers = 1};
   return m;
 }
 
 TEST(LayerOperations, ExpertsWorkOnTopKCopiesOfTheTokens) {
-  const Transformer m = mixture();
+  const Transformer m = mixture_of_experts();
   EXPECT_TRUE(has(layer_operations(m, plan_of(1), 0), "fc1"));
   const Operations ops = layer_operations(m, plan_of(1), 1);
   EXPECT_FALSE(has(ops, "fc1"));
@@ -148,15 +148,15 @@ TEST(LayerOperations, ExpertRanksShareTheExpertsAndKeepTheWork) {
   Plan plan = plan_of(1);
   plan.dp = 4;
   plan.devices = 4;
-  const Operations alone = layer_operations(mixture(), plan, 1);
+  const Operations alone = layer_operations(mixture_of_experts(), plan, 1);
   plan.ep = 4;
-  const Operations ops = layer_operations(mixture(), plan, 1);
+  const Operations ops = layer_operations(mixture_of_experts(), plan, 1);
   EXPECT_DOUBLE_EQ(named(ops, "expert_fc2").parameters, named(alone, "expert_fc2").parameters / 4);
   EXPECT_DOUBLE_EQ(forward_matrix(ops), forward_matrix(alone));
 }
 
 TEST(LayerOperations, CapacityPadsOrDrops) {
-  Transformer m = mixture();
+  Transformer m = mixture_of_experts();
   const auto rows = [&m] {
     const MatmulShape p =
         named(layer_operations(m, plan_of(1), 1), "expert_fc1").forward.matmuls[0];
@@ -170,7 +170,7 @@ TEST(LayerOperations, CapacityPadsOrDrops) {
 }
 
 TEST(LayerOperations, SharedExpertsSeeEveryToken) {
-  Transformer m = mixture();
+  Transformer m = mixture_of_experts();
   m.experts->shared_feed_forward = 2048;
   m.experts->shared_gate = true;
   const Operations ops = layer_operations(m, plan_of(1), 1);

@@ -29,7 +29,7 @@ Machine box() {
   return *machine;
 }
 
-std::string complaint(std::string_view json) {
+std::string machine_complaint(std::string_view json) {
   const Result<Machine> machine = parse_machine(json, "m.json");
   return machine ? "" : machine.error().message();
 }
@@ -63,35 +63,42 @@ TEST(MachineFile, NamesTheFieldThatIsWrong) {
   const auto with = [](std::string field) {
     return R"({"name": "x", "sources": ["s"], )" + field + "}";
   };
-  EXPECT_EQ(complaint(with(R"("peak_tflops": {"bf16": -1})")),
+  EXPECT_EQ(machine_complaint(with(R"("peak_tflops": {"bf16": -1})")),
             "m.json: line 1, column 49: field \"peak_tflops.bf16\" must be a positive number up to "
             "1e9; leave it "
             "out where it is unknown");
-  EXPECT_NE(complaint(with(R"("peak_tflops": {}, "memory_gb": 1e300)")).find("\"memory_gb\""),
+  EXPECT_NE(
+      machine_complaint(with(R"("peak_tflops": {}, "memory_gb": 1e300)")).find("\"memory_gb\""),
+      std::string::npos);
+  EXPECT_NE(machine_complaint(with(R"("peak_tflops": {"int8": 1})")).find("\"peak_tflops.int8\""),
             std::string::npos);
-  EXPECT_NE(complaint(with(R"("peak_tflops": {"int8": 1})")).find("\"peak_tflops.int8\""),
+  EXPECT_NE(machine_complaint(with(R"("peak_tflops": {}, "memory": 3)"))
+                .find("\"memory\" is not a field"),
             std::string::npos);
-  EXPECT_NE(complaint(with(R"("peak_tflops": {}, "memory": 3)")).find("\"memory\" is not a field"),
-            std::string::npos);
-  EXPECT_NE(complaint(with(R"("peak_tflops": {}, "memory_gb": "80")")).find("\"memory_gb\""),
-            std::string::npos);
-  EXPECT_NE(complaint(with(R"("peak_tflops": {}, "scale_up": {"domain": 8})"))
+  EXPECT_NE(
+      machine_complaint(with(R"("peak_tflops": {}, "memory_gb": "80")")).find("\"memory_gb\""),
+      std::string::npos);
+  EXPECT_NE(machine_complaint(with(R"("peak_tflops": {}, "scale_up": {"domain": 8})"))
                 .find("\"scale_up.name\" is missing"),
             std::string::npos);
-  EXPECT_NE(complaint(with(R"("peak_tflops": {}, "scale_up": {"name": "l", "domain": 1.5})"))
-                .find("\"scale_up.domain\""),
-            std::string::npos);
-  EXPECT_NE(complaint(with(R"("peak_tflops": {}, "aliases": ["a", 3])")).find("\"aliases[1]\""),
-            std::string::npos);
-  EXPECT_NE(complaint(with(R"("peak_tflops": {}, "notes": {"memry_gb": "?"})"))
+  EXPECT_NE(
+      machine_complaint(with(R"("peak_tflops": {}, "scale_up": {"name": "l", "domain": 1.5})"))
+          .find("\"scale_up.domain\""),
+      std::string::npos);
+  EXPECT_NE(
+      machine_complaint(with(R"("peak_tflops": {}, "aliases": ["a", 3])")).find("\"aliases[1]\""),
+      std::string::npos);
+  EXPECT_NE(machine_complaint(with(R"("peak_tflops": {}, "notes": {"memry_gb": "?"})"))
                 .find("\"notes.memry_gb\""),
             std::string::npos);
-  EXPECT_NE(complaint(R"({"name": "x", "sources": ["s"]})").find("\"peak_tflops\" is missing"),
+  EXPECT_NE(
+      machine_complaint(R"({"name": "x", "sources": ["s"]})").find("\"peak_tflops\" is missing"),
+      std::string::npos);
+  EXPECT_NE(machine_complaint(R"({"name": "x", "peak_tflops": {}})").find("\"sources\""),
             std::string::npos);
-  EXPECT_NE(complaint(R"({"name": "x", "peak_tflops": {}})").find("\"sources\""),
-            std::string::npos);
-  EXPECT_NE(complaint(R"({"peak_tflops": {}, "sources": ["s"]})").find("\"name\" is missing"),
-            std::string::npos);
+  EXPECT_NE(
+      machine_complaint(R"({"peak_tflops": {}, "sources": ["s"]})").find("\"name\" is missing"),
+      std::string::npos);
 }
 
 TEST(MachineFile, NamesTheLineAndColumnOfASyntaxError) {
@@ -100,9 +107,9 @@ TEST(MachineFile, NamesTheLineAndColumnOfASyntaxError) {
   EXPECT_EQ(m.error().file, "m.json");
   EXPECT_NE(m.error().message().find("line 1, column 10: not JSON; data/machines"),
             std::string::npos);
-  EXPECT_NE(complaint(R"({"name": 1e30017})").find("beyond any range"), std::string::npos);
-  EXPECT_NE(complaint("").find("the file is empty"), std::string::npos);
-  EXPECT_NE(complaint("[1]").find("one JSON object"), std::string::npos);
+  EXPECT_NE(machine_complaint(R"({"name": 1e30017})").find("beyond any range"), std::string::npos);
+  EXPECT_NE(machine_complaint("").find("the file is empty"), std::string::npos);
+  EXPECT_NE(machine_complaint("[1]").find("one JSON object"), std::string::npos);
 }
 
 TEST(MachineFile, IsReadFromDisk) {

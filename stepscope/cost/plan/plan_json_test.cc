@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-std::string complaint(std::string_view json) {
+std::string plan_complaint(std::string_view json) {
   const auto plan = parse_plan(json, "p.json");
   return plan ? "" : plan.error().message();
 }
@@ -65,25 +65,27 @@ TEST(PlanFile, IsWrittenAndReadBackTheSame) {
 TEST(PlanFile, DerivesDevicesOrDp) {
   EXPECT_EQ(parse_plan(R"({"tp": 4, "pp": 2, "dp": 3})", "p")->devices, 24);
   EXPECT_EQ(parse_plan(R"({"tp": 4, "pp": 2, "devices": 32})", "p")->dp, 4);
-  EXPECT_EQ(complaint(R"({"tp": 4, "pp": 2, "devices": 30})"),
+  EXPECT_EQ(plan_complaint(R"({"tp": 4, "pp": 2, "devices": 30})"),
             "p.json: line 1, column 20: field \"devices\" = 30 is no multiple of tp * cp * pp = 8");
 }
 
 TEST(PlanFile, NamesTheLineColumnAndFieldThatIsWrong) {
-  EXPECT_EQ(complaint("{\n  \"tp\": 4,\n  \"tpp\": 2\n}"),
+  EXPECT_EQ(plan_complaint("{\n  \"tp\": 4,\n  \"tpp\": 2\n}"),
             "p.json: line 3, column 3: field \"tpp\" is not a field of a plan; "
             "docs/reference/plans.md has "
             "all fields");
-  EXPECT_NE(complaint(R"({"tp": -1})").find("\"tp\" must be a whole number"), std::string::npos);
-  EXPECT_NE(complaint(R"({"schedule": "1f2b"})").find("gpipe, 1f1b, interleaved, zb-h1, zb-h2"),
+  EXPECT_NE(plan_complaint(R"({"tp": -1})").find("\"tp\" must be a whole number"),
             std::string::npos);
-  EXPECT_NE(complaint(R"({"precision": {"matmul": "bf17"}})").find("\"precision.matmul\""),
+  EXPECT_NE(
+      plan_complaint(R"({"schedule": "1f2b"})").find("gpipe, 1f1b, interleaved, zb-h1, zb-h2"),
+      std::string::npos);
+  EXPECT_NE(plan_complaint(R"({"precision": {"matmul": "bf17"}})").find("\"precision.matmul\""),
             std::string::npos);
-  EXPECT_NE(complaint(R"({"precision": {"bytes": 2}})").find("\"precision.bytes\" is not a"),
+  EXPECT_NE(plan_complaint(R"({"precision": {"bytes": 2}})").find("\"precision.bytes\" is not a"),
             std::string::npos);
-  EXPECT_NE(complaint(R"({"stage_layers": 4})").find("a list"), std::string::npos);
-  EXPECT_NE(complaint(R"({"zero": "3"})").find("\"zero\""), std::string::npos);
-  EXPECT_NE(complaint("{").find("not JSON"), std::string::npos);
+  EXPECT_NE(plan_complaint(R"({"stage_layers": 4})").find("a list"), std::string::npos);
+  EXPECT_NE(plan_complaint(R"({"zero": "3"})").find("\"zero\""), std::string::npos);
+  EXPECT_NE(plan_complaint("{").find("not JSON"), std::string::npos);
 }
 
 TEST(PlanFile, IsReadFromDisk) {

@@ -12,7 +12,7 @@ namespace {
 
 // A100's paper figures, with every share of them 1 and nothing added: the plain roofline, of which
 // the larger term counts.
-constexpr std::string_view ideal = R"({
+constexpr std::string_view ideal_machine = R"({
   "name": "ideal", "peak_tflops": {"bf16": 312, "fp32": 78}, "memory_gb_per_s": 1555,
   "compute": {"source": "by definition", "units": 108,
     "matmul_efficiency": {"bf16": 1}, "attention_efficiency": {"bf16": 1},
@@ -53,7 +53,7 @@ double forward(const ComputeModel& model, const Operation& operation) {
 }
 
 TEST(ComputeTime, WithoutLossesIsTheRoofline) {
-  const ComputeModel model = model_of(std::string(ideal));
+  const ComputeModel model = model_of(std::string(ideal_machine));
   EXPECT_TRUE(model.assumptions.empty());
   const Operation large = matmul(2048, 12288, 12288);
   EXPECT_DOUBLE_EQ(forward(model, large), large.forward.matrix.value / 312e12);
@@ -66,7 +66,7 @@ TEST(ComputeTime, WithoutLossesIsTheRoofline) {
 }
 
 TEST(ComputeTime, CountsTheFlopsOfTheOperationNotOfTheShapes) {
-  const ComputeModel model = model_of(std::string(ideal));
+  const ComputeModel model = model_of(std::string(ideal_machine));
   Operation adds = matmul(2048, 12288, 12288);
   adds.forward.matrix = Flops{2048.0 * 12288 * (2 * 12288 - 1)};
   EXPECT_NEAR(forward(model, adds) / (adds.forward.matrix.value / 312e12), 1, 1e-14);
@@ -77,7 +77,7 @@ TEST(ComputeTime, EachLossStandsWhereTheFormulaSays) {
   const double flops = product.forward.matrix.value / 312e12;
   const double traffic = product.forward.bytes() / 1555e9;
   const auto time = [&](const std::string& from, const std::string& to) {
-    return forward(model_of(with(std::string(ideal), from, to)), product);
+    return forward(model_of(with(std::string(ideal_machine), from, to)), product);
   };
   // 64 tiles of 256 x 128, their depth in 8 parts: 512 pieces of work for 5 x 108 units.
   EXPECT_NEAR(time("\"tail\": 0", "\"tail\": 1"), flops * 540 / 512, 1e-15);
@@ -96,9 +96,11 @@ TEST(ComputeTime, EachLossStandsWhereTheFormulaSays) {
 }
 
 TEST(ComputeTime, AMisalignedMatmulIsSlower) {
-  const std::string json = with(std::string(ideal), "\"misaligned\": 1", "\"misaligned\": 3");
+  const std::string json =
+      with(std::string(ideal_machine), "\"misaligned\": 1", "\"misaligned\": 3");
   const Operation odd = matmul(2048, 50257, 12288);
-  EXPECT_NEAR(forward(model_of(json), odd) / forward(model_of(std::string(ideal)), odd), 3, 1e-12);
+  EXPECT_NEAR(forward(model_of(json), odd) / forward(model_of(std::string(ideal_machine)), odd), 3,
+              1e-12);
 }
 
 TEST(ComputeTime, MoreNeverTakesLess) {
@@ -115,7 +117,8 @@ TEST(ComputeTime, MoreNeverTakesLess) {
 }
 
 TEST(ComputeTime, NarrowFormatsPayForCastsAndLeaveAttentionAndTheHeadIn16Bits) {
-  std::string json = with(std::string(ideal), "\"bf16\": 312", "\"bf16\": 312, \"fp8\": 624");
+  std::string json =
+      with(std::string(ideal_machine), "\"bf16\": 312", "\"bf16\": 312, \"fp8\": 624");
   json = with(json, "\"matmul_efficiency\": {\"bf16\": 1}",
               "\"matmul_efficiency\": {\"bf16\": 1, \"fp8\": 1}");
   json = with(json, "\"cast\": 0", "\"cast\": 2");
@@ -129,8 +132,9 @@ TEST(ComputeTime, NarrowFormatsPayForCastsAndLeaveAttentionAndTheHeadIn16Bits) {
 }
 
 TEST(ComputeTime, UnfusedAttentionIsMadeOfMatmulsAndFusedOneOfOneKernel) {
-  const std::string json = with(std::string(ideal), "\"attention_efficiency\": {\"bf16\": 1}",
-                                "\"attention_efficiency\": {\"bf16\": 0.5}");
+  const std::string json =
+      with(std::string(ideal_machine), "\"attention_efficiency\": {\"bf16\": 1}",
+           "\"attention_efficiency\": {\"bf16\": 0.5}");
   const ComputeModel model = model_of(json);
   Operation core{.name = "attention", .kind = OperationClass::attention};
   core.forward.matmuls = {{.batch = 8, .m = 2048, .n = 2048, .k = 128}};
@@ -147,11 +151,11 @@ TEST(ComputeTime, UnfusedAttentionIsMadeOfMatmulsAndFusedOneOfOneKernel) {
 }
 
 TEST(ComputeTime, AHostThatIsSlowerThanTheDeviceSetsThePace) {
-  const ComputeModel strict = model_of(std::string(ideal));
+  const ComputeModel strict = model_of(std::string(ideal_machine));
   EXPECT_EQ(host_excess(strict, 2e-3, 1e-3, false), 0);
   EXPECT_DOUBLE_EQ(host_excess(strict, 2e-3, 3e-3, false), 1e-3);
   const ComputeModel jitter =
-      model_of(with(std::string(ideal), "\"host_power_tp\": 1000", "\"host_power_tp\": 2"));
+      model_of(with(std::string(ideal_machine), "\"host_power_tp\": 1000", "\"host_power_tp\": 2"));
   EXPECT_DOUBLE_EQ(host_excess(jitter, 4e-3, 3e-3, true), 1e-3);
   EXPECT_EQ(host_excess(jitter, 4e-3, 3e-3, false), 0);
 }
@@ -185,7 +189,7 @@ TEST(ComputeTime, AnUnknownRateIsAnErrorThatNamesTheField) {
 
 TEST(MachineCompute, RefusesWhatItDoesNotKnow) {
   const auto refused = [](const std::string& from, const std::string& to, std::string_view why) {
-    const auto machine = parse_machine(with(std::string(ideal), from, to), "test.json");
+    const auto machine = parse_machine(with(std::string(ideal_machine), from, to), "test.json");
     ASSERT_FALSE(machine) << to;
     EXPECT_NE(machine.error().message().find(why), std::string::npos) << machine.error().message();
   };

@@ -40,7 +40,7 @@ Result<std::vector<Trace>> read(std::string_view text, std::size_t window = 1 <<
   return read_rocprof_from(source, "text", {.chunk_bytes = window});
 }
 
-Trace trace_of(std::string_view records) {
+Trace rocprof_trace_of(std::string_view records) {
   auto traces = read(file(records));
   EXPECT_TRUE(traces.has_value()) << traces.error().message();
   if (!traces || traces->size() != 1) return {};
@@ -69,7 +69,7 @@ constexpr std::string_view all_kinds = R"(
      "dst_agent_id": {"handle": 91}, "src_agent_id": {"handle": 90}}])";
 
 TEST(Rocprof, RowsOfEveryKind) {
-  const Trace t = trace_of(all_kinds);
+  const Trace t = rocprof_trace_of(all_kinds);
   ASSERT_EQ(t.slices.size(), 5U);
   std::map<std::string_view, std::uint32_t> at;
   for (std::uint32_t i = 0; i < 5; ++i) at[t.strings[t.slices.name[i]]] = i;
@@ -116,7 +116,7 @@ TEST(Rocprof, OneProcessWithoutAList) {
 }
 
 TEST(Rocprof, RecordsThatSayTooLittleAreCounted) {
-  const Trace t = trace_of(R"("hip_api": [
+  const Trace t = rocprof_trace_of(R"("hip_api": [
       {"kind": 1, "operation": 0, "start_timestamp": 5, "end_timestamp": 9},
       {"kind": 1, "operation": 9, "start_timestamp": 5, "end_timestamp": 9},
       {"kind": 1, "operation": 0, "start_timestamp": "x", "end_timestamp": 9}, 3],

@@ -53,7 +53,7 @@ std::string plane(std::string_view text, const std::string& rest) {
   return bytes(1, joined({number(1, 1), bytes(2, text), rest}));
 }
 
-Result<std::vector<Trace>> read(std::string_view text, std::size_t window = 1 << 16) {
+Result<std::vector<Trace>> read_xplane_text(std::string_view text, std::size_t window = 1 << 16) {
   TextSource source(text);
   return read_xplane_from(source, "text", {.chunk_bytes = window});
 }
@@ -79,7 +79,7 @@ std::string profile() {
 }
 
 TEST(Xplane, HostCallsAndStreams) {
-  auto traces = read(profile());
+  auto traces = read_xplane_text(profile());
   ASSERT_TRUE(traces) << traces.error().message();
   ASSERT_EQ(traces->size(), 1U);
   Trace& t = traces->front();
@@ -113,29 +113,29 @@ TEST(Xplane, TimesCountFromTheProfilesBeginning) {
   const std::string environment =
       plane("Task Environment",
             bytes(6, number(1, 4) + number(3, begin)) + name(5, 4, "profile_start_time"));
-  auto traces = read(profile() + environment);
+  auto traces = read_xplane_text(profile() + environment);
   ASSERT_TRUE(traces);
   EXPECT_EQ(traces->front().metadata.clock, Clock::unix_epoch);
   EXPECT_EQ(traces->front().slices.start[0], Ns{static_cast<std::int64_t>(begin) + 1000});
 }
 
 TEST(Xplane, IsTheSameInSmallWindows) {
-  const auto whole = read(profile());
-  const auto pieces = read(profile(), 7);
+  const auto whole = read_xplane_text(profile());
+  const auto pieces = read_xplane_text(profile(), 7);
   ASSERT_TRUE(whole && pieces);
   EXPECT_EQ(test::text_of(whole->front()), test::text_of(pieces->front()));
 }
 
 TEST(Xplane, WhatWasCutGivesThePlanesBefore) {
   const std::string all = profile();
-  const auto traces = read(std::string_view(all).substr(0, all.size() - 30));
+  const auto traces = read_xplane_text(std::string_view(all).substr(0, all.size() - 30));
   ASSERT_TRUE(traces) << traces.error().message();
   EXPECT_TRUE(traces->front().notes.truncated);
   EXPECT_EQ(traces->front().slices.size(), 4U);
 }
 
 TEST(Xplane, SaysThatItWasCutBeforeTheFirstPlaneEnds) {
-  const auto traces = read(profile().substr(0, 60));
+  const auto traces = read_xplane_text(profile().substr(0, 60));
   ASSERT_FALSE(traces);
   EXPECT_NE(traces.error().message().find("is cut before"), std::string::npos);
 }
@@ -146,7 +146,8 @@ TEST(Xplane, IsToldFromPerfetto) {
   const std::string packet = bytes(1, number(8, 5) + bytes(11, number(9, 1)));
   EXPECT_FALSE(is_xplane(packet));
   EXPECT_TRUE(is_perfetto(packet));
-  const auto nothing = read(plane("/device:TPU:0", line(1, "XLA Ops", 0, event(1, 0, 5))));
+  const auto nothing =
+      read_xplane_text(plane("/device:TPU:0", line(1, "XLA Ops", 0, event(1, 0, 5))));
   ASSERT_FALSE(nothing);
   EXPECT_NE(nothing.error().message().find("TPU"), std::string::npos);
 }

@@ -75,8 +75,8 @@ function snapshot_chart(d, width) {
       failed, memory_peak(frame, shape),
       s('text', {x: box.left, ...under}, say(frame.from)),
       s('text', {x: box.right, 'text-anchor': 'end', ...under}, say(frame.to))),
-    h('figcaption', null, 'Filled: live blocks by use (below: at the peak). ',
-      'Dashed: reserved from the device.',
+    h('figcaption', null, 'Filled: live blocks by use (below: at the peak). ' +
+        'Dashed: reserved from the device.',
       failed.length > 0 && ' Upright: an allocation that failed.'));
 }
 

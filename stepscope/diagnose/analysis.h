@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `stepscope analyze` found: the account of the job, and what it means. Terminal, JSON, CSV
+// and page show this and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/job_table/straggler_job.h"
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/base/string_pool.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/diagnose/finding.h"
+#include "stepscope/diagnose/verdict.h"
+#include "stepscope/fit/expectation.h"
+#include "stepscope/fit/mfu_budget.h"
+#include "stepscope/fit/transfer_fit.h"
+
+namespace stepscope {
+
+// One input file and what became of it.
+struct InputRow {
+  std::string path;
+  std::string format;
+  std::optional<int> rank;
+  // "metadata", "file_name", "only_file", "order"; empty for a file that failed
+  std::string rank_source;
+  std::string clock;  // "unix", "relative"; empty for a file that failed
+  std::uint64_t file_bytes = 0;
+  std::uint64_t text_bytes = 0;
+  std::uint64_t events = 0;
+  bool truncated = false;
+  std::map<std::string, std::uint64_t> notes;
+  std::optional<std::string> error;
+};
+
+// Names of job.ranks lie in the string pools of the traces until keep_names() moves them here.
+struct Analysis {
+  std::string version;
+  std::vector<InputRow> inputs;
+  JobResult job;
+  std::optional<StragglerJob> straggler_job;  // of a table of operations; `job` is empty then
+  std::optional<int> world_size;
+  std::optional<Machine> machine;  // of the ranks' GPU; absent = not in the catalogue
+  std::optional<FlopRate> peak_override;
+  std::optional<MfuBudget> mfu;
+  std::optional<Expectation> expected;  // absent: no machine is known
+  std::string step_annotation;          // --step-annotation; empty = ProfilerStep
+  std::vector<TransferFit> link_fits;
+  JobVerdict answer;
+  std::vector<Finding> findings;  // largest gain first
+  std::vector<std::string> warnings;
+  double read_seconds = 0;
+  std::vector<StringPool> names;  // of job.ranks, after keep_names()
+};
+
+// Moves the names of the traces into the analysis, which then needs the traces no more. `traces`
+// are those that job.ranks was made of; their rows have no names afterwards.
+void keep_names(Analysis& analysis, std::span<const RankInput> traces);
+
+}  // namespace stepscope

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Something worth doing about the recorded steps: what was seen, the numbers that say so and where,
+// the cause, what to do, and how much of a step that gives back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+
+namespace stepscope {
+
+// How far a gain can be trusted.
+enum class Confidence : std::uint8_t {
+  low,     // an upper bound, or the graph leaves more than 5 % of the step unexplained
+  medium,  // an upper bound from the critical path
+  high     // the recorded steps replayed without it
+};
+inline constexpr std::array<std::string_view, 3> confidence_names = {"low", "medium", "high"};
+
+// A place on the timeline.
+struct FindingPlace {
+  int rank = 0;
+  Ns start{};  // on the trace's clock
+  Ns time{};
+};
+
+struct Finding {
+  std::string_view id;                // "exposed_communication"
+  std::string what;                   // one sentence
+  std::vector<std::string> evidence;  // numbers
+  std::optional<FindingPlace> place;
+  std::string advice;
+  // A step; absent where it costs no time of its own (memory, too few steps).
+  std::optional<Ns> gain;
+  std::string gain_from;  // the what-if that says so, or how it was bounded
+  Confidence confidence = Confidence::medium;
+  // Findings that give the cause of this one. It follows a cause that gives back this share of its
+  // gain.
+  std::vector<std::string_view> reasons{};
+  double reason_share = 0.5;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The findings of a job while they are looked for, and the searches that fill the list.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/transformer.h"
+#include "stepscope/diagnose/finding.h"
+
+namespace stepscope {
+
+struct FindingContext {
+  const JobResult& job;
+  const Machine* machine = nullptr;  // of the ranks' GPU, null: unknown
+  std::optional<int> world_size{};
+  const Transformer* model = nullptr;  // that was trained, null: unknown
+};
+
+class FindingList {
+ public:
+  explicit FindingList(const FindingContext& context) : context_(context) {}
+
+  [[nodiscard]] const FindingContext& context() const { return context_; }
+  [[nodiscard]] const JobResult& job() const { return context_.job; }
+  // The mean step of the job; 0 without steps.
+  [[nodiscard]] Ns step() const;
+  [[nodiscard]] double share(Ns time) const;  // of it
+
+  // The standing what-if of this name; null where it changes nothing.
+  [[nodiscard]] const WhatIf* what_if(std::string_view name) const;
+  // Sum over ranks of what the critical path spends on `label`, a step.
+  [[nodiscard]] Ns on_path(std::string_view label) const;
+  // The longest piece of the path with this label, to be looked at.
+  [[nodiscard]] std::optional<FindingPlace> place_on_path(std::string_view label) const;
+
+  // With the gain that the replay says; dropped below threshold::least_gain of a step.
+  void add_replayed(Finding finding, const WhatIf* scenario);
+  // With at most `gain`; likewise.
+  void add_bounded(Finding finding, Ns gain, std::string how);
+  // Costs no time of its own.
+  void add(Finding finding) { findings_.push_back(std::move(finding)); }
+
+  [[nodiscard]] std::vector<Finding> take();
+
+ private:
+  const FindingContext& context_;
+  std::vector<Finding> findings_;
+};
+
+// Whether what gives back `reason` says enough of why something else would give back `gain`.
+[[nodiscard]] bool is_reason(Ns reason, Ns gain, double share);
+
+// About Python's lock, without evidence.
+[[nodiscard]] Finding lock_finding();
+
+void find_communication(FindingList& list);  // stragglers too
+// Whether larger messages of gradients were found to pay.
+bool find_bucket_size(FindingList& list);
+void find_algorithms(FindingList& list);
+void find_shapes(FindingList& list);
+void find_prefetch(FindingList& list);
+void find_host(FindingList& list);
+void find_compute(FindingList& list);
+void find_memory_and_capture(FindingList& list);
+void find_lock_and_retries(FindingList& list);
+
+}  // namespace stepscope

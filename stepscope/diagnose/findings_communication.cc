@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stragglers, exposed collectives, small messages, slow links, congestion, stages out of balance.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "stepscope/cost/time/collective_cost.h"
+#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/stage_means.h"
+#include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/diagnose/thresholds.h"
+#include "stepscope/diagnose/verdict.h"
+#include "stepscope/fit/expected_collectives.h"
+#include "stepscope/words/format.h"
+
+namespace stepscope {
+namespace {
+
+std::string_view kind_name(CollectiveKind kind) {
+  return collective_kind_names[static_cast<std::size_t>(kind)];
+}
+
+// What a late rank did, where the blame does not say more.
+std::string advice_for(LateDoing doing) {
+  switch (doing) {
+    case LateDoing::more_compute:
+      return "Compare its clocks, power and temperature with a peer's (nvidia-smi -q -d "
+             "CLOCK,PERFORMANCE); if they agree, it has more work: balance the batch or the stages";
+    case LateDoing::more_loading:
+      return "Give its data loader more workers or prefetch, or look at its storage";
+    case LateDoing::host_gap:
+    case LateDoing::host_work:
+      return "Look at what its host does there: a sampled profile (py-spy record) of that process, "
+             "other processes on its cores, garbage collection, logging or checkpoints of one rank";
+    case LateDoing::device_late:
+    case LateDoing::device_idle:
+    case LateDoing::unrecorded:
+      break;
+  }
+  return "Record it with host rows (and with_stack) to see what it does before it arrives";
+}
+
+std::optional<FindingPlace> place_of_blame(const JobResult& job, int rank) {
+  if (!job.explanation) return std::nullopt;
+  for (const Blame& b : job.explanation->blame)
+    if (b.rank == rank) return FindingPlace{rank, b.worst_at - b.worst, b.worst};
+  return std::nullopt;
+}
+
+// Data loading of a rank beyond its peers' median, a step.
+Ns excess_loading(const JobResult& job, const RankResult& rank) {
+  std::vector<Ns> peers;
+  for (const RankResult& r : job.ranks)
+    if (r.rank != rank.rank && r.role == rank.role && !r.steps.empty())
+      peers.push_back(r.host.data / std::ssize(r.steps));
+  if (peers.empty() || rank.steps.empty()) return Ns{0};
+  std::ranges::nth_element(peers, peers.begin() + std::ssize(peers) / 2);
+  return rank.host.data / std::ssize(rank.steps) - peers[peers.size() / 2];
+}
+
+// Of a rank, where it is as much of a step as lateness must be.
+const SteadyExcess* steady_excess_of(const FindingList& list, int rank) {
+  const StragglerOptions floors;
+  if (!list.job().explanation) return nullptr;
+  const auto& all = list.job().explanation->steady;
+  const auto found = std::ranges::find(all, rank, &SteadyExcess::rank);
+  const bool counts = found != all.end() && found->mean >= floors.least_late &&
+                      list.share(found->mean) >= floors.least_share;
+  return counts ? &*found : nullptr;
+}
+
+void find_stragglers_of(FindingList& list) {
+  for (const RankResult& r : list.job().ranks) {
+    const WhatIf* gain = list.what_if(fmt::format("rank_as_peers@{}", r.rank));
+    if (gain == nullptr) continue;
+    const auto late = std::ranges::find(list.job().stragglers, r.rank, &Straggler::rank);
+    // Late once is chance: the arrivals must say so too, or its own work, step after step.
+    const bool arrives_late = late != list.job().stragglers.end() && late->significant;
+    const SteadyExcess* steady = steady_excess_of(list, r.rank);
+    if (!arrives_late && steady == nullptr) continue;
+    const bool known = arrives_late && late->cause.has_value();
+    Finding f;
+    f.id = "straggler_rank";
+    f.reason_share = threshold::straggler_reason_share;
+    f.what = fmt::format("Rank {} holds the others back", r.rank);
+    if (!arrives_late)
+      f.evidence.push_back(fmt::format(
+          "its {} takes {} a step more than at its peers, in {} of {} steps ({} at their best)",
+          node_kind_names[static_cast<std::size_t>(steady->kind)], format_time(steady->mean),
+          steady->in_steps, steady->steps, format_time(steady->at_best)));
+    if (known) {
+      f.evidence.push_back(cause_and_waiting(*late->cause));
+      f.evidence.push_back(fmt::format("last of its role in {} of {} collectives", late->last_count,
+                                       late->collectives));
+    }
+    if (list.job().explanation)
+      for (const Blame& b : list.job().explanation->blame) {
+        if (b.rank != r.rank || !b.excess || f.evidence.size() >= 4) continue;
+        const bool held = b.label == node_kind_names[static_cast<std::size_t>(NodeKind::held)];
+        f.evidence.push_back(fmt::format(
+            "{} of waiting for {}{}", format_time(b.wait),
+            held ? "its device while another process had it" : fmt::format("its {}", b.label),
+            b.name.empty() ? "" : ", most of it before " + b.name));
+        if (held) f.reasons.emplace_back("device_shared");
+      }
+    f.advice = known ? advice_for(late->cause->doing)
+               : arrives_late
+                   ? advice_for(LateDoing::unrecorded)
+                   : advice_for(steady->kind == NodeKind::compute ? LateDoing::more_compute
+                                                                  : LateDoing::host_work);
+    if (Ns loading = excess_loading(list.job(), r); is_reason(loading, gain->saved, f.reason_share))
+      f.reasons.emplace_back("data_loader");
+    if (known && late->cause->doing == LateDoing::more_compute)
+      f.reasons.push_back("sequence_imbalance");
+    f.place = place_of_blame(list.job(), r.rank);
+    list.add_replayed(std::move(f), gain);
+  }
+}
+
+std::string advice_for(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return "Gather earlier: prefetch one unit more (FSDP forward_prefetch/backward_prefetch, "
+             "DeepSpeed stage3_prefetch_bucket_size), or keep parameters between forward and "
+             "backward where memory allows";
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::all_reduce:
+      return "Start it earlier beside the backward: smaller first buckets, overlap_comm / "
+             "overlap_grad_reduce on, no synchronisation on every micro-step (no_sync)";
+    case CollectiveKind::all_to_all:
+      return "Overlap it with compute that does not need it (shared experts, another micro-batch), "
+             "or send fewer bytes (lower precision, node-limited routing)";
+    case CollectiveKind::send:
+    case CollectiveKind::recv:
+    case CollectiveKind::send_recv:
+      return "More micro-batches or an interleaved schedule; overlap sends with compute "
+             "(overlap_p2p_comm)";
+    default:
+      return "Overlap it with compute, or call it less often";
+  }
+}
+
+void find_exposed(FindingList& list) {
+  // Nothing tells what ran beside it.
+  if (only_communication(list.job())) return;
+  for (std::size_t k = 0; k < collective_kind_count; ++k) {
+    const auto kind = static_cast<CollectiveKind>(k);
+    const WhatIf* gain = list.what_if(fmt::format("communication_free:{}", kind_name(kind)));
+    if (gain == nullptr) continue;
+    Finding f;
+    f.id = "exposed_communication";
+    f.what = fmt::format("{} is exposed: the step waits for its transfer", kind_name(kind));
+    Ns exposed{};
+    for (const CollectiveRow& row : list.job().collectives.rows) {
+      if (row.kind != kind) continue;
+      exposed += row.exposed;
+      if (f.evidence.size() < 2 && row.bytes && row.busbw)
+        f.evidence.push_back(
+            fmt::format("{} calls of {} in group {}: {} GB/s bus bandwidth", row.count,
+                        format_bytes(static_cast<double>(row.bytes->value)), printable(row.group),
+                        format_digits(row.busbw->value / 1e9)));
+    }
+    f.evidence.insert(f.evidence.begin(),
+                      fmt::format("{} exposed over the recorded steps", format_time(exposed)));
+    f.advice = advice_for(kind);
+    f.reasons = {"slow_link",     "sync_calls", "bucket_too_small",  "bucket_too_large",
+                 "prefetch_miss", "congestion", "algorithm_not_best"};
+    f.place = list.place_on_path(kind_name(kind));
+    list.add_replayed(std::move(f), gain);
+  }
+}
+
+struct TransferGroup {
+  std::vector<double> times;
+};
+
+// Transfers at one kind, group and size.
+std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, TransferGroup> transfers_of(
+    const Collectives& job) {
+  std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, TransferGroup> groups;
+  for (std::size_t v = 0; v < job.matches.ranks.size(); ++v) {
+    const auto& calls = job.matches.ranks[v].calls;
+    for (std::size_t c = 0; c < calls.size(); ++c) {
+      const CallTime& time = job.times.by_view[v][c];
+      if (!time.split || !calls[c].bytes || calls[c].group == no_row) continue;
+      groups[{calls[c].kind, calls[c].group, calls[c].bytes->value}].times.push_back(
+          static_cast<double>(transfer_of(calls[c], time).count()));
+    }
+  }
+  for (auto& [key, group] : groups) std::ranges::sort(group.times);
+  return groups;
+}
+
+// Many messages so small that their size hardly counts.
+void find_small_messages(FindingList& list) {
+  const WhatIf* gain = list.what_if("latency:2");
+  std::uint64_t small = 0;
+  std::uint64_t all = 0;
+  double shortest = 0;
+  std::int64_t largest_small = 0;
+  const auto groups = transfers_of(list.job().collectives);
+  for (const auto& [key, group] : groups)
+    if (shortest == 0 || group.times.front() < shortest) shortest = group.times.front();
+  for (const auto& [key, group] : groups) {
+    all += group.times.size();
+    if (group.times[group.times.size() / 2] > threshold::latency_bound_below * shortest) continue;
+    small += group.times.size();
+    largest_small = std::max(largest_small, std::get<2>(key));
+  }
+  if (small < threshold::least_calls || small * 2 < all) return;
+  Finding f;
+  f.id = "bucket_too_small";
+  f.what = "Most collectives are so small that their latency, not their size, is what they take";
+  f.evidence.push_back(
+      fmt::format("{} of {} calls, up to {}, take at most {} times the shortest ({})", small, all,
+                  format_bytes(static_cast<double>(largest_small)), threshold::latency_bound_below,
+                  format_time(shortest)));
+  f.advice =
+      "Fewer, larger messages: bucket_cap_mb of DDP, reduce_bucket_size and "
+      "allgather_bucket_size of DeepSpeed, larger FSDP units, coalesced collectives";
+  list.add_replayed(std::move(f), gain);
+}
+
+void find_congestion(FindingList& list) {
+  double lost = 0;
+  std::string worst;
+  double worst_ratio = 0;
+  for (const auto& [key, group] : transfers_of(list.job().collectives)) {
+    if (group.times.size() < threshold::least_calls) continue;
+    const double median = group.times[group.times.size() / 2];
+    const double tail = group.times[group.times.size() * 9 / 10];
+    if (median <= 0 || tail < threshold::congestion_spread * median) continue;
+    for (const double t : group.times) lost += std::max(0.0, t - median);
+    if (tail / median <= worst_ratio) continue;
+    worst_ratio = tail / median;
+    worst = fmt::format("{} of {}: median {}, slowest tenth from {}", kind_name(std::get<0>(key)),
+                        format_bytes(static_cast<double>(std::get<2>(key))), format_time(median),
+                        format_time(tail));
+  }
+  std::size_t steps = 0;  // of all ranks, as `lost`
+  for (const RankResult& r : list.job().ranks) steps += r.steps.size();
+  if (worst.empty() || steps == 0) return;
+  Finding f;
+  f.id = "congestion";
+  f.what = "Equal collectives take very different times: something shares their links";
+  f.evidence.push_back(worst);
+  f.advice =
+      "Look for other jobs or other groups of this job on the same links (NIC counters, "
+      "switch ports), and at the placement of groups on nodes";
+  f.confidence = Confidence::low;
+  const WhatIf* free = list.what_if("communication_free");
+  const Ns above{static_cast<std::int64_t>(lost / static_cast<double>(steps))};
+  list.add_bounded(std::move(f), std::min(above, free == nullptr ? Ns{0} : free->saved),
+                   "transfers at their median, at most what free communication saves");
+}
+
+Ns whole_ns(double s) { return Ns{std::llround(s * 1e9)}; }
+
+// Whether its bytes and not its latency are what it should take.
+bool rate_bound(const Network& network, const ExpectedCollective& e) {
+  const double empty = collective_time(network, e.row->kind, Bytes{1}, e.group).count();
+  return e.expected >= threshold::rate_bound_from * empty * static_cast<double>(e.calls);
+}
+
+// By group: what the machine's links would take for these bytes. Calls whose transfer cannot be
+// told from waiting say nothing of a link.
+void find_slow_links(FindingList& list) {
+  const FindingContext& context = list.context();
+  if (context.machine == nullptr) return;
+  const auto network = make_network(*context.machine);
+  if (!network) return;
+  struct Slow {
+    std::vector<const ExpectedCollective*> rows;  // largest gap first
+    double lost = 0;                              // seconds, exposed
+    double measured = 0;
+    double expected = 0;
+  };
+  std::map<std::string, Slow> groups;
+  const auto expected = expected_collectives(list.job().collectives, *network, context.world_size);
+  for (const ExpectedCollective& e : expected) {
+    if (e.with_wait || !rate_bound(*network, e)) continue;
+    Slow& slow = groups[e.row->group];
+    slow.rows.push_back(&e);
+    slow.measured += e.measured;
+    slow.expected += e.expected;
+    slow.lost += std::max(0.0, seconds(e.row->exposed).count() * (1 - e.expected / e.measured));
+  }
+  const auto steps = static_cast<double>(most_steps(list.job()));
+  for (const auto& [name, slow] : groups) {
+    if (slow.expected >= threshold::slow_link_share * slow.measured) continue;
+    Finding f;
+    f.id = "slow_link";
+    f.what = fmt::format("Transfers of group {} take {} times what its links allow",
+                         printable(name), format_digits(slow.measured / slow.expected));
+    for (const ExpectedCollective* e : slow.rows) {
+      if (f.evidence.size() == 3) break;
+      const double calls = static_cast<double>(e->calls);
+      f.evidence.push_back(fmt::format("{} of {}: {} a call, {} on {}", kind_name(e->row->kind),
+                                       format_bytes(static_cast<double>(e->row->bytes->value)),
+                                       format_time(whole_ns(e->measured / calls)),
+                                       format_time(whole_ns(e->expected / calls)),
+                                       context.machine->name));
+    }
+    f.advice =
+        "Check NCCL_DEBUG=INFO for the transport and the rings it chose (P2P disabled, wrong "
+        "NCCL_SOCKET_IFNAME, no GPUDirect), nvidia-smi topo -m, and the link's error counters";
+    const WhatIf* free = list.what_if("communication_free");
+    const Ns lost = whole_ns(slow.lost / steps);
+    list.add_bounded(std::move(f), std::min(lost, free == nullptr ? Ns{0} : free->saved),
+                     "its exposed time, were transfers as fast as the machine's links");
+  }
+}
+
+void find_imbalance(FindingList& list) {
+  const auto busiest = busiest_stage(list.job());
+  if (busiest && busiest->more < threshold::uneven_stages) return;
+  Finding f;
+  f.id = "stage_imbalance";
+  f.what = busiest ? fmt::format("Pipeline stage {} has {} more to do than the mean of the others",
+                                 busiest->stage, format_percent(busiest->more))
+                   : "Pipeline stages have different amounts of compute";
+  if (busiest) f.evidence = busiest->evidence;
+  f.advice = "Move layers off the slowest stage; count the embedding and the head as layers";
+  list.add_replayed(std::move(f), list.what_if("stages_balanced"));
+}
+
+}  // namespace
+
+void find_communication(FindingList& list) {
+  find_stragglers_of(list);
+  find_exposed(list);
+  if (!find_bucket_size(list)) find_small_messages(list);
+  find_congestion(list);
+  find_slow_links(list);
+  find_imbalance(list);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host makes the device wait for.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/thresholds.h"
+#include "stepscope/words/format.h"
+
+namespace stepscope {
+namespace {
+
+template <class Value>
+const RankResult* most(const JobResult& job, Value&& value) {
+  const RankResult* found = nullptr;
+  for (const RankResult& r : job.ranks)
+    if (found == nullptr || value(r) > value(*found)) found = &r;
+  return found;
+}
+
+std::string name_of_call(const RankResult& r, const CallSum& call) {
+  return printable((*r.strings)[call.name]);
+}
+
+// The longest instance of an idle cause over all ranks.
+std::optional<FindingPlace> longest_idle(const JobResult& job, BudgetCategory cause,
+                                         std::string& culprit) {
+  std::optional<FindingPlace> place;
+  for (const RankResult& r : job.ranks)
+    for (const IdleCause& c : r.idle) {
+      if (c.cause != cause || c.largest.empty()) continue;
+      const IdleInstance& i = c.largest.front();
+      if (place && i.wall <= place->time) continue;
+      place = FindingPlace{r.rank, i.start, i.wall};
+      culprit = i.culprit.value_or(i.host_activity);
+    }
+  return place;
+}
+
+void find_launch_bound(FindingList& list) {
+  const RankResult* r = most(list.job(), [](const RankResult& x) { return x.host.starved; });
+  if (r->device == "cpu" || r->host.launches == 0) return;
+  Finding f;
+  f.id = "launch_bound";
+  f.what = "The host does not launch work fast enough for the device";
+  f.evidence.push_back(fmt::format(
+      "{} of {} launches of rank {} met an empty queue and ended {} of "
+      "idle time",
+      r->host.empty_queue_launches, r->host.launches, r->rank, format_time(r->host.starved)));
+  std::string culprit;
+  f.place = longest_idle(list.job(), BudgetCategory::idle_host, culprit);
+  if (!culprit.empty())
+    f.evidence.push_back(fmt::format("longest: {} on rank {} before or in {}",
+                                     format_time(f.place->time), f.place->rank,
+                                     printable(culprit)));
+  f.advice =
+      "CUDA graphs (torch.compile mode=reduce-overhead, torch.cuda.graphs), fused and foreach "
+      "operators, larger batches; less Python between operators";
+  // A late rank's gaps are host time too, but nothing that CUDA graphs would cure.
+  const WhatIf* free = list.what_if("host_free");
+  const WhatIf* late = nullptr;
+  for (const Straggler& s : list.job().stragglers)
+    if (const WhatIf* w = list.what_if(fmt::format("rank_as_peers@{}", s.rank));
+        s.significant && w != nullptr && (late == nullptr || w->saved > late->saved))
+      late = w;
+  if (free == nullptr || late == nullptr || list.share(late->saved) < threshold::least_gain) {
+    list.add_replayed(std::move(f), free);
+    return;
+  }
+  list.add_bounded(std::move(f), free->saved - late->saved,
+                   name_of(free->scenario) + " less " + name_of(late->scenario));
+}
+
+// On ranks without a device it is collectives that calls wait for.
+void find_early_waits_of(FindingList& list) {
+  if (!list.job().explanation || list.job().explanation->early_waits.empty()) return;
+  const std::vector<EarlyWaitSum>& sums = list.job().explanation->early_waits;
+  Finding f;
+  f.id = "sync_calls";
+  f.what = "Collectives are waited for long before their results are needed: nothing hides them";
+  for (const EarlyWaitSum& s : sums) {
+    if (f.evidence.size() == 3) break;
+    f.evidence.push_back(fmt::format(
+        "rank {} stands still in {} of {} collectives, {} over the recorded steps, and then "
+        "computes something else",
+        s.rank, s.count, s.collectives, format_time(s.total)));
+  }
+  f.place = FindingPlace{sums.front().rank, sums.front().worst_at, sums.front().worst};
+  f.advice =
+      "Wait where the result is used: keep the handle (async_op=True), no synchronize or barrier "
+      "after a call or inside a hook, overlap_comm of DeepSpeed on";
+  list.add_replayed(std::move(f), list.what_if("sync_free"));
+}
+
+void find_syncs(FindingList& list) {
+  const RankResult* r = most(list.job(), [](const RankResult& x) { return x.host.sync; });
+  if (r->device == "cpu") {
+    find_early_waits_of(list);
+    return;
+  }
+  Finding f;
+  f.id = "sync_calls";
+  f.what = "Calls that wait for the device keep the host from running ahead";
+  for (const CallSum& call : r->host.sync_calls) {
+    if (f.evidence.size() == 2) break;
+    f.evidence.push_back(fmt::format("rank {}: {} calls of {} block for {}", r->rank, call.count,
+                                     name_of_call(*r, call), format_time(call.total)));
+  }
+  std::string culprit;
+  f.place = longest_idle(list.job(), BudgetCategory::idle_sync, culprit);
+  if (!culprit.empty())
+    f.evidence.push_back(fmt::format("the longest that left the device idle: {} in {}",
+                                     format_time(f.place->time), printable(culprit)));
+  f.advice =
+      "Remove .item(), .cpu(), nonzero and printing of tensors from the step, or do them once "
+      "in many steps; copy with non_blocking=True from pinned memory";
+  list.add_replayed(std::move(f), list.what_if("sync_free"));
+}
+
+void find_rows(FindingList& list) {
+  const auto per_step = [&](const RankResult& r, Ns t) {
+    return r.steps.empty() ? Ns{0} : t / std::ssize(r.steps);
+  };
+  const RankResult* r = most(list.job(), [](const RankResult& x) { return x.host.data; });
+  Finding data;
+  data.id = "data_loader";
+  data.what = "Training waits for the data loader";
+  data.evidence.push_back(fmt::format("rank {} spends {} a step in it", r->rank,
+                                      format_time(per_step(*r, r->host.data))));
+  std::string culprit;
+  data.place = longest_idle(list.job(), BudgetCategory::idle_data, culprit);
+  data.advice =
+      "More workers, prefetch_factor, persistent_workers, pinned memory; decode and tokenise "
+      "ahead of time";
+  list.add_replayed(std::move(data), list.what_if("data_free"));
+
+  r = most(list.job(), [](const RankResult& x) { return x.host.allocator; });
+  Finding allocator;
+  allocator.id = "allocator_in_step";
+  allocator.what = "Device memory is allocated or freed within the step";
+  for (const CallSum& call : r->host.allocator_calls) {
+    if (allocator.evidence.size() == 2) break;
+    allocator.evidence.push_back(fmt::format("rank {}: {} calls of {} take {}", r->rank, call.count,
+                                             name_of_call(*r, call), format_time(call.total)));
+  }
+  allocator.advice =
+      "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, no empty_cache in the loop, "
+      "equal shapes (pad or bucket sequences), headroom";
+  list.add_replayed(std::move(allocator), list.what_if("allocator_free"));
+
+  r = most(list.job(), [](const RankResult& x) { return x.host.gc; });
+  Finding gc;
+  gc.id = "garbage_collection";
+  gc.what = "Python's garbage collector runs within the step";
+  gc.evidence.push_back(fmt::format("rank {} spends {} a step in it", r->rank,
+                                    format_time(per_step(*r, r->host.gc))));
+  gc.advice =
+      "gc.disable() and gc.collect() every N steps on all ranks at once (gc.freeze() after the "
+      "first)";
+  list.add_replayed(std::move(gc), list.what_if("collector_free"));
+
+  r = most(list.job(), [](const RankResult& x) { return x.host.overhead; });
+  Finding profiler;
+  profiler.id = "profiler_overhead";
+  profiler.what = "The profiler itself takes part of what was recorded";
+  profiler.evidence.push_back(
+      fmt::format("rank {}: {} over its steps", r->rank, format_time(r->host.overhead)));
+  profiler.advice =
+      "Judge the step without it: fewer options (with_stack, profile_memory, "
+      "record_shapes), warm-up steps before the active ones";
+  list.add_replayed(std::move(profiler), list.what_if("profiler_free"));
+}
+
+// Copies between host and device that the step waits for.
+void find_copies(FindingList& list) {
+  Finding f;
+  f.id = "exposed_copies";
+  f.what = "The step waits for copies between host and device";
+  bool pageable = false;
+  for (const RankResult& r : list.job().ranks)
+    for (const CopyRow& copy : r.memory.copies) {
+      if (f.evidence.size() >= 3 || (copy.direction != "HtoD" && copy.direction != "DtoH"))
+        continue;
+      pageable = pageable || copy.pinned == false;
+      f.evidence.push_back(
+          fmt::format("rank {}: {} {} copies{} take {}", r.rank, copy.count, copy.direction,
+                      copy.pinned ? (*copy.pinned ? " (pinned)" : " (pageable)") : "",
+                      format_time(copy.total)));
+    }
+  f.advice = pageable ? "Pin the host memory (pin_memory=True) and copy with non_blocking=True on "
+                        "another stream ahead of use"
+                      : "Copy ahead of use on another stream";
+  f.place = list.place_on_path("copy");
+  list.add_replayed(std::move(f), list.what_if("copies_free"));
+}
+
+}  // namespace
+
+void find_host(FindingList& list) {
+  find_launch_bound(list);
+  find_syncs(list);
+  find_rows(list);
+  find_copies(list);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the recorded shapes say: ranks that are given different numbers of tokens, and products
+// whose dimensions the tensor cores have to fill up.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/thresholds.h"
+#include "stepscope/fit/expected_operators.h"
+#include "stepscope/words/format.h"
+
+namespace stepscope {
+namespace {
+
+std::optional<MatmulShape> shape_of(const RankResult& r, const OperatorRow& row) {
+  const auto inputs =
+      parse_inputs((*r.strings)[row.dims], (*r.strings)[row.types], std::string_view());
+  return inputs ? product_shape((*r.strings)[row.name], *inputs) : std::nullopt;
+}
+
+double flops_of(const MatmulShape& s) {
+  return 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n) *
+         static_cast<double>(s.k);
+}
+
+// ---- sequence_imbalance ----------------------------------------------------------------------
+
+// One rank in one step, as deviations from the mean of its role in that step.
+struct WorkPoint {
+  double work = 0;  // FLOPs of the products
+  double time = 0;  // their kernels' time
+};
+
+struct RoleWork {
+  std::vector<const RankResult*> ranks;
+  std::vector<WorkPoint> points;
+  double spread = 0;  // mean over steps of (most - least) / mean work
+};
+
+bool knows_work(const RankResult& r) {
+  if (!r.executed.any_shapes) return false;
+  double known = 0;
+  double unknown = 0;
+  for (const ExecutedStep& s : r.executed.steps) {
+    known += static_cast<double>(s.time().count());
+    unknown += static_cast<double>(s.unknown_time().count());
+  }
+  return known > 0 && unknown < threshold::most_without_shapes * (known + unknown);
+}
+
+// Of the steps that all ranks of the role have.
+RoleWork work_of(std::vector<const RankResult*> ranks) {
+  RoleWork role{.ranks = std::move(ranks), .points = {}};
+  std::map<std::int64_t, std::vector<WorkPoint>> steps;
+  for (const RankResult* r : role.ranks)
+    for (const ExecutedStep& s : r->executed.steps)
+      steps[s.index].push_back({s.flops().value, static_cast<double>(s.time().count())});
+  std::size_t counted = 0;
+  for (const auto& [index, points] : steps) {
+    if (points.size() != role.ranks.size()) continue;
+    WorkPoint mean;
+    double low = points.front().work;
+    double high = low;
+    for (const WorkPoint& p : points) {
+      mean.work += p.work / static_cast<double>(points.size());
+      mean.time += p.time / static_cast<double>(points.size());
+      low = std::min(low, p.work);
+      high = std::max(high, p.work);
+    }
+    if (mean.work <= 0) continue;
+    role.spread += (high - low) / mean.work;
+    ++counted;
+    for (const WorkPoint& p : points)
+      role.points.push_back({p.work - mean.work, p.time - mean.time});
+  }
+  if (counted > 0) role.spread /= static_cast<double>(counted);
+  return role;
+}
+
+std::optional<double> correlation(std::span<const WorkPoint> points) {
+  double ww = 0;
+  double tt = 0;
+  double wt = 0;
+  for (const WorkPoint& p : points) {
+    ww += p.work * p.work;
+    tt += p.time * p.time;
+    wt += p.work * p.time;
+  }
+  if (points.size() < threshold::least_points || ww <= 0 || tt <= 0) return std::nullopt;
+  return wt / std::sqrt(ww * tt);
+}
+
+// The weights (k × n) that most work of all ranks meets, and the mean rows that each rank sends
+// through them.
+struct TokenRows {
+  std::int64_t k = 0;
+  std::int64_t n = 0;
+  std::vector<double> mean;  // by rank of the role
+};
+
+std::optional<TokenRows> token_rows(std::span<const RankResult* const> ranks) {
+  struct Seen {
+    std::vector<double> rows;
+    std::vector<double> calls;
+    double flops = 0;
+  };
+  std::map<std::pair<std::int64_t, std::int64_t>, Seen> weights;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    for (const OperatorRow& row : ranks[i]->operators) {
+      if (row.kind != NameClass::matmul || row.device_calls == 0) continue;
+      const auto shape = shape_of(*ranks[i], row);
+      if (!shape || shape->batch != 1) continue;
+      Seen& seen = weights[{shape->k, shape->n}];
+      seen.rows.resize(ranks.size());
+      seen.calls.resize(ranks.size());
+      const auto calls = static_cast<double>(row.calls);
+      seen.rows[i] += calls * static_cast<double>(shape->m);
+      seen.calls[i] += calls;
+      seen.flops += calls * flops_of(*shape);
+    }
+  const Seen* best = nullptr;
+  TokenRows found;
+  for (const auto& [size, seen] : weights) {
+    const bool everywhere = std::ranges::all_of(seen.calls, [](double n) { return n > 0; });
+    if (!everywhere || (best != nullptr && seen.flops <= best->flops)) continue;
+    best = &seen;
+    found.k = size.first;
+    found.n = size.second;
+  }
+  if (best == nullptr) return std::nullopt;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    found.mean.push_back(best->rows[i] / best->calls[i]);
+  return found;
+}
+
+// "rank 3: 4096"; of many ranks the least and the most.
+std::string rows_text(const RoleWork& role, const TokenRows& rows) {
+  constexpr std::size_t most_named = 4;
+  std::string text;
+  const auto name = [&](std::size_t i) {
+    text += fmt::format("{}{:.0f} on rank {}", text.empty() ? "" : ", ", rows.mean[i],
+                        role.ranks[i]->rank);
+  };
+  if (rows.mean.size() <= most_named) {
+    for (std::size_t i = 0; i < rows.mean.size(); ++i) name(i);
+    return text;
+  }
+  const auto [low, high] = std::ranges::minmax_element(rows.mean);
+  name(static_cast<std::size_t>(low - rows.mean.begin()));
+  name(static_cast<std::size_t>(high - rows.mean.begin()));
+  return text + " (least and most)";
+}
+
+void find_sequence_imbalance(FindingList& list) {
+  std::map<std::string_view, std::vector<const RankResult*>> roles;
+  for (const RankResult& r : list.job().ranks)
+    if (knows_work(r)) roles[r.role].push_back(&r);
+  const WhatIf* gain = list.what_if("ranks_balanced");
+  std::optional<RoleWork> worst;
+  std::optional<double> follows;
+  for (auto& [name, ranks] : roles) {
+    if (ranks.size() < 2) continue;
+    RoleWork role = work_of(std::move(ranks));
+    const auto r = correlation(role.points);
+    if (role.spread < threshold::uneven_work || !r || *r < threshold::work_explains_time) continue;
+    if (worst && role.spread <= worst->spread) continue;
+    worst = std::move(role);
+    follows = r;
+  }
+  if (!worst) return;
+  const auto rows = token_rows(worst->ranks);
+  Finding f;
+  f.id = "sequence_imbalance";
+  f.what = "Ranks of one role are given different amounts of work, and their compute follows it";
+  f.evidence.push_back(fmt::format(
+      "the rank with most has {} more FLOPs in a step than the one with least (of the mean, over "
+      "{} ranks); compute follows it with a correlation of {}",
+      format_percent(worst->spread), worst->ranks.size(), format_digits(*follows)));
+  if (rows)
+    f.evidence.push_back(fmt::format("mean rows (tokens) a call through the {} × {} weights: {}",
+                                     rows->k, rows->n, rows_text(*worst, *rows)));
+  f.advice =
+      "Give all ranks equal work: batches by tokens and not by samples, sequences sorted or packed "
+      "so that the sums of length (and of length squared, for attention) agree; of experts: a "
+      "balancing loss or a capacity";
+  f.place = list.place_on_path("matmul");
+  list.add_replayed(std::move(f), gain);
+}
+
+// ---- padding ---------------------------------------------------------------------------------
+
+// Elements in 16 and in 128 bytes: below the first a dimension keeps the tensor cores from whole
+// loads, and multiples of the second are best from A100 on (NVIDIA, Matrix Multiplication
+// Background User's Guide, "Requirements to use tensor cores").
+struct Alignment {
+  std::int64_t least = 0;
+  std::int64_t best = 0;
+};
+
+std::optional<Alignment> alignment_of(OperandFormat format) {
+  switch (format) {
+    case OperandFormat::fp16:
+    case OperandFormat::bf16:
+      return Alignment{8, 64};
+    case OperandFormat::tf32:
+      return Alignment{4, 32};
+    case OperandFormat::fp8:
+    case OperandFormat::int8:
+      return Alignment{16, 128};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::int64_t filled_up(std::int64_t dim, std::int64_t to) { return (dim + to - 1) / to * to; }
+
+struct Product {
+  const OperatorRow* row = nullptr;
+  MatmulShape shape;
+  Alignment alignment;
+
+  // A dimension that is no multiple; 0: all are.
+  [[nodiscard]] std::int64_t odd() const {
+    for (const std::int64_t d : {shape.n, shape.k, shape.m})
+      if (d % alignment.least != 0) return d;
+    return 0;
+  }
+  [[nodiscard]] double rate() const {
+    return row->flops->value / static_cast<double>(row->device.count());
+  }
+  // Executed FLOPs after filling up, over those before.
+  [[nodiscard]] double growth() const {
+    MatmulShape full = shape;
+    for (std::int64_t* d : {&full.m, &full.k, &full.n})
+      if (*d % alignment.least != 0) *d = filled_up(*d, alignment.best);
+    return flops_of(full) / flops_of(shape);
+  }
+};
+
+std::vector<Product> products_of(const RankResult& r) {
+  std::vector<Product> products;
+  for (const OperatorRow& row : r.operators) {
+    if (row.kind != NameClass::matmul || !row.flops || row.flops->value <= 0 ||
+        row.device <= Ns{0} || row.device_calls == 0)
+      continue;
+    const auto alignment = alignment_of(row.precision);
+    const auto shape = shape_of(r, row);
+    if (alignment && shape && flops_of(*shape) > 0) products.push_back({&row, *shape, *alignment});
+  }
+  return products;
+}
+
+// The rate that aligned products of the same format and at least a quarter of the size reach: the
+// median, weighted by time.
+std::optional<double> aligned_rate(std::span<const Product> products, const Product& odd) {
+  std::vector<std::pair<double, double>> rates;  // and time
+  double all = 0;
+  for (const Product& p : products) {
+    if (p.odd() != 0 || p.row->precision != odd.row->precision ||
+        flops_of(p.shape) < threshold::similar_product_size * flops_of(odd.shape))
+      continue;
+    rates.emplace_back(p.rate(), static_cast<double>(p.row->device.count()));
+    all += rates.back().second;
+  }
+  std::ranges::sort(rates);
+  double seen = 0;
+  for (const auto& [rate, time] : rates) {
+    seen += time;
+    if (2 * seen >= all) return rate;
+  }
+  return std::nullopt;
+}
+
+// Which size of the model a dimension is; empty: none, or the model is not known.
+std::string_view size_in(const Transformer* model, std::int64_t dim) {
+  if (model == nullptr) return {};
+  if (dim == model->vocabulary) return "vocabulary";
+  if (dim == model->feed_forward) return "feed-forward size";
+  if (dim == model->hidden) return "hidden size";
+  return dim == model->head_size ? "head size" : "";
+}
+
+std::string padding_advice(std::string_view size, std::int64_t to) {
+  if (size == "vocabulary")
+    return fmt::format(
+        "Pad the vocabulary to {} (pad_vocab_size_to_multiple_of, make-vocab-size-divisible-by)",
+        to);
+  if (!size.empty()) return fmt::format("Choose a {} of {}", size, to);
+  return fmt::format(
+      "Pad that dimension to {}: the vocabulary (pad_vocab_size_to_multiple_of, "
+      "make-vocab-size-divisible-by), the hidden or the head size; of tokens the batch or the "
+      "packed length",
+      to);
+}
+
+void find_padding(FindingList& list) {
+  double lost = 0;  // ns, over ranks
+  double all = 0;
+  const Product* worst = nullptr;
+  const RankResult* rank = nullptr;
+  double worst_lost = 0;
+  double reference = 0;
+  std::vector<std::vector<Product>> kept;
+  for (const RankResult& r : list.job().ranks) {
+    for (const OperatorRow& row : r.operators)
+      if (row.kind == NameClass::matmul || row.kind == NameClass::attention)
+        all += static_cast<double>(row.device.count());
+    if (r.device == "cpu") continue;
+    const auto& products = kept.emplace_back(products_of(r));
+    for (const Product& p : products) {
+      if (p.odd() == 0) continue;
+      const auto rate = aligned_rate(products, p);
+      if (!rate || p.rate() >= (1 - threshold::odd_product_loss) * *rate) continue;
+      const auto time = static_cast<double>(p.row->device.count());
+      const double here = time - p.row->flops->value * p.growth() / *rate;
+      if (here <= 0) continue;
+      lost += here;
+      if (here <= worst_lost) continue;
+      worst = &p;
+      rank = &r;
+      worst_lost = here;
+      reference = *rate;
+    }
+  }
+  if (worst == nullptr || all <= 0) return;
+  Finding f;
+  f.id = "padding";
+  const std::string_view size = size_in(list.context().model, worst->odd());
+  f.what = fmt::format(
+      "Matrix products have dimensions that do not fill the tensor cores ({}{} is no multiple of "
+      "{})",
+      size.empty() ? "" : fmt::format("the {} ", size), worst->odd(), worst->alignment.least);
+  f.evidence.push_back(fmt::format(
+      "{} {} runs at {} TFLOP/s; aligned products of that format and size at {}",
+      printable((*rank->strings)[worst->row->name]), printable((*rank->strings)[worst->row->dims]),
+      format_digits(worst->rate() / 1e3), format_digits(reference / 1e3)));
+  const std::int64_t to = filled_up(worst->odd(), worst->alignment.best);
+  f.evidence.push_back(
+      fmt::format("filled up to {} it has {} more FLOPs", to, format_percent(worst->growth() - 1)));
+  f.advice = padding_advice(size, to);
+  f.place = list.place_on_path("matmul");
+  const auto path =
+      static_cast<double>((list.on_path("matmul") + list.on_path("attention")).count());
+  list.add_bounded(std::move(f), Ns{std::llround(path * lost / all)},
+                   "those products on the critical path at the rate of the aligned ones");
+}
+
+}  // namespace
+
+void find_shapes(FindingList& list) {
+  find_sequence_imbalance(list);
+  find_padding(list);
+}
+
+}  // namespace stepscope

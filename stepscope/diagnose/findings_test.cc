@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/diagnose/findings.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/time/collective_cost.h"
+#include "stepscope/diagnose/finding_list.h"
+
+namespace stepscope {
+namespace {
+
+Finding found(std::string_view id, std::int64_t gain, std::vector<std::string_view> reasons = {}) {
+  Finding f;
+  f.id = id;
+  f.gain = Ns{gain};
+  f.confidence = Confidence::high;
+  f.reasons = std::move(reasons);
+  return f;
+}
+
+std::vector<std::string_view> order_of(std::vector<Finding> findings) {
+  const JobResult job;
+  FindingList list({.job = job});
+  for (Finding& f : findings) list.add(std::move(f));
+  std::vector<std::string_view> ids;
+  for (const Finding& f : list.take()) ids.push_back(f.id);
+  return ids;
+}
+
+using Ids = std::vector<std::string_view>;
+
+TEST(Findings, AreInTheOrderOfTheirGains) {
+  EXPECT_EQ(order_of({found("recompute", 1), found("sync_calls", 3), found("memory_bound", 2)}),
+            (Ids{"sync_calls", "memory_bound", "recompute"}));
+}
+
+TEST(Findings, WhatIsOnlyBoundedCountsHalf) {
+  Finding bounded = found("memory_bound", 19);
+  bounded.confidence = Confidence::medium;
+  EXPECT_EQ(order_of({bounded, found("sync_calls", 10)}), (Ids{"sync_calls", "memory_bound"}));
+  bounded.gain = Ns{22};
+  EXPECT_EQ(order_of({bounded, found("sync_calls", 10)}), (Ids{"memory_bound", "sync_calls"}));
+}
+
+TEST(Findings, StandBehindTheirReason) {
+  EXPECT_EQ(order_of({found("exposed_communication", 100, {"slow_link"}), found("sync_calls", 80),
+                      found("slow_link", 60), found("recompute", 10)}),
+            (Ids{"sync_calls", "slow_link", "exposed_communication", "recompute"}));
+}
+
+TEST(Findings, AReasonForLessThanHalfOfItStaysBehind) {
+  EXPECT_EQ(order_of({found("exposed_communication", 100, {"slow_link"}), found("slow_link", 49)}),
+            (Ids{"exposed_communication", "slow_link"}));
+}
+
+TEST(Findings, HowMuchAReasonMustGiveBackIsTheFindings) {
+  Finding late = found("straggler_rank", 100, {"data_loader"});
+  late.reason_share = 1.0 / 3;
+  EXPECT_EQ(order_of({late, found("data_loader", 34)}), (Ids{"data_loader", "straggler_rank"}));
+  EXPECT_EQ(order_of({late, found("data_loader", 33)}), (Ids{"straggler_rank", "data_loader"}));
+}
+
+TEST(Findings, SeveralStandBehindOneReason) {
+  EXPECT_EQ(order_of({found("exposed_communication", 100, {"bucket_too_small"}),
+                      found("exposed_communication", 90, {"bucket_too_small"}),
+                      found("bucket_too_small", 70)}),
+            (Ids{"bucket_too_small", "exposed_communication", "exposed_communication"}));
+}
+
+// Two ranks of one domain, one kind of collective, of which 10 calls took `times` what they should.
+class SlowLink : public testing::Test {
+ protected:
+  void run(std::int64_t bytes, double times) {
+    const Network network = *make_network(machine);
+    const double one =
+        collective_time(network, CollectiveKind::all_reduce, Bytes{bytes}, *place(2, 1, network))
+            .count();
+    job.step_summary = Summary{};
+    job.step_summary->mean = 1e9;
+    RankResult rank;
+    rank.steps.resize(10);
+    job.ranks.push_back(std::move(rank));
+    CollectiveRow row;
+    row.kind = CollectiveKind::all_reduce;
+    row.group = "dp";
+    row.group_size = 2;
+    row.bytes = Bytes{bytes};
+    row.count = row.split = 10;
+    row.transfer = row.exposed = row.duration = Ns{std::llround(10 * one * times * 1e9)};
+    row.groups = {0};
+    job.collectives.matches.groups.push_back({.name = "dp", .description = {}, .ranks = {0, 1}});
+    job.collectives.rows.push_back(row);
+    job.explanation.emplace();
+    WhatIf& what_if = job.explanation->what_ifs.emplace_back();
+    what_if.scenario.change = Change::communication_free;
+    what_if.saved = free;
+  }
+  const Finding* slow_link() {
+    findings = find_findings({.job = job, .machine = &machine, .world_size = 2});
+    for (const Finding& f : findings)
+      if (f.id == "slow_link") return &f;
+    return nullptr;
+  }
+
+  Machine machine = *machine_named("h100_sxm_80gb");
+  Ns free{400'000'000};
+  JobResult job;
+  std::vector<Finding> findings;
+};
+
+TEST_F(SlowLink, IsNamedWithTheTimeItsRateWouldGiveBack) {
+  run(std::int64_t{1} << 30, 10);
+  const Finding* f = slow_link();
+  ASSERT_NE(f, nullptr);
+  const double exposed = seconds(job.collectives.rows[0].exposed).count() / 10;
+  EXPECT_NEAR(seconds(*f->gain).count(), 0.9 * exposed, 1e-6);
+  EXPECT_NE(f->what.find("10.0 times"), std::string::npos) << f->what;
+}
+
+TEST_F(SlowLink, GivesBackNoMoreThanFreeCommunication) {
+  free = Ns{20'000'000};
+  run(std::int64_t{1} << 30, 10);
+  ASSERT_NE(slow_link(), nullptr);
+  EXPECT_EQ(slow_link()->gain, free);
+}
+
+TEST_F(SlowLink, TwiceAsLongIsNoSlowLink) {
+  run(std::int64_t{1} << 30, 2);
+  EXPECT_EQ(slow_link(), nullptr);
+}
+
+TEST_F(SlowLink, LatencySaysNothingOfALink) {
+  run(64, 5000);
+  EXPECT_EQ(slow_link(), nullptr);
+}
+
+TEST_F(SlowLink, CallsWhoseWaitingIsUnknownSayNothingOfIt) {
+  run(std::int64_t{1} << 30, 10);
+  job.collectives.rows[0].split = 0;
+  job.collectives.rows[0].transfer.reset();
+  EXPECT_EQ(slow_link(), nullptr);
+}
+
+// Two ranks without a device and a step of 1 s, in which they wait for collectives too early; not
+// doing so saves `saved` ms.
+struct EarlyWaits {
+  explicit EarlyWaits(std::int64_t saved) {
+    job.steps.resize(10);
+    job.step_summary = Summary{};
+    job.step_summary->mean = 1e9;
+    job.steps.resize(10);
+    for (const int rank : {0, 1}) {
+      RankResult& r = job.ranks.emplace_back();
+      r.rank = rank;
+      r.device = "cpu";
+      r.steps.resize(10);
+    }
+    job.explanation.emplace();
+    job.explanation->early_waits = {{.rank = 1,
+                                     .count = 30,
+                                     .collectives = 40,
+                                     .total = Ns{400'000'000},
+                                     .worst_at = Ns{7},
+                                     .worst = Ns{20'000'000}},
+                                    {.rank = 0, .count = 1, .collectives = 40, .total = Ns{9}}};
+    what_if({.change = Change::sync_free}, saved);
+  }
+  void what_if(const Scenario& scenario, std::int64_t saved) {
+    WhatIf& w = job.explanation->what_ifs.emplace_back();
+    w.scenario = scenario;
+    w.saved = Ns{saved * 1'000'000};
+  }
+  // That cost time: ten steps by hand are too few.
+  [[nodiscard]] std::vector<Finding> findings() const {
+    std::vector<Finding> found = find_findings({.job = job});
+    std::erase_if(found, [](const Finding& f) { return !f.gain; });
+    return found;
+  }
+
+  JobResult job;
+};
+
+TEST(EarlyWaits, AreNamedWithWhatNotWaitingWouldGiveBack) {
+  const auto findings = EarlyWaits(30).findings();
+  ASSERT_EQ(findings.size(), 1U);
+  const Finding& f = findings[0];
+  EXPECT_EQ(f.id, "sync_calls");
+  EXPECT_EQ(f.gain, Ns{30'000'000});
+  EXPECT_EQ(f.gain_from, "sync_free");
+  ASSERT_EQ(f.evidence.size(), 2U);
+  EXPECT_NE(f.evidence[0].find("rank 1 stands still in 30 of 40 collectives, 400 ms"),
+            std::string::npos)
+      << f.evidence[0];
+  EXPECT_EQ(f.place->rank, 1);
+  EXPECT_EQ(f.place->start, Ns{7});
+}
+
+TEST(EarlyWaits, BelowAHundredthOfAStepAreLeftOut) {
+  EXPECT_TRUE(EarlyWaits(9).findings().empty());
+}
+
+TEST(EarlyWaits, AreNoneWhereNoThreadWaitsEarly) {
+  EarlyWaits e(30);
+  e.job.explanation->early_waits.clear();
+  EXPECT_TRUE(e.findings().empty());
+}
+
+TEST(EarlyWaits, AreAskedOfRanksWithoutADeviceOnly) {
+  EarlyWaits e(30);
+  for (RankResult& r : e.job.ranks) r.device = "cuda";
+  const auto findings = e.findings();
+  ASSERT_EQ(findings.size(), 1U);  // calls that wait for the device
+  EXPECT_TRUE(findings[0].evidence.empty());
+}
+
+TEST(EarlyWaits, AreTheReasonForExposedCommunication) {
+  EarlyWaits e(30);
+  e.what_if({.change = Change::communication_free, .kind = CollectiveKind::reduce_scatter}, 50);
+  e.what_if({.change = Change::communication_free, .kind = CollectiveKind::all_gather}, 70);
+  const auto findings = e.findings();
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_NE(findings[0].what.find("all_gather"), std::string::npos);  // 30 is not half of 70
+  EXPECT_EQ(findings[1].id, "sync_calls");
+  EXPECT_NE(findings[2].what.find("reduce_scatter"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// From where on something is worth saying: the bounds that verdict, findings and warnings judge by.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "stepscope/base/quantity.h"
+
+namespace stepscope::threshold {
+
+// All findings: share of a step.
+inline constexpr double least_gain = 0.01;
+
+// Verdict: a peer loses time to a late rank if it waits for this share of its lateness, and a cause
+// is named if it explains this share of it.
+inline constexpr double share_of_lateness = 0.25;
+// Verdict: another process uses the GPU where launch latency takes this share of the time, a gap
+// lasts this long on average, and kernels begin this long after their launch.
+inline constexpr double late_starts_share = 0.2;
+inline constexpr Ns late_start_gap = std::chrono::microseconds{50};
+inline constexpr Ns late_start_slack = std::chrono::microseconds{100};
+// Verdict: an HFU below this is not mentioned.
+inline constexpr double least_hfu = 0.0005;
+
+// Stragglers. Chance adds to each piece of a rank's work, so the cause of a steady part of its
+// lateness may explain less than half of what rank_as_peers gives back.
+inline constexpr double straggler_reason_share = 1.0 / 3;
+
+// Links: share of what the machine's links allow; and how often a message must last as long as an
+// empty one for its bytes, not its latency, to count.
+inline constexpr double slow_link_share = 1.0 / 3;
+inline constexpr double rate_bound_from = 3;
+// Messages: a transfer of less than this times the shortest one is bound by latency.
+inline constexpr double latency_bound_below = 3;
+// Congestion: slowest tenth over the median, of at least so many calls of one size and group.
+inline constexpr double congestion_spread = 2;
+inline constexpr std::size_t least_calls = 10;
+// Algorithms: how many times the best algorithm's time a call takes, and the share of the calls
+// that ran on one algorithm. The model's own error is far below the first.
+inline constexpr double slower_algorithm = 1.3;
+inline constexpr double one_algorithm_share = 0.9;
+// Pipelines: how much longer than the mean of the others the busiest stage computes.
+inline constexpr double uneven_stages = 0.05;
+// Prefetch: share of the gain of the farthest prefetch that a nearer one must give back.
+inline constexpr double enough_prefetch = 0.95;
+
+// Matrix products: share of the peak that a large one reaches, a short one's duration, and the
+// shares of all products' time from which short ones, ones without tensor cores and ones of single
+// precision are mentioned.
+inline constexpr double good_product_share = 0.7;
+inline constexpr Ns short_product = std::chrono::microseconds{10};
+inline constexpr double many_short_products = 0.3;
+inline constexpr double many_slow_formats = 0.2;
+// Fusion saves at most this share of elementwise time.
+inline constexpr double fusion_saves = 0.5;
+
+// Work of the ranks of one role: least to most, as a share of the mean; how well the products' time
+// must follow their FLOPs over how many points; and the share of their time that may lack shapes.
+inline constexpr double uneven_work = 0.05;
+inline constexpr double work_explains_time = 0.9;
+inline constexpr std::size_t least_points = 4;
+inline constexpr double most_without_shapes = 0.2;
+// Padding: how far below the rate of aligned products of the same run an odd one is, and the share
+// of its FLOPs that such an aligned product must have.
+inline constexpr double odd_product_loss = 0.15;
+inline constexpr double similar_product_size = 0.25;
+
+// Device memory: share of the device left at the peak; share of the reserved memory not allocated
+// at the peak, where at least this share of the device is reserved.
+inline constexpr double memory_near_limit = 0.05;
+inline constexpr double reserved_unused = 0.2;
+inline constexpr double much_reserved = 0.5;
+// Memory snapshots: share of what is reserved or held from which a loss is mentioned, and share of
+// what is held from which a use is.
+inline constexpr double memory_loss = 0.05;
+inline constexpr double large_memory_use = 0.3;
+
+// A capture needs so many steps.
+inline constexpr std::size_t enough_steps = 3;
+
+// Tables of operations: a job of less than this times its ideal step has no straggler (the paper's
+// bound); workers or a stage explain its loss if mending them gives back half; forward and backward
+// of a micro-batch correlate like this where sequence lengths differ; a replay may be off by so
+// much.
+inline constexpr double straggling = 1.1;
+inline constexpr double explains_loss = 0.5;
+inline constexpr double uneven_sequences = 0.9;
+inline constexpr double replay_tolerated = 0.02;
+
+// Profiles of the host: share of its samples that a thread which trains spends in passes.
+inline constexpr double least_in_passes = 0.1;
+
+}  // namespace stepscope::threshold

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/diagnose/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stepscope/diagnose/labels.h"
+#include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/diagnose/thresholds.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/kernel_name.h"
+#include "stepscope/words/phrases.h"
+
+namespace stepscope {
+namespace {
+
+using Groups = std::array<double, bound_by_names.size()>;
+
+double& of(Groups& groups, BoundBy b) { return groups[static_cast<std::size_t>(b)]; }
+
+// Whether most of the compute time is products (matmul, attention) or everything else. Products
+// where nothing is known.
+bool memory_bound(const JobResult& job) {
+  Ns products{};
+  Ns others{};
+  for (const RankResult& r : job.ranks)
+    for (const ExecutedStep& s : r.executed.steps) {
+      products += s.product_union;
+      others += s.other_union;
+    }
+  return others > products;
+}
+
+const Straggler* worst_straggler(const JobResult& job) {
+  const auto at = std::ranges::find_if(job.stragglers, &Straggler::significant);
+  return at == job.stragglers.end() ? nullptr : &*at;
+}
+
+// Receiving between pipeline stages, of the mean step; zero where it is not told apart.
+double bubble_of(const std::optional<MfuBudget>& mfu) {
+  if (!mfu) return 0;
+  const auto at = std::ranges::find(mfu->terms, MfuTerm::pipeline_bubble, &MfuShare::term);
+  return at == mfu->terms.end() ? 0 : static_cast<double>(at->time.count());
+}
+
+// The mean step by category, of the ranks that are (not) late.
+using CategoryMeans = std::array<double, budget_category_count>;
+
+CategoryMeans means_of_punctual(const JobResult& job) {
+  CategoryMeans means{};
+  double ranks = 0;
+  for (const RankResult& r : job.ranks) {
+    const auto late = std::ranges::find(job.stragglers, r.rank, &Straggler::rank);
+    if (r.steps.empty() || (late != job.stragglers.end() && late->significant)) continue;
+    ++ranks;
+    for (std::size_t c = 0; c < budget_category_count; ++c)
+      means[c] +=
+          static_cast<double>(r.budget.total.time[c].count()) / static_cast<double>(r.steps.size());
+  }
+  for (double& m : means) m = ranks > 0 ? m / ranks : 0;
+  return means;
+}
+
+CategoryMeans means_of_all(const JobResult& job) {
+  CategoryMeans means{};
+  for (std::size_t c = 0; c < budget_category_count; ++c) means[c] = job.spread[c].mean;
+  return means;
+}
+
+Groups group_times(const JobResult& job, const CategoryMeans& means,
+                   const std::optional<MfuBudget>& mfu) {
+  Groups groups{};
+  const auto mean = [&](BudgetCategory c) { return means[static_cast<std::size_t>(c)]; };
+  of(groups, memory_bound(job) ? BoundBy::memory : BoundBy::compute) =
+      mean(BudgetCategory::compute) + mean(BudgetCategory::comm_overlapped);
+  of(groups, BoundBy::communication) = mean(BudgetCategory::comm_exposed_transfer) +
+                                       mean(BudgetCategory::comm_exposed_unsplit) +
+                                       mean(BudgetCategory::idle_dependency);
+  const double bubble = std::min(bubble_of(mfu), mean(BudgetCategory::comm_exposed_wait));
+  of(groups, BoundBy::bubble) = bubble;
+  of(groups, worst_straggler(job) ? BoundBy::straggler : BoundBy::communication) +=
+      mean(BudgetCategory::comm_exposed_wait) - bubble;
+  of(groups, BoundBy::host) = mean(BudgetCategory::idle_host) + mean(BudgetCategory::idle_launch);
+  of(groups, BoundBy::data) = mean(BudgetCategory::idle_data);
+  of(groups, BoundBy::sync) = mean(BudgetCategory::idle_sync);
+  of(groups, BoundBy::copy) = mean(BudgetCategory::copy_exposed);
+  of(groups, BoundBy::unexplained) = mean(BudgetCategory::idle_unexplained);
+  return groups;
+}
+
+// What takes most of the mean step; a straggler where waiting takes most of the step of the ranks
+// that are not late, for then what the late one does instead is the same time seen from the other
+// side.
+BoundBy binding_group(const JobResult& job, const Groups& all,
+                      const std::optional<MfuBudget>& mfu) {
+  if (worst_straggler(job) != nullptr) {
+    const Groups punctual = group_times(job, means_of_punctual(job), mfu);
+    const auto most = static_cast<BoundBy>(std::ranges::max_element(punctual) - punctual.begin());
+    if (most == BoundBy::straggler) return most;
+  }
+  return static_cast<BoundBy>(std::ranges::max_element(all) - all.begin());
+}
+
+bool on_cpu(const JobResult& job) { return job.ranks.front().device == "cpu"; }
+
+std::string_view in_words(BoundBy b, bool cpu) {
+  static constexpr std::array<std::string_view, bound_by_names.size()> words = {
+      "compute",       "memory traffic",
+      "communication", "the host",
+      "data loading",  "synchronisation",
+      "copies",        "the pipeline's bubble",
+      "a straggler",   "idle time that the trace does not explain"};
+  if (cpu && b == BoundBy::host) return "what runs between the operators";
+  return words[static_cast<std::size_t>(b)];
+}
+
+double mean_step(const JobResult& job) {
+  double sum = 0;
+  for (const CategorySpread& s : job.spread) sum += s.mean;
+  return sum;
+}
+
+// What takes most more of a step on a rank than on those that are not late, waiting apart.
+struct Excess {
+  BudgetCategory category = BudgetCategory::compute;
+  double time = 0;
+};
+
+Excess excess_of(const JobResult& job, int rank) {
+  Excess excess;
+  const auto late = std::ranges::find(job.ranks, rank, &RankResult::rank);
+  if (late == job.ranks.end() || late->steps.empty()) return excess;
+  CategoryMeans more = means_of_punctual(job);
+  for (std::size_t c = 0; c < budget_category_count; ++c)
+    more[c] = static_cast<double>(late->budget.total.time[c].count()) /
+                  static_cast<double>(late->steps.size()) -
+              more[c];
+  const auto of_category = [&](BudgetCategory c) -> double& {
+    return more[static_cast<std::size_t>(c)];
+  };
+  // Compute is compute, whether communication runs beside it or not.
+  of_category(BudgetCategory::compute) += of_category(BudgetCategory::comm_overlapped);
+  of_category(BudgetCategory::comm_overlapped) = 0;
+  of_category(BudgetCategory::comm_exposed_wait) = 0;
+  const auto most = std::ranges::max_element(more);
+  if (*most > 0) excess = {static_cast<BudgetCategory>(most - more.begin()), *most};
+  return excess;
+}
+
+// "rank 2 arrives 1.00 s a step late …; ranks 0, 1, 3 lose 1.01 s of each step waiting".
+std::string straggler_text(const JobResult& job, const Straggler& s) {
+  const auto wait = static_cast<std::size_t>(BudgetCategory::comm_exposed_wait);
+  std::vector<int> losers;
+  double lost = 0;
+  for (const RankResult& r : job.ranks) {
+    if (r.rank == s.rank || r.steps.empty()) continue;
+    const double waiting = static_cast<double>(r.budget.total.time[wait].count()) /
+                           static_cast<double>(r.steps.size());
+    if (waiting < threshold::share_of_lateness * static_cast<double>(s.upper_bound.count()))
+      continue;
+    losers.push_back(r.rank);
+    lost += waiting;
+  }
+  std::string text =
+      fmt::format("rank {} arrives {} a step late", s.rank, format_time(s.upper_bound));
+  const Excess more = excess_of(job, s.rank);
+  if (more.time >= threshold::share_of_lateness * static_cast<double>(s.upper_bound.count()))
+    text += fmt::format(": {} takes {} a step more than on its peers",
+                        words_of(more.category, on_cpu(job)), format_time(more.time));
+  // Who waits for it is said below, by the time budget. What the host did explains no launch
+  // latency.
+  if (s.cause && more.category != BudgetCategory::idle_launch &&
+      more.category != BudgetCategory::idle_data)
+    text += fmt::format(" ({})", cause_in_words(*s.cause));
+  if (!losers.empty())
+    text += fmt::format("; {} {} {} of each step waiting for it", ranks_in_words(losers),
+                        losers.size() == 1 ? "loses" : "lose",
+                        format_time(lost / static_cast<double>(losers.size())));
+  return text;
+}
+
+// The largest idle gap of the cause that binds, on the rank that has most of it.
+std::optional<std::string> gap_text(const JobResult& job, BoundBy bound) {
+  const auto belongs = [&](BudgetCategory c) {
+    switch (bound) {
+      case BoundBy::host:
+        return c == BudgetCategory::idle_host || c == BudgetCategory::idle_launch;
+      case BoundBy::data:
+        return c == BudgetCategory::idle_data;
+      case BoundBy::sync:
+        return c == BudgetCategory::idle_sync;
+      case BoundBy::unexplained:
+        return c == BudgetCategory::idle_unexplained;
+      default:
+        return false;
+    }
+  };
+  const IdleCause* worst = nullptr;
+  int rank = 0;
+  for (const RankResult& r : job.ranks)
+    for (const IdleCause& cause : r.idle)
+      if (belongs(cause.cause) && (worst == nullptr || cause.total > worst->total)) {
+        worst = &cause;
+        rank = r.rank;
+      }
+  if (worst == nullptr || worst->largest.empty()) return std::nullopt;
+  const IdleInstance& i = worst->largest.front();
+  std::string text = fmt::format("the longest gap takes {}", format_time(i.wall));
+  if (job.ranks.size() > 1) text += fmt::format(" on rank {}", rank);
+  return text + " while " + host_doing(i.host_activity);
+}
+
+// How many launches found nothing left to run, on the rank where that costs most.
+std::optional<std::string> queue_text(const JobResult& job) {
+  const auto most =
+      std::ranges::max_element(job.ranks, {}, [](const RankResult& r) { return r.host.starved; });
+  if (most == job.ranks.end() || !most->host.launch_bound) return std::nullopt;
+  const std::string where =
+      job.ranks.size() > 1 ? fmt::format(" of rank {}", most->rank) : std::string();
+  return fmt::format("{} of {} launches{} find the device idle", most->host.empty_queue_launches,
+                     most->host.launches, where);
+}
+
+// Kernels that start long after their launch returned although the device is idle: not the host's
+// doing, nor what a launch costs.
+std::optional<std::string> shared_device_text(const JobResult& job) {
+  for (const RankResult& r : job.ranks)
+    for (const IdleCause& cause : r.idle) {
+      if (cause.cause != BudgetCategory::idle_launch || cause.count == 0 || cause.largest.empty())
+        continue;
+      const std::string& meanwhile = cause.largest.front().host_activity;
+      const bool in_launch = meanwhile.starts_with("cuda") || meanwhile.starts_with("hip") ||
+                             meanwhile.starts_with("cu");
+      const bool much =
+          static_cast<double>(cause.total.count()) >
+          threshold::late_starts_share * static_cast<double>(r.budget.total.sum().count());
+      const bool long_ones =
+          cause.total / static_cast<std::int64_t>(cause.count) >= threshold::late_start_gap;
+      if (in_launch || !much || !long_ones ||
+          r.host.slack_p50.value_or(Ns{}) < threshold::late_start_slack)
+        continue;
+      return fmt::format(
+          "kernels of rank {} start late although they are launched and the GPU is idle ({} a "
+          "step): another process may be using it",
+          r.rank, format_time(cause.total / static_cast<std::int64_t>(r.steps.size())));
+    }
+  return std::nullopt;
+}
+
+std::optional<std::string> copy_text(const JobResult& job) {
+  const RankResult& r = job.ranks.front();
+  const auto at = std::ranges::find(r.kernels.kernels, NameClass::copy, &KernelRow::kind);
+  if (at == r.kernels.kernels.end() || at->count == 0) return std::nullopt;
+  const std::string name = printable((*r.strings)[at->name]);
+  std::string text = fmt::format("{} takes {} of the device time in {}", shorten(name, 60),
+                                 format_percent(at->share), counted(at->count, "call"));
+  if (name.find("Pageable") != std::string::npos)
+    text += "; from pinned host memory it is faster and can overlap compute";
+  return text;
+}
+
+std::optional<std::string> collective_text(const JobResult& job) {
+  if (job.collectives.rows.empty()) return std::nullopt;
+  const CollectiveRow& row = job.collectives.rows.front();
+  if (row.exposed.count() <= 0) return std::nullopt;
+  std::string text = counted(row.count, "call");
+  text += fmt::format(" of {}", collective_kind_names[static_cast<std::size_t>(row.kind)]);
+  if (row.group != "unknown") text += fmt::format(" in group {}", printable(row.group));
+  if (row.bytes)
+    text += fmt::format(", {}{},", format_bytes(static_cast<double>(row.bytes->value)),
+                        row.count == 1 ? "" : " each");
+  return text + fmt::format(" {} exposed for {} in all", row.count == 1 ? "is" : "are",
+                            format_time(row.exposed));
+}
+
+bool is_product(NameClass kind) {
+  return kind == NameClass::matmul || kind == NameClass::attention;
+}
+
+// The costliest kernel of the sort that binds: products, or what streams through memory.
+std::optional<std::string> kernel_text(const JobResult& job, BoundBy bound,
+                                       const Machine* machine) {
+  const RankResult& r = job.ranks.front();
+  const auto binds = [&](const KernelRow& k) {
+    if (k.kind == NameClass::communication) return false;
+    return r.executed.any_shapes || bound == BoundBy::memory
+               ? is_product(k.kind) == (bound == BoundBy::compute)
+               : true;
+  };
+  const auto at = std::ranges::find_if(r.kernels.kernels, binds);
+  if (at == r.kernels.kernels.end() || at->count == 0) return std::nullopt;
+  std::string text =
+      fmt::format("the costliest {}, {} ({}), takes {} of {} device time",
+                  bound == BoundBy::memory ? "of them" : "kernel",
+                  shorten(short_kernel_name(printable((*r.strings)[at->name])), 60),
+                  name_class_names[static_cast<std::size_t>(at->kind)], format_percent(at->share),
+                  job.ranks.size() > 1 ? fmt::format("rank {}'s", r.rank) : "the");
+  if (bound == BoundBy::memory && at->bandwidth && machine && machine->memory_rate)
+    text += fmt::format(" and reaches {} of the memory bandwidth",
+                        format_percent(at->bandwidth->value / machine->memory_rate->value));
+  else if (bound == BoundBy::compute && at->rate)
+    text += fmt::format(" at {} TFLOP/s", format_digits(at->rate->value / 1e12));
+  return text;
+}
+
+// On a CPU run operators are what runs; the costliest shapes are in the table.
+std::optional<std::string> operator_text(const JobResult& job) {
+  const RankResult& r = job.ranks.front();
+  const auto at = std::ranges::find_if(r.operators, [&](const OperatorRow& o) {
+    return classify_operator((*r.strings)[o.name]) != NameClass::communication;
+  });
+  if (at == r.operators.end() || at->device.count() <= 0) return std::nullopt;
+  const double wall = static_cast<double>(r.budget.total.sum().count());
+  Ns time{};
+  for (const OperatorRow& o : r.operators)
+    if (o.name == at->name) time += o.device;
+  if (wall <= 0) return std::nullopt;
+  return fmt::format("the operator {} takes {} of {}step",
+                     shorten(printable((*r.strings)[at->name]), 60),
+                     format_percent(static_cast<double>(time.count()) / wall),
+                     job.ranks.size() > 1 ? fmt::format("rank {}'s ", r.rank) : "the ");
+}
+
+// Products run at this share of the peak while they run.
+std::optional<std::string> product_text(const std::optional<MfuBudget>& mfu) {
+  if (!mfu || mfu->hfu.value_or(0) <= 0) return std::nullopt;
+  for (const MfuShare& t : mfu->terms)
+    if (t.term == MfuTerm::kernel_inefficiency && t.percent > 0)
+      return fmt::format("matrix products and attention run at {} of the peak",
+                         format_percent(*mfu->hfu / (*mfu->hfu + t.percent / 100)));
+  return std::nullopt;
+}
+
+std::string joined(std::initializer_list<std::optional<std::string>> parts) {
+  std::string text;
+  for (const auto& part : parts)
+    if (part) text += (text.empty() ? "" : "; ") + *part;
+  return text;
+}
+
+std::string find_culprit(const JobResult& job, BoundBy bound, const std::optional<MfuBudget>& mfu,
+                         const Machine* machine) {
+  switch (bound) {
+    case BoundBy::straggler:
+      return joined({straggler_text(job, *worst_straggler(job)), shared_device_text(job)});
+    case BoundBy::communication:
+    case BoundBy::bubble:
+      return joined({collective_text(job)});
+    case BoundBy::compute:
+      if (on_cpu(job)) return joined({product_text(mfu), operator_text(job)});
+      return joined({product_text(mfu), kernel_text(job, bound, machine)});
+    case BoundBy::memory:
+      return joined({on_cpu(job) ? operator_text(job) : kernel_text(job, bound, machine)});
+    case BoundBy::host:
+      return joined({shared_device_text(job), queue_text(job), gap_text(job, bound)});
+    case BoundBy::copy:
+      return joined({copy_text(job)});
+    default:
+      return joined({gap_text(job, bound)});
+  }
+}
+
+std::string mfu_text(const MfuBudget& mfu) {
+  if (mfu.mfu)
+    return fmt::format(
+        " {} of the peak becomes model FLOPs (MFU{}).", format_percent(*mfu.mfu),
+        mfu.convention.empty() || mfu.convention == flops_as_given ? "" : ", " + mfu.convention);
+  // Without model FLOPs the products' share is all that can be said, and only where it says much.
+  if (mfu.hfu && *mfu.hfu >= threshold::least_hfu)
+    return fmt::format(" Matrix products and attention use {} of the peak (HFU).",
+                       format_percent(*mfu.hfu));
+  return {};
+}
+
+// Why waiting is not told from transfer, where most of what binds is neither.
+std::string unsplit_text(const JobResult& job, double group) {
+  const auto unsplit =
+      job.spread[static_cast<std::size_t>(BudgetCategory::comm_exposed_unsplit)].mean;
+  if (unsplit < group / 2) return {};
+  const CollectiveMatches& matches = job.collectives.matches;
+  std::string text = "; waiting and transfer cannot be told apart";
+  if (matches.world_size && static_cast<std::size_t>(*matches.world_size) > job.ranks.size())
+    return text + fmt::format(": the traces of {} of {} ranks are here", job.ranks.size(),
+                              *matches.world_size);
+  if (job.ranks.size() > 1 && !matches.clocks_comparable)
+    return text + ": the ranks' clocks are not comparable";
+  return text;
+}
+
+// Of a job whose compute is mostly other work than products: their share of the mean step.
+double memory_share(const JobResult& job, double group) {
+  double products = 0;
+  double others = 0;
+  for (const RankResult& r : job.ranks)
+    for (const ExecutedStep& s : r.executed.steps) {
+      products += static_cast<double>(s.product_union.count());
+      others += static_cast<double>(s.other_union.count());
+    }
+  return group * others / (products + others);
+}
+
+std::string bound_text(const JobResult& job, BoundBy bound, double group, double step) {
+  const bool cpu = on_cpu(job);
+  if (bound == BoundBy::memory)
+    return fmt::format("compute ({} of it), most of it in memory-bound {} ({}).",
+                       format_percent(group / step), cpu ? "operators" : "kernels",
+                       format_percent(memory_share(job, group) / step));
+  return fmt::format("{} ({} of it{}).", in_words(bound, cpu), format_percent(group / step),
+                     bound == BoundBy::communication ? unsplit_text(job, group) : "");
+}
+
+}  // namespace
+
+bool only_communication(const JobResult& job) {
+  const auto is_communication = [](const KernelClassRow& row) {
+    return row.kind == NameClass::communication;
+  };
+  return !job.ranks.empty() && std::ranges::all_of(job.ranks, [&](const RankResult& r) {
+    return !r.has_launch_rows && !r.kernels.classes.empty() &&
+           std::ranges::all_of(r.kernels.classes, is_communication);
+  });
+}
+
+JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mfu,
+                        const Machine* machine) {
+  JobVerdict verdict;
+  const double step = mean_step(job);
+  if (job.ranks.empty() || step <= 0) {
+    verdict.sentence = job.ranks.empty()
+                           ? "No rank could be read."
+                           : "No step could be accounted for: the ranks have no step in common.";
+    return verdict;
+  }
+  if (only_communication(job)) {
+    verdict.sentence = fmt::format(
+        "Only communication was recorded, over {}: what the devices did meanwhile is not known, so "
+        "idle time and exposure below are upper bounds.",
+        format_time(step));
+    if (const Straggler* s = worst_straggler(job); s != nullptr)
+      verdict.culprit = straggler_text(job, *s);
+    return verdict;
+  }
+  Groups groups = group_times(job, means_of_all(job), mfu);
+  verdict.bound_by = binding_group(job, groups, mfu);
+  const bool window = job.steps.size() == 1 && job.ranks.front().steps.front().name == "window";
+  verdict.sentence = fmt::format(
+      "{} takes {} and is bound by {}", window ? "The recorded window" : "A step",
+      format_time(step), bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step));
+  if (mfu) verdict.sentence += mfu_text(*mfu);
+  std::string culprit = find_culprit(job, verdict.bound_by, mfu, machine);
+  // A late rank is named even where something else takes more of the mean step.
+  if (const Straggler* s = worst_straggler(job);
+      s != nullptr && verdict.bound_by != BoundBy::straggler)
+    culprit = straggler_text(job, *s) + (culprit.empty() ? "" : "; " + culprit);
+  if (!culprit.empty()) verdict.culprit = std::move(culprit);
+  return verdict;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first sentence: what binds the step, in words, with the numbers that say so.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/fit/mfu_budget.h"
+
+namespace stepscope {
+
+enum class BoundBy : std::uint8_t {
+  compute,
+  memory,
+  communication,
+  host,
+  data,
+  sync,
+  copy,
+  bubble,
+  straggler,
+  unexplained
+};
+inline constexpr std::array<std::string_view, 10> bound_by_names = {
+    "compute", "memory", "communication", "host",      "data",
+    "sync",    "copy",   "bubble",        "straggler", "unexplained"};
+static_assert(bound_by_names[static_cast<std::size_t>(BoundBy::unexplained)] == "unexplained");
+
+struct JobVerdict {
+  BoundBy bound_by = BoundBy::unexplained;
+  std::string sentence;
+  std::optional<std::string> culprit;  // the largest single cause with its numbers
+};
+
+// Whether the traces hold communication kernels and no launches: a recorder of communication (the
+// plugin of NCCL) made them, and what else the devices did is not known.
+[[nodiscard]] bool only_communication(const JobResult& job);
+
+// The step is bound by the group of budget categories with most time in the mean step: compute
+// (memory, where other kernels than products run longer), communication (transfer, and what cannot
+// be split), host (host, launches), data, sync, copies; waiting is a straggler's where one rank is
+// late, else communication; a pipeline's where it is receiving between stages. `machine` (null:
+// unknown) tells what share of the memory bandwidth a kernel reaches.
+[[nodiscard]] JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mfu,
+                                      const Machine* machine = nullptr);
+
+}  // namespace stepscope

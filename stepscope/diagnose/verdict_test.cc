@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/diagnose/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/diagnose/analysis_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+
+bool says(const std::string& text, std::string_view what) {
+  return text.find(what) != std::string::npos;
+}
+
+Straggler& late(TestReport& t, int rank) {
+  Straggler& s = t.job.stragglers.emplace_back();
+  s.rank = rank;
+  s.upper_bound = Ns{300'000'000};
+  s.significant = true;
+  StragglerCause& cause = s.cause.emplace();
+  cause.doing = LateDoing::host_work;
+  cause.amount = Ns{300'000'000};
+  cause.what = "aten::item; and more";
+  cause.in_steps = cause.steps = 1;
+  cause.waiting = {0};
+  cause.wait = Ns{350'000'000};
+  cause.collectives = {CollectiveKind::all_reduce};
+  return s;
+}
+
+void executed(TestReport& t, std::int64_t products, std::int64_t others) {
+  ExecutedStep& step = t.rank(0).executed.steps.emplace_back();
+  step.product_union = Ns{products};
+  step.other_union = Ns{others};
+  t.rank(0).executed.any_shapes = true;
+}
+
+TEST(Verdict, EachGroupOfCausesBindsWhereItTakesMost) {
+  const std::vector<std::pair<BudgetCategory, BoundBy>> rules = {
+      {compute, BoundBy::compute},
+      {comm_overlapped, BoundBy::compute},
+      {comm_exposed_wait, BoundBy::communication},
+      {comm_exposed_transfer, BoundBy::communication},
+      {comm_exposed_unsplit, BoundBy::communication},
+      {idle_dependency, BoundBy::communication},
+      {copy_exposed, BoundBy::copy},
+      {idle_data, BoundBy::data},
+      {idle_host, BoundBy::host},
+      {idle_launch, BoundBy::host},
+      {idle_sync, BoundBy::sync},
+      {idle_unexplained, BoundBy::unexplained}};
+  for (const auto& [category, bound] : rules) {
+    const BudgetCategory other = category == copy_exposed ? idle_sync : copy_exposed;
+    TestReport t({{{category, 60}, {other, 40}}});
+    const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+    EXPECT_EQ(verdict.bound_by, bound) << budget_category_names[static_cast<std::size_t>(category)];
+    EXPECT_TRUE(says(verdict.sentence, "A step takes 100 ms and is bound by")) << verdict.sentence;
+    EXPECT_TRUE(says(verdict.sentence, "60.0 % of it")) << verdict.sentence;
+  }
+}
+
+TEST(Verdict, OfCommunicationAloneNothingIsSaidOfWhatBindsTheStep) {
+  TestReport t({{{comm_exposed_transfer, 60}, {idle_unexplained, 40}}});
+  KernelTable& kernels = t.rank(0).kernels;
+  EXPECT_FALSE(only_communication(t.job));
+  kernels.classes.push_back({.kind = NameClass::communication, .count = 3, .total = Ns{60}});
+  EXPECT_TRUE(only_communication(t.job));
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  EXPECT_EQ(verdict.bound_by, BoundBy::unexplained);
+  EXPECT_TRUE(says(verdict.sentence, "Only communication was recorded, over 100 ms"))
+      << verdict.sentence;
+  EXPECT_FALSE(says(verdict.sentence, "bound by")) << verdict.sentence;
+  kernels.classes.push_back({.kind = NameClass::matmul, .count = 1, .total = Ns{1}});
+  EXPECT_FALSE(only_communication(t.job));
+  kernels.classes.pop_back();
+  t.rank(0).has_launch_rows = true;
+  EXPECT_FALSE(only_communication(t.job));
+}
+
+TEST(Verdict, CausesOfOneGroupAddUp) {
+  TestReport t({{{compute, 40}, {idle_host, 30}, {idle_launch, 30}}});
+  EXPECT_EQ(find_verdict(t.job, std::nullopt).bound_by, BoundBy::host);
+}
+
+TEST(Verdict, MostlyOtherWorkThanProductsIsMemoryBoundAndSaysHowMuchOfTheStepItIs) {
+  TestReport t({{{compute, 80}, {idle_host, 20}}});
+  executed(t, 20, 60);
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  EXPECT_EQ(verdict.bound_by, BoundBy::memory);
+  EXPECT_TRUE(says(verdict.sentence, "compute (80.0 % of it)")) << verdict.sentence;
+  EXPECT_TRUE(says(verdict.sentence, "memory-bound kernels (60.0 %)")) << verdict.sentence;
+}
+
+TEST(Verdict, WaitingIsAStragglersWhereARankIsLate) {
+  TestReport t({{{comm_exposed_wait, 80}, {compute, 20}}, {{compute, 40}, {idle_host, 60}}});
+  late(t, 1);
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  EXPECT_EQ(verdict.bound_by, BoundBy::straggler);
+  ASSERT_TRUE(verdict.culprit);
+  EXPECT_TRUE(says(*verdict.culprit,
+                   "rank 1 arrives 300 ms a step late (300 ms host in aten::item; and more)"))
+      << *verdict.culprit;
+  EXPECT_TRUE(says(*verdict.culprit, "rank 0 loses 80.0 ms of each step")) << *verdict.culprit;
+}
+
+TEST(Verdict, ALateRankThatIsNotSignificantIsNobody) {
+  TestReport t({{{comm_exposed_wait, 80}, {compute, 20}}, {{compute, 40}, {idle_host, 60}}});
+  late(t, 1).significant = false;
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  EXPECT_EQ(verdict.bound_by, BoundBy::communication);
+  EXPECT_FALSE(verdict.culprit && says(*verdict.culprit, "rank 1"));
+}
+
+TEST(Verdict, AStragglerBindsWhereItsPeersWaitMostWhateverItDoesItself) {
+  // In the mean of both launch latency takes more than waiting, but only because of rank 1.
+  TestReport t({{{comm_exposed_wait, 48}, {compute, 2}}, {{compute, 2}, {idle_launch, 58}}});
+  late(t, 1);
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  EXPECT_EQ(verdict.bound_by, BoundBy::straggler);
+}
+
+TEST(Verdict, ALateRankIsSaidToSpendMoreThanItsPeersOnWhatDelaysIt) {
+  TestReport t({{{comm_overlapped, 600}, {comm_exposed_wait, 350}, {idle_data, 50}},
+                {{compute, 600}, {idle_data, 400}}});
+  late(t, 1);
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_TRUE(verdict.culprit);
+  EXPECT_TRUE(says(*verdict.culprit, "data loading takes 350 ms a step more than on its peers"))
+      << *verdict.culprit;
+  EXPECT_FALSE(says(*verdict.culprit, "aten::item")) << "the loader is the cause";
+  EXPECT_FALSE(says(*verdict.culprit, "all_reduce")) << "who waits is said once";
+}
+
+TEST(Verdict, ALateRankIsNamedEvenWhereSomethingElseBinds) {
+  TestReport t({{{compute, 90}, {comm_exposed_wait, 10}}, {{compute, 100}}});
+  late(t, 1);
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  EXPECT_EQ(verdict.bound_by, BoundBy::compute);
+  ASSERT_TRUE(verdict.culprit);
+  EXPECT_TRUE(says(*verdict.culprit, "rank 1 arrives"));
+}
+
+TEST(Verdict, WaitingBetweenStagesIsThePipelinesBubble) {
+  TestReport t({{{comm_exposed_wait, 60}, {compute, 40}}});
+  MfuBudget mfu;
+  MfuShare& bubble = mfu.terms.emplace_back();
+  bubble.term = MfuTerm::pipeline_bubble;
+  bubble.time = Ns{55'000'000};
+  EXPECT_EQ(find_verdict(t.job, mfu).bound_by, BoundBy::bubble);
+}
+
+TEST(Verdict, CommunicationThatCannotBeSplitSaysWhy) {
+  TestReport t({{{comm_exposed_unsplit, 80}, {compute, 20}}});
+  t.job.collectives.matches.world_size = 8;
+  EXPECT_TRUE(says(find_verdict(t.job, std::nullopt).sentence,
+                   "waiting and transfer cannot be told apart: the traces of 1 of 8 ranks"));
+  TestReport apart({{{comm_exposed_unsplit, 80}}, {{comm_exposed_unsplit, 80}}});
+  apart.job.collectives.matches.clocks_comparable = false;
+  EXPECT_TRUE(says(find_verdict(apart.job, std::nullopt).sentence, "clocks are not comparable"));
+  TestReport split({{{comm_exposed_transfer, 80}, {compute, 20}}});
+  EXPECT_FALSE(says(find_verdict(split.job, std::nullopt).sentence, "told apart"));
+}
+
+TEST(Verdict, TheCulpritOfComputeIsAProductAndNotCommunication) {
+  TestReport t({{{compute, 90}, {idle_host, 10}}});
+  executed(t, 60, 30);
+  t.kernel("ncclDevKernel_SendRecv()", NameClass::communication, 0.5);
+  t.kernel("softmax", NameClass::elementwise, 0.3);
+  t.kernel("void gemm<float>(int)", NameClass::matmul, 0.2).rate = FlopRate{5e12};
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_TRUE(verdict.culprit);
+  EXPECT_EQ(*verdict.culprit,
+            "the costliest kernel, gemm (matmul), takes 20.0 % of the device time at 5.00 TFLOP/s");
+}
+
+TEST(Verdict, TheCulpritOfMemoryTellsItsShareOfTheBandwidth) {
+  TestReport t({{{compute, 90}, {idle_host, 10}}});
+  executed(t, 30, 60);
+  t.kernel("gemm", NameClass::matmul, 0.5);
+  t.kernel("softmax", NameClass::elementwise, 0.3).bandwidth = ByteRate{1e12};
+  Machine machine;
+  machine.memory_rate = ByteRate{4e12};
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt, &machine);
+  ASSERT_TRUE(verdict.culprit);
+  EXPECT_TRUE(says(*verdict.culprit, "softmax (elementwise), takes 30.0 %")) << *verdict.culprit;
+  EXPECT_TRUE(says(*verdict.culprit, "25.0 % of the memory bandwidth")) << *verdict.culprit;
+}
+
+TEST(Verdict, ProductsBelowThePeakSayHowFarBelow) {
+  TestReport t({{{compute, 90}, {idle_host, 10}}});
+  executed(t, 60, 30);
+  MfuBudget mfu;
+  mfu.hfu = 0.4;
+  MfuShare& below = mfu.terms.emplace_back();
+  below.term = MfuTerm::kernel_inefficiency;
+  below.percent = 40;
+  const JobVerdict verdict = find_verdict(t.job, mfu);
+  ASSERT_TRUE(verdict.culprit);
+  EXPECT_TRUE(says(*verdict.culprit, "run at 50.0 % of the peak")) << *verdict.culprit;
+}
+
+TEST(Verdict, TheCulpritOfAnIdleDeviceIsTheLongestGapOfThatCause) {
+  TestReport t({{{idle_data, 60}, {compute, 40}}});
+  t.gap(idle_host, 9'000'000, "aten::copy_");
+  t.gap(idle_data, 5'000'000, "between next and aten::empty");
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_TRUE(verdict.culprit);
+  EXPECT_EQ(*verdict.culprit,
+            "the longest gap takes 5.00 ms while the host shows no row between next and "
+            "aten::empty");
+}
+
+TEST(Verdict, AnIdleDeviceThatStartsLaunchedKernelsLateMayBeShared) {
+  TestReport t({{{idle_launch, 60}, {compute, 40}}});
+  t.gap(idle_launch, 60'000'000, "155 short operators and calls");
+  t.rank(0).host.slack_p50 = Ns{1'000'000};
+  EXPECT_TRUE(says(find_verdict(t.job, std::nullopt).culprit.value_or(""), "another process"));
+  t.rank(0).idle.front().largest.front().host_activity = "hipLaunchKernel";
+  EXPECT_FALSE(says(find_verdict(t.job, std::nullopt).culprit.value_or(""), "another process"));
+}
+
+TEST(Verdict, CopiesFromPageableMemoryAreToldToBePinned) {
+  TestReport t({{{copy_exposed, 60}, {compute, 40}}});
+  t.kernel("Memcpy HtoD (Pageable -> Device)", NameClass::copy, 0.6);
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_TRUE(verdict.culprit);
+  EXPECT_TRUE(says(*verdict.culprit, "pinned"));
+}
+
+TEST(Verdict, MfuIsInTheSentenceAndHfuStandsForItWithoutModelFlops) {
+  TestReport t({{{compute, 90}, {idle_host, 10}}});
+  MfuBudget mfu;
+  mfu.hfu = 0.5;
+  EXPECT_TRUE(says(find_verdict(t.job, mfu).sentence, "use 50.0 % of the peak (HFU)"));
+  mfu.mfu = 0.352;
+  mfu.convention = "causal attention counted half";
+  EXPECT_TRUE(says(find_verdict(t.job, mfu).sentence,
+                   "35.2 % of the peak becomes model FLOPs (MFU, causal attention counted half)."));
+}
+
+TEST(Verdict, NothingToAnswerFromIsSaid) {
+  const JobResult none;
+  EXPECT_EQ(find_verdict(none, std::nullopt).sentence, "No rank could be read.");
+  TestReport apart({{{compute, 90}}});
+  apart.job.spread = {};
+  EXPECT_TRUE(says(find_verdict(apart.job, std::nullopt).sentence, "no step in common"));
+}
+
+}  // namespace
+}  // namespace stepscope

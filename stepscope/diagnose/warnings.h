@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an answer lacks, and the switch that records it (docs/how-to/record-a-trace.md).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/result.h"
+#include "stepscope/diagnose/analysis.h"
+
+namespace stepscope {
+
+// `no_mfu`: why there is no MFU budget.
+[[nodiscard]] std::vector<std::string> analyze_warnings(const Analysis& report,
+                                                        const std::optional<Error>& no_mfu);
+
+// What limits the answers of the replay; empty where nothing does.
+[[nodiscard]] std::vector<std::string> replay_warnings(const Explanation& explanation);
+
+// What a reader of the replay's answers should know: changes that change nothing, and their notes.
+[[nodiscard]] std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios);
+
+}  // namespace stepscope

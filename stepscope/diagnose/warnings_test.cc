@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/diagnose/warnings.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/words/import_words.h"
+
+namespace stepscope {
+namespace {
+
+std::vector<std::string> warnings_of(const TestReport& t) {
+  return analyze_warnings(t.report, std::nullopt);
+}
+
+// The only warning that has the text, or empty.
+std::string with(const std::vector<std::string>& warnings, std::string_view what) {
+  std::string found;
+  for (const std::string& w : warnings)
+    if (w.find(what) != std::string::npos) found = found.empty() ? w : "several: " + w;
+  return found;
+}
+
+TestReport& complete(TestReport& t) {
+  t.record_everything();
+  return t;
+}
+
+TEST(Warnings, ARunRecordedWithEverythingHasNone) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  EXPECT_EQ(warnings_of(complete(t)), std::vector<std::string>{});
+}
+
+TEST(Warnings, EverythingThatWasNotRecordedIsOneLineWithItsSwitches) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  t.rank(0).steps.front().name = "window";
+  const auto warnings = warnings_of(t);
+  ASSERT_EQ(warnings.size(), 1U);
+  for (const char* needed :
+       {"record_shapes=True", "profile_memory=True", "profiler.step()",
+        "enable_cuda_sync_events=True", "ProfilerActivity.CPU", "docs/how-to/record-a-trace.md"})
+    EXPECT_NE(warnings[0].find(needed), std::string::npos) << needed;
+}
+
+TEST(Warnings, ACpuRunIsNotAskedForDeviceRows) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  t.rank(0).device = "cpu";
+  const auto warnings = warnings_of(t);
+  EXPECT_EQ(with(warnings, "sync_events"), "");
+  EXPECT_EQ(with(warnings, "ProfilerActivity"), "");
+  EXPECT_NE(with(warnings, "record_shapes=True"), "");
+}
+
+TEST(Warnings, AnotherVendorsDeviceIsNotAskedForCudaRows) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  t.rank(0).device = "rocm";
+  EXPECT_EQ(with(warnings_of(t), "enable_cuda_sync_events"), "");
+}
+
+TEST(Warnings, LaunchesWithoutADeviceAskForTheDevice) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t).rank(0).device_unseen = true;
+  EXPECT_NE(with(warnings_of(t), "ProfilerActivity.CUDA"), "");
+}
+
+TEST(Warnings, AStepAnnotationThatIsNotThereIsSaid) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t).rank(0).steps.front().name = "window";
+  t.report.step_annotation = "train_step";
+  const auto warnings = warnings_of(t);
+  EXPECT_NE(with(warnings, "\"train_step\" (--step-annotation)"), "");
+  EXPECT_EQ(with(warnings, "profiler.step()"), "");
+}
+
+TEST(Warnings, DamageIsSaidInWordsWithItsCountOverAllFiles) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t);
+  t.report.inputs.front().notes = {{"negative_duration", 2}, {"something_new", 1}};
+  t.report.inputs.push_back(t.report.inputs.front());
+  const auto warnings = warnings_of(t);
+  EXPECT_NE(with(warnings, "events that end before they begin: 4; their time counts as none"), "");
+  EXPECT_NE(with(warnings, "something_new (2 times)"), "");
+}
+
+TEST(Warnings, AbsentRanksAskForTheirTraces) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t).report.world_size = 8;
+  EXPECT_EQ(with(warnings_of(t), "of 8 ranks"), "");
+  t.job.collectives.rows.emplace_back();
+  EXPECT_NE(with(warnings_of(t), "the traces of 1 of 8 ranks are here"), "");
+}
+
+TEST(Warnings, ClocksThatDoNotCompareAreSaidOfSeveralRanksOnly) {
+  TestReport two({{{BudgetCategory::compute, 100}}, {{BudgetCategory::compute, 100}}});
+  complete(two).job.collectives.matches.clocks_comparable = false;
+  EXPECT_NE(with(warnings_of(two), "not comparable"), "");
+  TestReport one({{{BudgetCategory::compute, 100}}});
+  complete(one).job.collectives.matches.clocks_comparable = false;
+  EXPECT_EQ(warnings_of(one), std::vector<std::string>{});
+}
+
+TEST(Warnings, MissingStepsAreCountedInTheRightNumber) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t).job.missing = {{1, 4}};
+  EXPECT_NE(with(warnings_of(t), "1 step is missing on some rank and stays out"), "");
+  t.job.missing.push_back({1, 5});
+  EXPECT_NE(with(warnings_of(t), "2 steps are missing on some rank and stay out"), "");
+}
+
+TEST(Warnings, ShiftedCapturesAndContradictionsAreToldApart) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  auto& mismatches = complete(t).job.collectives.matches.mismatches;
+  mismatches.push_back({"0", std::nullopt, {2}, "realigned: the first 2 of the group's calls lie"});
+  auto warnings = warnings_of(t);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(with(warnings, "rank 2 lacks some of the first or last"), "");
+  mismatches.push_back({"7", 3, {1}, "count differs between the ranks"});
+  warnings = warnings_of(t);
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_NE(with(warnings,
+                 "1 collective does not match across ranks; group 7, call 3, rank 1: "
+                 "count differs between the ranks"),
+            "");
+}
+
+TEST(Warnings, WhyThereIsNoMfuIsSaidOnce) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t);
+  const auto warnings = analyze_warnings(
+      t.report, Error{.what = "no peak is known for a CPU", .hint = "give --peak-tflops N"});
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(warnings[0].starts_with("no MFU: "));
+  EXPECT_NE(warnings[0].find("--peak-tflops"), std::string::npos);
+}
+
+TEST(Warnings, TheMfuBudgetsOwnRepeatNothing) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t).report.mfu.emplace();
+  t.report.mfu->warnings = {
+      "the traces have no shapes, so compute is not split: record with record_shapes=True",
+      "pipeline_bubble is not separated: …", "1 of 8 ranks were traced: they stand for the others",
+      "no model FLOPs, so no MFU: give --model-flops-per-step; …", "flops_mismatch: too many"};
+  const auto warnings = warnings_of(t);
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_TRUE(
+      warnings[0].starts_with("no MFU: give the model's FLOPs with --model-flops-per-step"));
+  EXPECT_EQ(warnings[1], "flops_mismatch: too many");
+}
+
+TEST(Warnings, RanksNumberedByOrderAreSaid) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t).report.inputs.front().rank_source = "order";
+  EXPECT_NE(with(warnings_of(t), "in the order of the files"), "");
+}
+
+TEST(Warnings, AnExportOfNsightSystemsIsAskedForItsOwnSwitches) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  t.rank(0).steps.front().name = "window";
+  t.report.inputs.resize(1);
+  t.report.inputs[0].format = "nsys";
+  const std::string line = with(warnings_of(t), "to see more");
+  for (const char* needed : {"\"iteration N\"", "emit_nvtx(record_shapes=True)",
+                             "--cuda-memory-usage=true", "docs/reference/inputs.md"})
+    EXPECT_NE(line.find(needed), std::string::npos) << needed;
+  EXPECT_EQ(line.find("profile_memory"), std::string::npos);
+}
+
+TEST(Warnings, WhatAnExportLacksIsNoDamage) {
+  EXPECT_EQ(import_note_in_words("nccl_call_without_payload", 12),
+            "12 calls of NCCL have no payload, so sizes and groups of collectives are unknown: "
+            "nsys export --include-blobs=true");
+  EXPECT_NE(import_note_in_words("damaged_table_NVTX_EVENTS", 1).find("table NVTX_EVENTS"),
+            std::string::npos);
+  EXPECT_EQ(import_note_in_words("negative_duration", 3),
+            "events that end before they begin: 3; their time counts as none (negative_duration)");
+  EXPECT_EQ(import_note_in_words("something new", 2),
+            "the input is damaged: something new (2 times)");
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a job stands still: which rank is missing in which collective, from flight recorders, NCCL's
+// logs and watchdogs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/hang/hang_account.h"
+#include "stepscope/base/result.h"
+#include "stepscope/event/comm_records.h"
+#include "stepscope/pipeline/progress.h"
+
+namespace stepscope {
+
+struct HangRequest {
+  // Dumps of PyTorch's flight recorder (pickle or JSON), logs with NCCL_DEBUG lines, logs with
+  // messages of the watchdog, compressed or not; of as many ranks as there are. A directory stands
+  // for the files in it.
+  std::vector<std::string> files{};
+};
+
+struct HangResult {
+  CommRecords records{};                // without inputs where no file gave any
+  HangAccount account{};                // refers to records by index
+  std::vector<std::string> warnings{};  // what they cannot tell or is not understood in them
+  std::vector<Error> failures{};        // one a file that gave nothing
+};
+
+// Errors: interrupted.
+[[nodiscard]] Result<HangResult> hang(const HangRequest& request, const Progress& progress = {});
+
+}  // namespace stepscope

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/pipeline/launches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "stepscope/analysis/runs/step_parts.h"
+#include "stepscope/pipeline/child_launch.h"
+#include "stepscope/pipeline/traces.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view how_to_say =
+    "let it write a trace, the JSON of stepscope train or a list of step times to {out}, or print "
+    "lines with step_time_ms=…";
+
+std::string last_line(const std::string& log) {
+  std::ifstream in(log);
+  std::string last;
+  for (std::string line; std::getline(in, line);)
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+  return shorten(printable(last), 200);
+}
+
+// What the launch wrote to {out}: the only name of its folder beside the log.
+Result<std::string> written(const LaunchOrder& order) {
+  std::vector<std::string> found;
+  std::error_code code;
+  for (fs::directory_iterator at(order.folder, code), end; !code && at != end; at.increment(code))
+    if (at->path().filename() != "log") found.push_back(at->path().string());
+  if (found.size() == 1) return found.front();
+  return Error{.what = found.empty()
+                           ? fmt::format("launch {} wrote nothing to {{out}}", order.name)
+                           : fmt::format("launch {} wrote {} names that begin with {{out}}",
+                                         order.name, found.size()),
+               .file = order.folder,
+               .hint = "one file or directory is read"};
+}
+
+std::optional<LaunchSteps> launch_of_traces(const std::string& input, const LaunchReading& reading,
+                                            const Progress& progress,
+                                            std::vector<std::string>& remarks,
+                                            std::vector<Error>& failures) {
+  const TracesRequest request{
+      .inputs = {input}, .step_annotation = reading.step_annotation, .threads = reading.threads};
+  const auto read = read_traces(request, progress);
+  if (!read) {
+    fail(progress, failures, read.error());
+    return std::nullopt;
+  }
+  failures.insert(failures.end(), read->failures.begin(), read->failures.end());
+  if (read->ranks.empty()) return std::nullopt;
+  JobOptions options = job_options(request, progress, read->run.world_size);
+  options.explain = false;
+  const JobResult job = analyze_job(read->ranks, options);
+  if (job.interrupted) {
+    fail(progress, failures, interrupted());
+    return std::nullopt;
+  }
+  LaunchSteps launch{.name = input,
+                     .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
+  for (const JobStep& step : job.steps)
+    launch.wall_ns.push_back(std::max(1.0, static_cast<double>(step.wall.count())));
+  if (launch.wall_ns.empty()) {
+    fail(progress, failures, {.what = "has no step that all ranks share", .file = input});
+    return std::nullopt;
+  }
+  if (job.ranks.front().steps.size() == 1 && job.ranks.front().steps.front().name == "window")
+    remarks.push_back(input + " has no step annotations: the whole trace counts as one step");
+  launch.parts = step_parts(job, read->ranks);
+  return launch;
+}
+
+Result<LaunchSteps> steps_written(const LaunchOrder& order, const std::string& path,
+                                  const LaunchReading& reading, const Progress& progress,
+                                  std::vector<std::string>& remarks) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) {
+    const auto kind = step_file_kind(path);
+    if (!kind) return kind.error();
+    if (*kind != StepFileKind::trace) {
+      auto times = read_step_times(path, reading.unit);
+      if (!times) return times.error();
+      return launch_of(std::move(*times), order.name, remarks);
+    }
+  }
+  std::vector<Error> failures;
+  auto launch = read_launch(path, reading, progress, remarks, failures);
+  if (progress.stopped()) return interrupted();
+  if (!launch)
+    return Error{.what = fmt::format("launch {} left no steps", order.name),
+                 .file = path,
+                 .hint = std::string(how_to_say)};
+  launch->name = order.name;
+  return std::move(*launch);
+}
+
+}  // namespace
+
+LaunchSteps launch_of(StepTimes times, std::string name, std::vector<std::string>& remarks) {
+  if (times.unit_assumed)
+    remarks.push_back(name +
+                      " names no unit: its numbers are taken as --unit says (ms unless "
+                      "given)");
+  if (times.left_out > 0)
+    remarks.push_back(fmt::format("{}: {} without a positive number left out", name,
+                                  counted(times.left_out, "row")));
+  for (const std::string& remark : times.remarks) remarks.push_back(name + ": " + remark);
+  LaunchSteps launch{.name = std::move(name)};
+  launch.wall_ns = std::move(times.wall_ns);
+  launch.causes = std::move(times.causes);
+  launch.source = std::move(times.source);
+  return launch;
+}
+
+std::optional<LaunchSteps> read_launch(const std::string& input, const LaunchReading& reading,
+                                       const Progress& progress, std::vector<std::string>& remarks,
+                                       std::vector<Error>& failures) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(input, ignored))
+    return launch_of_traces(input, reading, progress, remarks, failures);
+  const auto kind = step_file_kind(input);
+  if (!kind) {
+    fail(progress, failures, kind.error());
+    return std::nullopt;
+  }
+  if (*kind == StepFileKind::trace)
+    return launch_of_traces(input, reading, progress, remarks, failures);
+  auto times = read_step_times(input, reading.unit);
+  if (!times) {
+    fail(progress, failures, times.error());
+    return std::nullopt;
+  }
+  return launch_of(std::move(*times), input, remarks);
+}
+
+Result<LaunchFolder> LaunchFolder::make(const std::string& keep) {
+  std::error_code code;
+  if (!keep.empty()) {
+    fs::create_directories(keep, code);
+    if (code)
+      return Error{.what = "cannot make the directory: " + code.message(),
+                   .file = keep,
+                   .hint = "choose a place that you may write to"};
+    return LaunchFolder(keep, true);
+  }
+  std::string name = (fs::temp_directory_path(code) / "stepscope-launches-XXXXXX").string();
+  if (code || ::mkdtemp(name.data()) == nullptr)
+    return Error{.what = "cannot make a temporary directory",
+                 .file = name,
+                 .hint = "set TMPDIR to a place that you may write to, or give --keep DIR"};
+  return LaunchFolder(name, false);
+}
+
+LaunchFolder::LaunchFolder(LaunchFolder&& other) noexcept
+    : path_(std::exchange(other.path_, {})), keep_(other.keep_) {}
+
+LaunchFolder::~LaunchFolder() {
+  std::error_code ignored;
+  if (!keep_ && !path_.empty()) fs::remove_all(path_, ignored);
+}
+
+Result<LaunchSteps> run_launch(const LaunchOrder& order, const LaunchReading& reading,
+                               const Progress& progress, std::vector<std::string>& remarks) {
+  std::error_code code;
+  fs::remove_all(order.folder, code);
+  fs::create_directories(order.folder, code);
+  if (code) return Error{.what = "cannot be made: " + code.message(), .file = order.folder};
+  const std::string out = order.folder + "/out";
+  const std::string log = order.folder + "/log";
+  bool writes = false;
+  std::vector<std::string> words = order.words;
+  for (std::string& word : words) {
+    writes = writes || word.find("{out}") != std::string::npos;
+    word = replaced(std::move(word), "{out}", out);
+  }
+  const auto status = run_child(words, log, {.stop = progress.stop, .seconds = order.seconds});
+  if (!status) return status.error();
+  if (*status != 0)
+    return Error{.what = fmt::format("launch {} ended with exit code {}: {}", order.name, *status,
+                                     last_line(log)),
+                 .file = words.back(),
+                 .hint = "run the command by itself"};
+  if (writes) {
+    const auto path = written(order);
+    if (!path) return path.error();
+    return steps_written(order, *path, reading, progress, remarks);
+  }
+  auto times = read_step_times(log, reading.unit);
+  if (!times)
+    return Error{.what = fmt::format("launch {} names no step times", order.name),
+                 .file = words.back(),
+                 .hint = std::string(how_to_say)};
+  return launch_of(std::move(*times), order.name, remarks);
+}
+
+std::string replaced(std::string text, const std::string& key, const std::string& value) {
+  for (std::size_t at = text.find(key); at != std::string::npos;
+       at = text.find(key, at + value.size()))
+    text.replace(at, key.size(), value);
+  return text;
+}
+
+std::vector<std::string> shell_words(const std::string& command) {
+  return {"/bin/sh", "-c", command};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/pipeline/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "stepscope/cost/explain/explain.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/model_json.h"
+#include "stepscope/cost/plan/plan_fields.h"
+#include "stepscope/cost/search/search.h"
+
+namespace stepscope {
+namespace {
+
+// One plan of a comparison: "zero=1 recompute=full" and what it sets.
+struct Variant {
+  std::string label;
+  std::vector<PlanSetting> settings;
+};
+
+// The product of the axes; empty where there are none.
+Result<std::vector<Variant>> variants_of(const std::vector<PlanAxis>& axes) {
+  constexpr std::size_t most = 256;
+  std::vector<Variant> variants = {{}};
+  for (const PlanAxis& axis : axes) {
+    Plan scratch;
+    std::vector<Variant> product;
+    for (const Variant& before : variants)
+      for (const std::string& value : axis.values) {
+        if (const auto set = set_plan_field(scratch, axis.name, value); !set) {
+          Error error = set.error();
+          error.what = fmt::format("--compare {}={}: {}", axis.name, fmt::join(axis.values, ","),
+                                   error.what);
+          return error;
+        }
+        Variant v = before;
+        v.label += fmt::format("{}{}={}", v.label.empty() ? "" : " ", axis.name, value);
+        v.settings.push_back({axis.name, value});
+        product.push_back(std::move(v));
+      }
+    if (product.size() > most)
+      return Error{.what = fmt::format("--compare asks for more than {} plans", most),
+                   .hint = "compare fewer values, or let stepscope plan search"};
+    variants = std::move(product);
+  }
+  if (axes.empty()) variants.clear();
+  return variants;
+}
+
+// Bytes that a device sends within layers in a step: whole buffers.
+double communicated(const std::vector<OperationRow>& rows, const Plan& plan) {
+  double sum = 0;
+  for (const OperationRow& row : rows)
+    sum += static_cast<double>(row.count) *
+           (communicated_bytes(row.operation.forward) + communicated_bytes(row.operation.backward));
+  return sum * static_cast<double>(micro_batches(plan)) / static_cast<double>(plan.pp);
+}
+
+// Bytes that the busiest device of the pipeline sends to data-parallel ranks in a step.
+double sent_to_data_ranks(const Stages& stages, const Plan& plan) {
+  double most = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(plan.pp); ++d) {
+    const StageLoad load = stage_load(stages, plan, d);
+    const DataVolume v = data_volume(plan, load.parameters, load.expert_parameters);
+    most = std::max(most, v.reduced + v.averaged + v.gathered);
+  }
+  return most;
+}
+
+ComparedPlan compare(const PredictRequest& request, const PredictResult& result,
+                     const Network& network, const Variant& variant) {
+  ComparedPlan compared{.label = variant.label, .plan = {}, .cost = {}};
+  const auto fail = [&](const Error& error) {
+    compared.why_not = error.what;
+    return compared;
+  };
+  const auto made = make_plan(request.plan, result.model, result.machine, variant.settings);
+  if (!made) return fail(made.error());
+  compared.plan = made->plan;
+  if (const auto checked = check_plan(result.model, made->plan); !checked)
+    return fail(checked.error());
+  auto context = make_cost_context(result.model, result.machine, network, made->plan);
+  if (!context) return fail(context.error());
+  const auto cost = evaluate(*context, made->plan);
+  if (!cost) return fail(cost.error());
+  compared.cost = *cost;
+  compared.data_bytes = sent_to_data_ranks(context->stages, made->plan);
+  compared.communicated_bytes = communicated(operation_rows(*context, made->plan), made->plan);
+  return compared;
+}
+
+Result<Done> add_formulas(PredictResult& result, CostContext& context) {
+  for (std::size_t t = 0; t < step_term_count; ++t) {
+    auto text = explain(context, result.plan, static_cast<StepTerm>(t));
+    if (!text) return text.error();
+    result.formulas[t] = std::move(*text);
+  }
+  for (std::size_t t = 0; t < memory_term_count; ++t) {
+    auto text = explain(context, result.plan, static_cast<MemoryTerm>(t));
+    if (!text) return text.error();
+    result.memory_formulas[t] = std::move(*text);
+  }
+  return Done{};
+}
+
+void add_flops(PredictResult& result, const CostContext& context) {
+  const Plan& plan = result.plan;
+  for (std::size_t c = 0; c < flops_convention_count; ++c)
+    result.step_flops[c] = static_cast<double>(plan.global_batch) * context.sequence_flops[c];
+  const double model = result.step_flops[0];
+  result.hfu = result.cost.mfu[0] * (1 + recomputed_flops(context, plan).value / model);
+  result.peak = context.compute.matmul.peak;
+  result.memory_rate = context.compute.memory_rate;
+}
+
+// Figures that were taken from most machines make one remark together, which names a few.
+void add_assumptions(std::vector<std::string>& warnings, const std::vector<std::string>& assumed) {
+  constexpr std::string_view usual = ", as of most machines";
+  constexpr std::size_t few = 3;
+  std::vector<std::string> taken;
+  for (const std::string& a : assumed) {
+    if (a.ends_with(usual))
+      taken.push_back(a.substr(0, a.size() - usual.size()));
+    else
+      warnings.push_back(a);
+  }
+  if (taken.empty()) return;
+  const std::size_t more = taken.size() > few + 1 ? taken.size() - few : 0;
+  taken.resize(taken.size() - more);
+  warnings.push_back(fmt::format(
+      "as of most machines: {}{}; to have this machine's, fit them to "
+      "measured runs with bench/fit_compute (docs/reference/benchmarks.md)",
+      fmt::join(taken, ", "), more > 0 ? fmt::format(" and {} more", more) : std::string()));
+}
+
+Result<Done> fill(PredictResult& result, CostContext& context) {
+  const auto cost = evaluate(context, result.plan);
+  if (!cost) return cost.error();
+  result.cost = *cost;
+  add_flops(result, context);
+  result.operations = operation_rows(context, result.plan);
+  add_assumptions(result.warnings, context.compute.assumptions);
+  add_assumptions(result.warnings, context.network->assumptions);
+  return add_formulas(result, context);
+}
+
+// What would fit: another plan on the same devices, else more of them.
+std::optional<FittingPlan> find_fitting(const PredictResult& r, const Network& network,
+                                        const StopFlag* stop) {
+  if (!shortage(r.cost.memory, r.machine).any()) return std::nullopt;
+  SearchRequest request;
+  request.base = r.plan;
+  request.devices = {r.plan.devices};
+  request.memory_headroom = 0;
+  request.stop = stop;
+  const auto found = search_plans(r.model, r.machine, network, request);
+  if (!found) return FittingPlan{.why_not = found.error()};
+  if (found->best.empty()) return FittingPlan{.smallest_devices = found->smallest_devices};
+  return FittingPlan{.plan = found->best.front().plan};
+}
+
+// The formulas asked for, one a line.
+Result<std::string> explained(CostContext& context, const Plan& plan,
+                              const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) {
+    const auto lines = name == "all" ? explain_all(context, plan) : explain(context, plan, name);
+    if (!lines) return lines.error();
+    for (const std::string& line : *lines) out += line + '\n';
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<PredictResult> predict(const PredictRequest& request, const Progress& progress) {
+  if (request.model.empty() || request.machine.empty())
+    return Error{.what = request.model.empty() ? "the model is missing" : "the machine is missing",
+                 .hint = "write stepscope predict MODEL --machine NAME --gpus N --global-batch N"};
+  const auto variants = variants_of(request.compare);
+  if (!variants) return variants.error();
+  auto model = find_model(request.model);
+  if (!model) return model.error();
+  auto machine = machine_named(request.machine);
+  if (!machine) return machine.error();
+  const auto network = make_network(*machine, {.domain = domain_of(request.plan)});
+  if (!network) return network.error();
+  PredictResult result{.model = std::move(*model), .machine = std::move(*machine)};
+  const auto made =
+      make_plan(request.plan, result.model, result.machine,
+                variants->empty() ? std::vector<PlanSetting>{} : variants->front().settings);
+  if (!made) return made.error();
+  if (const auto checked = check_plan(result.model, made->plan); !checked) return checked.error();
+  result.plan = made->plan;
+  result.parameters = parameter_count(result.model);
+  result.warnings = made->notes;
+  result.warnings.insert(result.warnings.end(), result.model.notes.begin(),
+                         result.model.notes.end());
+  result.price_per_gpu_hour = request.price_per_gpu_hour;
+  auto context = make_cost_context(result.model, result.machine, *network, result.plan);
+  if (!context) return context.error();
+  if (const auto filled = fill(result, *context); !filled) return filled.error();
+  auto formulas = explained(*context, result.plan, request.explain);
+  if (!formulas) return formulas.error();
+  result.explained = std::move(*formulas);
+  result.fitting = find_fitting(result, *network, progress.stop);
+  if (progress.stopped()) return interrupted();
+  for (const Variant& v : *variants)
+    result.comparison.push_back(compare(request, result, *network, v));
+  return result;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a verb of the pipeline tells its caller how far it is, and how the caller stops it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "stepscope/base/result.h"
+#include "stepscope/base/stop.h"
+
+namespace stepscope {
+
+struct Progress {
+  // What the verb does now ("reading"), and how much of it is done, in the unit that `total` has
+  // (bytes while files are read). Called from any thread, often. May be empty.
+  std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)> show{};
+  // An input that could not be used while the work goes on with the others. The verb's result lists
+  // them as well. Called from the thread that called the verb. May be empty.
+  std::function<void(const Error& error)> failed{};
+  // The caller sets it from any thread or signal handler. The verb then returns an Error whose
+  // `interrupted` is true. May be null.
+  const StopFlag* stop = nullptr;
+
+  void report(std::span<const Error> errors) const {
+    if (!failed) return;
+    for (const Error& error : errors) failed(error);
+  }
+  [[nodiscard]] bool stopped() const { return stop != nullptr && stop->requested(); }
+};
+
+}  // namespace stepscope

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/words/phrases.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+
+#include "stepscope/words/format.h"
+
+namespace stepscope {
+
+std::string counted(std::uint64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+std::string ranks_in_words(const std::vector<int>& ranks) {
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
+  if (ranks.size() > 6) return fmt::format("{} ranks", ranks.size());
+  return fmt::format("ranks {}", fmt::join(ranks, ", "));
+}
+
+std::string host_doing(std::string_view activity) {
+  if (activity.empty() || activity == "no row recorded") return "the host shows no row";
+  const std::string text = shorten(printable(activity), 100);
+  for (const std::string_view place : {"between ", "after ", "before "})
+    if (activity.starts_with(place)) return "the host shows no row " + text;
+  if (std::isdigit(static_cast<unsigned char>(activity.front())) != 0)
+    return "the host runs " + text;
+  return "the host is in " + text;
+}
+
+}  // namespace stepscope

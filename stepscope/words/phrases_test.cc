@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/words/phrases.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope {
+namespace {
+
+TEST(Phrases, WhatAHostDidEndsASentenceThatBeginsWithWhile) {
+  EXPECT_EQ(host_doing(""), "the host shows no row");
+  EXPECT_EQ(host_doing("between a and b"), "the host shows no row between a and b");
+  EXPECT_EQ(host_doing("155 short operators and calls"),
+            "the host runs 155 short operators and calls");
+  EXPECT_EQ(host_doing("aten::item"), "the host is in aten::item");
+}
+
+}  // namespace
+}  // namespace stepscope
