@@ -105,7 +105,7 @@ struct Plan {
   std::int64_t prefetch_distance = 1;    // ZeRO-3: layers gathered ahead
   Bytes bucket{25 * 1024 * 1024};
   // Weights, gradients and passed activations lie as PyTorch's own fully_shard, DTensor and
-  // pipelining keep them (memory.h).
+  // pipelining keep them (memory_footprint.h).
   bool torch_buffers = false;
   bool overlap_tensor = false;  // tensor parallel communication split and hidden under its matmul
   std::int64_t vocabulary_multiple = 128;  // the embedding is padded to a multiple of this times tp
