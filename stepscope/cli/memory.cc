@@ -36,10 +36,9 @@ void declare(CLI::App& app, MemoryFlags& f) {
 }
 
 int answer(const MemoryFlags& flags) {
-  const auto result = memory(flags.request, {.stop = &stop_on_signals()});
-  if (!result) return refused(result.error());
   Failures failures;
-  for (const Error& error : result->failures) failures.add(error);
+  const auto result = memory(flags.request, progress_of(failures));
+  if (!result) return refused(result.error());
   if (result->snapshots.empty()) return exit_failed;
   if (flags.out.prints())
     print_text(memory_text(*result, {.text = text_options(), .top = flags.top}));

@@ -5,10 +5,12 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
+#include "stepscope/cli/terminal.h"
 #include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
 #include "stepscope/words/format.h"
@@ -62,6 +64,17 @@ int refused(const Error& error) {
   if (error.interrupted) return exit_interrupted;
   say("stepscope: {}\n", printable(error.message()));
   return error.file.empty() ? exit_usage : exit_failed;
+}
+
+Progress progress_of(Failures& failures) {
+  Progress progress;
+  progress.show = [line = std::make_shared<ProgressLine>("reading")](
+                      std::string_view, std::uint64_t done, std::uint64_t total) {
+    line->show(done, total);
+  };
+  progress.failed = [&failures](const Error& error) { failures.add(error); };
+  progress.stop = &stop_on_signals();
+  return progress;
 }
 
 }  // namespace stepscope

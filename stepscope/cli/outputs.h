@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "stepscope/base/result.h"
+#include "stepscope/pipeline/progress.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
 
@@ -48,6 +49,8 @@ void print_text(std::string_view text);
 // What was printed has to arrive.
 void flush_output(Failures& failures);
 
+// Says each failure at once, shows what is read on a terminal, and stops on Ctrl-C.
+[[nodiscard]] Progress progress_of(Failures& failures);
 // The error of a verb on standard error, and its exit code: failed where a file is at fault, else
 // wrong usage; of an interruption its code alone.
 [[nodiscard]] int refused(const Error& error);

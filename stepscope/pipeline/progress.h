@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
@@ -26,6 +27,11 @@ struct Progress {
   void report(std::span<const Error> errors) const {
     if (!failed) return;
     for (const Error& error : errors) failed(error);
+  }
+  // Tells of it and keeps it among a result's failures.
+  void fail(const Error& error, std::vector<Error>& failures) const {
+    if (failed) failed(error);
+    failures.push_back(error);
   }
   [[nodiscard]] bool stopped() const { return stop != nullptr && stop->requested(); }
 };

@@ -148,7 +148,7 @@ Set bucket(Plan& p, std::string_view text) {
 
 using P = Plan&;
 using T = std::string_view;
-constexpr std::array fields = {
+constexpr std::array plan_field_table = {
     PlanField{"tp", "N", "Tensor-parallel devices", [](P p, T t) { return whole(p.tp, t); }},
     PlanField{
         "tensor-layout", "1d|2d|2.5d|3d", "How tensor parallelism cuts a matrix product",
@@ -226,11 +226,11 @@ constexpr std::array fields = {
 
 }  // namespace
 
-std::span<const PlanField> plan_fields() { return fields; }
+std::span<const PlanField> plan_fields() { return plan_field_table; }
 
 const PlanField* find_plan_field(std::string_view name) {
   const auto plain = [](char c) { return c == '_' ? '-' : c; };
-  for (const PlanField& field : fields)
+  for (const PlanField& field : plan_field_table)
     if (std::ranges::equal(field.name, name, {}, plain, plain)) return &field;
   return nullptr;
 }
@@ -238,7 +238,7 @@ const PlanField* find_plan_field(std::string_view name) {
 Result<Done> set_plan_field(Plan& plan, std::string_view name, std::string_view text) {
   if (const PlanField* field = find_plan_field(name)) return field->set(plan, text);
   std::vector<std::string_view> names;
-  for (const PlanField& field : fields) names.push_back(field.name);
+  for (const PlanField& field : plan_field_table) names.push_back(field.name);
   return is_no(name, "part of a plan", fmt::format("did you mean {}?", nearest_names(name, names)));
 }
 
