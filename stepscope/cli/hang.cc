@@ -32,8 +32,7 @@ void declare(CLI::App& app, HangFlags& f) {
 int answer(const HangFlags& flags) {
   Failures failures;
   const auto result = hang(flags.request, progress_of(failures));
-  if (!result) return refused(result.error());
-  if (result->records.inputs.empty()) return exit_failed;
+  if (!result) return ended(result.error(), failures);
   if (flags.out.prints()) print_text(hang_text(*result, text_options()));
   if (flags.out.has_tree()) write_tree(flags.out, hang_tree(*result), failures);
   flush_output(failures);

@@ -38,8 +38,7 @@ void declare(CLI::App& app, MemoryFlags& f) {
 int answer(const MemoryFlags& flags) {
   Failures failures;
   const auto result = memory(flags.request, progress_of(failures));
-  if (!result) return refused(result.error());
-  if (result->snapshots.empty()) return exit_failed;
+  if (!result) return ended(result.error(), failures);
   if (flags.out.prints())
     print_text(memory_text(*result, {.text = text_options(), .top = flags.top}));
   if (flags.out.has_tree()) write_tree(flags.out, memory_tree_json(*result), failures);

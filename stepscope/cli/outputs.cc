@@ -2,6 +2,7 @@
 #include "stepscope/cli/outputs.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -75,6 +76,15 @@ Progress progress_of(Failures& failures) {
   progress.failed = [&failures](const Error& error) { failures.add(error); };
   progress.stop = &stop_on_signals();
   return progress;
+}
+
+int ended(const Error& error, const Failures& failures) {
+  if (error.interrupted || failures.interrupted()) return exit_interrupted;
+  return failures.any() ? static_cast<int>(exit_failed) : refused(error);
+}
+
+void show_launch(std::size_t number, std::size_t all, const std::string& name) {
+  if (::isatty(STDERR_FILENO) == 1) say("launch {} of {}: {}\n", number, all, name);
 }
 
 }  // namespace stepscope

@@ -49,10 +49,16 @@ void print_text(std::string_view text);
 // What was printed has to arrive.
 void flush_output(Failures& failures);
 
-// Says each failure at once, shows what is read on a terminal, and stops on Ctrl-C.
-[[nodiscard]] Progress progress_of(Failures& failures);
 // The error of a verb on standard error, and its exit code: failed where a file is at fault, else
 // wrong usage; of an interruption its code alone.
 [[nodiscard]] int refused(const Error& error);
+
+// Says each failure at once, shows what is read on a terminal, and stops on Ctrl-C.
+[[nodiscard]] Progress progress_of(Failures& failures);
+// What a verb returned instead of a result: the error on standard error unless failures have been
+// said, and its exit code.
+[[nodiscard]] int ended(const Error& error, const Failures& failures);
+// "launch 2 of 6: B 1" on standard error, where that is a terminal.
+void show_launch(std::size_t number, std::size_t all, const std::string& name);
 
 }  // namespace stepscope

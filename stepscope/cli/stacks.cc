@@ -182,7 +182,7 @@ int answer(StacksFlags& flags) {
   if (!opened) return refused(opened.error());
   Stacks& s = **opened;
   Failures failures;
-  const bool beside = !flags.trace.traces.inputs.empty();
+  const bool beside = !flags.trace.traces.request.inputs.empty();
   auto profiles =
       read_all(flags.profiles, {.format = flags.format, .keep_samples = beside}, failures);
   if (profiles.empty()) return exit_failed;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "stepscope/cli/analyze_inputs.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/read/rows/rank_names.h"
 #include "stepscope/words/format.h"
@@ -64,7 +63,7 @@ std::string apart(const StackJoin& join, const std::vector<Step>& steps) {
 }  // namespace
 
 void declare(CLI::App& app, StacksTraceFlags& f) {
-  app.add_option("--trace", f.traces.inputs,
+  app.add_option("--trace", f.traces.request.inputs,
                  "Traces of the same run: what the device did while the host sat in its phases")
       ->type_name("TRACES")
       ->group("Beside a trace");
@@ -84,10 +83,10 @@ void declare(CLI::App& app, StacksTraceFlags& f) {
                "No sample of a thread is missing (py-spy record --idle), so its place is an "
                "instant")
       ->group("Beside a trace");
-  app.add_option("--steps", f.traces.steps_text, "Only these steps: A:B, A:, :B or N")
+  app.add_option("--steps", f.traces.steps, "Only these steps: A:B, A:, :B or N")
       ->type_name("A:B")
       ->group("Beside a trace");
-  app.add_option("--step-annotation", f.traces.step_annotation,
+  app.add_option("--step-annotation", f.traces.request.step_annotation,
                  "Steps are the annotations of this name (default ProfilerStep)")
       ->type_name("NAME")
       ->group("Beside a trace");
@@ -116,13 +115,13 @@ std::optional<Ns> parse_seconds(std::string_view text) {
 }
 
 Result<Done> resolve(StacksTraceFlags& f, std::span<const std::string> profiles) {
-  if (f.traces.inputs.empty()) {
-    const char* alone = !f.ranks.empty()                    ? "--rank"
-                        : !f.offset_text.empty()            ? "--offset"
-                        : f.gapless                         ? "--gapless"
-                        : !f.traces.steps_text.empty()      ? "--steps"
-                        : !f.traces.step_annotation.empty() ? "--step-annotation"
-                                                            : nullptr;
+  if (f.traces.request.inputs.empty()) {
+    const char* alone = !f.ranks.empty()                            ? "--rank"
+                        : !f.offset_text.empty()                    ? "--offset"
+                        : f.gapless                                 ? "--gapless"
+                        : !f.traces.steps.empty()                   ? "--steps"
+                        : !f.traces.request.step_annotation.empty() ? "--step-annotation"
+                                                                    : nullptr;
     if (alone == nullptr) return Done{};
     return Error{.what = std::string(alone) + " says nothing without a trace",
                  .hint = "give --trace TRACES"};
@@ -139,22 +138,24 @@ Result<Done> resolve(StacksTraceFlags& f, std::span<const std::string> profiles)
       return Error{.what = "--offset " + f.offset_text + " is no number of seconds",
                    .hint = "write 12.5, -0.25 or 1700000000.123456789"};
   }
-  return resolve(f.traces);
+  auto traces = traces_request(f.traces);
+  if (!traces) return traces.error();
+  f.request = std::move(*traces);
+  return Done{};
 }
 
 std::unique_ptr<TraceBeside> read_beside(const StacksTraceFlags& flags, Failures& failures) {
-  const StopFlag& stop = stop_on_signals();
+  const Progress progress = progress_of(failures);
+  auto read = read_traces(flags.request, progress);
+  if (!read || read->ranks.empty()) return nullptr;
   auto beside = std::make_unique<TraceBeside>();
-  double seconds = 0;
-  beside->run = read_inputs(flags.traces, stop, failures, seconds);
-  const std::vector<RankInput> ranks = wanted_ranks(flags.traces, beside->run, failures);
-  if (ranks.empty()) return nullptr;
-  JobOptions options = job_options(flags.traces, stop, beside->run.world_size);
+  JobOptions options = job_options(flags.request, progress, read->run.world_size);
   options.explain = false;
-  beside->job = analyze_job(ranks, options);
+  beside->job = analyze_job(read->ranks, options);
   if (beside->job.interrupted) return nullptr;
-  check_steps(flags.traces, beside->job, failures);
-  beside->inputs = input_rows(beside->run);
+  if (const auto none = no_such_steps(flags.request, beside->job)) failures.add(*none);
+  beside->run = std::move(read->run);
+  beside->inputs = std::move(read->inputs);
   return beside;
 }
 

@@ -11,20 +11,21 @@
 #include <vector>
 
 #include "stepscope/analysis/runs/job.h"
-#include "stepscope/cli/analyze_flags.h"
 #include "stepscope/cli/outputs.h"
+#include "stepscope/cli/traces_flags.h"
 #include "stepscope/read/files/read_trace.h"
 #include "stepscope/report/stacks_result.h"
 
 namespace stepscope {
 
 struct StacksTraceFlags {
-  AnalyzeFlags traces;     // inputs empty: no trace
+  TracesFlags traces;      // inputs empty: no trace
   std::vector<int> ranks;  // of the profiles; one, or one a profile
   std::string offset_text;
   bool gapless = false;
 
   // As understood, by resolve().
+  TracesRequest request;
   std::optional<Ns> offset;
   std::map<std::string, int> rank_of;  // by path of the profile
 };

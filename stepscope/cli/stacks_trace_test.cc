@@ -19,7 +19,7 @@ TEST(StacksTraceFlags, SecondsAreReadExactly) {
 TEST(StacksTraceFlags, OneRankAProfileOrOneForAll) {
   const std::vector<std::string> profiles = {"a.txt", "b.txt"};
   StacksTraceFlags one;
-  one.traces.inputs = {"trace.json"};
+  one.traces.request.inputs = {"trace.json"};
   one.ranks = {3};
   ASSERT_TRUE(resolve(one, profiles));
   EXPECT_EQ(one.rank_of.at("b.txt"), 3);

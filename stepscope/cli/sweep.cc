@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepscope sweep`: launches a command at several values of a setting, forth and back, and says
-// which is fastest and which tie with it.
+// `stepscope sweep`: flags to request, result to outputs.
+#include "stepscope/pipeline/sweep.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
-#include <set>
-#include <thread>
 
-#include "stepscope/cli/arm_runs.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
@@ -59,94 +56,39 @@ void declare(CLI::App& app, SweepFlags& f) {
       "{bucket} --data TEXT --json {out}");
 }
 
-struct Varied {
-  std::string name;
-  std::vector<std::string> values;
-};
-
-Result<Varied> parse_vary(const SweepFlags& f) {
+// "bucket=1MB,5MB".
+Result<SweepRequest> request_of(const SweepFlags& f) {
   const std::size_t equals = f.vary.find('=');
-  const Error wrong{.what = "--vary " + f.vary + " names no values",
-                    .hint = "write --vary bucket=1MB,5MB and {bucket} in the command"};
-  if (equals == std::string::npos || equals == 0) return wrong;
-  Varied varied{.name = f.vary.substr(0, equals), .values = {}};
-  std::string_view rest = std::string_view(f.vary).substr(equals + 1);
-  for (;;) {
+  if (equals == std::string::npos || equals == 0)
+    return Error{.what = "--vary " + f.vary + " names no values",
+                 .hint = "write --vary bucket=1MB,5MB and {bucket} in the command"};
+  SweepRequest r{.name = f.vary.substr(0, equals),
+                 .command = f.command,
+                 .limits = {.launches = f.launches, .keep = f.keep},
+                 .reading = {.unit = *time_unit(f.unit), .step_annotation = f.step_annotation},
+                 .launching = show_launch};
+  for (std::string_view rest = std::string_view(f.vary).substr(equals + 1);;) {
     const std::size_t comma = rest.find(',');
-    varied.values.emplace_back(rest.substr(0, comma));
+    r.values.emplace_back(rest.substr(0, comma));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
-  const std::set<std::string> distinct(varied.values.begin(), varied.values.end());
-  if (distinct.contains("") || varied.name == "out") return wrong;
-  if (distinct.size() != varied.values.size())
-    return Error{.what = "--vary " + f.vary + " names a value twice", .hint = wrong.hint};
-  const std::string key = "{" + varied.name + "}";
-  if (f.command.empty())
-    return Error{.what = "the command is missing", .hint = "write it behind --"};
-  if (std::ranges::none_of(f.command,
-                           [&](const auto& word) { return word.find(key) != std::string::npos; }))
-    return Error{.what = key + " is not in the command", .hint = wrong.hint};
-  return varied;
+  if (f.timeout > 0) r.limits.seconds = f.timeout;
+  r.options.ratio.alpha = f.alpha;
+  r.options.ratio.floor = f.floor / 100;
+  r.options.warm_up = f.warm_up;
+  return r;
 }
 
-std::vector<std::string> words_with(const SweepFlags& f, const Varied& varied, std::size_t value) {
-  std::vector<std::string> words = f.command;
-  for (std::string& word : words)
-    word = replaced(std::move(word), "{" + varied.name + "}", varied.values[value]);
-  return words;
-}
-
-// Forth and back, so that a drift of the machine favours none. False where a launch failed.
-bool launch_all(const SweepFlags& f, const Varied& varied, const ArmSource& source,
-                std::vector<SweepValue>& values, SweepReport& report, Failures& failures) {
-  auto folder = LaunchFolder::make(f.keep);
-  if (!folder) return failures.add(folder.error()), false;
-  const std::size_t all = f.launches * varied.values.size();
-  for (std::size_t i = 0; i < all; ++i) {
-    const std::size_t round = i / varied.values.size();
-    const std::size_t place = i % varied.values.size();
-    const std::size_t v = round % 2 == 0 ? place : varied.values.size() - 1 - place;
-    const LaunchOrder launch{
-        .words = words_with(f, varied, v),
-        .name = fmt::format("{}={} {}", varied.name, varied.values[v], round + 1),
-        .folder = fmt::format("{}/{}-{}", folder->path(), v + 1, round + 1),
-        .seconds = f.timeout > 0 ? std::optional(f.timeout) : std::nullopt};
-    show_launch(i + 1, all, launch.name);
-    auto steps = run_launch(launch, source, report.warnings);
-    if (!steps) return failures.add(steps.error()), false;
-    values[v].launches.push_back(std::move(*steps));
-    report.order.push_back(varied.values[v]);
-  }
-  return true;
-}
-
-int sweep(const SweepFlags& f) {
-  const auto varied = parse_vary(f);
-  if (!varied) return refused(varied.error());
-  const StopFlag& stop = stop_on_signals();
-  ArmSource source{.unit = *time_unit(f.unit),
-                   .job = {},
-                   .threads = std::max(1U, std::thread::hardware_concurrency()),
-                   .stop = &stop};
-  source.job.steps.annotation = f.step_annotation;
-  std::vector<SweepValue> values;
-  for (const std::string& value : varied->values) values.push_back({value, {}});
-  SweepReport report;
-  report.version = STEPSCOPE_VERSION;
-  report.name = varied->name;
-  report.options.ratio.alpha = f.alpha;
-  report.options.ratio.floor = f.floor / 100;
-  report.options.warm_up = f.warm_up;
+int answer(const SweepFlags& f) {
+  const auto request = request_of(f);
+  if (!request) return refused(request.error());
   Failures failures;
-  const bool launched = launch_all(f, *varied, source, values, report, failures);
-  if (stop.requested()) return exit_interrupted;
-  if (!launched) return exit_failed;
-  const Sweep result = compare_values(values, report.options);
-  report.sweep = &result;
+  const auto result = sweep(*request, progress_of(failures));
+  if (!result) return ended(result.error(), failures);
   if (f.json != "-")
-    fmt::print("{}", sweep_text(report, {.width = terminal_width(), .colour = wants_colour()}));
-  const Json tree = sweep_tree(report);
+    print_text(sweep_text(*result, {.width = terminal_width(), .colour = wants_colour()}));
+  const Json tree = sweep_tree(*result);
   write_json_text(f.json, json_text(tree), failures);
   if (!f.csv.empty()) write_tables(f.csv, sweep_csv(tree), failures);
   flush_output(failures);
@@ -158,7 +100,7 @@ int sweep(const SweepFlags& f) {
 std::function<int()> declare_sweep(CLI::App& app) {
   auto flags = std::make_shared<SweepFlags>();
   declare(app, *flags);
-  return [flags] { return sweep(*flags); };
+  return [flags] { return answer(*flags); };
 }
 
 }  // namespace stepscope

@@ -192,4 +192,15 @@ std::vector<std::string> replay_warnings(const Explanation& e) {
   return warnings;
 }
 
+std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios) {
+  std::vector<std::string> notes;
+  for (const WhatIf& w : scenarios) {
+    if (w.nodes == 0 && w.refused.empty())
+      notes.push_back(name_of(w.scenario) + " changes nothing that these traces show");
+    for (const std::string& note : w.notes)
+      notes.push_back(fmt::format("{}: {}", name_of(w.scenario), note));
+  }
+  return notes;
+}
+
 }  // namespace stepscope

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,8 @@ namespace stepscope {
 
 // What limits the answers of the replay; empty where nothing does.
 [[nodiscard]] std::vector<std::string> replay_warnings(const Explanation& explanation);
+
+// What a reader of the replay's answers should know: changes that change nothing, and their notes.
+[[nodiscard]] std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios);
 
 }  // namespace stepscope

@@ -61,4 +61,13 @@ struct LogRates {
                                  const LogAccount& account, const LogModel& model,
                                  std::optional<FlopRate> peak);
 
+// A log, and what was made of it.
+struct LogFacts {
+  JobLog log;
+  LogSteps steps;
+  LogAccount account;
+  LogModel model;
+  LogRates rates;
+};
+
 }  // namespace stepscope

@@ -37,7 +37,7 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
     if (auto benchmark = read_comm_benchmark(path))
       read.push_back(std::move(*benchmark));
     else
-      progress.fail(benchmark.error(), result.failures);
+      fail(progress, result.failures, benchmark.error());
   }
   if (read.empty()) return result;
   const auto base = benchmarked_machine(request, read);
@@ -46,7 +46,7 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
   for (CommBenchmark& benchmark : read) {
     auto one = place_benchmark(std::move(benchmark), *base, request.place);
     if (!one) {
-      progress.fail(one.error(), result.failures);
+      fail(progress, result.failures, one.error());
       continue;
     }
     source +=
@@ -58,7 +58,7 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
   if (fit)
     result.fit = std::move(*fit);
   else
-    progress.fail(fit.error(), result.failures);
+    fail(progress, result.failures, fit.error());
   return result;
 }
 

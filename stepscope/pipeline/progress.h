@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stepscope/base/result.h"
@@ -28,12 +29,13 @@ struct Progress {
     if (!failed) return;
     for (const Error& error : errors) failed(error);
   }
-  // Tells of it and keeps it among a result's failures.
-  void fail(const Error& error, std::vector<Error>& failures) const {
-    if (failed) failed(error);
-    failures.push_back(error);
-  }
   [[nodiscard]] bool stopped() const { return stop != nullptr && stop->requested(); }
 };
+
+// Keeps `error` in `failures` and tells the caller at once.
+inline void fail(const Progress& progress, std::vector<Error>& failures, Error error) {
+  if (progress.failed) progress.failed(error);
+  failures.push_back(std::move(error));
+}
 
 }  // namespace stepscope

@@ -42,8 +42,8 @@ std::string_view name_of(CheckStatus status) {
   return names[static_cast<std::size_t>(status)];
 }
 
-CheckLine steps_line(const CheckReport& r) {
-  const ComparedArm& arm = r.facts->arm;
+CheckLine steps_line(const CheckResult& r) {
+  const ComparedArm& arm = r.facts.arm;
   CheckLine line{.name = "steps",
                  .status = good_if(arm.n_eff >= r.least_effective),
                  .value = arm.n_eff,
@@ -59,8 +59,8 @@ CheckLine steps_line(const CheckReport& r) {
   return line;
 }
 
-CheckLine mfu_line(const CheckReport& r) {
-  const StepFacts& f = *r.facts;
+CheckLine mfu_line(const CheckResult& r) {
+  const StepFacts& f = r.facts;
   if (!f.mfu)
     return {.name = "mfu",
             .status = CheckStatus::unknown,
@@ -73,8 +73,8 @@ CheckLine mfu_line(const CheckReport& r) {
                                   f.hfu ? fmt::format(" (HFU {})", format_percent(*f.hfu)) : "")};
 }
 
-CheckLine balance_line(const CheckReport& r) {
-  const auto balance = rank_balance(r.facts->ranks);
+CheckLine balance_line(const CheckResult& r) {
+  const auto balance = rank_balance(r.facts.ranks);
   if (!balance)
     return {.name = "rank_balance",
             .status = CheckStatus::unknown,
@@ -87,8 +87,8 @@ CheckLine balance_line(const CheckReport& r) {
                                   balance->rank, format_percent(balance->excess))};
 }
 
-CheckLine straggler_line(const CheckReport& r) {
-  const StepFacts& f = *r.facts;
+CheckLine straggler_line(const CheckResult& r) {
+  const StepFacts& f = r.facts;
   CheckLine line{.name = "stragglers",
                  .status = CheckStatus::unknown,
                  .value = std::nullopt,
@@ -103,9 +103,9 @@ CheckLine straggler_line(const CheckReport& r) {
   return line;
 }
 
-CheckLine share_line(const CheckReport& r, const char* name,
+CheckLine share_line(const CheckResult& r, const char* name,
                      std::span<const BudgetCategory> categories, double much, const char* what) {
-  const auto share = budget_share(r.facts->ranks, categories);
+  const auto share = budget_share(r.facts.ranks, categories);
   if (!share)
     return {.name = name,
             .status = CheckStatus::unknown,
@@ -117,9 +117,9 @@ CheckLine share_line(const CheckReport& r, const char* name,
           .sentence = fmt::format("{} of the step {}", format_percent(*share), what)};
 }
 
-CheckLine headroom_line(const CheckReport& r) {
-  const StepFacts& f = *r.facts;
-  if (const double used = r.log == nullptr ? 0 : r.log->account->memory_share.value_or(0);
+CheckLine headroom_line(const CheckResult& r) {
+  const StepFacts& f = r.facts;
+  if (const double used = !r.log ? 0 : r.log->account.memory_share.value_or(0);
       used > 0 && used <= 1)
     return {.name = "headroom",
             .status = good_if(1 - used >= little_headroom),
@@ -177,7 +177,7 @@ std::string check_sentence(const std::vector<CheckLine>& lines) {
 
 }  // namespace
 
-std::vector<CheckLine> check_lines(const CheckReport& r) {
+std::vector<CheckLine> check_lines(const CheckResult& r) {
   return {steps_line(r),
           mfu_line(r),
           balance_line(r),
@@ -187,24 +187,24 @@ std::vector<CheckLine> check_lines(const CheckReport& r) {
           headroom_line(r)};
 }
 
-std::vector<std::string> record_next(const CheckReport& r) {
+std::vector<std::string> record_next(const CheckResult& r) {
   std::vector<std::string> out;
-  const ComparedArm& arm = r.facts->arm;
+  const ComparedArm& arm = r.facts.arm;
   if (arm.n_eff < r.least_effective) {
     const double more = std::ceil(r.least_effective * std::max(arm.correlation_time, 1.0));
     out.push_back(fmt::format("more steps: about {:.0f} for one comparison", more));
   }
-  if (r.kind == "list" || r.kind == "log")
+  if (r.kind == CheckedKind::list || r.kind == CheckedKind::log)
     out.emplace_back("a trace of five steps of every rank: where the time goes needs one");
-  if (r.kind == "train")
+  if (r.kind == CheckedKind::train)
     out.emplace_back("a trace (--trace DIR): kernels and idle causes need one");
-  if (r.job != nullptr) ask_of_traces(*r.job, out);
-  if (!r.facts->mfu && r.kind != "list")
+  if (r.job) ask_of_traces(*r.job, out);
+  if (!r.facts.mfu && r.kind != CheckedKind::list)
     out.emplace_back("the model (--model NAME --global-batch N --seq N): MFU needs it");
   return out;
 }
 
-std::string check_text(const CheckReport& r, const TextOptions& options) {
+std::string check_text(const CheckResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   const std::vector<CheckLine> lines = check_lines(r);
   std::string out = wrapped(check_sentence(lines), width) + '\n';
@@ -215,8 +215,8 @@ std::string check_text(const CheckReport& r, const TextOptions& options) {
     out += fmt::format("  {:<5} {:<14} {}\n", mark, replaced_underscores(l.name),
                        printable(l.sentence));
   }
-  out += outlier_text(r.kind == "list" ? "the list" : "these steps", r.facts->arm);
-  if (r.log != nullptr) out += log_text(*r.log, options);
+  out += outlier_text(r.kind == CheckedKind::list ? "the list" : "these steps", r.facts.arm);
+  if (r.log) out += log_text(*r.log, options);
   const std::vector<std::string> next = record_next(r);
   if (!next.empty()) out += "\nRecord next:\n";
   for (const std::string& what : next) out += "  " + what + '\n';
@@ -225,7 +225,7 @@ std::string check_text(const CheckReport& r, const TextOptions& options) {
   return out;
 }
 
-Json check_tree(const CheckReport& r) {
+Json check_tree(const CheckResult& r) {
   const std::vector<CheckLine> lines = check_lines(r);
   Json checks = Json::array();
   for (const CheckLine& l : lines)
@@ -237,9 +237,9 @@ Json check_tree(const CheckReport& r) {
           {"version", r.version},
           {"answer", {{"sentence", check_sentence(lines)}}},
           {"input", r.input},
-          {"kind", r.kind},
-          {"steps", arm_tree(r.input, r.facts->arm)},
-          {"log", r.log == nullptr ? Json(nullptr) : log_tree(*r.log)},
+          {"kind", checked_kind_names[static_cast<std::size_t>(r.kind)]},
+          {"steps", arm_tree(r.input, r.facts.arm)},
+          {"log", !r.log ? Json(nullptr) : log_tree(*r.log)},
           {"checks", std::move(checks)},
           {"record_next", record_next(r)},
           {"warnings", r.warnings}};

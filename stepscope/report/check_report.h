@@ -8,23 +8,12 @@
 
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/analysis/runs/step_facts.h"
+#include "stepscope/pipeline/check.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/log_report.h"
 #include "stepscope/report/text_options.h"
 
 namespace stepscope {
-
-struct CheckReport {
-  std::string version;
-  std::string input;  // as typed
-  std::string kind;   // "trace", "train", "log" or "list"
-  const StepFacts* facts = nullptr;
-  const JobResult* job = nullptr;  // of traces
-  const LogReport* log = nullptr;  // of a log
-  std::string why_no_mfu{};        // where facts have none
-  double least_effective = 8;      // steps that a comparison needs
-  std::vector<std::string> warnings{};
-};
 
 enum class CheckStatus : std::uint8_t { good, look, unknown };
 
@@ -37,11 +26,11 @@ struct CheckLine {
 };
 
 // All seven, in that order.
-[[nodiscard]] std::vector<CheckLine> check_lines(const CheckReport& report);
+[[nodiscard]] std::vector<CheckLine> check_lines(const CheckResult& report);
 // What another recording should have that this one lacks.
-[[nodiscard]] std::vector<std::string> record_next(const CheckReport& report);
-[[nodiscard]] std::string check_text(const CheckReport& report, const TextOptions& options = {});
+[[nodiscard]] std::vector<std::string> record_next(const CheckResult& report);
+[[nodiscard]] std::string check_text(const CheckResult& report, const TextOptions& options = {});
 // docs/reference/json.md.
-[[nodiscard]] Json check_tree(const CheckReport& report);
+[[nodiscard]] Json check_tree(const CheckResult& report);
 
 }  // namespace stepscope

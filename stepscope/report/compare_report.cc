@@ -13,13 +13,10 @@ namespace stepscope {
 namespace {
 
 // "+2.1 %"; "+0.0 %" has no sign of its own.
-std::string signed_percent(double share) {
-  return fmt::format("{:+.{}f} %", share * 100, std::fabs(share) < 0.001 ? 2 : 1);
-}
-
 std::string interval_in_words(const RatioTest& t, double alpha) {
   return fmt::format("{:g} % interval {} to {}", 100 * (1 - alpha),
-                     signed_percent(t.interval->first - 1), signed_percent(t.interval->second - 1));
+                     format_signed_percent(t.interval->first - 1),
+                     format_signed_percent(t.interval->second - 1));
 }
 
 std::string longer_or_less(double ratio) {
@@ -32,12 +29,12 @@ std::string p_in_words(double p) {
 }
 
 // Steps an arm after which a change of the floor would show: the interval narrows with their root.
-std::string steps_needed(const CompareReport& r) {
-  const RatioTest& t = r.runs->ratio;
+std::string steps_needed(const Comparison& r) {
+  const RatioTest& t = r.runs.ratio;
   const double half = (std::log(t.interval->second) - std::log(t.interval->first)) / 2;
   const double floor = std::max(r.options.ratio.floor, 0.001);
   const double more = std::pow(half / std::log1p(floor), 2);
-  const auto now = static_cast<double>(std::min(r.runs->a.steps, r.runs->b.steps));
+  const auto now = static_cast<double>(std::min(r.runs.a.steps, r.runs.b.steps));
   if (!(more > 1)) return {};
   const bool launches = t.p_launches && *t.p_launches > *t.p_steps;
   if (launches) return " More launches an arm would narrow the interval: they differ most.";
@@ -45,8 +42,8 @@ std::string steps_needed(const CompareReport& r) {
                      format_count(std::ceil(now * more)), floor * 100);
 }
 
-std::string why_not_called(const CompareReport& r) {
-  const RatioTest& t = r.runs->ratio;
+std::string why_not_called(const Comparison& r) {
+  const RatioTest& t = r.runs.ratio;
   const double alpha = r.options.ratio.alpha;
   if (t.interval->first <= 1 && t.interval->second >= 1)
     return "the interval holds no change at all";
@@ -78,7 +75,7 @@ std::vector<std::string> arm_row(const char* letter, const std::string& label,
           format_digits(arm.n_eff)};
 }
 
-std::string arms_table(const CompareReport& r, std::size_t width) {
+std::string arms_table(const Comparison& r, std::size_t width) {
   return text_table({{"", false},
                      {"steps"},
                      {"warm-up"},
@@ -88,12 +85,11 @@ std::string arms_table(const CompareReport& r, std::size_t width) {
                      {"p95"},
                      {"outliers"},
                      {"n_eff"}},
-                    {arm_row("A", r.label_a, r.runs->a), arm_row("B", r.label_b, r.runs->b)},
-                    width);
+                    {arm_row("A", r.label_a, r.runs.a), arm_row("B", r.label_b, r.runs.b)}, width);
 }
 
-std::string test_text(const CompareReport& r) {
-  const RatioTest& t = r.runs->ratio;
+std::string test_text(const Comparison& r) {
+  const RatioTest& t = r.runs.ratio;
   if (!t.interval) return {};
   std::string out = fmt::format("ratio of medians {:.4f}, interval {:.4f} to {:.4f}; ", t.ratio,
                                 t.interval->first, t.interval->second);
@@ -141,9 +137,9 @@ std::string parts_table(const RunComparison& runs, PartKind kind, std::size_t mo
                     std::move(rows), width);
 }
 
-std::string regression_text(const CompareReport& r) {
+std::string regression_text(const Comparison& r) {
   if (!r.max_regression) return {};
-  const auto regression = is_regression(r);
+  const auto regression = r.regression;
   const std::string limit = fmt::format("--max-regression {:g} %", *r.max_regression * 100);
   if (!regression) return "Not enough data to hold B to " + limit + ".\n";
   return *regression ? "A regression: beyond " + limit + ".\n" : "Within " + limit + ".\n";
@@ -171,22 +167,10 @@ Json drift_tree(const std::optional<LaunchDrift>& drift) {
       {"per_launch", std::expm1(drift->slope)}, {"p", drift->p}, {"bias", std::expm1(drift->bias)}};
 }
 
-void arm_warnings(const char* letter, const ComparedArm& arm, std::vector<std::string>& out) {
-  for (const ComparedLaunch& l : arm.launches)
-    if (l.unsettled)
-      out.push_back(
-          fmt::format("{}: the step time of {} still moves in its second half; no end of "
-                      "a warm-up is in sight and none was left out",
-                      letter, l.name));
-  if (arm.steps == 1) out.push_back(fmt::format("{} has one step only", letter));
-  if (arm.steps > 1 && arm.stdev_ns && *arm.stdev_ns == 0)
-    out.push_back(fmt::format("all step times of {} are equal", letter));
-}
-
 }  // namespace
 
-std::string compare_sentence(const CompareReport& r) {
-  const RatioTest& t = r.runs->ratio;
+std::string compare_sentence(const Comparison& r) {
+  const RatioTest& t = r.runs.ratio;
   const double difference = t.b.median - t.a.median;
   const std::string change =
       fmt::format("B's steps take {} than A's, {} a step", longer_or_less(t.ratio),
@@ -209,33 +193,8 @@ std::string compare_sentence(const CompareReport& r) {
   return fmt::format(
       "Not enough data: {} effective steps in A and {} in B, {:g} are needed; in "
       "what there is {}.",
-      format_digits(r.runs->a.n_eff), format_digits(r.runs->b.n_eff),
-      r.options.ratio.least_effective, change);
-}
-
-std::optional<bool> is_regression(const CompareReport& r) {
-  const RatioTest& t = r.runs->ratio;
-  if (!r.max_regression || t.verdict == Verdict::not_enough_data) return std::nullopt;
-  return t.verdict == Verdict::slower && t.ratio - 1 > *r.max_regression;
-}
-
-std::vector<std::string> compare_warnings(const RunComparison& runs) {
-  std::vector<std::string> out;
-  arm_warnings("A", runs.a, out);
-  arm_warnings("B", runs.b, out);
-  const auto single = [](const ComparedArm& arm) { return arm.launches.size() < 2; };
-  if (single(runs.a) || single(runs.b))
-    out.emplace_back(
-        "one launch an arm: what differs from launch to launch (placement, clocks, other jobs) "
-        "looks like a change; give three or more, interleaved, or use --run");
-  if (runs.drift && runs.drift->p < 0.05)
-    out.push_back(
-        fmt::format("the step time drifts by {} from launch to launch (p = {:.3f}); in this order "
-                    "that makes {} "
-                    "of the difference",
-                    signed_percent(std::expm1(runs.drift->slope)), runs.drift->p,
-                    signed_percent(std::expm1(runs.drift->bias))));
-  return out;
+      format_digits(r.runs.a.n_eff), format_digits(r.runs.b.n_eff), r.options.ratio.least_effective,
+      change);
 }
 
 std::string outlier_text(const std::string& label, const ComparedArm& arm) {
@@ -248,19 +207,19 @@ std::string outlier_text(const std::string& label, const ComparedArm& arm) {
   return out.empty() ? out : out + '\n';
 }
 
-std::string compare_text(const CompareReport& r, const TextOptions& options) {
+std::string compare_text(const Comparison& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   std::string out = wrapped(compare_sentence(r), width);
   out += regression_text(r);
   out += '\n' + arms_table(r, width) + test_text(r);
   if (!r.order.empty()) out += fmt::format("launched in the order {}\n", r.order);
-  for (const auto& [letter, arm] : {std::pair{"A", &r.runs->a}, std::pair{"B", &r.runs->b}})
+  for (const auto& [letter, arm] : {std::pair{"A", &r.runs.a}, std::pair{"B", &r.runs.b}})
     if (const std::string outliers = outlier_text(letter, *arm); !outliers.empty())
       out += wrapped(outliers.substr(0, outliers.size() - 1), width);
   const double alpha = r.options.ratio.alpha;
-  out += parts_table(*r.runs, PartKind::budget, 12, alpha, width);
-  out += parts_table(*r.runs, PartKind::compute, 8, alpha, width);
-  out += parts_table(*r.runs, PartKind::kernel, 10, alpha, width);
+  out += parts_table(r.runs, PartKind::budget, 12, alpha, width);
+  out += parts_table(r.runs, PartKind::compute, 8, alpha, width);
+  out += parts_table(r.runs, PartKind::kernel, 10, alpha, width);
   if (!r.warnings.empty()) out += '\n';
   for (const std::string& w : r.warnings)
     out += wrapped("note: " + shorten(printable(w), note_width), width);
@@ -296,22 +255,22 @@ Json arm_tree(const std::string& label, const ComparedArm& arm) {
           {"outliers", std::move(outliers)}};
 }
 
-Json compare_tree(const CompareReport& r) {
-  const RatioTest& t = r.runs->ratio;
-  const auto regression = is_regression(r);
+Json compare_tree(const Comparison& r) {
+  const RatioTest& t = r.runs.ratio;
+  const auto regression = r.regression;
   Json parts = Json::array();
-  for (const PartDifference& part : r.runs->parts) parts.push_back(part_tree(part));
+  for (const PartDifference& part : r.runs.parts) parts.push_back(part_tree(part));
   return {{"schema", "stepscope.compare/1"},
           {"version", r.version},
           {"answer", {{"sentence", compare_sentence(r)}}},
-          {"a", arm_tree(r.label_a, r.runs->a)},
-          {"b", arm_tree(r.label_b, r.runs->b)},
+          {"a", arm_tree(r.label_a, r.runs.a)},
+          {"b", arm_tree(r.label_b, r.runs.b)},
           {"ratio", t.ratio},
           {"interval", range(t.interval)},
           {"difference_ns", t.b.median - t.a.median},
           {"verdict", name_of(t.verdict)},
-          {"n_eff_a", r.runs->a.n_eff},
-          {"n_eff_b", r.runs->b.n_eff},
+          {"n_eff_a", r.runs.a.n_eff},
+          {"n_eff_b", r.runs.b.n_eff},
           {"p", real(t.p)},
           {"p_steps", real(t.p_steps)},
           {"p_launches", real(t.p_launches)},
@@ -320,7 +279,7 @@ Json compare_tree(const CompareReport& r) {
           {"max_regression", real(r.max_regression)},
           {"regression", regression ? Json(*regression) : Json(nullptr)},
           {"order", text_or_null(r.order)},
-          {"drift", drift_tree(r.runs->drift)},
+          {"drift", drift_tree(r.runs.drift)},
           {"parts", std::move(parts)},
           {"warnings", r.warnings}};
 }

@@ -7,36 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/runs/compare_runs.h"
+#include "stepscope/pipeline/compare.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
 #include "stepscope/report/text_options.h"
 
 namespace stepscope {
 
-struct CompareReport {
-  std::string version;
-  std::string label_a;  // as typed
-  std::string label_b;
-  const RunComparison* runs = nullptr;
-  CompareOptions options{};
-  std::optional<double> max_regression{};  // share of one
-  std::string order{};                     // of the launches, "ABBA"; empty = not known
-  std::vector<std::string> warnings{};
-};
-
 // The verdict in one sentence, with its size and interval or with what is missing.
-[[nodiscard]] std::string compare_sentence(const CompareReport& report);
-// Whether B is slower, and by more than max_regression; absent where that is not asked or there is
-// not enough data.
-[[nodiscard]] std::optional<bool> is_regression(const CompareReport& report);
-// What a reader of the comparison should know besides: warm-up without an end, one launch an arm,
-// drift.
-[[nodiscard]] std::vector<std::string> compare_warnings(const RunComparison& runs);
-[[nodiscard]] std::string compare_text(const CompareReport& report,
-                                       const TextOptions& options = {});
+[[nodiscard]] std::string compare_sentence(const Comparison& report);
+[[nodiscard]] std::string compare_text(const Comparison& report, const TextOptions& options = {});
 // docs/reference/json.md.
-[[nodiscard]] Json compare_tree(const CompareReport& report);
+[[nodiscard]] Json compare_tree(const Comparison& report);
 // launches, parts.
 [[nodiscard]] std::vector<CsvFile> compare_csv(const Json& tree);
 

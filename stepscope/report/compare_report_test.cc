@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/diagnose/run_warnings.h"
+
 namespace stepscope {
 namespace {
 
@@ -18,27 +20,20 @@ LaunchSteps steps(std::size_t n, double level, double percent = 1) {
   return launch;
 }
 
-struct Compared {
-  RunComparison runs;
-  CompareReport report;
-};
-
-Compared compared(const LaunchSteps& a, const LaunchSteps& b,
-                  std::optional<double> limit = std::nullopt) {
-  Compared c;
+Comparison compared(const LaunchSteps& a, const LaunchSteps& b,
+                    std::optional<double> limit = std::nullopt) {
+  Comparison c;
   c.runs = compare_runs({&a, 1}, {&b, 1}, {});
-  c.report.label_a = "before";
-  c.report.label_b = "after";
-  c.report.max_regression = limit;
+  c.label_a = "before";
+  c.label_b = "after";
+  c.max_regression = limit;
+  c.regression = regression_of(c.runs, limit);
   return c;
 }
 
-std::string sentence(Compared c) {
-  c.report.runs = &c.runs;
-  return compare_sentence(c.report);
-}
+std::string sentence(const Comparison& c) { return compare_sentence(c); }
 
-TEST(CompareReport, OpensWithTheVerdict) {
+TEST(CompareText, OpensWithTheVerdict) {
   EXPECT_TRUE(sentence(compared(steps(200, 100), steps(200, 110)))
                   .starts_with("B is slower: B's steps take 10.0 % longer than A's, 10.0 ms a step "
                                "(95 % interval +"));
@@ -52,11 +47,9 @@ TEST(CompareReport, OpensWithTheVerdict) {
   EXPECT_NE(open.find("steps an arm would show a change of 1 %."), std::string::npos) << open;
 }
 
-TEST(CompareReport, ARegressionIsSlowerByMoreThanAsked) {
+TEST(CompareText, ARegressionIsSlowerByMoreThanAsked) {
   const auto regression = [](double level, double limit, std::size_t n = 200) {
-    Compared c = compared(steps(200, 100), steps(n, level), limit);
-    c.report.runs = &c.runs;
-    return is_regression(c.report);
+    return compared(steps(200, 100), steps(n, level), limit).regression;
   };
   EXPECT_EQ(regression(110, 0.05), true);
   EXPECT_EQ(regression(110, 0.2), false);
@@ -64,21 +57,20 @@ TEST(CompareReport, ARegressionIsSlowerByMoreThanAsked) {
   EXPECT_EQ(regression(110, 0.05, 3), std::nullopt);
 }
 
-TEST(CompareReport, PartsAndWarningsAreShown) {
+TEST(CompareText, PartsAndWarningsAreShown) {
   LaunchSteps a = steps(20, 100);
   LaunchSteps b = steps(20, 110);
   a.parts = {{PartKind::budget, "idle_data", std::vector<double>(20, 1e6)}};
   b.parts = {{PartKind::budget, "idle_data", std::vector<double>(20, 9e6)}};
-  Compared c = compared(a, b);
-  c.report.runs = &c.runs;
-  c.report.warnings = compare_warnings(c.runs);
-  const std::string text = compare_text(c.report);
+  Comparison c = compared(a, b);
+  c.warnings = compare_warnings(c.runs);
+  const std::string text = compare_text(c);
   EXPECT_NE(text.find("What changed in a step (B - A, mean a step; * q < 0.05: 1 of 1):"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("+8.00 ms"), std::string::npos) << text;
   EXPECT_NE(text.find("note: one launch an arm"), std::string::npos) << text;
-  const Json tree = compare_tree(c.report);
+  const Json tree = compare_tree(c);
   EXPECT_EQ(tree["parts"][0]["difference_ns"], 8e6);
   EXPECT_EQ(compare_csv(tree).size(), 2U);
 }

@@ -247,17 +247,6 @@ std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenari
                     std::move(rows), width);
 }
 
-std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios) {
-  std::vector<std::string> notes;
-  for (const WhatIf& w : scenarios) {
-    if (w.nodes == 0 && w.refused.empty())
-      notes.push_back(name_of(w.scenario) + " changes nothing that these traces show");
-    for (const std::string& note : w.notes)
-      notes.push_back(fmt::format("{}: {}", name_of(w.scenario), note));
-  }
-  return notes;
-}
-
 std::string explanation_text(const JobResult& job, std::size_t width) {
   if (!job.explanation) return {};
   const Explanation& e = *job.explanation;

@@ -26,7 +26,5 @@ namespace stepscope {
 [[nodiscard]] std::string scenarios_text(const Explanation& explanation,
                                          std::span<const WhatIf> scenarios, std::size_t most,
                                          std::size_t width);
-// What the answers take for granted, each behind the name of its scenario.
-[[nodiscard]] std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios);
 
 }  // namespace stepscope

@@ -14,26 +14,20 @@
 namespace stepscope {
 namespace {
 
-std::string step_name(std::int64_t iteration) {
-  return iteration < 0 ? "an unnumbered step" : fmt::format("step {}", iteration);
-}
-
-double percent_more(const Drift& drift) { return 100 * (drift.last / drift.first - 1); }
-
-std::string source_line(const LogReport& r) {
+std::string source_line(const LogFacts& r) {
   std::vector<std::string> tools;
   for (std::size_t t = 0; t < log_tool_count; ++t)
-    if (r.log->lines[t] > 0)
+    if (r.log.lines[t] > 0)
       tools.push_back(fmt::format("{} ({})", words_of(static_cast<LogTool>(t)),
-                                  counted(r.log->lines[t], "line")));
+                                  counted(r.log.lines[t], "line")));
   std::string out = fmt::format("Log of {}.", fmt::join(tools, ", "));
-  const LogAccount& a = *r.account;
-  out += fmt::format(" Step times: {}, {}", words_of(r.steps->tool), r.steps->how);
+  const LogAccount& a = r.account;
+  out += fmt::format(" Step times: {}, {}", words_of(r.steps.tool), r.steps.how);
   if (a.steps_per_record > 1) out += fmt::format(", means of {} steps", a.steps_per_record);
   out += a.last_iteration >= 0
              ? fmt::format("; {} to {}", step_name(a.first_iteration), a.last_iteration)
              : std::string();
-  if (!r.steps->ranks.empty()) out += fmt::format("; {}", ranks_in_words(r.steps->ranks));
+  if (!r.steps.ranks.empty()) out += fmt::format("; {}", ranks_in_words(r.steps.ranks));
   return out + '.';
 }
 
@@ -50,8 +44,8 @@ void add_line(std::string& out, const char* name, const std::string& text, std::
   }
 }
 
-void throughput_line(const LogReport& r, std::size_t width, std::string& out) {
-  const LogAccount& a = *r.account;
+void throughput_line(const LogFacts& r, std::size_t width, std::string& out) {
+  const LogAccount& a = r.account;
   std::vector<std::string> parts;
   if (a.tokens_per_s) {
     parts.push_back(format_count(*a.tokens_per_s) + " tokens/s");
@@ -87,10 +81,10 @@ std::string rate_text(const LogRate& rate) {
   return text;
 }
 
-void account_lines(const LogReport& r, std::size_t width, std::string& out) {
-  const LogAccount& a = *r.account;
+void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
+  const LogAccount& a = r.account;
   throughput_line(r, width, out);
-  for (const LogRate& rate : r.rates->rates) add_line(out, "rate", rate_text(rate), width);
+  for (const LogRate& rate : r.rates.rates) add_line(out, "rate", rate_text(rate), width);
   if (a.loss) {
     std::string text = fmt::format("{:.4g} to {:.4g}, least {:.4g} at {}", a.loss->first,
                                    a.loss->last, a.loss->least, step_name(a.loss->least_iteration));
@@ -127,7 +121,7 @@ void account_lines(const LogReport& r, std::size_t width, std::string& out) {
   if (a.drift)
     add_line(out, "drift",
              fmt::format("{} to {} from end to end ({:+.1f} %)", format_time(a.drift->first),
-                         format_time(a.drift->last), percent_more(*a.drift)),
+                         format_time(a.drift->last), percent_longer(*a.drift)),
              width);
 }
 
@@ -292,41 +286,17 @@ Json drift_tree(const LogAccount& a) {
 
 }  // namespace
 
-std::string log_text(const LogReport& r, const TextOptions& options) {
+std::string log_text(const LogFacts& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   std::string out = '\n' + wrapped(source_line(r), width);
   account_lines(r, width, out);
-  out += timers_table(*r.account, width) + communication_table(*r.account, width) +
-         profile_text(*r.account, width);
+  out += timers_table(r.account, width) + communication_table(r.account, width) +
+         profile_text(r.account, width);
   return out;
 }
 
-std::vector<std::string> log_warnings(const LogReport& r) {
-  std::vector<std::string> out;
-  const auto notes = [&](const char* key, const char* what) {
-    const auto found = r.log->notes.find(key);
-    if (found != r.log->notes.end())
-      out.push_back(fmt::format("{} {}", counted(found->second, "line"), what));
-  };
-  notes("records_cut", "that report on a step are cut by other output");
-  notes("comm_lines_cut", "of the comms logger are cut");
-  if (r.steps->left_out > 0)
-    out.push_back(counted(r.steps->left_out, "record") + " without a positive time left out");
-  for (const LogChange& c : r.account->changes)
-    if (c.after_ns > c.before_ns) {
-      out.push_back(fmt::format("the step became {:.1f} % longer at {}",
-                                100 * (c.after_ns / c.before_ns - 1), step_name(c.iteration)));
-      break;
-    }
-  if (r.account->drift && r.account->drift->last > r.account->drift->first)
-    out.push_back(fmt::format("the step becomes {:.1f} % longer from one end to the other",
-                              percent_more(*r.account->drift)));
-  if (r.log->truncated) out.emplace_back("the end of the file is damaged");
-  return out;
-}
-
-Json log_tree(const LogReport& r) {
-  const LogAccount& a = *r.account;
+Json log_tree(const LogFacts& r) {
+  const LogAccount& a = r.account;
   Json loss = nullptr;
   if (a.loss)
     loss = {{"first", a.loss->first},
@@ -335,26 +305,26 @@ Json log_tree(const LogReport& r) {
             {"least_iteration", iteration(a.loss->least_iteration)},
             {"not_finite", a.loss->not_finite}};
   Json notes = Json::object();
-  for (const auto& [reason, count] : r.log->notes) notes[reason] = count;
-  return {{"tools", tools_tree(*r.log)},
-          {"steps_from", log_tool_names[static_cast<std::size_t>(r.steps->tool)]},
-          {"how", r.steps->how},
-          {"records", r.steps->steps.size()},
+  for (const auto& [reason, count] : r.log.notes) notes[reason] = count;
+  return {{"tools", tools_tree(r.log)},
+          {"steps_from", log_tool_names[static_cast<std::size_t>(r.steps.tool)]},
+          {"how", r.steps.how},
+          {"records", r.steps.steps.size()},
           {"steps_per_record", a.steps_per_record},
           {"first_iteration", iteration(a.first_iteration)},
           {"last_iteration", iteration(a.last_iteration)},
-          {"ranks", r.steps->ranks},
+          {"ranks", r.steps.ranks},
           {"launches", launches_tree(a)},
           {"changes", changes_tree(a)},
           {"drift", drift_tree(a)},
           {"global_batch", real(a.batch)},
           {"sequence", real(a.sequence)},
           {"devices", real(a.devices)},
-          {"model", text_or_null(r.model->source)},
+          {"model", text_or_null(r.model.source)},
           {"tokens_per_s", real(a.tokens_per_s)},
           {"samples_per_s", real(a.samples_per_s)},
           {"printed_samples_per_s", real(a.printed_samples_per_s)},
-          {"rates", rates_tree(*r.rates)},
+          {"rates", rates_tree(r.rates)},
           {"loss", std::move(loss)},
           {"skipped_steps", a.skipped},
           {"memory_bytes", real(a.memory_bytes)},
@@ -363,8 +333,8 @@ Json log_tree(const LogReport& r) {
           {"communication", communication_tree(a)},
           {"profiles", profiles_tree(a)},
           {"notes", std::move(notes)},
-          {"text_bytes", r.log->text_bytes},
-          {"truncated", r.log->truncated}};
+          {"text_bytes", r.log.text_bytes},
+          {"truncated", r.log.truncated}};
 }
 
 }  // namespace stepscope

@@ -12,18 +12,8 @@
 
 namespace stepscope {
 
-struct LogReport {
-  const JobLog* log = nullptr;
-  const LogSteps* steps = nullptr;
-  const LogAccount* account = nullptr;
-  const LogModel* model = nullptr;
-  const LogRates* rates = nullptr;
-};
-
-[[nodiscard]] std::string log_text(const LogReport& report, const TextOptions& options = {});
+[[nodiscard]] std::string log_text(const LogFacts& report, const TextOptions& options = {});
 // docs/reference/json.md.
-[[nodiscard]] Json log_tree(const LogReport& report);
-// What a reader of the figures should know: restarts, cut lines, figures that contradict.
-[[nodiscard]] std::vector<std::string> log_warnings(const LogReport& report);
+[[nodiscard]] Json log_tree(const LogFacts& report);
 
 }  // namespace stepscope

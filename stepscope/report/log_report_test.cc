@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "stepscope/diagnose/run_warnings.h"
+
 namespace stepscope {
 namespace {
 
@@ -52,12 +54,12 @@ struct Made {
     model = model_of_log(log, account);
     rates = log_rates(log, steps, account, model, FlopRate{989e12});
   }
-  [[nodiscard]] LogReport report() const { return {&log, &steps, &account, &model, &rates}; }
+  [[nodiscard]] LogFacts report() const { return {log, steps, account, model, rates}; }
 };
 
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-TEST(LogReport, SaysWhatTheLogTells) {
+TEST(LogText, SaysWhatTheLogTells) {
   const Made made;
   const std::string text = log_text(made.report(), {.width = 100});
   for (const char* part :
@@ -74,7 +76,7 @@ TEST(LogReport, SaysWhatTheLogTells) {
   }
 }
 
-TEST(LogReport, WarnsOfWhatWasCutAndOfARegression) {
+TEST(LogText, WarnsOfWhatWasCutAndOfARegression) {
   const Made made;
   const auto warnings = log_warnings(made.report());
   ASSERT_EQ(warnings.size(), 2U);
@@ -82,7 +84,7 @@ TEST(LogReport, WarnsOfWhatWasCutAndOfARegression) {
   EXPECT_TRUE(has(warnings[1], "longer at step 310"));
 }
 
-TEST(LogReport, SaysThatTheStepDrifts) {
+TEST(LogText, SaysThatTheStepDrifts) {
   Made made;
   made.account.changes.clear();
   made.account.drift = Drift{.first = 470e6, .last = 660e6, .p = 1e-9};
@@ -92,7 +94,7 @@ TEST(LogReport, SaysThatTheStepDrifts) {
   EXPECT_DOUBLE_EQ(log_tree(made.report())["drift"]["last_ns"].get<double>(), 660e6);
 }
 
-TEST(LogReport, AbsentFiguresAreNull) {
+TEST(LogText, AbsentFiguresAreNull) {
   const Made made;
   const Json tree = log_tree(made.report());
   EXPECT_EQ(tree["steps_from"], "megatron");

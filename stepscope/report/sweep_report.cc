@@ -31,13 +31,13 @@ std::string interval_of(const SweptValue& v) {
 
 }  // namespace
 
-std::string sweep_sentence(const SweepReport& r) {
-  const SweptValue& best = r.sweep->values[r.sweep->best];
+std::string sweep_sentence(const SweepResult& r) {
+  const SweptValue& best = r.sweep.values[r.sweep.best];
   std::string out = fmt::format("{} = {} is fastest: a step takes {}", r.name, best.value,
                                 format_time(best.arm.median_ns));
-  if (r.sweep->values.size() == 1) return out + "; there is nothing beside it.";
-  const std::vector<std::string> ties = ties_of(*r.sweep);
-  if (!r.sweep->enough_data)
+  if (r.sweep.values.size() == 1) return out + "; there is nothing beside it.";
+  const std::vector<std::string> ties = ties_of(r.sweep);
+  if (!r.sweep.enough_data)
     out += fmt::format("; not enough data: some values have fewer than {:g} effective steps",
                        r.options.ratio.least_effective);
   if (ties.empty()) return out + "; every other value is slower.";
@@ -45,11 +45,11 @@ std::string sweep_sentence(const SweepReport& r) {
          fmt::format("; {} {} with it.", fmt::join(ties, ", "), ties.size() == 1 ? "ties" : "tie");
 }
 
-std::string sweep_text(const SweepReport& r, const TextOptions& options) {
+std::string sweep_text(const SweepResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   std::string out = wrapped(printable(sweep_sentence(r)), width) + '\n';
   std::vector<std::vector<std::string>> rows;
-  for (const SweptValue& v : r.sweep->values)
+  for (const SweptValue& v : r.sweep.values)
     rows.push_back({printable(v.value), std::to_string(v.arm.steps), format_time(v.arm.median_ns),
                     beside_best(v), interval_of(v), v.q ? fmt::format("{:.3f}", *v.q) : "-",
                     v.tie ? "tie" : ""});
@@ -66,10 +66,10 @@ std::string sweep_text(const SweepReport& r, const TextOptions& options) {
   return out;
 }
 
-Json sweep_tree(const SweepReport& r) {
+Json sweep_tree(const SweepResult& r) {
   Json values = Json::array();
-  for (std::size_t i = 0; i < r.sweep->values.size(); ++i) {
-    const SweptValue& v = r.sweep->values[i];
+  for (std::size_t i = 0; i < r.sweep.values.size(); ++i) {
+    const SweptValue& v = r.sweep.values[i];
     Json row = {{"value", v.value}};
     Json arm = arm_tree(fmt::format("{}={}", r.name, v.value), v.arm);
     row.update(arm);
@@ -80,16 +80,16 @@ Json sweep_tree(const SweepReport& r) {
     row["p"] = t ? real(t->p) : Json(nullptr);
     row["q"] = real(v.q);
     row["tie"] = v.tie;
-    row["best"] = i == r.sweep->best;
+    row["best"] = i == r.sweep.best;
     values.push_back(std::move(row));
   }
   return {{"schema", "stepscope.sweep/1"},
           {"version", r.version},
           {"answer", {{"sentence", sweep_sentence(r)}}},
           {"name", r.name},
-          {"best", r.sweep->values[r.sweep->best].value},
-          {"ties", ties_of(*r.sweep)},
-          {"enough_data", r.sweep->enough_data},
+          {"best", r.sweep.values[r.sweep.best].value},
+          {"ties", ties_of(r.sweep)},
+          {"enough_data", r.sweep.enough_data},
           {"values", std::move(values)},
           {"order", r.order},
           {"warnings", r.warnings}};

@@ -30,6 +30,10 @@ std::string with_unit(double value, const std::array<Unit, N>& units) {
 
 }  // namespace
 
+std::string format_signed_percent(double share) {
+  return fmt::format("{:+.{}f} %", share * 100, std::fabs(share) < 0.001 ? 2 : 1);
+}
+
 std::string format_digits(double value) {
   const double size = std::abs(value);
   if (size >= 99.95) return fmt::format("{:.0f}", value);

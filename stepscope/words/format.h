@@ -23,6 +23,8 @@ namespace stepscope {
   return share_or_zero(static_cast<double>(part.value), static_cast<double>(whole.value));
 }
 [[nodiscard]] std::string format_percent(double share);  // of one: "35.2 %", "< 0.1 %"
+// "+1.2 %", "-0.05 %": two places below a thousandth.
+[[nodiscard]] std::string format_signed_percent(double share);
 // Three significant digits: "1.23", "45.6", "789", "1230"; two below 0.1: "0.076".
 [[nodiscard]] std::string format_digits(double value);
 // At most `width` columns; the middle of a longer text becomes "…". Counts UTF-8 characters.

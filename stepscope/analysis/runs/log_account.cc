@@ -239,4 +239,10 @@ LogAccount account_of(const JobLog& log, const LogSteps& steps) {
   return a;
 }
 
+std::string step_name(std::int64_t iteration) {
+  return iteration < 0 ? "an unnumbered step" : "step " + std::to_string(iteration);
+}
+
+double percent_longer(const Drift& drift) { return 100 * (drift.last / drift.first - 1); }
+
 }  // namespace stepscope

@@ -104,4 +104,9 @@ struct LogAccount {
 // A whole number among the settings; absent where it is none or missing.
 [[nodiscard]] std::optional<double> setting_of(const JobLog& log, std::string_view name);
 
+// "step 12", "an unnumbered step".
+[[nodiscard]] std::string step_name(std::int64_t iteration);
+// By how many percent the last step takes longer than the first.
+[[nodiscard]] double percent_longer(const Drift& drift);
+
 }  // namespace stepscope

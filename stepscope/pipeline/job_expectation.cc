@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/analyze_expected.h"
+#include "stepscope/pipeline/job_expectation.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/fit/plan_evidence.h"
 #include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
 
-bool gives_plan(const AnalyzeFlags& flags) {
-  return flags.tp > 0 || flags.pp > 0 || flags.dp > 0 || !flags.plan.plan_file.empty() ||
-         std::ranges::any_of(flags.plan.values, [](const std::string& v) { return !v.empty(); });
+// What the expectation of a job is made from.
+struct Asked {
+  const JobDescription& given;
+  const DescribedJob& job;
+  const ParallelSizes& sizes;
+};
+
+bool gives_degrees(const ParallelSizes& sizes) { return sizes.tp || sizes.pp || sizes.dp; }
+
+// What the description says of the plan by itself goes before its settings, which go over a file.
+void set(PlanSettings& settings, const char* name, std::int64_t n) {
+  if (n > 0) settings.fields.push_back({name, std::to_string(n)});
 }
 
-std::string& value_of(PlanSource& source, std::string_view name) {
-  return source.values[static_cast<std::size_t>(find_plan_field(name) - plan_fields().data())];
-}
-
-void set(PlanSource& source, std::string_view name, std::int64_t n) {
-  if (n > 0) value_of(source, name) = std::to_string(n);
+bool names(const PlanSettings& settings, std::string_view field) {
+  return std::ranges::find(settings.fields, field, &PlanSetting::name) != settings.fields.end();
 }
 
 std::string no_machine(const JobResult& job) {
@@ -40,35 +44,36 @@ std::string no_machine(const JobResult& job) {
       printable(r.gpu_name));
 }
 
-Result<StepComparison> step_of(const AnalyzeFlags& flags, const Analysis& report,
+Result<StepComparison> step_of(const Asked& asked, const Analysis& report,
                                std::optional<int> recorded_world) {
   const Machine& machine = *report.machine;
-  const auto network = make_network(machine, {.domain = domain_of(settings_of(flags.plan))});
+  const auto network = make_network(machine, {.domain = domain_of(asked.given.plan)});
   if (!network) return network.error();
-  const auto plan = plan_of_run(flags, machine, report.world_size, traced_dtype(report.job));
+  const auto plan = plan_of_run(asked.given, asked.job, asked.sizes, machine, report.world_size,
+                                traced_dtype(report.job));
   if (!plan) return plan.error();
-  return compare_step(report.job, {.model = *flags.model,
+  return compare_step(report.job, {.model = *asked.job.model,
                                    .machine = machine,
                                    .network = *network,
                                    .plan = *plan,
                                    .recorded_world = recorded_world});
 }
 
-void add_step(Expectation& expected, const AnalyzeFlags& flags, const Analysis& report,
+void add_step(Expectation& expected, const Asked& asked, const Analysis& report,
               std::optional<int> recorded_world, std::vector<std::string>& remarks,
-              Failures& failures) {
+              std::vector<Error>& failures) {
   if (const auto why_not = cannot_compare(report.job)) {
     remarks.push_back("no expected step: " + why_not->message());
     return;
   }
-  auto step = step_of(flags, report, recorded_world);
+  auto step = step_of(asked, report, recorded_world);
   if (step) {
     for (const std::string& a : step->assumptions)
       if (std::ranges::find(expected.assumptions, a) == expected.assumptions.end())
         expected.assumptions.push_back(a);
     expected.step = std::move(*step);
-  } else if (gives_plan(flags)) {
-    failures.add(step.error());
+  } else if ((gives_plan(asked.given.plan) || gives_degrees(asked.sizes))) {
+    failures.push_back(step.error());
   } else {
     remarks.push_back("no expected step: " + step.error().message());
   }
@@ -76,25 +81,25 @@ void add_step(Expectation& expected, const AnalyzeFlags& flags, const Analysis& 
 
 }  // namespace
 
-Result<Plan> plan_of_run(const AnalyzeFlags& flags, const Machine& machine,
+Result<Plan> plan_of_run(const JobDescription& given, const DescribedJob& job,
+                         const ParallelSizes& sizes, const Machine& machine,
                          std::optional<int> world, std::optional<Dtype> dtype) {
-  PlanSource source = flags.plan;
-  source.values.resize(plan_fields().size());
-  set(source, "tp", flags.tp);
-  set(source, "pp", flags.pp);
-  set(source, "dp", flags.dp);
-  set(source, "seq", flags.sequence);
-  set(source, "global-batch", flags.global_batch);
-  const bool file = !source.plan_file.empty();
-  std::string& format = value_of(source, "dtype");
-  if (!file && format.empty() && dtype && *dtype != Dtype::fp64) format = name(*dtype);
+  PlanSettings source = given.plan;
+  set(source, "tp", sizes.tp.value_or(0));
+  set(source, "pp", sizes.pp.value_or(0));
+  set(source, "dp", sizes.dp.value_or(0));
+  set(source, "seq", job.sequence);
+  set(source, "global-batch", job.global_batch);
+  const bool file = source.plan || !source.plan_file.empty();
+  if (!file && !names(source, "dtype") && dtype && *dtype != Dtype::fp64)
+    source.fields.push_back({"dtype", std::string(name(*dtype))});
   if (!file) source.gpus = world.value_or(1);
-  auto made = make_plan(settings_of(source), *flags.model, machine);
+  auto made = make_plan(source, *job.model, machine);
   if (!made) return made.error();
   Plan& plan = made->plan;
   // Without a world in the traces the degrees say how many there are.
   const std::int64_t product = plan.tp * plan.cp * plan.pp * plan.dp;
-  if (flags.dp > 0 || (!file && !world)) plan.devices = product;
+  if (sizes.dp || (!file && !world)) plan.devices = product;
   if (product != plan.devices && world)
     return Error{.what = fmt::format(
                      "the plan's tp * cp * pp * dp = {} * {} * {} * {} is not the world of {} "
@@ -104,21 +109,26 @@ Result<Plan> plan_of_run(const AnalyzeFlags& flags, const Machine& machine,
   return plan;
 }
 
-std::optional<Expectation> expected_of_job(const AnalyzeFlags& flags, const Analysis& report,
+std::optional<Expectation> expected_of_job(const JobDescription& given,
+                                           const DescribedJob& described,
+                                           const ParallelSizes& sizes, const Analysis& report,
                                            std::optional<int> recorded_world,
-                                           std::vector<std::string>& remarks, Failures& failures) {
+                                           std::vector<std::string>& remarks,
+                                           std::vector<Error>& failures) {
+  const Asked asked{given, described, sizes};
   const JobResult& job = report.job;
   if (job.ranks.empty()) return std::nullopt;
   if (!report.machine) {
-    if (flags.model) remarks.push_back(no_machine(job));
+    if (asked.job.model) remarks.push_back(no_machine(job));
     return std::nullopt;
   }
-  auto expected = expect_by_shapes(job, *report.machine, domain_of(settings_of(flags.plan)), report.world_size);
+  auto expected =
+      expect_by_shapes(job, *report.machine, domain_of(asked.given.plan), report.world_size);
   if (!expected) {
     remarks.push_back("no expected times: " + expected.error().message());
     return std::nullopt;
   }
-  if (flags.model) add_step(*expected, flags, report, recorded_world, remarks, failures);
+  if (asked.job.model) add_step(*expected, asked, report, recorded_world, remarks, failures);
   const bool nothing = !expected->step && expected->ranks.empty() && expected->collectives.empty();
   return nothing ? std::nullopt : std::optional(std::move(*expected));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/child_launch.h"
+#include "stepscope/pipeline/child_launch.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

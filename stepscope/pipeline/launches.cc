@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/arm_runs.h"
+#include "stepscope/pipeline/launches.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,9 +9,11 @@
 #include <fstream>
 #include <utility>
 
-#include "stepscope/cli/child_launch.h"
-#include "stepscope/cli/say.h"
+#include "stepscope/analysis/runs/step_parts.h"
+#include "stepscope/pipeline/child_launch.h"
+#include "stepscope/pipeline/traces.h"
 #include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -46,21 +47,56 @@ Result<std::string> written(const LaunchOrder& order) {
                .hint = "one file or directory is read"};
 }
 
-Result<LaunchSteps> steps_of(const LaunchOrder& order, const std::string& path,
-                             const ArmSource& source, std::vector<std::string>& remarks) {
+std::optional<LaunchSteps> launch_of_traces(const std::string& input, const LaunchReading& reading,
+                                            const Progress& progress,
+                                            std::vector<std::string>& remarks,
+                                            std::vector<Error>& failures) {
+  const TracesRequest request{
+      .inputs = {input}, .step_annotation = reading.step_annotation, .threads = reading.threads};
+  const auto read = read_traces(request, progress);
+  if (!read) {
+    fail(progress, failures, read.error());
+    return std::nullopt;
+  }
+  failures.insert(failures.end(), read->failures.begin(), read->failures.end());
+  if (read->ranks.empty()) return std::nullopt;
+  JobOptions options = job_options(request, progress, read->run.world_size);
+  options.explain = false;
+  const JobResult job = analyze_job(read->ranks, options);
+  if (job.interrupted) {
+    fail(progress, failures, interrupted());
+    return std::nullopt;
+  }
+  LaunchSteps launch{.name = input,
+                     .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
+  for (const JobStep& step : job.steps)
+    launch.wall_ns.push_back(std::max(1.0, static_cast<double>(step.wall.count())));
+  if (launch.wall_ns.empty()) {
+    fail(progress, failures, {.what = "has no step that all ranks share", .file = input});
+    return std::nullopt;
+  }
+  if (job.ranks.front().steps.size() == 1 && job.ranks.front().steps.front().name == "window")
+    remarks.push_back(input + " has no step annotations: the whole trace counts as one step");
+  launch.parts = step_parts(job, read->ranks);
+  return launch;
+}
+
+Result<LaunchSteps> steps_written(const LaunchOrder& order, const std::string& path,
+                                  const LaunchReading& reading, const Progress& progress,
+                                  std::vector<std::string>& remarks) {
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) {
     const auto kind = step_file_kind(path);
     if (!kind) return kind.error();
     if (*kind != StepFileKind::trace) {
-      auto times = read_step_times(path, source.unit);
+      auto times = read_step_times(path, reading.unit);
       if (!times) return times.error();
       return launch_of(std::move(*times), order.name, remarks);
     }
   }
-  Failures failures;
-  auto launch = read_launch(path, source, remarks, failures);
-  if (failures.interrupted()) return interrupted();
+  std::vector<Error> failures;
+  auto launch = read_launch(path, reading, progress, remarks, failures);
+  if (progress.stopped()) return interrupted();
   if (!launch)
     return Error{.what = fmt::format("launch {} left no steps", order.name),
                  .file = path,
@@ -70,6 +106,43 @@ Result<LaunchSteps> steps_of(const LaunchOrder& order, const std::string& path,
 }
 
 }  // namespace
+
+LaunchSteps launch_of(StepTimes times, std::string name, std::vector<std::string>& remarks) {
+  if (times.unit_assumed)
+    remarks.push_back(name +
+                      " names no unit: its numbers are taken as --unit says (ms unless "
+                      "given)");
+  if (times.left_out > 0)
+    remarks.push_back(fmt::format("{}: {} without a positive number left out", name,
+                                  counted(times.left_out, "row")));
+  for (const std::string& remark : times.remarks) remarks.push_back(name + ": " + remark);
+  LaunchSteps launch{.name = std::move(name)};
+  launch.wall_ns = std::move(times.wall_ns);
+  launch.causes = std::move(times.causes);
+  launch.source = std::move(times.source);
+  return launch;
+}
+
+std::optional<LaunchSteps> read_launch(const std::string& input, const LaunchReading& reading,
+                                       const Progress& progress, std::vector<std::string>& remarks,
+                                       std::vector<Error>& failures) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(input, ignored))
+    return launch_of_traces(input, reading, progress, remarks, failures);
+  const auto kind = step_file_kind(input);
+  if (!kind) {
+    fail(progress, failures, kind.error());
+    return std::nullopt;
+  }
+  if (*kind == StepFileKind::trace)
+    return launch_of_traces(input, reading, progress, remarks, failures);
+  auto times = read_step_times(input, reading.unit);
+  if (!times) {
+    fail(progress, failures, times.error());
+    return std::nullopt;
+  }
+  return launch_of(std::move(*times), input, remarks);
+}
 
 Result<LaunchFolder> LaunchFolder::make(const std::string& keep) {
   std::error_code code;
@@ -97,8 +170,8 @@ LaunchFolder::~LaunchFolder() {
   if (!keep_ && !path_.empty()) fs::remove_all(path_, ignored);
 }
 
-Result<LaunchSteps> run_launch(const LaunchOrder& order, const ArmSource& source,
-                               std::vector<std::string>& remarks) {
+Result<LaunchSteps> run_launch(const LaunchOrder& order, const LaunchReading& reading,
+                               const Progress& progress, std::vector<std::string>& remarks) {
   std::error_code code;
   fs::remove_all(order.folder, code);
   fs::create_directories(order.folder, code);
@@ -111,7 +184,7 @@ Result<LaunchSteps> run_launch(const LaunchOrder& order, const ArmSource& source
     writes = writes || word.find("{out}") != std::string::npos;
     word = replaced(std::move(word), "{out}", out);
   }
-  const auto status = run_child(words, log, {.stop = source.stop, .seconds = order.seconds});
+  const auto status = run_child(words, log, {.stop = progress.stop, .seconds = order.seconds});
   if (!status) return status.error();
   if (*status != 0)
     return Error{.what = fmt::format("launch {} ended with exit code {}: {}", order.name, *status,
@@ -121,9 +194,9 @@ Result<LaunchSteps> run_launch(const LaunchOrder& order, const ArmSource& source
   if (writes) {
     const auto path = written(order);
     if (!path) return path.error();
-    return steps_of(order, *path, source, remarks);
+    return steps_written(order, *path, reading, progress, remarks);
   }
-  auto times = read_step_times(log, source.unit);
+  auto times = read_step_times(log, reading.unit);
   if (!times)
     return Error{.what = fmt::format("launch {} names no step times", order.name),
                  .file = words.back(),
@@ -140,10 +213,6 @@ std::string replaced(std::string text, const std::string& key, const std::string
 
 std::vector<std::string> shell_words(const std::string& command) {
   return {"/bin/sh", "-c", command};
-}
-
-void show_launch(std::size_t number, std::size_t all, const std::string& name) {
-  if (::isatty(STDERR_FILENO) == 1) say("launch {} of {}: {}\n", number, all, name);
 }
 
 }  // namespace stepscope

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of the verbs that take traces: which files, steps, ranks and groups.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "stepscope/base/result.h"
+#include "stepscope/pipeline/job_description.h"
+#include "stepscope/pipeline/traces.h"
+
+namespace stepscope {
+
+struct TracesFlags {
+  TracesRequest request;  // what needs no understanding is written here at once
+  std::string steps;      // the others as given
+  std::string ranks;
+  std::string window;
+  std::string groups_file;
+  int tp = 0;
+  int pp = 0;
+  int dp = 0;
+};
+
+// `app` must not outlive `flags`.
+void declare_traces(CLI::App& app, TracesFlags& flags);
+// --machine, --model, --global-batch, --seq, --model-flops-per-step, --peak-tflops.
+void declare_job(CLI::App& app, JobDescription& job);
+// The error says which flag is wrong and how it is written.
+[[nodiscard]] Result<TracesRequest> traces_request(const TracesFlags& flags);
+
+// Says what is wrong with anything but a finite number above 0.
+[[nodiscard]] CLI::Validator positive_number();
+
+}  // namespace stepscope

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/pipeline/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "stepscope/diagnose/run_warnings.h"
+#include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/pipeline/launches.h"
+#include "stepscope/pipeline/version.h"
+#include "stepscope/read/log/read_job_log.h"
+#include "stepscope/read/log/train_summary.h"
+#include "stepscope/words/phrases.h"
+
+namespace stepscope {
+namespace {
+
+void take_mfu(const DescribedJob& r, CheckResult& c) {
+  const std::optional<Machine> machine = machine_of(r.machine, *c.job);
+  const auto mfu = mfu_of_job(*c.job, {.model_flops = r.model_flops,
+                                       .peak = r.peak,
+                                       .dtype = r.dtype,
+                                       .price_per_gpu_hour = std::nullopt,
+                                       .machine = machine ? &*machine : nullptr,
+                                       .world_size = c.run.world_size});
+  if (!mfu) {
+    c.why_no_mfu = mfu.error().what;
+    return;
+  }
+  c.facts.mfu = mfu->mfu;
+  c.facts.hfu = mfu->hfu;
+  if (!mfu->mfu) c.why_no_mfu = "needs the model's FLOPs";
+}
+
+Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
+                          const Progress& progress, CheckResult& c) {
+  auto read = read_traces(r.traces, progress);
+  if (!read) return read.error();
+  c.failures = std::move(read->failures);
+  if (read->ranks.empty())
+    return c.failures.empty() ? Error{.what = "the inputs hold no trace"} : c.failures.front();
+  JobOptions options = job_options(r.traces, progress, read->run.world_size);
+  options.explain = false;
+  c.job = analyze_job(read->ranks, options);
+  if (c.job->interrupted) return interrupted();
+  c.run = std::move(read->run);
+  LaunchSteps launch{.name = c.input,
+                     .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
+  for (const JobStep& s : c.job->steps)
+    launch.wall_ns.push_back(std::max(1.0, static_cast<double>(s.wall.count())));
+  if (launch.wall_ns.empty())
+    return Error{.what = "has no step that all ranks share", .file = c.input};
+  launch.parts = step_parts(*c.job, {});
+  c.facts = facts_of(*c.job);
+  c.facts.arm = describe_arm({&launch, 1});
+  for (const Straggler& s : c.job->stragglers)
+    if (s.significant)
+      c.facts.stragglers.push_back(
+          fmt::format("rank {} is late{}", s.rank,
+                      s.cause ? ": " + cause_and_waiting(*s.cause) : std::string()));
+  take_mfu(described, c);
+  c.kind = CheckedKind::trace;
+  return Done{};
+}
+
+void take_summary(const TrainSummary& summary, StepFacts& facts) {
+  facts.mfu = summary.mfu;
+  facts.hfu = summary.hfu;
+  facts.stragglers = summary.stragglers;
+  facts.arrivals_known = summary.ranks.size() > 1;
+  for (const auto& [rank, sums] : summary.ranks) {
+    RankFacts r{.rank = rank, .mean = {}};
+    for (std::size_t c = 0; c < budget_category_count; ++c) {
+      const auto found = sums.budget_ns.find(std::string(budget_category_names[c]));
+      if (found == sums.budget_ns.end() || sums.steps == 0) continue;
+      r.mean.time[c] =
+          Ns{static_cast<std::int64_t>(found->second / static_cast<double>(sums.steps))};
+    }
+    facts.ranks.push_back(std::move(r));
+  }
+}
+
+Result<Done> check_list(const CheckRequest& r, StepFileKind kind, CheckResult& c) {
+  auto times = read_step_times(c.input, r.unit);
+  if (!times) return times.error();
+  const LaunchSteps launch = launch_of(std::move(*times), c.input, c.warnings);
+  const bool list = kind == StepFileKind::list;
+  c.kind = list ? CheckedKind::list : CheckedKind::train;
+  c.why_no_mfu = list ? "a list of times does not tell" : "the run has measured no peak";
+  if (kind == StepFileKind::train_json) {
+    const auto summary = read_train_summary(c.input);
+    if (!summary) return summary.error();
+    take_summary(*summary, c.facts);
+  }
+  c.facts.arm = describe_arm({&launch, 1});
+  return Done{};
+}
+
+// What the request says goes over what the log says.
+LogModel log_model(const DescribedJob& r, const JobLog& log, LogAccount& account) {
+  if (r.global_batch > 0) account.batch = static_cast<double>(r.global_batch);
+  if (r.sequence > 0) account.sequence = static_cast<double>(r.sequence);
+  LogModel model = model_of_log(log, account);
+  if (!r.model) return model;
+  model.model = *r.model;
+  model.source = "--model";
+  model.why_not.clear();
+  return model;
+}
+
+std::optional<FlopRate> log_peak(const DescribedJob& r, const JobLog& log) {
+  if (r.peak) return r.peak;
+  const auto gpu = log.settings.find("gpu");
+  const Machine* machine = r.machine                   ? &*r.machine
+                           : gpu != log.settings.end() ? find_machine(gpu->second)
+                                                       : nullptr;
+  return machine == nullptr ? std::nullopt : peak(*machine, r.dtype.value_or(Dtype::bf16));
+}
+
+Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, CheckResult& c) {
+  auto log = read_job_log(c.input, request.unit);
+  if (!log) return log.error();
+  LogFacts& of = c.log.emplace();
+  of.log = std::move(*log);
+  of.steps = steps_of(of.log);
+  if (of.steps.steps.empty())
+    return Error{.what = "reports on a job and tells no step time",
+                 .file = c.input,
+                 .hint = "log throughput or time stamps too (docs/reference/inputs.md)"};
+  of.account = account_of(of.log, of.steps);
+  of.model = log_model(r, of.log, of.account);
+  const auto peak = log_peak(r, of.log);
+  of.rates = log_rates(of.log, of.steps, of.account, of.model, peak);
+  LaunchSteps launch{.name = c.input, .source = std::string(words_of(of.steps.tool))};
+  for (const LogStep& step : of.steps.steps) {
+    launch.wall_ns.push_back(step.wall_ns);
+    launch.causes.push_back(step.cause);
+  }
+  c.facts.arm = describe_arm({&launch, 1});
+  c.facts.mfu = of.rates.mfu;
+  c.why_no_mfu = !of.model.model ? of.model.why_not
+                 : !peak         ? "needs the peak: give --machine NAME or --peak-tflops N"
+                                 : "the log does not say on how many devices";
+  c.kind = CheckedKind::log;
+  c.warnings = log_warnings(of);
+  return Done{};
+}
+
+Result<Done> look(const CheckRequest& r, const Progress& progress, CheckResult& c) {
+  const auto described = described_job(r.job);
+  if (!described) return described.error();
+  std::error_code ignored;
+  if (r.traces.inputs.size() > 1 || !std::filesystem::is_regular_file(c.input, ignored))
+    return check_traces(r, *described, progress, c);
+  const auto kind = step_file_kind(c.input);
+  if (!kind) return kind.error();
+  if (*kind == StepFileKind::trace) return check_traces(r, *described, progress, c);
+  if (*kind == StepFileKind::log) return check_log(r, *described, c);
+  return check_list(r, *kind, c);
+}
+
+}  // namespace
+
+Result<CheckResult> check(const CheckRequest& request, const Progress& progress) {
+  if (request.traces.inputs.empty()) return Error{.what = "the input is missing"};
+  CheckResult c{
+      .version = std::string(version()), .input = request.traces.inputs.front(), .facts = {}};
+  if (const auto looked = look(request, progress, c); !looked) return looked.error();
+  if (progress.stopped()) return interrupted();
+  return c;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches of a program whose step times are compared: read from what they left, or started here. A
+// command says its step times in one of two ways: where it names {out}, it writes there, or to
+// names that begin so ("{out}.json"), a trace or a directory of traces, the JSON of `stepscope
+// train`, or a list; else its output has lines that name them (read/log/step_times.h).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/runs/compare_runs.h"
+#include "stepscope/base/result.h"
+#include "stepscope/pipeline/progress.h"
+#include "stepscope/read/log/step_times.h"
+
+namespace stepscope {
+
+// How the inputs of launches are read.
+struct LaunchReading {
+  TimeUnit unit = TimeUnit::ms;   // of lists whose header names none
+  std::string step_annotation{};  // the annotation that marks steps in traces; empty: ProfilerStep
+  unsigned threads = 0;           // 0: all cores
+};
+
+// How commands are started.
+struct LaunchLimits {
+  std::size_t launches = 3;         // of each command
+  std::optional<double> seconds{};  // that a launch may take; absent: no limit
+  std::string keep{};  // directory where what the launches wrote stays; empty: a temporary one
+};
+
+// One launch from a file, a directory or a pattern. What can be read of damaged inputs is read;
+// files that fail are in `failures`, and without any step the launch is absent. `remarks`: a unit
+// that was assumed, rows that were left out.
+[[nodiscard]] std::optional<LaunchSteps> read_launch(const std::string& input,
+                                                     const LaunchReading& reading,
+                                                     const Progress& progress,
+                                                     std::vector<std::string>& remarks,
+                                                     std::vector<Error>& failures);
+
+// A list that was read, as a launch.
+[[nodiscard]] LaunchSteps launch_of(StepTimes times, std::string name,
+                                    std::vector<std::string>& remarks);
+
+// A folder for what launches write: `keep`, which is made, or a temporary one that is removed.
+class LaunchFolder {
+ public:
+  [[nodiscard]] static Result<LaunchFolder> make(const std::string& keep);
+  LaunchFolder(LaunchFolder&& other) noexcept;
+  LaunchFolder& operator=(LaunchFolder&&) = delete;
+  LaunchFolder(const LaunchFolder&) = delete;
+  LaunchFolder& operator=(const LaunchFolder&) = delete;
+  ~LaunchFolder();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  LaunchFolder(std::string path, bool keep) : path_(std::move(path)), keep_(keep) {}
+
+  std::string path_;
+  bool keep_;
+};
+
+struct LaunchOrder {
+  std::vector<std::string> words;  // of the command, {out} in them
+  std::string name;                // of the launch: "A 2"
+  std::string folder;              // of its own, below a LaunchFolder
+  std::optional<double> seconds;   // at most
+};
+
+// Runs it and reads what it says of its steps. Errors: it failed (with the last line it wrote), or
+// names no step times; interrupted.
+[[nodiscard]] Result<LaunchSteps> run_launch(const LaunchOrder& order, const LaunchReading& reading,
+                                             const Progress& progress,
+                                             std::vector<std::string>& remarks);
+
+// `text` with each `key` replaced.
+[[nodiscard]] std::string replaced(std::string text, const std::string& key,
+                                   const std::string& value);
+// What a shell runs.
+[[nodiscard]] std::vector<std::string> shell_words(const std::string& command);
+
+}  // namespace stepscope

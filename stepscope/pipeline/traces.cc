@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/pipeline/traces.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "stepscope/read/files/input_files.h"
+#include "stepscope/words/phrases.h"
+
+namespace stepscope {
+namespace {
+
+std::string_view name_of(RankSource source) {
+  switch (source) {
+    case RankSource::metadata:
+      return "metadata";
+    case RankSource::file_name:
+      return "file_name";
+    case RankSource::only_file:
+      return "only_file";
+    case RankSource::order:
+      return "order";
+  }
+  return "";
+}
+
+std::vector<InputRow> input_rows(const Run& run) {
+  std::vector<InputRow> rows;
+  for (const InputReport& i : run.inputs) {
+    InputRow row;
+    row.path = i.path;
+    row.format = i.format;
+    row.rank = i.rank;
+    for (const RankTrace& r : run.ranks)
+      if (i.rank == r.rank && !i.error) row.rank_source = name_of(r.source);
+    if (i.clock) row.clock = *i.clock == Clock::unix_epoch ? "unix" : "relative";
+    row.file_bytes = i.file_bytes;
+    row.text_bytes = i.text_bytes;
+    row.events = i.notes.events;
+    row.truncated = i.notes.truncated;
+    row.notes = {i.notes.counts.begin(), i.notes.counts.end()};
+    if (i.error) row.error = i.error->what;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// "0,2,8-15", as --ranks takes them.
+std::string list_of(const std::set<int>& ranks) {
+  std::string text;
+  for (auto at = ranks.begin(); at != ranks.end();) {
+    const int first = *at;
+    int last = first;
+    for (++at; at != ranks.end() && *at == last + 1; ++at) last = *at;
+    text += (text.empty() ? "" : ",") + std::to_string(first);
+    if (last > first) text += '-' + std::to_string(last);
+  }
+  return text;
+}
+
+Error no_such_ranks(const TracesRequest& request, const Run& run) {
+  std::vector<int> recorded;
+  recorded.reserve(run.ranks.size());
+  for (const RankTrace& r : run.ranks) recorded.push_back(r.rank);
+  return {.what = "no rank of --ranks " + list_of(request.ranks) +
+                  " is in the traces, which have " + ranks_in_words(recorded)};
+}
+
+}  // namespace
+
+Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  ReadTraces read;
+  const InputFiles files = find_input_files(request.inputs);
+  for (const Error& e : files.errors) fail(progress, read.failures, e);
+  read.run = read_run(files.files, {.threads = threads_of(request),
+                                    .stop = progress.stop,
+                                    .window = request.window,
+                                    .progress = [&](std::uint64_t done, std::uint64_t total) {
+                                      if (progress.show) progress.show("reading", done, total);
+                                    }});
+  if (progress.stopped()) return interrupted();
+  for (const InputReport& i : read.run.inputs)
+    if (i.error) fail(progress, read.failures, *i.error);
+  for (const Error& e : read.run.errors) fail(progress, read.failures, e);
+  read.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  read.inputs = input_rows(read.run);
+  for (RankTrace& r : read.run.ranks)
+    if (request.ranks.empty() || request.ranks.contains(r.rank))
+      read.ranks.push_back({r.rank, &r.trace});
+  if (read.ranks.empty() && !read.run.ranks.empty())
+    fail(progress, read.failures, no_such_ranks(request, read.run));
+  return read;
+}
+
+unsigned threads_of(const TracesRequest& request) {
+  return request.threads > 0 ? request.threads : std::max(1U, std::thread::hardware_concurrency());
+}
+
+JobOptions job_options(const TracesRequest& request, const Progress& progress,
+                       std::optional<int> recorded_world) {
+  JobOptions options;
+  options.steps.annotation = request.step_annotation;
+  options.first_step = request.first_step;
+  options.last_step = request.last_step;
+  options.world_size = request.sizes.world_size() ? request.sizes.world_size() : recorded_world;
+  options.dimensions = request.dimensions;
+  options.sizes = request.sizes;
+  options.threads = threads_of(request);
+  options.stop = progress.stop;
+  return options;
+}
+
+std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult& job) {
+  const bool asked = request.first_step || request.last_step;
+  if (!asked || job.ranks.empty() || !job.steps.empty() || !job.recorded_steps) return std::nullopt;
+  const auto number = [](std::optional<std::int64_t> n) {
+    return n ? std::to_string(*n) : std::string();
+  };
+  const std::string range = request.first_step == request.last_step
+                                ? number(request.first_step)
+                                : number(request.first_step) + ':' + number(request.last_step);
+  return Error{.what = fmt::format("no step of --steps {} is in the traces, which have {} to {}",
+                                   range, job.recorded_steps->first, job.recorded_steps->second)};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traces of one run, read for the verbs that ask about them: which files, ranks and steps.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/collectives/dimensions.h"
+#include "stepscope/analysis/ranks/roles.h"
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/base/result.h"
+#include "stepscope/diagnose/analysis.h"
+#include "stepscope/pipeline/progress.h"
+#include "stepscope/read/bytes/time_window.h"
+#include "stepscope/read/files/read_trace.h"
+
+namespace stepscope {
+
+struct TracesRequest {
+  std::vector<std::string> inputs{};         // files, directories or patterns, of one run
+  std::optional<std::int64_t> first_step{};  // ProfilerStep number; absent: from the first one on
+  std::optional<std::int64_t> last_step{};   // included; absent: to the last one
+  std::set<int> ranks{};                     // empty: all
+  std::optional<TimeWindow> window{};  // since the capture began; Nsight exports only; absent: all
+  std::string step_annotation{};       // the annotation that marks steps; empty: ProfilerStep
+  GroupDimensions dimensions{};        // which dimension a process group serves; empty: found
+  ParallelSizes sizes{};               // where the traces do not show them
+  unsigned threads = 0;                // 0: all cores
+};
+
+struct ReadTraces {
+  Run run;                       // owns the traces
+  std::vector<InputRow> inputs;  // what became of each file
+  std::vector<RankInput> ranks;  // those asked for, in `run`
+  double seconds = 0;            // that reading took
+  std::vector<Error> failures;   // files that could not be read
+};
+
+// Reads what can be read. `ranks` is empty where nothing is left; `failures` then say why. Errors:
+// interrupted.
+[[nodiscard]] Result<ReadTraces> read_traces(const TracesRequest& request,
+                                             const Progress& progress);
+
+// What analyze_job() is to look at. `recorded_world`: the world size in the traces.
+[[nodiscard]] JobOptions job_options(const TracesRequest& request, const Progress& progress,
+                                     std::optional<int> recorded_world);
+
+// The threads to use: all cores unless the request says how many.
+[[nodiscard]] unsigned threads_of(const TracesRequest& request);
+
+// Why a request for steps leaves none of those recorded; nothing where some are left or none was
+// recorded.
+[[nodiscard]] std::optional<Error> no_such_steps(const TracesRequest& request,
+                                                 const JobResult& job);
+
+}  // namespace stepscope
