@@ -52,13 +52,34 @@ TEST(Stacks, AProfileThatCannotBeReadIsAFailureWhileAnotherCan) {
   EXPECT_EQ(none.error().file, "none.collapsed");
 }
 
+std::string trace_of(int rank) {
+  const std::string number = std::to_string(rank);
+  return file_with("stacks_test_rank_" + number + ".json",
+                   R"({"schemaVersion":1,"distributedInfo":{"rank":)" + number +
+                       R"(,"world_size":8},"traceEvents":[{"ph":"X","cat":"user_annotation",)"
+                       R"("name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":100},)"
+                       R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":10,)"
+                       R"("dur":50}]})");
+}
+
 TEST(Stacks, RanksAreOneForAllOrOneAProfile) {
-  const StacksRequest two{.profiles = {profile(), profile()}};
-  StacksRequest request = two;
+  const std::string second = file_with("stacks_test_second.collapsed", "main;train 5\n");
+  StacksRequest request{.profiles = {profile(), second},
+                        .traces = {.inputs = {trace_of(3), trace_of(5)}}};
+  const auto ranks = [&request] {
+    std::vector<int> found;
+    const auto result = stacks(request);
+    EXPECT_TRUE(result) << result.error().message();
+    if (result && result->trace)
+      for (const ProfileBesideTrace& p : result->trace->profiles)
+        found.push_back(result->trace->job.ranks[p.rank].rank);
+    return found;
+  };
+  EXPECT_EQ(ranks(), std::vector<int>{});  // no name tells
   request.ranks = {3};
-  EXPECT_TRUE(stacks(request));
-  request.ranks = {3, 5};
-  EXPECT_TRUE(stacks(request));
+  EXPECT_EQ(ranks(), (std::vector<int>{3, 3}));
+  request.ranks = {5, 3};
+  EXPECT_EQ(ranks(), (std::vector<int>{5, 3}));
   request.ranks = {1, 2, 3};
   EXPECT_FALSE(stacks(request));
 }
