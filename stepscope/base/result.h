@@ -13,6 +13,16 @@
 
 namespace stepscope {
 
+// What a caller may have to tell apart. Control flow reads the code, never the text.
+enum class ErrorCode : std::uint8_t {
+  failed,
+  interrupted,   // the user asked to stop; nothing is wrong with the input
+  group_failed,  // the ranks of a group can no longer communicate
+  other_rank,    // another rank failed, and knows why
+  reported,      // another rank reports the failure: nothing is left to say
+  other_model    // a checkpoint is of another model
+};
+
 // what went wrong, in which file, at which byte of its (inflated) text, and what the user can do
 // about it.
 struct Error {
@@ -20,7 +30,7 @@ struct Error {
   std::string file{};
   std::optional<std::uint64_t> byte{};
   std::string hint{};
-  bool interrupted = false;  // the user asked to stop; nothing is wrong with the input
+  ErrorCode code = ErrorCode::failed;
 
   // "file: byte N: what; hint" on one line.
   [[nodiscard]] std::string message() const;
@@ -28,8 +38,7 @@ struct Error {
 
 // The error of a command that the user stopped while it worked on `file`.
 [[nodiscard]] inline Error interrupted(std::string file = {}) {
-  return {
-      .what = "interrupted", .file = std::move(file), .byte = {}, .hint = {}, .interrupted = true};
+  return {.what = "interrupted", .file = std::move(file), .code = ErrorCode::interrupted};
 }
 
 // Aborts with the place and the text when `ok` is false: only for our own bugs.

@@ -19,7 +19,7 @@
 namespace stepscope {
 
 void Failures::add(const Error& error) {
-  if (error.interrupted)
+  if (error.code == ErrorCode::interrupted)
     interrupted_ = true;
   else
     say("stepscope: {}\n", printable(error.message()));

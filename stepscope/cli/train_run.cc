@@ -33,7 +33,10 @@
 namespace stepscope {
 namespace {
 
-constexpr const char* said_by_another_rank = "another rank says what failed";
+// One rank says what failed; the others stop with this.
+Error said_by_another_rank() {
+  return {.what = "another rank says what failed", .code = ErrorCode::reported};
+}
 
 // From this rank's clock to Unix time by rank 0's, so that the traces of all ranks have one clock.
 Result<Ns> unix_offset(Communicator& comm, Ns to_rank_0) {
@@ -162,7 +165,7 @@ Result<Done> TrainRun::start_from() {
   if (loaded) return loaded;
   Error error = loaded.error();
   const auto all = zero::committed_checkpoints(flags_.checkpoint);
-  if (all.size() > 1 && !error.what.starts_with("the checkpoint is of another model"))
+  if (all.size() > 1 && error.code != ErrorCode::other_model)
     error.hint += fmt::format("; with {} moved away, --resume goes on from {}", all.back(),
                               all[all.size() - 2]);
   return error;
@@ -170,15 +173,14 @@ Result<Done> TrainRun::start_from() {
 
 // Where one rank could not, none goes on, and the first of those that know why says it.
 Result<Done> TrainRun::together(const Result<Done>& mine, std::string_view what) {
-  const bool knows = !mine && !mine.error().what.starts_with("another rank");
+  const bool knows = !mine && mine.error().code != ErrorCode::other_rank;
   std::array<std::int64_t, 1> first = {mine    ? 2 * comm_.size()
                                        : knows ? comm_.rank()
                                                : comm_.size() + comm_.rank()};
   const auto agreed = wait_for(comm_, all_reduce(comm_, first, what, Reduction::min));
   if (!agreed) return mine ? agreed.error() : mine.error();
   if (first[0] == 2 * comm_.size()) return Done{};
-  return first[0] % comm_.size() == comm_.rank() ? mine.error()
-                                                 : Error{.what = said_by_another_rank};
+  return first[0] % comm_.size() == comm_.rank() ? mine.error() : said_by_another_rank();
 }
 
 Result<Done> TrainRun::open_account() {
@@ -348,7 +350,7 @@ Result<Done> TrainRun::all() {
   }
   // Values that are not finite stop all ranks at once: one says it.
   const bool all_know = engine_->last_non_finite().step == engine_->cursor().step;
-  return all_know && !speaks() ? Error{.what = said_by_another_rank} : trained.error();
+  return all_know && !speaks() ? said_by_another_rank() : trained.error();
 }
 
 }  // namespace
@@ -370,10 +372,11 @@ int train_rank(const TrainFlags& flags, std::unique_ptr<Communicator> comm, cons
   const auto done = run.all();
   if (!done) {
     Error error = done.error();
-    if (error.what == said_by_another_rank) return exit_failed;
+    if (error.code == ErrorCode::reported) return exit_failed;
     // A group that has failed says so again.
     const auto again = comm->test({});
-    const bool lost = !again && again.error().message() == error.message();
+    const bool lost = error.code == ErrorCode::group_failed && !again &&
+                      again.error().code == ErrorCode::group_failed;
     // Each rank has its own view of what failed; the first to fail says it, the others name it.
     error.what = fmt::format("rank {}{}: {}", comm->rank(), run.at_step(), error.what);
     failures.add(error);

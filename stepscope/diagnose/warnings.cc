@@ -92,7 +92,7 @@ void mismatch_warnings(const JobResult& job, std::vector<std::string>& out) {
   std::uint64_t contradictions = 0;
   const CollectiveMismatch* first = nullptr;
   for (const CollectiveMismatch& m : job.collectives.matches.mismatches) {
-    if (m.what.starts_with("realigned:")) {
+    if (m.outside_capture) {
       shifted.insert(m.ranks.begin(), m.ranks.end());
       continue;
     }

@@ -110,7 +110,8 @@ TEST(Warnings, MissingStepsAreCountedInTheRightNumber) {
 TEST(Warnings, ShiftedCapturesAndContradictionsAreToldApart) {
   TestReport t({{{BudgetCategory::compute, 100}}});
   auto& mismatches = complete(t).job.collectives.matches.mismatches;
-  mismatches.push_back({"0", std::nullopt, {2}, "realigned: the first 2 of the group's calls lie"});
+  mismatches.push_back(
+      {"0", std::nullopt, {2}, "realigned: the first 2 of the group's calls lie", true});
   auto warnings = warnings_of(t);
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_NE(with(warnings, "rank 2 lacks some of the first or last"), "");

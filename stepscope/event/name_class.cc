@@ -1,93 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes of kernels and operators: the word lists of name_rules.h, first match wins.
 #include "stepscope/event/name_class.h"
 
-#include <cctype>
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
 
 #include "stepscope/event/name_rules.h"
 
 namespace stepscope {
-namespace name_rules {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-namespace {
-void erase_all(std::string& text, std::string_view word) {
-  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
-    text.erase(at, word.size());
-  }
-}
-}  // namespace
-
-std::string head_of(std::string_view lower_name) {
-  std::string head(lower_name);
-  erase_all(head, "(anonymous namespace)::");
-  erase_all(head, "fbgemm_gpu::");  // a library of embeddings that is called after a matmul
-  erase_all(head, "fbgemm::");
-  constexpr std::string_view type = ">::type ";
-  if (head.starts_with("std::enable_if<")) {
-    if (const auto at = head.find(type); at != std::string::npos) head.erase(0, at + type.size());
-  }
-  if (head.starts_with("void ")) head.erase(0, 5);
-  return head.substr(0, head.find_first_of("<("));
-}
-
-std::string_view operator_stem(std::string_view name) {
-  constexpr std::string_view engine = "autograd::engine::evaluate_function: ";
-  if (name.starts_with(engine)) name.remove_prefix(engine.size());
-  name = name.substr(0, name.find('<'));
-  if (const auto at = name.rfind("::"); at != std::string_view::npos) name.remove_prefix(at + 2);
-  name = name.substr(0, name.find('.'));
-  std::string_view bare = name;
-  while (!bare.empty() && std::isdigit(static_cast<unsigned char>(bare.back())) != 0)
-    bare.remove_suffix(1);
-  if (bare.ends_with("backward")) name = bare.substr(0, bare.size() - 8);
-  while (name.ends_with('_')) name.remove_suffix(1);
-  while (name.starts_with('_')) name.remove_prefix(1);
-  return name;
-}
-
-bool is_backend_annotation(std::string_view name) {
-  const auto colon = name.find(':');
-  if (colon == std::string_view::npos || colon + 1 >= name.size() || name[colon + 1] == ':')
-    return false;
-  const std::string_view backend = name.substr(0, colon);
-  static constexpr auto others = words("gloo", "mpi", "ucc");
-  const bool letters =
-      std::ranges::all_of(backend, [](unsigned char c) { return std::isalpha(c) != 0; });
-  return letters && (has(backend, "ccl") || contains(others, backend));
-}
-
-bool is_communication_kernel(std::string_view name, std::string_view head) {
-  if (starts_with_any(head, comm_starts) || has_any(name, comm_libraries)) return true;
-  if (has(head, " ") || head.starts_with("fsdp::") || has_any(head, comm_neighbours)) return false;
-  return has_any(head, comm_words);
-}
-
-bool is_communication_operator(std::string_view name, std::string_view stem) {
-  static constexpr auto starts =
-      words("c10d::", "c10d_functional::", "_c10d_functional::", "symm_mem::", "record_param_comms",
-            "stepscope::wait_");  // of our own engine (zero/engine/trace_recorder.h)
-  // NCCL's API, as its own ranges name it.
-  static constexpr auto api =
-      words("ncclsend", "ncclrecv", "ncclbroadcast", "ncclreduce", "ncclgather", "ncclscatter");
-  if (is_backend_annotation(name) || starts_with_any(name, starts) || starts_with_any(name, api))
-    return true;
-  // A phrase is a user's range around a collective, and so are FSDP's own ranges.
-  if (name.starts_with("fsdp::") || has(stem, " ") || has_any(stem, comm_neighbours)) return false;
-  return has_any(stem, comm_words) || stem.ends_with("modelparallelregion");
-}
-
-}  // namespace name_rules
-
 namespace {
 
 using namespace name_rules;
+
+// Word lists, all lower-case. Rules look mostly at the head of a kernel's name (the function,
+// without template and call arguments), because arguments name the types of other kernels
+// ("cublasGemvTensor" in a dot product, "lambda" in everything).
+struct ClassRule {
+  NameClass result;
+  Words anywhere;
+  Words head;
+  Words start;  // of the head
+};
+
+constexpr auto copy_anywhere = words("direct_copy_kernel", "_copy_kernel");
+constexpr auto copy_head =
+    words("catarraybatchedcopy", "split_with_sizes_copy", "chunk_cat", "rocclr_copybuffer",
+          "rocclr_fillbuffer", "nchwtonhwc", "nhwctonchw", "batched_transpose", "im2col",
+          "im2d2col", "im3d2col", "col2im", "tensor_transform", "transpose_kernel",
+          "transpose_readwrite", "all_gather_copy", "copypackedkernel", "strided_copy");
+constexpr auto copy_start = words("memcpy", "memset", "dma_", "aten::cat", "aten::copy",
+                                  "copy_kernel", "copy_device_to_device", "transpose");
+constexpr auto attention_anywhere = words(
+    "flash_fwd", "flash_bwd", "flash::", "flashattn", "flash_attn", "flashattention",
+    "flash_attention", "fmha", "sdpa", "mha_fwd", "mha_bwd", "flashmla", "flash_mla", "fused_attn");
+constexpr auto attention_head = words("attn", "attention");
+constexpr auto loss_anywhere =
+    words("cross_entropy", "crossentropy", "nll_loss", "nllloss", "nllcriterion", "log_softmax",
+          "logsoftmax", "mse_", "mseloss", "binary_cross", "kl_div", "smooth_l1");
+constexpr auto loss_head = words("entropy", "bce_", "_loss");
+constexpr auto norm_anywhere =
+    words("batch_norm", "batchnorm", "layer_norm", "layernorm", "rms_norm", "rmsnorm", "group_norm",
+          "groupnorm", "instance_norm", "gammabeta", "cudnn::bn");
+constexpr auto norm_head =
+    words("bn_fw", "bn_bw", "rowwisemoments", "ln_fwd", "ln_bwd", "cucomputegradinput");
+constexpr auto embedding_head = words("embedding", "split_eb_", "indexselect",
+                                      "vectorized_gather_kernel", "compute_grad_weight");
+constexpr auto optimizer_anywhere = words("amp_update_scale");
+constexpr auto optimizer_head =
+    words("multi_tensor_", "multitensor", "adam", "adagrad", "fused_sgd", "rmsprop");
+constexpr auto epilogue_anywhere = words("epilogue::impl::globalkernel");
+constexpr auto matmul_anywhere =
+    words("s16816gemm", "cutlass", "xmma", "wgmma", "gridwisegemm", "devicegemm", "gemmkernel",
+          "gemm_kernel", "gemmuniversal", "splitkreduce", "reducesplitk");
+constexpr auto matmul_head =
+    words("gemm", "gemv", "scudnn", "hcudnn", "winograd", "convolve", "convolution", "conv1d",
+          "conv2d", "conv3d", "conv_depthwise", "depthwise", "grouped_conv", "naive_conv",
+          "asmconv", "_conv_", "dgrad", "wgrad_alg", "reduce_wgrad", "wgrad2d", "fprop",
+          "fft2d_r2c", "fft2d_c2r", "matmul", "marlin", "machete", "linear_relu", "fused_linear",
+          "fused_moe", "wvsplitk", "_sdd_kernel", "_dsd_kernel", "_dds_kernel");
+constexpr auto matmul_start = words("nvjet", "cijk_", "custom_cijk_", "fc-", "xxt_kernel",
+                                    "ba_plus_caa_kernel", "mm_kernel", "bmm_kernel");
+constexpr auto elementwise_head = words(
+    "elementwise", "pointwise", "dropout", "gelu", "silu", "swiglu", "geglu", "relu", "sigmoid",
+    "tanh", "rotary", "rope", "optensor", "op_tensor", "subtensorop", "op_generic_tensor",
+    "distribution_", "bias_add", "act_and_mul", "masked_fill", "nan_to_num", "threshold_backward");
+// MTIA names its device rows after operators: "aten::mul.out-dtype_Float".
+constexpr auto elementwise_start =
+    words("aten::mul", "aten::sub", "aten::add", "aten::div", "aten::sqrt", "aten::where",
+          "add-dtype", "divide-dtype", "clip-dtype", "neg-dtype", "log2-dtype", "reciprocal",
+          "eq_kernel", "customized_fba_mul");
+
+// First match wins. Attention before matmul, because flash kernels are cutlass kernels; losses and
+// norms before elementwise, which is only the shape of the loop; embeddings before the optimizer
+// fused into their backward.
+constexpr std::array<ClassRule, 9> kernel_rules = {{
+    {NameClass::copy, copy_anywhere, copy_head, copy_start},
+    {NameClass::attention, attention_anywhere, attention_head, {}},
+    {NameClass::loss, loss_anywhere, loss_head, {}},
+    {NameClass::norm, norm_anywhere, norm_head, {}},
+    {NameClass::embedding, {}, embedding_head, {}},
+    {NameClass::optimizer, optimizer_anywhere, optimizer_head, {}},
+    {NameClass::elementwise, epilogue_anywhere, {}, {}},
+    {NameClass::matmul, matmul_anywhere, matmul_head, matmul_start},
+    {NameClass::elementwise, {}, elementwise_head, elementwise_start},
+}};
+
+// Operators: whole stems without underscores, so that masked_fill_ and MaskedFillBackward0 are one.
+constexpr auto optimizer_stems =
+    words("foreach", "fusedadam", "fusedsgd", "fusedadagrad", "multitensor", "amp");
+constexpr auto matmul_stems =
+    words("mm", "addmm", "bmm", "baddbmm", "addbmm", "linear", "matmul", "einsum", "mv", "addmv",
+          "dot", "vdot", "conv1d", "conv2d", "conv3d", "convtranspose1d", "convtranspose2d",
+          "convtranspose3d", "scaledmm", "groupedmm", "scaledgroupedmm", "intmm", "convdepthwise2d",
+          "addmmactivation", "batchmatmul", "mkldnnlinear", "tensordot");
+constexpr auto copy_stems =
+    words("copy", "tocopy", "clone", "contiguous", "cat", "concat", "stack", "pinmemory", "to",
+          "copyfrom", "copybuckettograd", "tocpu", "copyslices");
+constexpr auto elementwise_stems =
+    words("add", "sub", "rsub", "mul", "div", "divide", "neg", "abs", "exp", "log", "log2", "sqrt",
+          "rsqrt", "square", "pow", "sin", "cos", "tanh", "sigmoid", "relu", "gelu", "silu", "elu",
+          "leakyrelu", "hardtanh", "threshold", "clamp", "clampmin", "clampmax", "clip", "where",
+          "maskedfill", "fill", "zero", "dropout", "nativedropout", "bernoulli", "lerp", "addcmul",
+          "addcdiv", "reciprocal", "eq", "ne", "lt", "le", "gt", "ge", "logicaland", "logicalor",
+          "logicalnot", "bitwiseand", "bitwiseor", "isnan", "isfinite", "isinf", "nantonum",
+          "remainder", "maximum", "minimum", "mulout", "accumulategrad", "ceil", "floor",
+          "logsigmoid", "logsigmoidforward", "erf");
 
 NameClass first_match(std::string_view name, std::string_view head) {
   for (const ClassRule& rule : kernel_rules) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stepscope/fit/mfu_rank.h"
-#include "stepscope/fit/step_comparison.h"
+#include "stepscope/fit/step_class.h"
 
 namespace stepscope {
 namespace {

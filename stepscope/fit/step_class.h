@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "stepscope/analysis/collectives/dimensions.h"
+#include "stepscope/cost/plan/parallelism.h"
+
 namespace stepscope {
 
 enum class StepClass : std::uint8_t {
@@ -39,5 +42,9 @@ static_assert(step_class_names[static_cast<std::size_t>(StepClass::host)] == "ho
 constexpr bool is_pointwise(StepClass c) { return c >= StepClass::norm && c <= StepClass::loss; }
 
 using StepSeconds = std::array<double, step_class_count>;
+
+// The class that exposed communication over `dimension` is compared in. Groups of the whole world,
+// and those that nothing names, belong to the only dimension that the plan has.
+[[nodiscard]] StepClass class_of(Dimension dimension, const Plan& plan);
 
 }  // namespace stepscope

@@ -65,8 +65,4 @@ struct StepQuestion {
 [[nodiscard]] Result<StepComparison> compare_step(const JobResult& job,
                                                   const StepQuestion& question);
 
-// The class that exposed communication over `dimension` is compared in. Groups of the whole world,
-// and those that nothing names, belong to the only dimension that the plan has.
-[[nodiscard]] StepClass class_of(Dimension dimension, const Plan& plan);
-
 }  // namespace stepscope

@@ -92,7 +92,7 @@ Result<int> run_child(const std::vector<std::string>& words, const std::string& 
           .what = stop ? "interrupted" : fmt::format("took longer than {:g} s", *limits.seconds),
           .file = words.back(),
           .hint = stop ? "" : "give it more time with --timeout",
-          .interrupted = stop};
+          .code = stop ? ErrorCode::interrupted : ErrorCode::failed};
     }
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::milliseconds(20));

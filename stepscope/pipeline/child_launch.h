@@ -18,8 +18,8 @@ struct ChildLimits {
 };
 
 // Standard output and error go to the file `log`, standard input is empty. The exit status, 128 +
-// signal where one ended it. Errors: it could not be started, was interrupted (Error::interrupted)
-// or took too long.
+// signal where one ended it. Errors: it could not be started, was interrupted
+// (ErrorCode::interrupted) or took too long.
 [[nodiscard]] Result<int> run_child(const std::vector<std::string>& words, const std::string& log,
                                     const ChildLimits& limits);
 

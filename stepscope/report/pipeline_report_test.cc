@@ -5,6 +5,7 @@
 
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/stage_means.h"
 
 namespace stepscope {
 namespace {

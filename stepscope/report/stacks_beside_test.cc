@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/stacks_beside.h"
+
 #include <gtest/gtest.h>
 
 #include <stdexcept>

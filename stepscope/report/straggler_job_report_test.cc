@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "stepscope/diagnose/straggler_job_verdict.h"
+
 namespace stepscope {
 namespace {
 
@@ -52,7 +54,7 @@ TEST(StragglerJobReport, NamesTheWorker) {
             "4.00 s without launch delays and would take 2.00 s if every operation took its kind's "
             "usual time.");
   EXPECT_EQ(*report.answer.culprit, "one worker explains 100 % of it: rank 4 (DP rank 1, stage 0)");
-  const std::string text = straggler_text(report, job, {.width = 200});
+  const std::string text = straggler_text(report, {.width = 200});
   EXPECT_NE(text.find("AR · 16 GPUs, DP 2 × PP 2 × TP 4 · 2 steps, 3 to 9 · 1.20 k operations · "
                       "2.10 MB read in 50.0 ms\n"),
             std::string::npos)
@@ -83,7 +85,7 @@ TEST(StragglerJobReport, NamesTheLastStageAndUnevenSequences) {
 TEST(StragglerJobReport, SaysPlainlyThatThereIsNone) {
   StragglerJob job = slow_job();
   job.s = 1.04;
-  const Answer answer = straggler_verdict(job);
+  const JobVerdict answer = straggler_verdict(job);
   EXPECT_EQ(answer.bound_by, BoundBy::unexplained);
   EXPECT_TRUE(answer.sentence.starts_with(
       "This job runs at 1.04 × its ideal step and has no straggler to speak of: "));

@@ -5,6 +5,7 @@
 
 #include "stepscope/analysis/ranks/unit_test_builder.h"
 #include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/diagnose/warnings.h"
 
 namespace stepscope {

@@ -178,12 +178,12 @@ class ChainReader {
 }  // namespace
 
 Result<Profile> read_nsys_samples(const SqliteFile& file, const std::string& path,
-                                  const ProfileOptions& options) {
+                                  bool keep_samples) {
   ProfileBuilder builder;
   builder.input.path = path;
   builder.input.format = "nsys";
   builder.input.bytes = file.bytes();
-  builder.keep_samples = options.keep_samples;
+  builder.keep_samples = keep_samples;
   ChainReader reader(file, builder);
   if (reader.read("SAMPLING_CALLCHAINS", "COMPOSITE_EVENTS", false)) return builder.seal();
   builder.unit = WeightUnit::nanoseconds;

@@ -7,12 +7,12 @@
 #include <string>
 
 #include "stepscope/base/sqlite_file.h"
-#include "stepscope/stack/read_profile.h"
+#include "stepscope/stack/profile.h"
 
 namespace stepscope {
 
 // Errors: an export without chains, and no export.
 [[nodiscard]] Result<Profile> read_nsys_samples(const SqliteFile& file, const std::string& path,
-                                                const ProfileOptions& options = {});
+                                                bool keep_samples);
 
 }  // namespace stepscope

@@ -31,7 +31,7 @@ std::string database(const std::string& sql) {
   return bytes;
 }
 
-Result<Profile> read(const std::string& bytes, const ProfileOptions& options = {}) {
+Result<Profile> read(const std::string& bytes, bool keep_samples = false) {
   const auto file = SqliteFile::open_bytes(bytes, "export.sqlite");
   if (!file) return file.error();
   return read_nsys_samples(*file, "export.sqlite", options);

@@ -85,7 +85,7 @@ Result<Profile> read_profile(const std::string& path, const ProfileOptions& opti
   } else if (is_sqlite((*head)->head())) {
     const auto file = SqliteFile::open(path);
     if (!file) return file.error();
-    return read_nsys_samples(*file, path, options);
+    return read_nsys_samples(*file, path, options.keep_samples);
   }
   source = open_source(path);
   if (!source) return source.error();

@@ -242,7 +242,7 @@ TEST(ChromeTrace, OfARequestToStopIsNotWritten) {
   const std::vector<RankToWrite> ranks = {{0, &a}};
   const auto written = write_chrome_trace(ranks, name + "/merged.json", &stop);
   ASSERT_FALSE(written.has_value());
-  EXPECT_TRUE(written.error().interrupted);
+  EXPECT_EQ(written.error().code, ErrorCode::interrupted);
   EXPECT_TRUE(std::filesystem::is_empty(name));
   std::filesystem::remove_all(name);
 }

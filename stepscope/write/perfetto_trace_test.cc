@@ -308,7 +308,7 @@ TEST(PerfettoTrace, IsWholeOrNotThere) {
   const std::vector<RankToWrite> ranks = {{0, &a}};
   const auto written = write_merged_trace(ranks, folder.path / "merged.pftrace", &stop);
   ASSERT_FALSE(written.has_value());
-  EXPECT_TRUE(written.error().interrupted);
+  EXPECT_EQ(written.error().code, ErrorCode::interrupted);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
   std::filesystem::create_symlink("/dev/full", folder.path / "full.pftrace");
   const auto full = write_merged_trace(ranks, folder.path / "full.pftrace");

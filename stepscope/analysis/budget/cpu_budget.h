@@ -5,7 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/analysis/budget/budget.h"
+#include "stepscope/analysis/steps/comm_split.h"
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
 
 namespace stepscope {
 

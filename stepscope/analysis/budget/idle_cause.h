@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/analysis/budget/budget.h"
 #include "stepscope/analysis/steps/event_waits.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/rank_index.h"

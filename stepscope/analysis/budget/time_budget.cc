@@ -141,13 +141,6 @@ Ns work(const DeviceBudget& device) {
 
 }  // namespace
 
-Ns Budget::sum() const { return std::accumulate(time.begin(), time.end(), Ns{}); }
-
-Budget& Budget::operator+=(const Budget& other) {
-  for (std::size_t c = 0; c < budget_category_count; ++c) time[c] += other.time[c];
-  return *this;
-}
-
 TimeBudget time_budget(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
                        const CommSplit& split) {
   TimeBudget budget;

@@ -3,11 +3,26 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
-#include "stepscope/analysis/collectives/overlap.h"
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/event/trace.h"
 
 namespace stepscope {
+
+// The same kernel, by name and the input shapes of its operator, alone and while communication
+// runs.
+struct Contention {
+  std::string name;
+  std::string shape;        // as recorded
+  Ns alone{};               // median of the runs that no communication touches
+  Ns overlapped{};          // median of the runs that it covers for at least half
+  double slowdown = 1;      // overlapped / alone
+  std::uint64_t count = 0;  // overlapped runs
+  Ns lost{};                // count × (overlapped − alone)
+};
 
 // Of one device. Only kernels whose operator has recorded input shapes are compared: one kernel
 // name serves tensors of any size. A kernel must have run at least three times alone, with

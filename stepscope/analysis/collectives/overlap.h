@@ -12,20 +12,9 @@
 #include <vector>
 
 #include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/analysis/collectives/contention.h"
 
 namespace stepscope {
-
-// The same kernel, by name and the input shapes of its operator, alone and while communication
-// runs.
-struct Contention {
-  std::string name;
-  std::string shape;        // as recorded
-  Ns alone{};               // median of the runs that no communication touches
-  Ns overlapped{};          // median of the runs that it covers for at least half
-  double slowdown = 1;      // overlapped / alone
-  std::uint64_t count = 0;  // overlapped runs
-  Ns lost{};                // count × (overlapped − alone)
-};
 
 // Sums over the steps of one rank.
 struct Overlap {

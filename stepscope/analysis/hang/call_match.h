@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "stepscope/analysis/hang/hang_account.h"
+#include "stepscope/analysis/hang/hang_finding.h"
 #include "stepscope/event/comm_records.h"
 
 namespace stepscope {

@@ -3,16 +3,107 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 
 #include "stepscope/analysis/hang/call_match.h"
 #include "stepscope/analysis/hang/hang_causes.h"
-#include "stepscope/analysis/hang/hang_pairs.h"
-#include "stepscope/analysis/hang/hang_words.h"
 
 namespace stepscope {
 namespace {
+
+// "a", or "a → b" where they differ and both are there.
+std::string joined(std::string_view in, std::string_view out) {
+  if (in.empty() || in == out || in == "[]") return std::string(out.empty() ? in : out);
+  if (out.empty() || out == "[]") return std::string(in);
+  return std::string(in) + " → " + std::string(out);
+}
+
+HangCall spelled(const CommRecords& records, const CommCall& call) {
+  const StringPool& s = records.strings;
+  HangCall out{.name = std::string(s[call.name]),
+               .sizes = joined(s[call.in_sizes], s[call.out_sizes]),
+               .types = joined(s[call.in_types], s[call.out_types]),
+               .sequence = call.sequence,
+               .state = call.state};
+  if (out.sizes.empty() && call.in_elements >= 0)
+    out.sizes =
+        std::to_string(call.in_elements) + (call.in_elements == 1 ? " element" : " elements");
+  if (call.arguments != empty_string) out.name += " (" + std::string(s[call.arguments]) + ")";
+  if (call.stack < records.stacks.size())
+    for (const StackFrame& f : records.stacks[call.stack])
+      out.stack.push_back(std::string(s[f.function]) + " at " + std::string(s[f.file]) + ":" +
+                          std::to_string(f.line));
+  return out;
+}
+
+// What goes from one place of a group to another.
+struct Channel {
+  std::vector<const CommCall*> sends;
+  std::vector<const CommCall*> receives;
+};
+
+bool open(const CommCall& call, bool from_log) {
+  if (from_log) return call.state == CallState::unknown;
+  return call.state == CallState::scheduled || call.state == CallState::started;
+}
+
+// Between two recorded ranks: of those that wait, the n-th send and the n-th receive belong
+// together; where nothing tells what waits (logs), all of them, from
+// the first one on, if nothing before it was cut off. Adds what is left over, and pairs of other
+// sizes.
+void find_unpaired(const CommRecords& records, std::uint32_t group, HangAccount& out) {
+  const RecordedGroup& named = records.groups[group];
+  std::map<std::int32_t, const CommSequence*> by_place;  // of the group
+  std::map<std::pair<std::int32_t, std::int32_t>, Channel> channels;
+  for (const CommSequence& s : records.sequences) {
+    if (s.group != group) continue;
+    const auto number = records.ranks[s.rank].number;
+    const auto at = number ? std::ranges::find(named.members, *number) : named.members.end();
+    if (at == named.members.end()) continue;
+    by_place[static_cast<std::int32_t>(at - named.members.begin())] = &s;
+  }
+  for (const auto& [place, s] : by_place)
+    for (const CommCall& call : s->pairs) {
+      if (!open(call, named.from_log) || (named.from_log && !s->from_start)) continue;
+      if (!by_place.contains(call.peer)) continue;  // of the other one nothing is known
+      if (call.kind == CollectiveKind::send) channels[{place, call.peer}].sends.push_back(&call);
+      if (call.kind == CollectiveKind::recv) channels[{call.peer, place}].receives.push_back(&call);
+    }
+  for (const auto& [ends, channel] : channels) {
+    const std::uint32_t from = by_place[ends.first]->rank;
+    const std::uint32_t to = by_place[ends.second]->rank;
+    const auto found = [&](HangKind kind, const CommCall& call, std::uint32_t who,
+                           std::uint32_t waits) {
+      HangFinding f;
+      f.kind = kind;
+      f.group = group;
+      f.sequence = f.since = call.sequence;
+      f.call = spelled(records, call);
+      f.ranks = {who};
+      f.others = {waits};
+      return f;
+    };
+    const std::size_t paired = std::min(channel.sends.size(), channel.receives.size());
+    for (std::size_t i = 0; i < paired; ++i) {
+      const CommCall& send = *channel.sends[i];
+      const CommCall& receive = *channel.receives[i];
+      const std::int64_t sent = std::max(send.in_elements, send.out_elements);
+      const std::int64_t wanted = std::max(receive.in_elements, receive.out_elements);
+      if (sent < 0 || wanted < 0 || sent == wanted) continue;
+      HangFinding f = found(HangKind::pair_size, send, from, to);
+      f.instead = spelled(records, receive);
+      out.findings.push_back(std::move(f));
+      break;  // what follows on this way is out of step
+    }
+    if (channel.sends.size() > paired)
+      out.findings.push_back(found(HangKind::unpaired, *channel.sends[paired], to, from));
+    if (channel.receives.size() > paired)
+      out.findings.push_back(found(HangKind::unpaired, *channel.receives[paired], from, to));
+  }
+}
 
 // Where a call stands in its group.
 struct Place {
@@ -343,14 +434,6 @@ void leftover_timeouts(const CommRecords& records, HangAccount& out) {
 }
 
 }  // namespace
-
-std::string_view name_of(HangKind kind) {
-  constexpr std::array<std::string_view, hang_kind_count> names = {
-      "operation", "size",      "type",         "argument", "order",     "left_out", "additional",
-      "missing",   "no_record", "not_finished", "unpaired", "pair_size", "timeout"};
-  static_assert(!names.back().empty());
-  return names[static_cast<std::size_t>(kind)];
-}
 
 HangAccount find_hang(const CommRecords& records) {
   HangAccount out;

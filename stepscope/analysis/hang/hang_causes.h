@@ -2,7 +2,7 @@
 // Which findings only follow from others.
 #pragma once
 
-#include "stepscope/analysis/hang/hang_account.h"
+#include "stepscope/analysis/hang/hang_finding.h"
 
 namespace stepscope {
 

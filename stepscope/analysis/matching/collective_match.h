@@ -37,6 +37,7 @@ struct CollectiveMismatch {
   std::optional<std::int64_t> ordinal;  // absent: it concerns the capture, not one collective
   std::vector<int> ranks;               // that differ from the others, or lack it
   std::string what;
+  bool outside_capture = false;  // first or last calls were not captured: usual
 };
 
 struct CollectiveMatches {

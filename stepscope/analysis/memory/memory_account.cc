@@ -3,14 +3,170 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
-#include "stepscope/analysis/memory/memory_shortage.h"
-#include "stepscope/analysis/memory/memory_tree.h"
 #include "stepscope/analysis/memory/memory_uses.h"
 
 namespace stepscope {
 namespace {
+
+struct Node {
+  std::map<std::string, Node> inner{};
+  std::int64_t bytes = 0;
+};
+
+constexpr std::size_t deepest = 200;
+constexpr std::size_t longest_label = 1000;
+
+// Labels from the outermost call in.
+std::vector<std::string> path_of(const MemorySnapshot& snapshot, std::uint32_t stack,
+                                 const AllocationSite& site) {
+  if (stack == 0) return {"no stack recorded"};
+  std::vector<std::string> path;
+  for (const std::uint32_t index : snapshot.stacks[stack]) {
+    if (path.size() == deepest) break;
+    const SnapshotFrame& f = snapshot.stacks.frames[index];
+    const std::string_view name = snapshot.strings[f.name].substr(0, longest_label);
+    const std::string_view file = snapshot.strings[f.file].substr(0, longest_label);
+    const bool python = file.ends_with(".py") || file.starts_with('<');
+    if (!python || name == "_call_impl" || name == "_wrapped_call_impl") continue;
+    const std::size_t slash = file.rfind('/');
+    path.push_back(std::string(name) + " (" +
+                   std::string(slash == std::string_view::npos ? file : file.substr(slash + 1)) +
+                   ':' + std::to_string(f.line) + ')');
+  }
+  std::ranges::reverse(path);
+  if (path.empty() && !site.name.empty()) {
+    if (site.phase == AllocationPhase::backward) path.emplace_back("autograd");
+    path.push_back(site.name);
+  }
+  if (!site.operation.empty()) path.push_back(site.operation);
+  if (path.empty()) path.emplace_back("no telling frame");
+  return path;
+}
+
+class TreeColumns {
+ public:
+  explicit TreeColumns(std::int64_t least) : least_(least) {}
+
+  MemoryTree run(const Node& root) {
+    add("all", 0, root);
+    return std::move(out_);
+  }
+
+ private:
+  void add(const std::string& label, std::uint32_t parent, const Node& node) {
+    const auto here = static_cast<std::uint32_t>(out_.label.size());
+    const auto known = labels_.try_emplace(label, static_cast<std::uint32_t>(labels_.size()));
+    if (known.second) out_.labels.push_back(label);
+    out_.label.push_back(known.first->second);
+    out_.parent.push_back(parent);
+    out_.total.push_back(Bytes{node.bytes});
+    std::vector<const std::pair<const std::string, Node>*> inner;
+    for (const auto& entry : node.inner)
+      if (entry.second.bytes >= least_) inner.push_back(&entry);
+    std::ranges::stable_sort(inner, std::ranges::greater{},
+                             [](const auto* entry) { return entry->second.bytes; });
+    for (const auto* entry : inner) add(entry->first, here, entry->second);
+  }
+
+  std::int64_t least_;
+  std::map<std::string, std::uint32_t> labels_;
+  MemoryTree out_;
+};
+
+MemoryTree memory_tree(const MemorySnapshot& snapshot, const MemoryState& state,
+                       std::span<const AllocationSite> sites) {
+  std::map<std::uint32_t, std::int64_t> by_stack;
+  for (const BlockLife* life : state.blocks) by_stack[life->stack] += life->size.value;
+  Node root;
+  for (const auto& [stack, bytes] : by_stack) {
+    root.bytes += bytes;
+    Node* at = &root;
+    for (std::string& label : path_of(snapshot, stack, sites[stack])) {
+      at = &at->inner[std::move(label)];
+      at->bytes += bytes;
+    }
+  }
+  const double least = least_tree_share * static_cast<double>(root.bytes);
+  return TreeColumns(std::max<std::int64_t>(static_cast<std::int64_t>(least), 1)).run(root);
+}
+
+bool gives_back(AllocatorAction action) {
+  return action == AllocatorAction::segment_free || action == AllocatorAction::segment_unmap;
+}
+bool takes(AllocatorAction action) {
+  return action == AllocatorAction::segment_alloc || action == AllocatorAction::segment_map;
+}
+
+// An event that neither gives nor takes memory.
+bool is_remark(AllocatorAction action) {
+  return action == AllocatorAction::snapshot || action == AllocatorAction::other;
+}
+
+SegmentRetries find_retries(const SnapshotDevice& device) {
+  SegmentRetries out;
+  const auto& events = device.events;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!gives_back(events[i].action)) continue;
+    const AllocatorEvent& first = events[i];
+    std::uint64_t segments = 0;
+    Bytes bytes{};
+    for (; i < events.size() && (gives_back(events[i].action) || is_remark(events[i].action)); ++i)
+      if (gives_back(events[i].action)) {
+        ++segments;
+        bytes += events[i].size;
+      }
+    const AllocatorEvent* const next = i < events.size() ? &events[i] : nullptr;
+    const bool wanted =
+        next != nullptr && (takes(next->action) || next->action == AllocatorAction::oom);
+    const bool told = wanted && first.stack != 0 && next->stack != 0;
+    if (!wanted || (told && first.stack != next->stack)) {
+      ++out.emptied;
+      continue;
+    }
+    ++out.count;
+    out.segments += segments;
+    out.bytes += bytes;
+    if (told) ++out.certain;
+    if (next->time > first.time && first.time > Ns{}) out.total += next->time - first.time;
+  }
+  return out;
+}
+
+OutOfMemory shortage(const AllocatorEvent& e, std::uint32_t position, const MemoryState& state) {
+  OutOfMemory oom;
+  oom.position = position;
+  oom.request = e.size;
+  constexpr std::uint64_t most = std::uint64_t{1} << 60U;
+  oom.device_free = Bytes{static_cast<std::int64_t>(std::min(e.address, most))};
+  oom.stack = e.stack;
+  oom.fragments = memory_fragments(state, position);
+  oom.fit = memory_fit(state, e.size, e.stream, e.pool);
+  const Bytes own = oom.fit.free_usable + oom.device_free;
+  const Bytes all = oom.fragments.free() + oom.device_free;
+  if (own >= oom.request)
+    oom.verdict = OomVerdict::fragmented;
+  else if (all >= oom.request)
+    oom.verdict = OomVerdict::streams;
+  else if (all + oom.fragments.pending >= oom.request)
+    oom.verdict = OomVerdict::pending;
+  if (all < oom.request) oom.missing = oom.request - all;
+  return oom;
+}
+
+// Fills ooms (but for their times), oom_count and retries.
+void find_shortages(const SnapshotDevice& device, const MemoryReplay& replay,
+                    DeviceMemoryAccount& account) {
+  account.retries = find_retries(device);
+  for (std::uint32_t i = 0; i < device.events.size(); ++i) {
+    if (device.events[i].action != AllocatorAction::oom) continue;
+    ++account.oom_count;
+    if (account.ooms.size() < most_ooms)
+      account.ooms.push_back(shortage(device.events[i], i, state_at(replay, i)));
+  }
+}
 
 class DeviceAccount {
  public:

@@ -29,6 +29,8 @@
 #include <vector>
 
 #include "stepscope/analysis/replay/gradient_traffic.h"
+#include "stepscope/analysis/replay/scenario.h"
+#include "stepscope/base/stop.h"
 #include "stepscope/stats/alpha_beta.h"
 
 namespace stepscope {

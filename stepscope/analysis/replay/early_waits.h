@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "stepscope/analysis/replay/what_if.h"
+#include "stepscope/analysis/replay/what_if_inputs.h"
 
 namespace stepscope {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "stepscope/analysis/replay/what_if.h"
+#include "stepscope/analysis/replay/what_if_inputs.h"
 
 namespace stepscope {
 

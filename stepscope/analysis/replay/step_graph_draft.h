@@ -7,7 +7,8 @@
 
 #include "stepscope/analysis/collectives/collective_times.h"
 #include "stepscope/analysis/matching/collective_calls.h"
-#include "stepscope/analysis/replay/step_graph.h"
+#include "stepscope/analysis/replay/node_kind.h"
+#include "stepscope/analysis/replay/replay_graph.h"
 #include "stepscope/analysis/steps/rank_view.h"
 
 namespace stepscope {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "stepscope/analysis/work/memory_blocks.h"
-
 namespace stepscope {
 namespace {
 

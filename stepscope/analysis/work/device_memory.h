@@ -13,6 +13,7 @@
 #include "stepscope/analysis/steps/host_phases.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/analysis/work/memory_blocks.h"
 #include "stepscope/event/trace.h"
 
 namespace stepscope {
@@ -30,28 +31,6 @@ struct MemoryPhase {
   Bytes at_start{};  // allocated, as the last event before says
   Bytes at_end{};
 };
-
-// What memory is for. Inferred from when blocks are allocated and freed, never recorded:
-//   parameters   the model's state: there before the trace began and never freed (optimizer state
-//   of that age too: nothing
-//                tells them apart), or allocated before the first forward and never freed
-//   optimizer    allocated by the optimizer and never freed
-//   gradients    allocated in a backward and alive after it, or older than the trace and freed by
-//   the optimizer activations  allocated in a forward (or recompute) and alive after it, or older
-//   than the trace and freed in a backward temporary    freed in the stretch of the phase that
-//   allocated it, or allocated by the optimizer and freed unknown      the rest
-enum class MemoryUse : std::uint8_t {
-  parameters,
-  gradients,
-  optimizer,
-  activations,
-  temporary,
-  unknown
-};
-inline constexpr std::size_t memory_use_count = 6;
-inline constexpr std::array<std::string_view, memory_use_count> memory_use_names = {
-    "parameters", "gradients", "optimizer", "activations", "temporary", "unknown"};
-static_assert(memory_use_names[static_cast<std::size_t>(MemoryUse::unknown)] == "unknown");
 
 struct DeviceMemory {
   int device = -1;  // -1 = the host's memory

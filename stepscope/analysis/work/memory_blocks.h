@@ -6,11 +6,38 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/work/device_memory.h"
+#include "stepscope/analysis/steps/host_phases.h"
+#include "stepscope/event/trace.h"
 
 namespace stepscope {
+
+// What memory is for. Inferred from when blocks are allocated and freed, never recorded:
+//   parameters   the model's state: there before the trace began and never freed, or allocated
+//                before the first forward and never freed. Optimizer state of that age too: nothing
+//                tells them apart
+//   optimizer    allocated by the optimizer and never freed
+//   gradients    allocated in a backward and alive after it, or older than the trace and freed by
+//                the optimizer
+//   activations  allocated in a forward (or recompute) and alive after it, or older than the trace
+//                and freed in a backward
+//   temporary    freed in the stretch of the phase that allocated it, or allocated by the optimizer
+//                and freed
+//   unknown      the rest
+enum class MemoryUse : std::uint8_t {
+  parameters,
+  gradients,
+  optimizer,
+  activations,
+  temporary,
+  unknown
+};
+inline constexpr std::size_t memory_use_count = 6;
+inline constexpr std::array<std::string_view, memory_use_count> memory_use_names = {
+    "parameters", "gradients", "optimizer", "activations", "temporary", "unknown"};
+static_assert(memory_use_names[static_cast<std::size_t>(MemoryUse::unknown)] == "unknown");
 
 struct MemoryBlock {
   std::optional<Ns> allocated;  // empty: before the first event

@@ -3,11 +3,15 @@
 
 #ifdef STEPSCOPE_HAS_MPI
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <thread>
 #include <utility>
 
 #include "stepscope/comm/window/window_group.h"
+#include "stepscope/comm/window/window_join.h"
 
 namespace stepscope::comm {
 namespace {
@@ -165,7 +169,8 @@ bool MpiExchange::check_headers(const Operation& operation, const Flight& flight
                              header_text(theirs) + " instead",
                      .hint =
                          "all ranks of a group must call the same collectives in the same "
-                         "order"};
+                         "order",
+                     .code = ErrorCode::group_failed};
     return false;
   }
   return true;
@@ -300,7 +305,8 @@ void MpiExchange::give_up(Ns waited) {
                                                         : "a rank does not go on"),
       .hint =
           "raise the deadline if this was no hang; the flight records of the other ranks say "
-          "where they are (Communicator::flight_record)"};
+          "where they are (Communicator::flight_record)",
+      .code = ErrorCode::group_failed};
 }
 
 Result<bool> MpiExchange::test(Ticket ticket) {
@@ -366,6 +372,81 @@ std::string MpiExchange::flight_record() const {
     out += std::to_string(c / 2) + "\": " + json_operations(pairs_[c]->queue);
   }
   return out + "}";
+}
+
+int ranks_on_this_host(MPI_Comm group) {
+  MPI_Comm host = MPI_COMM_NULL;
+  MPI_Comm_split_type(group, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  int here = 0;
+  MPI_Comm_size(host, &here);
+  MPI_Comm_free(&host);
+  return here;
+}
+
+namespace {
+
+// Where rank 0 of a group holds its window open; the same at all ranks.
+struct Held {
+  std::int64_t process = -1;  // -1: it could not be made
+  std::int64_t descriptor = -1;
+  std::array<char, 256> why{};
+};
+
+// Whether this is so at every rank.
+bool everywhere(MPI_Comm group, bool here) {
+  int all = here ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, group);
+  return all == 1;
+}
+
+bool on_one_host(MPI_Comm group) {
+  int all = 0;
+  MPI_Comm_size(group, &all);
+  return everywhere(group, ranks_on_this_host(group) == all);
+}
+
+Result<std::unique_ptr<Communicator>> share_memory(MPI_Comm group, const std::string& name,
+                                                   const MpiOptions& options, Ns deadline) {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(group, &rank);
+  MPI_Comm_size(group, &ranks);
+  Held held;
+  int segment = -1;
+  if (rank == 0) {
+    const auto made = make_segment(window_shape(ranks, options.bucket));
+    if (made) {
+      segment = *made;
+      held = {::getpid(), segment, {}};
+    } else {
+      const std::string why = made.error().message();
+      std::copy_n(why.begin(), std::min(why.size(), held.why.size()), held.why.begin());
+    }
+  }
+  MPI_Bcast(&held, sizeof held, MPI_BYTE, 0, group);
+  if (held.process < 0)
+    return Error{.what = std::string(text_of({held.why.data(), held.why.size()}))};
+  auto window = rank == 0 ? Window::map(segment) : open_window(held.process, held.descriptor);
+  const bool all = everywhere(group, window.has_value());
+  if (segment >= 0) ::close(segment);
+  if (!window) return window.error();
+  if (!all) return Error{.what = "another rank of this host cannot open the shared memory"};
+  return join_window(std::move(*window), rank, name, deadline);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> connect(MPI_Comm group, std::string name,
+                                              const MpiOptions& options, Ns deadline) {
+  if (options.shared_memory && on_one_host(group)) {
+    auto shared = share_memory(group, name, options, deadline);
+    MPI_Comm_free(&group);
+    return shared;
+  }
+  MPI_Comm headers = MPI_COMM_NULL;
+  MPI_Comm_dup(group, &headers);
+  return std::unique_ptr<Communicator>(
+      std::make_unique<MpiExchange>(headers, group, std::move(name), options, deadline));
 }
 
 }  // namespace stepscope::comm

@@ -17,7 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/comm/groups/mpi_group.h"
+#include "stepscope/comm/communicator/communicator.h"
+#include "stepscope/comm/groups/mpi_options.h"
 #include "stepscope/comm/window/flight_record.h"
 
 namespace stepscope::comm {
@@ -26,6 +27,8 @@ namespace stepscope::comm {
 // call.
 [[nodiscard]] Result<std::unique_ptr<Communicator>> connect(MPI_Comm group, std::string name,
                                                             const MpiOptions& options, Ns deadline);
+
+[[nodiscard]] int ranks_on_this_host(MPI_Comm group);
 
 // Whether a group has failed: what is under way then would never let MPI_Finalize end.
 [[nodiscard]] bool& mpi_failed() noexcept;

@@ -10,7 +10,7 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/comm/communicator/communicator.h"
-#include "stepscope/comm/groups/thread_group.h"
+#include "stepscope/comm/groups/mpi_options.h"
 
 namespace stepscope {
 
@@ -24,11 +24,6 @@ struct LaunchedRank {
   int ranks = 0;  // 0: it does not say
 };
 [[nodiscard]] std::optional<LaunchedRank> launched_rank();
-
-struct MpiOptions {
-  Bytes bucket = default_bucket;
-  bool shared_memory = true;  // false: messages on one host too
-};
 
 // The world of an MPI job; initialises MPI where the program has not (and finalises it at exit
 // then). Called by all ranks, from the thread that uses it. Error: no MPI in this build, or no

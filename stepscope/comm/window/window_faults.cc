@@ -53,7 +53,7 @@ bool WindowGroup::peer_gave_up(int peer) {
   std::string own = setup_.name + ": rank " + std::to_string(setup_.rank);
   if (taking_ < queue_.submitted()) own = waiting_text(queue_[taking_]);
   own += ": rank " + std::to_string(peer) + " gave up: " + theirs;
-  failure_ = Error{.what = own, .hint = std::string(see_record)};
+  failure_ = Error{.what = own, .hint = std::string(see_record), .code = ErrorCode::group_failed};
   fail(theirs, {});
   return true;
 }
@@ -128,7 +128,7 @@ void WindowGroup::report_mismatch(const Operation& operation, int peer,
 
 // The group is of no use any more: tells the other ranks.
 void WindowGroup::fail(const std::string& text, const std::string& hint) {
-  if (!failure_) failure_ = Error{.what = text, .hint = hint};
+  if (!failure_) failure_ = Error{.what = text, .hint = hint, .code = ErrorCode::group_failed};
   RankControl& control = window_.control(setup_.rank);
   const std::size_t length = std::min(text.size(), control.failure.size());
   std::memcpy(control.failure.data(), text.data(), length);

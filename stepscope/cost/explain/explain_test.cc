@@ -44,7 +44,7 @@ Plan any_plan(const Transformer& m, Draw& draw) {
          .fused_pointwise = draw.coin(),
          .overlap_gradient_reduce = draw.of({0, 1, 1}) == 1,
          .overlap_parameter_gather = draw.of({0, 1, 1}) == 1,
-         .prefetch_units = draw.of({0, 1, 2}),
+         .prefetch_distance = draw.of({0, 1, 2}),
          .torch_buffers = draw.coin(),
          .overlap_tensor = draw.coin()};
   if (p.schedule == Schedule::interleaved && p.pp > 1) p.virtual_stages = draw.of({1, 2});

@@ -54,16 +54,32 @@ double share_again(const Operation& operation, Recompute how) {
   return 0;
 }
 
-double kept_bytes(std::span<const Operation> operations, Recompute how, double input_bytes) {
+namespace {
+
+template <formula::Number N>
+N kept(std::span<const Operation> operations, Recompute how, double input_bytes) {
   check(how != Recompute::every_k, "every_k is decided layer by layer");
-  if (how == Recompute::full) return input_bytes;
-  if (how == Recompute::operations) return input_bytes + kept_of_operations(operations);
-  double sum = 0;
+  const N input = formula::bytes<N>(input_bytes, "input of the layer");
+  if (how == Recompute::full) return input;
+  if (how == Recompute::operations)
+    return input + formula::bytes<N>(kept_of_operations(operations), "kept outputs");
+  formula::Total<N> sum("operations");
   for (const Operation& op : operations) {
     const bool again = how == Recompute::selective && op.attention_core;
-    sum += again ? op.core_input_bytes : op.kept_bytes;
+    sum.add(formula::bytes<N>(again ? op.core_input_bytes : op.kept_bytes, "what it keeps"));
   }
-  return sum;
+  return sum.value();
+}
+
+}  // namespace
+
+double kept_bytes(std::span<const Operation> operations, Recompute how, double input_bytes) {
+  return kept<double>(operations, how, input_bytes);
+}
+
+Formula kept_bytes_formula(std::span<const Operation> operations, Recompute how,
+                           double input_bytes) {
+  return kept<Formula>(operations, how, input_bytes);
 }
 
 double recomputed_bytes(std::span<const Operation> operations, Recompute how, double input_bytes) {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "stepscope/cost/layer/operation.h"
+#include "stepscope/cost/model/formula.h"
 #include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope {
@@ -25,6 +26,8 @@ namespace stepscope {
 // (layer_input_bytes). `how` is none to full: recompute_at's answer.
 [[nodiscard]] double kept_bytes(std::span<const Operation> operations, Recompute how,
                                 double input_bytes);
+[[nodiscard]] Formula kept_bytes_formula(std::span<const Operation> operations, Recompute how,
+                                         double input_bytes);
 
 // Bytes that come back while this layer runs backward, on top of kept_bytes: of one layer at a
 // time.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cost/model/formula.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
+#include <span>
 
 namespace stepscope {
 namespace {
 
 using Binding = Formula::Binding;
+using Text = Formula::Text;
 
 std::string digits(double value) {
   std::array<char, 32> text{};
@@ -17,122 +17,158 @@ std::string digits(double value) {
   return text.data();
 }
 
-struct Unit {
+struct Scale {
   double size;
   std::string_view name;
 };
 
+constexpr std::array<Scale, 1> numbers = {{{1, ""}}};
+constexpr std::array<Scale, 3> seconds = {{{1, " s"}, {1e-3, " ms"}, {1e-6, " us"}}};
+constexpr std::array<Scale, 4> bytes = {{{1e9, " GB"}, {1e6, " MB"}, {1e3, " kB"}, {1, " B"}}};
+constexpr std::array<Scale, 1> byte_rates = {{{1e9, " GB/s"}}};
+constexpr std::array<Scale, 5> flops = {
+    {{1e18, " EFLOP"}, {1e15, " PFLOP"}, {1e12, " TFLOP"}, {1e9, " GFLOP"}, {1, " FLOP"}}};
+constexpr std::array<Scale, 1> flop_rates = {{{1e12, " TFLOP/s"}}};
+constexpr std::array<Scale, 1> percents = {{{0.01, " %"}}};
+constexpr std::array<Scale, 1> rates = {{{1, " /s"}}};
+// By Unit, largest first.
+constexpr std::array<std::span<const Scale>, 8> scales = {numbers, seconds,    bytes,    byte_rates,
+                                                          flops, flop_rates, percents, rates};
+
 // In the largest unit that the value reaches, the smallest one otherwise.
-template <std::size_t N>
-Formula in_unit(double value, const std::array<Unit, N>& largest_first) {
-  const auto* unit = std::ranges::find_if(
-      largest_first, [value](const Unit& u) { return std::abs(value) >= u.size; });
-  if (value == 0) unit = largest_first.data();
-  if (unit == largest_first.end()) --unit;
-  return {digits(value / unit->size) + " " + std::string(unit->name), value, Binding::atom};
+std::string in_unit(double value, std::span<const Scale> largest_first) {
+  const Scale* unit = largest_first.data();
+  for (const Scale& one : largest_first) {
+    unit = &one;
+    if (value == 0 || std::abs(value) >= one.size) break;
+  }
+  return digits(value / unit->size) + std::string(unit->name);
+}
+
+Text infix(const Text& a, Binding left, std::string_view sign, const Text& b, Binding right,
+           Binding whole) {
+  return {a.inside(left) + std::string(sign) + b.inside(right), whole};
+}
+
+Text call(std::string_view function, const Text& a, const Text& b) {
+  return {std::string(function) + "(" + a.text + ", " + b.text + ")"};
 }
 
 }  // namespace
 
-std::string Formula::inside(Binding least) const {
-  return binding_ < least ? "(" + text_ + ")" : text_;
+Formula::Formula(double number)
+    : words_{digits(number)}, figures_{digits(number)}, value_(number) {}
+
+Formula operator+(const Formula& a, const Formula& b) {
+  if (a.is_nothing()) return b;
+  if (b.is_nothing()) return a;
+  constexpr auto sum = Binding::sum;
+  const double value = a.value() + b.value();
+  Text words = infix(a.words(), sum, " + ", b.words(), sum, sum);
+  if (b.value() == 0) return {std::move(words), a.figures(), value};
+  if (a.value() == 0) return {std::move(words), b.figures(), value};
+  return {std::move(words), infix(a.figures(), sum, " + ", b.figures(), sum, sum), value};
+}
+Formula operator-(const Formula& a, const Formula& b) {
+  constexpr auto sum = Binding::sum;
+  Text words = infix(a.words(), sum, " - ", b.words(), Binding::product, sum);
+  if (b.value() == 0) return {std::move(words), a.figures(), a.value()};
+  return {std::move(words), infix(a.figures(), sum, " - ", b.figures(), Binding::product, sum),
+          a.value() - b.value()};
+}
+Formula operator*(const Formula& a, const Formula& b) {
+  constexpr auto product = Binding::product;
+  return {infix(a.words(), product, " * ", b.words(), product, product),
+          infix(a.figures(), product, " * ", b.figures(), product, product), a.value() * b.value()};
+}
+Formula operator/(const Formula& a, const Formula& b) {
+  constexpr auto product = Binding::product;
+  return {infix(a.words(), product, " / ", b.words(), Binding::atom, product),
+          infix(a.figures(), product, " / ", b.figures(), Binding::atom, product),
+          a.value() / b.value()};
 }
 
 namespace formula {
 
-Formula count(double number) { return {digits(number), number, Binding::atom}; }
-Formula count(std::int64_t number) {
-  return {std::to_string(number), static_cast<double>(number), Binding::atom};
+Formula quantity(double value, Unit unit, std::string_view name) {
+  Text figures{in_unit(value, scales[static_cast<std::size_t>(unit)])};
+  if (!name.empty()) return {{std::string(name)}, std::move(figures), value};
+  return {{value == 0 ? "0" : figures.text}, figures, value};
 }
-Formula seconds(double s) {
-  static constexpr std::array<Unit, 3> units = {{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}}};
-  return in_unit(s, units);
-}
-Formula bytes(double b) {
-  static constexpr std::array<Unit, 4> units = {{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}}};
-  return in_unit(b, units);
-}
-Formula byte_rate(double b_per_s) {
-  static constexpr std::array<Unit, 1> units = {{{1e9, "GB/s"}}};
-  return in_unit(b_per_s, units);
-}
-Formula flops(double f) {
-  static constexpr std::array<Unit, 5> units = {
-      {{1e18, "EFLOP"}, {1e15, "PFLOP"}, {1e12, "TFLOP"}, {1e9, "GFLOP"}, {1, "FLOP"}}};
-  return in_unit(f, units);
-}
-Formula flop_rate(double f_per_s) {
-  static constexpr std::array<Unit, 1> units = {{{1e12, "TFLOP/s"}}};
-  return in_unit(f_per_s, units);
-}
-Formula percent(double share) { return {digits(share * 100) + " %", share, Binding::atom}; }
-Formula per_second(double rate) { return {digits(rate) + " /s", rate, Binding::atom}; }
 
-Formula operator+(const Formula& a, const Formula& b) {
-  return {a.text() + " + " + b.text(), a.value() + b.value(), Binding::sum};
+Formula whole(std::int64_t number, std::string_view name) {
+  const std::string text = std::to_string(number);
+  return {{name.empty() ? text : std::string(name)}, {text}, static_cast<double>(number)};
 }
-Formula operator-(const Formula& a, const Formula& b) {
-  return {a.text() + " - " + b.inside(Binding::product), a.value() - b.value(), Binding::sum};
-}
-Formula operator*(const Formula& a, const Formula& b) {
-  return {a.inside(Binding::product) + " * " + b.inside(Binding::product), a.value() * b.value(),
-          Binding::product};
-}
-Formula operator/(const Formula& a, const Formula& b) {
-  return {a.inside(Binding::product) + " / " + b.inside(Binding::atom), a.value() / b.value(),
-          Binding::product};
-}
+
 Formula max(const Formula& a, const Formula& b) {
-  return {"max(" + a.text() + ", " + b.text() + ")", std::max(a.value(), b.value()), Binding::atom};
+  return {call("max", a.words(), b.words()), call("max", a.figures(), b.figures()),
+          std::max(a.value(), b.value())};
 }
 Formula min(const Formula& a, const Formula& b) {
-  return {"min(" + a.text() + ", " + b.text() + ")", std::min(a.value(), b.value()), Binding::atom};
-}
-Formula power(const Formula& base, double exponent) {
-  return {"(" + base.text() + ")^" + digits(exponent), std::pow(base.value(), exponent),
-          Binding::atom};
+  return {call("min", a.words(), b.words()), call("min", a.figures(), b.figures()),
+          std::min(a.value(), b.value())};
 }
 Formula ceiling(const Formula& a) {
-  return {"ceil(" + a.text() + ")", std::ceil(a.value()), Binding::atom};
+  return {
+      {"ceil(" + a.words().text + ")"}, {"ceil(" + a.figures().text + ")"}, std::ceil(a.value())};
 }
 
-Formula norm(const Formula& a, const Formula& b, double p) {
-  constexpr double maximum_from = 1000;
-  if (a.value() <= 0) return b;
-  if (b.value() <= 0) return a;
-  if (p == 1) return a + b;
-  if (p >= maximum_from) return max(a, b);
+namespace {
+
+constexpr double maximum_from = 1000;  // a power from which norm is the larger of the two
+
+Text norm_figures(const Formula& a, const Formula& b, double p) {
+  if (a.value() <= 0) return b.figures();
+  if (b.value() <= 0) return a.figures();
+  if (p == 1) return (a + b).figures();
+  if (p >= maximum_from) return max(a, b).figures();
   // Scaled by the larger, or powers of small times vanish.
   const bool first = a.value() >= b.value();
   const Formula& high = first ? a : b;
   const Formula& low = first ? b : a;
-  const Formula root = power(count(std::int64_t{1}) + power(low / high, p), 1 / p);
-  return high * root;
+  const std::string share =
+      "(1 + (" + (low / high).figures().text + ")^" + digits(p) + ")^" + digits(1 / p);
+  return {high.figures().inside(Binding::product) + " * " + share, Binding::product};
 }
 
-Formula sum(std::initializer_list<Formula> parts, const Formula& zero) {
-  const Formula* only = nullptr;
-  std::string text;
-  double value = 0;
-  int terms = 0;
-  for (const Formula& part : parts) {
-    if (part.value() == 0) continue;
-    if (++terms > 1) text += " + ";
-    text += part.text();
-    value += part.value();
-    only = &part;
-  }
-  if (terms == 0) return zero;
-  return terms == 1 ? *only : Formula(text, value, Binding::sum);
+}  // namespace
+
+double norm(double a, double b, double p) {
+  const double high = std::max(a, b);
+  if (high <= 0 || p >= maximum_from) return high;
+  if (p == 1) return a + b;
+  return high * std::pow(1 + std::pow(std::min(a, b) / high, p), 1 / p);
+}
+
+Formula norm(const Formula& a, const Formula& b, double p) {
+  return {call("norm", a.words(), b.words()), norm_figures(a, b, p), norm(a.value(), b.value(), p)};
+}
+
+Formula at(const Formula& amount, double per_byte, std::string_view rate) {
+  const Formula by = quantity(per_byte > 0 ? 1 / per_byte : 1, Unit::byte_rate, rate);
+  const Formula quotient = amount / by;
+  if (per_byte > 0) return quotient.with_value(amount.value() * per_byte);
+  return {quotient.words(), {"0 s"}, 0};
+}
+
+Formula scaled(const Formula& x, double a, double b, std::string_view name) {
+  if (a == b) return x.with_value(x.value() * a / b);
+  return (x * quantity(a / b, Unit::none, name)).with_value(x.value() * a / b);
+}
+
+Formula named(const Formula& x, std::string_view name) {
+  return {{std::string(name)}, x.figures(), x.value()};
 }
 
 }  // namespace formula
 
-std::string explained(std::string_view name, std::string_view words, const Formula& expression,
-                      const Formula& result, std::string_view where) {
-  std::string text = std::string(name) + " = " + std::string(words);
-  if (expression.text() != result.text()) text += " = " + expression.text();
-  text += " = " + result.text();
+std::string explained(std::string_view name, const Formula& expression, const Formula& result,
+                      std::string_view where) {
+  const std::string& figures = expression.figures().text;
+  std::string text = std::string(name) + " = " + expression.words().text;
+  if (figures != result.figures().text) text += " = " + figures;
+  text += " = " + result.figures().text;
   if (!where.empty()) text += "; " + std::string(where);
   return text;
 }

@@ -31,26 +31,31 @@ double layer_weights(const Transformer& m, std::int64_t layer) {
          h * real(e.count) + (e.shared_gate ? h : 0);
 }
 
-double per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention convention) {
-  const double s = real(sequence);
+template <formula::Number N>
+N per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention convention) {
+  using formula::count;
+  const N s = count<N>(sequence, "s");
+  const N six = formula::flops<N>(6, "6");
   const ParameterCount n = parameter_count(m);
-  const double all_pairs = real(m.layers) * s * s * pair_flops(m);
+  const N pair = formula::flops<N>(pair_flops(m), "6 H (d + d_v)");
+  const N all_pairs = count<N>(m.layers, "L") * s * s * pair;
   switch (convention) {
     case FlopsConvention::causal_halved: {
       double pairs = 0;
       for (std::int64_t layer = 0; layer < m.layers; ++layer) {
         pairs += attention_pairs(m, layer, sequence);
       }
-      return 6 * sequence_weights(m, sequence) + pairs * pair_flops(m);
+      return six * count<N>(sequence_weights(m, sequence), "weights times tokens") +
+             count<N>(pairs, "query-key pairs") * pair;
     }
     case FlopsConvention::six_n:
-      return 6 * real(n.active) * s;
+      return six * count<N>(n.active, "N") * s;
     case FlopsConvention::palm:
-      return 6 * real(n.active) * s + all_pairs;
+      return six * count<N>(n.active, "N") * s + all_pairs;
     case FlopsConvention::torchtitan:
-      return 6 * real(n.active - n.tokens) * s + all_pairs;
+      return six * (count<N>(n.active, "N") - count<N>(n.tokens, "token table")) * s + all_pairs;
   }
-  return 0;
+  return 0.0;
 }
 
 }  // namespace
@@ -87,11 +92,21 @@ double attention_pairs(const Transformer& model, std::int64_t layer, std::int64_
   return w * s - w * w / 2;
 }
 
+double sequence_flops(const Transformer& model, std::int64_t sequence, FlopsConvention convention) {
+  return per_sequence<double>(model, sequence, convention);
+}
+
+Formula model_flops_formula(const Transformer& model, std::int64_t sequences, std::int64_t sequence,
+                            FlopsConvention convention) {
+  return formula::count<Formula>(sequences, "sequences") *
+         per_sequence<Formula>(model, sequence, convention);
+}
+
 ModelFlops model_flops(const Transformer& model, std::int64_t tokens, std::int64_t sequence,
                        FlopsConvention convention) {
   const double sequences = real(tokens) / real(sequence);
   return {std::string(flops_convention_names[static_cast<std::size_t>(convention)]),
-          Flops{sequences * per_sequence(model, sequence, convention)}};
+          Flops{sequences * sequence_flops(model, sequence, convention)}};
 }
 
 }  // namespace stepscope

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "stepscope/base/quantity.h"
+#include "stepscope/cost/model/formula.h"
 #include "stepscope/cost/model/transformer.h"
 
 namespace stepscope {
@@ -45,6 +46,12 @@ struct ModelFlops {
 [[nodiscard]] double sequence_weights(const Transformer& m, std::int64_t sequence);
 // FLOPs, forward and backward, of one query-key pair in all heads of a layer: 6 a (d + v).
 [[nodiscard]] double pair_flops(const Transformer& m);
+
+// Of one sequence, and of so many as a formula.
+[[nodiscard]] double sequence_flops(const Transformer& model, std::int64_t sequence,
+                                    FlopsConvention convention);
+[[nodiscard]] Formula model_flops_formula(const Transformer& model, std::int64_t sequences,
+                                          std::int64_t sequence, FlopsConvention convention);
 
 // Of a global batch of `tokens` in sequences of `sequence`. Heads onto classes and poolers work on
 // one token a sequence. Source: Megatron-LM's num_floating_point_operations; PaLM (arXiv

@@ -306,9 +306,9 @@ class Reading {
     const Int layer =
         layer_parameters(model_, model_.layers - 1).total() / std::max(plan().tp, Int{1});
     plan().overlap_parameter_gather = stage3 && prefetch > 0;
-    plan().prefetch_units = 0;
+    plan().prefetch_distance = 0;
     if (plan().overlap_parameter_gather) {
-      plan().prefetch_units = std::clamp(prefetch / std::max(layer, Int{1}), Int{1}, model_.layers);
+      plan().prefetch_distance = std::clamp(prefetch / std::max(layer, Int{1}), Int{1}, model_.layers);
     }
     for (const std::string_view key : {"stage3_max_live_parameters", "stage3_max_reuse_distance"}) {
       if (zero.find(key) == nullptr) continue;

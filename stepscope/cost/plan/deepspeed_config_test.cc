@@ -53,7 +53,7 @@ TEST(DeepSpeed, IsReadAsAPlan) {
   EXPECT_EQ(p.micro_batch, 2);
   EXPECT_EQ(micro_batches(p), 2);
   EXPECT_EQ(p.bucket.value, 200'000'000) << "1e8 elements of bf16";
-  EXPECT_EQ(p.prefetch_units, 2) << "5e8 elements of layers of 218 million";
+  EXPECT_EQ(p.prefetch_distance, 2) << "5e8 elements of layers of 218 million";
   EXPECT_EQ(p.optimizer_at, Residence::host);
   EXPECT_EQ(p.gradients_at, Residence::host);
   EXPECT_EQ(p.parameters_at, Residence::device);

@@ -96,7 +96,7 @@ class Config {
     if (plan_.zero == 3) {
       const std::int64_t layer = layer_parameters(model_, model_.layers - 1).total() / plan_.tp;
       zero["stage3_prefetch_bucket_size"] =
-          plan_.overlap_parameter_gather ? plan_.prefetch_units * layer : 0;
+          plan_.overlap_parameter_gather ? plan_.prefetch_distance * layer : 0;
     } else if (plan_.zero > 0 && plan_.overlap_parameter_gather) {
       lacks("overlap_parameter_gather: below ZeRO-3 parameters are gathered after the update");
     }

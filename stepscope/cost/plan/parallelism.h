@@ -102,7 +102,7 @@ struct Plan {
   Residence parameters_at = Residence::device;
   bool overlap_gradient_reduce = true;   // with backward, by buckets
   bool overlap_parameter_gather = true;  // ZeRO-1/2: with the next forward; ZeRO-3: prefetch
-  std::int64_t prefetch_units = 1;       // ZeRO-3: layers gathered ahead
+  std::int64_t prefetch_distance = 1;    // ZeRO-3: layers gathered ahead
   Bytes bucket{25 * 1024 * 1024};
   // Weights, gradients and passed activations lie as PyTorch's own fully_shard, DTensor and
   // pipelining keep them (memory.h).

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/plan_fields.h"
 
 namespace stepscope {
 namespace {
@@ -15,7 +15,6 @@ using Problem = std::optional<Error>;
 using Int = std::int64_t;
 
 constexpr Int most_devices = 10'000'000;
-constexpr Int most_tokens = 1'000'000'000;  // of a sequence, and sequences of a batch
 constexpr std::size_t most_suggestions = 12;
 
 std::string decimal(Int n) { return std::to_string(n); }
@@ -42,45 +41,32 @@ std::string divisors(Int n) {
   return choices(std::min(n, most_devices), [n](Int d) { return n % d == 0; });
 }
 
-struct Range {
-  std::string_view name;
-  Int value;
-  Int least;
-  Int most;
+// The value of a field that is a number.
+struct NumberOf {
+  const Plan& plan;
+
+  std::optional<Int> operator()(Int Plan::* m) const { return plan.*m; }
+  std::optional<Int> operator()(int Plan::* m) const { return plan.*m; }
+  std::optional<Int> operator()(int Precision::* m) const { return plan.precision.*m; }
+  std::optional<Int> operator()(Bytes Plan::* m) const { return (plan.*m).value; }
+  std::optional<Int> operator()(const auto&) const { return std::nullopt; }
 };
 
 Problem numbers(const Transformer& m, const Plan& p) {
-  const Range devices{"devices", p.devices, 1, most_devices};
   const Int n = std::clamp(p.devices, Int{1}, most_devices);
-  const auto& b = p.precision;
-  for (const Range& r : {devices,
-                         Range{"tp", p.tp, 1, n},
-                         Range{"tp_depth", p.tp_depth, 1, n},
-                         Range{"cp", p.cp, 1, n},
-                         Range{"ep", p.ep, 1, n},
-                         Range{"pp", p.pp, 1, n},
-                         Range{"dp", p.dp, 1, n},
-                         Range{"virtual_stages", p.virtual_stages, 1, m.layers},
-                         Range{"zero", p.zero, 0, 3},
-                         Range{"shard_group", p.shard_group, 0, n},
-                         Range{"sequence", p.sequence, 1, most_tokens},
-                         Range{"micro_batch", p.micro_batch, 1, most_tokens},
-                         Range{"global_batch", p.global_batch, 1, most_tokens},
-                         Range{"recompute_every", p.recompute_every, 1, m.layers},
-                         Range{"prefetch_units", p.prefetch_units, 0, m.layers},
-                         Range{"bucket", p.bucket.value, 1, Int{1} << 50},
-                         Range{"vocabulary_multiple", p.vocabulary_multiple, 1, 1'000'000},
-                         Range{"parameter_bytes", b.parameter_bytes, 1, 8},
-                         Range{"gradient_bytes", b.gradient_bytes, 1, 8},
-                         Range{"accumulated_gradient_bytes", b.accumulated_gradient_bytes, 1, 8},
-                         Range{"master_bytes", b.master_bytes, 0, 8},
-                         Range{"optimizer_state_bytes", b.optimizer_state_bytes, 0, 64},
-                         Range{"activation_bytes", b.activation_bytes, 1, 8}}) {
-    if (r.value >= r.least && r.value <= r.most) continue;
-    const bool degree = r.most == n && r.value > n;
-    return problem(std::string(r.name) + " = " + decimal(r.value) + " is out of range",
-                   degree ? "it is at most the " + decimal(n) + " devices"
-                          : "it must be " + decimal(r.least) + " to " + decimal(r.most));
+  for (const PlanField& field : plan_table()) {
+    const std::optional<Int> value = std::visit(NumberOf{p}, field.member);
+    if (!value) continue;
+    const bool degree = field.most.of == PlanBound::Of::devices && field.key != "devices";
+    const Int most = degree                                    ? n
+                     : field.most.of == PlanBound::Of::devices ? most_devices
+                     : field.most.of == PlanBound::Of::layers  ? m.layers
+                                                               : field.most.number;
+    if (*value >= field.least && *value <= most) continue;
+    return problem(std::string(field.key) + " = " + decimal(*value) + " is out of range",
+                   degree && *value > n
+                       ? "it is at most the " + decimal(n) + " devices"
+                       : "it must be " + decimal(field.least) + " to " + decimal(most));
   }
   return std::nullopt;
 }

@@ -77,7 +77,7 @@ TEST(CheckPlan, RefusesNumbersOutOfRangeWithoutOverflow) {
   for (const auto field : {&Plan::devices, &Plan::tp, &Plan::cp, &Plan::ep, &Plan::pp, &Plan::dp,
                            &Plan::virtual_stages, &Plan::shard_group, &Plan::sequence,
                            &Plan::micro_batch, &Plan::global_batch, &Plan::recompute_every,
-                           &Plan::prefetch_units, &Plan::vocabulary_multiple, &Plan::tp_depth}) {
+                           &Plan::prefetch_distance, &Plan::vocabulary_multiple, &Plan::tp_depth}) {
     for (const std::int64_t n : {huge, -huge - 1, std::int64_t{-1}}) {
       Plan plan = good();
       plan.*field = n;

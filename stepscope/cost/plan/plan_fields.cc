@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cost/plan/plan_fields.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -17,7 +15,7 @@ using Set = Result<Done>;
 
 Error is_no(std::string_view text, std::string_view what, std::string hint) {
   constexpr std::size_t longest = 80;  // of what is still printed
-  return {.what = fmt::format("\"{}\" is no {}", text.substr(0, longest), what),
+  return {.what = "\"" + std::string(text.substr(0, longest)) + "\" is no " + std::string(what),
           .hint = std::move(hint)};
 }
 
@@ -27,13 +25,13 @@ Set whole(Int& into, std::string_view text, std::int64_t least = 1) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < least)
     return is_no(text, least > 0 ? "positive whole number" : "whole number",
-                 fmt::format("write {} or more", least));
+                 "write " + std::to_string(least) + " or more");
   into = value;
   return Done{};
 }
 
-template <class Enum, std::size_t N>
-Set one_of(Enum& into, std::string_view text, const std::array<std::string_view, N>& names,
+template <class Enum>
+Set one_of(Enum& into, std::string_view text, std::span<const std::string_view> names,
            std::string_view what) {
   const auto found = std::ranges::find(names, text);
   if (found != names.end()) {
@@ -41,8 +39,8 @@ Set one_of(Enum& into, std::string_view text, const std::array<std::string_view,
     return Done{};
   }
   std::string all = "write ";
-  for (std::size_t i = 0; i < N; ++i) {
-    if (i > 0) all += i + 1 == N ? " or " : ", ";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) all += i + 1 == names.size() ? " or " : ", ";
     all += names[i];
   }
   return is_no(text, what, std::move(all));
@@ -92,10 +90,10 @@ Set bytes_of_dtype(int& into, std::string_view text) {
   return Done{};
 }
 
-Set stage_layers(Plan& p, std::string_view text) {
-  p.stage_layers.clear();
+Set list_of_layers(std::vector<std::int64_t>& into, std::string_view text) {
+  into.clear();
   for (const std::string_view part : parts(text))
-    if (const Set set = whole(p.stage_layers.emplace_back(), part); !set)
+    if (const Set set = whole(into.emplace_back(), part); !set)
       return is_no(text, "list of layers", "write a positive number for each stage: 10,12,12,10");
   return Done{};
 }
@@ -127,6 +125,11 @@ Set no_overlap(Plan& p, std::string_view text) {
   return Done{};
 }
 
+Set zero_stage(Plan& p, std::string_view text) {
+  constexpr std::array<std::string_view, 4> stages = {"0", "1", "2", "3"};
+  return one_of(p.zero, text, stages, "ZeRO stage");
+}
+
 Set attention(Plan& p, std::string_view text) {
   constexpr std::array<std::string_view, 2> names = {"materialised", "fused"};
   return one_of(p.fused_attention, text, names, "way to compute attention");
@@ -146,100 +149,188 @@ Set bucket(Plan& p, std::string_view text) {
   return set;
 }
 
-using P = Plan&;
-using T = std::string_view;
-constexpr std::array plan_field_table = {
-    PlanField{"tp", "N", "Tensor-parallel devices", [](P p, T t) { return whole(p.tp, t); }},
-    PlanField{
-        "tensor-layout", "1d|2d|2.5d|3d", "How tensor parallelism cuts a matrix product",
-        [](P p, T t) { return one_of(p.tensor_layout, t, tensor_layout_names, "tensor layout"); }},
-    PlanField{"tp-depth", "N", "Copies of the grid in the 2.5d layout",
-              [](P p, T t) { return whole(p.tp_depth, t); }},
-    PlanField{"sequence-parallel", "", "Split norms and residuals over the tensor-parallel devices",
-              [](P p, T t) { return on_or_off(p.sequence_parallel, t); }},
-    PlanField{"cp", "N", "Context-parallel devices", [](P p, T t) { return whole(p.cp, t); }},
-    PlanField{"context-exchange", "all_gather|ring|all_to_all",
-              "How context-parallel devices see each other's keys",
-              [](P p, T t) {
-                return one_of(p.context_exchange, t, context_exchange_names, "context exchange");
-              }},
-    PlanField{"ep", "N", "Expert-parallel devices, of the cp * dp ones",
-              [](P p, T t) { return whole(p.ep, t); }},
-    PlanField{"pp", "N", "Pipeline stages", [](P p, T t) { return whole(p.pp, t); }},
-    PlanField{"schedule", "gpipe|1f1b|interleaved|zb-h1|zb-h2", "Order of the pipeline's passes",
-              [](P p, T t) { return one_of(p.schedule, t, schedule_names, "schedule"); }},
-    PlanField{"virtual-stages", "N", "Chunks of the model on one device (interleaved)",
-              [](P p, T t) { return whole(p.virtual_stages, t); }},
-    PlanField{"stage-layers", "N,N,...", "Layers of each (virtual) stage, in model order",
-              stage_layers},
-    PlanField{"dp", "N", "Data-parallel devices (default: what tp, cp and pp leave of --gpus)",
-              [](P p, T t) { return whole(p.dp, t); }},
-    PlanField{"zero", "0|1|2|3",
-              "States split over data-parallel devices: 1 optimizer, 2 gradients, 3 parameters",
-              [](P p, T t) {
-                constexpr std::array<std::string_view, 4> stages = {"0", "1", "2", "3"};
-                return one_of(p.zero, t, stages, "ZeRO stage");
-              }},
-    PlanField{"shard-group", "N", "Split states over groups of N, replicate beyond (hybrid)",
-              [](P p, T t) { return whole(p.shard_group, t, 0); }},
-    PlanField{"seq", "N", "Tokens of a sequence", [](P p, T t) { return whole(p.sequence, t); }},
-    PlanField{"micro-batch", "N", "Sequences of one pass on one device (default 1)",
-              [](P p, T t) { return whole(p.micro_batch, t); }},
-    PlanField{"global-batch", "N", "Sequences of one optimizer step",
-              [](P p, T t) { return whole(p.global_batch, t); }},
-    PlanField{"reduce-each-micro-batch", "", "Reduce gradients after every pass, not once a step",
-              [](P p, T t) { return on_or_off(p.reduce_each_micro_batch, t); }},
-    PlanField{"recompute", "none|selective|full|every_k", "What backward computes again",
-              [](P p, T t) { return one_of(p.recompute, t, recompute_names, "recomputation"); }},
-    PlanField{"recompute-every", "K", "Keep the first of each K layers whole", recompute_every},
-    PlanField{"attention", "fused|materialised", "Whether scores stay out of memory", attention},
-    PlanField{"fused-pointwise", "", "Neighbouring elementwise operations share one pass",
-              [](P p, T t) { return on_or_off(p.fused_pointwise, t); }},
-    PlanField{"vendor-attention", "", "Fused attention is the vendor's (cuDNN)",
-              [](P p, T t) { return on_or_off(p.vendor_attention, t); }},
-    PlanField{"compiled", "", "A compiler's code launches the layers, not Python one by one",
-              [](P p, T t) { return on_or_off(p.compiled, t); }},
-    PlanField{"fused-loss", "", "Cross-entropy takes one pass each way",
-              [](P p, T t) { return on_or_off(p.fused_loss, t); }},
-    PlanField{"fused-gradient-sum", "", "Products add weight gradients to the micro-batches' sum",
-              [](P p, T t) { return on_or_off(p.fused_gradient_sum, t); }},
-    PlanField{"dtype", "FORMAT", "Format of matrix products: fp32, tf32, bf16, fp16, fp8, fp4",
-              dtype},
-    PlanField{"grad-dtype", "FORMAT", "Format in which gradients are reduced",
-              [](P p, T t) { return bytes_of_dtype(p.precision.gradient_bytes, t); }},
-    PlanField{"accumulate-dtype", "FORMAT", "Format in which micro-batches' gradients are summed",
-              [](P p, T t) { return bytes_of_dtype(p.precision.accumulated_gradient_bytes, t); }},
-    PlanField{"offload", "WHAT=WHERE,...", "optimizer, gradients, parameters = host or nvme",
-              offload},
-    PlanField{"no-overlap", "WHAT,...", "gradient, parameters: this communication hides nowhere",
-              no_overlap},
-    PlanField{"tp-overlap", "", "Hide tensor-parallel communication under its matrix products",
-              [](P p, T t) { return on_or_off(p.overlap_tensor, t); }},
-    PlanField{"prefetch", "N", "Layers gathered ahead (ZeRO-3)",
-              [](P p, T t) { return whole(p.prefetch_units, t, 0); }},
-    PlanField{"bucket-mb", "N", "MiB of gradients that are reduced at once", bucket},
-    PlanField{"torch-buffers", "", "Buffers as PyTorch's fully_shard and pipelining keep them",
-              [](P p, T t) { return on_or_off(p.torch_buffers, t); }},
-    PlanField{"vocabulary-multiple", "N", "Pad the embedding to a multiple of this times tp",
-              [](P p, T t) { return whole(p.vocabulary_multiple, t); }},
+// Reads a flag's text into a member, one overload for each kind.
+struct TextReader {
+  Plan& plan;
+  std::string_view text;
+  std::int64_t least;
+
+  Set operator()(std::int64_t Plan::* m) const { return whole(plan.*m, text, least); }
+  Set operator()(int Plan::* m) const { return whole(plan.*m, text, least); }
+  Set operator()(bool Plan::* m) const { return on_or_off(plan.*m, text); }
+  Set operator()(std::vector<std::int64_t> Plan::* m) const {
+    return list_of_layers(plan.*m, text);
+  }
+  Set operator()(Bytes Plan::* m) const { return whole((plan.*m).value, text, least); }
+  Set operator()(int Precision::* m) const { return bytes_of_dtype(plan.precision.*m, text); }
+  template <class Enum>
+  Set operator()(const PlanChoice<Enum>& c) const {
+    return one_of(plan.*c.member, text, c.names, c.noun);
+  }
+  Set operator()(std::monostate) const { return Done{}; }
 };
+
+constexpr PlanBound up_to(std::int64_t number) { return {.number = number}; }
+constexpr PlanBound by_devices{.of = PlanBound::Of::devices};
+constexpr PlanBound by_layers{.of = PlanBound::Of::layers};
+constexpr PlanBound most_tokens = up_to(1'000'000'000);  // of a sequence, and sequences of a batch
+
+constexpr std::array fields = {
+    PlanField{"", "devices", "", "GPUs", &Plan::devices, 1, by_devices},
+    PlanField{"tp", "tp", "N", "Tensor-parallel devices", &Plan::tp, 1, by_devices},
+    PlanField{"tensor-layout", "tensor_layout", "1d|2d|2.5d|3d",
+              "How tensor parallelism cuts a matrix product",
+              PlanChoice<TensorLayout>{&Plan::tensor_layout, tensor_layout_names, "tensor layout"}},
+    PlanField{"tp-depth", "tp_depth", "N", "Copies of the grid in the 2.5d layout", &Plan::tp_depth,
+              1, by_devices},
+    PlanField{"sequence-parallel", "sequence_parallel", "",
+              "Split norms and residuals over the tensor-parallel devices",
+              &Plan::sequence_parallel},
+    PlanField{"cp", "cp", "N", "Context-parallel devices", &Plan::cp, 1, by_devices},
+    PlanField{"context-exchange", "context_exchange", "all_gather|ring|all_to_all",
+              "How context-parallel devices see each other's keys",
+              PlanChoice<ContextExchange>{&Plan::context_exchange, context_exchange_names,
+                                          "context exchange"}},
+    PlanField{"ep", "ep", "N", "Expert-parallel devices, of the cp * dp ones", &Plan::ep, 1,
+              by_devices},
+    PlanField{"pp", "pp", "N", "Pipeline stages", &Plan::pp, 1, by_devices},
+    PlanField{"schedule", "schedule", "gpipe|1f1b|interleaved|zb-h1|zb-h2",
+              "Order of the pipeline's passes",
+              PlanChoice<Schedule>{&Plan::schedule, schedule_names, "schedule"}},
+    PlanField{"virtual-stages", "virtual_stages", "N",
+              "Chunks of the model on one device (interleaved)", &Plan::virtual_stages, 1,
+              by_layers},
+    PlanField{"stage-layers", "stage_layers", "N,N,...",
+              "Layers of each (virtual) stage, in model order", &Plan::stage_layers},
+    PlanField{"dp", "dp", "N",
+              "Data-parallel devices (default: what tp, cp and pp leave of --gpus)", &Plan::dp, 1,
+              by_devices},
+    PlanField{"zero", "zero", "0|1|2|3",
+              "States split over data-parallel devices: 1 optimizer, 2 gradients, 3 parameters",
+              &Plan::zero, 0, up_to(3), zero_stage},
+    PlanField{"shard-group", "shard_group", "N",
+              "Split states over groups of N, replicate beyond (hybrid)", &Plan::shard_group, 0,
+              by_devices},
+    PlanField{"seq", "sequence", "N", "Tokens of a sequence", &Plan::sequence, 1, most_tokens},
+    PlanField{"micro-batch", "micro_batch", "N", "Sequences of one pass on one device (default 1)",
+              &Plan::micro_batch, 1, most_tokens},
+    PlanField{"global-batch", "global_batch", "N", "Sequences of one optimizer step",
+              &Plan::global_batch, 1, most_tokens},
+    PlanField{"reduce-each-micro-batch", "reduce_each_micro_batch", "",
+              "Reduce gradients after every pass, not once a step", &Plan::reduce_each_micro_batch},
+    PlanField{"recompute", "recompute", "none|selective|full|every_k",
+              "What backward computes again",
+              PlanChoice<Recompute>{&Plan::recompute, recompute_names, "recomputation"}},
+    PlanField{"recompute-every", "recompute_every", "K", "Keep the first of each K layers whole",
+              &Plan::recompute_every, 1, by_layers, recompute_every},
+    PlanField{"attention",
+              "fused_attention",
+              "fused|materialised",
+              "Whether scores stay out of memory",
+              &Plan::fused_attention,
+              0,
+              {},
+              attention},
+    PlanField{"vendor-attention", "vendor_attention", "", "Fused attention is the vendor's (cuDNN)",
+              &Plan::vendor_attention},
+    PlanField{"fused-pointwise", "fused_pointwise", "",
+              "Neighbouring elementwise operations share one pass", &Plan::fused_pointwise},
+    PlanField{"compiled", "compiled", "",
+              "A compiler's code launches the layers, not Python one by one", &Plan::compiled},
+    PlanField{"fused-loss", "fused_loss", "", "Cross-entropy takes one pass each way",
+              &Plan::fused_loss},
+    PlanField{"fused-gradient-sum", "fused_gradient_sum", "",
+              "Products add weight gradients to the micro-batches' sum", &Plan::fused_gradient_sum},
+    PlanField{"offload",
+              "",
+              "WHAT=WHERE,...",
+              "optimizer, gradients, parameters = host or nvme",
+              {},
+              0,
+              {},
+              offload},
+    PlanField{"", "optimizer_at", "", "Where the optimizer's states are",
+              PlanChoice<Residence>{&Plan::optimizer_at, residence_names, "place"}},
+    PlanField{"", "gradients_at", "", "Where summed gradients are",
+              PlanChoice<Residence>{&Plan::gradients_at, residence_names, "place"}},
+    PlanField{"", "parameters_at", "", "Where parameters are",
+              PlanChoice<Residence>{&Plan::parameters_at, residence_names, "place"}},
+    PlanField{"no-overlap",
+              "",
+              "WHAT,...",
+              "gradient, parameters: this communication hides nowhere",
+              {},
+              0,
+              {},
+              no_overlap},
+    PlanField{"", "overlap_gradient_reduce", "", "Gradients are reduced beside backward",
+              &Plan::overlap_gradient_reduce},
+    PlanField{"", "overlap_parameter_gather", "", "Parameters are gathered beside forward",
+              &Plan::overlap_parameter_gather},
+    PlanField{"prefetch", "prefetch_units", "N",
+              "Prefetch distance: layers gathered ahead (ZeRO-3)", &Plan::prefetch_distance, 0,
+              by_layers},
+    PlanField{"bucket-mb", "bucket_bytes", "N", "MiB of gradients that are reduced at once",
+              &Plan::bucket, 1, up_to(std::int64_t{1} << 50), bucket},
+    PlanField{"torch-buffers", "torch_buffers", "",
+              "Buffers as PyTorch's fully_shard and pipelining keep them", &Plan::torch_buffers},
+    PlanField{"tp-overlap", "overlap_tensor", "",
+              "Hide tensor-parallel communication under its matrix products",
+              &Plan::overlap_tensor},
+    PlanField{"vocabulary-multiple", "vocabulary_multiple", "N",
+              "Pad the embedding to a multiple of this times tp", &Plan::vocabulary_multiple, 1,
+              up_to(1'000'000)},
+    PlanField{"dtype",
+              "",
+              "FORMAT",
+              "Format of matrix products: fp32, tf32, bf16, fp16, fp8, fp4",
+              {},
+              0,
+              {},
+              dtype},
+    PlanField{"", "parameter_bytes", "", "Bytes of a parameter", &Precision::parameter_bytes, 1,
+              up_to(8)},
+    PlanField{"grad-dtype", "gradient_bytes", "FORMAT", "Format in which gradients are reduced",
+              &Precision::gradient_bytes, 1, up_to(8)},
+    PlanField{"accumulate-dtype", "accumulated_gradient_bytes", "FORMAT",
+              "Format in which micro-batches' gradients are summed",
+              &Precision::accumulated_gradient_bytes, 1, up_to(8)},
+    PlanField{"", "master_bytes", "", "Bytes of a master weight; 0: none", &Precision::master_bytes,
+              0, up_to(8)},
+    PlanField{"", "optimizer_state_bytes", "", "Bytes of the optimizer's states of one parameter",
+              &Precision::optimizer_state_bytes, 0, up_to(64)},
+    PlanField{"", "activation_bytes", "", "Bytes of an element of an activation",
+              &Precision::activation_bytes, 1, up_to(8)}};
 
 }  // namespace
 
-std::span<const PlanField> plan_fields() { return plan_field_table; }
+std::span<const PlanField> plan_table() { return fields; }
+
+std::span<const PlanField> plan_fields() {
+  static const std::vector<PlanField> with_flags = [] {
+    std::vector<PlanField> some;
+    for (const PlanField& field : fields)
+      if (!field.name.empty()) some.push_back(field);
+    return some;
+  }();
+  return with_flags;
+}
 
 const PlanField* find_plan_field(std::string_view name) {
   const auto plain = [](char c) { return c == '_' ? '-' : c; };
-  for (const PlanField& field : plan_field_table)
+  for (const PlanField& field : plan_fields())
     if (std::ranges::equal(field.name, name, {}, plain, plain)) return &field;
   return nullptr;
 }
 
 Result<Done> set_plan_field(Plan& plan, std::string_view name, std::string_view text) {
-  if (const PlanField* field = find_plan_field(name)) return field->set(plan, text);
+  if (const PlanField* field = find_plan_field(name)) {
+    if (field->read != nullptr) return field->read(plan, text);
+    return std::visit(TextReader{.plan = plan, .text = text, .least = field->least}, field->member);
+  }
   std::vector<std::string_view> names;
-  for (const PlanField& field : plan_field_table) names.push_back(field.name);
-  return is_no(name, "part of a plan", fmt::format("did you mean {}?", nearest_names(name, names)));
+  for (const PlanField& field : plan_fields()) names.push_back(field.name);
+  return is_no(name, "part of a plan", "did you mean " + nearest_names(name, names) + "?");
 }
 
 }  // namespace stepscope

@@ -1,31 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that a plan says, by the name it has on the command line: one table for the flags of
-// `predict`, for --compare and for what `plan` is told to fix.
+// Every field of a plan in one table: its key in a plan file, its flag on the command line, its
+// bounds and one line of help. The flags of `predict` and `plan`, --compare, plan files and
+// check_plan all read this table.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
+#include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope {
 
-struct PlanField {
-  std::string_view name;   // "tp", "tensor-layout": the flag without its dashes
-  std::string_view value;  // how its value is written in the help; empty: a switch
-  std::string_view what;
-  // Takes the value in. The error says what is wrong with the text and how it is written.
-  Result<Done> (*set)(Plan& plan, std::string_view text);
+template <class Enum>
+struct PlanChoice {
+  Enum Plan::* member;
+  std::span<const std::string_view> names;
+  std::string_view noun;  // "tensor layout": what a wrong name is not
 };
 
+using PlanMember = std::variant<std::monostate, std::int64_t Plan::*, int Plan::*, bool Plan::*,
+                                std::vector<std::int64_t> Plan::*, Bytes Plan::*, int Precision::*,
+                                PlanChoice<TensorLayout>, PlanChoice<ContextExchange>,
+                                PlanChoice<Schedule>, PlanChoice<Recompute>, PlanChoice<Residence>>;
+
+// The largest value of a field: a number, the plan's devices or the model's layers.
+struct PlanBound {
+  enum class Of : std::uint8_t { number, devices, layers };
+  Of of = Of::number;
+  std::int64_t number = 0;
+};
+
+struct PlanField {
+  std::string_view name;   // the flag without its dashes: "tp", "tensor-layout"; empty: no flag
+  std::string_view key;    // in a plan file; empty: not a key of its own
+  std::string_view value;  // how the flag's value is written in the help; empty: a switch
+  std::string_view what;   // one line of help
+  PlanMember member{};
+  std::int64_t least = 0;
+  PlanBound most{};
+  // Reads the flag's text where that differs from what the member takes; else null.
+  Result<Done> (*read)(Plan& plan, std::string_view text) = nullptr;
+};
+
+// All fields in the order of plan files. Keys of "precision" are members of Precision.
+[[nodiscard]] std::span<const PlanField> plan_table();
+// Those that have a flag.
 [[nodiscard]] std::span<const PlanField> plan_fields();
 
 // Null where there is none; '-' and '_' are the same.
 [[nodiscard]] const PlanField* find_plan_field(std::string_view name);
 
-// Sets by name. An unknown name is an error that suggests the nearest ones.
+// Sets by the flag's name. An unknown name is an error that suggests the nearest ones; a wrong text
+// is an error that says how the value is written.
 [[nodiscard]] Result<Done> set_plan_field(Plan& plan, std::string_view name, std::string_view text);
 
 }  // namespace stepscope

@@ -102,7 +102,7 @@ TEST(DeepSpeedFlags, AreReadBackAsTheSamePlan) {
     p.global_batch = 32;
     p.reduce_each_micro_batch = zero >= 2;
     p.overlap_parameter_gather = zero == 3;
-    p.prefetch_units = zero == 3 ? 3 : 0;
+    p.prefetch_distance = zero == 3 ? 3 : 0;
     p.shard_group = zero == 3 ? 8 : 0;
     p.bucket = Bytes{400'000'000};
     p.precision.accumulated_gradient_bytes = zero == 2 ? 4 : 2;

@@ -1,84 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each field stands once in a table, from which it is both read and written.
 #include "stepscope/cost/plan/plan_json.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
-#include <variant>
+#include <string>
 
 #include "stepscope/base/json_reader.h"
+#include "stepscope/cost/plan/plan_fields.h"
 
 namespace stepscope {
 namespace {
 
 using Int = std::int64_t;
 using Json = nlohmann::ordered_json;
-using Names = std::span<const std::string_view>;
-
-template <class Enum>
-struct Choice {
-  Enum Plan::* member;
-  Names names;
-};
-struct Field {
-  std::string_view key;
-  std::variant<Int Plan::*, int Plan::*, bool Plan::*, std::vector<Int> Plan::*, Bytes Plan::*,
-               Choice<TensorLayout>, Choice<ContextExchange>, Choice<Schedule>, Choice<Recompute>,
-               Choice<Residence>>
-      member;
-};
-constexpr std::array fields = {
-    Field{"devices", &Plan::devices},
-    Field{"tp", &Plan::tp},
-    Field{"tensor_layout", Choice<TensorLayout>{&Plan::tensor_layout, tensor_layout_names}},
-    Field{"tp_depth", &Plan::tp_depth},
-    Field{"sequence_parallel", &Plan::sequence_parallel},
-    Field{"cp", &Plan::cp},
-    Field{"context_exchange",
-          Choice<ContextExchange>{&Plan::context_exchange, context_exchange_names}},
-    Field{"ep", &Plan::ep},
-    Field{"pp", &Plan::pp},
-    Field{"schedule", Choice<Schedule>{&Plan::schedule, schedule_names}},
-    Field{"virtual_stages", &Plan::virtual_stages},
-    Field{"stage_layers", &Plan::stage_layers},
-    Field{"dp", &Plan::dp},
-    Field{"zero", &Plan::zero},
-    Field{"shard_group", &Plan::shard_group},
-    Field{"sequence", &Plan::sequence},
-    Field{"micro_batch", &Plan::micro_batch},
-    Field{"global_batch", &Plan::global_batch},
-    Field{"reduce_each_micro_batch", &Plan::reduce_each_micro_batch},
-    Field{"recompute", Choice<Recompute>{&Plan::recompute, recompute_names}},
-    Field{"recompute_every", &Plan::recompute_every},
-    Field{"fused_attention", &Plan::fused_attention},
-    Field{"vendor_attention", &Plan::vendor_attention},
-    Field{"fused_pointwise", &Plan::fused_pointwise},
-    Field{"compiled", &Plan::compiled},
-    Field{"fused_loss", &Plan::fused_loss},
-    Field{"fused_gradient_sum", &Plan::fused_gradient_sum},
-    Field{"optimizer_at", Choice<Residence>{&Plan::optimizer_at, residence_names}},
-    Field{"gradients_at", Choice<Residence>{&Plan::gradients_at, residence_names}},
-    Field{"parameters_at", Choice<Residence>{&Plan::parameters_at, residence_names}},
-    Field{"overlap_gradient_reduce", &Plan::overlap_gradient_reduce},
-    Field{"overlap_parameter_gather", &Plan::overlap_parameter_gather},
-    Field{"prefetch_units", &Plan::prefetch_units},
-    Field{"bucket_bytes", &Plan::bucket},
-    Field{"torch_buffers", &Plan::torch_buffers},
-    Field{"overlap_tensor", &Plan::overlap_tensor},
-    Field{"vocabulary_multiple", &Plan::vocabulary_multiple}};
-
-struct PrecisionField {
-  std::string_view key;
-  int Precision::* member;
-};
-constexpr std::array precision_fields = {
-    PrecisionField{"parameter_bytes", &Precision::parameter_bytes},
-    PrecisionField{"gradient_bytes", &Precision::gradient_bytes},
-    PrecisionField{"accumulated_gradient_bytes", &Precision::accumulated_gradient_bytes},
-    PrecisionField{"master_bytes", &Precision::master_bytes},
-    PrecisionField{"optimizer_state_bytes", &Precision::optimizer_state_bytes},
-    PrecisionField{"activation_bytes", &Precision::activation_bytes}};
-
 constexpr std::string_view unknown_field = "is not a field of a plan";
 constexpr std::string_view where = "docs/reference/plans.md has all fields";
 // check_plan knows the bounds.
@@ -98,8 +31,12 @@ struct Reader {
   void operator()(Bytes Plan::* m) const {
     (out.*m).value = in.integer(key, any_integer, (out.*m).value);
   }
+  void operator()(int Precision::* m) const {
+    out.precision.*m = static_cast<int>(in.integer(key, few, out.precision.*m));
+  }
+  void operator()(std::monostate) const {}
   template <class Enum>
-  void operator()(const Choice<Enum>& c) const {
+  void operator()(const PlanChoice<Enum>& c) const {
     out.*c.member =
         static_cast<Enum>(in.choice(key, c.names, static_cast<std::size_t>(out.*c.member)));
   }
@@ -114,21 +51,40 @@ struct Writer {
     out = in.*m;
   }
   void operator()(Bytes Plan::* m) const { out = (in.*m).value; }
+  void operator()(int Precision::* m) const { out = in.precision.*m; }
+  void operator()(std::monostate) const {}
   template <class Enum>
-  void operator()(const Choice<Enum>& c) const {
+  void operator()(const PlanChoice<Enum>& c) const {
     out = c.names[static_cast<std::size_t>(in.*c.member)];
   }
 };
 
-void read_precision(JsonFields& in, Precision& precision) {
+bool of_precision(const PlanField& field) {
+  return std::holds_alternative<int Precision::*>(field.member);
+}
+
+// The fields of one object: those of "precision", or the others.
+void read_fields(JsonFields& in, bool precision, Plan& plan) {
+  for (const PlanField& f : plan_table()) {
+    if (f.key.empty() || of_precision(f) != precision) continue;
+    std::visit(Reader{.in = in, .key = f.key, .out = plan}, f.member);
+  }
+}
+
+void write_fields(const Plan& plan, bool precision, Json& out) {
+  for (const PlanField& f : plan_table()) {
+    if (f.key.empty() || of_precision(f) != precision) continue;
+    std::visit(Writer{.in = plan, .out = out[std::string(f.key)]}, f.member);
+  }
+}
+
+void read_precision(JsonFields& in, Plan& plan) {
   const JsonValue* part = in.find("precision");
   if (part == nullptr) return;
   JsonFields inner = in.inner("precision", *part);
-  precision.matmul =
-      static_cast<Dtype>(inner.choice("matmul", dtype_names, index(precision.matmul)));
-  for (const PrecisionField& f : precision_fields) {
-    precision.*f.member = static_cast<int>(inner.integer(f.key, few, precision.*f.member));
-  }
+  Dtype& matmul = plan.precision.matmul;
+  matmul = static_cast<Dtype>(inner.choice("matmul", dtype_names, index(matmul)));
+  read_fields(inner, true, plan);
   inner.finish(std::string(unknown_field), std::string(where));
 }
 
@@ -161,10 +117,8 @@ Result<Plan> parse_plan(std::string_view json, std::string_view path) {
   JsonProblems problems(json, path);
   JsonFields in(*root, "", problems);
   Plan plan;
-  for (const Field& f : fields) {
-    std::visit(Reader{.in = in, .key = f.key, .out = plan}, f.member);
-  }
-  read_precision(in, plan.precision);
+  read_fields(in, false, plan);
+  read_precision(in, plan);
   derive_devices(in, *root, plan);
   in.finish(std::string(unknown_field), std::string(where));
   if (problems.error()) return *problems.error();
@@ -179,13 +133,9 @@ Result<Plan> read_plan(const std::string& path) {
 
 std::string plan_json(const Plan& plan) {
   Json out;
-  for (const Field& f : fields) {
-    std::visit(Writer{.in = plan, .out = out[std::string(f.key)]}, f.member);
-  }
+  write_fields(plan, false, out);
   out["precision"]["matmul"] = name(plan.precision.matmul);
-  for (const PrecisionField& f : precision_fields) {
-    out["precision"][std::string(f.key)] = plan.precision.*f.member;
-  }
+  write_fields(plan, true, out["precision"]);
   return out.dump(2) + "\n";
 }
 

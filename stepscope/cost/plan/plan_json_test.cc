@@ -50,7 +50,7 @@ TEST(PlanFile, IsWrittenAndReadBackTheSame) {
   plan.optimizer_at = Residence::nvme;
   plan.gradients_at = plan.parameters_at = Residence::host;
   plan.overlap_gradient_reduce = plan.overlap_parameter_gather = false;
-  plan.prefetch_units = 4;
+  plan.prefetch_distance = 4;
   plan.bucket = Bytes{123};
   plan.overlap_tensor = true;
   plan.vocabulary_multiple = 64;

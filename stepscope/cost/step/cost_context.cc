@@ -92,13 +92,15 @@ Result<UnitTime> unit_time(const Network& network, const Plan& plan, const Layer
 
 // Whole, or each tp rank its part, which is completed on the other side: whichever is faster.
 // Under sequence parallelism (and on grids) there are parts only.
-double send_time(const CostContext& context, const DataTimes& times, const Plan& plan) {
-  const double whole = times.send.once(context.input_bytes);
+template <formula::Number N>
+N send_time(const CostContext& context, const DataTimes& times, const Plan& plan) {
+  const N bytes = formula::bytes<N>(context.input_bytes, "bytes");
+  const N whole = times.send.once(bytes);
   const bool replicated =
       plan.tp > 1 && plan.tensor_layout == TensorLayout::one_d && !plan.sequence_parallel;
   if (!replicated) return whole;
-  const double part = context.input_bytes / static_cast<double>(plan.tp);
-  return std::min(whole, times.send.once(part) + context.gather_input);
+  return formula::min(whole, times.send.once(bytes / formula::count<N>(plan.tp, "tp")) +
+                                 formula::seconds<N>(context.gather_input, "gather"));
 }
 
 }  // namespace
@@ -131,10 +133,14 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
   }
   for (std::size_t c = 0; c < flops_convention_count; ++c) {
     context.sequence_flops[c] =
-        model_flops(model, plan.sequence, plan.sequence, static_cast<FlopsConvention>(c))
-            .per_step.value;
+        sequence_flops(model, plan.sequence, static_cast<FlopsConvention>(c));
   }
   return context;
+}
+
+Formula send_formula(const CostContext& context, const DataEntry& data, const Plan& plan) {
+  if (plan.pp == 1) return formula::seconds<Formula>(0, "none: one stage");
+  return send_time<Formula>(context, data.times, plan);
 }
 
 Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
@@ -165,7 +171,7 @@ Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
   if (!first || !last) return (first ? last : first).error();
   entry.embedding = *first;
   entry.head = *last;
-  entry.send = send_time(context, *times, plan);
+  entry.send = send_time<double>(context, *times, plan);
   entry.send_copying = std::min(entry.send, times->send.copying(context.input_bytes));
   if (context.model->tied_embeddings && plan.pp > 1) {
     entry.tie = times->tie.once(context.embedding.parameters * plan.precision.gradient_bytes);

@@ -141,4 +141,8 @@ struct CostContext {
 // The entry for this plan, made where it is new: not for several threads at once.
 [[nodiscard]] Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan);
 
+// Of one micro-batch to the next stage: DataEntry::send.
+[[nodiscard]] Formula send_formula(const CostContext& context, const DataEntry& data,
+                                   const Plan& plan);
+
 }  // namespace stepscope

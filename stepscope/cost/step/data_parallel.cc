@@ -2,6 +2,7 @@
 #include "stepscope/cost/step/data_parallel.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -15,20 +16,42 @@ double share(std::int64_t ranks) {
   return (n - 1) / n;
 }
 
-// How often a step reduces gradients.
-double reductions(const Plan& plan) {
-  return reduces_each_micro_batch(plan) ? static_cast<double>(micro_batches(plan)) : 1;
+// Of weights that `replicas` ranks share, `shards` of which split their states.
+template <formula::Number N>
+struct Volume {
+  N reduced = formula::bytes<N>(0);
+  N averaged = formula::bytes<N>(0);
+  N gathered = formula::bytes<N>(0);
+};
+
+template <formula::Number N>
+Volume<N> volume(const Plan& plan, double parameters, std::int64_t replicas, std::int64_t shards) {
+  using formula::bytes;
+  using formula::count;
+  if (parameters <= 0) return {};
+  const N all = count<N>(parameters, "weights");
+  const N m = count<N>(micro_batches(plan), "m");
+  N gradients = all * bytes<N>(plan.precision.gradient_bytes, "G");
+  if (reduces_each_micro_batch(plan)) gradients = gradients * m;
+  const N weights = all * bytes<N>(plan.precision.parameter_bytes, "P");
+  if (plan.zero == 0) {
+    return {.reduced = count<N>(2 * share(replicas), "2 (n - 1) / n") * gradients,
+            .averaged = bytes<N>(0),
+            .gathered = bytes<N>(0)};
+  }
+  const N part = count<N>(share(shards), "(k - 1) / k");
+  return {.reduced = part * gradients,
+          .averaged = count<N>(2 * share(replicas / shards), "2 (n / k - 1) / (n / k)") *
+                      gradients / count<N>(shards, "k"),
+          .gathered = plan.zero == 3 ? part * weights * (2.0 * m) : part * weights};
 }
 
-// Of weights that `replicas` ranks share, `shards` of which split their states.
-DataVolume volume(const Plan& plan, double parameters, std::int64_t replicas, std::int64_t shards) {
-  const double gradients = parameters * plan.precision.gradient_bytes * reductions(plan);
-  const double weights = parameters * plan.precision.parameter_bytes;
-  if (plan.zero == 0) return {.reduced = 2 * share(replicas) * gradients};
-  const double gathers = plan.zero == 3 ? 2 * static_cast<double>(micro_batches(plan)) : 1;
-  return {.reduced = share(shards) * gradients,
-          .averaged = 2 * share(replicas / shards) * gradients / static_cast<double>(shards),
-          .gathered = share(shards) * weights * gathers};
+template <formula::Number N>
+std::array<Volume<N>, 2> volumes(const Plan& plan, double parameters, double expert_parameters) {
+  const ShardCounts shards = shard_counts(plan);
+  const std::int64_t replicas = plan.dp * plan.cp;
+  return {volume<N>(plan, parameters, replicas, shards.dense),
+          volume<N>(plan, expert_parameters, replicas / plan.ep, shards.expert)};
 }
 
 // Two sizes a little apart say what a byte costs near a piece, the rest is the start.
@@ -97,19 +120,16 @@ StateTimes state_times(const Plan& plan, const Network& network, Groups& groups,
 }  // namespace
 
 DataVolume data_volume(const Plan& plan, double parameters, double expert_parameters) {
-  const ShardCounts shards = shard_counts(plan);
-  const std::int64_t replicas = plan.dp * plan.cp;
-  DataVolume sum = volume(plan, parameters, replicas, shards.dense);
-  const DataVolume experts = volume(plan, expert_parameters, replicas / plan.ep, shards.expert);
-  sum.reduced += experts.reduced;
-  sum.averaged += experts.averaged;
-  sum.gathered += experts.gathered;
-  return sum;
+  const auto [dense, expert] = volumes<double>(plan, parameters, expert_parameters);
+  return {.reduced = dense.reduced + expert.reduced,
+          .averaged = dense.averaged + expert.averaged,
+          .gathered = dense.gathered + expert.gathered};
 }
 
-double PieceTime::of(double bytes) const {
-  if (bytes <= 0) return 0;
-  return std::ceil(bytes / piece) * start + bytes * per_byte;
+Formula data_sent(const Plan& plan, double parameters, double expert_parameters) {
+  const auto [dense, expert] = volumes<Formula>(plan, parameters, expert_parameters);
+  return dense.reduced + dense.averaged + dense.gathered + expert.reduced + expert.averaged +
+         expert.gathered;
 }
 
 Result<DataTimes> data_times(const Plan& plan, const Network& network) {

@@ -14,6 +14,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/interconnect.h"
+#include "stepscope/cost/model/formula.h"
 #include "stepscope/cost/plan/parallelism.h"
 #include "stepscope/cost/time/memory_footprint.h"
 
@@ -24,8 +25,12 @@ struct DataVolume {
   double reduced = 0;   // gradients to their owners
   double averaged = 0;  // between shard groups
   double gathered = 0;  // parameters to all
+
+  [[nodiscard]] double total() const { return reduced + averaged + gathered; }
 };
 [[nodiscard]] DataVolume data_volume(const Plan& plan, double parameters, double expert_parameters);
+// Their sum.
+[[nodiscard]] Formula data_sent(const Plan& plan, double parameters, double expert_parameters);
 
 // Seconds of a collective on any number of bytes, sent in pieces: every piece costs `start`.
 struct PieceTime {
@@ -34,9 +39,19 @@ struct PieceTime {
   double piece = 1;     // bytes
   double busy = 0;      // of per_byte: what the device's own links to its domain take for a byte
 
-  [[nodiscard]] double of(double bytes) const;
+  template <formula::Number N>
+  [[nodiscard]] N of(const N& bytes) const {
+    if (formula::value(bytes) <= 0 || (start == 0 && per_byte == 0)) return formula::seconds<N>(0);
+    return formula::ceiling(bytes / formula::bytes<N>(piece, "bucket")) *
+               formula::seconds<N>(start, "start") +
+           formula::at(bytes, per_byte, "rate");
+  }
   // As one call, whatever its size.
-  [[nodiscard]] double once(double bytes) const { return bytes > 0 ? start + per_byte * bytes : 0; }
+  template <formula::Number N>
+  [[nodiscard]] N once(const N& bytes) const {
+    if (formula::value(bytes) <= 0) return formula::seconds<N>(0);
+    return formula::seconds<N>(start, "start") + formula::at(bytes, per_byte, "rate");
+  }
   // Of either, the seconds in which the device's units copy: only these slow down arithmetic that
   // runs beside them. A network that is slower than the domain's links leaves the units idle.
   [[nodiscard]] double copying(double bytes) const { return busy * bytes; }

@@ -60,27 +60,39 @@ Result<OffloadRates> offload_rates(const Machine& machine, const Plan& plan) {
   return rates;
 }
 
-OptimizerTime optimizer_time(const ComputeModel& compute, const OffloadRates& rates,
-                             const Plan& plan, double owned) {
+template <formula::Number N>
+OptimizerTime<N> optimizer_time(const ComputeModel& compute, const OffloadRates& rates,
+                                const Plan& plan, double owned) {
+  using formula::byte_rate;
+  using formula::bytes;
   const Precision& p = plan.precision;
-  const double bytes = owned * optimizer_bytes(p);
-  const double fixed = of(compute, ComputeParameter::optimizer_us) * 1e-6;
-  if (plan.optimizer_at == Residence::device) {
-    OptimizerTime time{.update = memory_time(compute, bytes).count() + fixed};
-    if (rates.drain > 0) time.moves += owned * p.accumulated_gradient_bytes / rates.link;
-    if (rates.fetch > 0) time.moves += owned * p.parameter_bytes / rates.link;
-    return time;
-  }
-  OptimizerTime time{.update = bytes / rates.host_memory + fixed};
-  if (plan.gradients_at == Residence::device) {
-    time.moves += owned * p.accumulated_gradient_bytes / rates.link;
-  }
-  if (plan.parameters_at == Residence::device) time.moves += owned * p.parameter_bytes / rates.link;
+  const N all = formula::count<N>(owned, "owned parameters");
+  const N passed = all * optimizer_bytes<N>(p);
+  const N fixed =
+      formula::seconds<N>(of(compute, ComputeParameter::optimizer_us) * 1e-6, "optimizer_us");
+  const N link = byte_rate<N>(rates.link, "link rate");
+  const bool stays = plan.optimizer_at == Residence::device;
+  N moves = formula::seconds<N>(0);
+  // Gradients go to where the optimizer is and parameters come back, unless they are there.
+  if (stays ? rates.drain > 0 : plan.gradients_at == Residence::device)
+    moves = moves + all * bytes<N>(p.accumulated_gradient_bytes, "A") / link;
+  if (stays ? rates.fetch > 0 : plan.parameters_at == Residence::device)
+    moves = moves + all * bytes<N>(p.parameter_bytes, "P") / link;
   if (plan.optimizer_at == Residence::nvme) {
-    const double states = owned * (p.master_bytes + p.optimizer_state_bytes);
-    time.moves += states / rates.nvme_read + states / rates.nvme_write;
+    const N states = all * (bytes<N>(p.master_bytes, "M") + bytes<N>(p.optimizer_state_bytes, "O"));
+    moves = moves + (states / byte_rate<N>(rates.nvme_read, "NVMe read rate") +
+                     states / byte_rate<N>(rates.nvme_write, "NVMe write rate"));
   }
-  return time;
+  if (!stays) return {passed / byte_rate<N>(rates.host_memory, "host memory rate") + fixed, moves};
+  const N rate =
+      byte_rate<N>(compute.memory_rate, "memory rate") *
+      formula::count<N>(of(compute, ComputeParameter::memory_efficiency), "memory_efficiency");
+  return {passed / rate + fixed, moves};
 }
+
+template OptimizerTime<double> optimizer_time<double>(const ComputeModel&, const OffloadRates&,
+                                                      const Plan&, double);
+template OptimizerTime<Formula> optimizer_time<Formula>(const ComputeModel&, const OffloadRates&,
+                                                        const Plan&, double);
 
 }  // namespace stepscope

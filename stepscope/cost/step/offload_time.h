@@ -5,6 +5,7 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/formula.h"
 #include "stepscope/cost/plan/parallelism.h"
 #include "stepscope/cost/time/compute_time.h"
 
@@ -27,17 +28,24 @@ struct OffloadRates {
 // parameter, and master and states read and written. On the host the same pass at its memory's
 // rate; gradients go there and parameters come back unless they already are there; from NVMe all
 // states are read and written besides, before and after.
+template <formula::Number N>
 struct OptimizerTime {
-  double update = 0;  // arithmetic, which is traffic
-  double moves = 0;   // over links and drives
+  N update;  // arithmetic, which is traffic
+  N moves;   // over links and drives
 };
-[[nodiscard]] OptimizerTime optimizer_time(const ComputeModel& compute, const OffloadRates& rates,
-                                           const Plan& plan, double owned);
+// N is double or Formula.
+template <formula::Number N>
+[[nodiscard]] OptimizerTime<N> optimizer_time(const ComputeModel& compute,
+                                              const OffloadRates& rates, const Plan& plan,
+                                              double owned);
 
 // Bytes that an optimizer passes over for each parameter.
-[[nodiscard]] constexpr double optimizer_bytes(const Precision& p) {
-  return p.accumulated_gradient_bytes + 2.0 * (p.master_bytes + p.optimizer_state_bytes) +
-         p.parameter_bytes;
+template <formula::Number N>
+[[nodiscard]] constexpr N optimizer_bytes(const Precision& p) {
+  using formula::bytes;
+  return bytes<N>(p.accumulated_gradient_bytes, "A") +
+         2.0 * (bytes<N>(p.master_bytes, "M") + bytes<N>(p.optimizer_state_bytes, "O")) +
+         bytes<N>(p.parameter_bytes, "P");
 }
 
 }  // namespace stepscope

@@ -315,29 +315,8 @@ PipelineTime pipeline_time(const Pipeline& pipeline) {
   time.busy = Seconds{busy};
   time.bubble = Seconds{without_sends - busy};
   time.exposed_send = Seconds{step - without_sends};
+  time.without_sends = Seconds{without_sends};
   return time;
-}
-
-double micro_batches_in_flight(Schedule schedule, std::int64_t devices, std::int64_t device,
-                               std::int64_t virtual_stages, std::int64_t micro_batches) {
-  const auto p = static_cast<double>(devices);
-  const auto m = static_cast<double>(micro_batches);
-  const auto v = static_cast<double>(virtual_stages);
-  const double after = p - 1 - static_cast<double>(device);
-  switch (schedule) {
-    case Schedule::gpipe:
-      return m;
-    case Schedule::one_f_one_b:
-      return std::min(m, after + 1);
-    case Schedule::interleaved:
-      if (virtual_stages == 1) return std::min(m, after + 1);
-      return std::min(m, (2 * after + (v - 1) * p + 1) / v);
-    case Schedule::zero_bubble_h1:
-      return std::min(m, p);
-    case Schedule::zero_bubble_h2:
-      return std::min(m, 2 * p - 1);
-  }
-  return m;
 }
 
 }  // namespace stepscope

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "stepscope/base/quantity.h"
+#include "stepscope/cost/model/formula.h"
 #include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope {
@@ -41,6 +42,7 @@ struct PipelineTime {
   Seconds busy{};  // of the busiest device
   Seconds bubble{};
   Seconds exposed_send{};
+  Seconds without_sends{};   // busy + bubble
   std::int64_t busiest = 0;  // that device
 };
 
@@ -51,9 +53,36 @@ struct PipelineTime {
 [[nodiscard]] PipelineTime pipeline_time(const Pipeline& pipeline);
 
 // Micro-batches whose activations device `device` of `devices` holds at most, as a fraction of the
-// activations of all its chunks.
-[[nodiscard]] double micro_batches_in_flight(Schedule schedule, std::int64_t devices,
-                                             std::int64_t device, std::int64_t virtual_stages,
-                                             std::int64_t micro_batches);
+// activations of all its chunks. q: stages behind the device.
+template <formula::Number N>
+[[nodiscard]] N in_flight(Schedule schedule, std::int64_t devices, std::int64_t device,
+                          std::int64_t virtual_stages, std::int64_t micro_batches) {
+  using formula::count;
+  const N p = count<N>(devices, "p");
+  const N m = count<N>(micro_batches, "m");
+  const N q = count<N>(devices - 1 - device, "q");
+  switch (schedule) {
+    case Schedule::gpipe:
+      return m;
+    case Schedule::one_f_one_b:
+      return formula::min(m, q + 1.0);
+    case Schedule::interleaved: {
+      if (virtual_stages == 1) return formula::min(m, q + 1.0);
+      const N v = count<N>(virtual_stages, "v");
+      return formula::min(m, (2.0 * q + (v - 1.0) * p + 1.0) / v);
+    }
+    case Schedule::zero_bubble_h1:
+      return formula::min(m, p);
+    case Schedule::zero_bubble_h2:
+      return formula::min(m, 2.0 * p - 1.0);
+  }
+  return m;
+}
+[[nodiscard]] inline double micro_batches_in_flight(Schedule schedule, std::int64_t devices,
+                                                    std::int64_t device,
+                                                    std::int64_t virtual_stages,
+                                                    std::int64_t micro_batches) {
+  return in_flight<double>(schedule, devices, device, virtual_stages, micro_batches);
+}
 
 }  // namespace stepscope

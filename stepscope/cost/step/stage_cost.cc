@@ -5,11 +5,19 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <string_view>
 
 #include "stepscope/cost/layer/recompute.h"
 #include "stepscope/cost/time/memory_footprint.h"
 
 namespace stepscope {
+
+double latest_rank(const ComputeModel& compute, std::int64_t ranks) {
+  if (ranks < 2) return 0;
+  return of(compute, ComputeParameter::jitter) *
+         std::sqrt(2 * std::log(static_cast<double>(ranks)));
+}
+
 namespace {
 
 constexpr std::size_t most_kinds = 4;
@@ -52,11 +60,87 @@ struct Call {
   }
 };
 
-// What of `call` seconds `work` seconds cannot hide, and what running both at once costs.
-double beside(const Call& call, double work, double contention) {
-  if (call.seconds <= 0) return 0;
-  const double hidden = std::min(call.seconds, work);
-  return call.seconds - hidden + contention * call.copying * hidden / call.seconds;
+// What of a call `work` cannot hide, and what running both at once costs.
+template <formula::Number N>
+N beside(const Call& call, const N& work, double contention, std::string_view name = "call") {
+  using formula::seconds;
+  if (call.seconds <= 0) return seconds<N>(0);
+  const N all = seconds<N>(call.seconds, name);
+  const N hidden = formula::min(all, work);
+  return all - hidden +
+         formula::count<N>(contention, "contention") * seconds<N>(call.copying, "copying") *
+             hidden / all;
+}
+
+// What a unit that ZeRO-3 gathers exposes. One stream of gathers and reductions runs beside
+// compute: what arrives later than compute is exposed, however far ahead it was asked for; a
+// prefetch distance of 0 hides no gather. Every unit is there when the latest rank has asked for
+// it.
+struct UnitCalls {
+  double contention = 0;
+  double latest = 0;  // rank of a shard group behind the mean, of a layer's time
+  bool prefetches = false;
+  bool overlaps_reduction = false;
+
+  UnitCalls(const ComputeModel& compute, const Plan& plan)
+      : contention(of(compute, ComputeParameter::contention)),
+        latest(latest_rank(compute, shard_counts(plan).dense)),
+        prefetches(plan.overlap_parameter_gather && plan.prefetch_distance > 0),
+        overlaps_reduction(plan.overlap_gradient_reduce) {}
+
+  template <formula::Number N>
+  [[nodiscard]] N forward(const UnitTime& unit, double work) const {
+    using formula::seconds;
+    const N beside_it = seconds<N>(work, "F");
+    const Call ahead = prefetches ? Call{unit.gather, unit.gather_copying} : Call{};
+    return seconds<N>(prefetches ? 0 : unit.gather) +
+           formula::count<N>(latest, "jitter sqrt(2 ln n)") * beside_it +
+           beside(ahead, beside_it, contention, "C");
+  }
+  template <formula::Number N>
+  [[nodiscard]] N backward(const UnitTime& unit, double work) const {
+    using formula::seconds;
+    const N beside_it = seconds<N>(work, "B");
+    const Call ahead = prefetches ? Call{unit.gather, unit.gather_copying} : Call{};
+    const Call reduced = overlaps_reduction ? Call{unit.reduce, unit.reduce_copying} : Call{};
+    return seconds<N>(prefetches ? 0 : unit.gather) +
+           seconds<N>(overlaps_reduction ? 0 : unit.reduce) +
+           formula::count<N>(latest, "jitter sqrt(2 ln n)") * beside_it +
+           beside(ahead + reduced, beside_it, contention, "(C + R)");
+  }
+};
+
+// A unit of a stage: so many layers of one kind that are recomputed in one way, or an end.
+struct StageUnit {
+  const LayerCost& cost;
+  const UnitTime& time;
+  std::size_t how = 0;  // Recompute
+  double times = 1;
+  double slack = 0;  // of a layer's forward, that a gather of a later unit may use
+  bool end = false;
+
+  [[nodiscard]] double forward() const { return cost.forward.total() + slack; }
+  [[nodiscard]] double backward() const {
+    return cost.backward[how].total() + cost.again[how].total() + slack;
+  }
+};
+
+// Calls visit(StageUnit) for the layers of a stage, then for the embedding and the head.
+template <class Visit>
+void each_unit(const CostContext& context, const DataEntry& data, const Plan& plan, Range range,
+               bool first, bool last, Visit visit) {
+  const Counts counts = count_layers(context, plan, range);
+  double slack = 0;
+  for (std::size_t k = 0; k < context.kinds.size(); ++k) {
+    for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+      if (counts[k][how] == 0) continue;
+      visit(StageUnit{context.kinds[k], data.kinds[k], how, static_cast<double>(counts[k][how])});
+      slack = std::max(slack, context.kinds[k].forward.total() - data.kinds[k].gather);
+    }
+  }
+  slack = std::max(0.0, slack) * static_cast<double>(plan.prefetch_distance);
+  if (first) visit(StageUnit{context.embedding, data.embedding, 0, 1, slack, true});
+  if (last) visit(StageUnit{context.head[plan.pp > 1 ? 1 : 0], data.head, 0, 1, slack, true});
 }
 
 // The product that makes a weight's gradient reads the sum and writes it in place of the gradient.
@@ -73,11 +157,8 @@ class StageBuilder {
       : context_(context),
         data_(data),
         plan_(plan),
-        contention_(of(context.compute, ComputeParameter::contention)),
-        shards_(shard_counts(plan)),
-        gathers_(plan.zero == 3),
-        prefetches_(plan.overlap_parameter_gather && plan.prefetch_units > 0),
-        latest_(latest_rank(context.compute, shards_.dense)) {
+        calls_(context.compute, plan),
+        shards_(shard_counts(plan)) {
     const Precision& p = plan.precision;
     const double sum_bytes = p.gradient_bytes + 2.0 * p.accumulated_gradient_bytes;
     const bool sums = plan.zero < 2 || micro_batches(plan) > 1;
@@ -87,33 +168,28 @@ class StageBuilder {
   }
 
   void build(StageCost& stage, Range range, bool first, bool last) const {
-    const Counts counts = count_layers(context_, plan_, range);
-    double slack = 0;  // of a layer's forward, that a gather of a later unit may use
-    for (std::size_t k = 0; k < context_.kinds.size(); ++k) {
-      for (std::size_t how = 0; how < recompute_kind_count; ++how) {
-        if (counts[k][how] == 0) continue;
-        const LayerCost& layer = context_.kinds[k];
-        add(stage, layer, how, static_cast<double>(counts[k][how]), data_.kinds[k], 0,
-            sum_in_product_);
-        slack = std::max(slack, layer.forward.total() - data_.kinds[k].gather);
-        stage.layer_parameters =
-            std::max(stage.layer_parameters, layer.parameters + layer.expert_parameters);
-        stage.first = stage.last = data_.kinds[k];
+    double of_layers = 0;
+    each_unit(context_, data_, plan_, range, first, last, [&](const StageUnit& unit) {
+      const bool embedding = &unit.cost == &context_.embedding;
+      add(stage, unit, embedding ? sum_ : sum_in_product_);
+      if (unit.end) {
+        if (embedding) stage.first = stage.last = unit.time;
+        return;
       }
-    }
-    const double of_layers = stage.parameters;
-    slack = std::max(0.0, slack) * static_cast<double>(plan_.prefetch_units);
-    if (first) add(stage, context_.embedding, 0, 1, data_.embedding, slack, sum_);
-    if (first) stage.first = stage.last = data_.embedding;
-    const LayerCost& head = context_.head[plan_.pp > 1 ? 1 : 0];
-    if (last) add(stage, head, 0, 1, data_.head, slack, sum_in_product_);
+      stage.layer_parameters =
+          std::max(stage.layer_parameters, unit.cost.parameters + unit.cost.expert_parameters);
+      stage.first = stage.last = unit.time;
+      of_layers = stage.parameters;
+    });
     stage.end_parameters = stage.parameters - of_layers;
     if (plan_.pp > 1) add_passes(stage);
   }
 
  private:
-  void add(StageCost& stage, const LayerCost& layer, std::size_t how, double times,
-           const UnitTime& unit, double slack, double sum) const {
+  void add(StageCost& stage, const StageUnit& unit, double sum) const {
+    const LayerCost& layer = unit.cost;
+    const std::size_t how = unit.how;
+    const double times = unit.times;
     stage.forward.add(layer.forward, times);
     stage.backward.add(layer.backward[how], times);
     stage.again.add(layer.again[how], times);
@@ -121,10 +197,11 @@ class StageBuilder {
     const double summed =
         plan_.zero >= 2 ? owned(layer) : layer.parameters + layer.expert_parameters;
     stage.backward[PassTerm::pointwise] += times * sum * summed;
-    const double forward = layer.forward.total() + slack;
-    const double backward = layer.backward[how].total() + layer.again[how].total() + slack;
-    if (gathers_) add_data(stage, unit, times, forward, backward);
-    if (fetch_ > 0) add_fetch(stage, layer, times, forward, backward);
+    if (plan_.zero == 3) {
+      stage.data_forward += times * calls_.forward<double>(unit.time, unit.forward());
+      stage.data_backward += times * calls_.backward<double>(unit.time, unit.backward());
+    }
+    if (fetch_ > 0) add_fetch(stage, layer, times, unit.forward(), unit.backward());
     stage.parameters += times * layer.parameters;
     stage.expert_parameters += times * layer.expert_parameters;
     if (layer.parameters + layer.expert_parameters >
@@ -143,21 +220,6 @@ class StageBuilder {
            layer.expert_parameters / static_cast<double>(shards_.expert);
   }
 
-  // One stream of gathers and reductions beside compute: what arrives later than compute is
-  // exposed, however far ahead it was asked for; prefetching 0 units hides no gather. Every unit is
-  // there when the latest rank has asked for it.
-  void add_data(StageCost& stage, const UnitTime& unit, double times, double forward,
-                double backward) const {
-    const Call ahead = prefetches_ ? Call{unit.gather, unit.gather_copying} : Call{};
-    const Call reduced =
-        plan_.overlap_gradient_reduce ? Call{unit.reduce, unit.reduce_copying} : Call{};
-    stage.data_forward += times * (unit.gather - ahead.seconds + latest_ * forward +
-                                   beside(ahead, forward, contention_));
-    stage.data_backward +=
-        times * (unit.gather - ahead.seconds + unit.reduce - reduced.seconds + latest_ * backward +
-                 beside(ahead + reduced, backward, contention_));
-  }
-
   // One chunk's forwards and backwards alternate with other chunks', so that a send has one pass
   // to hide in (Narayanan et al. 2021, figure 4); with one chunk the schedule waits for it
   // (pipeline.h).
@@ -165,7 +227,7 @@ class StageBuilder {
     const Call send{data_.send, data_.send_copying};
     const auto pass = [&](double work) {
       const double start = of(context_.compute, ComputeParameter::pass_us) * 1e-6;
-      return start + (plan_.virtual_stages > 1 ? beside(send, work, contention_) : 0);
+      return start + (plan_.virtual_stages > 1 ? beside(send, work, calls_.contention) : 0);
     };
     stage.pass_forward = pass(stage.forward.total());
     stage.pass_backward = pass(stage.backward.total() + stage.again.total());
@@ -175,7 +237,7 @@ class StageBuilder {
                  double backward) const {
     const double whole = layer.parameters + layer.expert_parameters;
     const double fetched = fetch_ * (plan_.zero == 3 ? owned(layer) : whole);
-    const bool ahead = plan_.prefetch_units > 0;
+    const bool ahead = plan_.prefetch_distance > 0;
     stage.fetch_forward += times * (ahead ? std::max(0.0, fetched - forward) : fetched);
     stage.fetch_backward += times * (ahead ? std::max(0.0, fetched - backward) : fetched);
   }
@@ -183,11 +245,8 @@ class StageBuilder {
   const CostContext& context_;
   const DataEntry& data_;
   const Plan& plan_;
-  double contention_;
+  UnitCalls calls_;
   ShardCounts shards_;
-  bool gathers_;
-  bool prefetches_;
-  double latest_;  // rank of a shard group behind the mean, of a layer's time
   // Seconds to add one parameter's gradient to what micro-batches left: in a pass of its own, and
   // for weights of products.
   double sum_ = 0;
@@ -216,17 +275,29 @@ void compare_devices(Stages& stages, std::size_t devices) {
 
 }  // namespace
 
-double latest_rank(const ComputeModel& compute, std::int64_t ranks) {
-  if (ranks < 2) return 0;
-  return of(compute, ComputeParameter::jitter) *
-         std::sqrt(2 * std::log(static_cast<double>(ranks)));
+Formula exposed_units(const CostContext& context, const DataEntry& data, const Plan& plan,
+                      std::int64_t device, Direction direction) {
+  const UnitCalls calls(context.compute, plan);
+  const auto& layers = context.stages.layers;
+  formula::Total<Formula> all("units");
+  Range range;
+  for (std::size_t s = 0; s < layers.size(); ++s) {
+    range = {range.begin + range.count, layers[s]};
+    if (static_cast<std::int64_t>(s) % plan.pp != device) continue;
+    each_unit(context, data, plan, range, s == 0, s + 1 == layers.size(), [&](const StageUnit& u) {
+      all.add(formula::count<Formula>(static_cast<std::int64_t>(u.times), "layers") *
+              (direction == Direction::forward ? calls.forward<Formula>(u.time, u.forward())
+                                               : calls.backward<Formula>(u.time, u.backward())));
+    });
+  }
+  return all.value();
 }
 
 StageKey stage_key(const Plan& p) {
   const auto number = [](auto e) { return static_cast<std::uint8_t>(e); };
   const int sharded = p.zero < 2 ? 0 : p.zero;  // parameters or the gradients that are summed
   return {.numbers = {p.devices, p.pp, p.virtual_stages, p.dp, p.sequence, p.micro_batch,
-                      p.global_batch, p.recompute_every, p.prefetch_units, p.bucket.value,
+                      p.global_batch, p.recompute_every, p.prefetch_distance, p.bucket.value,
                       sharded == 0 ? 0 : p.shard_group},
           .choices = {number(sharded), number(p.schedule), number(p.recompute),
                       number(p.optimizer_at), number(p.gradients_at), number(p.parameters_at),

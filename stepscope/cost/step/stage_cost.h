@@ -22,4 +22,9 @@ namespace stepscope {
 void make_stages(CostContext& context, const DataEntry& data, const OffloadRates& offload,
                  const Plan& plan);
 
+// What ZeRO-3's gathers and reductions expose on a device in one micro-batch: the sum of its
+// stages' data_forward or data_backward.
+[[nodiscard]] Formula exposed_units(const CostContext& context, const DataEntry& data,
+                                    const Plan& plan, std::int64_t device, Direction direction);
+
 }  // namespace stepscope

@@ -9,39 +9,56 @@
 namespace stepscope {
 namespace {
 
-void add(StepCost& cost, StepTerm term, double seconds) {
-  cost.seconds[static_cast<std::size_t>(term)] += seconds;
+// NOLINTNEXTLINE(google-build-using-namespace): the numbers of a term
+using namespace formula;
+
+// What one stage of the busiest device adds to each term with all its micro-batches.
+template <Number N, class Add>
+void stage_terms(const StageCost& stage, std::int64_t micro_batches, Add add) {
+  const N m = count<N>(micro_batches, "m");
+  const auto both = [&stage](PassTerm term) {
+    return seconds<N>(stage.forward[term], "forward") +
+           seconds<N>(stage.backward[term], "backward");
+  };
+  const auto again = [&stage](PassTerm term) {
+    return seconds<N>(stage.again[term], "recomputed");
+  };
+  add(StepTerm::matmul, m * both(PassTerm::matmul));
+  add(StepTerm::attention, m * both(PassTerm::attention));
+  add(StepTerm::pointwise, m * both(PassTerm::pointwise));
+  add(StepTerm::recompute,
+      m * seconds<N>(stage.again.compute(), "forward that backward runs again"));
+  add(StepTerm::host, m * both(PassTerm::host));
+  add(StepTerm::tensor, m * both(PassTerm::tensor));
+  add(StepTerm::context, m * both(PassTerm::context));
+  add(StepTerm::expert, m * both(PassTerm::expert));
+  add(StepTerm::host, m * again(PassTerm::host));
+  add(StepTerm::tensor, m * again(PassTerm::tensor));
+  add(StepTerm::context, m * again(PassTerm::context));
+  add(StepTerm::expert, m * again(PassTerm::expert));
+  add(StepTerm::data, m * (seconds<N>(stage.data_forward, "units_forward") +
+                           seconds<N>(stage.data_backward, "units_backward")));
+  add(StepTerm::offload, m * (seconds<N>(stage.fetch_forward, "late parameters forward") +
+                              seconds<N>(stage.fetch_backward, "backward")));
+  add(StepTerm::pipeline, m * (seconds<N>(stage.pass_forward, "start of a pass forward") +
+                               seconds<N>(stage.pass_backward, "backward")));
 }
 
-void add_communication(StepCost& cost, const PassTime& pass, double times) {
-  add(cost, StepTerm::host, times * pass[PassTerm::host]);
-  add(cost, StepTerm::tensor, times * pass[PassTerm::tensor]);
-  add(cost, StepTerm::context, times * pass[PassTerm::context]);
-  add(cost, StepTerm::expert, times * pass[PassTerm::expert]);
-}
-
-// All micro-batches of a stage on the busiest device.
-void add_stage(StepCost& cost, const StageCost& stage, double times) {
-  PassTime pass = stage.forward;
-  pass.add(stage.backward, 1);
-  add(cost, StepTerm::matmul, times * pass[PassTerm::matmul]);
-  add(cost, StepTerm::attention, times * pass[PassTerm::attention]);
-  add(cost, StepTerm::pointwise, times * pass[PassTerm::pointwise]);
-  add(cost, StepTerm::recompute, times * stage.again.compute());
-  add_communication(cost, pass, times);
-  add_communication(cost, stage.again, times);
-  add(cost, StepTerm::data, times * (stage.data_forward + stage.data_backward));
-  add(cost, StepTerm::offload, times * (stage.fetch_forward + stage.fetch_backward));
-  add(cost, StepTerm::pipeline, times * (stage.pass_forward + stage.pass_backward));
-}
-
-void add_tail(StepCost& cost) {
-  const StepTail& t = cost.tail;
-  add(cost, StepTerm::data,
-      t.reduce_exposed + t.reduce_earlier + t.gather_exposed + t.first_gather + t.last_reduce +
-          t.tie);
-  add(cost, StepTerm::optimizer, t.update);
-  add(cost, StepTerm::offload, t.moves + t.drain_exposed);
+// What the pipeline and the end of the step add.
+template <Number N, class Add>
+void step_terms(const PipelineTime& p, const StepTail& t, const OptimizerTime<N>& optimizer,
+                Add add) {
+  const N without = seconds<N>(p.without_sends.count(), "longest path without sends");
+  add(StepTerm::bubble, without - seconds<N>(p.busy.count(), "busy"));
+  add(StepTerm::pipeline, seconds<N>(p.step.count(), "longest path with sends") - without);
+  add(StepTerm::data, seconds<N>(t.reduce_exposed, "reduce_exposed") +
+                          seconds<N>(t.reduce_earlier, "reduce_earlier") +
+                          seconds<N>(t.gather_exposed, "gather_exposed") +
+                          seconds<N>(t.first_gather, "first gather") +
+                          seconds<N>(t.last_reduce, "last reduction") +
+                          seconds<N>(t.tie, "tied embeddings"));
+  add(StepTerm::optimizer, optimizer.update);
+  add(StepTerm::offload, optimizer.moves + seconds<N>(t.drain_exposed, "late gradients"));
 }
 
 // Of neighbours that hold the same stages the first holds the most micro-batches.
@@ -61,12 +78,23 @@ void find_fullest(StepCost& cost, const Stages& stages, const Plan& plan) {
 
 void add_rates(StepCost& cost, const CostContext& context, const Plan& plan) {
   const double step = cost.step().count();
-  const auto sequences = static_cast<double>(plan.global_batch);
-  cost.tokens_per_second = sequences * static_cast<double>(plan.sequence) / step;
-  const double peak = context.compute.matmul.peak * static_cast<double>(plan.devices);
+  cost.tokens_per_second = tokens_per_second<double>(plan, step);
   for (std::size_t c = 0; c < flops_convention_count; ++c) {
-    cost.mfu[c] = sequences * context.sequence_flops[c] / (step * peak);
+    const double flops = static_cast<double>(plan.global_batch) * context.sequence_flops[c];
+    cost.mfu[c] = utilization<double>(flops, context.compute, plan, step);
   }
+}
+
+// Outputs until their gradients come, gradients, and inputs whose turn is not yet.
+template <Number N>
+N passed_bytes(double boundary_bytes, const Plan& plan, std::size_t device, double in_flight) {
+  if (boundary_bytes <= 0) return bytes<N>(0, "none: nothing is held for neighbours");
+  const N m = count<N>(micro_batches(plan), "m");
+  const N held = count<N>(in_flight, "in flight");
+  const bool last = device + 1 == static_cast<std::size_t>(plan.pp);
+  const N receivers = count<N>(plan.virtual_stages - (device == 0 ? 1 : 0), "stages that receive");
+  const N senders = count<N>(plan.virtual_stages - (last ? 1 : 0), "stages that send");
+  return bytes<N>(boundary_bytes, "bytes passed") * (senders * (held + m) + receivers * (m - held));
 }
 
 }  // namespace
@@ -91,15 +119,30 @@ StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device)
   load.in_flight =
       micro_batches_in_flight(plan.schedule, plan.pp, static_cast<std::int64_t>(device),
                               plan.virtual_stages, micro_batches(plan));
-  if (stages.boundary_bytes > 0) {
-    const auto m = static_cast<double>(micro_batches(plan));
-    const auto chunks = static_cast<double>(plan.virtual_stages);
-    const double receivers = chunks - (device == 0 ? 1 : 0);
-    const double senders = chunks - (device + 1 == static_cast<std::size_t>(plan.pp) ? 1 : 0);
-    load.passed_bytes =
-        stages.boundary_bytes * (senders * (load.in_flight + m) + receivers * (m - load.in_flight));
-  }
+  load.passed_bytes = passed_bytes<double>(stages.boundary_bytes, plan, device, load.in_flight);
   return load;
+}
+
+Formula passed_bytes_formula(const Stages& stages, const Plan& plan, std::size_t device) {
+  return passed_bytes<Formula>(stages.boundary_bytes, plan, device,
+                               stage_load(stages, plan, device).in_flight);
+}
+
+std::vector<Formula> step_formulas(const CostContext& context, const OffloadRates& offload,
+                                   const Plan& plan, const StepCost& cost) {
+  std::vector<Formula> sums(step_term_count, seconds<Formula>(0));
+  const auto add = [&sums](StepTerm term, const Formula& more) {
+    Formula& sum = sums[static_cast<std::size_t>(term)];
+    sum = sum + more;
+  };
+  for (auto s = static_cast<std::size_t>(cost.pipeline.busiest); s < context.stages.cost_of.size();
+       s += static_cast<std::size_t>(plan.pp)) {
+    stage_terms<Formula>(context.stages[s], micro_batches(plan), add);
+  }
+  step_terms<Formula>(cost.pipeline, cost.tail,
+                      optimizer_time<Formula>(context.compute, offload, plan, cost.tail.owned),
+                      add);
+  return sums;
 }
 
 Result<StepCost> evaluate(CostContext& context, const Plan& plan) {
@@ -119,15 +162,15 @@ Result<StepCost> evaluate(CostContext& context, const Plan& plan) {
   }
   StepCost cost;
   cost.pipeline = context.pipeline;
-  const auto m = static_cast<double>(micro_batches(plan));
+  cost.tail = step_tail(context, **data, *offload, plan);
+  const auto add = [&cost](StepTerm term, double seconds) {
+    cost.seconds[static_cast<std::size_t>(term)] += seconds;
+  };
   for (auto s = static_cast<std::size_t>(cost.pipeline.busiest); s < stages.cost_of.size();
        s += static_cast<std::size_t>(plan.pp)) {
-    add_stage(cost, stages[s], m);
+    stage_terms<double>(stages[s], micro_batches(plan), add);
   }
-  add(cost, StepTerm::bubble, cost.pipeline.bubble.count());
-  add(cost, StepTerm::pipeline, cost.pipeline.exposed_send.count());
-  cost.tail = step_tail(context, **data, *offload, plan);
-  add_tail(cost);
+  step_terms<double>(cost.pipeline, cost.tail, {cost.tail.update, cost.tail.moves}, add);
   find_fullest(cost, stages, plan);
   add_rates(cost, context, plan);
   return cost;

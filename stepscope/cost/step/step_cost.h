@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/base/result.h"
 #include "stepscope/cost/plan/parallelism.h"
@@ -61,6 +62,30 @@ struct StepCost {
 // REQUIRES: check_plan passed and same_shape(context.shape, plan). Remembers what it learns of data
 // groups in the context: one context for each thread. Errors: what the machine lacks.
 [[nodiscard]] Result<StepCost> evaluate(CostContext& context, const Plan& plan);
+
+// Every term of a plan that was evaluated last in this context, by StepTerm.
+[[nodiscard]] std::vector<Formula> step_formulas(const CostContext& context,
+                                                 const OffloadRates& offload, const Plan& plan,
+                                                 const StepCost& cost);
+
+template <formula::Number N>
+[[nodiscard]] N tokens_per_second(const Plan& plan, double step) {
+  return formula::count<N>(plan.global_batch, "sequences") *
+         formula::count<N>(plan.sequence, "tokens of each") / formula::seconds<N>(step, "step");
+}
+
+// MFU of the model's FLOPs, HFU with those that are recomputed.
+template <formula::Number N>
+[[nodiscard]] N utilization(const N& flops, const ComputeModel& compute, const Plan& plan,
+                            double step) {
+  return flops /
+         (formula::seconds<N>(step, "step") * (formula::flop_rate<N>(compute.matmul.peak, "peak") *
+                                               formula::count<N>(plan.devices, "devices")));
+}
+
+// Bytes held for or from neighbours in the pipeline: StageLoad::passed_bytes.
+[[nodiscard]] Formula passed_bytes_formula(const Stages& stages, const Plan& plan,
+                                           std::size_t device);
 
 // What pipeline device `device` holds under a plan whose stages were made.
 [[nodiscard]] StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device);

@@ -170,7 +170,7 @@ TEST(StepCost, PrefetchingNothingExposesEveryGather) {
   Plan plan = plan_of(1, 1, 16, 16);
   plan.zero = 3;
   const double ahead = bench.cost(plan)[StepTerm::data];
-  plan.prefetch_units = 0;
+  plan.prefetch_distance = 0;
   EXPECT_GT(bench.cost(plan)[StepTerm::data], ahead);
 }
 

@@ -3,60 +3,65 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace stepscope {
 namespace {
 
-struct Hidden {
-  double all = 0;
-  double exposed = 0;
-  double slowdown = 0;  // of arithmetic, a second beside it
+// NOLINTNEXTLINE(google-build-using-namespace): the numbers of a term
+using namespace formula;
+
+// Pieces that `bytes` are sent in.
+double bucket_count(const Plan& plan, double bytes) {
+  return std::max(1.0, std::ceil(bytes / static_cast<double>(plan.bucket.value)));
+}
+
+// A call in `pieces` that become ready one after the other during `window`; each second beside
+// arithmetic costs it `slowdown` seconds.
+template <Number N>
+N left_over(const N& all, double pieces, const N& window, const N& slowdown) {
+  const N j = count<N>(pieces, "j");
+  const N open = window * (j - 1.0) / j;
+  return max(all - open, all / j) + slowdown * min(all, open);
+}
+
+// Calls of a device: all of them one after the other, and the seconds in which its units copy.
+template <Number N>
+struct Calls {
+  N all;
+  double copying = 0;
+  double bytes = 0;
+
+  // As one number.
+  [[nodiscard]] N told(std::string_view name) const { return seconds<N>(value(all), name); }
+  [[nodiscard]] N slowdown(double contention, std::string_view name) const {
+    if (value(all) <= 0) return count<N>(0.0);
+    return count<N>(contention, "contention") * seconds<N>(copying, "copying") / told(name);
+  }
 };
 
-// `all` seconds in `pieces` that become ready one after the other during `window`; each second
-// beside arithmetic costs it `slowdown` seconds.
-double left_over(double all, double pieces, double window, double slowdown) {
-  const double open = window * (pieces - 1) / pieces;
-  return std::max(all - open, all / pieces) + slowdown * std::min(all, open);
-}
-
-double slowdown_of(double contention, double copying, double all) {
-  return all > 0 ? contention * copying / all : 0;
-}
-
-Hidden reduction(const DataEntry& data, const Plan& plan, const PipelineWork& work,
-                 double contention, double window) {
+template <Number N>
+Calls<N> reductions(const DataEntry& data, const Plan& plan, const PipelineWork& work) {
   const double width = plan.precision.gradient_bytes;
-  const double dense = work.parameters * width;
-  const double expert = work.expert_parameters * width;
-  Hidden h;
-  h.all = data.times.dense.reduce.of(dense) + data.times.dense.average.of(dense) +
-          data.times.expert.reduce.of(expert) + data.times.expert.average.of(expert);
-  const double copying =
-      data.times.dense.reduce.copying(dense) + data.times.dense.average.copying(dense) +
-      data.times.expert.reduce.copying(expert) + data.times.expert.average.copying(expert);
-  h.slowdown = slowdown_of(contention, copying, h.all);
-  h.exposed = plan.overlap_gradient_reduce
-                  ? left_over(h.all, bucket_count(plan, dense + expert), window, h.slowdown)
-                  : h.all;
-  return h;
+  const N dense = bytes<N>(work.parameters * width, "gradients");
+  const N expert = bytes<N>(work.expert_parameters * width, "expert gradients");
+  const StateTimes& d = data.times.dense;
+  const StateTimes& e = data.times.expert;
+  return {d.reduce.of(dense) + d.average.of(dense) + e.reduce.of(expert) + e.average.of(expert),
+          d.reduce.copying(value(dense)) + d.average.copying(value(dense)) +
+              e.reduce.copying(value(expert)) + e.average.copying(value(expert)),
+          value(dense) + value(expert)};
 }
 
-// ZeRO-1 and 2: the updated shards to all, hidden by the next forward where the plan says so.
-Hidden gathering(const DataEntry& data, const Plan& plan, const PipelineWork& work,
-                 double contention) {
+template <Number N>
+Calls<N> gathers(const DataEntry& data, const Plan& plan, const PipelineWork& work) {
   const double width = plan.precision.parameter_bytes;
-  const double dense = work.parameters * width;
-  const double expert = work.expert_parameters * width;
-  Hidden h;
-  h.all = data.times.dense.gather.of(dense) + data.times.expert.gather.of(expert);
-  h.slowdown = slowdown_of(
-      contention, data.times.dense.gather.copying(dense) + data.times.expert.gather.copying(expert),
-      h.all);
-  h.exposed = plan.overlap_parameter_gather
-                  ? left_over(h.all, bucket_count(plan, dense + expert), work.forward, h.slowdown)
-                  : h.all;
-  return h;
+  const N dense = bytes<N>(work.parameters * width, "parameters");
+  const N expert = bytes<N>(work.expert_parameters * width, "expert parameters");
+  const PieceTime& d = data.times.dense.gather;
+  const PieceTime& e = data.times.expert.gather;
+  return {d.of(dense) + e.of(expert), d.copying(value(dense)) + e.copying(value(expert)),
+          value(dense) + value(expert)};
 }
 
 double owned(const Plan& plan, const PipelineWork& work) {
@@ -66,37 +71,70 @@ double owned(const Plan& plan, const PipelineWork& work) {
          work.expert_parameters / static_cast<double>(n.expert);
 }
 
-void add_reduction(StepTail& tail, const DataEntry& data, const Plan& plan,
-                   const PipelineWork& work, double contention) {
-  const Hidden last = reduction(data, plan, work, contention, work.backward);
-  const double exposed = std::max(0.0, last.exposed - work.drain);
-  if (last.all > tail.reduce) tail.reduce = last.all;
-  tail.reduce_exposed = std::max(tail.reduce_exposed, exposed);
-  if (!reduces_each_micro_batch(plan)) return;
-  // The others have the next forward to hide in as well.
-  const double window = work.backward + work.forward;
-  const Hidden each = reduction(data, plan, work, contention, window);
-  const double earlier =
-      plan.overlap_gradient_reduce
-          ? std::max(0.0, each.all - window) + each.slowdown * std::min(each.all, window)
-          : each.all;
-  const auto others = static_cast<double>(micro_batches(plan) - 1);
-  tail.reduce_earlier = std::max(tail.reduce_earlier, others * earlier);
-}
-
 // Gradients that leave the device, by the time that the last backward has for them.
 double draining(const OffloadRates& offload, const Plan& plan, const PipelineWork& work) {
   if (offload.drain <= 0) return 0;
   const double held = plan.zero >= 2 ? owned(plan, work) : work.parameters + work.expert_parameters;
   const double bytes = held * plan.precision.gradient_bytes;
   const double all = bytes / offload.drain;
-  const double last = left_over(all, bucket_count(plan, bytes), work.backward, 0);
+  const double last = left_over<double>(all, bucket_count(plan, bytes), work.backward, 0);
   if (!reduces_each_micro_batch(plan)) return last;
   const auto others = static_cast<double>(micro_batches(plan) - 1);
   return last + others * std::max(0.0, all - work.backward - work.forward);
 }
 
 }  // namespace
+
+template <Number N>
+DeviceTail<N> device_tail(const CostContext& context, const DataEntry& data, const Plan& plan,
+                          const PipelineWork& work) {
+  const double contention = of(context.compute, ComputeParameter::contention);
+  const bool gathers_once = plan.zero == 1 || plan.zero == 2;
+  DeviceTail<N> tail;
+  if (plan.zero == 3) {
+    const N none = seconds<N>(0, "none: ZeRO-3 reduces unit by unit");
+    tail.reduce = tail.reduce_exposed = tail.reduce_earlier = none;
+  } else {
+    const Calls<N> calls = reductions<N>(data, plan, work);
+    const N all = calls.told("R");
+    const N slowdown = calls.slowdown(contention, "R");
+    tail.reduce = calls.all;
+    tail.reduce_exposed = plan.overlap_gradient_reduce
+                              ? left_over(all, bucket_count(plan, calls.bytes),
+                                          seconds<N>(work.backward, "B"), slowdown)
+                              : all;
+    if (work.drain > 0) {
+      tail.reduce_exposed =
+          max(seconds<N>(0), tail.reduce_exposed - seconds<N>(work.drain, "drain"));
+    }
+    tail.reduce_earlier = seconds<N>(0, "none: reduced once a step");
+    if (reduces_each_micro_batch(plan)) {
+      // The others have the next forward to hide in as well.
+      const N window = seconds<N>(work.backward + work.forward, "(B + F)");
+      const N each = plan.overlap_gradient_reduce
+                         ? max(seconds<N>(0), all - window) + slowdown * min(all, window)
+                         : all;
+      tail.reduce_earlier = count<N>(micro_batches(plan) - 1, "(m - 1)") * each;
+    }
+  }
+  tail.gather = tail.gather_exposed = seconds<N>(0, "none: of ZeRO-1 and 2 alone");
+  if (gathers_once) {
+    const Calls<N> calls = gathers<N>(data, plan, work);
+    const N all = calls.told("C");
+    tail.gather = calls.all;
+    tail.gather_exposed =
+        plan.overlap_parameter_gather
+            ? left_over(all, bucket_count(plan, calls.bytes), seconds<N>(work.forward, "F"),
+                        calls.slowdown(contention, "C"))
+            : all;
+  }
+  return tail;
+}
+
+template DeviceTail<double> device_tail<double>(const CostContext&, const DataEntry&, const Plan&,
+                                                const PipelineWork&);
+template DeviceTail<Formula> device_tail<Formula>(const CostContext&, const DataEntry&, const Plan&,
+                                                  const PipelineWork&);
 
 PipelineWork work_of(const Stages& stages, std::size_t device, std::size_t devices, double drain) {
   PipelineWork work;
@@ -112,15 +150,10 @@ PipelineWork work_of(const Stages& stages, std::size_t device, std::size_t devic
   return work;
 }
 
-double bucket_count(const Plan& plan, double bytes) {
-  return std::max(1.0, std::ceil(bytes / static_cast<double>(plan.bucket.value)));
-}
-
 StepTail step_tail(const CostContext& context, const DataEntry& data, const OffloadRates& offload,
                    const Plan& plan) {
   const Stages& stages = context.stages;
   const auto p = static_cast<std::size_t>(plan.pp);
-  const double contention = of(context.compute, ComputeParameter::contention);
   StepTail tail;
   double drain = 0;
   for (std::size_t device = 0; device < p; ++device) {
@@ -129,12 +162,12 @@ StepTail step_tail(const CostContext& context, const DataEntry& data, const Offl
     // One that holds what its neighbour does has more of the drain to hide in.
     if (stages.as_before[device] != 0) continue;
     const PipelineWork work = work_of(stages, device, p, drained);
-    if (plan.zero < 3) add_reduction(tail, data, plan, work, contention);
-    if (plan.zero == 1 || plan.zero == 2) {
-      const Hidden gather = gathering(data, plan, work, contention);
-      tail.gather = std::max(tail.gather, gather.all);
-      tail.gather_exposed = std::max(tail.gather_exposed, gather.exposed);
-    }
+    const auto own = device_tail<double>(context, data, plan, work);
+    tail.reduce = std::max(tail.reduce, own.reduce);
+    tail.reduce_exposed = std::max(tail.reduce_exposed, own.reduce_exposed);
+    tail.reduce_earlier = std::max(tail.reduce_earlier, own.reduce_earlier);
+    tail.gather = std::max(tail.gather, own.gather);
+    tail.gather_exposed = std::max(tail.gather_exposed, own.gather_exposed);
     tail.drain_exposed = std::max(tail.drain_exposed, draining(offload, plan, work));
     tail.owned = std::max(tail.owned, owned(plan, work));
     if (plan.zero == 3 && device == 0) {
@@ -143,7 +176,7 @@ StepTail step_tail(const CostContext& context, const DataEntry& data, const Offl
     }
   }
   tail.tie = data.tie;
-  const OptimizerTime optimizer = optimizer_time(context.compute, offload, plan, tail.owned);
+  const auto optimizer = optimizer_time<double>(context.compute, offload, plan, tail.owned);
   tail.update = optimizer.update;
   tail.moves = optimizer.moves;
   return tail;

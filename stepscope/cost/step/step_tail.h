@@ -38,8 +38,19 @@ struct PipelineWork {
 [[nodiscard]] PipelineWork work_of(const Stages& stages, std::size_t device, std::size_t devices,
                                    double drain);
 
-// Pieces that `bytes` are sent in.
-[[nodiscard]] double bucket_count(const Plan& plan, double bytes);
+// Gradients and parameters of one device of the pipeline; the tail has the largest of all devices.
+template <formula::Number N>
+struct DeviceTail {
+  N reduce = 0.0;
+  N reduce_exposed = 0.0;
+  N reduce_earlier = 0.0;
+  N gather = 0.0;
+  N gather_exposed = 0.0;
+};
+// N is double or Formula.
+template <formula::Number N>
+[[nodiscard]] DeviceTail<N> device_tail(const CostContext& context, const DataEntry& data,
+                                        const Plan& plan, const PipelineWork& work);
 
 // REQUIRES: context.stages of this plan. With B the last backward of a device, O = B (k - 1)/k,
 // R all its reductions in k buckets, C of R copying (PieceTime::copying), and overlap: exposed

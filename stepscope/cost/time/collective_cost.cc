@@ -18,48 +18,13 @@ double bytes_of(CollectiveKind kind, Bytes total) {
   return kind == CollectiveKind::barrier ? 0 : static_cast<double>(total.value);
 }
 
-// "7 * 3.5 us within + 2 * 5.1 us across".
-Formula steps_formula(const Terms& t) {
-  const auto part = [](double hops, double hop, const char* where) {
-    using namespace formula;
-    const Formula f = count(hops) * seconds(hop * 1e-6);
-    return Formula(f.text() + where, f.value(), Formula::Binding::product);
-  };
-  return formula::sum(
-      {part(t.hops, t.hop, " within"), part(t.hops_across, t.hop_across, " across")},
-      formula::seconds(0));
-}
-
-// "max(1.75 * 0.05 GB / 300 GB/s within, 1.8 * 0.05 GB / 100 GB/s across)".
-Formula transfer_formula(const Terms& t, const GroupPlacement& g, double bytes) {
-  const auto part = [bytes](double factor, ByteRate rate, const char* where) {
-    using namespace formula;
-    const Formula f =
-        count(factor) * formula::bytes(bytes) / byte_rate(rate.value > 0 ? rate.value : 1);
-    return Formula(f.text() + where, f.value(), Formula::Binding::product);
-  };
-  Formula within = part(t.within_factor, g.within, " within");
-  const Formula across = part(t.across_factor, g.across, " across");
-  const bool uses_within = t.within_factor > 0 && g.within.value > 0;
-  const bool uses_across = t.across_factor > 0 && g.across.value > 0;
-  if (uses_within && uses_across) return formula::max(within, across);
-  if (uses_within) return within;
-  return uses_across ? across : formula::seconds(0);
-}
-
-// start + combined(a, b, c, k).
-Formula expression(const Terms& t, const GroupPlacement& placed, const Group& g, double bytes) {
-  const Formula a = steps_formula(t);
-  const Formula b = transfer_formula(t, placed, bytes);
-  const Formula start = formula::seconds(t.start * 1e-6);
-  const std::string text = start.text() + " + combined(" + a.text() + ", " + b.text() + ", " +
-                           formula::count(t.exposed).text() + ", " + formula::count(t.fill).text() +
-                           ")";
-  return {text, time(t, g, bytes) * 1e-6, Formula::Binding::sum};
+// The sums of us and of seconds differ in the last digits.
+Formula expression(const Terms& t, const Group& g, double bytes) {
+  return time<Formula>(t, g, bytes).with_value(time<double>(t, g, bytes) * 1e-6);
 }
 
 std::string shown(const Formula& f) {
-  return f.text() + " = " + formula::seconds(f.value()).text();
+  return f.figures().text + " = " + formula::seconds<Formula>(f.value()).figures().text;
 }
 
 }  // namespace
@@ -71,9 +36,7 @@ Seconds collective_time(const Network& network, CollectiveKind kind, Bytes total
   const double bytes = bytes_of(kind, total);
   double best = std::numeric_limits<double>::infinity();
   for_each(network, kind, group, g, false, [&](Algorithm, Protocol, bool, const Terms& t) {
-    const double a = steps(t);
-    const double b = transfer(t, g, bytes);
-    best = std::min(best, t.start + combined(t, a, b));
+    best = std::min(best, time<double>(t, g, bytes));
   });
   return micro(best);
 }
@@ -85,9 +48,9 @@ Formula collective_formula(const Network& network, CollectiveKind kind, Bytes to
   const double bytes = bytes_of(kind, total);
   std::optional<Terms> best;
   for_each(network, kind, group, g, false, [&](Algorithm, Protocol, bool, const Terms& t) {
-    if (!best || time(t, g, bytes) < time(*best, g, bytes)) best = t;
+    if (!best || time<double>(t, g, bytes) < time<double>(*best, g, bytes)) best = t;
   });
-  return expression(*best, group, g, bytes);
+  return expression(*best, g, bytes);
 }
 
 std::vector<AlgorithmTime> collective_algorithms(const Network& network, CollectiveKind kind,
@@ -97,7 +60,7 @@ std::vector<AlgorithmTime> collective_algorithms(const Network& network, Collect
   const Group g = group_of(group, kind);
   const double bytes = bytes_of(kind, total);
   const auto visit = [&](Algorithm algorithm, Protocol protocol, bool offered, const Terms& t) {
-    const Seconds taken = micro(time(t, g, bytes));
+    const Seconds taken = micro(time<double>(t, g, bytes));
     auto at = std::ranges::find(times, algorithm, &AlgorithmTime::algorithm);
     if (at != times.end() && at->time <= taken) return;
     if (at == times.end()) at = times.insert(times.end(), AlgorithmTime{});
@@ -106,9 +69,9 @@ std::vector<AlgorithmTime> collective_algorithms(const Network& network, Collect
            .offered = offered,
            .time = taken,
            .start = micro(t.start),
-           .steps = micro(steps(t)),
-           .transfer = micro(transfer(t, g, bytes)),
-           .formula = shown(expression(t, group, g, bytes))};
+           .steps = micro(steps<double>(t)),
+           .transfer = micro(transfer<double>(t, g, bytes)),
+           .formula = shown(expression(t, g, bytes))};
   };
   for_each(network, kind, group, g, true, visit);
   std::ranges::sort(times, [](const AlgorithmTime& a, const AlgorithmTime& b) {

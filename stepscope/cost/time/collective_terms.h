@@ -7,12 +7,15 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/interconnect.h"
+#include "stepscope/cost/model/formula.h"
 
 namespace stepscope {
 
@@ -42,9 +45,45 @@ struct Group {
   bool across;
 };
 
-inline double steps(const Terms& t) { return t.hops * t.hop + t.hops_across * t.hop_across; }
-inline double transfer(const Terms& t, const Group& g, double bytes) {
-  return bytes * std::max(t.within_factor * g.per_byte_within, t.across_factor * g.per_byte_across);
+// Times are kept in us here and written in seconds.
+template <formula::Number N>
+N microseconds(double us, std::string_view name) {
+  return formula::seconds<N>(std::same_as<N, double> ? us : us * 1e-6, name);
+}
+
+// Which links a figure is of.
+inline double of_links(double x, std::string_view) { return x; }
+inline Formula of_links(const Formula& f, std::string_view links) {
+  const auto told = [links](const Formula::Text& t) {
+    return Formula::Text{t.text + std::string(links), Formula::Binding::product};
+  };
+  return {told(f.words()), told(f.figures()), f.value()};
+}
+
+template <formula::Number N>
+N steps(const Terms& t) {
+  using formula::count;
+  return of_links(count<N>(t.hops, "hops") * microseconds<N>(t.hop, "hop"), " within") +
+         of_links(count<N>(t.hops_across, "hops") * microseconds<N>(t.hop_across, "hop"),
+                  " across");
+}
+
+template <formula::Number N>
+N transfer(const Terms& t, const Group& g, double bytes) {
+  const auto over = [bytes](double factor, double per_byte, std::string_view links) {
+    if constexpr (std::same_as<N, double>)
+      return bytes * (factor * per_byte);
+    else
+      return of_links(formula::count<N>(factor, "factor") *
+                          formula::at(formula::bytes<N>(bytes, "bytes"), per_byte * 1e-6, "rate"),
+                      links);
+  };
+  const double within = t.within_factor * g.per_byte_within;
+  const double across = t.across_factor * g.per_byte_across;
+  if (across <= 0) return over(t.within_factor, g.per_byte_within, " within");
+  if (within <= 0) return over(t.across_factor, g.per_byte_across, " across");
+  return formula::max(over(t.within_factor, g.per_byte_within, " within"),
+                      over(t.across_factor, g.per_byte_across, " across"));
 }
 
 // `exposed` 0: the longer of both; 1: their sum; `fill` 1: a pipeline whose chunks have the best
@@ -55,9 +94,18 @@ inline double combined(const Terms& t, double a, double b) {
   const double filling = t.fill > 0 ? 2 * t.fill * std::sqrt(a * b) : 0;
   return (sum + hidden) / 2 + filling;
 }
+inline Formula combined(const Terms& t, const Formula& a, const Formula& b) {
+  using formula::count;
+  const std::string more = ", " + count<Formula>(t.exposed).figures().text + ", " +
+                           count<Formula>(t.fill).figures().text + ")";
+  return {{"combined(steps, transfer, exposed, fill)"},
+          {"combined(" + a.figures().text + ", " + b.figures().text + more},
+          combined(t, a.value(), b.value())};
+}
 
-inline double time(const Terms& t, const Group& g, double bytes) {
-  return t.start + combined(t, steps(t), transfer(t, g, bytes));
+template <formula::Number N>
+N time(const Terms& t, const Group& g, double bytes) {
+  return microseconds<N>(t.start, "start") + combined(t, steps<N>(t), transfer<N>(t, g, bytes));
 }
 
 constexpr std::array<Protocol, protocol_count> protocols = {Protocol::ll, Protocol::ll128,

@@ -8,17 +8,12 @@
 namespace stepscope {
 namespace {
 
-constexpr double maximum_from = 1000;      // a power from which norm_p is the larger of the two
+// NOLINTNEXTLINE(google-build-using-namespace): the numbers of a term
+using namespace formula;
+
 constexpr double reference_unit = 2.9e12;  // flop/s: 16-bit peak of one SM of an A100
 
 double us(const ComputeModel& model, ComputeParameter p) { return of(model, p) * 1e-6; }
-
-double norm(double a, double b, double p) {
-  const double high = std::max(a, b);
-  if (high <= 0 || p >= maximum_from) return high;
-  if (p == 1) return a + b;
-  return high * std::pow(1 + std::pow(std::min(a, b) / high, p), 1 / p);
-}
 
 bool below_16_bits(Dtype d) { return d == Dtype::fp8 || d == Dtype::fp4; }
 
@@ -165,39 +160,59 @@ double matmul_waves(const ComputeModel& model, const MatmulShape& s) {
                       static_cast<double>(s.k), static_cast<double>(s.batch));
 }
 
-Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
-                          const MatmulShape& shape) {
-  const auto m = static_cast<double>(shape.m);
-  const auto n = static_cast<double>(shape.n);
-  const auto k = static_cast<double>(shape.k);
-  const auto batch = static_cast<double>(shape.batch);
-  if (m * n * k * batch <= 0) return Seconds{0};
-  const bool aligned = shape.m % 8 == 0 && shape.n % 8 == 0 && shape.k % 8 == 0;
-  const double align = aligned ? 1 : of(model, ComputeParameter::misaligned);
-  const double tail = of(model, ComputeParameter::tail);
-  const double slowdown = (tail > 0 ? 1 + tail * (matmul_waves(model, shape) - 1) : 1) * align;
-  return Seconds{2 * m * n * k * batch * slowdown / (rates.peak * rates.efficiency)};
-}
-
-Seconds memory_time(const ComputeModel& model, double bytes) {
-  const double rate = model.memory_rate * of(model, ComputeParameter::memory_efficiency);
-  return Seconds{bytes / rate};
-}
-
 namespace {
+
+template <Number N>
+N parameter(const ComputeModel& model, ComputeParameter p) {
+  return count<N>(of(model, p), compute_parameters[static_cast<std::size_t>(p)].name);
+}
+
+template <Number N>
+N launch(const ComputeModel& model, ComputeParameter p) {
+  return seconds<N>(us(model, p), "launch");
+}
+
+template <Number N>
+N peak_reached(const MatmulRates& rates) {
+  return flop_rate<N>(rates.peak, "peak") * count<N>(rates.efficiency, "eff");
+}
+
+// One product of `batch` at the rate that its shape reaches.
+template <Number N>
+N product_time(const ComputeModel& model, const MatmulRates& rates, const MatmulShape& s) {
+  const N all = flops<N>(2, "2") * count<N>(static_cast<double>(s.m), "m") *
+                count<N>(static_cast<double>(s.n), "n") * count<N>(static_cast<double>(s.k), "k") *
+                count<N>(static_cast<double>(s.batch), "batch");
+  if (value(all) <= 0) return seconds<N>(0);
+  N slowdown = 1.0;
+  if (of(model, ComputeParameter::tail) > 0) {
+    slowdown = 1.0 + parameter<N>(model, ComputeParameter::tail) *
+                         (count<N>(matmul_waves(model, s), "waves") - 1.0);
+  }
+  const bool aligned = s.m % 8 == 0 && s.n % 8 == 0 && s.k % 8 == 0;
+  if (!aligned) slowdown = slowdown * parameter<N>(model, ComputeParameter::misaligned);
+  return all * slowdown / peak_reached<N>(rates);
+}
+
+template <Number N>
+N traffic_time(const ComputeModel& model, double moved) {
+  return bytes<N>(moved, "bytes") / (byte_rate<N>(model.memory_rate, "memory rate") *
+                                     parameter<N>(model, ComputeParameter::memory_efficiency));
+}
 
 // The shapes say how much of the peak is reached; the operation's own count of FLOPs (a masked half
 // left out, adds counted one by one) how many there are.
-double matmul_seconds(const ComputeModel& model, const MatmulRates& rates, const Pass& pass) {
-  double seconds = 0;
+template <Number N>
+N products_time(const ComputeModel& model, const MatmulRates& rates, const Pass& pass) {
+  Total<N> all("products");
   double counted = 0;
-  for (const MatmulShape& shape : pass.matmuls) {
-    seconds += matmul_arithmetic(model, rates, shape).count();
-    counted += 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
-               static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  for (const MatmulShape& s : pass.matmuls) {
+    all.add(product_time<N>(model, rates, s));
+    counted += 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) *
+               static_cast<double>(s.n) * static_cast<double>(s.k);
   }
-  if (counted <= 0) return pass.matrix.value / (rates.peak * rates.efficiency);
-  return seconds * pass.matrix.value / counted;
+  if (counted <= 0) return flops<N>(pass.matrix.value, "FLOPs") / peak_reached<N>(rates);
+  return scaled(all.value(), pass.matrix.value, counted, "share that the mask leaves");
 }
 
 // Operands in the format of the products, results in 16 bits; of a backward pass's weight bytes
@@ -213,42 +228,64 @@ bool is_fused_attention(const Operation& operation) {
   return operation.kind == OperationClass::attention && operation.forward.matmuls.size() > 1;
 }
 
-}  // namespace
+template <Number N>
+N matmul_time(const ComputeModel& model, const MatmulRates& rates, const Pass& pass,
+              Direction direction, const N& vector) {
+  const N traffic = traffic_time<N>(model, matmul_bytes(rates, pass, direction)) *
+                    parameter<N>(model, ComputeParameter::matmul_memory_share);
+  const N calls = count<N>(std::max<std::int64_t>(1, std::ssize(pass.matmuls)), "calls");
+  const N time = calls * launch<N>(model, ComputeParameter::matmul_launch_us) +
+                 norm(products_time<N>(model, rates, pass) + vector, traffic,
+                      of(model, ComputeParameter::roofline_power));
+  if (rates.cast <= 0) return time;
+  // Two products of a backward pass read the same gradient, which is cast once.
+  const double casts = pass.matmuls.size() > 1 ? 0.5 : 1;
+  return time + count<N>(rates.cast * casts, "cast") * traffic_time<N>(model, pass.input_bytes);
+}
 
-Seconds operation_time(const ComputeModel& model, const Operation& operation, Direction direction,
-                       bool full_precision) {
+template <Number N>
+N time_of(const ComputeModel& model, const Operation& operation, Direction direction,
+          bool full_precision) {
   const bool fused = is_fused_attention(operation);
-  const Pass& pass = direction == Direction::forward ? operation.forward : operation.backward;
-  const double power = of(model, ComputeParameter::roofline_power);
-  const double vector = pass.vector.value / model.vector_rate;
-  if (pass.flops().value <= 0 && pass.bytes() <= 0) return Seconds{0};
+  const bool forward = direction == Direction::forward;
+  const Pass& pass = forward ? operation.forward : operation.backward;
+  if (pass.flops().value <= 0 && pass.bytes() <= 0) return seconds<N>(0, "nothing");
+  N arithmetic =
+      flops<N>(pass.vector.value, "vector FLOPs") / flop_rate<N>(model.vector_rate, "vector rate");
   const bool attention = operation.kind == OperationClass::attention;
   if (operation.kind == OperationClass::matmul || (attention && !fused)) {
     const MatmulRates& rates = full_precision || attention ? model.full : model.matmul;
-    const double traffic = memory_time(model, matmul_bytes(rates, pass, direction)).count() *
-                           of(model, ComputeParameter::matmul_memory_share);
-    // Two products of a backward pass read the same gradient, which is cast once.
-    const double casts = pass.matmuls.size() > 1 ? 0.5 : 1;
-    const double cast = rates.cast * casts * memory_time(model, pass.input_bytes).count();
-    const double arithmetic = matmul_seconds(model, rates, pass) + vector;
-    const double calls = std::max<double>(1, static_cast<double>(pass.matmuls.size()));
-    return Seconds{calls * us(model, ComputeParameter::matmul_launch_us) +
-                   norm(arithmetic, traffic, power) + cast};
+    return matmul_time<N>(model, rates, pass, direction, arithmetic);
   }
-  const double traffic = memory_time(model, pass.bytes()).count();
-  double arithmetic = vector;
   if (fused) {
-    const double backward =
-        direction == Direction::backward ? of(model, ComputeParameter::attention_backward) : 1;
-    arithmetic += pass.matrix.value / (model.full.peak * model.attention_efficiency * backward);
+    N rate = flop_rate<N>(model.full.peak, "peak") * count<N>(model.attention_efficiency, "eff");
+    if (!forward) rate = rate * parameter<N>(model, ComputeParameter::attention_backward);
+    arithmetic = arithmetic + flops<N>(pass.matrix.value, "FLOPs") / rate;
   }
-  return Seconds{us(model, ComputeParameter::launch_us) + norm(arithmetic, traffic, power)};
+  return launch<N>(model, ComputeParameter::launch_us) +
+         norm(arithmetic, traffic_time<N>(model, pass.bytes()),
+              of(model, ComputeParameter::roofline_power));
 }
 
-double host_excess(const ComputeModel& model, double device, double host, bool tp) {
-  const ComputeParameter power =
-      tp ? ComputeParameter::host_power_tp : ComputeParameter::host_power;
-  return norm(device, host, of(model, power)) - device;
+}  // namespace
+
+Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
+                          const MatmulShape& shape) {
+  return Seconds{product_time<double>(model, rates, shape)};
+}
+
+Seconds memory_time(const ComputeModel& model, double bytes) {
+  return Seconds{traffic_time<double>(model, bytes)};
+}
+
+Seconds operation_time(const ComputeModel& model, const Operation& operation, Direction direction,
+                       bool full_precision) {
+  return Seconds{time_of<double>(model, operation, direction, full_precision)};
+}
+
+Formula operation_formula(const ComputeModel& model, const Operation& operation,
+                          Direction direction, bool full_precision) {
+  return time_of<Formula>(model, operation, direction, full_precision);
 }
 
 }  // namespace stepscope

@@ -27,6 +27,7 @@
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/machine/compute_parameters.h"
 #include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/formula.h"
 
 namespace stepscope {
 
@@ -63,6 +64,8 @@ enum class Direction : std::uint8_t { forward, backward };
 // `full_precision`: runs in 16 bits whatever the plan's format (the head).
 [[nodiscard]] Seconds operation_time(const ComputeModel& model, const Operation& operation,
                                      Direction direction, bool full_precision = false);
+[[nodiscard]] Formula operation_formula(const ComputeModel& model, const Operation& operation,
+                                        Direction direction, bool full_precision);
 
 // w above: what whole tiles and waves of them make of a product's work. REQUIRES: no side is 0.
 [[nodiscard]] double matmul_waves(const ComputeModel& model, const MatmulShape& shape);
@@ -75,6 +78,10 @@ enum class Direction : std::uint8_t { forward, backward };
 [[nodiscard]] Seconds memory_time(const ComputeModel& model, double bytes);
 
 // What is added to `device` seconds of a layer by a host that needs `host` seconds to launch it.
-[[nodiscard]] double host_excess(const ComputeModel& model, double device, double host, bool tp);
+template <formula::Number N>
+[[nodiscard]] N host_excess(const ComputeModel& model, const N& device, const N& host, bool tp) {
+  const auto power = tp ? ComputeParameter::host_power_tp : ComputeParameter::host_power;
+  return formula::norm(device, host, of(model, power)) - device;
+}
 
 }  // namespace stepscope

@@ -48,10 +48,9 @@ PassTime pass_time(const Operation& operation, Direction direction, const Rates&
   for (const Communication& c : pass.communications) {
     const double call = call_seconds(rates, c);
     const CallWindow open = call_window(c, plan, operation, direction, whole, work);
-    const double beside = open.share * std::min(call, open.seconds);
     time[class_of(c.dim)] +=
-        call - beside + call_slowdown(rates.compute, rates.network, c, call) * beside;
-    work -= beside;  // what hid this call hides no other
+        exposed_call(call, open, call_slowdown(rates.compute, rates.network, c, call));
+    work -= open.share * std::min(call, open.seconds);  // what hid this call hides no other
   }
   return time;
 }
@@ -75,8 +74,7 @@ constexpr double backward_launches = 1.5;
 // Adds what the device waits for the host, forward and backward.
 void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, double layers) {
   const bool tp = plan.tp > 1;
-  const double host = layers * (plan.compiled ? compiled_share : 1) * 1e-6 *
-                      of(compute, ComputeParameter::host_layer_us);
+  const double host = host_seconds(compute, plan, layers);
   if (host <= 0) return;
   const double forward = host_excess(compute, cost.forward.total(), host, tp);
   for (std::size_t how = 0; how < recompute_kind_count; ++how) {
@@ -89,6 +87,11 @@ void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, do
 }
 
 }  // namespace
+
+double host_seconds(const ComputeModel& compute, const Plan& plan, double layers) {
+  return layers * (plan.compiled ? compiled_share : 1) * 1e-6 *
+         of(compute, ComputeParameter::host_layer_us);
+}
 
 CallWindow call_window(const Communication& c, const Plan& plan, const Operation& operation,
                        Direction direction, double whole, double left) {
@@ -150,7 +153,7 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
         std::max(cost.passing_bytes, op.backward.input_bytes + op.backward.output_bytes);
     if (op.kind == OperationClass::loss) {
       cost.logits_kept += op.kept_bytes;
-      cost.logits_bytes += op.forward.input_bytes + op.kept_bytes + op.backward.output_bytes;
+      cost.logits_bytes += loss_bytes<double>(op);
     }
     for (std::size_t how = 0; how < recompute_kind_count; ++how) {
       cost.again[how].add(forward, share_again(op, static_cast<Recompute>(how)));

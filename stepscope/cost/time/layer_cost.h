@@ -80,6 +80,8 @@ struct Rates {
 
 // A compiler's code takes the host this share of its time (fitted to runs of both).
 inline constexpr double compiled_share = 0.6;
+// The host's time to launch so many layers forward.
+[[nodiscard]] double host_seconds(const ComputeModel& compute, const Plan& plan, double layers);
 
 // How the operations run as a whole.
 struct LayerRun {
@@ -102,6 +104,23 @@ struct CallWindow {
 // at most 0.4, within a node).
 [[nodiscard]] double call_slowdown(const ComputeModel& compute, const Network& network,
                                    const Communication& c, double call);
+
+// What stays of a call beside its operation's arithmetic, which then takes `slowdown` longer.
+template <formula::Number N>
+[[nodiscard]] N exposed_call(const N& call, const CallWindow& open, double slowdown) {
+  using formula::count;
+  const N hidden = count<N>(open.share, "share") *
+                   formula::min(call, formula::seconds<N>(open.seconds, "arithmetic"));
+  return call - hidden + count<N>(slowdown, "slowdown") * hidden;
+}
+
+// What the loss holds: its scores, what it keeps of them, and their gradient.
+template <formula::Number N>
+[[nodiscard]] N loss_bytes(const Operation& loss) {
+  return formula::bytes<N>(loss.forward.input_bytes, "scores") +
+         formula::bytes<N>(loss.kept_bytes, "exponentials") +
+         formula::bytes<N>(loss.backward.output_bytes, "gradient");
+}
 
 // Communication that can overlap is hidden as far as its own operation reaches: a ring of n ranks
 // under the (n - 1)/n of attention that does not need the first block; with plan.overlap_tensor a

@@ -2,24 +2,13 @@
 #include "stepscope/cost/time/memory_footprint.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stepscope {
 namespace {
 
-double& at(Memory& memory, MemoryTerm term) { return memory.bytes[static_cast<std::size_t>(term)]; }
-
-// `bytes` of a state that lives where `place` says.
-void put(Memory& memory, MemoryTerm term, Residence place, double bytes) {
-  if (place == Residence::device) at(memory, term) += bytes;
-  if (place == Residence::host) memory.host_bytes += bytes;
-  if (place == Residence::nvme) memory.nvme_bytes += bytes;
-}
-
-// Elements on this rank when each kind is split over its own ranks.
-double split(const StageLoad& load, const ShardCounts& n) {
-  return load.parameters / static_cast<double>(n.dense) +
-         load.expert_parameters / static_cast<double>(n.expert);
-}
+// NOLINTNEXTLINE(google-build-using-namespace): the numbers of a term
+using namespace formula;
 
 double whole(const StageLoad& load) { return load.parameters + load.expert_parameters; }
 
@@ -30,48 +19,78 @@ bool shares(const Plan& plan) {
   return n.dense > 1 || n.expert > 1;
 }
 
-void add_parameters(Memory& memory, const Plan& plan, const StageLoad& load, const ShardCounts& n) {
-  const double width = plan.precision.parameter_bytes;
-  const double held = plan.zero == 3 ? split(load, n) : whole(load);
-  if (!gathers_from_master(plan)) {
-    put(memory, MemoryTerm::parameters, plan.parameters_at, held * width);
-  }
-  const double units = 1 + static_cast<double>(plan.prefetch_units);
-  if (gathers_into_buffers(plan)) {
-    // The root's units, the layer that runs, and the buffers they came through.
-    const double kept = plan.zero == 3 ? load.end_parameters + load.layer_parameters : 0;
-    const double buffers = std::max(load.end_parameters, units * load.layer_parameters);
-    at(memory, MemoryTerm::gathered) +=
-        std::min(whole(load), kept) * width + std::min(whole(load), buffers) * width;
-  } else if (plan.parameters_at != Residence::device || (plan.zero == 3 && shares(plan))) {
-    // The unit that runs and those fetched ahead of it.
-    at(memory, MemoryTerm::gathered) += std::min(whole(load), units * unit(load)) * width;
-  }
+// A device's weights, or its share where each kind is split over its own ranks.
+template <Number N>
+N weights(const StageLoad& load, const ShardCounts& n, bool split) {
+  if (!split) return count<N>(whole(load), "weights");
+  const N dense = count<N>(load.parameters, "weights") / count<N>(n.dense, "ranks");
+  if (load.expert_parameters <= 0) return dense;
+  return dense + count<N>(load.expert_parameters, "experts") / count<N>(n.expert, "expert ranks");
 }
 
-void add_gradients(Memory& memory, const Plan& plan, const StageLoad& load, const ShardCounts& n) {
-  const auto& precision = plan.precision;
-  const bool away = plan.gradients_at != Residence::device;
-  const double held = plan.zero >= 2 ? split(load, n) : whole(load);
-  const double reduced = reduces_apart(plan) ? split(load, n) : 0;
-  put(memory, MemoryTerm::gradients, plan.gradients_at,
-      (held + reduced) * precision.accumulated_gradient_bytes);
-  // What backward has just made and somebody else sums: a bucket that fills and one that is sent.
-  const bool leaves = away || (plan.zero >= 2 && (n.dense > 1 || n.expert > 1));
-  const bool narrower = precision.accumulated_gradient_bytes != precision.gradient_bytes;
-  const double made = whole(load) * precision.gradient_bytes;
-  const double of_unit = unit(load) * precision.gradient_bytes;
-  // ZeRO-1 sends each gradient's share elsewhere: from a bucket that they are copied into.
-  if (leaves) {
-    const double bucket = static_cast<double>(plan.bucket.value);
-    at(memory, MemoryTerm::buckets) += std::min(made, 2 * std::max(bucket, of_unit));
-  } else if (reduces_apart(plan)) {
-    at(memory, MemoryTerm::buckets) += unit(load) * precision.parameter_bytes;
-  } else if (plan.zero == 1 && n.dense > 1) {
-    at(memory, MemoryTerm::buckets) += std::min(made, static_cast<double>(plan.bucket.value));
-  } else if (narrower) {
-    at(memory, MemoryTerm::buckets) += std::min(made, of_unit);
+template <Number N>
+N gathered_bytes(const Plan& plan, const StageLoad& load) {
+  const N width = bytes<N>(plan.precision.parameter_bytes, "P");
+  const N all = count<N>(whole(load), "weights");
+  const N units = 1.0 + count<N>(plan.prefetch_distance, "prefetch distance");
+  const N layer = count<N>(load.layer_parameters, "layer");
+  if (gathers_into_buffers(plan)) {
+    // The root's units, the layer that runs, and the buffers they came through.
+    const N ends = count<N>(load.end_parameters, "ends");
+    const N buffers = min(all, max(ends, units * layer)) * width;
+    return plan.zero == 3 ? min(all, ends + layer) * width + buffers : buffers;
   }
+  const bool away = plan.parameters_at != Residence::device;
+  if (!away && !(plan.zero == 3 && shares(plan)))
+    return bytes<N>(0, "none: every weight is whole all the time");
+  // The unit that runs and those fetched ahead of it.
+  return min(all, units * count<N>(unit(load), "unit")) * width;
+}
+
+// What backward has just made and somebody else sums: a bucket that fills and one that is sent.
+template <Number N>
+N bucket_bytes(const Plan& plan, const StageLoad& load, const ShardCounts& n) {
+  const auto& precision = plan.precision;
+  const N width = bytes<N>(precision.gradient_bytes, "G");
+  const N made = count<N>(whole(load), "weights") * width;
+  const N of_unit = count<N>(unit(load), "unit") * width;
+  const N bucket = bytes<N>(static_cast<double>(plan.bucket.value), "bucket");
+  const bool away = plan.gradients_at != Residence::device;
+  const bool split = n.dense > 1 || n.expert > 1;
+  if (away || (plan.zero >= 2 && split)) return min(made, 2.0 * max(bucket, of_unit));
+  if (reduces_apart(plan))
+    return count<N>(unit(load), "unit") * bytes<N>(precision.parameter_bytes, "P");
+  // ZeRO-1 sends each gradient's share elsewhere: from a bucket that they are copied into.
+  if (plan.zero == 1 && n.dense > 1) return min(made, bucket);
+  if (precision.accumulated_gradient_bytes != precision.gradient_bytes) return min(made, of_unit);
+  return bytes<N>(0, "none: gradients are summed where they are made");
+}
+
+// Every part once: put(term, where it is, bytes).
+template <Number N, class Put>
+void each_part(const Plan& plan, const StageLoad& load, Put put) {
+  const ShardCounts n = shard_counts(plan);
+  const Precision& p = plan.precision;
+  const auto device = Residence::device;
+  const N parameters = gathers_from_master(plan)
+                           ? bytes<N>(0, "none but the master's")
+                           : weights<N>(load, n, plan.zero == 3) * bytes<N>(p.parameter_bytes, "P");
+  put(MemoryTerm::parameters, plan.parameters_at, parameters);
+  put(MemoryTerm::gathered, device, gathered_bytes<N>(plan, load));
+  N summed = weights<N>(load, n, plan.zero >= 2);
+  if (reduces_apart(plan)) summed = summed + weights<N>(load, n, true);
+  put(MemoryTerm::gradients, plan.gradients_at,
+      summed * bytes<N>(p.accumulated_gradient_bytes, "A"));
+  put(MemoryTerm::buckets, device, bucket_bytes<N>(plan, load, n));
+  const N owned = weights<N>(load, n, plan.zero >= 1);
+  put(MemoryTerm::master, plan.optimizer_at, owned * bytes<N>(p.master_bytes, "M"));
+  put(MemoryTerm::optimizer, plan.optimizer_at, owned * bytes<N>(p.optimizer_state_bytes, "O"));
+  put(MemoryTerm::activations, device,
+      bytes<N>(load.activation_bytes, "kept by the device's layers") *
+              count<N>(load.in_flight, "micro-batches in flight") +
+          bytes<N>(load.passed_bytes, "passed_on"));
+  put(MemoryTerm::workspace, device, bytes<N>(load.workspace_bytes, "workspace"));
+  put(MemoryTerm::logits, device, bytes<N>(load.logits_bytes, "logits"));
 }
 
 }  // namespace
@@ -101,17 +120,20 @@ bool reduces_apart(const Plan& plan) {
 
 Memory memory_of(const Plan& plan, const StageLoad& load) {
   Memory memory;
-  const ShardCounts n = shard_counts(plan);
-  add_parameters(memory, plan, load, n);
-  add_gradients(memory, plan, load, n);
-  const double owned = plan.zero >= 1 ? split(load, n) : whole(load);
-  put(memory, MemoryTerm::master, plan.optimizer_at, owned * plan.precision.master_bytes);
-  put(memory, MemoryTerm::optimizer, plan.optimizer_at,
-      owned * plan.precision.optimizer_state_bytes);
-  at(memory, MemoryTerm::activations) = load.activation_bytes * load.in_flight + load.passed_bytes;
-  at(memory, MemoryTerm::workspace) = load.workspace_bytes;
-  at(memory, MemoryTerm::logits) = load.logits_bytes;
+  each_part<double>(plan, load, [&memory](MemoryTerm term, Residence place, double bytes) {
+    if (place == Residence::device) memory.bytes[static_cast<std::size_t>(term)] = bytes;
+    if (place == Residence::host) memory.host_bytes += bytes;
+    if (place == Residence::nvme) memory.nvme_bytes += bytes;
+  });
   return memory;
+}
+
+std::vector<MemoryPart> memory_parts(const Plan& plan, const StageLoad& load) {
+  std::vector<MemoryPart> parts;
+  each_part<Formula>(plan, load, [&parts](MemoryTerm term, Residence place, Formula bytes) {
+    parts.push_back({term, place, std::move(bytes)});
+  });
+  return parts;
 }
 
 Shortage shortage(const Memory& memory, const Machine& machine) {

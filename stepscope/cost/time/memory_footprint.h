@@ -25,9 +25,11 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/formula.h"
 #include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope {
@@ -79,6 +81,14 @@ struct Memory {
 };
 
 [[nodiscard]] Memory memory_of(const Plan& plan, const StageLoad& load);
+
+// The same part by part as formulas.
+struct MemoryPart {
+  MemoryTerm term;
+  Residence place;
+  Formula bytes;
+};
+[[nodiscard]] std::vector<MemoryPart> memory_parts(const Plan& plan, const StageLoad& load);
 
 // Ranks over which the states of one weight are split: of all but experts, and of experts.
 struct ShardCounts {

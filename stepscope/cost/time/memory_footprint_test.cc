@@ -90,7 +90,7 @@ TEST(Memory, AShardGroupSplitsLess) {
 TEST(Memory, GathersAsManyUnitsAsArePrefetched) {
   Plan plan = plan_of(3);
   const auto gathered = [&plan](std::int64_t ahead) {
-    plan.prefetch_units = ahead;
+    plan.prefetch_distance = ahead;
     return memory_of(plan, load_of(1e9))[MemoryTerm::gathered];
   };
   EXPECT_DOUBLE_EQ(gathered(0), 2 * 1e7);
@@ -113,7 +113,7 @@ TEST(Memory, FullyShardGathersFromTheMasterThroughBuffers) {
   EXPECT_DOUBLE_EQ(states(memory), (2 + 4 + 8) * 1e6);
   // Ends and one layer whole; the buffer that the ends came through is larger than two layers.
   EXPECT_DOUBLE_EQ(memory[MemoryTerm::gathered], 2 * (4e6 + 3e6));
-  plan.prefetch_units = 3;
+  plan.prefetch_distance = 3;
   EXPECT_DOUBLE_EQ(memory_of(plan, load)[MemoryTerm::gathered], 2 * (4e6 + 4e6));
   plan.precision.master_bytes = 0;
   EXPECT_DOUBLE_EQ(memory_of(plan, load)[MemoryTerm::parameters], 2e6) << "no master to cast from";
@@ -150,7 +150,7 @@ TEST(Memory, OffloadMovesWhatItMoves) {
 TEST(Memory, ParametersOnTheHostAreFetchedUnitByUnit) {
   Plan plan = plan_of(3);
   plan.parameters_at = Residence::host;
-  plan.prefetch_units = 1;
+  plan.prefetch_distance = 1;
   const Memory memory = memory_of(plan, load_of(1e9));
   EXPECT_EQ(memory[MemoryTerm::parameters], 0);
   EXPECT_DOUBLE_EQ(memory[MemoryTerm::gathered], 2 * 2 * 1e7);

@@ -4,7 +4,7 @@
 // van de Geijn, "Anatomy of high-performance matrix multiplication", TOMS 2008). One thread.
 #pragma once
 
-#include "stepscope/nn/kernels/matmul.h"
+#include "stepscope/nn/kernels/matmul_shape.h"
 
 namespace stepscope::nn {
 

@@ -10,20 +10,9 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
+#include "stepscope/read/bytes/parquet_footer.h"
 
 namespace stepscope {
-
-// Parquet's physical types, by their numbers in the format.
-enum class ParquetType : std::uint8_t {
-  boolean,
-  int32,
-  int64,
-  int96,
-  real32,
-  real64,
-  bytes,
-  fixed_bytes,
-};
 
 struct ParquetColumn {
   std::string name;

@@ -8,10 +8,21 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/read/bytes/parquet.h"
 #include "stepscope/read/bytes/thrift_compact.h"
 
 namespace stepscope {
+
+// Parquet's physical types, by their numbers in the format.
+enum class ParquetType : std::uint8_t {
+  boolean,
+  int32,
+  int64,
+  int96,
+  real32,
+  real64,
+  bytes,
+  fixed_bytes,
+};
 
 // One column's pages in one row group.
 struct ParquetChunk {

@@ -28,4 +28,17 @@ Result<std::string> read_whole_file(ByteSource& source, const std::string& path,
   }
 }
 
+Result<std::string> read_text_file(const std::string& path) {
+  auto source = open_source(path);
+  if (!source) return source.error();
+  auto text = read_whole_file(**source, path, {},
+                              {.bytes = 4'000'000'000,
+                               .what = "has more than 4 GB of text",
+                               .hint = "give a part of the file"});
+  if (!text) return text;
+  if (const std::string damage = (*source)->damage(); !damage.empty())
+    return Error{.what = damage, .file = path, .hint = "copy the file again"};
+  return text;
+}
+
 }  // namespace stepscope

@@ -24,4 +24,7 @@ struct WholeFileLimit {
                                                   const ReadControl& control,
                                                   const WholeFileLimit& limit);
 
+// A whole file, inflated. A damaged file and more than 4 GB of text are errors.
+[[nodiscard]] Result<std::string> read_text_file(const std::string& path);
+
 }  // namespace stepscope

@@ -216,7 +216,7 @@ TEST(KinetoDamage, AStopEndsReadingAsInterrupted) {
   for (const unsigned threads : {1U, 2U}) {
     const auto traces = test::read_text(text, {.threads = threads, .stop = &stop});
     ASSERT_FALSE(traces.has_value());
-    EXPECT_TRUE(traces.error().interrupted);
+    EXPECT_EQ(traces.error().code, ErrorCode::interrupted);
   }
 }
 

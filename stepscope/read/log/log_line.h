@@ -11,7 +11,7 @@
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/event/job_log.h"
-#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
 

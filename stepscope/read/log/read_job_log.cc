@@ -7,6 +7,7 @@
 
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/read/bytes/token_scan.h"
+#include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/log_dialects.h"
 #include "stepscope/read/log/nccl_line.h"
 
@@ -256,7 +257,7 @@ Result<JobLog> read_job_log(const std::string& path, TimeUnit assumed) {
   if (!got) return got.error();
   const std::string_view first(head.data(), *got);
   if (trimmed(first).starts_with('{') && is_trainer_state(first)) {
-    const auto text = read_inflated(path);
+    const auto text = read_text_file(path);
     return text ? parse_job_log(*text, path, assumed) : Result<JobLog>(text.error());
   }
   source = open_source(path);

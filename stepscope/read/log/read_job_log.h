@@ -13,7 +13,7 @@
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 #include "stepscope/event/job_log.h"
-#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
 

@@ -12,6 +12,7 @@
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/sqlite_file.h"
+#include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_table.h"
 
@@ -195,22 +196,6 @@ bool is_list(std::string_view text) {
 
 }  // namespace
 
-std::string_view name_of(TimeUnit unit) {
-  constexpr std::array<std::string_view, 4> names = {"ns", "us", "ms", "s"};
-  return names[static_cast<std::size_t>(unit)];
-}
-
-double ns_per(TimeUnit unit) {
-  constexpr std::array<double, 4> ns = {1, 1e3, 1e6, 1e9};
-  return ns[static_cast<std::size_t>(unit)];
-}
-
-std::optional<TimeUnit> time_unit(std::string_view name) {
-  for (const TimeUnit unit : {TimeUnit::ns, TimeUnit::us, TimeUnit::ms, TimeUnit::s})
-    if (name == name_of(unit)) return unit;
-  return std::nullopt;
-}
-
 Result<StepTimes> parse_step_times(std::string_view text, std::string_view path, TimeUnit assumed) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   if (is_train_json(text)) return train_steps(text, path);
@@ -257,34 +242,13 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
   return is_list(text) ? StepFileKind::list : StepFileKind::log;
 }
 
-Result<std::string> read_inflated(const std::string& path) {
-  constexpr std::uint64_t most = 4'000'000'000;
-  auto source = open_source(path);
-  if (!source) return source.error();
-  std::string text;
-  constexpr std::size_t part = 1 << 20;
-  for (std::size_t got = part; got == part;) {
-    const std::size_t before = text.size();
-    if (before > most) break;
-    text.resize(before + part);
-    const auto read = (*source)->read(std::span(text).subspan(before));
-    if (!read) return read.error();
-    got = *read;
-    text.resize(before + got);
-  }
-  if (text.size() > most) return wrong("has more than 4 GB of text", path);
-  if (const std::string damage = (*source)->damage(); !damage.empty())
-    return Error{.what = damage, .file = path, .hint = "copy the file again"};
-  return text;
-}
-
 Result<StepTimes> read_step_times(const std::string& path, TimeUnit assumed) {
   const auto kind = step_file_kind(path);
   if (kind && *kind == StepFileKind::log) {
     const auto log = read_job_log(path, assumed);
     return log ? times_of(*log, path) : log.error();
   }
-  const auto text = read_inflated(path);
+  const auto text = read_text_file(path);
   if (!text) return text.error();
   return parse_step_times(*text, path, assumed);
 }

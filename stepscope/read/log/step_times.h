@@ -9,24 +9,15 @@
 //   step and rank   with columns of both names, a step lasts as long as its slowest rank's
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "stepscope/base/result.h"
+#include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
-
-enum class TimeUnit : std::uint8_t { ns, us, ms, s };
-[[nodiscard]] std::string_view name_of(TimeUnit unit);
-[[nodiscard]] double ns_per(TimeUnit unit);
-[[nodiscard]] std::optional<TimeUnit> time_unit(std::string_view name);
-
-// Whether a number of nanoseconds can be the time of a step.
-[[nodiscard]] inline bool is_step(double ns) { return std::isfinite(ns) && ns > 1e-6 && ns < 1e18; }
 
 struct StepTimes {
   std::vector<double> wall_ns{};           // in time order, finite and > 0
@@ -47,8 +38,6 @@ struct StepTimes {
 enum class StepFileKind : std::uint8_t { list, log, train_json, trace };
 [[nodiscard]] Result<StepFileKind> step_file_kind(const std::string& path);
 
-// A whole file, inflated; at most 4 GB.
-[[nodiscard]] Result<std::string> read_inflated(const std::string& path);
 [[nodiscard]] Result<StepTimes> read_step_times(const std::string& path,
                                                 TimeUnit assumed = TimeUnit::ms);
 

@@ -2,7 +2,7 @@
 #include "stepscope/read/log/train_summary.h"
 
 #include "stepscope/base/json_reader.h"
-#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/bytes/whole_file.h"
 
 namespace stepscope {
 namespace {
@@ -49,7 +49,7 @@ Result<TrainSummary> parse_train_summary(std::string_view text, std::string_view
 }
 
 Result<TrainSummary> read_train_summary(const std::string& path) {
-  const auto text = read_inflated(path);
+  const auto text = read_text_file(path);
   if (!text) return text.error();
   return parse_train_summary(*text, path);
 }

@@ -7,7 +7,7 @@
 #include "stepscope/base/byte_source.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/bytes/plain_json.h"
-#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/memory/memory_page.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 
@@ -129,7 +129,7 @@ SnapshotFiles read_memory_snapshots(std::span<const std::string> inputs, const S
   for (const Candidate& file : candidates(inputs, out)) {
     if (stop != nullptr && stop->requested()) break;
     if (file.found && !promising(file.path)) continue;
-    auto text = read_inflated(file.path);
+    auto text = read_text_file(file.path);
     auto parsed = text ? parse_memory_snapshots(std::move(*text), file.path)
                        : Result<std::vector<MemorySnapshot>>(text.error());
     if (!parsed) {

@@ -8,7 +8,7 @@
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/read/bytes/pickle.h"
-#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/nccl/flight_recorder.h"
 #include "stepscope/read/nccl/nccl_log.h"
 #include "stepscope/read/rows/rank_names.h"
@@ -76,7 +76,7 @@ std::vector<CommFile> find_files(std::span<const std::string> inputs, CommFiles&
 }
 
 Result<PlainTree> read_dump(const CommFile& file, CommInput& input) {
-  auto text = read_inflated(file.path);
+  auto text = read_text_file(file.path);
   if (!text) return text.error();
   input.bytes = text->size();
   if (file.kind == FileKind::pickle) {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "stepscope/base/json_reader.h"
+#include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/step_table.h"
-#include "stepscope/read/log/step_times.h"
 
 namespace stepscope {
 namespace {
@@ -391,7 +391,7 @@ Result<CommBenchmark> parse_comm_benchmark(std::string_view text, std::string_vi
 }
 
 Result<CommBenchmark> read_comm_benchmark(const std::string& path) {
-  const auto text = read_inflated(path);
+  const auto text = read_text_file(path);
   if (!text) return text.error();
   return parse_comm_benchmark(*text, path);
 }

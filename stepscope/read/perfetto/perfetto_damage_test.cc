@@ -173,7 +173,7 @@ TEST(PerfettoDamage, AStopEndsTheReading) {
   stop.request();
   const auto traces = read_packets(begin(1, 10, "a"), {.stop = &stop});
   ASSERT_FALSE(traces.has_value());
-  EXPECT_TRUE(traces.error().interrupted);
+  EXPECT_EQ(traces.error().code, ErrorCode::interrupted);
 }
 
 TEST(PerfettoFormat, IsKnownByItsPackets) {

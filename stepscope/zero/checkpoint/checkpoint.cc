@@ -353,7 +353,8 @@ Result<Done> Checkpoint::check_model(const CheckpointModel& model) const {
   if (what.empty()) return Done{};
   return Error{.what = "the checkpoint is of another model: " + what,
                .file = path_ + "/manifest.json",
-               .hint = "choose the model it was written for, or another checkpoint"};
+               .hint = "choose the model it was written for, or another checkpoint",
+               .code = ErrorCode::other_model};
 }
 
 Result<Done> Checkpoint::read(std::size_t unit, StatePart part, std::int64_t first,

@@ -2,15 +2,51 @@
 // manifest.json of a checkpoint: what the ranks' files hold, in text.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/element.h"
 #include "stepscope/base/result.h"
-#include "stepscope/zero/checkpoint/checkpoint.h"
 #include "stepscope/zero/checkpoint/rank_file.h"
+#include "stepscope/zero/engine/state.h"
 
 namespace stepscope::zero {
+
+// A parameter inside its unit's flat vector.
+struct CheckpointTensor {
+  std::string name{};
+  std::vector<std::int64_t> shape{};
+  std::int64_t offset = 0;
+
+  bool operator==(const CheckpointTensor&) const = default;
+};
+struct CheckpointUnit {
+  std::string name{};
+  std::int64_t elements = 0;
+  std::vector<CheckpointTensor> tensors{};
+
+  bool operator==(const CheckpointUnit&) const = default;
+};
+
+// What a checkpoint is of.
+struct CheckpointModel {
+  std::string config{};  // the network's configuration as text; part of the identity
+  std::vector<CheckpointUnit> units{};
+
+  bool operator==(const CheckpointModel&) const = default;
+};
+
+struct CheckpointInfo {
+  CheckpointModel model{};
+  TrainingCursor cursor{};
+  ElementType parameters = ElementType::f32;  // as the kernels read them; the state is f32
+  int stage = 0;                              // that wrote it
+  int world_size = 1;                         // that wrote it
+
+  bool operator==(const CheckpointInfo&) const = default;
+};
 
 struct Manifest {
   CheckpointInfo info{};

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "stepscope/zero/engine/engine.h"
-#include "stepscope/zero/engine/engine_progress.h"
 
 namespace stepscope::zero {
 namespace {

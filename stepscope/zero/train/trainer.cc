@@ -197,7 +197,8 @@ class Loop {
 
   void commit(const Result<Done>& mine, bool failed) {
     const std::string& dir = config_.checkpoints.dir;
-    Result<std::string> committed = Error{.what = "another rank could not write its checkpoint"};
+    Result<std::string> committed =
+        Error{.what = "another rank could not write its checkpoint", .code = ErrorCode::other_rank};
     if (failed) {
       abandon_checkpoint(dir, written_.cursor.step);
       if (!mine) committed = mine.error();
@@ -278,7 +279,8 @@ Result<Done> load_checkpoint(Engine& engine, Communicator& comm, const std::stri
   if (*failed) {
     return Error{.what = "another rank could not load the checkpoint",
                  .file = path,
-                 .hint = "see its error"};
+                 .hint = "see its error",
+                 .code = ErrorCode::other_rank};
   }
   return engine.state_loaded(cursor);
 }

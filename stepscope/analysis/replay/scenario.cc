@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a what-if is written on the command line and in reports.
+#include "stepscope/analysis/replay/scenario.h"
+
 #include <array>
 #include <charconv>
 #include <cmath>
 
-#include "stepscope/analysis/replay/what_if.h"
 #include "stepscope/base/byte_size.h"
 
 namespace stepscope {

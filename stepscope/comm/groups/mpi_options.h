@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// How ranks of an MPI job exchange data (mpi_group.h).
+#pragma once
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/comm/groups/thread_group.h"
+
+namespace stepscope {
+
+struct MpiOptions {
+  Bytes bucket = default_bucket;
+  bool shared_memory = true;  // false: messages on one host too
+};
+
+}  // namespace stepscope
