@@ -30,11 +30,9 @@ void declare(CLI::App& app, HangFlags& f) {
 }
 
 int answer(const HangFlags& flags) {
-  const auto result = hang(flags.request, {.stop = &stop_on_signals()});
-  if (!result) return refused(result.error());
   Failures failures;
-  for (const Error& error : result->failures) failures.add(error);
-  if (result->records.inputs.empty()) return exit_failed;
+  const auto result = hang(flags.request, progress_of(failures));
+  if (!result) return ended(result.error(), failures);
   if (flags.out.prints()) print_text(hang_text(*result, text_options()));
   if (flags.out.has_tree()) write_tree(flags.out, hang_tree(*result), failures);
   flush_output(failures);

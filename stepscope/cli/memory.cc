@@ -36,11 +36,9 @@ void declare(CLI::App& app, MemoryFlags& f) {
 }
 
 int answer(const MemoryFlags& flags) {
-  const auto result = memory(flags.request, {.stop = &stop_on_signals()});
-  if (!result) return refused(result.error());
   Failures failures;
-  for (const Error& error : result->failures) failures.add(error);
-  if (result->snapshots.empty()) return exit_failed;
+  const auto result = memory(flags.request, progress_of(failures));
+  if (!result) return ended(result.error(), failures);
   if (flags.out.prints())
     print_text(memory_text(*result, {.text = text_options(), .top = flags.top}));
   if (flags.out.has_tree()) write_tree(flags.out, memory_tree_json(*result), failures);

@@ -24,6 +24,7 @@ void Failures::add(const Error& error) {
   else
     say("stepscope: {}\n", printable(error.message()));
   any_ = true;
+  said_.insert(error.message());
 }
 
 void write_json_text(const std::string& path, const std::string& json, Failures& failures) {
@@ -80,7 +81,8 @@ Progress progress_of(Failures& failures) {
 
 int ended(const Error& error, const Failures& failures) {
   if (error.code == ErrorCode::interrupted || failures.interrupted()) return exit_interrupted;
-  return failures.any() ? static_cast<int>(exit_failed) : refused(error);
+  const int code = failures.has(error) ? exit_failed : refused(error);
+  return failures.any() ? static_cast<int>(exit_failed) : code;
 }
 
 void show_launch(std::size_t number, std::size_t all, const std::string& name) {

@@ -3,6 +3,7 @@
 // and tables to files.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ namespace stepscope {
 class Failures {
  public:
   void add(const Error& error);
+  // Whether add() has been told of this very error.
+  [[nodiscard]] bool has(const Error& error) const { return said_.contains(error.message()); }
   void keep(const Result<Done>& result) {
     if (!result) add(result.error());
   }
@@ -26,6 +29,7 @@ class Failures {
  private:
   bool any_ = false;
   bool interrupted_ = false;
+  std::set<std::string> said_;
 };
 
 // Files that a verb writes besides what it prints; empty: none. JSON goes to standard output where
@@ -55,8 +59,8 @@ void flush_output(Failures& failures);
 
 // Says each failure at once, shows what is read on a terminal, and stops on Ctrl-C.
 [[nodiscard]] Progress progress_of(Failures& failures);
-// What a verb returned instead of a result: the error on standard error unless failures have been
-// said, and its exit code.
+// What a verb returned instead of a result: the error on standard error unless it is one of the
+// failures, and its exit code.
 [[nodiscard]] int ended(const Error& error, const Failures& failures);
 // "launch 2 of 6: B 1" on standard error, where that is a terminal.
 void show_launch(std::size_t number, std::size_t all, const std::string& name);

@@ -11,6 +11,7 @@ Result<HangResult> hang(const HangRequest& request, const Progress& progress) {
   if (progress.stopped()) return interrupted();
   HangResult result{.records = std::move(files.records), .failures = std::move(files.errors)};
   progress.report(result.failures);
+  if (result.records.inputs.empty()) return result.failures.front();
   result.account = find_hang(result.records);
   result.warnings = hang_warnings(result.records, result.account);
   result.warnings.insert(result.warnings.end(), files.remarks.begin(), files.remarks.end());

@@ -21,13 +21,14 @@ struct HangRequest {
 };
 
 struct HangResult {
-  CommRecords records{};                // without inputs where no file gave any
+  CommRecords records{};
   HangAccount account{};                // refers to records by index
   std::vector<std::string> warnings{};  // what they cannot tell or is not understood in them
   std::vector<Error> failures{};        // one a file that gave nothing
 };
 
-// Errors: interrupted.
+// Errors: no file tells of communication (the first of the failures, which are told);
+// interrupted.
 [[nodiscard]] Result<HangResult> hang(const HangRequest& request, const Progress& progress = {});
 
 }  // namespace stepscope

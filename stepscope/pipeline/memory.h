@@ -26,12 +26,12 @@ struct AccountedSnapshot {
 };
 
 struct MemoryResult {
-  std::vector<AccountedSnapshot> snapshots{};  // empty where no input gave one
+  std::vector<AccountedSnapshot> snapshots{};  // at least one
   std::vector<std::string> warnings{};         // what they cannot tell or is not understood in them
   std::vector<Error> failures{};               // one an input that gave nothing
 };
 
-// Errors: interrupted.
+// Errors: no input gave a snapshot (the first of the failures, which are told); interrupted.
 [[nodiscard]] Result<MemoryResult> memory(const MemoryRequest& request,
                                           const Progress& progress = {});
 

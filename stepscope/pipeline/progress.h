@@ -6,6 +6,8 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
@@ -29,5 +31,11 @@ struct Progress {
   }
   [[nodiscard]] bool stopped() const { return stop != nullptr && stop->requested(); }
 };
+
+// Keeps `error` in `failures` and tells the caller at once.
+inline void fail(const Progress& progress, std::vector<Error>& failures, Error error) {
+  if (progress.failed) progress.failed(error);
+  failures.push_back(std::move(error));
+}
 
 }  // namespace stepscope

@@ -72,11 +72,6 @@ Error no_such_ranks(const TracesRequest& request, const Run& run) {
 
 }  // namespace
 
-void fail(const Progress& progress, std::vector<Error>& failures, Error error) {
-  if (progress.failed) progress.failed(error);
-  failures.push_back(std::move(error));
-}
-
 Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& progress) {
   const auto begin = std::chrono::steady_clock::now();
   ReadTraces read;

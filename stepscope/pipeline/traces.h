@@ -56,7 +56,4 @@ struct ReadTraces {
 [[nodiscard]] std::optional<Error> no_such_steps(const TracesRequest& request,
                                                  const JobResult& job);
 
-// Keeps `error` in `failures` and tells the caller at once.
-void fail(const Progress& progress, std::vector<Error>& failures, Error error);
-
 }  // namespace stepscope

@@ -25,7 +25,7 @@ constexpr double mostly_idle = 0.5;
 
 using Categories = std::array<double, budget_category_count>;
 
-const RankResult& rank_of(const StacksReport& r, const ProfileBesideTrace& p) {
+const RankResult& rank_of(const StacksResult& r, const ProfileBesideTrace& p) {
   return r.trace->job.ranks[p.rank];
 }
 
@@ -58,29 +58,29 @@ std::string share_text(double part, double whole) {
   return whole > 0 && part > 0 ? format_percent(part / whole) : "-";
 }
 
-std::vector<std::string> row_of(const StacksReport& r, std::string thread, std::string phase,
+std::vector<std::string> row_of(const StacksResult& r, std::string thread, std::string phase,
                                 double weight, const Categories& device, double outside) {
   double inside = 0;
   for (const double d : device) inside += d;
   std::vector<std::string> row = {std::move(thread), std::move(phase),
-                                  weight > 0 ? format_weight(weight, r.profile->unit) : "-"};
+                                  weight > 0 ? format_weight(weight, r.profile.unit) : "-"};
   for (const double g : groups(device)) row.push_back(share_text(g, inside));
   row.push_back(share_text(outside, inside + outside));
   return row;
 }
 
-std::string phase_words(const StacksReport& r, const JoinedPhase& p) {
-  const HostPhase& phase = r.rules->phases[p.phase];
-  if (p.pass == r.rules->other_pass) return phase.label;
-  return fmt::format("{} · {}", r.rules->passes[p.pass].label, phase.label);
+std::string phase_words(const StacksResult& r, const JoinedPhase& p) {
+  const HostPhase& phase = r.rules.phases[p.phase];
+  if (p.pass == r.rules.other_pass) return phase.label;
+  return fmt::format("{} · {}", r.rules.passes[p.pass].label, phase.label);
 }
 
-bool idles(const StacksReport& r, const JoinedPhase& p) {
-  const PhaseKind kind = r.rules->phases[p.phase].kind;
+bool idles(const StacksResult& r, const JoinedPhase& p) {
+  const PhaseKind kind = r.rules.phases[p.phase].kind;
   return kind == PhaseKind::idle || kind == PhaseKind::hidden;
 }
 
-double busy_inside(const StacksReport& r, const JoinedThread& t) {
+double busy_inside(const StacksResult& r, const JoinedThread& t) {
   double sum = 0;
   for (const JoinedPhase& p : t.phases)
     if (!idles(r, p)) sum += p.meanwhile.inside();
@@ -88,7 +88,7 @@ double busy_inside(const StacksReport& r, const JoinedThread& t) {
 }
 
 // Those with most to do within the steps first.
-std::vector<const JoinedThread*> busiest(const StacksReport& r, const StackJoin& join) {
+std::vector<const JoinedThread*> busiest(const StacksResult& r, const StackJoin& join) {
   std::vector<const JoinedThread*> out;
   for (const JoinedThread& t : join.threads)
     if (busy_inside(r, t) > 0) out.push_back(&t);
@@ -105,7 +105,7 @@ std::string steps_in_words(const RankResult& rank) {
   return first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);
 }
 
-std::string joined_table(const StacksReport& r, const ProfileBesideTrace& p, std::size_t width) {
+std::string joined_table(const StacksResult& r, const ProfileBesideTrace& p, std::size_t width) {
   std::vector<Column> columns = {{"thread", false, 24},
                                  {"while in", false, 40},
                                  {"weight"},
@@ -118,7 +118,7 @@ std::string joined_table(const StacksReport& r, const ProfileBesideTrace& p, std
   std::size_t threads = 0;
   for (const JoinedThread* t : busiest(r, *p.join)) {
     if (threads++ == shown_joined_threads) break;
-    std::string name = thread_label(*r.profile, t->thread);
+    std::string name = thread_label(r.profile, t->thread);
     std::size_t listed = 0;
     for (const JoinedPhase& phase : t->phases) {
       if (idles(r, phase) || phase.meanwhile.inside() < least_shown * t->meanwhile.inside() ||
@@ -133,7 +133,7 @@ std::string joined_table(const StacksReport& r, const ProfileBesideTrace& p, std
   return text_table(std::move(columns), std::move(rows), width);
 }
 
-std::string budget_sentence(const StacksReport& r, const ProfileBesideTrace& p) {
+std::string budget_sentence(const StacksResult& r, const ProfileBesideTrace& p) {
   const RankResult& rank = rank_of(r, p);
   const Categories all = categories_of(rank.budget.total);
   const auto [computing, communicating, copying, idle] = groups(all);
@@ -154,18 +154,18 @@ std::string budget_sentence(const StacksReport& r, const ProfileBesideTrace& p) 
   return out + '.';
 }
 
-std::string name_of_input(const StacksReport& r, const ProfileBesideTrace& p) {
-  const std::string& path = r.profile->inputs[p.input].path;
+std::string name_of_input(const StacksResult& r, const ProfileBesideTrace& p) {
+  const std::string& path = r.profile.inputs[p.input].path;
   return printable(path.substr(path.rfind('/') + 1));
 }
 
-std::string sentence_of(const StacksReport& r, const ProfileBesideTrace& p) {
+std::string sentence_of(const StacksResult& r, const ProfileBesideTrace& p) {
   if (!p.join) return {};
   const RankResult& rank = rank_of(r, p);
   for (const JoinedThread* t : busiest(r, *p.join)) {
     const JoinedPhase* most = nullptr;
     for (const JoinedPhase& phase : t->phases) {
-      const PhaseKind kind = r.rules->phases[phase.phase].kind;
+      const PhaseKind kind = r.rules.phases[phase.phase].kind;
       if (kind == PhaseKind::work || kind == PhaseKind::submit || idles(r, phase) ||
           phase.meanwhile.inside() < 0.05 * t->meanwhile.inside())
         continue;
@@ -175,8 +175,8 @@ std::string sentence_of(const StacksReport& r, const ProfileBesideTrace& p) {
     if (most == nullptr) continue;
     const double idle = most->meanwhile.idle() / most->meanwhile.inside();
     std::string out = fmt::format(
-        "While {} is in {} the {} is idle for {} of it", thread_label(*r.profile, t->thread),
-        r.rules->phases[most->phase].label, device_word(rank), format_percent(idle));
+        "While {} is in {} the {} is idle for {} of it", thread_label(r.profile, t->thread),
+        r.rules.phases[most->phase].label, device_word(rank), format_percent(idle));
     if (idle <= hardly_idle) out += ", so standing there costs little";
     if (idle >= mostly_idle) out += ", so that time is lost to it as well";
     return out + '.';
@@ -184,8 +184,8 @@ std::string sentence_of(const StacksReport& r, const ProfileBesideTrace& p) {
   return {};
 }
 
-std::vector<Finding> findings_of(const StacksReport& r) {
-  return stack_findings(*r.profile, *r.rules, r.trace->job, r.trace->profiles);
+std::vector<Finding> findings_of(const StacksResult& r) {
+  return stack_findings(r.profile, r.rules, r.trace->job, r.trace->profiles);
 }
 
 Json weights_json(const Categories& device) {
@@ -196,13 +196,13 @@ Json weights_json(const Categories& device) {
   return out;
 }
 
-Json threads_json(const StacksReport& r, const StackJoin& join) {
+Json threads_json(const StacksResult& r, const StackJoin& join) {
   Json out = Json::array();
   for (const JoinedThread& t : join.threads) {
     Json phases = Json::array();
     for (const JoinedPhase& p : t.phases)
-      phases.push_back({{"phase", r.rules->phases[p.phase].name},
-                        {"pass", r.rules->passes[p.pass].name},
+      phases.push_back({{"phase", r.rules.phases[p.phase].name},
+                        {"pass", r.rules.passes[p.pass].name},
                         {"weight", static_cast<std::int64_t>(p.weight)},
                         {"device", weights_json(p.meanwhile.device)},
                         {"outside", static_cast<std::int64_t>(p.meanwhile.outside)}});
@@ -216,7 +216,7 @@ Json threads_json(const StacksReport& r, const StackJoin& join) {
   return out;
 }
 
-Json profile_json(const StacksReport& r, const ProfileBesideTrace& p) {
+Json profile_json(const StacksResult& r, const ProfileBesideTrace& p) {
   const RankResult& rank = rank_of(r, p);
   const Ns origin = r.trace->job.origin;
   const bool steps = !rank.steps.empty();
@@ -240,19 +240,19 @@ Json profile_json(const StacksReport& r, const ProfileBesideTrace& p) {
 
 }  // namespace
 
-std::string stacks_trace_sentence(const StacksReport& r) {
+std::string stacks_trace_sentence(const StacksResult& r) {
   if (!r.trace) return {};
   for (const ProfileBesideTrace& p : r.trace->profiles)
     if (std::string out = sentence_of(r, p); !out.empty()) return out;
   return {};
 }
 
-std::string stacks_trace_text(const StacksReport& r, std::size_t width) {
+std::string stacks_trace_text(const StacksResult& r, std::size_t width) {
   std::string out;
   for (const ProfileBesideTrace& p : r.trace->profiles) {
     const RankResult& rank = rank_of(r, p);
     const std::string name =
-        r.profile->inputs.size() > 1 ? name_of_input(r, p) : std::string("the profile");
+        r.profile.inputs.size() > 1 ? name_of_input(r, p) : std::string("the profile");
     if (!out.empty()) out += '\n';
     if (!p.join) {
       out += wrapped(fmt::format("Beside the trace, not joined in time: {}.", p.why_not), width);
@@ -271,7 +271,7 @@ std::string stacks_trace_text(const StacksReport& r, std::size_t width) {
   return out;
 }
 
-Json stacks_trace_json(const StacksReport& r) {
+Json stacks_trace_json(const StacksResult& r) {
   if (!r.trace) return nullptr;
   Json profiles = Json::array();
   for (const ProfileBesideTrace& p : r.trace->profiles) profiles.push_back(profile_json(r, p));

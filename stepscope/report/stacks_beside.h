@@ -7,16 +7,16 @@
 #include <cstddef>
 #include <string>
 
+#include "stepscope/pipeline/stacks.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/stacks_result.h"
 
 namespace stepscope {
 
 // "While pt_autograd_0 is in ZeRO-3 reduce throttle the device is idle for 2 % of the time"; empty
 // where nothing is joined.
-[[nodiscard]] std::string stacks_trace_sentence(const StacksReport& report);
-[[nodiscard]] std::string stacks_trace_text(const StacksReport& report, std::size_t width);
+[[nodiscard]] std::string stacks_trace_sentence(const StacksResult& report);
+[[nodiscard]] std::string stacks_trace_text(const StacksResult& report, std::size_t width);
 // docs/reference/json.md: `trace`.
-[[nodiscard]] Json stacks_trace_json(const StacksReport& report);
+[[nodiscard]] Json stacks_trace_json(const StacksResult& report);
 
 }  // namespace stepscope

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/pipeline/stacks.h"
 #include "stepscope/report/stacks_report.h"
-#include "stepscope/report/stacks_result.h"
 #include "stepscope/stack/stack_test_text.h"
 
 namespace stepscope {
@@ -43,32 +43,26 @@ constexpr std::string_view waiting =
 // The stacks of a text beside OneRank, whose device is idle from `idle` to `idle_end` ms.
 struct Beside {
   OneRank run;
-  Profile profile;
-  PhaseRules rules;
-  NodePhases phases;
-  StacksReport report;
+  StacksResult report;
 
-  Beside(std::string_view text, std::int64_t idle, std::int64_t idle_end)
-      : profile(got(test::profile_of(text, {.keep_samples = true}))),
-        rules(got(make_phase_rules())),
-        phases(phases_of(profile, rules)) {
+  Beside(std::string_view text, std::int64_t idle, std::int64_t idle_end) {
     const auto ms = [](std::int64_t t) { return Ns{t * 1'000'000}; };
     const std::vector<BudgetPiece> pieces = {{ms(0), ms(idle), compute, 0},
                                              {ms(idle), ms(idle_end), idle_host, 0},
                                              {ms(idle_end), ms(100), compute, 0}};
-    report.profile = &profile;
-    report.rules = &rules;
-    report.phases = &phases;
-    report.summary = summarize(profile, rules, phases);
-    report.trace = StacksTrace{.inputs = {}, .job = run.job, .profiles = {}};
+    report.profile = got(test::profile_of(text, {.keep_samples = true}));
+    report.rules = got(make_phase_rules());
+    report.phases = phases_of(report.profile, report.rules);
+    report.summary = summarize(report.profile, report.rules, report.phases);
+    report.trace = StacksTrace{.job = run.job};
     ProfileBesideTrace beside;
-    beside.join = join_stacks(profile, phases, 0, Ns{0}, pieces);
+    beside.join = join_stacks(report.profile, report.phases, 0, Ns{0}, pieces);
     report.trace->profiles.push_back(std::move(beside));
   }
 };
 
-std::vector<Finding> findings_of(const StacksReport& r) {
-  return stack_findings(*r.profile, *r.rules, r.trace->job, r.trace->profiles);
+std::vector<Finding> findings_of(const StacksResult& r) {
+  return stack_findings(r.profile, r.rules, r.trace->job, r.trace->profiles);
 }
 
 TEST(LockInStacks, GivesBackTheIdleTimeOfItsWaits) {

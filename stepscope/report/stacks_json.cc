@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "stepscope/pipeline/version.h"
 #include "stepscope/report/stacks_beside.h"
 #include "stepscope/report/stacks_report.h"
 #include "stepscope/words/format.h"
@@ -38,19 +39,19 @@ Json inputs(const Profile& p) {
   return out;
 }
 
-Json weights(const StacksReport& r, const std::vector<PhaseWeight>& some) {
+Json weights(const StacksResult& r, const std::vector<PhaseWeight>& some) {
   Json out = Json::array();
   for (const PhaseWeight& w : some)
-    out.push_back({{"phase", r.rules->phases[w.phase].name},
-                   {"pass", r.rules->passes[w.pass].name},
+    out.push_back({{"phase", r.rules.phases[w.phase].name},
+                   {"pass", r.rules.passes[w.pass].name},
                    {"weight", number(w.weight)}});
   return out;
 }
 
-Json threads(const StacksReport& r) {
+Json threads(const StacksResult& r) {
   Json out = Json::array();
   for (const ThreadSummary& t : r.summary.threads) {
-    const ProfileThread& thread = r.profile->threads[t.thread];
+    const ProfileThread& thread = r.profile.threads[t.thread];
     out.push_back({{"name", thread.name},
                    {"process", text_or_null(thread.process)},
                    {"input", thread.input},
@@ -64,7 +65,7 @@ Json threads(const StacksReport& r) {
 }
 
 // The phases that occur, in this profile or in the one before.
-Json phases(const StacksReport& r) {
+Json phases(const StacksResult& r) {
   std::map<std::uint32_t, double> before;
   if (r.before)
     for (const PhaseWeight& w : by_phase(r.before->summary.phases)) before[w.phase] = w.weight;
@@ -74,11 +75,11 @@ Json phases(const StacksReport& r) {
       all.push_back({.phase = phase, .pass = 0, .weight = 0});
   Json out = Json::array();
   for (const PhaseWeight& w : all) {
-    const HostPhase& phase = r.rules->phases[w.phase];
+    const HostPhase& phase = r.rules.phases[w.phase];
     const bool busy = phase.kind != PhaseKind::idle && phase.kind != PhaseKind::hidden;
     Json passes = Json::object();
     for (const PhaseWeight& p : r.summary.phases)
-      if (p.phase == w.phase) passes[r.rules->passes[p.pass].name] = number(p.weight);
+      if (p.phase == w.phase) passes[r.rules.passes[p.pass].name] = number(p.weight);
     out.push_back(
         {{"name", phase.name},
          {"label", phase.label},
@@ -94,19 +95,19 @@ Json phases(const StacksReport& r) {
   return out;
 }
 
-Json functions(const StacksReport& r) {
+Json functions(const StacksResult& r) {
   constexpr std::size_t most = 500;
   Json out = Json::array();
   for (const FunctionWeight& f : r.summary.functions) {
     if (out.size() == most) break;
-    const FrameFacts& facts = r.phases->frames[index(f.frame)];
-    out.push_back({{"frame", std::string(r.profile->strings[f.frame])},
+    const FrameFacts& facts = r.phases.frames[index(f.frame)];
+    out.push_back({{"frame", std::string(r.profile.strings[f.frame])},
                    {"function", std::string(facts.frame.function)},
                    {"file", text_or_null(std::string(facts.file))},
                    {"line", facts.line > 0 ? Json(facts.line) : Json(nullptr)},
                    {"line_by_table", facts.by_table},
                    {"kind", name_of(frame_kind_names, facts.frame.kind)},
-                   {"phase", r.rules->phases[f.phase].name},
+                   {"phase", r.rules.phases[f.phase].name},
                    {"self", number(f.self)},
                    {"total", number(f.total)}});
   }
@@ -119,7 +120,7 @@ Json names(const auto& some) {
   return out;
 }
 
-Json flame(const StacksReport& r) {
+Json flame(const StacksResult& r) {
   const FlameGraph& f = r.flame;
   return {{"labels", f.labels},
           {"label", f.label},
@@ -129,31 +130,31 @@ Json flame(const StacksReport& r) {
           {"before", f.before.empty() ? Json(nullptr) : column(f.before)},
           {"phase", f.phase},
           {"pass", f.pass},
-          {"phases", names(r.rules->phases)},
-          {"passes", names(r.rules->passes)},
+          {"phases", names(r.rules.phases)},
+          {"passes", names(r.rules.passes)},
           {"left_out", f.left_out}};
 }
 
-Json bottom_up_of(const StacksReport& r) {
+Json bottom_up_of(const StacksResult& r) {
   constexpr std::uint32_t depth = 40;
-  const CallTree tree = bottom_up(*r.profile, depth, 1e-4);
+  const CallTree tree = bottom_up(r.profile, depth, 1e-4);
   Json label = Json::array();
   for (const StringId frame : tree.frame)
-    label.push_back(frame == empty_string ? "all" : frame_words(*r.profile, *r.phases, frame));
+    label.push_back(frame == empty_string ? "all" : frame_words(r.profile, r.phases, frame));
   return {{"label", std::move(label)}, {"parent", tree.parent}, {"total", column(tree.total)}};
 }
 
 }  // namespace
 
-Json stacks_tree(const StacksReport& r) {
-  const Profile& p = *r.profile;
+Json stacks_tree(const StacksResult& r) {
+  const Profile& p = r.profile;
   Json before = nullptr;
   if (r.before)
-    before = {{"inputs", inputs(*r.before->profile)},
+    before = {{"inputs", inputs(r.before->profile)},
               {"weight", number(r.before->summary.weight)},
               {"busy", number(r.before->summary.busy)}};
   return {{"schema", "stepscope.stacks/1"},
-          {"version", r.version},
+          {"version", version()},
           {"answer", {{"sentence", stacks_sentence(r)}}},
           {"unit", name_of(weight_unit_names, p.unit)},
           {"weight", number(r.summary.weight)},
@@ -172,7 +173,7 @@ Json stacks_tree(const StacksReport& r) {
           {"warnings", r.warnings}};
 }
 
-std::vector<CsvFile> stacks_csv(const StacksReport& r) {
+std::vector<CsvFile> stacks_csv(const StacksResult& r) {
   Json rows = Json::array();
   for (const Json& t : threads(r))
     for (const Json& p : t["phases"])

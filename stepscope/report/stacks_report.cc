@@ -24,12 +24,12 @@ std::string weight_in_words(double weight, WeightUnit unit) {
   return format_weight(weight, unit) + (unit == WeightUnit::samples ? " samples" : "");
 }
 
-std::string thread_name(const StacksReport& r, const ThreadSummary& t) {
-  return thread_label(*r.profile, t.thread);
+std::string thread_name(const StacksResult& r, const ThreadSummary& t) {
+  return thread_label(r.profile, t.thread);
 }
 
-const HostPhase& phase_of(const StacksReport& r, const PhaseWeight& w) {
-  return r.rules->phases[w.phase];
+const HostPhase& phase_of(const StacksResult& r, const PhaseWeight& w) {
+  return r.rules.phases[w.phase];
 }
 
 bool tells(PhaseKind kind) {
@@ -38,7 +38,7 @@ bool tells(PhaseKind kind) {
 }
 
 // The largest phase of a thread that says what holds it up; else its largest that is shown.
-std::optional<PhaseWeight> main_phase(const StacksReport& r, const ThreadSummary& t) {
+std::optional<PhaseWeight> main_phase(const StacksResult& r, const ThreadSummary& t) {
   std::optional<PhaseWeight> any;
   for (const PhaseWeight& w : by_phase(t.phases)) {
     const PhaseKind kind = phase_of(r, w).kind;
@@ -51,8 +51,8 @@ std::optional<PhaseWeight> main_phase(const StacksReport& r, const ThreadSummary
 // What a share of a thread is of: all but its idling.
 double active(const ThreadSummary& t) { return t.busy + t.hidden; }
 
-std::string headline(const StacksReport& r) {
-  const Profile& p = *r.profile;
+std::string headline(const StacksResult& r) {
+  const Profile& p = r.profile;
   std::uint64_t stacks = 0;
   double bytes = 0;
   for (const ProfileInput& i : p.inputs) {
@@ -68,7 +68,7 @@ std::string headline(const StacksReport& r) {
                      format_bytes(bytes));
 }
 
-std::string threads_table(const StacksReport& r, std::size_t width) {
+std::string threads_table(const StacksResult& r, std::size_t width) {
   std::vector<Column> columns = {
       {"thread", false, 40}, {"weight"}, {"idle"}, {"mostly", false, 60}, {"share"}};
   std::vector<std::vector<std::string>> rows;
@@ -76,7 +76,7 @@ std::string threads_table(const StacksReport& r, std::size_t width) {
     if (rows.size() == shown_threads) break;
     if (t.weight <= t.hidden) continue;
     const auto most = main_phase(r, t);
-    rows.push_back({thread_name(r, t), format_weight(t.weight, r.profile->unit),
+    rows.push_back({thread_name(r, t), format_weight(t.weight, r.profile.unit),
                     t.idle > 0 ? format_percent(t.idle / t.weight) : "-",
                     most         ? phase_of(r, *most).label
                     : t.idle > 0 ? "idle"
@@ -90,12 +90,12 @@ std::string threads_table(const StacksReport& r, std::size_t width) {
   if (told > shown_threads) out += fmt::format("  and {} more\n", told - shown_threads);
   if (r.summary.hidden > 0)
     out += fmt::format("  {} of {} are counted without their stacks\n",
-                       format_weight(r.summary.hidden, r.profile->unit),
-                       format_weight(r.summary.weight, r.profile->unit));
+                       format_weight(r.summary.hidden, r.profile.unit),
+                       format_weight(r.summary.weight, r.profile.unit));
   return out;
 }
 
-std::string phases_of_thread(const StacksReport& r, const ThreadSummary& t, std::size_t width) {
+std::string phases_of_thread(const StacksResult& r, const ThreadSummary& t, std::size_t width) {
   std::string out;
   const double shown = t.weight;
   std::size_t left_out = 0;
@@ -106,22 +106,22 @@ std::string phases_of_thread(const StacksReport& r, const ThreadSummary& t, std:
       ++left_out;
       continue;
     }
-    const StepPass& pass = r.rules->passes[w.pass];
-    const std::string name = w.pass == r.rules->other_pass || phase.kind == PhaseKind::idle
+    const StepPass& pass = r.rules.passes[w.pass];
+    const std::string name = w.pass == r.rules.other_pass || phase.kind == PhaseKind::idle
                                  ? phase.label
                                  : fmt::format("{} · {}", pass.label, phase.label);
     out += fmt::format("  {:<46} {:>12} {:>7}  {}\n", shorten(name, 46),
-                       format_weight(w.weight, r.profile->unit), format_percent(w.weight / shown),
+                       format_weight(w.weight, r.profile.unit), format_percent(w.weight / shown),
                        bar(w.weight / shown, width > 96 ? 24 : 10));
   }
   if (left_out > 0) out += fmt::format("  and {} smaller\n", left_out);
   if (t.hidden > 0)
     out += fmt::format("  {:<46} {:>12} {:>7}\n", "not in the excerpt",
-                       format_weight(t.hidden, r.profile->unit), format_percent(t.hidden / shown));
+                       format_weight(t.hidden, r.profile.unit), format_percent(t.hidden / shown));
   return out;
 }
 
-std::string explanations(const StacksReport& r, std::size_t width) {
+std::string explanations(const StacksResult& r, std::size_t width) {
   std::vector<std::uint32_t> said;
   std::string out;
   for (const ThreadSummary& t : r.summary.threads)
@@ -137,47 +137,47 @@ std::string explanations(const StacksReport& r, std::size_t width) {
   return out.empty() ? out : "What that is:\n" + out;
 }
 
-std::string changes_table(const StacksReport& r, std::size_t width) {
+std::string changes_table(const StacksResult& r, std::size_t width) {
   std::vector<Column> columns = {{"phase", false, 46}, {"before"}, {"now"}, {"change"}};
   std::vector<std::vector<std::string>> rows;
   for (const PhaseChange& c : phase_changes(r)) {
     if (rows.size() == 12) break;
-    rows.push_back({r.rules->phases[c.phase].label, format_percent(c.before), format_percent(c.now),
+    rows.push_back({r.rules.phases[c.phase].label, format_percent(c.before), format_percent(c.now),
                     fmt::format("{:+.1f} points", 100 * (c.now - c.before))});
   }
   return fmt::format("Against {}, shares of what is not idle:\n",
-                     printable(r.before->profile->inputs.front().path)) +
+                     printable(r.before->profile.inputs.front().path)) +
          text_table(std::move(columns), std::move(rows), width);
 }
 
 // Without the class where the whole would not fit.
-std::string short_label(const StacksReport& r, StringId frame) {
-  std::string label = frame_label(*r.profile, *r.phases, frame);
-  const std::string_view function = r.phases->frames[index(frame)].frame.function;
+std::string short_label(const StacksResult& r, StringId frame) {
+  std::string label = frame_label(r.profile, r.phases, frame);
+  const std::string_view function = r.phases.frames[index(frame)].frame.function;
   const std::size_t dot = function.rfind('.');
   if (label.size() > 48 && dot != std::string_view::npos && label.starts_with(function) &&
-      r.phases->frames[index(frame)].frame.kind == FrameKind::python)
+      r.phases.frames[index(frame)].frame.kind == FrameKind::python)
     label.erase(0, dot + 1);
   return label;
 }
 
-std::string functions_table(const StacksReport& r, std::size_t width) {
+std::string functions_table(const StacksResult& r, std::size_t width) {
   std::vector<Column> columns = {
       {"itself"}, {"share"}, {"with callees"}, {"function", false, 80}, {"phase", false, 27}};
   std::vector<std::vector<std::string>> rows;
   for (const FunctionWeight& f : r.summary.functions) {
     if (rows.size() == shown_functions || f.self <= 0) break;
     const double shown = r.summary.weight - r.summary.hidden;
-    rows.push_back({format_weight(f.self, r.profile->unit), format_percent(f.self / shown),
-                    format_weight(f.total, r.profile->unit), short_label(r, f.frame),
-                    r.rules->phases[f.phase].label});
+    rows.push_back({format_weight(f.self, r.profile.unit), format_percent(f.self / shown),
+                    format_weight(f.total, r.profile.unit), short_label(r, f.frame),
+                    r.rules.phases[f.phase].label});
   }
   return "Functions by what they take themselves, all threads:\n" +
          text_table(std::move(columns), std::move(rows), width);
 }
 
 // One line a node; a chain of only children that end no stack becomes one line, as deep as it is.
-std::string tree_lines(const StacksReport& r, const CallTree& tree, double least,
+std::string tree_lines(const StacksResult& r, const CallTree& tree, double least,
                        std::size_t width) {
   std::string out;
   const double floor = least * tree.total[0];
@@ -199,11 +199,11 @@ std::string tree_lines(const StacksReport& r, const CallTree& tree, double least
       ++folded;
     }
     const std::string indent(2 * std::min<std::size_t>(open.size(), 30), ' ');
-    std::string name = frame_label(*r.profile, *r.phases, tree.frame[last]);
+    std::string name = frame_label(r.profile, r.phases, tree.frame[last]);
     if (folded > 0) name = fmt::format("({}) {}", folded + 1, name);
     const std::string head =
         fmt::format("  {:>7} {:>12} {}", format_percent(tree.total[n] / tree.total[0]),
-                    format_weight(tree.total[n], r.profile->unit), indent);
+                    format_weight(tree.total[n], r.profile.unit), indent);
     out += head + shorten(name, width > head.size() + 20 ? width - head.size() : 20) + '\n';
     open.push_back({tree.end[n]});
     n = last + 1;
@@ -213,13 +213,13 @@ std::string tree_lines(const StacksReport& r, const CallTree& tree, double least
 
 }  // namespace
 
-std::vector<PhaseChange> phase_changes(const StacksReport& r) {
+std::vector<PhaseChange> phase_changes(const StacksResult& r) {
   std::vector<PhaseChange> out;
   if (!r.before) return out;
   std::map<std::uint32_t, PhaseChange> changes;
   const auto add = [&](const StackSummary& s, double PhaseChange::* share) {
     for (const PhaseWeight& w : by_phase(s.phases)) {
-      const PhaseKind kind = r.rules->phases[w.phase].kind;
+      const PhaseKind kind = r.rules.phases[w.phase].kind;
       if (kind == PhaseKind::idle || kind == PhaseKind::hidden || s.busy <= 0) continue;
       changes[w.phase].phase = w.phase;
       changes[w.phase].*share += w.weight / s.busy;
@@ -234,7 +234,7 @@ std::vector<PhaseChange> phase_changes(const StacksReport& r) {
   return out;
 }
 
-std::string stacks_sentence(const StacksReport& r) {
+std::string stacks_sentence(const StacksResult& r) {
   std::vector<std::string> parts;
   for (const ThreadSummary& t : r.summary.threads) {
     if (parts.size() == 2 || t.busy < 0.2 * r.summary.threads.front().busy) break;
@@ -264,7 +264,7 @@ std::string stacks_sentence(const StacksReport& r) {
   return text;
 }
 
-std::string stacks_text(const StacksReport& r, const StacksTextOptions& options) {
+std::string stacks_text(const StacksResult& r, const StacksTextOptions& options) {
   const auto width = static_cast<std::size_t>(options.text.width);
   const std::string_view bold = options.text.colour ? "\033[1m" : "";
   const std::string_view plain = options.text.colour ? "\033[0m" : "";
@@ -277,7 +277,7 @@ std::string stacks_text(const StacksReport& r, const StacksTextOptions& options)
     if (t.weight <= t.hidden) continue;
     ++shown;
     out += fmt::format("\n{}, where its {} go:\n", thread_name(r, t),
-                       weight_in_words(t.weight, r.profile->unit));
+                       weight_in_words(t.weight, r.profile.unit));
     out += phases_of_thread(r, t, width);
   }
   if (r.before) out += '\n' + changes_table(r, width);
@@ -286,10 +286,10 @@ std::string stacks_text(const StacksReport& r, const StacksTextOptions& options)
   out += '\n' + functions_table(r, width);
   if (options.top_down)
     out += "\nTop-down, callers above callees:\n" +
-           tree_lines(r, r.profile->tree, options.least, width);
+           tree_lines(r, r.profile.tree, options.least, width);
   if (options.bottom_up)
     out += "\nBottom-up, callees above callers:\n" +
-           tree_lines(r, bottom_up(*r.profile, 12, options.least / 10), options.least, width);
+           tree_lines(r, bottom_up(r.profile, 12, options.least / 10), options.least, width);
   if (!options.text.details.empty())
     out += fmt::format("\nDetails: {}\n", printable(options.text.details));
   for (const std::string& w : r.warnings)

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/pipeline/stacks.h"
 #include "stepscope/report/csv_report.h"
 #include "stepscope/report/json_values.h"
-#include "stepscope/report/stacks_result.h"
 #include "stepscope/report/text_options.h"
 
 namespace stepscope {
@@ -20,13 +20,13 @@ struct StacksTextOptions {
 };
 
 // "pt_autograd_0: 33 % in ZeRO-3 gradient reduction; ...".
-[[nodiscard]] std::string stacks_sentence(const StacksReport& report);
-[[nodiscard]] std::string stacks_text(const StacksReport& report,
+[[nodiscard]] std::string stacks_sentence(const StacksResult& report);
+[[nodiscard]] std::string stacks_text(const StacksResult& report,
                                       const StacksTextOptions& options = {});
 // docs/reference/json.md.
-[[nodiscard]] Json stacks_tree(const StacksReport& report);
+[[nodiscard]] Json stacks_tree(const StacksResult& report);
 // threads, phases, functions.
-[[nodiscard]] std::vector<CsvFile> stacks_csv(const StacksReport& report);
+[[nodiscard]] std::vector<CsvFile> stacks_csv(const StacksResult& report);
 
 // Busy shares by phase, now and before: those that changed most first.
 struct PhaseChange {
@@ -34,6 +34,6 @@ struct PhaseChange {
   double now = 0;  // share of busy weight
   double before = 0;
 };
-[[nodiscard]] std::vector<PhaseChange> phase_changes(const StacksReport& report);
+[[nodiscard]] std::vector<PhaseChange> phase_changes(const StacksResult& report);
 
 }  // namespace stepscope

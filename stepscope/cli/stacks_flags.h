@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of `stepscope stacks`, and what they ask for.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stepscope/base/result.h"
+#include "stepscope/cli/outputs.h"
+#include "stepscope/cli/traces_flags.h"
+#include "stepscope/pipeline/stacks.h"
+
+namespace stepscope {
+
+struct StacksFlags {
+  StacksRequest request;  // what needs no understanding is written here at once
+  TracesFlags traces;     // inputs empty: no trace
+  std::string offset;     // seconds, as typed
+  bool top_down = false;
+  bool bottom_up = false;
+  double least = 1;  // percent
+  OutputPaths out;
+};
+
+void declare(CLI::App& app, StacksFlags& flags);
+// As understood. The errors say what is wrong and what to write.
+[[nodiscard]] Result<StacksRequest> stacks_request(const StacksFlags& flags);
+
+// "-12.000000001" as nanoseconds, exactly; empty where it is no such number or too large.
+[[nodiscard]] std::optional<Ns> parse_seconds(std::string_view text);
+
+}  // namespace stepscope
