@@ -11,6 +11,7 @@ foreach(module ${modules})
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stepscope
     FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*.h" EXCLUDE)
 endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/stepscope/stepscope.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stepscope)
 install(TARGETS stepscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stepscope)

@@ -1,17 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that a user of the library needs: one call for each verb of the command line, and the
-// functions that write a result as text, JSON or a page.
+// functions that write a result as text or JSON. docs/how-to/use-the-cpp-library.md has examples.
 #pragma once
 
 #include "stepscope/pipeline/analyze.h"
+#include "stepscope/pipeline/calibrate.h"
 #include "stepscope/pipeline/check.h"
 #include "stepscope/pipeline/compare.h"
+#include "stepscope/pipeline/hang.h"
+#include "stepscope/pipeline/memory.h"
+#include "stepscope/pipeline/plan.h"
+#include "stepscope/pipeline/predict.h"
+#include "stepscope/pipeline/predict_collective.h"
+#include "stepscope/pipeline/stacks.h"
 #include "stepscope/pipeline/sweep.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/pipeline/whatif.h"
 #include "stepscope/report/check_report.h"
+#include "stepscope/report/collective_report.h"
 #include "stepscope/report/compare_report.h"
+#include "stepscope/report/hang_report.h"
+#include "stepscope/report/html.h"
 #include "stepscope/report/json_report.h"
+#include "stepscope/report/memory_snapshot_report.h"
+#include "stepscope/report/plan_report.h"
+#include "stepscope/report/predict_report.h"
+#include "stepscope/report/stacks_report.h"
 #include "stepscope/report/sweep_report.h"
 #include "stepscope/report/text_report.h"
 #include "stepscope/report/whatif_report.h"

@@ -47,6 +47,9 @@ bool allows(const Layer& from, std::string_view to) {
   return from.folder == to || std::ranges::find(from.may_include, to) != from.may_include.end();
 }
 
+// What users of the library include: in no folder, it shows them two.
+constexpr std::string_view umbrella = "stepscope/stepscope.h";
+
 std::string place(const SourceFile& file, const Include& include) {
   return file.path + ":" + std::to_string(include.line) + ": ";
 }
@@ -136,6 +139,15 @@ std::vector<std::string> arrow_faults(std::span<const Layer> layers,
   std::vector<std::string> faults;
   for (const SourceFile& file : files) {
     const std::string_view folder = folder_of(file.path);
+    if (file.path == umbrella) {
+      for (const Include& include : file.includes) {
+        const std::string_view to = folder_of(include.path);
+        if (to != "pipeline" && to != "report") {
+          faults.push_back(place(file, include) + "users need pipeline and report only");
+        }
+      }
+      continue;
+    }
     const Layer* from = find_layer(layers, folder);
     if (from == nullptr || from->later) {
       faults.push_back(file.path + ": the table has no folder for it, or calls it later");

@@ -74,6 +74,17 @@ TEST(Layers, AFolderThatTheTableLacksOrCallsLaterIsRefused) {
   EXPECT_EQ(arrow_faults(layers, tree_of("stepscope/loose.h", "")).size(), 1U);
 }
 
+TEST(Layers, TheHeaderOfTheLibrarysUsersShowsThemPipelineAndReport) {
+  const auto layers = parse_layers(table);
+  EXPECT_EQ(arrow_faults(
+                layers, tree_of("stepscope/stepscope.h", "#include \"stepscope/report/text.h\"\n")),
+            Lines{});
+  EXPECT_EQ(arrow_faults(layers,
+                         tree_of("stepscope/stepscope.h", "#include \"stepscope/event/trace.h\"\n"))
+                .size(),
+            1U);
+}
+
 TEST(Layers, FoldersThatIncludeEachOtherAreFound) {
   auto files = tree_of("stepscope/base/a.h", "#include \"stepscope/event/b.h\"\n");
   EXPECT_EQ(two_way_pairs(files), Lines{});

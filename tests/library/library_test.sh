@@ -1,0 +1,31 @@
+#!/bin/bash
+# library_test.sh PROGRAM FOLDER TRACES: the ten-line programs in FOLDER print the JSON of PROGRAM, byte for byte. The seconds
+# that reading took are the only figure that differs from one run to the next.
+set -euo pipefail
+program=$1 folder=$2 traces=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for i in $(seq 1 60); do
+  echo "$((100 + i * 37 % 11))" >>"$work/before.txt"
+  echo "$((110 + i * 37 % 11))" >>"$work/after.txt"
+done
+same() {
+  local name=$1
+  if ! cmp "$work/$name.command" "$work/$name.library"; then
+    diff "$work/$name.command" "$work/$name.library" | head -n 20
+    echo "$name: the library's JSON differs from the command's"
+    exit 1
+  fi
+  [ "$(wc -c <"$work/$name.command")" -gt 500 ] || { echo "$name: hardly anything was printed"; exit 1; }
+}
+timeless() { sed -E 's/("(read_)?seconds":) *[0-9.e+-]+/\1 0/'; }
+
+"$program" analyze "$traces" --json - | timeless >"$work/analyze.command"
+"$folder/library_analyze" "$traces" | timeless >"$work/analyze.library"
+same analyze
+"$program" predict gpt2 --machine h100_sxm_80gb --gpus 8 --global-batch 64 --zero 2 --json - >"$work/predict.command"
+"$folder/library_predict" >"$work/predict.library"
+same predict
+"$program" compare "$work/before.txt" "$work/after.txt" --json - >"$work/compare.command"
+"$folder/library_compare" "$work/before.txt" "$work/after.txt" >"$work/compare.library"
+same compare
