@@ -203,7 +203,7 @@ bool check_log(const CheckFlags& f, Checked& c, Failures& failures) {
   of.model = log_model(f.analyze, of.log, of.account);
   of.rates = log_rates(of.log, of.steps, of.account, of.model, log_peak(f.analyze, of.log));
   of.report = {&of.log, &of.steps, &of.account, &of.model, &of.rates};
-  LaunchSteps launch{.name = input, .source = std::string(words_of(of.steps.tool))};
+  LaunchSteps launch{.name = input, .source = std::string(of.steps.tool->label)};
   for (const LogStep& step : of.steps.steps) {
     launch.wall_ns.push_back(step.wall_ns);
     launch.causes.push_back(step.cause);
