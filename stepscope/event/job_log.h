@@ -19,35 +19,34 @@
 
 namespace stepscope {
 
-// In the order in which their step times are believed where a log has several.
-enum class LogTool : std::uint8_t {
-  megatron,
-  nemo,
-  maxtext,
-  stepscope,
-  named,  // "step_time_ms=…" of any program
-  llm_c,
-  nanogpt,
+// How a tool counts the FLOPs of a token (fit/log_rates.h).
+enum class FlopCounting : std::uint8_t {
+  none,
+  causal_halved,  // as this project does
+  half_or_all,    // half of attention in current versions, all of it in older ones
+  megatron,       // likewise; Megatron-DeepSpeed counts what the hardware does
   torchtitan,
-  deepspeed,
-  hugging_face,
+  llm_c,
+  nanogpt
 };
-inline constexpr std::size_t log_tool_count = 10;
-inline constexpr std::array<std::string_view, log_tool_count> log_tool_names = {
-    "megatron", "nemo",    "maxtext",    "stepscope", "named",
-    "llm_c",    "nanogpt", "torchtitan", "deepspeed", "hugging_face"};
-static_assert(log_tool_names[static_cast<std::size_t>(LogTool::hugging_face)] == "hugging_face");
 
-// "Megatron-LM", "Hugging Face Trainer".
-[[nodiscard]] constexpr std::string_view words_of(LogTool tool) {
-  constexpr std::array<std::string_view, log_tool_count> words = {
-      "Megatron-LM", "NeMo",    "MaxText",    "stepscope train", "lines of the program",
-      "llm.c",       "nanoGPT", "torchtitan", "DeepSpeed",       "Hugging Face Trainer"};
-  return words[static_cast<std::size_t>(tool)];
-}
+// A tool whose logs are read. The readers own one object for each (read/log/log_dialect.h).
+struct LogTool {
+  std::string_view name;   // in JSON: "hugging_face"
+  std::string_view label;  // "Hugging Face Trainer"
+  FlopCounting counting = FlopCounting::none;
+  std::string_view rate_name = "TFLOP/s of a device";  // its FLOP rate
+};
+// Any program that names its step time ("step_time_ms=…").
+inline constexpr LogTool program_lines = {.name = "named", .label = "lines of the program"};
+
+struct LogToolLines {
+  const LogTool* tool = nullptr;
+  std::uint64_t lines = 0;
+};
 
 struct LogRecord {
-  LogTool tool = LogTool::named;
+  const LogTool* tool = nullptr;
   bool evaluated = false;       // since the record before
   bool saved = false;           // a checkpoint, likewise
   std::int32_t rank = -1;       // that the line names; -1: none
@@ -73,7 +72,7 @@ struct LogRecord {
 // What a tool times within a step, in the order of the log.
 struct LogTimer {
   std::string name;
-  LogTool tool = LogTool::megatron;
+  const LogTool* tool = nullptr;
   std::vector<double> ms;  // the largest of the ranks where a line gives several
 };
 
@@ -113,14 +112,15 @@ struct JobLog {
   std::vector<LogCommunication> communication{};
   std::vector<LogFlopsProfile> profiles{};
   std::map<std::string, std::string, std::less<>> settings{};  // names as Megatron's arguments
-  // HF's own means over the whole run.
+  // Means over the whole run, as `run_tool` prints them.
+  const LogTool* run_tool = nullptr;
   std::optional<double> run_s{};
   std::optional<double> run_samples_per_s{};
   std::optional<double> run_steps_per_s{};
   std::optional<double> run_tokens_per_s{};
-  std::optional<double> run_flops{};                  // "total_flos"
-  std::array<std::uint64_t, log_tool_count> lines{};  // that each tool wrote
-  std::map<std::string, std::uint64_t> notes{};       // what was not understood, and how often
+  std::optional<double> run_flops{};             // "total_flos"
+  std::vector<LogToolLines> tools{};             // all whose logs are read, most trusted first
+  std::map<std::string, std::uint64_t> notes{};  // what was not understood, and how often
   std::uint64_t text_bytes = 0;
   bool truncated = false;
 };
@@ -136,7 +136,7 @@ struct LogStep {
 
 struct LogSteps {
   std::vector<LogStep> steps{};  // in the order they ran
-  LogTool tool = LogTool::named;
+  const LogTool* tool = &program_lines;
   std::string how{};                    // what the tool says of time
   std::vector<std::size_t> launches{};  // the first step of each, 0 at first
   std::vector<std::int32_t> ranks{};    // that lines name

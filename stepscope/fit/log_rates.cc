@@ -90,45 +90,47 @@ const Counting& told_by_numbers(const std::vector<Counting>& ways, double printe
   return ways.front();
 }
 
-std::vector<Counting> ways_of(LogTool tool, const JobLog& log, const LogModel& m) {
-  switch (tool) {
-    case LogTool::megatron:
+std::vector<Counting> ways_of(FlopCounting counting, const JobLog& log, const LogModel& m) {
+  switch (counting) {
+    case FlopCounting::megatron:
       if (log.settings.contains("rate_field")) return {megatron_deepspeed(m)};
       return {half_of_attention(m), all_of_attention(m)};
-    case LogTool::maxtext:
+    case FlopCounting::half_or_all:
       return {half_of_attention(m), all_of_attention(m)};
-    case LogTool::torchtitan:
+    case FlopCounting::torchtitan:
       return {{"torchtitan: 6 (N - token table) + 12 L h s", by(m, FlopsConvention::torchtitan)}};
-    case LogTool::stepscope:
+    case FlopCounting::causal_halved:
       return {{"causal attention halved", by(m, FlopsConvention::causal_halved)}};
-    case LogTool::llm_c:
+    case FlopCounting::llm_c:
       return {llm_c(m, log)};
-    case LogTool::nanogpt:
+    case FlopCounting::nanogpt:
       return {nanogpt(m)};
-    default:
-      return {};
+    case FlopCounting::none:
+      break;
   }
+  return {};
 }
 
-std::string_view convention_without_model(LogTool tool, const JobLog& log) {
-  switch (tool) {
-    case LogTool::megatron:
+std::string_view convention_without_model(FlopCounting counting, const JobLog& log) {
+  switch (counting) {
+    case FlopCounting::megatron:
       return log.settings.contains("rate_field")
                  ? "Megatron-DeepSpeed: 72 (with recompute 96) B s L h^2 (1 + s / 6h + V / 16 L h)"
                  : "causal attention halved in current versions, all of it in older ones";
-    case LogTool::maxtext:
+    case FlopCounting::half_or_all:
       return "causal attention halved in current versions, all of it in older ones";
-    case LogTool::torchtitan:
+    case FlopCounting::torchtitan:
       return "torchtitan: 6 (N - token table) + 12 L h s";
-    case LogTool::stepscope:
+    case FlopCounting::causal_halved:
       return "causal attention halved";
-    case LogTool::llm_c:
+    case FlopCounting::llm_c:
       return llm_c_counts;
-    case LogTool::nanogpt:
+    case FlopCounting::nanogpt:
       return nanogpt_counts;
-    default:
-      return "";
+    case FlopCounting::none:
+      break;
   }
+  return {};
 }
 
 void convert(LogRate& rate, const std::vector<Counting>& ways, const LogModel& m,
@@ -144,22 +146,23 @@ void convert(LogRate& rate, const std::vector<Counting>& ways, const LogModel& m
 
 void add_printed(const JobLog& log, const LogSteps& steps, const LogAccount& a, const LogModel& m,
                  std::optional<FlopRate> peak, LogRates& out) {
-  const auto add = [&](OptionalReal LogRecord::* figure, const char* name, bool is_mfu) {
+  const auto add = [&](OptionalReal LogRecord::* figure, std::string_view name, bool is_mfu) {
     const auto printed = typical(log, steps, a.warm_up, figure);
     if (!printed || !(*printed > 0)) return;
-    LogRate rate{.tool = steps.tool, .name = name, .is_mfu = is_mfu, .printed = printed};
-    rate.convention = convention_without_model(steps.tool, log);
+    LogRate rate{
+        .tool = steps.tool, .name = std::string(name), .is_mfu = is_mfu, .printed = printed};
+    rate.convention = convention_without_model(steps.tool->counting, log);
     std::optional<double> ratio;
     if (is_mfu && peak && peak->value > 0) {
       const auto used = log.settings.find("mfu_peak");
       if (used != log.settings.end())
         ratio = std::strtod(used->second.c_str(), nullptr) / peak->value;
     }
-    if (steps.tool == LogTool::stepscope) {
+    if (steps.tool->counting == FlopCounting::causal_halved) {
       rate.factor = 1;
       rate.ours = printed;
     } else if (known(m)) {
-      if (const auto ways = ways_of(steps.tool, log, m); !ways.empty())
+      if (const auto ways = ways_of(steps.tool->counting, log, m); !ways.empty())
         convert(rate, ways, m, a, ratio);
     } else {
       rate.remark = m.why_not;
@@ -168,8 +171,7 @@ void add_printed(const JobLog& log, const LogSteps& steps, const LogAccount& a, 
       rate.mfu = is_mfu ? rate.ours : peak ? std::optional(*rate.ours / peak->value) : std::nullopt;
     out.rates.push_back(std::move(rate));
   };
-  add(&LogRecord::flops_per_s, steps.tool == LogTool::torchtitan ? "tflops" : "TFLOP/s of a device",
-      false);
+  add(&LogRecord::flops_per_s, steps.tool->rate_name, false);
   add(&LogRecord::mfu, "mfu", true);
 }
 
@@ -177,7 +179,7 @@ void add_printed(const JobLog& log, const LogSteps& steps, const LogAccount& a, 
 void add_total_flos(const JobLog& log, const LogModel& m, std::optional<FlopRate> peak,
                     LogRates& out) {
   if (!log.run_flops || !log.run_s || !m.devices) return;
-  LogRate rate{.tool = LogTool::hugging_face,
+  LogRate rate{.tool = log.run_tool,
                .name = "total_flos / train_runtime",
                .printed = *log.run_flops / *log.run_s / *m.devices,
                .convention = "6 (N - embeddings) a token"};

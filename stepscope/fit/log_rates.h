@@ -41,7 +41,7 @@ struct LogModel {
 [[nodiscard]] LogModel model_of_log(const JobLog& log, const LogAccount& account);
 
 struct LogRate {
-  LogTool tool = LogTool::megatron;
+  const LogTool* tool = nullptr;
   std::string name;                 // "throughput per GPU", "mfu", "from the step time"
   bool is_mfu = false;              // a share of one; else FLOP/s of one device
   std::optional<double> printed{};  // as the tool prints it; absent where only time is known

@@ -12,8 +12,19 @@
 namespace stepscope {
 namespace {
 
+constexpr LogTool torchtitan_tool = {.name = "torchtitan",
+                                     .label = "torchtitan",
+                                     .counting = FlopCounting::torchtitan,
+                                     .rate_name = "tflops"};
+constexpr LogTool megatron_tool = {
+    .name = "megatron", .label = "Megatron-LM", .counting = FlopCounting::megatron};
+constexpr LogTool llm_c_tool = {.name = "llm_c", .label = "llm.c", .counting = FlopCounting::llm_c};
+constexpr LogTool nanogpt_tool = {
+    .name = "nanogpt", .label = "nanoGPT", .counting = FlopCounting::nanogpt};
+constexpr LogTool hugging_face_tool = {.name = "hugging_face", .label = "Hugging Face Trainer"};
+
 // Forty records of `tool`, all alike.
-JobLog log_of(LogTool tool, double wall_ns, std::optional<double> flops,
+JobLog log_of(const LogTool* tool, double wall_ns, std::optional<double> flops,
               std::optional<double> mfu = {}) {
   JobLog log;
   for (int i = 1; i <= 40; ++i) {
@@ -28,7 +39,7 @@ JobLog log_of(LogTool tool, double wall_ns, std::optional<double> flops,
   return log;
 }
 
-LogSteps steps_of_all(const JobLog& log, LogTool tool) {
+LogSteps steps_of_all(const JobLog& log, const LogTool* tool) {
   LogSteps steps;
   steps.tool = tool;
   steps.launches = {0};
@@ -52,7 +63,7 @@ LogModel of_catalogue(const char* name, std::int64_t batch, std::int64_t sequenc
           .devices = devices};
 }
 
-LogRates rates_of(const JobLog& log, LogTool tool, const LogModel& model,
+LogRates rates_of(const JobLog& log, const LogTool* tool, const LogModel& model,
                   std::optional<FlopRate> peak = {}) {
   const LogSteps steps = steps_of_all(log, tool);
   return log_rates(log, steps, account_of(log, steps), model, peak);
@@ -60,10 +71,10 @@ LogRates rates_of(const JobLog& log, LogTool tool, const LogModel& model,
 
 // facts: relative to Megatron's halved count torchtitan gives 1.125 for Llama-3-8B at 8192.
 TEST(LogRates, TorchtitanCountsAllOfAttention) {
-  JobLog log = log_of(LogTool::torchtitan, 2e9, 161.76e12, 0.5185);
+  JobLog log = log_of(&torchtitan_tool, 2e9, 161.76e12, 0.5185);
   log.settings["mfu_peak"] = "989000000000000";
   const LogRates rates =
-      rates_of(log, LogTool::torchtitan, of_catalogue("llama-3-8b", 8, 8192, 8), FlopRate{989e12});
+      rates_of(log, &torchtitan_tool, of_catalogue("llama-3-8b", 8, 8192, 8), FlopRate{989e12});
   ASSERT_EQ(rates.rates.size(), 3U);
   EXPECT_NEAR(1 / *rates.rates[0].factor, 1.125, 0.0005);
   EXPECT_NEAR(*rates.rates[0].ours, 161.76e12 / 1.125, 0.1e12);
@@ -78,10 +89,10 @@ TEST(LogRates, TorchtitanCountsAllOfAttention) {
 }
 
 TEST(LogRates, ADifferentPeakIsConvertedToo) {
-  JobLog log = log_of(LogTool::torchtitan, 2e9, {}, 0.4);
+  JobLog log = log_of(&torchtitan_tool, 2e9, {}, 0.4);
   log.settings["mfu_peak"] = "312000000000000";  // what it takes for a device that it does not know
   const LogRates rates =
-      rates_of(log, LogTool::torchtitan, of_catalogue("llama-3-8b", 8, 8192, 8), FlopRate{989e12});
+      rates_of(log, &torchtitan_tool, of_catalogue("llama-3-8b", 8, 8192, 8), FlopRate{989e12});
   EXPECT_NEAR(*rates.rates[0].ours, 0.4 / 1.125 * 312 / 989, 0.0002);
 }
 
@@ -90,29 +101,27 @@ TEST(LogRates, MegatronsVersionShowsInItsNumbers) {
   const LogModel model = of_catalogue("llama-2-7b", 64, 2048, 8);
   const auto halved = model_flops(*model.model, 64 * 2048, 2048, FlopsConvention::causal_halved);
   const double now = halved.per_step.value / 2 / 8;
-  const LogRates current = rates_of(log_of(LogTool::megatron, 2e9, now), LogTool::megatron, model);
+  const LogRates current = rates_of(log_of(&megatron_tool, 2e9, now), &megatron_tool, model);
   EXPECT_DOUBLE_EQ(*current.rates[0].factor, 1);
   EXPECT_NE(current.rates[0].convention.find("halved"), std::string::npos);
   // All of attention: 6 L a d s more a token.
   const double more = 6.0 * 32 * 4096 * 2048 * 64 * 2048 / 2 / 8;
-  const LogRates old =
-      rates_of(log_of(LogTool::megatron, 2e9, now + more), LogTool::megatron, model);
+  const LogRates old = rates_of(log_of(&megatron_tool, 2e9, now + more), &megatron_tool, model);
   EXPECT_NE(old.rates[0].convention.find("older"), std::string::npos);
   EXPECT_NEAR(*old.rates[0].ours, now, 1e6);
-  const LogRates neither =
-      rates_of(log_of(LogTool::megatron, 2e9, now * 1.5), LogTool::megatron, model);
+  const LogRates neither = rates_of(log_of(&megatron_tool, 2e9, now * 1.5), &megatron_tool, model);
   EXPECT_NE(neither.rates[0].remark.find("does not follow"), std::string::npos);
 }
 
 // 72 B s L h^2 (1 + s / 6h + V / 16 L h) of the fork, with recompute 96.
 TEST(LogRates, MegatronDeepSpeedCountsWhatTheHardwareDoes) {
-  JobLog log = log_of(LogTool::megatron, 1e9, 69.85e12);
+  JobLog log = log_of(&megatron_tool, 1e9, 69.85e12);
   log.settings = {{"rate_field", "TFLOPs"},       {"num_layers", "32"},
                   {"hidden_size", "4096"},        {"num_attention_heads", "32"},
                   {"padded_vocab_size", "32000"}, {"seq_length", "4096"},
                   {"ffn_hidden_size", "16384"},   {"checkpoint_activations", "True"},
                   {"global_batch_size", "8"},     {"world_size", "8"}};
-  const LogSteps steps = steps_of_all(log, LogTool::megatron);
+  const LogSteps steps = steps_of_all(log, &megatron_tool);
   const LogAccount account = account_of(log, steps);
   const LogModel model = model_of_log(log, account);
   ASSERT_TRUE(model.model) << model.why_not;
@@ -130,12 +139,12 @@ TEST(LogRates, MegatronDeepSpeedCountsWhatTheHardwareDoes) {
 // tokens / time / peak, which converted is what the step time says.
 TEST(LogRates, LlmCCountsAllParametersAndHalfOfAttention) {
   const double counted = 6 * 124475904.0 + 6.0 * 12 * 768 * 1024;
-  JobLog log = log_of(LogTool::llm_c, 0.5e9, {}, counted * 65536 / 0.5 / 989.4e12);
+  JobLog log = log_of(&llm_c_tool, 0.5e9, {}, counted * 65536 / 0.5 / 989.4e12);
   log.settings = {
       {"num_layers", "12"},           {"hidden_size", "768"}, {"num_attention_heads", "12"},
       {"padded_vocab_size", "50304"}, {"seq_length", "1024"}, {"num_parameters", "124475904"},
       {"global_batch_size", "512"},   {"world_size", "8"},    {"mfu_peak", "989400000000000"}};
-  const LogSteps steps = steps_of_all(log, LogTool::llm_c);
+  const LogSteps steps = steps_of_all(log, &llm_c_tool);
   const LogAccount account = account_of(log, steps);
   const LogRates rates =
       log_rates(log, steps, account, model_of_log(log, account), FlopRate{989e12});
@@ -149,10 +158,10 @@ TEST(LogRates, LlmCCountsAllParametersAndHalfOfAttention) {
 
 // 6 (N - positions) + 12 L H Q T over the peak of an A100, whatever the device.
 TEST(LogRates, NanoGptTakesAnA100) {
-  JobLog log = log_of(LogTool::nanogpt, 0.135e9, {}, 0.1751);
+  JobLog log = log_of(&nanogpt_tool, 0.135e9, {}, 0.1751);
   log.settings["mfu_peak"] = "312000000000000";
   const LogModel model = of_catalogue("gpt2", 480, 1024, 8);
-  const LogRates rates = rates_of(log, LogTool::nanogpt, model, FlopRate{989e12});
+  const LogRates rates = rates_of(log, &nanogpt_tool, model, FlopRate{989e12});
   const ParameterCount n = parameter_count(*model.model);
   const double counted = 6.0 * static_cast<double>(n.total - 1024 * 768) + 12.0 * 12 * 768 * 1024;
   const double halved =
@@ -161,8 +170,8 @@ TEST(LogRates, NanoGptTakesAnA100) {
 }
 
 TEST(LogRates, WithoutAModelTheConventionIsSaidAndNothingConverted) {
-  const JobLog log = log_of(LogTool::torchtitan, 2e9, 161.76e12, 0.5185);
-  const LogSteps steps = steps_of_all(log, LogTool::torchtitan);
+  const JobLog log = log_of(&torchtitan_tool, 2e9, 161.76e12, 0.5185);
+  const LogSteps steps = steps_of_all(log, &torchtitan_tool);
   const LogAccount account = account_of(log, steps);
   const LogRates rates =
       log_rates(log, steps, account, model_of_log(log, account), FlopRate{989e12});
@@ -174,21 +183,21 @@ TEST(LogRates, WithoutAModelTheConventionIsSaidAndNothingConverted) {
 }
 
 TEST(LogRates, ExpertsAreNotGuessed) {
-  JobLog log = log_of(LogTool::megatron, 1e9, 1e12);
+  JobLog log = log_of(&megatron_tool, 1e9, 1e12);
   log.settings = {{"num_layers", "2"},
                   {"hidden_size", "64"},
                   {"num_attention_heads", "4"},
                   {"padded_vocab_size", "128"},
                   {"num_experts", "8"}};
-  const LogSteps steps = steps_of_all(log, LogTool::megatron);
+  const LogSteps steps = steps_of_all(log, &megatron_tool);
   EXPECT_NE(model_of_log(log, account_of(log, steps)).why_not.find("experts"), std::string::npos);
 }
 
 TEST(LogRates, TheTrainersTotalIsOverTheWholeRun) {
-  JobLog log = log_of(LogTool::hugging_face, 1e9, {});
+  JobLog log = log_of(&hugging_face_tool, 1e9, {});
   log.run_flops = 6e15;
   log.run_s = 3;
-  const LogRates rates = rates_of(log, LogTool::hugging_face, of_catalogue("gpt2", 8, 1024, 1));
+  const LogRates rates = rates_of(log, &hugging_face_tool, of_catalogue("gpt2", 8, 1024, 1));
   EXPECT_DOUBLE_EQ(*rates.rates[0].printed, 2e15);
   EXPECT_GT(*rates.rates[0].factor, 1);
 }

@@ -134,7 +134,7 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, Check
   of.model = log_model(r, of.log, of.account);
   const auto peak = log_peak(r, of.log);
   of.rates = log_rates(of.log, of.steps, of.account, of.model, peak);
-  LaunchSteps launch{.name = c.input, .source = std::string(words_of(of.steps.tool))};
+  LaunchSteps launch{.name = c.input, .source = std::string(of.steps.tool->label)};
   for (const LogStep& step : of.steps.steps) {
     launch.wall_ns.push_back(step.wall_ns);
     launch.causes.push_back(step.cause);

@@ -16,13 +16,12 @@ namespace {
 
 std::string source_line(const LogFacts& r) {
   std::vector<std::string> tools;
-  for (std::size_t t = 0; t < log_tool_count; ++t)
-    if (r.log.lines[t] > 0)
-      tools.push_back(fmt::format("{} ({})", words_of(static_cast<LogTool>(t)),
-                                  counted(r.log.lines[t], "line")));
+  for (const LogToolLines& t : r.log.tools)
+    if (t.lines > 0)
+      tools.push_back(fmt::format("{} ({})", t.tool->label, counted(t.lines, "line")));
   std::string out = fmt::format("Log of {}.", fmt::join(tools, ", "));
   const LogAccount& a = r.account;
-  out += fmt::format(" Step times: {}, {}", words_of(r.steps.tool), r.steps.how);
+  out += fmt::format(" Step times: {}, {}", r.steps.tool->label, r.steps.how);
   if (a.steps_per_record > 1) out += fmt::format(", means of {} steps", a.steps_per_record);
   out += a.last_iteration >= 0
              ? fmt::format("; {} to {}", step_name(a.first_iteration), a.last_iteration)
@@ -68,7 +67,7 @@ std::string rate_text(const LogRate& rate) {
     return rate.is_mfu ? format_percent(v) : format_digits(v / tera) + " TFLOP/s";
   };
   std::string text = rate.printed
-                         ? fmt::format("{} prints {}", words_of(rate.tool), figure(*rate.printed))
+                         ? fmt::format("{} prints {}", rate.tool->label, figure(*rate.printed))
                          : "from the step time";
   if (rate.printed && !rate.convention.empty()) text += " (" + rate.convention;
   if (rate.printed && !rate.convention.empty())
@@ -130,7 +129,7 @@ std::string timers_table(const LogAccount& a, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
   for (const LogTimerRow& t : a.timers) {
     if (rows.size() == most) break;
-    rows.push_back({printable(t.name), std::string(words_of(t.tool)), std::to_string(t.count),
+    rows.push_back({printable(t.name), std::string(t.tool->label), std::to_string(t.count),
                     format_time(t.median_ns), t.share ? format_percent(*t.share) : "-"});
   }
   if (rows.empty()) return {};
@@ -188,8 +187,8 @@ std::string profile_text(const LogAccount& a, std::size_t width) {
 
 Json tools_tree(const JobLog& log) {
   Json tools = Json::array();
-  for (std::size_t t = 0; t < log_tool_count; ++t)
-    if (log.lines[t] > 0) tools.push_back({{"name", log_tool_names[t]}, {"lines", log.lines[t]}});
+  for (const LogToolLines& t : log.tools)
+    if (t.lines > 0) tools.push_back({{"name", t.tool->name}, {"lines", t.lines}});
   return tools;
 }
 
@@ -202,7 +201,7 @@ Json rates_tree(const LogRates& rates) {
     const auto figure = [&](std::optional<double> v) {
       return v ? Json(*v / unit) : Json(nullptr);
     };
-    out.push_back({{"tool", log_tool_names[static_cast<std::size_t>(r.tool)]},
+    out.push_back({{"tool", r.tool->name},
                    {"name", r.name},
                    {"unit", r.is_mfu ? "mfu" : "tflops"},
                    {"printed", figure(r.printed)},
@@ -219,7 +218,7 @@ Json timers_tree(const LogAccount& a) {
   Json out = Json::array();
   for (const LogTimerRow& t : a.timers)
     out.push_back({{"name", t.name},
-                   {"tool", log_tool_names[static_cast<std::size_t>(t.tool)]},
+                   {"tool", t.tool->name},
                    {"count", t.count},
                    {"median_ns", t.median_ns},
                    {"share", real(t.share)}});
@@ -307,7 +306,7 @@ Json log_tree(const LogFacts& r) {
   Json notes = Json::object();
   for (const auto& [reason, count] : r.log.notes) notes[reason] = count;
   return {{"tools", tools_tree(r.log)},
-          {"steps_from", log_tool_names[static_cast<std::size_t>(r.steps.tool)]},
+          {"steps_from", r.steps.tool->name},
           {"how", r.steps.how},
           {"records", r.steps.steps.size()},
           {"steps_per_record", a.steps_per_record},

@@ -10,6 +10,9 @@
 namespace stepscope {
 namespace {
 
+constexpr LogTool megatron_tool = {
+    .name = "megatron", .label = "Megatron-LM", .counting = FlopCounting::megatron};
+
 // Forty records of Megatron-LM, of which the last half take a tenth longer.
 struct Made {
   JobLog log;
@@ -19,13 +22,13 @@ struct Made {
   LogRates rates;
 
   Made() {
-    steps.tool = LogTool::megatron;
+    steps.tool = &megatron_tool;
     steps.how = "elapsed time per iteration";
     steps.launches = {0};
     steps.ranks = {7};
     for (int i = 0; i < 60; ++i) {
       LogRecord r;
-      r.tool = LogTool::megatron;
+      r.tool = &megatron_tool;
       r.iteration = 10 * (i + 1);
       r.wall_ns = ((i < 30 ? 500 : 550) + (i * 7) % 3) * 1e6;
       r.flops_per_s = 412e12;
@@ -39,10 +42,10 @@ struct Made {
                              .cause = {}});
       log.records.push_back(r);
     }
-    log.lines[0] = 60;
+    log.tools = {{&megatron_tool, 60}};
     log.notes["records_cut"] = 2;
     log.settings = {{"seq_length", "2048"}, {"world_size", "8"}};
-    log.timers = {{"optimizer", LogTool::megatron, {14, 14, 15}}};
+    log.timers = {{"optimizer", &megatron_tool, {14, 14, 15}}};
     log.communication = {{.operation = "all_reduce",
                           .size = "1.0 GB",
                           .count = 4,

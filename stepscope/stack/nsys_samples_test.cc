@@ -34,7 +34,7 @@ std::string database(const std::string& sql) {
 Result<Profile> read(const std::string& bytes, bool keep_samples = false) {
   const auto file = SqliteFile::open_bytes(bytes, "export.sqlite");
   if (!file) return file.error();
-  return read_nsys_samples(*file, "export.sqlite", options);
+  return read_nsys_samples(*file, "export.sqlite", keep_samples);
 }
 
 constexpr const char* samples =
@@ -60,7 +60,7 @@ TEST(NsysSamples, InstantsAreAbsoluteWhereTheSessionsStartIsKnown) {
   const auto p = read(
       database(std::string(samples) + "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs);"
                                       "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1000)"),
-      {.keep_samples = true});
+      true);
   ASSERT_TRUE(p.has_value());
   EXPECT_TRUE(p->inputs[0].unix_clock);
   ASSERT_EQ(p->samples.size(), 3u);

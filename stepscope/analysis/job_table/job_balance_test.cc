@@ -15,8 +15,8 @@ using test::PipelineJob;
 
 // Compute of a stage takes `scale` of it, on DP rank d `worker(d, stage)` of that, and varies by
 // `noise` from operation to operation.
-PipelineJob job_of(int dp, std::vector<double> scale, double noise = 0,
-                   std::function<double(int dp, int stage)> worker = {}) {
+PipelineJob uneven_job(int dp, std::vector<double> scale, double noise = 0,
+                       std::function<double(int dp, int stage)> worker = {}) {
   PipelineJob job{.dp = dp, .stages = static_cast<int>(scale.size()), .batches = 8};
   job.lasts = [=](JobOp op, std::int64_t step, int d, int stage, int seq) {
     if (op > JobOp::backward_compute) return is_comm(op) ? 0.002 : 0.01;
@@ -36,12 +36,13 @@ StragglerJob analysed(const PipelineJob& job) {
 }
 
 TEST(JobBalance, ScalesEachStageToTheMeanOfAll) {
-  const PipelineJob job = job_of(2, {1, 1.5, 1, 2.5});  // their mean is 1.5
+  const PipelineJob job = uneven_job(2, {1, 1.5, 1, 2.5});  // their mean is 1.5
   const StragglerJob found = analysed(job);
   ASSERT_TRUE(found.balance);
   EXPECT_EQ(found.balance->slowest, 3);
   EXPECT_NEAR(found.balance->more, 2.5 / (3.5 / 3) - 1, 1e-6);
-  EXPECT_NEAR(found.balance->step.count(), test::mean_step(job_of(2, {1.5, 1.5, 1.5, 1.5})), 1e-6);
+  EXPECT_NEAR(found.balance->step.count(), test::mean_step(uneven_job(2, {1.5, 1.5, 1.5, 1.5})),
+              1e-6);
   EXPECT_NEAR(found.replayed.count(), test::mean_step(job), 1e-6);
   // All kinds last as long on all stages but for that: nothing else is to be explained.
   EXPECT_NEAR(found.balance->rem.value(), 1, 1e-3);
@@ -49,8 +50,8 @@ TEST(JobBalance, ScalesEachStageToTheMeanOfAll) {
 
 TEST(JobBalance, OneSlowWorkerIsNoSlowStage) {
   for (const int dp : {2, 3, 4}) {
-    const StragglerJob found = analysed(
-        job_of(dp, {1, 1, 1}, 0, [](int d, int stage) { return d == 1 && stage == 2 ? 1.5 : 1; }));
+    const StragglerJob found = analysed(uneven_job(
+        dp, {1, 1, 1}, 0, [](int d, int stage) { return d == 1 && stage == 2 ? 1.5 : 1; }));
     ASSERT_TRUE(found.balance);
     EXPECT_NEAR(found.balance->more, 0, 1e-6);
     EXPECT_NEAR(found.balance->step.count(), found.replayed.count(), 1e-6);
@@ -58,7 +59,7 @@ TEST(JobBalance, OneSlowWorkerIsNoSlowStage) {
   }
 }
 
-TEST(JobBalance, NeedsTwoStages) { EXPECT_FALSE(analysed(job_of(2, {1})).balance); }
+TEST(JobBalance, NeedsTwoStages) { EXPECT_FALSE(analysed(uneven_job(2, {1})).balance); }
 
 TEST(JobBalance, FindsTheSlowStageInNoise) {
   std::mt19937 random(7);
@@ -71,12 +72,12 @@ TEST(JobBalance, FindsTheSlowStageInNoise) {
     for (double& s : scale) s = draw(0.985, 1.015);
     const double noise = draw(0, 0.05);
     const int dp = 1 + static_cast<int>(random() % 3);
-    const StragglerJob even = analysed(job_of(dp, scale, noise));
+    const StragglerJob even = analysed(uneven_job(dp, scale, noise));
     EXPECT_LT(even.balance.value().more, 0.05);
     const std::size_t slow = random() % scale.size();
     const double factor = draw(1.2, 1.5);
     scale[slow] *= factor;
-    const StragglerJob found = analysed(job_of(dp, scale, noise));
+    const StragglerJob found = analysed(uneven_job(dp, scale, noise));
     EXPECT_EQ(found.balance.value().slowest, static_cast<int>(slow));
     EXPECT_NEAR(found.balance->more, factor - 1, 0.08);
     EXPECT_LT(found.balance->step, 0.99 * found.replayed);

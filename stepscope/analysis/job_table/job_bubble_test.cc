@@ -23,7 +23,7 @@ JobBubble bubble_of(const PipelineJob& job) {
   return *bubble;
 }
 
-PipelineJob job_of(double transfer, std::vector<double> scale) {
+PipelineJob job_with_transfers(double transfer, std::vector<double> scale) {
   PipelineJob job{.dp = 2, .stages = static_cast<int>(scale.size()), .batches = 8};
   job.lasts = [transfer, scale](JobOp op, std::int64_t, int, int stage, int) {
     if (op == JobOp::forward_compute) return 0.1 * scale[static_cast<std::size_t>(stage)];
@@ -40,7 +40,7 @@ double of(const JobBubble& b, Ns sum) {
 double of(const JobBubble& b, std::optional<Ns> sum) { return of(b, sum.value()); }
 
 TEST(JobBubble, IsTheFormulaWhereStagesAreAlike) {
-  const JobBubble b = bubble_of(job_of(0, {1, 1, 1, 1}));
+  const JobBubble b = bubble_of(job_with_transfers(0, {1, 1, 1, 1}));
   EXPECT_EQ(b.stages, 4);
   EXPECT_EQ(b.micro_batches, 8);
   EXPECT_EQ(b.chunks, 1);
@@ -63,9 +63,9 @@ TEST(JobBubble, IsTheFormulaWhereStagesAreAlike) {
 
 TEST(JobBubble, SeparatesSlowStagesAndLinks) {
   const std::vector<double> scale = {1, 1.5, 1, 2.5};  // their mean is 1.5
-  const JobBubble b = bubble_of(job_of(0.03, scale));
-  const JobBubble linkless = bubble_of(job_of(0, scale));
-  const JobBubble even = bubble_of(job_of(0, {1.5, 1.5, 1.5, 1.5}));
+  const JobBubble b = bubble_of(job_with_transfers(0.03, scale));
+  const JobBubble linkless = bubble_of(job_with_transfers(0, scale));
+  const JobBubble even = bubble_of(job_with_transfers(0, {1.5, 1.5, 1.5, 1.5}));
   const double wall = of(b, b.by_stage[0].total.wall);
   const double without = of(b, linkless.by_stage[0].total.wall);
   const double balanced = of(b, even.by_stage[0].total.wall);
@@ -82,7 +82,7 @@ TEST(JobBubble, SeparatesSlowStagesAndLinks) {
 
 // Times drawn for each operation: parts sum to the step, and late launches are in the rest alone.
 TEST(JobBubble, LateLaunchesAreOfTheRest) {
-  PipelineJob job = job_of(0.01, {1, 1.2, 0.9});
+  PipelineJob job = job_with_transfers(0.01, {1, 1.2, 0.9});
   const JobBubble punctual = bubble_of(job);
   std::mt19937 random(5);
   std::map<std::tuple<JobOp, std::int64_t, int, int, int>, double> drawn;
@@ -107,7 +107,7 @@ TEST(JobBubble, LateLaunchesAreOfTheRest) {
 }
 
 TEST(JobBubble, NeedsStages) {
-  const JobOperations table = test::table_of(job_of(0, {1}));
+  const JobOperations table = test::table_of(job_with_transfers(0, {1}));
   const auto layout = lay_out(table);
   ASSERT_TRUE(layout);
   EXPECT_FALSE(job_bubble(table, *layout, make_job_replay(table, *layout)));

@@ -39,7 +39,7 @@ struct LogLoss {
 
 struct LogTimerRow {
   std::string name;
-  LogTool tool = LogTool::megatron;
+  const LogTool* tool = nullptr;
   std::size_t count = 0;
   double median_ns = 0;
   std::optional<double> share{};  // of the median step

@@ -8,13 +8,17 @@
 namespace stepscope {
 namespace {
 
+constexpr LogTool megatron_tool = {
+    .name = "megatron", .label = "Megatron-LM", .counting = FlopCounting::megatron};
+constexpr LogTool deepspeed_tool = {.name = "deepspeed", .label = "DeepSpeed"};
+
 struct Made {
   JobLog log;
   LogSteps steps;
 
   void add(double wall_ns, std::int64_t iteration, auto more) {
     LogRecord r;
-    r.tool = LogTool::megatron;
+    r.tool = &megatron_tool;
     r.iteration = iteration;
     r.wall_ns = wall_ns;
     more(r);
@@ -30,7 +34,7 @@ struct Made {
 // Sixty records of 500 ms, of which the first is slow and the last twenty take 600.
 Made made() {
   Made m;
-  m.steps.tool = LogTool::megatron;
+  m.steps.tool = &megatron_tool;
   m.steps.launches = {0};
   for (int i = 0; i < 60; ++i) {
     const double level = i == 0 ? 2000 : i < 40 ? 500 : 600;
@@ -105,7 +109,7 @@ TEST(LogAccount, LaunchesEachHaveTheirOwnMedian) {
 TEST(LogAccount, DeepSpeedsSamplesPerSecondAreOfOneStep) {
   Made m = made();
   LogRecord r;
-  r.tool = LogTool::deepspeed;
+  r.tool = &deepspeed_tool;
   r.samples_per_s = 442.95;
   m.log.records.push_back(r);
   const LogAccount a = account_of(m.log, m.steps);
@@ -116,9 +120,9 @@ TEST(LogAccount, DeepSpeedsSamplesPerSecondAreOfOneStep) {
 
 TEST(LogAccount, TimersByTheirShareOfAStep) {
   Made m = made();
-  m.log.timers = {{"setup", LogTool::megatron, {29012}},
-                  {"optimizer", LogTool::megatron, {14, 13, 15}},
-                  {"forward", LogTool::megatron, {252, 252, 300}}};
+  m.log.timers = {{"setup", &megatron_tool, {29012}},
+                  {"optimizer", &megatron_tool, {14, 13, 15}},
+                  {"forward", &megatron_tool, {252, 252, 300}}};
   const LogAccount a = account_of(m.log, m.steps);
   ASSERT_EQ(a.timers.size(), 3U);
   EXPECT_EQ(a.timers[0].name, "forward");

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "stepscope/read/log/log_dialects.h"
+#include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {
 namespace {
@@ -158,8 +158,7 @@ bool take_profile_line(std::string_view text, LogState& state) {
   return true;
 }
 
-}  // namespace
-
+// "… global_step=10, RunningAvgSamplesPerSec=…, CurrSamplesPerSec=…, MaxMemAllocated=20.2GB".
 bool take_deepspeed_throughput(const LogLine& line, LogState& state) {
   const std::size_t at = line.text.find("RunningAvgSamplesPerSec=");
   const auto samples = clean_number_behind(line.text, "CurrSamplesPerSec=");
@@ -168,7 +167,7 @@ bool take_deepspeed_throughput(const LogLine& line, LogState& state) {
     state.note("records_cut");
     return false;
   }
-  LogRecord& record = state.add(LogTool::deepspeed, line);
+  LogRecord& record = state.add(deepspeed_log.tool, line);
   record.iteration = *step;
   record.stamp = stamp_of_line(line.text);
   record.samples_per_s = *samples;
@@ -178,10 +177,12 @@ bool take_deepspeed_throughput(const LogLine& line, LogState& state) {
     const auto value = number_and_unit(rest.substr(0, rest.find(',')));
     if (value && value->unit.starts_with("GB")) record.memory_bytes = value->number * gib;
   }
-  ++state.log.lines[static_cast<std::size_t>(LogTool::deepspeed)];
+  count_line(state.log, deepspeed_log.tool);
   return true;
 }
 
+// "comm op: all_reduce | time (ms): 1.23 | msg size: 678.86 MB | algbw (Gbps): … | busbw (Gbps):
+// …".
 bool take_deepspeed_operation(const LogLine& line, LogState& state) {
   const std::size_t at = line.text.find("comm op: ");
   if (at == std::string_view::npos) return false;
@@ -207,55 +208,53 @@ bool take_deepspeed_operation(const LogLine& line, LogState& state) {
   row.calls_ms += (*ms - row.calls_ms) / n;
   row.printed_algbw_gbit += (*algbw - row.printed_algbw_gbit) / n;
   row.printed_busbw_gbit += (*busbw - row.printed_busbw_gbit) / n;
-  ++state.log.lines[static_cast<std::size_t>(LogTool::deepspeed)];
+  count_line(state.log, deepspeed_log.tool);
   return true;
 }
 
-bool take_deepspeed_table(const LogLine& line, LogState& state) {
-  constexpr std::size_t longest_profile = 60;
-  const std::string_view text = line.text;
-  bool more = false;
-  switch (state.table) {
-    case LogState::Table::none:
-      if (text.find("Comm. Op ") != std::string_view::npos &&
-          text.find("Message Size") != std::string_view::npos) {
-        // The second table, of stragglers, has other columns.
-        if (text.find("tput_avg") == std::string_view::npos) return false;
-        state.table = LogState::Table::communication;
-        more = true;
-      } else if (text.find("Flops Profiler --") != std::string_view::npos) {
-        state.table = LogState::Table::profile;
-        state.log.profiles.emplace_back();
-        more = true;
-      }
-      state.table_lines = 0;
-      state.table_name.clear();
-      break;
-    case LogState::Table::communication:
-      more = take_summary_row(text, state);
-      break;
-    case LogState::Table::profile:
-      more = ++state.table_lines < longest_profile && take_profile_line(text, state);
-      break;
-    case LogState::Table::timers_by_rank: {
-      const std::string_view plain = trimmed(text);
-      if (plain.empty()) {
-        more = true;
-      } else if (plain.ends_with(':') && plain.find(' ') == std::string_view::npos) {
-        state.table_name = plain.substr(0, plain.size() - 1);
-        more = true;
-      } else if (plain.starts_with("rank ") && !state.table_name.empty()) {
-        const std::size_t colon = plain.find(": ");
-        const auto ms =
-            colon == std::string_view::npos ? std::nullopt : clean_number(plain.substr(colon + 2));
-        more = ms.has_value();
-        if (ms && std::isfinite(*ms)) state.time(LogTool::megatron, state.table_name, *ms);
-      }
-      break;
-    }
-  }
-  if (!more) state.table = LogState::Table::none;
-  return more;
+bool follow_communication(const LogLine& line, LogState& state) {
+  return take_summary_row(line.text, state);
 }
+
+bool follow_profile(const LogLine& line, LogState& state) {
+  constexpr std::size_t longest = 60;
+  return ++state.table_lines < longest && take_profile_line(line.text, state);
+}
+
+// The title of a table.
+bool take_deepspeed_table(const LogLine& line, LogState& state) {
+  const std::string_view text = line.text;
+  if (text.find("Comm. Op ") != std::string_view::npos &&
+      text.find("Message Size") != std::string_view::npos) {
+    // The second table, of stragglers, has other columns.
+    if (text.find("tput_avg") == std::string_view::npos) return false;
+    state.follow = follow_communication;
+  } else if (text.find("Flops Profiler --") != std::string_view::npos) {
+    state.follow = follow_profile;
+    state.log.profiles.emplace_back();
+  }
+  state.table_lines = 0;
+  state.table_name.clear();
+  return state.follow != nullptr;
+}
+
+LogSteps deepspeed_steps(const JobLog& log) {
+  LogSteps steps = place_steps(log, deepspeed_log, true, "time stamps of its lines",
+                               [](const LogRecord& r) { return r.iteration >= 0 && !r.wall_ns; });
+  if (!steps.steps.empty()) return steps;
+  return place_steps(log, deepspeed_log, false, "fwd + bwd + step of its timers",
+                     [](const LogRecord& r) { return r.wall_ns.has_value(); });
+}
+
+constexpr std::array deepspeed_words = {LogWord{"AvgSamplesPerSec=", take_deepspeed_throughput},
+                                        LogWord{"comm op: ", take_deepspeed_operation},
+                                        LogWord{"Comm. Op ", take_deepspeed_table},
+                                        LogWord{"Flops Profiler --", take_deepspeed_table}};
+
+}  // namespace
+
+const LogDialect deepspeed_log = {.tool = {.name = "deepspeed", .label = "DeepSpeed"},
+                                  .words = deepspeed_words,
+                                  .steps = deepspeed_steps};
 
 }  // namespace stepscope

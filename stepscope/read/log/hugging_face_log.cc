@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "stepscope/base/json_reader.h"
-#include "stepscope/read/log/log_dialects.h"
+#include "stepscope/read/log/log_dialect.h"
+#include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
 namespace {
-
-constexpr auto own_tool = static_cast<std::size_t>(LogTool::hugging_face);
 
 // The value of a Python dict's key, a number or one in quotes.
 std::optional<double> value_of(std::string_view dict, std::string_view key) {
@@ -23,6 +23,7 @@ std::optional<double> value_of(std::string_view dict, std::string_view key) {
 }
 
 void take_means(JobLog& log, auto value) {
+  log.run_tool = &hugging_face_log.tool;
   const auto keep = [&](const char* key, std::optional<double>& into) {
     if (const std::optional<double> v = value(key); v && *v > 0 && std::isfinite(*v)) into = v;
   };
@@ -67,8 +68,7 @@ std::optional<double> number_of_key(const JsonValue& object, std::string_view ke
   return value->number;
 }
 
-}  // namespace
-
+// "{'loss': 1.2345, …}", "{'train_runtime': …}".
 bool take_hugging_face_dict(const LogLine& line, LogState& state) {
   const std::size_t open = line.text.rfind('{');
   if (open == std::string_view::npos) return false;
@@ -79,7 +79,7 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
     return false;
   }
   const std::string_view dict = rest.substr(0, end + 1);
-  ++state.log.lines[own_tool];
+  count_line(state.log, hugging_face_log.tool);
   if (dict.find("'eval_") != std::string_view::npos) {
     state.evaluated.set();
     return true;
@@ -94,11 +94,12 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
     state.note("fields_not_understood");
     return false;
   }
-  LogRecord& record = state.add(LogTool::hugging_face, line);
+  LogRecord& record = state.add(hugging_face_log.tool, line);
   set_loss(record, loss);
   return true;
 }
 
+// " 10%|█  | 100/1000 [01:23<12:30,  1.20it/s]".
 bool take_progress_bar(const LogLine& line, LogState& state) {
   // "100/1000 [01:23<12:30,  1.20it/s": from the unit backwards.
   const std::string_view text = line.text;
@@ -132,14 +133,68 @@ bool take_progress_bar(const LogLine& line, LogState& state) {
   const auto total = clean_integer(before.substr(slash + 1));
   constexpr std::int64_t most_steps = 1'000'000'000'000;
   if (!done || !total || *done < 1 || *total < *done || *total > most_steps) return false;
-  LogRecord& record = state.add(LogTool::hugging_face, line);
+  LogRecord& record = state.add(hugging_face_log.tool, line);
   record.iteration = epoch_of_bar(before) * *total + *done;
   record.of_steps = *total;
   record.elapsed_s = *elapsed;
   record.wall_ns = fast ? 1e9 / *rate : 1e9 * *rate;
-  ++state.log.lines[own_tool];
+  count_line(state.log, hugging_face_log.tool);
   return true;
 }
+
+// The bar that trains is the one that runs longest; lines without a number come at its place.
+void settle_bars(JobLog& log) {
+  std::int64_t total = 0;
+  double longest = -1;
+  for (const LogRecord& r : log.records)
+    if (r.of_steps > 0 && r.elapsed_s.value_or(0) > longest) {
+      longest = *r.elapsed_s;
+      total = r.of_steps;
+    }
+  const std::size_t others = std::erase_if(
+      log.records, [&](const LogRecord& r) { return r.of_steps > 0 && r.of_steps != total; });
+  if (others > 0) log.notes["lines_of_other_progress_bars"] += others;
+  std::int64_t done = -1;
+  for (LogRecord& r : log.records) {
+    if (r.tool != &hugging_face_log.tool) continue;
+    if (r.of_steps > 0) done = r.iteration;
+    if (r.iteration < 0) r.iteration = done;
+  }
+}
+
+LogSteps hugging_face_steps(const JobLog& log) {
+  LogSteps steps = place_steps(log, hugging_face_log, false, "the moving mean of its progress bar",
+                               [](const LogRecord& r) { return r.wall_ns.has_value(); });
+  if (!steps.steps.empty() || !log.run_s || !log.run_steps_per_s) return steps;
+  const double count = std::round(*log.run_s * *log.run_steps_per_s);
+  if (!is_step(1e9 / *log.run_steps_per_s)) return steps;
+  steps.how = "the mean of the whole run";
+  steps.launches = {0};
+  steps.steps.push_back(
+      {.iteration = -1,
+       .steps = std::max<std::int64_t>(1, count < 1e15 ? static_cast<std::int64_t>(count) : 1),
+       .wall_ns = 1e9 / *log.run_steps_per_s,
+       .record = log.records.size(),
+       .cause = {}});
+  return steps;
+}
+
+constexpr std::array hugging_face_words = {
+    LogWord{"{'loss'", take_hugging_face_dict},
+    LogWord{"{'eval_", take_hugging_face_dict},
+    LogWord{"{'train_", take_hugging_face_dict},
+    LogWord{"it/s]", take_progress_bar},
+    LogWord{"s/it]", take_progress_bar},
+    LogWord{"it/s, ", take_progress_bar},  // what is behind it is the program's
+    LogWord{"s/it, ", take_progress_bar}};
+
+}  // namespace
+
+const LogDialect hugging_face_log = {
+    .tool = {.name = "hugging_face", .label = "Hugging Face Trainer"},
+    .words = hugging_face_words,
+    .steps = hugging_face_steps,
+    .settle = settle_bars};
 
 Result<Done> take_trainer_state(std::string_view text, std::string_view path, JobLog& log) {
   const auto json = parse_json(text, path);
@@ -157,12 +212,12 @@ Result<Done> take_trainer_state(std::string_view text, std::string_view path, Jo
     const JsonValue* loss = entry.find("loss");
     if (loss == nullptr || !step || !(*step >= 0 && *step < 1e15)) continue;
     LogRecord record;
-    record.tool = LogTool::hugging_face;
+    record.tool = &hugging_face_log.tool;
     record.iteration = static_cast<std::int64_t>(*step);
     // "NaN" is no number of JSON.
     set_loss(record, number_of_key(entry, "loss"));
     log.records.push_back(record);
-    ++log.lines[own_tool];
+    count_line(log, hugging_face_log.tool);
   }
   return Done{};
 }

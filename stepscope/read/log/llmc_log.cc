@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "stepscope/read/log/log_dialects.h"
+#include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {
 namespace {
@@ -35,7 +35,7 @@ std::optional<std::string_view> behind_key(std::string_view text, std::string_vi
 }
 
 // A step of `tool`, unless its number was cut.
-LogRecord* add_step(LogTool tool, const LogLine& line, std::string_view step, double ms,
+LogRecord* add_step(const LogTool& tool, const LogLine& line, std::string_view step, double ms,
                     LogState& state) {
   const auto iteration = clean_integer(step.substr(0, step.find_first_of("/ :")));
   if (!iteration || *iteration < 0) {
@@ -45,7 +45,7 @@ LogRecord* add_step(LogTool tool, const LogLine& line, std::string_view step, do
   LogRecord& record = state.add(tool, line);
   record.iteration = *iteration;
   record.wall_ns = ms * 1e6;
-  ++state.log.lines[static_cast<std::size_t>(tool)];
+  count_line(state.log, tool);
   return &record;
 }
 
@@ -68,13 +68,13 @@ constexpr std::array<Setting, 7> llmc_settings = {{
     {"num_processes", "world_size"},
 }};
 
-}  // namespace
-
+// "step    3/18865 | loss 10.96 (+nanz)| … | 521.40 ms | 48.7% bf16 MFU | 100604 tok/s" of llm.c,
+// "step    1/12 | train loss 10.91 | … | (121.81 ms | 3 tok/s)" of its Python twin.
 bool take_llmc_record(const LogLine& line, LogState& state) {
   const auto text = behind_key(line.text, "step ", " ms");
   const auto ms = text ? number_before(*text, " ms") : std::nullopt;
   if (!is_step_time(ms)) return false;
-  LogRecord* const record = add_step(LogTool::llm_c, line, *text, *ms, state);
+  LogRecord* const record = add_step(llmc_log.tool, line, *text, *ms, state);
   if (record == nullptr) return false;
   set_loss(*record, clean_number_behind(*text, "loss "));
   const auto rate = number_before(*text, " tok/s");
@@ -83,6 +83,7 @@ bool take_llmc_record(const LogLine& line, LogState& state) {
   return true;
 }
 
+// "| num_layers L          | 12     |".
 bool take_llmc_setting(const LogLine& line, LogState& state) {
   const std::size_t open = line.text.find("| ");
   if (open == std::string_view::npos) return false;
@@ -112,16 +113,40 @@ bool take_llmc_setting(const LogLine& line, LogState& state) {
   return true;
 }
 
+// "iter 100: loss 3.2145, time 135.12ms, mfu 17.51%".
 bool take_nanogpt_record(const LogLine& line, LogState& state) {
   const auto text = behind_key(line.text, "iter ", "ms, mfu ");
   const auto ms = text ? number_before(*text, "ms, mfu ") : std::nullopt;
   if (!is_step_time(ms)) return false;
-  LogRecord* const record = add_step(LogTool::nanogpt, line, *text, *ms, state);
+  LogRecord* const record = add_step(nanogpt_log.tool, line, *text, *ms, state);
   if (record == nullptr) return false;
   set_loss(*record, clean_number_behind(*text, "loss ", " ,"));
   take_mfu(*record, clean_number_behind(*text, "mfu "));
   state.log.settings.try_emplace("mfu_peak", "312000000000000");  // whatever the device
   return true;
 }
+
+constexpr std::array llmc_words = {LogWord{" tok/s", take_llmc_record},
+                                   LogWord{"| sequence length T", take_llmc_setting},
+                                   LogWord{"| total batch size", take_llmc_setting},
+                                   LogWord{"| peak TFlops", take_llmc_setting},
+                                   LogWord{"| padded_vocab_size Vp", take_llmc_setting},
+                                   LogWord{"| num_layers L", take_llmc_setting},
+                                   LogWord{"| num_heads NH", take_llmc_setting},
+                                   LogWord{"| channels C", take_llmc_setting},
+                                   LogWord{"| num_p", take_llmc_setting}};  // parameters, processes
+constexpr std::array nanogpt_words = {LogWord{"ms, mfu ", take_nanogpt_record}};
+
+}  // namespace
+
+const LogDialect llmc_log = {
+    .tool = {.name = "llm_c", .label = "llm.c", .counting = FlopCounting::llm_c},
+    .words = llmc_words,
+    .how = "the step's time"};
+
+const LogDialect nanogpt_log = {
+    .tool = {.name = "nanogpt", .label = "nanoGPT", .counting = FlopCounting::nanogpt},
+    .words = nanogpt_words,
+    .how = "the step's time"};
 
 }  // namespace stepscope

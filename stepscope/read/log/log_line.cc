@@ -196,15 +196,28 @@ std::optional<NumberAndUnit> number_and_unit(std::string_view text) {
   return NumberAndUnit{*value, trimmed(text.substr(used))};
 }
 
-LogRecord& LogState::add(LogTool tool, const LogLine& line) {
+namespace {
+
+std::size_t place_of(const JobLog& log, const LogTool& tool) {
+  const auto found = std::ranges::find(log.tools, &tool, &LogToolLines::tool);
+  check(found != log.tools.end(), "a log's tool is one of log_dialects()");
+  return static_cast<std::size_t>(found - log.tools.begin());
+}
+
+}  // namespace
+
+void count_line(JobLog& log, const LogTool& tool) { ++log.tools[place_of(log, tool)].lines; }
+
+LogRecord& LogState::add(const LogTool& tool, const LogLine& line) {
+  const std::size_t place = place_of(log, tool);
   LogRecord record;
-  record.tool = tool;
+  record.tool = &tool;
   record.rank = line.rank;
   record.launch = launch;
-  record.evaluated = evaluated[static_cast<std::size_t>(tool)];
-  record.saved = saved[static_cast<std::size_t>(tool)];
-  evaluated.reset(static_cast<std::size_t>(tool));
-  saved.reset(static_cast<std::size_t>(tool));
+  record.evaluated = evaluated[place];
+  record.saved = saved[place];
+  evaluated.reset(place);
+  saved.reset(place);
   log.records.push_back(record);
   return log.records.back();
 }
@@ -215,13 +228,13 @@ void LogState::begin_launch() {
   records_at_launch = log.records.size();
 }
 
-void LogState::time(LogTool tool, std::string_view name, double ms) {
+void LogState::time(const LogTool& tool, std::string_view name, double ms) {
   constexpr std::size_t most_timers = 1000;
   auto found = std::ranges::find_if(
-      log.timers, [&](const LogTimer& t) { return t.tool == tool && t.name == name; });
+      log.timers, [&](const LogTimer& t) { return t.tool == &tool && t.name == name; });
   if (found == log.timers.end()) {
     if (log.timers.size() == most_timers) return note("timers_beyond_1000");
-    log.timers.push_back({.name = std::string(name), .tool = tool, .ms = {}});
+    log.timers.push_back({.name = std::string(name), .tool = &tool, .ms = {}});
     found = log.timers.end() - 1;
   }
   found->ms.push_back(ms);

@@ -10,10 +10,13 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
 #include "stepscope/event/job_log.h"
 #include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
+
+inline constexpr std::size_t most_log_tools = 32;
 
 // The number that is all of `text` but for blanks, or that a blank, '(' or '%' follows: what
 // another writer cut into is none. Commas between digits are no part of it.
@@ -43,28 +46,33 @@ struct LogLine {
   std::int32_t rank = -1;
 };
 
+struct LogState;
+// Takes a line in which a word of its tool stands; false where the line is not the tool's.
+using TakeLine = bool (*)(const LogLine& line, LogState& state);
+
+void count_line(JobLog& log, const LogTool& tool);
+
 // What a reader of lines keeps between them.
 struct LogState {
   JobLog& log;
   TimeUnit assumed = TimeUnit::ms;  // of step times that name none
   std::int32_t launch = 0;
   std::size_t records_at_launch = 0;
-  // By LogTool: an evaluation or a checkpoint that its records have not been told of. One log may
-  // hold records of two, and each has the time of that in its next one.
-  std::bitset<log_tool_count> evaluated{};
-  std::bitset<log_tool_count> saved{};
-  // Lines of a table that follow its title.
-  enum class Table : std::uint8_t { none, communication, profile, timers_by_rank };
-  Table table = Table::none;
+  // By JobLog::tools: an evaluation or a checkpoint that its records have not been told of. One log
+  // may hold records of two, and each has the time of that in its next one.
+  std::bitset<most_log_tools> evaluated{};
+  std::bitset<most_log_tools> saved{};
+  // Takes the lines that follow the title of a table, until it returns false.
+  TakeLine follow = nullptr;
   std::size_t table_lines = 0;
   std::string table_name{};
 
   // The record of a line that reports on a step.
-  LogRecord& add(LogTool tool, const LogLine& line);
+  LogRecord& add(const LogTool& tool, const LogLine& line);
   // A job begins: what is logged from now on is another launch, if anything was before.
   void begin_launch();
   void note(const char* what) { ++log.notes[what]; }
-  void time(LogTool tool, std::string_view name, double ms);
+  void time(const LogTool& tool, std::string_view name, double ms);
 };
 
 }  // namespace stepscope

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
+#include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/read_job_log.h"
-#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
 namespace {
 
-// Beyond 30 years and below a femtosecond is no step.
 // What was last seen of one rank.
 struct RankPlace {
   std::int32_t launch = 0;  // of the record
@@ -27,8 +28,8 @@ struct PlacedStep {
 // The steps of one tool. `by_stamps`: times are what lies between two of its lines.
 class StepPlacing {
  public:
-  StepPlacing(const JobLog& log, LogTool tool, bool by_stamps)
-      : log_(log), tool_(tool), by_stamps_(by_stamps) {}
+  StepPlacing(const JobLog& log, const LogDialect& dialect, bool by_stamps)
+      : log_(log), dialect_(dialect), by_stamps_(by_stamps) {}
 
   void take(std::size_t index) {
     const LogRecord& r = log_.records[index];
@@ -54,7 +55,7 @@ class StepPlacing {
     } else {
       step.wall_ns = r.wall_ns.value_or(0);
       if (!follows) step.steps = 0;  // as usual, below
-      if (tool_ != LogTool::megatron) step.steps = 1;
+      if (!dialect_.means) step.steps = 1;
     }
     if (!is_step(step.wall_ns)) {
       ++out.left_out;
@@ -80,7 +81,7 @@ class StepPlacing {
       segment = std::max(segment, p.segment);
       out.steps.push_back(std::move(p.step));
     }
-    out.tool = tool_;
+    out.tool = &dialect_.tool;
     return std::move(out);
   }
 
@@ -123,7 +124,7 @@ class StepPlacing {
   }
 
   const JobLog& log_;
-  LogTool tool_;
+  const LogDialect& dialect_;
   bool by_stamps_;
   std::map<std::int32_t, RankPlace> places_;
   std::map<std::int32_t, std::int32_t> told_;
@@ -134,63 +135,32 @@ class StepPlacing {
   LogSteps out;
 };
 
-template <class Wanted>
-LogSteps place(const JobLog& log, LogTool tool, bool by_stamps, const char* how, Wanted wanted) {
-  StepPlacing placing(log, tool, by_stamps);
+}  // namespace
+
+std::span<const LogDialect* const> log_dialects() {
+#define STEPSCOPE_ADDRESS(name) &name,
+  static constexpr std::array all = {STEPSCOPE_LOG_DIALECTS(STEPSCOPE_ADDRESS)};
+#undef STEPSCOPE_ADDRESS
+  static_assert(all.size() <= most_log_tools);
+  return all;
+}
+
+LogSteps place_steps(const JobLog& log, const LogDialect& dialect, bool by_stamps,
+                     std::string_view how, bool (*wanted)(const LogRecord&)) {
+  StepPlacing placing(log, dialect, by_stamps);
   for (std::size_t i = 0; i < log.records.size(); ++i)
-    if (log.records[i].tool == tool && wanted(log.records[i])) placing.take(i);
+    if (log.records[i].tool == &dialect.tool && wanted(log.records[i])) placing.take(i);
   LogSteps steps = placing.finish();
   steps.how = how;
   return steps;
 }
 
-LogSteps steps_of(const JobLog& log, LogTool tool) {
-  const auto all = [](const LogRecord&) { return true; };
-  const auto numbered = [](const LogRecord& r) { return r.iteration >= 0 && !r.wall_ns; };
-  const auto timed = [](const LogRecord& r) { return r.wall_ns.has_value(); };
-  switch (tool) {
-    case LogTool::megatron:
-      return place(log, tool, false, "elapsed time per iteration", all);
-    case LogTool::nemo:
-      return place(log, tool, false, "train_step_timing", all);
-    case LogTool::maxtext:
-    case LogTool::stepscope:
-    case LogTool::llm_c:
-    case LogTool::nanogpt:
-      return place(log, tool, false, "the step's time", all);
-    case LogTool::named:
-      return place(log, tool, false, "named step times", all);
-    case LogTool::torchtitan:
-      return place(log, tool, true, "time stamps of its lines", all);
-    case LogTool::deepspeed: {
-      LogSteps steps = place(log, tool, true, "time stamps of its lines", numbered);
-      if (!steps.steps.empty()) return steps;
-      return place(log, tool, false, "fwd + bwd + step of its timers", timed);
-    }
-    case LogTool::hugging_face: {
-      LogSteps steps = place(log, tool, false, "the moving mean of its progress bar", timed);
-      if (!steps.steps.empty() || !log.run_s || !log.run_steps_per_s) return steps;
-      const double count = std::round(*log.run_s * *log.run_steps_per_s);
-      if (!is_step(1e9 / *log.run_steps_per_s)) return steps;
-      steps.how = "the mean of the whole run";
-      steps.launches = {0};
-      steps.steps.push_back(
-          {.iteration = -1,
-           .steps = std::max<std::int64_t>(1, count < 1e15 ? static_cast<std::int64_t>(count) : 1),
-           .wall_ns = 1e9 / *log.run_steps_per_s,
-           .record = log.records.size(),
-           .cause = {}});
-      return steps;
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
 LogSteps steps_of(const JobLog& log) {
-  for (std::size_t tool = 0; tool < log_tool_count; ++tool) {
-    LogSteps steps = steps_of(log, static_cast<LogTool>(tool));
+  for (const LogDialect* dialect : log_dialects()) {
+    LogSteps steps = dialect->steps != nullptr
+                         ? dialect->steps(log)
+                         : place_steps(log, *dialect, dialect->by_stamps, dialect->how,
+                                       [](const LogRecord&) { return true; });
     if (!steps.steps.empty()) return steps;
   }
   return {};

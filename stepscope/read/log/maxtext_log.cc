@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
 
-#include "stepscope/read/log/log_dialects.h"
+#include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {
+namespace {
 
+// "completed step: 9, seconds: 1.341, TFLOP/s/device: 257.929, Tokens/s/device: 36653.244, …,
+// loss: 10.374".
 bool take_maxtext_record(const LogLine& line, LogState& state) {
   constexpr std::string_view key = "completed step: ";
   const std::size_t at = line.text.find(key);
@@ -20,7 +24,7 @@ bool take_maxtext_record(const LogLine& line, LogState& state) {
     state.note("records_cut");
     return false;
   }
-  LogRecord& record = state.add(LogTool::maxtext, line);
+  LogRecord& record = state.add(maxtext_log.tool, line);
   record.iteration = *step;
   record.wall_ns = *seconds * 1e9;
   set_loss(record, field(", loss: "));
@@ -28,8 +32,17 @@ bool take_maxtext_record(const LogLine& line, LogState& state) {
   auto rate = field(", TFLOP/s/device: ");
   if (!rate) rate = field(", TFLOP/s: ");  // of a device, too, in older versions
   if (rate) record.flops_per_s = *rate * 1e12;
-  ++state.log.lines[static_cast<std::size_t>(LogTool::maxtext)];
+  count_line(state.log, maxtext_log.tool);
   return true;
 }
+
+constexpr std::array maxtext_words = {LogWord{"completed step: ", take_maxtext_record}};
+
+}  // namespace
+
+const LogDialect maxtext_log = {
+    .tool = {.name = "maxtext", .label = "MaxText", .counting = FlopCounting::half_or_all},
+    .words = maxtext_words,
+    .how = "the step's time"};
 
 }  // namespace stepscope

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "stepscope/read/log/log_dialects.h"
+#include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/step_times.h"
 
 namespace stepscope {
@@ -110,8 +110,8 @@ constexpr std::array<std::string_view, 26> wanted = {"num_layers",
                                                      "steps_per_print",
                                                      "log_interval"};
 
-}  // namespace
-
+// " iteration 100/ 1000 | consumed samples: … | elapsed time per iteration (ms): 1234.5 | …", of
+// Megatron-LM and Megatron-DeepSpeed.
 bool take_megatron_record(const LogLine& line, LogState& state) {
   std::string_view rest = line.text;
   LogRecord* record = nullptr;
@@ -122,7 +122,7 @@ bool take_megatron_record(const LogLine& line, LogState& state) {
     rest.remove_prefix(more ? bar + 1 : rest.size());
     if (const auto iteration = iteration_in(field)) {
       if (record != nullptr) close(*record, state);
-      record = &state.add(LogTool::megatron, line);
+      record = &state.add(megatron_log.tool, line);
       record->iteration = *iteration;
       record->stamp = stamp_of_line(field);
       continue;
@@ -137,16 +137,17 @@ bool take_megatron_record(const LogLine& line, LogState& state) {
     const std::string_view key = trimmed(field.substr(0, colon));
     if (record == nullptr) {
       if (!unit_of(key)) continue;
-      record = &state.add(LogTool::megatron, line);  // its number was cut off
+      record = &state.add(megatron_log.tool, line);  // its number was cut off
     }
     take_field(key, *value, *record, state);
   }
   if (record == nullptr) return false;
   close(*record, state);
-  ++state.log.lines[static_cast<std::size_t>(LogTool::megatron)];
+  count_line(state.log, megatron_log.tool);
   return true;
 }
 
+// "time (ms) | forward-compute: 340.72 | …", "    forward-backward ....: (1203.11, 1204.56)".
 bool take_timers(const LogLine& line, LogState& state) {
   // "    forward-backward ....: (1203.11, 1204.56)" or one number.
   if (const std::size_t dots = line.text.find("...: "); dots != std::string_view::npos) {
@@ -161,7 +162,7 @@ bool take_timers(const LogLine& line, LogState& state) {
     const auto ms = clean_number(value);
     if (!ms || !std::isfinite(*ms) || name.empty() || name.find(' ') != std::string_view::npos)
       return false;
-    state.time(LogTool::megatron, name, *ms);
+    state.time(megatron_log.tool, name, *ms);
     return true;
   }
   constexpr std::string_view title = "time (ms) |";
@@ -187,20 +188,21 @@ bool take_timers(const LogLine& line, LogState& state) {
                            name.starts_with("step") || name.starts_with("optimizer_") ||
                            name.starts_with("pipe_") || name == "train_batch" ||
                            name == "batch_input";
-    state.time(deepspeed ? LogTool::deepspeed : LogTool::megatron, name, *ms);
+    state.time(deepspeed ? deepspeed_log.tool : megatron_log.tool, name, *ms);
     if (name == "fwd" || name == "bwd" || name == "step") {
       whole_step += *ms;
       ++parts;
     }
   }
   if (parts == 3) {  // wall_clock_breakdown: one line a step
-    LogRecord& record = state.add(LogTool::deepspeed, line);
+    LogRecord& record = state.add(deepspeed_log.tool, line);
     record.wall_ns = whole_step * 1e6;
-    ++state.log.lines[static_cast<std::size_t>(LogTool::deepspeed)];
+    count_line(state.log, deepspeed_log.tool);
   }
   return true;
 }
 
+// "  hidden_size ........ 768": arguments that say what is trained, on what.
 bool take_setting(const LogLine& line, LogState& state) {
   std::string_view text = trimmed(line.text);
   const std::size_t dots = text.find(" ..");
@@ -216,5 +218,53 @@ bool take_setting(const LogLine& line, LogState& state) {
   state.log.settings.insert_or_assign(std::string(name), std::string(value));
   return true;
 }
+
+// " > padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)".
+bool take_vocabulary(const LogLine& line, LogState& state) {
+  constexpr std::string_view key = "new size: ";
+  const std::string_view rest = line.text.substr(line.text.find(key) + key.size());
+  const auto size = clean_integer(rest.substr(0, rest.find(')')));
+  if (size && *size > 0)
+    state.log.settings.insert_or_assign("padded_vocab_size", std::to_string(*size));
+  return true;
+}
+
+// A line of a table of timers: "forward-backward:", then "  rank 0: 1203.11".
+bool follow_rank_timers(const LogLine& line, LogState& state) {
+  const std::string_view plain = trimmed(line.text);
+  if (plain.empty()) return true;
+  if (plain.ends_with(':') && plain.find(' ') == std::string_view::npos) {
+    state.table_name = plain.substr(0, plain.size() - 1);
+    return true;
+  }
+  if (!plain.starts_with("rank ") || state.table_name.empty()) return false;
+  const std::size_t colon = plain.find(": ");
+  const auto ms =
+      colon == std::string_view::npos ? std::nullopt : clean_number(plain.substr(colon + 2));
+  if (ms && std::isfinite(*ms)) state.time(megatron_log.tool, state.table_name, *ms);
+  return ms.has_value();
+}
+
+bool take_rank_timers(const LogLine& line, LogState& state) {
+  if (!trimmed(line.text).starts_with("times across ranks (ms)")) return false;
+  state.follow = follow_rank_timers;
+  state.table_name.clear();
+  return true;
+}
+
+constexpr std::array megatron_words = {LogWord{"per iteration (", take_megatron_record},
+                                       LogWord{"time (ms) |", take_timers},
+                                       LogWord{"...: ", take_timers},
+                                       LogWord{"times across ranks (ms)", take_rank_timers},
+                                       LogWord{" .....", take_setting},
+                                       LogWord{"(new size: ", take_vocabulary}};
+
+}  // namespace
+
+const LogDialect megatron_log = {
+    .tool = {.name = "megatron", .label = "Megatron-LM", .counting = FlopCounting::megatron},
+    .words = megatron_words,
+    .how = "elapsed time per iteration",
+    .means = true};
 
 }  // namespace stepscope

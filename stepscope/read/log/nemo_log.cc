@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
 
-#include "stepscope/read/log/log_dialects.h"
+#include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {
 namespace {
@@ -16,8 +17,7 @@ std::optional<double> number_after(std::string_view text, std::string_view key) 
   return clean_number(rest.substr(0, rest.find_first_of(" ,|]")));
 }
 
-}  // namespace
-
+// "Training epoch 0, iteration 4/999 | global_step: 4 | … | train_step_timing in s: 7.633".
 bool take_nemo_record(const LogLine& line, LogState& state) {
   // A line that was cut may stand before another.
   const std::size_t time = line.text.find("train_step_timing in s");
@@ -30,13 +30,20 @@ bool take_nemo_record(const LogLine& line, LogState& state) {
     state.note("records_cut");
     return false;
   }
-  LogRecord& record = state.add(LogTool::nemo, line);
+  LogRecord& record = state.add(nemo_log.tool, line);
   record.iteration = static_cast<std::int64_t>(*step);
   record.wall_ns = *seconds * 1e9;
   set_loss(record, number_after(text, "reduced_train_loss"));
   record.batch = number_after(line.text, "global_batch_size");
-  ++state.log.lines[static_cast<std::size_t>(LogTool::nemo)];
+  count_line(state.log, nemo_log.tool);
   return true;
 }
+
+constexpr std::array nemo_words = {LogWord{"train_step_timing in s", take_nemo_record}};
+
+}  // namespace
+
+const LogDialect nemo_log = {
+    .tool = {.name = "nemo", .label = "NeMo"}, .words = nemo_words, .how = "train_step_timing"};
 
 }  // namespace stepscope

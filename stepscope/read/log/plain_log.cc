@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <charconv>
 #include <cmath>
 
-#include "stepscope/read/log/log_dialects.h"
+#include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/step_table.h"
 
 namespace stepscope {
@@ -44,8 +45,7 @@ std::optional<double> tokens_per_second(std::string_view text) {
   return factor > 0 ? std::optional(value->number * factor) : std::nullopt;
 }
 
-}  // namespace
-
+// "step     3  loss 4.2242  …  412.345 ms  571 tokens/s", of stepscope train.
 bool take_stepscope_record(const LogLine& line, LogState& state) {
   const auto ns = train_time(line.text);
   if (!ns) return false;
@@ -54,7 +54,7 @@ bool take_stepscope_record(const LogLine& line, LogState& state) {
     state.note("records_cut");
     return false;
   }
-  LogRecord& record = state.add(LogTool::stepscope, line);
+  LogRecord& record = state.add(stepscope_log.tool, line);
   record.iteration = static_cast<std::int64_t>(*step);
   record.wall_ns = *ns;
   set_loss(record, clean_number_behind(line.text, "  loss "));
@@ -65,19 +65,36 @@ bool take_stepscope_record(const LogLine& line, LogState& state) {
     const std::size_t blank = before.rfind(' ');
     if (const auto share = clean_number(before.substr(blank + 1))) record.mfu = *share / 100;
   }
-  ++state.log.lines[static_cast<std::size_t>(LogTool::stepscope)];
+  count_line(state.log, stepscope_log.tool);
   return true;
 }
 
+// "step 3: step_time_ms=12.5", also as JSON.
 bool take_named_time(const LogLine& line, LogState& state) {
   const auto ns = named_time(line.text, state.assumed);
   if (!ns) return false;
-  LogRecord& record = state.add(LogTool::named, line);
+  LogRecord& record = state.add(program_log.tool, line);
   record.wall_ns = *ns;
   record.iteration = number_of_step(line.text);
   if (const auto loss = clean_number_behind(line.text, "loss=", " ,;}")) record.loss = loss;
-  ++state.log.lines[static_cast<std::size_t>(LogTool::named)];
+  count_line(state.log, program_log.tool);
   return true;
 }
+
+constexpr std::array stepscope_words = {LogWord{"  loss ", take_stepscope_record}};
+constexpr std::array program_words = {LogWord{"step_time", take_named_time},
+                                      LogWord{"iteration_time", take_named_time},
+                                      LogWord{"iter_time", take_named_time}};
+
+}  // namespace
+
+const LogDialect stepscope_log = {.tool = {.name = "stepscope",
+                                           .label = "stepscope train",
+                                           .counting = FlopCounting::causal_halved},
+                                  .words = stepscope_words,
+                                  .how = "the step's time"};
+
+const LogDialect program_log = {
+    .tool = program_lines, .words = program_words, .how = "named step times"};
 
 }  // namespace stepscope

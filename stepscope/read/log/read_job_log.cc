@@ -8,13 +8,11 @@
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/read/bytes/token_scan.h"
 #include "stepscope/read/bytes/whole_file.h"
-#include "stepscope/read/log/log_dialects.h"
+#include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/nccl_line.h"
 
 namespace stepscope {
 namespace {
-
-using Take = bool (*)(const LogLine& line, LogState& state);
 
 bool take_evaluation(const LogLine& /*line*/, LogState& state) {
   state.evaluated.set();
@@ -26,91 +24,35 @@ bool take_checkpoint(const LogLine& /*line*/, LogState& state) {
   return true;
 }
 
-bool take_rank_timers(const LogLine& line, LogState& state) {
-  if (!trimmed(line.text).starts_with("times across ranks (ms)")) return false;
-  state.table = LogState::Table::timers_by_rank;
-  state.table_name.clear();
-  return true;
-}
+// Of no tool alone.
+constexpr std::array shared_words = {LogWord{"validation loss at ", take_evaluation},
+                                     LogWord{"val loss ", take_evaluation},
+                                     LogWord{"aving checkpoint", take_checkpoint},
+                                     LogWord{"aving the checkpoint", take_checkpoint},
+                                     LogWord{"aving model checkpoint", take_checkpoint},
+                                     LogWord{"aved checkpoint", take_checkpoint}};
 
-// " > padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)".
-bool take_vocabulary(const LogLine& line, LogState& state) {
-  constexpr std::string_view key = "new size: ";
-  const std::string_view rest = line.text.substr(line.text.find(key) + key.size());
-  const auto size = clean_integer(rest.substr(0, rest.find(')')));
-  if (size && *size > 0)
-    state.log.settings.insert_or_assign("padded_vocab_size", std::to_string(*size));
-  return true;
-}
-
-// A word that lines of a dialect hold, and who reads them. Of several words of one reader in a line
-// the first counts.
-struct Word {
-  std::string_view word;
-  Take take;
+// All words, and where they stand in a text.
+struct WordScan {
+  std::vector<TakeLine> take;
+  TokenScan scan;
 };
 
-constexpr std::array<Word, 41> words = {{
-    {"per iteration (", take_megatron_record},
-    {"time (ms) |", take_timers},
-    {"...: ", take_timers},
-    {"times across ranks (ms)", take_rank_timers},
-    {" .....", take_setting},
-    {"(new size: ", take_vocabulary},
-    {"validation loss at ", take_evaluation},
-    {"val loss ", take_evaluation},
-    {"aving checkpoint", take_checkpoint},
-    {"aving the checkpoint", take_checkpoint},
-    {"aving model checkpoint", take_checkpoint},
-    {"aved checkpoint", take_checkpoint},
-    {"AvgSamplesPerSec=", take_deepspeed_throughput},
-    {"comm op: ", take_deepspeed_operation},
-    {"Comm. Op ", take_deepspeed_table},
-    {"Flops Profiler --", take_deepspeed_table},
-    {"tps: ", take_torchtitan_record},
-    {"Training starts at step ", take_torchtitan_start},
-    {"device mesh with ", take_torchtitan_start},
-    {" capacity: ", take_torchtitan_start},
-    {"computing MFU: ", take_torchtitan_start},
-    {"{'loss'", take_hugging_face_dict},
-    {"{'eval_", take_hugging_face_dict},
-    {"{'train_", take_hugging_face_dict},
-    {"it/s]", take_progress_bar},
-    {"s/it]", take_progress_bar},
-    {"it/s, ", take_progress_bar},  // what is behind it is the program's
-    {"s/it, ", take_progress_bar},
-    {"train_step_timing in s", take_nemo_record},
-    {"completed step: ", take_maxtext_record},
-    {" tok/s", take_llmc_record},
-    {"| sequence length T", take_llmc_setting},
-    {"| total batch size", take_llmc_setting},
-    {"| peak TFlops", take_llmc_setting},
-    {"| padded_vocab_size Vp", take_llmc_setting},
-    {"| num_layers L", take_llmc_setting},
-    {"| num_heads NH", take_llmc_setting},
-    {"| channels C", take_llmc_setting},
-    {"| num_p", take_llmc_setting},  // parameters, processes
-    {"ms, mfu ", take_nanogpt_record},
-    {"  loss ", take_stepscope_record},
-}};
-constexpr std::array<Word, 3> more_words = {{
-    {"step_time", take_named_time},
-    {"iteration_time", take_named_time},
-    {"iter_time", take_named_time},
-}};
-
-const TokenScan& scan() {
-  static const TokenScan made = [] {
-    std::vector<std::string_view> all;
-    for (const Word& w : words) all.push_back(w.word);
-    for (const Word& w : more_words) all.push_back(w.word);
-    return TokenScan(all);
+const WordScan& word_scan() {
+  static const WordScan made = [] {
+    std::vector<std::string_view> words;
+    std::vector<TakeLine> take;
+    const auto add = [&](std::span<const LogWord> list) {
+      for (const LogWord& w : list) {
+        words.push_back(w.word);
+        take.push_back(w.take);
+      }
+    };
+    add(shared_words);
+    for (const LogDialect* dialect : log_dialects()) add(dialect->words);
+    return WordScan{std::move(take), TokenScan(words)};
   }();
   return made;
-}
-
-Take reader_of(std::size_t word) {
-  return word < words.size() ? words[word].take : more_words[word - words.size()].take;
 }
 
 class LogReader {
@@ -121,16 +63,17 @@ class LogReader {
   void feed(std::string_view text) {
     std::size_t at = 0;
     while (at < text.size()) {
-      if (state_.table != LogState::Table::none) {
+      if (state_.follow != nullptr) {
         const std::size_t end = line_end(text, at);
         const std::string_view line = text.substr(at, end - at);
         const std::string_view plain = without_colours(line, room_);
-        if (take_deepspeed_table({.text = plain, .rank = -1}, state_)) {
+        if (state_.follow({.text = plain, .rank = -1}, state_)) {
           at = end + 1;
           continue;
         }
+        state_.follow = nullptr;
       }
-      const TokenScan::Hit hit = scan().next(text, at);
+      const TokenScan::Hit hit = word_scan().scan.next(text, at);
       if (hit.at == std::string_view::npos) return;
       at = take_line(text, at, hit);
     }
@@ -165,16 +108,16 @@ class LogReader {
     const std::string_view line = text.substr(begin, end - begin);
     const std::string_view plain = without_colours(line, room_);
     const LogLine taken{.text = plain, .rank = rank_of_line(plain)};
-    std::array<Take, 4> done{};
+    std::array<TakeLine, 4> done{};
     std::size_t count = 0;
     while (hit.at != std::string_view::npos && hit.at < end && count < done.size()) {
-      const Take take = reader_of(hit.word);
+      const TakeLine take = word_scan().take[hit.word];
       if (std::find(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(count), take) ==
           done.begin() + static_cast<std::ptrdiff_t>(count)) {
         done[count++] = take;
         take(taken, state_);
       }
-      hit = scan().next(text.substr(0, end), hit.at + 1);
+      hit = word_scan().scan.next(text.substr(0, end), hit.at + 1);
     }
     return end + 1;
   }
@@ -184,37 +127,26 @@ class LogReader {
 };
 
 Error no_step(std::string_view path) {
+  std::string tools;
+  for (const LogDialect* dialect : log_dialects())
+    if (dialect != &program_log)
+      tools += (tools.empty() ? "" : ", ") + std::string(dialect->tool.label);
   return {.what = "names no step time",
           .file = std::string(path),
-          .hint =
-              "give a log of Megatron-LM, NeMo, MaxText, DeepSpeed, torchtitan, the Hugging Face "
-              "Trainer, llm.c, nanoGPT or stepscope train, lines with step_time_ms=…, one number a "
-              "line, a CSV with a column such as step_time_ms, or what stepscope train --json "
-              "writes"};
+          .hint = "give a log of one of these: " + tools +
+                  "; or lines with step_time_ms=…, one number a line, a CSV with a column such as "
+                  "step_time_ms, or what stepscope train --json writes"};
 }
 
-// The bar that trains is the one that runs longest; lines without a number come at its place.
-void settle_bars(JobLog& log) {
-  std::int64_t total = 0;
-  double longest = -1;
-  for (const LogRecord& r : log.records)
-    if (r.of_steps > 0 && r.elapsed_s.value_or(0) > longest) {
-      longest = *r.elapsed_s;
-      total = r.of_steps;
-    }
-  const std::size_t others = std::erase_if(
-      log.records, [&](const LogRecord& r) { return r.of_steps > 0 && r.of_steps != total; });
-  if (others > 0) log.notes["lines_of_other_progress_bars"] += others;
-  std::int64_t done = -1;
-  for (LogRecord& r : log.records) {
-    if (r.tool != LogTool::hugging_face) continue;
-    if (r.of_steps > 0) done = r.iteration;
-    if (r.iteration < 0) r.iteration = done;
-  }
+JobLog empty_log() {
+  JobLog log;
+  for (const LogDialect* dialect : log_dialects()) log.tools.push_back({.tool = &dialect->tool});
+  return log;
 }
 
 Result<JobLog> settled(JobLog log, std::string_view path) {
-  settle_bars(log);
+  for (const LogDialect* dialect : log_dialects())
+    if (dialect->settle != nullptr) dialect->settle(log);
   const bool runs = log.run_s && log.run_steps_per_s;
   if (log.records.empty() && !runs && log.communication.empty() && log.profiles.empty())
     return no_step(path);
@@ -229,7 +161,7 @@ bool is_trainer_state(std::string_view head) {
 }
 
 Result<JobLog> parse_job_log(std::string_view text, std::string_view path, TimeUnit assumed) {
-  JobLog log;
+  JobLog log = empty_log();
   if (trimmed(text.substr(0, 512)).starts_with('{') && is_trainer_state(text.substr(0, 4096))) {
     if (auto taken = take_trainer_state(text, path, log); !taken) return taken.error();
     return settled(std::move(log), path);
@@ -240,7 +172,7 @@ Result<JobLog> parse_job_log(std::string_view text, std::string_view path, TimeU
 }
 
 Result<JobLog> read_job_log(ByteSource& source, std::string_view path, TimeUnit assumed) {
-  JobLog log;
+  JobLog log = empty_log();
   LogReader reader(log, assumed);
   const auto bytes = for_line_blocks(source, "\r\n", [&](std::string_view b) { reader.feed(b); });
   if (!bytes) return bytes.error();

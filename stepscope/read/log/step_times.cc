@@ -145,7 +145,7 @@ void take_remarks(const JobLog& log, const LogSteps& steps, StepTimes& times) {
 Result<StepTimes> times_of(const JobLog& log, std::string_view path) {
   const LogSteps steps = steps_of(log);
   StepTimes times;
-  times.source = std::string(words_of(steps.tool)) + ": " + steps.how;
+  times.source = std::string(steps.tool->label) + ": " + steps.how;
   times.left_out = steps.left_out;
   for (const LogStep& step : steps.steps) {
     take(times, step.wall_ns, step.cause);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
-#include "stepscope/read/log/log_dialects.h"
+#include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {
 namespace {
@@ -44,15 +45,14 @@ Fields fields_of(std::string_view text) {
   return fields;
 }
 
-}  // namespace
-
+// "step: 10  loss:  9.8934  …  tps: 2,793  tflops: 161.76  mfu: 51.85%".
 bool take_torchtitan_record(const LogLine& line, LogState& state) {
   const std::size_t at = line.text.find("step: ");
   if (at == std::string_view::npos) return false;
   const std::string_view text = line.text.substr(at);
   if (line.text.substr(0, at).ends_with("validate ")) {
     state.evaluated.set();
-    ++state.log.lines[static_cast<std::size_t>(LogTool::torchtitan)];
+    count_line(state.log, torchtitan_log.tool);
     return true;
   }
   const Fields fields = fields_of(text);
@@ -62,7 +62,7 @@ bool take_torchtitan_record(const LogLine& line, LogState& state) {
     state.note("records_cut");
     return false;
   }
-  LogRecord& record = state.add(LogTool::torchtitan, line);
+  LogRecord& record = state.add(torchtitan_log.tool, line);
   record.iteration = static_cast<std::int64_t>(*step);
   record.stamp = stamp_of_line(line.text);
   record.tokens_per_s_device = *rate;
@@ -76,10 +76,11 @@ bool take_torchtitan_record(const LogLine& line, LogState& state) {
         share && share->unit.starts_with("%"))
       record.memory_share = share->number / 100;
   }
-  ++state.log.lines[static_cast<std::size_t>(LogTool::torchtitan)];
+  count_line(state.log, torchtitan_log.tool);
   return true;
 }
 
+// What it says before the first step: batch, sequence, mesh, device, peak.
 bool take_torchtitan_start(const LogLine& line, LogState& state) {
   const std::string_view text = line.text;
   auto& settings = state.log.settings;
@@ -128,5 +129,21 @@ bool take_torchtitan_start(const LogLine& line, LogState& state) {
     settings.insert_or_assign("mfu_peak", std::to_string(*peak));
   return true;
 }
+
+constexpr std::array torchtitan_words = {LogWord{"tps: ", take_torchtitan_record},
+                                         LogWord{"Training starts at step ", take_torchtitan_start},
+                                         LogWord{"device mesh with ", take_torchtitan_start},
+                                         LogWord{" capacity: ", take_torchtitan_start},
+                                         LogWord{"computing MFU: ", take_torchtitan_start}};
+
+}  // namespace
+
+const LogDialect torchtitan_log = {.tool = {.name = "torchtitan",
+                                            .label = "torchtitan",
+                                            .counting = FlopCounting::torchtitan,
+                                            .rate_name = "tflops"},
+                                   .words = torchtitan_words,
+                                   .how = "time stamps of its lines",
+                                   .by_stamps = true};
 
 }  // namespace stepscope
