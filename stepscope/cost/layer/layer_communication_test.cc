@@ -113,8 +113,9 @@ TEST(LayerCommunication, ContextGathersAllKeysAndValues) {
 TEST(LayerCommunication, ARingPassesEachPartAroundAndGradientsHome) {
   const Operations ops = layer_operations(llama(), with_context(ContextExchange::ring), 0);
   const double part = 2 * 512.0 * 2 * 8 * 128;
-  EXPECT_DOUBLE_EQ(sent_forward(ops, send_recv, ParallelDim::context), 3 * part);
-  EXPECT_DOUBLE_EQ(sent_backward(ops, send_recv, ParallelDim::context), (3 + 4) * part);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::send_recv, ParallelDim::context), 3 * part);
+  EXPECT_DOUBLE_EQ(sent_backward(ops, CollectiveKind::send_recv, ParallelDim::context),
+                   (3 + 4) * part);
   EXPECT_TRUE(named(ops, "attention").forward.communications[0].can_overlap);
 }
 
@@ -179,9 +180,11 @@ TEST(LayerCommunication, GridsSendWhatTheirLayoutsSay) {
   const double hidden = 2 * 2 * 2048.0 * 14336 / 4;
   const double q = 2;
   // Inputs of four linear layers: the stream twice, attention's output, the hidden layer.
-  EXPECT_DOUBLE_EQ(sent_forward(ops, broadcast, ParallelDim::tensor_row), q * (3 * x + hidden));
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::broadcast, ParallelDim::tensor_row),
+                   q * (3 * x + hidden));
   const double weights = 2 * (4096.0 * 48 * 128 + 4096.0 * 4096 + 3 * 4096.0 * 14336) / 4;
-  EXPECT_DOUBLE_EQ(sent_forward(ops, broadcast, ParallelDim::tensor_column), q * weights);
+  EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::broadcast, ParallelDim::tensor_column),
+                   q * weights);
   // Root mean squares of rows that lie on two devices.
   EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_reduce, ParallelDim::tensor_row),
                    2 * 4 * 2048.0);

@@ -7,6 +7,8 @@
 #include <array>
 #include <vector>
 
+#include "stepscope/nn/kernels/matmul.h"
+
 namespace stepscope::nn {
 namespace {
 

@@ -144,7 +144,7 @@ TEST_F(ReadTraceTest, AStopGivesNoRanksAndSaysInterrupted) {
                {.threads = 1, .stop = &stop, .progress = {}});
   EXPECT_TRUE(run.ranks.empty());
   ASSERT_TRUE(run.inputs.at(0).error.has_value());
-  EXPECT_TRUE(run.inputs[0].error->interrupted);
+  EXPECT_TRUE(run.inputs[0].error->code == ErrorCode::interrupted);
 }
 
 TEST_F(ReadTraceTest, AReportOfNsightSystemsIsRefusedWithTheCommandThatConvertsIt) {
