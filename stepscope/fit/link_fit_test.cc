@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::string_view box_name = R"({"name": "box_name", "peak_tflops": {}, "sources": ["s"],
+constexpr std::string_view box_name = R"({"name": "box", "peak_tflops": {}, "sources": ["s"],
   "scale_up": {"name": "l", "gb_per_s_per_direction": 300, "domain": 8, "topology": "switch"},
   "scale_out": {"gb_per_s_per_direction": 25}})";
 

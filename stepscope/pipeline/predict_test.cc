@@ -48,7 +48,8 @@ TEST(Predict, APlanThatDoesNotFitNamesOneThatDoes) {
   const auto result =
       predict({.model = "llama-2-7b",
                .machine = "v100_sxm2_32gb",
-               .plan = {.gpus = 32, .fields = {{"seq", "2048"}, {"global-batch", "64"}}}});
+               .plan = {.gpus = 32,
+                        .fields = {{"seq", "2048"}, {"global-batch", "64"}, {"dtype", "fp16"}}}});
   ASSERT_TRUE(result) << result.error().message();
   ASSERT_TRUE(result->fitting);
   ASSERT_TRUE(result->fitting->plan);

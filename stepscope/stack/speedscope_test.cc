@@ -12,7 +12,7 @@ using test::Folded;
 using test::folded_text;
 
 constexpr std::string_view speedscope_frames =
-    R"("shared":{"speedscope_frames":[{"name":"a"},{"name":"b","file":"x.py","line":7,"col":null},)"
+    R"("shared":{"frames":[{"name":"a"},{"name":"b","file":"x.py","line":7,"col":null},)"
     R"({"name":"c","file":"y.py"}]})";
 
 std::string file(const std::string& profiles) {

@@ -225,7 +225,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto file = SqliteFile::open_bytes(bytes, "input");
   if (!file) return 0;
-  const auto profile = read_nsys_samples(*file, "input", {.keep_samples = true});
+  const auto profile = read_nsys_samples(*file, "input", true);
   expect(profile || !profile.error().message().empty(), "an error says something");
   return 0;
 }

@@ -29,7 +29,7 @@ struct CallSite {
   std::uint32_t line = 0;
 };
 [[nodiscard]] CallSite call_site(const std::source_location& where);
-[[nodiscard]] std::string place_text(const CallSite& site);  // "zero/train/trainer.cc:120"
+[[nodiscard]] std::string place_text(const CallSite& site);  // "train/trainer.cc:120"
 [[nodiscard]] std::array<char, what_characters> what_text(std::string_view what);
 // The characters before the first NUL.
 [[nodiscard]] std::string_view text_of(std::string_view padded);
@@ -49,7 +49,7 @@ struct BucketHeader {
   CallSite site{};
 };
 [[nodiscard]] bool same_collective(const BucketHeader& a, const BucketHeader& b);
-// all_gather #17 of 1024 bytes of f32 "block 4 parameters" (zero/train/trainer.cc:95)
+// all_gather #17 of 1024 bytes of f32 "block 4 parameters" (train/trainer.cc:95)
 [[nodiscard]] std::string header_text(const BucketHeader& header);
 
 enum class RankState : std::uint32_t { absent, joined, left, failed, dead };

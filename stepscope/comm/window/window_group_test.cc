@@ -99,7 +99,7 @@ TEST(WindowGroup, wrong_requests_are_refused_and_the_group_lives_on) {
     const auto overlap = all_gather(comm, whole.subspan(1, 2), whole, "overlap");
     ASSERT_FALSE(overlap);
     EXPECT_TRUE(has(overlap.error(), "in and out overlap"));
-    EXPECT_TRUE(has(overlap.error(), "all_gather \"overlap\" (comm/window/window_group_test.cc:"));
+    EXPECT_TRUE(has(overlap.error(), "all_gather \"overlap\" (window/window_group_test.cc:"));
     CollectiveRequest request;
     request.kind = CollectiveKind::all_reduce;
     request.type = ElementType::f32;
