@@ -31,7 +31,7 @@ TEST(CalibrateFrom, KeepsAndTellsFilesThatGiveNothing) {
 }
 
 TEST(CalibrateFrom, WithoutADeviceAMachineHasToBeGiven) {
-  const std::string path = testing::TempDir() + "calibrate_all_reduce_perf.txt";
+  const std::string path = testing::TempDir() + "all_reduce_perf.txt";
   std::ofstream(path) << "# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1048576 step: 2(factor) "
                          "warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n"
                          "#       size         count      type   redop    root     time   algbw   "
@@ -41,7 +41,8 @@ TEST(CalibrateFrom, WithoutADeviceAMachineHasToBeGiven) {
   const auto unknown = calibrate_from({.files = {path}});
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().message().find("give --machine"), std::string::npos);
-  const auto known = calibrate_from({.files = {path}, .machine = "h100_sxm_80gb", .place = {.ranks = 8}});
+  const auto known =
+      calibrate_from({.files = {path}, .machine = "h100_sxm_80gb", .place = {.ranks = 8}});
   ASSERT_TRUE(known) << known.error().message();
   ASSERT_TRUE(known->fit) << (known->failures.empty() ? "" : known->failures[0].message());
   EXPECT_EQ(known->benchmarks.size(), 1U);

@@ -15,9 +15,9 @@ Result<Done> check_usage(const SweepRequest& r) {
   const std::string usage = "write --vary bucket=1MB,5MB and {bucket} in the command";
   const std::set<std::string> distinct(r.values.begin(), r.values.end());
   if (r.values.empty() || distinct.contains("") || r.name.empty() || r.name == "out")
-    return Error{.what = "the values of a setting are missing", .hint = usage};
+    return Error{.what = "--vary " + r.name + " names no values", .hint = usage};
   if (distinct.size() != r.values.size())
-    return Error{.what = "a value of " + r.name + " stands twice", .hint = usage};
+    return Error{.what = "--vary " + r.name + " names a value twice", .hint = usage};
   if (r.command.empty())
     return Error{.what = "the command is missing", .hint = "write it behind --"};
   const std::string key = "{" + r.name + "}";

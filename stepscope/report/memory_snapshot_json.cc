@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t written_holders = 500;
 
-constexpr std::array<std::string_view, 6> phase_names = {"unknown",  "setup",     "forward",
-                                                         "backward", "optimizer", "other"};
+constexpr std::array<std::string_view, 6> allocation_phase_names = {
+    "unknown", "setup", "forward", "backward", "optimizer", "other"};
 constexpr std::array<std::string_view, 4> verdict_names = {"fragmented", "streams", "pending",
                                                            "too_large"};
 
@@ -44,7 +44,7 @@ Json holder_json(const MemorySnapshot& s, const MemoryHolder& h) {
           {"requested_bytes", value(h.requested)},
           {"blocks", h.blocks},
           {"use", memory_use_names[static_cast<std::size_t>(h.use)]},
-          {"phase", phase_names[static_cast<std::size_t>(h.site.phase)]},
+          {"phase", allocation_phase_names[static_cast<std::size_t>(h.site.phase)]},
           {"place", site_in_words(h.site)},
           {"function", text_or_null(h.site.name)},
           {"file", text_or_null(h.site.file)},

@@ -34,8 +34,8 @@ struct Calls {
 struct Taken {
   bool counting = false;
   bool in_onednn = false;
-  Calls ours;
-  Calls onednn;
+  Calls ours{};
+  Calls onednn{};
   long products = 0;  // by oneDNN
 };
 thread_local Taken taken;

@@ -308,7 +308,8 @@ class Reading {
     plan().overlap_parameter_gather = stage3 && prefetch > 0;
     plan().prefetch_distance = 0;
     if (plan().overlap_parameter_gather) {
-      plan().prefetch_distance = std::clamp(prefetch / std::max(layer, Int{1}), Int{1}, model_.layers);
+      plan().prefetch_distance =
+          std::clamp(prefetch / std::max(layer, Int{1}), Int{1}, model_.layers);
     }
     for (const std::string_view key : {"stage3_max_live_parameters", "stage3_max_reuse_distance"}) {
       if (zero.find(key) == nullptr) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The labels of the data's keys, with what they mean: the only place of the page where these stand.
-// A group holds the keys of one object or enumeration of the data (docs/json.md); its order is the
+// A group holds the keys of one object or enumeration of the data (docs/reference/json.md); its order is the
 // order of legends.
 
 import {plain} from './format/names.js';
