@@ -19,5 +19,3 @@ add_custom_command(OUTPUT ${page_shell}
   DEPENDS ${page_script} ${page_dir}/page.html ${page_dir}/page.css ${page_dir}/charts.css ${page_dir}/embed.cmake
   COMMENT "Embedding the report page" VERBATIM)
 target_sources(stepscope_report PRIVATE ${page_shell})
-# Text is written once.
-target_compile_options(stepscope_report PRIVATE ${STEPSCOPE_COLD})
