@@ -26,10 +26,10 @@ set(STEPSCOPE_COLD $<$<CONFIG:Release>:-O1>)
 set(STEPSCOPE_COLD_MODULES words telemetry zero fit diagnose pipeline report)
 
 # Half a second less a file. Warnings of g++ 12 about overflows in inlined library code are false beside precompiled headers.
-# A compiler cache cannot read them: what it holds costs nothing anyway.
+# Not beside a compiler cache, which cannot keep such files, nor without rooms, where each source shows that its includes suffice.
 set(STEPSCOPE_PRECOMPILED <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <numeric>
                           <optional> <set> <span> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector>)
-if(CMAKE_CXX_COMPILER_LAUNCHER)
+if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT STEPSCOPE_UNITY)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
