@@ -16,7 +16,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t least_per_half = 4;  // of the collectives of each clock
+constexpr std::size_t least_per_half = 4;  // collectives of each clock
 constexpr double most_disagreement = 0.5;  // of the two halves, relative to their results
 constexpr double least_improvement = 0.8;  // of the held-out spread
 constexpr double drift_improvement = 0.9;  // of the spread that offsets alone leave

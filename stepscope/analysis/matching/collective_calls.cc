@@ -357,8 +357,7 @@ void CallReader::read_host() {
   const Rows& askers = params.empty() ? ops : params;
   // Operators that only enqueue for a device that was not recorded do not show its time.
   const Rows& calls = backend.empty() && !enqueues ? askers : backend;
-  std::array<Rows, collective_kind_count> waiting;  // requesting rows whose call has not come, last
-                                                    // first
+  std::array<Rows, collective_kind_count> waiting;  // rows whose call has not come, last first
   for (const HostRow* row : askers) waiting[static_cast<std::size_t>(row->kind)].push_back(row);
   for (Rows& rows : waiting) std::ranges::reverse(rows);
   for (const HostRow* row : calls) {

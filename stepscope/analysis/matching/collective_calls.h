@@ -18,8 +18,7 @@ namespace stepscope {
 struct CollectiveCall {
   SliceId slice = no_slice;   // the kernel; the host row if there is no device
   SliceId host = no_slice;    // the innermost communication row around its launch, or no_slice
-  SliceId launch = no_slice;  // the runtime call behind the kernel; the operator if there is no
-                              // device
+  SliceId launch = no_slice;  // the kernel's runtime call; the operator without a device
   Ns start{};
   Ns end{};
   CollectiveKind kind = CollectiveKind::unknown;

@@ -53,8 +53,7 @@ struct DeviceMemory {
 struct CopyRow {
   std::string direction;  // "HtoD", "DtoD", "PtoP", … ; "memset"
   std::optional<bool>
-      pinned;  // memory of the host side; empty if unknown from the name, or if there is no host
-               // side
+      pinned;  // of the host side; empty if there is none or the name does not tell
   std::uint64_t count = 0;
   std::optional<Bytes> bytes;  // empty unless recorded for every copy
   Ns total{};
