@@ -3,9 +3,9 @@
 //
 // NCCL compiles one kernel for several functions and calls the right one inside it, so most of a
 // name tells less than it seems to:
-//   - "..._LL" is in the name for every protocol (src/device/generate.py, best_kernel: "LL" for all;
-//     before 2.19 src/enqueue.cc, NCCL_FUNC5: kernels for LL alone). Only "LL128" and "SIMPLE" tell
-//     the protocol, and standard builds have neither.
+//   - "..._LL" is in the name for every protocol (src/device/generate.py, best_kernel: "LL" for
+//     all; before 2.19 src/enqueue.cc, NCCL_FUNC5: kernels for LL alone). Only "LL128" and "SIMPLE"
+//     tell the protocol, and standard builds have neither.
 //   - "ncclDevKernel_..._RING_LL" (since 2.19) is a ring, NVLS or CollNet; "..._TREE_LL" is a tree.
 //   - "ncclKernel_..._TREE_LL_..." (2.8 to 2.18) names the algorithm: TREE, RING, NVLS, NVLS_TREE,
 //     COLLNET; "ncclAllReduceRingLLKernel_sum_f32" (before) likewise.

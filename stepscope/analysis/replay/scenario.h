@@ -26,7 +26,8 @@ enum class Change : std::uint8_t {
   allocator_free,      // calls that allocate, free or map memory take no time (host.h)
   collector_free,      // Python's garbage collector takes no time
   profiler_free,       // the profiler's own overhead takes no time
-  sync_free,           // calls do not wait for the device; without one, threads do not wait for
+  sync_free,           // no call waits for the device; without one, no thread waits for a
+                       // collective before its need
   copies_free,
   device_alone,     // no other process takes a device in between (NodeKind::held)
   rank_as_peers,    // a rank's own work takes as long as at its peers (peer_median.h)
@@ -39,9 +40,8 @@ enum class Change : std::uint8_t {
 struct Scenario {
   Change change = Change::no_waiting;
   double factor = 1;                        // bandwidth, latency, compute, host, prefetch
-  std::optional<CollectiveKind> kind{};     // communication_free, bandwidth, latency; absent: of
-                                            // all
-  std::optional<NameClass> kernel_class{};  // compute; absent: of all
+  std::optional<CollectiveKind> kind{};     // communication_free, bandwidth, latency: absent = all
+  std::optional<NameClass> kernel_class{};  // compute: absent = all
   std::optional<int> rank{};                // only this rank's work; rank_as_peers needs it
   std::optional<Bytes> size{};              // bucket
 };
