@@ -4,7 +4,7 @@
 //   - the compute operations of a stage run one after the other, by start;
 //   - so do those of each of four streams: forward send, forward receive, backward send, backward
 //     receive; a fifth stream has the parameters' all-gathers and the gradients' reduce-scatters;
-//   - a receive precedes its compute operation and follows the previous one; a send follows its own;
+//   - a receive precedes its compute operation and follows the one before; a send follows its own;
 //   - the first backward send and receive follow the second compute before the first backward;
 //   - an all-gather precedes the first forward of its model chunk; if gradients are reduced during
 //     the backward (there are separate-grads-all-reduces), a reduce-scatter follows the last

@@ -26,8 +26,8 @@ enum class Change : std::uint8_t {
   allocator_free,      // calls that allocate, free or map memory take no time (host.h)
   collector_free,      // Python's garbage collector takes no time
   profiler_free,       // the profiler's own overhead takes no time
-  sync_free,           // no call waits for the device; without one, no thread waits for a
-                       // collective before its need
+  sync_free,           // calls do not wait for the device; without one, threads do not wait for
+                       // collectives before they need them (early_waits.h)
   copies_free,
   device_alone,     // no other process takes a device in between (NodeKind::held)
   rank_as_peers,    // a rank's own work takes as long as at its peers (peer_median.h)

@@ -2,15 +2,15 @@
 // The dependencies of the recorded steps over all ranks, as one graph that can be replayed:
 //
 //   host       A thread's own time until it launches, blocks or computes. A thread goes on in
-//              order. If it showed no row while another thread of its process worked, it also waited
-//              for that thread (the backward thread for the main thread and the reverse).
+//              order. If it showed no row while another thread of its process worked, it also
+//              waited for that thread (the backward thread for the main thread and the reverse).
 //   launch     The call, and the least latency on this rank from its return to the operation.
 //   compute, copy, comm
 //              Operations of a device in the order of their stream. With "Stream Wait Event" rows
 //              they also follow the awaited operation. Without such rows a communication kernel
 //              follows the last operation launched before it elsewhere (c10d orders its stream
-//              behind the current one). An operation may start later than all this explains; if that
-//              is at most 20 µs after an operation of another stream ended, it follows that one.
+//              behind the current one). If an operation started later than all this explains, but
+//              at most 20 µs after an operation of another stream ended, it also follows that.
 //   sync       The return of a call that waited for the device.
 //   held       A device that has run empty is taken away for a while, whatever is launched
 //              meanwhile: another process's time slice (device_holds.h).
@@ -55,8 +55,8 @@ struct StepGraph {
   std::uint64_t unjoined = 0;         // calls not joined (peers not traced, clocks off)
   std::uint64_t removed_edges = 0;    // edges that closed a cycle
   std::uint64_t negative_delays = 0;  // nodes that began before the end of a predecessor
-  std::uint64_t overlapping = 0;      // operations that began before the end of the previous
-                                      // operation
+  std::uint64_t overlapping = 0;      // operations that began before the previous operation on
+                                      // their stream ended
 
   [[nodiscard]] std::size_t size() const { return kind.size(); }
 };

@@ -77,7 +77,8 @@ struct RunComparison {
   ComparedArm b;
   RatioTest ratio;
   std::optional<LaunchDrift> drift;   // of log(median) per launch; if the order is known
-  std::vector<PartDifference> parts;  // largest difference first within a kind; if both arms
+  std::vector<PartDifference> parts;  // largest difference first within a kind; if both arms have
+                                      // traces
 };
 
 // `order`: the launches in the order they ran; false = the next of A, true = the next of B. Empty
