@@ -23,7 +23,8 @@ struct SweptValue {
   ComparedArm arm;
   std::optional<RatioTest> beside_best;  // its steps ÷ the best value's steps; absent for the best
   std::optional<double> q;               // false-discovery rate of that test among all values
-  bool tie = false;  // not called slower than the best (interval, q or floor); false for the best
+  bool tie = false;  // not called slower than the best: its interval includes 1, or q or the floor
+                     // rejects it; false for the best
 };
 
 struct Sweep {
