@@ -28,8 +28,7 @@ struct Calibration {
   std::array<std::optional<FlopRate>, dtype_count> matmul_max{};  // largest product measured
   ByteRate memory_rate{};                                         // reads and writes together
   std::vector<OperationTiming> operations;
-  std::vector<CollectiveTiming> collectives;  // between neighbours; of a group only its size is
-                                              // read
+  std::vector<CollectiveTiming> collectives;  // between neighbours; only a group's size is read
   std::optional<Nvme> drive;
   std::vector<std::string> sources;  // method and time of the measurement; at least one
 };

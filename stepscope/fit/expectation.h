@@ -17,8 +17,7 @@ struct Expectation {
   std::optional<StepComparison> step;           // absent without a model
   std::vector<ExpectedOperators> ranks;         // ranks with shapes
   std::vector<ExpectedCollective> collectives;  // largest gap first
-  std::vector<std::string> assumptions;         // values that the machine lacks, and their
-                                                // substitutes
+  std::vector<std::string> assumptions;         // values that the machine lacks, with substitutes
 };
 
 // The expectations that need no model. `job` must outlive the result. Errors name what the machine

@@ -48,8 +48,7 @@ struct ExpectedOperators {
   std::vector<ExpectedOperatorClass> classes{};  // largest gap first; classes with an expectation,
                                                  // plus matmul and attention
   std::vector<ExpectedOperator> operators{};     // largest gap first; operators with an expectation
-  std::vector<std::string> assumptions{};        // values that the machine lacks, and their
-                                                 // substitutes
+  std::vector<std::string> assumptions{};        // values that the machine lacks, with substitutes
 };
 
 // `rank` must outlive the result. Errors: values that the machine lacks for every format of the

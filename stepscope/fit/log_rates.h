@@ -6,7 +6,7 @@
 //   Megatron-LM   "throughput per GPU (TFLOP/s/GPU)": attention halved, logits of the padded
 //                 vocabulary. Older versions count all of attention. If the log has the time and
 //                 devices of a step, its own numbers show which.
-//   Megatron-     "TFLOPs": the FLOPs of the hardware, 72 (with recompute 96) B s L h^2 (1 + s / 6h +
+//   Megatron-     "TFLOPs": hardware FLOPs, 72 (with recompute 96) B s L h^2 (1 + s / 6h +
 //   DeepSpeed     V / 16 L h); Korthikanti et al. 2022, without their halving of the head
 //   torchtitan    "tflops", "mfu": 6 (N - token table) + 12 L h s a token; mfu of the bf16 peak
 //   Hugging Face  "total_flos": 6 (N - embeddings) a token

@@ -28,8 +28,7 @@ enum class ComputeParameter : std::uint8_t {
   cast,            // traffic of a cast to a format below 16 bits, relative to its input's
   contention,     // of arithmetic, by the time that bytes sent beside it take on the domain's links
   jitter,         // standard deviation of a layer's time over ranks, relative to that time
-  host_layer_us,  // the host's time to launch a layer's forward, eagerly; backward takes 1.5 times
-                  // that
+  host_layer_us,  // the host's time to launch a layer's forward, eagerly; backward takes 1.5 of it
   host_head_layers,  // the same of head and loss, in layers
   host_power,        // p as above, of the device's and the host's time of a layer, with tp = 1
   host_power_tp,     // and with tp > 1

@@ -149,8 +149,8 @@ INSTANTIATE_TEST_SUITE_P(
         Known{"bert", bert, 335'141'888}, Known{"vit", vit, 304'326'632}),
     [](const auto& known) { return std::string(known.param.name); });
 
-// Must equal the catalogue's entry of the same model, except for its name and source. transformers,
-// Qwen3MoeDecoderLayer: experts unless the layer is listed, and only in every
+// Must equal the catalogue's entry of the same model, except for its name and source. Source:
+// transformers, Qwen3MoeDecoderLayer: experts unless the layer is listed, and only in every
 // decoder_sparse_step-th layer.
 TEST(HuggingFace, QwenNamesLayersWithoutExperts) {
   std::string json(qwen3_moe);

@@ -47,8 +47,8 @@ struct Experts {
   std::int64_t shared_feed_forward = 0;      // of all shared experts together; 0: none
   std::int64_t first_dense_layers = 0;       // these layers keep the dense feed-forward
   std::int64_t every = 1;                    // of the other layers, every n-th has experts
-  std::vector<std::int64_t> dense_layers{};  // these layers never have experts (Qwen:
-                                             // mlp_only_layers), from 0
+  std::vector<std::int64_t> dense_layers{};  // these never have experts (Qwen: mlp_only_layers),
+                                             // from 0
   bool shared_gate = false;  // the shared experts' output is gated: hidden -> 1 (Qwen)
   bool router_bias = false;  // one number per expert beside the router (DeepSeek-V3)
   // Capacity of an expert = factor * tokens * top_k / count; further tokens are dropped. Absent:
