@@ -2,7 +2,7 @@
 // Finds the dimension of parallelism of a process group. Sources in order: the user's list; the
 // group's name ("mesh_tp", "TENSOR_MODEL_PARALLEL_GROUP"); its calls (only sends and receives: a
 // pipeline; DeepEP kernels: an expert exchange). Otherwise a group that spans the job is `world`,
-// and the only group of a job with signs of DDP, FSDP or ZeRO is `dp`. All others are unknown.
+// or `dp` if it is the only group of a job with signs of DDP, FSDP or ZeRO. All others are unknown.
 #pragma once
 
 #include <array>

@@ -49,17 +49,16 @@ struct HangCall {
 
 struct HangFinding {
   HangKind kind = HangKind::missing;
-  std::uint32_t group = 0;    // index into CommRecords::groups
-  std::int64_t sequence = 0;  // of `call`; for pairs the receiver's or sender's number
-  std::int64_t since = 0;     // the group's first unfinished call, if recorded
-  std::optional<HangCall> call{};       // the call of the others; of one of them
-  std::optional<HangCall> instead{};    // the call of `ranks` instead; of missing ranks their last
-                                        // call
-  std::vector<std::uint32_t> ranks{};   // ranks at fault or missing; in CommRecords::ranks
-  std::vector<int> unrecorded{};        // ranks without any record (no_record)
-  std::vector<std::uint32_t> others{};  // ranks that wait, or agree
-  bool even = false;                    // equally many ranks make either call
-  bool next_of_others = false;          // `instead` is the others' next call
+  std::uint32_t group = 0;               // index into CommRecords::groups
+  std::int64_t sequence = 0;             // of `call`; for pairs the receiver's or sender's number
+  std::int64_t since = 0;                // the group's first unfinished call, if recorded
+  std::optional<HangCall> call{};        // the call of the others; of one of them
+  std::optional<HangCall> instead{};     // what `ranks` call there; of missing ranks the last call
+  std::vector<std::uint32_t> ranks{};    // ranks at fault or missing; in CommRecords::ranks
+  std::vector<int> unrecorded{};         // ranks without any record (no_record)
+  std::vector<std::uint32_t> others{};   // ranks that wait, or agree
+  bool even = false;                     // equally many ranks make either call
+  bool next_of_others = false;           // `instead` is the others' next call
   std::optional<std::size_t> follows{};  // index of the finding that causes this one
   bool circular = false;                 // part of a cycle of ranks that wait for each other
 };

@@ -28,8 +28,8 @@ struct CollectiveCall {
   std::int64_t elements = -1;  // must agree between ranks: of the input; of the output for gathers
   std::uint32_t group = no_row;  // row of RankCalls::groups; no_row = unknown
   TrackId stream{};              // where it ran; the kernels of one communicator share a stream
-  std::int64_t seq = -1;  // number within its group, equal on all ranks; -1 = not recorded
-  int root = -1;          // global rank, of broadcast and reduce
+  std::int64_t seq = -1;         // number within its group, equal on all ranks; -1 = not recorded
+  int root = -1;                 // global rank, of broadcast and reduce
   std::uint32_t first_edge = 0;  // its messages are RankCalls::edges [first_edge, + edge_count)
   std::uint32_t edge_count = 0;
   std::optional<std::uint32_t> step;  // row of the view's steps in which the call starts

@@ -50,7 +50,7 @@ enum class OomVerdict : std::uint8_t {
   fragmented,  // the free bytes, in one piece
   streams,     // a free block of another stream or pool
   pending,     // … including memory that waits for another stream
-  too_large    // no: all free memory and the device's rest are less than the request
+  too_large    // none: all free memory and the device's rest are less than the request
 };
 struct OutOfMemory {
   std::uint32_t position = 0;

@@ -47,8 +47,8 @@ struct UnitUse {
   bool waits_in_row = false;
   std::vector<std::uint32_t> calls;    // calls that fetched, by launch; empty: already there
   std::vector<std::uint32_t> updates;  // calls that shared them at the end of the previous step
-  TrackId fetch_thread{};  // row that contains everything the fetch launches, if
-  Ns fetch_begin{};        // there is such a row
+  TrackId fetch_thread{};              // row that contains everything the fetch launches, if
+  Ns fetch_begin{};                    // there is such a row
   Ns fetch_end{};
 };
 

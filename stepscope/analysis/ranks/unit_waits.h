@@ -38,7 +38,7 @@ struct UnitFetch {
   FetchVerdict verdict = FetchVerdict::hit;
   std::uint32_t ahead = 0;                // units whose turn came between issue and its own turn
   std::optional<std::uint32_t> distance;  // distance that would have hidden it; absent: none
-  SliceId reader = no_slice;  // first operation that reads it; none without a device
+  SliceId reader = no_slice;              // first operation that reads it; none without a device
 
   [[nodiscard]] Ns late() const { return arrived > needed ? arrived - needed : Ns{0}; }
 };

@@ -40,8 +40,8 @@ namespace stepscope {
 struct StepGraph {
   ReplayGraph graph;  // instants count from `origin`
   std::vector<NodeKind> kind;
-  std::vector<std::uint32_t> view;  // of a join: of its last member
-  std::vector<SliceId> slice;       // the operation; the call after `host`, `launch`, `sync`
+  std::vector<std::uint32_t> view;    // of a join: of its last member
+  std::vector<SliceId> slice;         // the operation; the call after `host`, `launch`, `sync`
   std::vector<std::uint32_t> detail;  // comm, arrival, transfer: row of RankCalls::calls; join: row
                                       // of CollectiveMatches::matched; else no_row
 

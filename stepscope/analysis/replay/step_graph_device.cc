@@ -13,8 +13,7 @@ namespace {
 
 constexpr Ns most_clock_lead = std::chrono::milliseconds{1};
 constexpr Ns rounding = std::chrono::microseconds{1};  // coarsest rounding of recorded instants
-constexpr Ns wake_up = std::chrono::microseconds{20};  // from a communication's end to the next
-                                                       // work
+constexpr Ns wake_up = std::chrono::microseconds{20};  // from a communication's end to later work
 
 // A call by which a host thread did something visible to the device or to other ranks.
 struct Point {

@@ -40,7 +40,7 @@ struct OpInputs {
   [[nodiscard]] std::optional<std::int64_t> integer(std::size_t i) const;
   [[nodiscard]] std::optional<Dims> integers(std::size_t i) const;            // of "[1, 1]"
   [[nodiscard]] std::optional<std::vector<bool>> flags(std::size_t i) const;  // of "[True, False]"
-  [[nodiscard]] std::string_view concrete(std::size_t i) const;  // "" if not recorded
+  [[nodiscard]] std::string_view concrete(std::size_t i) const;               // "" if not recorded
 };
 
 // Empty if the texts are malformed or absent. Types and concrete values may be shorter than the

@@ -222,9 +222,8 @@ class Builder {
   std::span<const Step> steps_;
   const HostPhases& phases_;
   RangeLimits limits_;
-  std::vector<Node> nodes_;  // [0] is the root
-  std::vector<std::uint32_t>
-      place_;  // by slice id: parent node of the device work launched there
+  std::vector<Node> nodes_;           // [0] is the root
+  std::vector<std::uint32_t> place_;  // by slice id: parent node of the device work launched there
   KeyIndex<RangeKey, RangeKeyHash> places_;
 };
 

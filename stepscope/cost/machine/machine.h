@@ -33,7 +33,7 @@ struct MachineAlias {
 // figure is unknown, and a plan that needs it is an error. All figures are one device's share.
 struct Host {
   std::optional<ByteRate> per_direction;  // device to host memory
-  std::optional<ByteRate> memory_rate;  // of the host's memory; limits an optimizer on the CPU
+  std::optional<ByteRate> memory_rate;    // of the host's memory; limits an optimizer on the CPU
   std::optional<Bytes> memory;
 };
 

@@ -47,8 +47,7 @@ struct Experts {
   std::int64_t shared_feed_forward = 0;      // of all shared experts together; 0: none
   std::int64_t first_dense_layers = 0;       // these layers keep the dense feed-forward
   std::int64_t every = 1;                    // of the other layers, every n-th has experts
-  std::vector<std::int64_t> dense_layers{};  // these never have experts (Qwen: mlp_only_layers),
-                                             // from 0
+  std::vector<std::int64_t> dense_layers{};  // without experts (Qwen: mlp_only_layers), from 0
   bool shared_gate = false;  // the shared experts' output is gated: hidden -> 1 (Qwen)
   bool router_bias = false;  // one number per expert beside the router (DeepSeek-V3)
   // Capacity of an expert = factor * tokens * top_k / count; further tokens are dropped. Absent:
@@ -89,10 +88,10 @@ struct Transformer {
   bool head_bias = false;
   std::int64_t vocabulary = 0;  // rows of the embedding as published; 0: none (vision)
   bool tied_embeddings = false;
-  bool head_transform = false;  // a dense layer and a norm before the head (BERT)
-  bool pooler = false;       // a dense layer on the first token (BERT), of negligible cost
-  bool head = true;          // projects onto the vocabulary (or `classes`) and has a loss
-  std::int64_t classes = 0;  // > 0: the head projects onto classes instead (vision)
+  bool head_transform = false;   // a dense layer and a norm before the head (BERT)
+  bool pooler = false;           // a dense layer on the first token (BERT), of negligible cost
+  bool head = true;              // projects onto the vocabulary (or `classes`) and has a loss
+  std::int64_t classes = 0;      // > 0: the head projects onto classes instead (vision)
   std::int64_t token_types = 0;  // rows of a segment table (BERT)
   double dropout = 0;  // > 0: masks are drawn and kept (attention, and both residual branches)
   double activation_dropout = 0;  // the same between the feed-forward's linear layers (T5)

@@ -90,7 +90,7 @@ struct Plan {
   std::int64_t recompute_every = 1;  // every_k: k
   bool vendor_attention = false;     // fused attention is the vendor's (cuDNN), not FlashAttention
   bool fused_attention = true;       // scores never reach memory (flash)
-  bool compiled = false;  // layers are launched by a compiler's code, not singly in Python
+  bool compiled = false;        // layers are launched by a compiler's code, not singly in Python
   bool fused_pointwise = true;  // adjacent elementwise operations share one pass over memory
   bool fused_loss = true;  // cross-entropy in one pass each way, not one operation after the other
   // The product that makes a weight's gradient also adds it to the sum over micro-batches, if the
@@ -107,8 +107,7 @@ struct Plan {
   // Weights, gradients and passed activations are stored as in PyTorch's fully_shard, DTensor and
   // pipelining (memory_footprint.h).
   bool torch_buffers = false;
-  bool overlap_tensor = false;  // tensor parallel communication is split and hidden under its
-                                // matmul
+  bool overlap_tensor = false;  // tensor communication is split and hidden under its matmul
   std::int64_t vocabulary_multiple = 128;  // the embedding is padded to a multiple of this times tp
 };
 

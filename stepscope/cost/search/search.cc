@@ -176,7 +176,6 @@ std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
     above *= 2;
   } while (!fits(above));
   const std::int64_t unit = below < search.network.domain ? 1 : search.network.domain;  // whole
-                                                                                        // domain
   while (above - below > unit && !stopped(search.request)) {
     const std::int64_t middle = std::max(unit, (below + above) / 2 / unit * unit);
     if (middle <= below || middle >= above) break;

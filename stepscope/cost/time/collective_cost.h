@@ -47,7 +47,7 @@ namespace stepscope {
 struct AlgorithmTime {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;  // the fastest for this size
-  bool offered = true;  // the library would use it; else shown for comparison
+  bool offered = true;                   // the library would use it; else shown for comparison
   Seconds time{};
   Seconds start{};
   Seconds steps{};      // alpha: with `start`, the time of a message without bytes
