@@ -23,7 +23,8 @@ struct RooflineWork {
   std::optional<Flops> flops;  // 0 for work without arithmetic, absent if unknown
   std::optional<Bytes> bytes;  // each operand read and each result written once
   std::optional<Dtype> dtype;  // absent: no peak
-  bool streams = false;  // elementwise work, norms and similar: FLOPs unknown but too few to bind
+  bool streams =
+      false;  // elementwise work, norms and similar: FLOPs are unknown but too few to bind
   Ns time{};
 };
 
@@ -33,7 +34,8 @@ struct RooflinePlace {
   std::optional<double> intensity;        // flop per byte
   std::optional<double> ridge;            // intensity above which the peak binds and not the memory
   Bound bound = Bound::unknown;
-  std::optional<double> roof_share;  // time at the roof / time; 1 - roof_share is the possible gain
+  std::optional<double>
+      roof_share;  // time at the roof / time of the row; 1 - roof_share is the possible gain
 };
 
 // `peak_override` (--peak-tflops) replaces the machine's peak of every dtype.

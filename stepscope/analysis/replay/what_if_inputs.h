@@ -28,9 +28,10 @@ struct WhatIfInputs {
   const Collectives& collectives;
   std::span<const std::string> roles;  // by view
   const PeerMedians& medians;
-  std::span<const HostPhases> phases{};      // by view; needed by `bucket`
-  std::span<const UnitWaits> units{};        // by view; empty: units are unknown
-  const MessageModel* messages = nullptr;    // for `bucket` if the traces do not tell; may be null
+  std::span<const HostPhases> phases{};  // by view; needed by `bucket`
+  std::span<const UnitWaits> units{};    // by view; empty: units are unknown
+  const MessageModel* messages =
+      nullptr;  // for `bucket` if the traces do not contain the answer; may be null
   const GradientTraffic* traffic = nullptr;  // of these inputs; null: found when needed
 };
 

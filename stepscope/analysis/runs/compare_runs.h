@@ -37,8 +37,9 @@ struct OutlierGroup {
   std::string cause;
   std::size_t count = 0;
   double median_ns = 0;
-  double extra_ns = 0;                 // beyond the arm's median, summed
-  std::optional<std::size_t> every{};  // steps between them, if always the same (3 or more)
+  double extra_ns = 0;  // beyond the arm's median, summed
+  std::optional<std::size_t>
+      every{};  // number of steps between two of them, if it is always the same (3 or more)
 };
 
 struct ComparedLaunch {

@@ -51,8 +51,9 @@ struct DeviceMemory {
 };
 
 struct CopyRow {
-  std::string direction;       // "HtoD", "DtoD", "PtoP", … ; "memset"
-  std::optional<bool> pinned;  // of the host side; empty if there is none or the name does not tell
+  std::string direction;  // "HtoD", "DtoD", "PtoP", … ; "memset"
+  std::optional<bool>
+      pinned;  // of the host side; empty if there is no host side or the name does not tell
   std::uint64_t count = 0;
   std::optional<Bytes> bytes;  // empty unless recorded for every copy
   Ns total{};

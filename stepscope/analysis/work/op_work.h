@@ -27,7 +27,8 @@ struct OpWork {
   std::vector<OpCost> costs;        // distinct
   std::vector<std::uint32_t> cost;  // by row of Trace::ops: index into costs, or no_row
   std::vector<bool> counts;         // by slice id: this call's flops are counted here
-  std::vector<bool> recompute;      // by slice id: the operator rebuilds activations in a backward
+  std::vector<bool>
+      recompute;  // by slice id: true for operators that a backward runs to rebuild activations
 
   // The cost of a call from its shapes, counted or not; null if it has no shapes.
   [[nodiscard]] const OpCost* cost_of(const Trace& trace, SliceId op) const;

@@ -33,8 +33,9 @@ struct OperatorRow {
   Ns device{};
   Ns min{};  // device time of a single one of the device_calls
   Ns max{};
-  double share = 0;            // of the device time of all rows
-  std::optional<Flops> flops;  // executed, sum; empty unless known for every call with device work
+  double share = 0;  // of the device time of all rows
+  std::optional<Flops>
+      flops;  // executed, summed; empty unless the number is known for every call with device work
   std::optional<FlopRate> rate;  // over the time of the row's products
   std::optional<Bytes> bytes;
   std::optional<ByteRate> bandwidth;

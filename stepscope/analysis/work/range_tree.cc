@@ -222,8 +222,9 @@ class Builder {
   std::span<const Step> steps_;
   const HostPhases& phases_;
   RangeLimits limits_;
-  std::vector<Node> nodes_;           // [0] is the root
-  std::vector<std::uint32_t> place_;  // by slice id: parent node of the device work launched there
+  std::vector<Node> nodes_;  // [0] is the root
+  std::vector<std::uint32_t>
+      place_;  // by slice id: the parent node of the device work that was launched there
   KeyIndex<RangeKey, RangeKeyHash> places_;
 };
 
