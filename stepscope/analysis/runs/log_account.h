@@ -46,7 +46,7 @@ struct LogTimerRow {
 };
 
 // DeepSpeed prints twice the algbw of an all-reduce, in Gbit/s, and computes busbw with the size of
-// the job for every group. These fields are in bytes/s with algbw = total buffer / time.
+// the job for every group. `algbw` and `busbw` are corrected: bytes/s, algbw = total buffer / time.
 struct LogCommunicationRow {
   std::string operation;
   std::string size;  // as printed

@@ -56,7 +56,8 @@ struct LinearSpec {
   LinearPlace place = LinearPlace::first;
   bool replicated = false;  // 1d: each device multiplies its rows of the stream with the whole W
   bool bias = false;
-  std::int64_t groups = 1;         // weight matrices on this device that divide the rows (experts)
+  std::int64_t groups = 1;         // weight matrices on this device among which rows are divided
+                                   // (experts)
   std::int64_t also_gathered = 0;  // additional columns that the gather brings along
   bool keeps_input = true;         // false: another operation keeps the same tensor
   bool keeps_gathered = false;     // keeps the whole input under any convention
