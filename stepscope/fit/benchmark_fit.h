@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Benchmarks of collectives (nccl-tests, OSU) as timings on a machine's links, the machine whose
-// links explain them, and what each model says beside what was measured.
+// links explain them, and each model's times beside the measured ones.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,14 @@
 
 namespace stepscope {
 
-// What the files do not say.
+// Facts that the files do not contain.
 struct BenchmarkPlace {
   std::optional<int> ranks{};
   std::optional<int> hosts{};
 };
 
-// One file's figures, placed. Totals: a size that is one rank's is multiplied by their number.
+// The placed figures of one file. Sizes are totals: a per-rank size is multiplied by the number of
+// ranks.
 struct PlacedBenchmark {
   CommBenchmark benchmark;
   int ranks = 0;
@@ -30,8 +31,8 @@ struct PlacedBenchmark {
   std::vector<CollectiveTiming> timings;  // empty for a bandwidth test
 };
 
-// Error: no number of ranks, one rank, ranks unevenly on hosts, or a group that the machine's links
-// do not join.
+// Errors: no number of ranks, one rank, ranks spread unevenly over hosts, or a group that the
+// machine's links do not join.
 [[nodiscard]] Result<PlacedBenchmark> place_benchmark(CommBenchmark benchmark,
                                                       const Machine& machine,
                                                       const BenchmarkPlace& place);
@@ -41,22 +42,22 @@ struct BenchmarkRow {
   int ranks = 0;
   int hosts = 1;
   Bytes bytes{};
-  Seconds measured{};                 // median where there are several
+  Seconds measured{};                 // median if there are several
   std::optional<Seconds> fitted{};    // time = start + bytes / rate, in pieces
   std::optional<Seconds> modelled{};  // by the fitted machine
-  std::optional<Seconds> before{};    // by the machine as it was
+  std::optional<Seconds> before{};    // by the original machine
 };
 
 struct BenchmarkFit {
-  Machine machine;  // with the timing of its links fitted
+  Machine machine;  // the base with fitted link timing
   std::vector<TransferFit> transfers;
   std::vector<BenchmarkRow> rows;
-  double fitted_error = 0;  // |model / measured - 1|, mean over the rows that the model reaches
+  double fitted_error = 0;  // |model / measured - 1|, mean over the rows within the model's reach
   double modelled_error = 0;
   double before_error = 0;
 };
 
-// `source` goes into the machine file. Error: no timing at all; links that the machine lacks.
+// `source` is stored in the machine file. Errors: no timing at all; links that the machine lacks.
 [[nodiscard]] Result<BenchmarkFit> fit_benchmarks(const Machine& base,
                                                   std::span<const PlacedBenchmark> benchmarks,
                                                   const std::string& source);

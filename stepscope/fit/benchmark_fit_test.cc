@@ -53,7 +53,7 @@ TEST(BenchmarkFit, HostsTellTheLinks) {
   ASSERT_TRUE(far) << far.error().message();
   EXPECT_EQ(far->timings[0].group.domains, 2);
   EXPECT_EQ(far->timings[0].group.members, 8);
-  // Two hosts of one or two GPUs each are no neighbours.
+  // Two hosts with one or two GPUs each are not neighbours.
   const auto four = place_benchmark(line(4, 2, 40e-6, 20e9), h100(), {});
   ASSERT_TRUE(four);
   EXPECT_EQ(four->timings[0].group.members, 2);

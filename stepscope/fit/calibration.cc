@@ -7,7 +7,7 @@
 namespace stepscope {
 namespace {
 
-// busbw of the fastest timing: what one rank sends or receives on links that are full.
+// busbw of the fastest timing: the rate at which one rank sends or receives on full links.
 ByteRate fastest(const std::vector<CollectiveTiming>& timings) {
   ByteRate best{};
   for (const CollectiveTiming& t : timings) {
@@ -18,7 +18,7 @@ ByteRate fastest(const std::vector<CollectiveTiming>& timings) {
   return best;
 }
 
-// Every number that the network was resolved to, so that nothing of another machine remains.
+// Takes all resolved numbers of the network, so that none remains from another machine.
 LinkTiming whole_timing(const ResolvedTiming& resolved, const std::string& source) {
   LinkTiming timing{.values = {}, .source = source};
   for (std::size_t p = 0; p < link_parameter_count; ++p)

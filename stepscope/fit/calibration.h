@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured of this machine's cores, links and drives, as a machine that predict, plan,
-// train and analyze take: a device is one rank's core.
+// Measurements of this machine's cores, links and drives, as a machine for predict, plan, train and
+// analyze. A device is one rank's core.
 #pragma once
 
 #include <array>
@@ -18,19 +18,19 @@
 
 namespace stepscope {
 
-// All rates are one rank's, while every rank does the same.
+// All rates are per rank, measured while every rank does the same work.
 struct Calibration {
   std::string name;                                               // of the machine
   std::string vendor;                                             // of its processor; may be empty
-  int ranks = 1;                                                  // that were measured at once
+  int ranks = 1;                                                  // number measured at once
   Bytes memory{};                                                 // of the whole machine
   std::array<std::optional<FlopRate>, dtype_count> peaks{};       // of a loop of multiply-adds
   std::array<std::optional<FlopRate>, dtype_count> matmul_max{};  // largest product measured
   ByteRate memory_rate{};                                         // reads and writes together
   std::vector<OperationTiming> operations;
-  std::vector<CollectiveTiming> collectives;  // of neighbours; of a group only its size is read
+  std::vector<CollectiveTiming> collectives;  // between neighbours; only a group's size is read
   std::optional<Nvme> drive;
-  std::vector<std::string> sources;  // how and when it was measured; at least one
+  std::vector<std::string> sources;  // method and time of the measurement; at least one
 };
 
 struct CalibratedMachine {
@@ -39,7 +39,7 @@ struct CalibratedMachine {
   double link_error = 0;     // the same over the collectives
 };
 
-// Error: no peak at all, or no memory rate. With one rank there are no links.
+// Errors: no peak at all, or no memory rate. With one rank there are no links.
 [[nodiscard]] Result<CalibratedMachine> calibrated_machine(const Calibration& measured);
 
 }  // namespace stepscope

@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// Shared memory: 2 us a call and 8 GB/s.
+// Shared memory: 2 us per call and 8 GB/s.
 Calibration measured() {
   Calibration c;
   c.name = "box";
@@ -46,7 +46,8 @@ TEST(Calibration, ItsMachineTimesCollectivesAsMeasured) {
   ASSERT_TRUE(pair);
   const double time =
       collective_time(*network, CollectiveKind::all_gather, Bytes{64 << 20}, *pair).count();
-  // A ring's time is smooth where its steps and its transfer meet, which the timings are not.
+  // The model's time of a ring is smooth at the transition from steps to transfer; the timings are
+  // not.
   EXPECT_NEAR(time / (2e-6 + (32 << 20) / 8e9), 1, 0.08);
 }
 

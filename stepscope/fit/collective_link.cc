@@ -10,7 +10,7 @@ namespace {
 
 using Link = std::optional<ByteRate>;
 
-// Both links are used at once; the slower one binds.
+// Both links are used at once, and the slower one binds.
 Link all_to_all_link(const Machine& machine, std::span<const int> ranks) {
   if (!machine.scale_up || !machine.scale_up->domain) return std::nullopt;
   std::map<int, int> members;  // of each node
@@ -30,7 +30,7 @@ Link all_to_all_link(const Machine& machine, std::span<const int> ranks) {
   return std::min(out, *in * ((n - 1) / (most->second - 1)));
 }
 
-// Of one group: a single link, or none where its pairs differ.
+// The link of one group; none if its pairs differ.
 Link placed_link(const Machine& machine, CollectiveKind kind, std::span<const int> ranks) {
   if (kind == CollectiveKind::all_to_all) return all_to_all_link(machine, ranks);
   if (kind != CollectiveKind::send_recv) return link_rate(machine, ranks);

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = CollectiveKind;
 
-// Nodes of 4 devices; 400 GB/s within, 25 GB/s a device between.
+// Nodes of 4 devices; 400 GB/s within a node, 25 GB/s per device between nodes.
 Machine box() {
   Machine m;
   ScaleUp& up = m.scale_up.emplace();
@@ -18,7 +18,7 @@ Machine box() {
   return m;
 }
 
-// GB/s, -1 where unknown.
+// GB/s; -1 if unknown.
 double link(Kind kind, const std::vector<std::vector<int>>& groups,
             std::optional<int> world_size = std::nullopt, std::optional<int> group_size = {}) {
   CollectiveRow row;
@@ -64,9 +64,9 @@ TEST(CollectiveLink, AMessageUsesTheLinkOfItsPair) {
 TEST(CollectiveLink, AnAllToAllSendsAllForOtherNodesThroughTheDevicesOwnPort) {
   EXPECT_EQ(link(Kind::all_to_all, {{0, 1, 2, 3}}), 400);
   EXPECT_EQ(link(Kind::all_to_all, {{0, 4}}), 25);
-  // Each of 8 sends 4 of 7 parts to the other node.
+  // Each of 8 ranks sends 4 of 7 parts to the other node.
   EXPECT_DOUBLE_EQ(link(Kind::all_to_all, {{0, 1, 2, 3, 4, 5, 6, 7}}), 25.0 * 7 / 4);
-  // The device alone on its node sends all.
+  // The single device on its node sends everything.
   EXPECT_DOUBLE_EQ(link(Kind::all_to_all, {{0, 1, 2, 3, 4}}), 25);
 }
 

@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// A free number of the curves: where it stands, where its search starts and ends.
+// A free number of the curves: its position, and the start and end of its search.
 struct Free {
   enum class What { matmul, attention, parameter } what;
   std::size_t at = 0;  // format or parameter
@@ -19,7 +19,7 @@ struct Free {
 
 constexpr std::size_t index_of(ComputeParameter p) { return static_cast<std::size_t>(p); }
 
-// One unit computes a whole product, launched by itself.
+// One unit computes a whole product and launches it itself.
 ComputeCurves core_curves() {
   ComputeCurves curves;
   curves.units = 1;
@@ -37,8 +37,8 @@ ComputeCurves core_curves() {
   return curves;
 }
 
-// An efficiency times a time is the same product as a launch that is longer: only what the timings
-// show is free.
+// An efficiency and a longer launch can explain the same time. Only numbers that the timings
+// determine are free.
 std::vector<Free> free_numbers(std::span<const OperationTiming> timings) {
   std::vector<Free> free;
   std::array<bool, dtype_count> products{};

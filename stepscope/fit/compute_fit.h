@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibration of a device's arithmetic and memory: the numbers of cost/machine/compute_parameters.h
-// that explain timed operations, by the formulas of cost/time/compute_time.h. For devices whose
-// operations can be timed one by one, such as the cores of this machine; bench/fit_compute does the
-// same for accelerators of which only whole steps were published.
+// Calibration of a device's arithmetic and memory: fits the numbers of
+// cost/machine/compute_parameters.h to timed operations, by the formulas of
+// cost/time/compute_time.h. For devices whose operations can be timed one by one, such as the cores
+// of this machine. bench/fit_compute does the same for accelerators with published times of whole
+// steps only.
 #pragma once
 
 #include <array>
@@ -26,14 +27,15 @@ struct OperationTiming {
 };
 
 struct ComputeFit {
-  ComputeCurves curves;   // of a core: one unit, no tiles, no host behind it; source empty
+  ComputeCurves curves;   // of a core: one unit, no tiles, no host; source empty
   double mean_error = 0;  // |modelled / measured - 1| over the timings
 };
 
-// `machine` gives the peaks and the memory's rate (compute_time.h needs both). Free are the shares
-// of the peaks, the memory's efficiency, the share of a product's traffic that its arithmetic does
-// not hide and what a call costs; where no timing tells one, it is absent. Residuals are relative.
-// Deterministic. REQUIRES: a peak for each timing's format, and a memory rate.
+// `machine` gives the peaks and the memory's rate (compute_time.h needs both). Free numbers: the
+// shares of the peaks, the memory's efficiency, the share of a product's traffic that its
+// arithmetic does not hide, and the cost of a call. A number that no timing determines is absent.
+// Residuals are relative. Deterministic. REQUIRES: a peak for each timing's format, and a memory
+// rate.
 [[nodiscard]] ComputeFit fit_core(const Machine& machine, std::span<const OperationTiming> timings);
 
 }  // namespace stepscope

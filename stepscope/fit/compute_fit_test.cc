@@ -85,7 +85,7 @@ std::vector<OperationTiming> timed(const Machine& machine) {
   return timings;
 }
 
-// Timings that the formulas made give back the numbers that made them.
+// Timings computed by the formulas give back the numbers behind them.
 TEST(ComputeFit, FindsTheNumbersBehindTheTimings) {
   const Machine truth = core();
   Machine unknown = truth;
@@ -123,7 +123,7 @@ TEST(ComputeFit, LeavesAbsentWhatNoTimingTells) {
   EXPECT_EQ(fit.curves.units, 1);
 }
 
-// One timing of three times the truth does not carry the others away.
+// One timing of three times the true value does not distort the others.
 TEST(ComputeFit, HoldsAnOutlierDown) {
   const Machine truth = core();
   std::vector<OperationTiming> timings = timed(truth);

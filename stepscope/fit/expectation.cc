@@ -18,7 +18,7 @@ Result<Expectation> expect_by_shapes(const JobResult& job, const Machine& machin
         result.assumptions.push_back(a);
     if (!operators->operators.empty()) result.ranks.push_back(std::move(*operators));
   }
-  // A machine without links has no collectives to expect.
+  // A machine without links gives no expectation for collectives.
   if (const auto network = make_network(machine, {.domain = domain}))
     result.collectives = expected_collectives(job.collectives, *network, world_size);
   return result;

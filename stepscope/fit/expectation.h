@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a machine (and, where it is given, a model under a plan) lets one expect of a job.
+// The expectations for a job on a machine, and under a plan if a model is given.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,13 @@ namespace stepscope {
 struct Expectation {
   std::string machine;
   std::optional<StepComparison> step;           // absent without a model
-  std::vector<ExpectedOperators> ranks;         // those with shapes
+  std::vector<ExpectedOperators> ranks;         // ranks with shapes
   std::vector<ExpectedCollective> collectives;  // largest gap first
-  std::vector<std::string> assumptions;         // what the machine does not say
+  std::vector<std::string> assumptions;         // values that the machine lacks, with substitutes
 };
 
-// What needs no model. `job` outlives the result. Errors: what the machine lacks.
+// The expectations that need no model. `job` must outlive the result. Errors name what the machine
+// lacks.
 [[nodiscard]] Result<Expectation> expect_by_shapes(const JobResult& job, const Machine& machine,
                                                    std::optional<int> domain,
                                                    std::optional<int> world_size);

@@ -15,7 +15,7 @@ bool has_cost(CollectiveKind kind) {
          kind != CollectiveKind::barrier;
 }
 
-// Ranks at one distance from each other, as a plan's groups are.
+// The distance between the ranks if it is constant, as in a plan's groups.
 std::optional<int> stride_of(std::span<const int> ranks) {
   const int stride = ranks[1] - ranks[0];
   for (std::size_t i = 1; i < ranks.size(); ++i)

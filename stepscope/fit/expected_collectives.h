@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the collectives of a trace should take on a machine's links (cost/time/collective_cost.h),
-// by kind, size and group, beside what they took.
+// Expected times of a trace's collectives on a machine's links (cost/time/collective_cost.h), by
+// kind, size and group, beside the measured times.
 #pragma once
 
 #include <optional>
@@ -11,26 +11,26 @@
 
 namespace stepscope {
 
-// Of one row; seconds over all its instances that the measured figure holds.
+// One row. Seconds are over all its instances in the measured figure.
 struct ExpectedCollective {
   const CollectiveRow* row = nullptr;
   GroupPlacement group{};
   double expected = 0;
   double measured = 0;
   std::uint64_t calls = 0;
-  bool with_wait = false;  // measured is the whole duration: the traces cannot tell waiting from it
+  bool with_wait = false;  // measured is the whole duration: the traces cannot separate waiting
 
   [[nodiscard]] double gap() const { return measured - expected; }
   [[nodiscard]] double ratio() const { return measured / expected; }
 };
 
-// Rows whose size and placement are known, largest gap first. Global ranks are assumed to fill the
-// domains one after the other (collective_link.h). `rows` outlive the result.
+// Rows of known size and placement, largest gap first. Global ranks are assumed to fill the domains
+// one after the other (collective_link.h). `rows` must outlive the result.
 [[nodiscard]] std::vector<ExpectedCollective> expected_collectives(const Collectives& collectives,
                                                                    const Network& network,
                                                                    std::optional<int> world_size);
 
-// Where the row's groups lie; absent where they lie differently or nothing tells.
+// The placement of the row's groups; absent if they differ or it is unknown.
 [[nodiscard]] std::optional<GroupPlacement> placement_of(const CollectiveRow& row,
                                                          std::span<const CommGroup> groups,
                                                          const Network& network,

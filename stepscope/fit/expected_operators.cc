@@ -18,7 +18,8 @@ bool has(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
-// Assumptions about launches, the host and what runs beside communication change nothing here.
+// True for assumptions about launches, the host, and work beside communication: they do not matter
+// here.
 bool is_of_hosts(std::string_view assumption) {
   constexpr std::array<std::string_view, 5> names = {"compute.launch", "compute.matmul_launch",
                                                      "compute.host", "compute.optimizer",
@@ -26,7 +27,7 @@ bool is_of_hosts(std::string_view assumption) {
   return std::ranges::any_of(names, [&](auto name) { return assumption.starts_with(name); });
 }
 
-// The curves of each format, and of the vendor's attention, made when asked for.
+// The curves of each format, and of the vendor's attention. Made on demand.
 class Models {
  public:
   explicit Models(const Machine& machine) : machine_(machine) {}
@@ -69,7 +70,8 @@ class Models {
   std::vector<std::string> assumptions_;
 };
 
-// fp32 products that tensor cores do are tf32: the kernels' names tell, which operators lack.
+// fp32 products on tensor cores are tf32. Only kernels' names show this, so operators take it from
+// there.
 OperandFormat fp32_products(const RankResult& rank) {
   Ns plain{};
   Ns tensor{};
@@ -85,8 +87,8 @@ MatmulShape matrices(const Dims& a, const Dims& b) {
   return {.batch = a.size() == 3 ? a[0] : 1, .m = a[r], .n = b.back(), .k = a[r + 1]};
 }
 
-// Seconds of one call by `model`, by way of an operation of the performance model whose bytes are
-// those of the shapes.
+// Seconds of one call by `model`, computed as an operation of the performance model with the bytes
+// of the shapes.
 double product_seconds(const ComputeModel& model, std::optional<MatmulShape> shape, double flops,
                        double bytes) {
   Operation o{.name = "", .kind = OperationClass::matmul};
@@ -96,7 +98,7 @@ double product_seconds(const ComputeModel& model, std::optional<MatmulShape> sha
   return operation_time(model, o, Direction::forward).count();
 }
 
-// Two products make it fused; how large they are does not matter.
+// Two products make it fused; their sizes do not matter.
 double attention_seconds(const ComputeModel& model, Direction direction, double flops,
                          double bytes) {
   Operation o{.name = "", .kind = OperationClass::attention};
@@ -112,7 +114,7 @@ class Expectations {
   Expectations(const RankResult& rank, const Machine& machine)
       : strings_(*rank.strings), models_(machine), fp32_(fp32_products(rank)) {}
 
-  // Of all calls of the row, in seconds.
+  // Total of all calls of the row, in seconds.
   std::optional<double> of(const OperatorRow& row) {
     const auto calls = static_cast<double>(row.device_calls);
     if (calls == 0 || row.device <= Ns{}) return std::nullopt;
@@ -133,7 +135,7 @@ class Expectations {
     return calls * *one;
   }
 
-  // Softmax and reductions have no class of their own; their traffic bounds them all the same.
+  // Softmax and reductions have no class of their own, but their traffic bounds them too.
   static bool streams(const OperatorRow& row) {
     return row.kind != NameClass::matmul && row.kind != NameClass::attention &&
            row.kind != NameClass::communication && !row.flops;
@@ -164,7 +166,7 @@ class Expectations {
                              bytes);
   }
 
-  // Traffic knows no format; any that the machine has will do.
+  // Traffic does not depend on the format; any format of the machine will do.
   std::optional<double> streaming(double bytes) {
     for (const Dtype d : {Dtype::bf16, Dtype::fp16, Dtype::fp32})
       if (const ComputeModel* model = models_.of(d, false))
@@ -221,7 +223,7 @@ Result<ExpectedOperators> expected_operators(const RankResult& rank, const Machi
     return *expectations.models().error();
   for (std::size_t c = 0; c < name_class_count; ++c) {
     classes[c].kind = static_cast<NameClass>(c);
-    // Products and attention of unknown size are told, too.
+    // Lists products and attention of unknown size too.
     const bool product = c == static_cast<std::size_t>(NameClass::matmul) ||
                          c == static_cast<std::size_t>(NameClass::attention);
     if (classes[c].expected > 0 || (product && classes[c].unknown > 0))

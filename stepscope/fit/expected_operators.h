@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operators of a trace should take on a machine, by their recorded shapes and the curves
-// that were measured on it (cost/time/compute_time.h), beside what their kernels took. Needs no
+// Expected times of a trace's operators on a machine, from their recorded shapes and the machine's
+// measured curves (cost/time/compute_time.h), beside the measured times of their kernels. Needs no
 // model.
 //
-// Products and attention: the time of their arithmetic at the efficiency of that shape and of their
-// operands' traffic; norms, elementwise and the like: their least traffic. Launches are left out,
-// as a kernel's duration has none. Convolutions have no curve, and what a fused kernel moves is not
-// recorded: both stay without an expectation.
+// Products and attention: the time of their arithmetic at the efficiency of their shape, and of
+// their operands' traffic. Norms, elementwise and similar operators: their least traffic. Launches
+// are left out, because a kernel's duration contains none. Convolutions (no curve) and fused
+// kernels (unrecorded traffic) have no expectation.
 #pragma once
 
 #include <optional>
@@ -34,8 +34,8 @@ struct ExpectedOperator {
 struct ExpectedOperatorClass {
   NameClass kind = NameClass::other;
   double expected = 0;
-  double measured = 0;  // of the operators that have an expectation
-  double unknown = 0;   // measured time of those that have none
+  double measured = 0;  // of operators with an expectation
+  double unknown = 0;   // measured time of operators without one
 
   [[nodiscard]] double gap() const { return measured - expected; }
   [[nodiscard]] std::optional<double> ratio() const {
@@ -45,18 +45,18 @@ struct ExpectedOperatorClass {
 
 struct ExpectedOperators {
   int rank = 0;
-  std::vector<ExpectedOperatorClass> classes{};  // largest gap first; those with an expectation,
-                                                 // and matmul and attention
-  std::vector<ExpectedOperator> operators{};     // likewise
-  std::vector<std::string> assumptions{};        // what the machine does not say
+  std::vector<ExpectedOperatorClass> classes{};  // largest gap first; classes with an expectation,
+                                                 // plus matmul and attention
+  std::vector<ExpectedOperator> operators{};     // largest gap first; operators with an expectation
+  std::vector<std::string> assumptions{};        // values that the machine lacks, with substitutes
 };
 
-// `rank` outlives the result. Errors: what the machine lacks for every format of the products.
-// Absent operators: the trace has no shapes.
+// `rank` must outlive the result. Errors: values that the machine lacks for every format of the
+// products. No operators: the trace has no shapes.
 [[nodiscard]] Result<ExpectedOperators> expected_operators(const RankResult& rank,
                                                            const Machine& machine);
 
-// The product that an ATen operator ("aten::addmm") multiplies; absent for what is none, or
+// The matrix product of an ATen operator ("aten::addmm"); absent for operators with none or
 // several.
 [[nodiscard]] std::optional<MatmulShape> product_shape(std::string_view name,
                                                        const OpInputs& inputs);

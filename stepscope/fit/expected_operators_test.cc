@@ -8,8 +8,8 @@
 namespace stepscope {
 namespace {
 
-// 100 TFLOP/s of which large products reach 80 %, 1 TB/s of memory; attention half of the peak,
-// backward 80 % of that.
+// 100 TFLOP/s, of which large products reach 80 %; 1 TB/s of memory. Attention reaches half of the
+// peak, its backward 80 % of that.
 constexpr std::string_view machine_text = R"({
   "name": "plain", "peak_tflops": {"bf16": 100, "fp32": 10, "tf32": 50}, "memory_gb": 80,
   "memory_gb_per_s": 1000,

@@ -31,7 +31,7 @@ StepClass class_of(const Operation& operation) {
 
 double& at(StepSeconds& s, StepClass c) { return s[static_cast<std::size_t>(c)]; }
 
-// Arithmetic of the busiest device, all its micro-batches.
+// Arithmetic of the busiest device over all its micro-batches.
 class Arithmetic {
  public:
   Arithmetic(const CostContext& context, const Plan& plan, ExpectedStep& result)
@@ -70,7 +70,7 @@ class Arithmetic {
   ExpectedStep& result_;
 };
 
-// What the terms have beyond the operations: summing the gradients of micro-batches.
+// The part of the terms beyond the operations: the sum of the gradients of micro-batches.
 void add_gradient_sums(const StepCost& cost, ExpectedStep& result) {
   const double terms = cost[StepTerm::matmul] + cost[StepTerm::attention] +
                        cost[StepTerm::pointwise] + cost[StepTerm::recompute];

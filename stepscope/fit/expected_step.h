@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step that the performance model expects of a plan, by class: evaluate()'s terms, with its
-// arithmetic by class of operation. What backward computes again is in its class, as the kernels of
-// a trace show it. Products of attention that is not fused are matmuls, as their kernels are.
+// The expected step of a plan by class: evaluate()'s terms, with the arithmetic by class of
+// operation. Recomputed work is in the class of the original, as in the kernels of a trace.
+// Products of unfused attention are matmuls, as their kernels are.
 #pragma once
 
 #include <string>
@@ -18,11 +18,11 @@ namespace stepscope {
 
 struct ExpectedStep {
   StepSeconds seconds{};                 // of the busiest device; their sum is StepCost::step()
-  StepSeconds recompute{};               // of these: what backward computes again
-  std::vector<std::string> assumptions;  // what the machine does not say, and what took its place
+  StepSeconds recompute{};               // of these: the part that backward recomputes
+  std::vector<std::string> assumptions;  // values that the machine lacks, and their substitutes
 };
 
-// REQUIRES: check_plan(model, plan). Errors: what the machine lacks.
+// REQUIRES: check_plan(model, plan). Errors name what the machine lacks.
 [[nodiscard]] Result<ExpectedStep> expected_step(const Transformer& model, const Machine& machine,
                                                  const Network& network, const Plan& plan);
 

@@ -57,7 +57,7 @@ std::vector<Case> cases() {
 double sum(const StepSeconds& s) { return std::accumulate(s.begin(), s.end(), 0.0); }
 double of(const StepSeconds& s, StepClass c) { return s[static_cast<std::size_t>(c)]; }
 
-// The same step by both ways.
+// The same step computed in both ways.
 struct Both {
   StepCost cost;
   ExpectedStep expected;
@@ -108,7 +108,7 @@ TEST(ExpectedStep, WhatBackwardRepeatsIsThePredictedRecomputation) {
   }
 }
 
-// Where each micro-batch's gradients are summed nowhere, the operations are all there is.
+// If no micro-batch sums its gradients, there is nothing besides the operations.
 TEST(ExpectedStep, ItsMatmulsAndAttentionAreThePredictionsWithoutRecomputation) {
   Case c{"llama-3-8b", "h100_sxm_80gb", plan(1, 1, 1, 8, 8)};
   c.plan.zero = 2;
@@ -123,7 +123,7 @@ TEST(ExpectedStep, ItsMatmulsAndAttentionAreThePredictionsWithoutRecomputation) 
   EXPECT_NEAR(pointwise, b.cost[StepTerm::pointwise], 1e-12 * step);
 }
 
-// The kernels of scores and values that are written to memory are those of matrix products.
+// Kernels of scores and values that are written to memory are those of matrix products.
 TEST(ExpectedStep, AttentionThatIsNotFusedIsMatmuls) {
   Case c{"gpt2", "a100_sxm_80gb", plan(1, 1, 1, 1, 8)};
   c.plan.sequence = 1024;

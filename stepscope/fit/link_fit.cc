@@ -17,13 +17,13 @@ struct FreeParameter {
   LinkParameter parameter;
 };
 
-// A dense sweep adds time, not knowledge: this many of a half octave suffice.
+// A dense sweep adds time but no information: this many per half octave are enough.
 constexpr int most_per_cell = 6;
-// What the data do not tell stays near its usual value: being off by a factor of three costs as
-// much as one timing that is off by a tenth.
+// Parameters that the data do not determine stay near their usual value. An error of factor three
+// costs as much as one timing that is wrong by a tenth.
 constexpr double prior_weight = 0.01;
-// A parameter is told by the data where its usual value would cost this much more: about one timing
-// off by 5 % on top of its scatter.
+// The data determine a parameter if its usual value would cost this much more: about one timing
+// wrong by 5 % on top of its scatter.
 constexpr double told_cost = 2.5e-3;
 
 struct Weighted {
@@ -31,10 +31,10 @@ struct Weighted {
   std::vector<double> weights;
 };
 
-// Which values of the data a parameter can be told by.
+// The values in the data that can determine a parameter.
 struct Span {
   std::set<int> members_alone;   // members of groups in one domain
-  std::set<int> members_across;  // of groups over several
+  std::set<int> members_across;  // of groups over several domains
   std::set<CollectiveKind> kinds_alone;
   std::set<CollectiveKind> kinds_across;
 };
@@ -71,7 +71,7 @@ Span span_of(const Weighted& data) {
   return span;
 }
 
-// Whether the data can tell the parameter from the others; what remains is left to its sensitivity.
+// True if the data can separate the parameter from the others; its sensitivity decides the rest.
 bool is_told(const Span& span, bool outer, LinkParameter parameter) {
   using enum LinkParameter;
   const bool alone = !span.members_alone.empty();
@@ -94,7 +94,7 @@ bool is_told(const Span& span, bool outer, LinkParameter parameter) {
       return alone && span.kinds_alone.contains(CollectiveKind::reduce_scatter);
     case turn:
       return span.members_across.size() > 1;
-    case link_efficiency:  // beside pass only by groups of different size
+    case link_efficiency:  // separable from pass only by groups of different size
       return outer ? across : span.members_alone.size() > 1;
     default:
       return outer ? across : alone || neighbours;
@@ -119,12 +119,12 @@ double& value_of(Network& network, const FreeParameter& f) {
   return (f.outer ? network.out_timing : network.up_timing)[static_cast<std::size_t>(f.parameter)];
 }
 
-// The search runs over logarithms: a start of 20 us and a ratio of 0.3 move alike.
+// The search uses logarithms, so a start of 20 us and a ratio of 0.3 move alike.
 void apply(std::span<const FreeParameter> free, std::span<const double> logs, Network& network) {
   for (std::size_t j = 0; j < free.size(); ++j) value_of(network, free[j]) = std::exp(logs[j]);
 }
 
-// The same disturbance every time: parameter j of start s.
+// A reproducible disturbance of parameter j for start s.
 double disturbance(int s, std::size_t j) {
   const double x = std::sin(12.9898 * s + 78.233 * static_cast<double>(j + 1)) * 43758.5453;
   return 0.8 * (x - std::floor(x) - 0.5);
@@ -169,7 +169,8 @@ double data_cost(const Network& network, const Weighted& data) {
   return sum;
 }
 
-// What the usual value explains as well goes back to it, one parameter after the other.
+// Resets parameters to their usual value, one after the other, if it explains the data equally
+// well.
 void keep_what_is_told(const Network& usual, const Weighted& data,
                        std::span<const FreeParameter> free, LinkFit& fit) {
   Network before = usual;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibration of links: the parameters of a network's timing that explain measured collectives.
-// Residuals are relative (log of modelled over measured); a dense sweep weighs no more than a
+// Calibration of links: fits the parameters of a network's timing to measured collectives.
+// Residuals are relative (log of modelled over measured). A dense sweep weighs no more than a
 // sparse one: each half octave of a kind and a group counts once.
 #pragma once
 
@@ -21,17 +21,17 @@ struct CollectiveTiming {
   GroupPlacement group;
   Bytes bytes{};                         // total
   Seconds time{};                        // measured, above 0
-  std::optional<Algorithm> algorithm{};  // where the source says which one ran
+  std::optional<Algorithm> algorithm{};  // if the source names the one that ran
 };
 
-// Of what the network says: the fastest algorithm, or the one that ran. Absent where that one
-// cannot run.
+// The network's time: of the fastest algorithm, or of the one that ran. Absent if that one cannot
+// run.
 [[nodiscard]] std::optional<Seconds> modelled_time(const Network& network,
                                                    const CollectiveTiming& timing);
 
 struct LinkFit {
   Network network;  // with the fitted timing
-  // What the timings determine; the rest is absent and stays as it was.
+  // The parameters that the timings determine. The others are absent and stay as before.
   LinkTiming up;
   LinkTiming out;
   double mean_error = 0;  // |modelled / measured - 1| over the timings
@@ -41,7 +41,7 @@ struct LinkFitOptions {
   int starts = 3;  // of the search, the first from the network's own values
 };
 
-// Deterministic. Timings whose algorithm cannot run on the network are left out.
+// Deterministic. Ignores timings whose algorithm cannot run on the network.
 [[nodiscard]] LinkFit fit_links(const Network& network, std::span<const CollectiveTiming> timings,
                                 const LinkFitOptions& options = {});
 

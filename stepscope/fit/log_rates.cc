@@ -14,7 +14,7 @@ namespace {
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
-// How much a tool counts for one token, and what it calls that.
+// A tool's FLOPs per token, and its name for this convention.
 struct Counting {
   std::string convention;
   double flops = 0;
@@ -31,7 +31,7 @@ Counting half_of_attention(const LogModel& m) {
 
 Counting all_of_attention(const LogModel& m) {
   const double s = real(*m.sequence);
-  double missing = 0;  // pairs that the mask leaves out
+  double missing = 0;  // pairs that the mask excludes
   for (std::int64_t layer = 0; layer < m.model->layers; ++layer)
     missing += s * s - attention_pairs(*m.model, layer, *m.sequence);
   return {"all of attention counted (older versions)",
@@ -52,7 +52,7 @@ Counting megatron_deepspeed(const LogModel& m) {
 constexpr std::string_view llm_c_counts = "llm.c: 6 N + 6 L C T";
 constexpr std::string_view nanogpt_counts = "nanoGPT: 6 (N - positions) + 12 L H Q T";
 
-// Half of attention, as the mask leaves it; all parameters, padding and positions among them.
+// Half of attention, as the mask leaves it. All parameters, including padding and positions.
 Counting llm_c(const LogModel& m, const JobLog& log) {
   const double six_n = by(m, FlopsConvention::six_n);
   const auto printed = setting_of(log, "num_parameters");
@@ -68,13 +68,13 @@ Counting nanogpt(const LogModel& m) {
 
 bool known(const LogModel& m) { return m.model && m.sequence && *m.sequence > 0; }
 
-// FLOPs of a token per second and device, from time alone.
+// FLOPs of a token per second and device, from the step time alone.
 std::optional<double> token_rate(const LogModel& m, const LogAccount& a) {
   if (!m.batch || !m.sequence || !m.devices || a.median_ns <= 0) return std::nullopt;
   return real(*m.batch) * real(*m.sequence) / (a.median_ns / 1e9) / *m.devices;
 }
 
-// Which of the ways to count gives what the log prints, within 3 %.
+// The convention that gives the printed value within 3 %.
 const Counting& told_by_numbers(const std::vector<Counting>& ways, double printed,
                                 std::optional<double> tokens, std::string& remark) {
   if (!tokens) return ways.front();
@@ -175,7 +175,7 @@ void add_printed(const JobLog& log, const LogSteps& steps, const LogAccount& a, 
   add(&LogRecord::mfu, "mfu", true);
 }
 
-// What the Trainer counts over the whole run.
+// Adds the FLOPs that the Trainer counts over the whole run.
 void add_total_flos(const JobLog& log, const LogModel& m, std::optional<FlopRate> peak,
                     LogRates& out) {
   if (!log.run_flops || !log.run_s || !m.devices) return;

@@ -69,7 +69,7 @@ LogRates rates_of(const JobLog& log, const LogTool* tool, const LogModel& model,
   return log_rates(log, steps, account_of(log, steps), model, peak);
 }
 
-// facts: relative to Megatron's halved count torchtitan gives 1.125 for Llama-3-8B at 8192.
+// Relative to Megatron's halved count torchtitan gives 1.125 for Llama-3-8B at 8192.
 TEST(LogRates, TorchtitanCountsAllOfAttention) {
   JobLog log = log_of(&torchtitan_tool, 2e9, 161.76e12, 0.5185);
   log.settings["mfu_peak"] = "989000000000000";
@@ -90,13 +90,13 @@ TEST(LogRates, TorchtitanCountsAllOfAttention) {
 
 TEST(LogRates, ADifferentPeakIsConvertedToo) {
   JobLog log = log_of(&torchtitan_tool, 2e9, {}, 0.4);
-  log.settings["mfu_peak"] = "312000000000000";  // what it takes for a device that it does not know
+  log.settings["mfu_peak"] = "312000000000000";  // its value for an unknown device
   const LogRates rates =
       rates_of(log, &torchtitan_tool, of_catalogue("llama-3-8b", 8, 8192, 8), FlopRate{989e12});
   EXPECT_NEAR(*rates.rates[0].ours, 0.4 / 1.125 * 312 / 989, 0.0002);
 }
 
-// Its own numbers tell which Megatron printed them.
+// The numbers show which Megatron printed them.
 TEST(LogRates, MegatronsVersionShowsInItsNumbers) {
   const LogModel model = of_catalogue("llama-2-7b", 64, 2048, 8);
   const auto halved = model_flops(*model.model, 64 * 2048, 2048, FlopsConvention::causal_halved);
@@ -104,7 +104,7 @@ TEST(LogRates, MegatronsVersionShowsInItsNumbers) {
   const LogRates current = rates_of(log_of(&megatron_tool, 2e9, now), &megatron_tool, model);
   EXPECT_DOUBLE_EQ(*current.rates[0].factor, 1);
   EXPECT_NE(current.rates[0].convention.find("halved"), std::string::npos);
-  // All of attention: 6 L a d s more a token.
+  // All of attention: 6 L a d s more per token.
   const double more = 6.0 * 32 * 4096 * 2048 * 64 * 2048 / 2 / 8;
   const LogRates old = rates_of(log_of(&megatron_tool, 2e9, now + more), &megatron_tool, model);
   EXPECT_NE(old.rates[0].convention.find("older"), std::string::npos);
@@ -135,8 +135,8 @@ TEST(LogRates, MegatronDeepSpeedCountsWhatTheHardwareDoes) {
   EXPECT_FALSE(rates.mfu);
 }
 
-// GPT-2 of llm.c on eight devices, 64 sequences each, 0.5 s a step: it would print (6 N + 6 L C T)
-// tokens / time / peak, which converted is what the step time says.
+// GPT-2 of llm.c on eight devices, 64 sequences each, 0.5 s per step: it would print (6 N + 6 L C
+// T) tokens / time / peak. Converted, this equals the value from the step time.
 TEST(LogRates, LlmCCountsAllParametersAndHalfOfAttention) {
   const double counted = 6 * 124475904.0 + 6.0 * 12 * 768 * 1024;
   JobLog log = log_of(&llm_c_tool, 0.5e9, {}, counted * 65536 / 0.5 / 989.4e12);
@@ -156,7 +156,7 @@ TEST(LogRates, LlmCCountsAllParametersAndHalfOfAttention) {
   EXPECT_NEAR(*rates.rates[0].ours, *rates.rates[1].mfu, 1e-9);
 }
 
-// 6 (N - positions) + 12 L H Q T over the peak of an A100, whatever the device.
+// 6 (N - positions) + 12 L H Q T over the peak of an A100, for any device.
 TEST(LogRates, NanoGptTakesAnA100) {
   JobLog log = log_of(&nanogpt_tool, 0.135e9, {}, 0.1751);
   log.settings["mfu_peak"] = "312000000000000";

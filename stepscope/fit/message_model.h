@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What messages of collectives take on a machine's links, for what-ifs about sizes that traces do
-// not tell of.
+// Times of collective messages on a machine's links, for what-ifs about sizes that are not in the
+// traces.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace stepscope {
 
-// Of groups whose ranks are known and lie as plans lay them (expected_collectives.h). Empty where
-// the machine has no links.
+// Covers groups whose ranks are known and placed as in plans (expected_collectives.h). Empty if the
+// machine has no links.
 [[nodiscard]] MessageModel message_model(const Machine& machine, std::optional<int> world_size);
 
 }  // namespace stepscope

@@ -43,8 +43,8 @@ std::optional<FlopRate> peak_of(const MfuQuestion& question, Dtype dtype) {
   return question.machine ? peak(*question.machine, dtype) : std::nullopt;
 }
 
-// Splits the rank's compute time. Kernels may overlap one another, so matmuls come first and other
-// compute is what they leave of the union; matmul time beyond the union is scaled down to it.
+// Splits the rank's compute time. Kernels may overlap, so matmuls come first and other compute is
+// the rest of the union. Matmul time beyond the union is scaled down to it.
 void add_work(const MfuQuestion& question, const ComputeWork& work, double compute, Totals& sums) {
   sums.any_work = true;
   double known = 0;
@@ -95,8 +95,8 @@ struct Peak {
   std::string source;
 };
 
-// Where the trace shows no FLOPs the dtype is the user's, else the usual one of training, and the
-// answer says so.
+// If the trace shows no FLOPs, the dtype is the user's, else the usual one of training. The answer
+// says so.
 std::optional<Peak> peak_without_flops(const MfuQuestion& question, std::string& warning) {
   for (const Dtype dtype : {question.dtype.value_or(Dtype::bf16), Dtype::fp16}) {
     const auto rate = peak_of(question, dtype);
@@ -115,7 +115,7 @@ std::optional<Peak> peak_without_flops(const MfuQuestion& question, std::string&
   return std::nullopt;
 }
 
-// Names the formats in which a hundredth of the time at peak or more is spent.
+// Names the formats with at least a hundredth of the time at peak.
 std::string formats_text(const std::array<double, dtype_count>& at_peak, double all) {
   std::string formats;
   int count = 0;
@@ -127,7 +127,7 @@ std::string formats_text(const std::array<double, dtype_count>& at_peak, double 
   return formats + (count > 1 ? " dense, weighted by time at peak" : " dense");
 }
 
-// sum(F_d) / sum(F_d / B_d): the rate at which this mix of formats would run at its peaks.
+// sum(F_d) / sum(F_d / B_d): the rate of this mix of formats at its peaks.
 std::optional<Peak> choose_peak(const MfuQuestion& question, const Totals& sums,
                                 std::string& warning) {
   double flops = 0;
@@ -144,9 +144,9 @@ std::optional<Peak> choose_peak(const MfuQuestion& question, const Totals& sums,
   return Peak{FlopRate{flops / all}, question.machine->name + ", " + formats_text(at_peak, all)};
 }
 
-// The compute terms from the mean ns of a step. Work that has no shapes may be anything between
-// nothing and its peak, so model FLOPs that the known work does not hold are sought there first;
-// what fits nowhere is a negative recompute: shown, never clamped.
+// The compute terms from the mean ns of a step. Work without shapes may have any FLOPs up to its
+// peak. Model FLOPs beyond the known work are therefore assigned to it first. FLOPs that fit
+// nowhere become a negative recompute, which is shown and never clamped.
 struct ComputeSplit {
   double known = 0;
   double unknown = 0;
@@ -285,7 +285,7 @@ void warn_of_scope(std::span<const MfuRank> ranks, const MfuQuestion& question, 
   }
 }
 
-// MFU, HFU and what they are made of; `at_peak` turns FLOPs of one device into ns at the peak.
+// MFU, HFU and their parts. `at_peak` converts FLOPs of one device into ns at the peak.
 void rate(const MfuQuestion& question, Flops executed, double at_peak, double step,
           MfuBudget& result) {
   const double world = question.world_size;

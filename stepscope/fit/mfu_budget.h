@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where 100 % of the job's peak goes: MFU, and every loss beside it, as shares of the mean step
-// time that sum to 100 %.
+// The use of 100 % of the job's peak: MFU and every loss, as shares of the mean step time that sum
+// to 100 %.
 //
 //   T = F_model/B + F_recompute/B + (t_matmul - F_hw/B) + t_other + exposed communication + exposed
 //   copies + idle
 //
 // per device, then the mean over the traced ranks and their steps. B is the dense peak of the
-// dtype; with several dtypes the time-weighted sum(F_d) / sum(F_d / B_d). Communication hidden
-// behind compute counts as compute. docs/explanation/mfu.md explains.
+// dtype; with several dtypes it is the time-weighted sum(F_d) / sum(F_d / B_d). Communication
+// hidden behind compute counts as compute. See docs/explanation/mfu.md.
 #pragma once
 
 #include <array>
@@ -66,7 +66,7 @@ static_assert(mfu_term_names[static_cast<std::size_t>(MfuTerm::idle_unexplained)
 struct MfuShare {
   MfuTerm term = MfuTerm::mfu;
   Ns time{};           // of the mean step; the terms sum to MfuBudget::step
-  double percent = 0;  // of the mean step, before `time` was rounded; the terms sum to 100
+  double percent = 0;  // of the mean step, from unrounded times; the terms sum to 100
   double gpu_hours_per_day = 0;
   std::optional<double> money_per_day;
 };
@@ -82,20 +82,20 @@ struct MfuBudget {
   std::string peak_source;
   std::optional<Flops> model_flops_per_step;  // whole job
   std::optional<Flops>
-      executed_flops_per_step;  // whole job: the traced ranks' mean times the world size
-  std::optional<double> mfu;    // shares of one
+      executed_flops_per_step;  // whole job: mean of the traced ranks times the world size
+  std::optional<double> mfu;    // fractions
   std::optional<double> hfu;
   std::vector<ConventionMfu> conventions;
   Ns step{};
-  std::vector<MfuShare> terms;  // in the enum's order; without model FLOPs no mfu and no recompute,
-                                // without shapes no kernel_inefficiency and no memory_bound_compute
+  std::vector<MfuShare> terms;  // in the enum's order; mfu and recompute only with model FLOPs,
+                                // kernel_inefficiency and memory_bound_compute only with shapes
   std::optional<Ns>
-      contention;  // of kernel_inefficiency: matmuls slowed by communication beside them
+      contention;  // part of kernel_inefficiency: matmuls slowed by concurrent communication
   std::vector<std::string> warnings;
 };
 
-// Errors: no peak is known (the text asks for --peak-tflops), no steps, a world smaller than the
-// ranks given.
+// Errors: no known peak (the text asks for --peak-tflops), no steps, or a world smaller than the
+// number of ranks.
 [[nodiscard]] Result<MfuBudget> mfu_budget(std::span<const MfuRank> ranks,
                                            const MfuQuestion& question);
 

@@ -61,7 +61,7 @@ MfuBudget budget_of(const MfuRank& rank, const MfuQuestion& question) {
   return budget_of(std::span(&rank, 1), question);
 }
 
-// In percent; NaN for a term that is absent.
+// In percent; NaN for an absent term.
 double percent(const MfuBudget& b, MfuTerm term) {
   for (const MfuShare& s : b.terms) {
     if (s.term == term) return s.percent;
@@ -340,7 +340,7 @@ TEST(MfuBudget, RefusesWhatItCannotDivide) {
   EXPECT_FALSE(mfu_budget(std::vector(2, typical_rank()), q)) << "two ranks in a world of one";
 }
 
-// Random ranks with any mix of what may be absent.
+// Random ranks with any combination of absent parts.
 MfuRank random_rank(std::mt19937_64& random) {
   MfuRank rank{.rank = 0,
                .steps = 1 + static_cast<std::int64_t>(random() % 9),

@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-// Of the steps that every rank has, in ascending order.
+// Indices of the steps that every rank has, ascending.
 std::vector<std::size_t> common_places(std::span<const std::int64_t> common, const RankResult& r) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < r.steps.size(); ++i)
@@ -22,8 +22,8 @@ bool has_pipeline(const JobResult& job) {
          job.collectives.dimension_of.end();
 }
 
-// Time that a rank's receives between pipeline stages wait with nothing beside them, of those that
-// begin in the steps at `places`.
+// Time that a rank's receives between pipeline stages wait with nothing else running. Counts
+// receives that begin in the steps at `places`.
 Ns pipeline_wait(const JobResult& job, std::size_t rank, std::span<const std::size_t> places) {
   Ns wait{};
   const RankCalls& calls = job.collectives.matches.ranks[rank];

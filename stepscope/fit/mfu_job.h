@@ -14,19 +14,19 @@
 namespace stepscope {
 
 struct MfuFigures {
-  // Of the whole job's global batch: the convention that MFU is told in, then the others.
+  // Of the whole job's global batch: the convention for MFU first, then the others.
   std::vector<ModelFlops> model_flops;
   std::optional<FlopRate> peak;  // --peak-tflops
   std::optional<Dtype> dtype;
   std::optional<double> price_per_gpu_hour;
   const Machine* machine = nullptr;  // null: not in the catalogue
-  std::optional<int> world_size;     // absent: the ranks given
+  std::optional<int> world_size;     // absent: the number of ranks
 };
 
-// The indices of the steps that all ranks have, ascending.
+// The indices of the steps that every rank has, ascending.
 [[nodiscard]] std::vector<std::int64_t> common_steps(const JobResult& job);
 
-// Over the steps that all ranks have. Errors: no step, or no peak (the message asks for
+// Covers the steps that every rank has. Errors: no step, or no peak (the message asks for
 // --peak-tflops).
 [[nodiscard]] Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures);
 

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A rank whose steps (by index) take 100 ms each, `compute` of it computing.
+// A rank whose steps (by index) take 100 ms each, of which `compute` is computing.
 RankResult rank_with(int rank, const std::vector<std::int64_t>& indices, int compute) {
   RankResult r;
   r.rank = rank;
@@ -121,7 +121,7 @@ TEST(MfuOfJob, TheBubbleIsOfReceivesInsideTheSteps) {
     times.push_back({milliseconds(wait), true});
     exposed.push_back(milliseconds(20));
   };
-  receive(std::nullopt, 7);  // in front of the first step
+  receive(std::nullopt, 7);  // before the first step
   receive(0, 5);             // in a step that another rank lacks
   receive(1, 3);
   const auto mfu = mfu_of_job(job, figures(5e10));

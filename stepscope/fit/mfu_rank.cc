@@ -32,8 +32,7 @@ void add_budgets(const TimeBudget& budget, std::span<const std::size_t> places, 
   }
 }
 
-// Products of different formats may run beside each other: their times shrink to the union of all
-// of them.
+// Products of different formats may run concurrently, so their times shrink to their union.
 Ns shrunk(Ns time, double share) {
   return Ns{std::llround(static_cast<double>(time.count()) * share)};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's analyses as the MFU budget wants them.
+// One rank's analyses in the form that the MFU budget needs.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace stepscope {
 
-// int8 and unknown formats have no peak here: absent.
+// Absent for int8 and unknown formats, which have no peak here.
 [[nodiscard]] std::optional<Dtype> dtype_of(OperandFormat precision);
 
-// Of the steps at `places` (indices into the rank's steps, of which `budget` and `executed` were
-// made). A rank that drives several GPUs counts as so many: its `steps` are device steps, and the
+// Covers the steps at `places` (indices into the rank's steps behind `budget` and `executed`). A
+// rank that drives several GPUs counts once per GPU: its `steps` are device steps, and the
 // question's world size must be the number of devices. A GPU with less than a hundredth of the
-// busiest one's compute is not one that the job computes on. The caller adds what comes from other
-// analyses: `work->contention` and `pipeline_receive_wait`.
+// busiest GPU's compute does not count. The caller adds the results of other analyses:
+// `work->contention` and `pipeline_receive_wait`.
 [[nodiscard]] MfuRank mfu_rank(int rank, const TimeBudget& budget, const Executed& executed,
                                std::span<const std::size_t> places);
 
-// What communication beside them cost matrix products and attention, summed over the rows given
-// (Overlap::contention): for ComputeWork::contention. Absent without such rows. A negative sum
+// Time that matrix products and attention lost to concurrent communication, summed over the given
+// rows (Overlap::contention); for ComputeWork::contention. Absent without such rows. A negative sum
 // means that nothing was slowed.
 [[nodiscard]] std::optional<Ns> product_contention(std::span<const Contention> rows);
 

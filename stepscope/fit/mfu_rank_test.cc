@@ -32,7 +32,7 @@ ExecutedProducts& products(ExecutedStep& step, OperandFormat p) {
   return step.products[static_cast<std::size_t>(p)];
 }
 
-// Two steps with 30 ms of bf16 products and 10 ms of products without shapes each.
+// Two steps, each with 30 ms of bf16 products and 10 ms of products without shapes.
 Executed two_steps() {
   Executed executed;
   executed.any_shapes = true;

@@ -14,9 +14,9 @@ namespace {
 
 std::string text(std::int64_t n) { return std::to_string(n); }
 
-// Sizes that groups of the dimension have under the plan. Ranks of one data group may be those of
-// dp, of dp * cp (they average gradients together), of those that hold one expert's weights, and
-// of a shard group and its replicas.
+// Possible sizes of the dimension's groups under the plan. A data group may be that of dp, of dp *
+// cp (these average gradients together), of the ranks with one expert's weights, or of a shard
+// group and its replicas.
 std::vector<std::int64_t> sizes(const Plan& p, Dimension dimension) {
   switch (dimension) {
     case Dimension::tp:
@@ -33,7 +33,7 @@ std::vector<std::int64_t> sizes(const Plan& p, Dimension dimension) {
       return list;
     }
     case Dimension::pp:
-      return {p.pp, 2};  // stages talk in pairs, and the two ends share embeddings
+      return {p.pp, 2};  // stages communicate in pairs, and the two ends share embeddings
     case Dimension::world:
     case Dimension::unknown:
       break;
@@ -50,7 +50,7 @@ std::int64_t size_of(const CommGroup& group) {
   return group.ranks.empty() ? group.size : static_cast<std::int64_t>(group.ranks.size());
 }
 
-// Groups that some rank of the job used.
+// Groups that at least one rank used.
 std::vector<bool> used_groups(const CollectiveMatches& matches) {
   std::vector<bool> used(matches.groups.size());
   for (const RankCalls& rank : matches.ranks)
@@ -59,7 +59,7 @@ std::vector<bool> used_groups(const CollectiveMatches& matches) {
   return used;
 }
 
-// What data-parallel ranks moved, in bytes of whole buffers.
+// Traffic of data-parallel ranks, in bytes of whole buffers.
 struct DataTraffic {
   double scattered = 0;
   double gathered = 0;
@@ -78,8 +78,8 @@ DataTraffic data_traffic(const Plan& plan, const JobResult& job) {
   return sum;
 }
 
-// Gradients that are scattered are sharded states; parameters that nobody gathers are not sharded.
-// Less than a megabyte is some metric's.
+// Scattered gradients mean sharded states. Parameters that nobody gathers are not sharded. Less
+// than a megabyte may be a metric.
 std::optional<Error> sharding_contradiction(const Plan& plan, const JobResult& job) {
   constexpr double matters = 1e6;
   const DataTraffic sum = data_traffic(plan, job);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What traces say about the plan that their job ran by: its world, the sizes of the process groups
-// whose dimension is known, and whether data-parallel ranks shard what they hold.
+// Evidence in traces about the plan of their job: its world, the sizes of the process groups of
+// known dimension, and whether data-parallel ranks shard their states.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,12 @@
 
 namespace stepscope {
 
-// The first contradiction between plan and traces, which names both and what to give; absent where
-// none is seen. `recorded_world`: of the traces themselves, not the user's.
+// The first contradiction between plan and traces. It names both and the argument to give. Absent
+// if there is none. `recorded_world`: from the traces, not from the user.
 [[nodiscard]] std::optional<Error> contradiction(const Plan& plan, const JobResult& job,
                                                  std::optional<int> recorded_world);
 
-// The format that most of the time of the traced products is spent in; absent where neither shapes
-// nor kernels tell.
+// The format with most time of the traced products; absent if neither shapes nor kernels tell.
 [[nodiscard]] std::optional<Dtype> traced_dtype(const JobResult& job);
 
 }  // namespace stepscope

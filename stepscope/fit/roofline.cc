@@ -25,7 +25,7 @@ RooflinePlace place_on_roofline(const RooflineWork& work, const Machine& machine
     place.intensity = work.flops->value / static_cast<double>(work.bytes->value);
   }
   if (top && machine.memory_rate) place.ridge = top->value / machine.memory_rate->value;
-  // Work that computes next to nothing is bound by memory whatever the peak is.
+  // Work that computes almost nothing is bound by memory, whatever the peak is.
   const bool only_moves = work.streams || (work.flops && work.flops->value == 0);
   if (at_bandwidth && (at_peak || only_moves)) {
     place.bound = at_peak.value_or(0) > *at_bandwidth ? Bound::compute : Bound::memory;

@@ -9,14 +9,14 @@
 namespace stepscope {
 namespace {
 
-// a + b where that is an instant.
+// a + b if it does not overflow.
 std::optional<Ns> sum_of(Ns a, Ns b) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(a.count(), b.count(), &sum)) return std::nullopt;
   return Ns{sum};
 }
 
-// Where the pieces that end after `at` begin.
+// The first piece that ends after `at`.
 const BudgetPiece* first_after(std::span<const BudgetPiece> pieces, Ns at) {
   return std::to_address(std::ranges::upper_bound(pieces, at, {}, &BudgetPiece::end));
 }
@@ -57,7 +57,7 @@ class Threads {
       by_node_.emplace_back(profile.threads[t].node, t);
     std::ranges::sort(by_node_);
   }
-  // Trees of threads stand one behind the other.
+  // The trees of threads are stored one after the other.
   [[nodiscard]] std::uint32_t of(std::uint32_t node) const {
     const auto after =
         std::ranges::upper_bound(by_node_, node, {}, [](auto& p) { return p.first; });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device did while the host sat in its phases: the instants of a profile's samples looked up
-// in the time budget of the rank whose process was sampled. A host that stands still costs nothing
-// where the device is busy meanwhile.
+// The device's activity during the host's phases: the instants of a profile's samples are looked up
+// in the time budget of the sampled process's rank. A host that stands still costs nothing while
+// the device is busy.
 //
-// A sample with a duration gives each category the time of its overlap; one without stands for
-// itself and falls to the category at its instant. So the categories and `outside` of a phase sum
-// to its samples, exactly.
+// A sample with a duration gives each category the time of its overlap. A sample without a duration
+// counts as one and belongs to the category at its instant. The categories and `outside` of a phase
+// therefore sum exactly to its samples.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace stepscope {
 
-// In the unit of the profile.
+// In the profile's unit.
 struct DeviceMeanwhile {
   std::array<double, budget_category_count> device{};
   double outside = 0;  // before, between and after the steps
@@ -38,7 +38,7 @@ struct JoinedPhase {
 };
 
 struct JoinedThread {
-  std::uint32_t thread = 0;  // of Profile::threads
+  std::uint32_t thread = 0;  // index into Profile::threads
   double weight = 0;         // of its samples with an instant
   DeviceMeanwhile meanwhile;
   std::vector<JoinedPhase> phases;  // by phase and pass, largest first
@@ -47,21 +47,21 @@ struct JoinedThread {
 struct StackJoin {
   Ns first{};  // instants of the samples, on the clock of the trace
   Ns last{};
-  std::vector<JoinedThread> threads;  // of the input, those with samples; as in the profile
+  std::vector<JoinedThread> threads;  // threads of the input with samples, in the profile's order
 };
 
 struct JoinQuestion {
   Clock clock = Clock::relative;  // of the trace
-  std::optional<Ns> offset{};     // that somebody gave
-  bool gapless = false;           // somebody says that no sample is missing
+  std::optional<Ns> offset{};     // from the user
+  bool gapless = false;           // the user states that no sample is missing
 };
 
-// Why the instants of a profile cannot be put on the clock of a trace; empty where they can, by
-// `offset` or because both count from the UNIX epoch.
+// The reason why a profile cannot be put on the clock of a trace. Empty if it can: with `offset`,
+// or because both count from the UNIX epoch.
 [[nodiscard]] std::string why_not_joined(const ProfileInput& input, const JoinQuestion& question);
 
-// The samples of one of Profile::inputs. `offset` is what turns their clock into that of `pieces`
-// (budget_pieces()). Samples whose instant overflows lie outside.
+// Joins the samples of one of Profile::inputs. `offset` converts their clock to that of `pieces`
+// (budget_pieces()). Samples whose instant overflows are outside.
 [[nodiscard]] StackJoin join_stacks(const Profile& profile, const NodePhases& phases,
                                     std::uint32_t input, Ns offset,
                                     std::span<const BudgetPiece> pieces);

@@ -14,7 +14,7 @@ namespace {
 
 using enum BudgetCategory;
 
-// Two threads, in ns: one waits for the GIL within forward, one computes.
+// Two threads, in ns: one waits for the GIL within forward, the other computes.
 constexpr std::string_view two_threads =
     R"({"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[)"
     R"({"name":"forward","file":"m.py"},{"name":"take_gil"},{"name":"at::mm"}]},"profiles":[)"
@@ -131,7 +131,7 @@ TEST(StackJoin, SaysWhyClocksDoNotMeet) {
   EXPECT_EQ(why_not_joined(timed, {.clock = Clock::unix_epoch, .gapless = true}), "");
 }
 
-// Samples and pieces at random: each nanosecond of a sample is looked up by itself.
+// Random samples and pieces: each nanosecond of a sample is looked up separately.
 TEST(StackJoin, CategoriesSumToTheSamples) {
   std::mt19937 random(7);
   const auto below = [&](unsigned n) { return static_cast<std::int64_t>(random() % n); };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes in which a step is expected by a model and measured in a trace: they exclude each
-// other, and on both sides they sum to the step.
+// The classes of a step for both the model's expectation and the trace's measurement. They exclude
+// each other, and on both sides they sum to the step.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ enum class StepClass : std::uint8_t {
   matmul,
   attention,
   norm,
-  elementwise,  // with copies by kernels and what no other class names
+  elementwise,  // includes copies by kernels, and work of no other class
   embedding,
   loss,
   optimizer,
@@ -25,9 +25,9 @@ enum class StepClass : std::uint8_t {
   expert_comm,
   pipeline_comm,
   data_comm,
-  other_comm,  // of groups whose dimension is not known
+  other_comm,  // of groups of unknown dimension
   bubble,      // waiting between pipeline stages
-  wait,        // for late ranks elsewhere: a model has none
+  wait,        // for late ranks elsewhere: always 0 in a model
   copy,        // exposed copies; expected: offload
   host         // nothing runs; expected: the device waits for launches
 };
@@ -38,13 +38,13 @@ inline constexpr std::array<std::string_view, step_class_count> step_class_names
     "other_comm", "bubble",      "wait",         "copy",        "host"};
 static_assert(step_class_names[static_cast<std::size_t>(StepClass::host)] == "host");
 
-// Compilers fuse what is between matrix products across these classes: only their sum is compared.
+// Compilers fuse work between matrix products across these classes, so only their sum is compared.
 constexpr bool is_pointwise(StepClass c) { return c >= StepClass::norm && c <= StepClass::loss; }
 
 using StepSeconds = std::array<double, step_class_count>;
 
-// The class that exposed communication over `dimension` is compared in. Groups of the whole world,
-// and those that nothing names, belong to the only dimension that the plan has.
+// The class of exposed communication over `dimension`. Groups of the whole world and unnamed groups
+// belong to the plan's only dimension.
 [[nodiscard]] StepClass class_of(Dimension dimension, const Plan& plan);
 
 }  // namespace stepscope

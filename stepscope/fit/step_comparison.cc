@@ -53,7 +53,7 @@ void add_step(const ClassTime& time, const Budget& budget, const Plan& plan, Cla
     if (is_idle(static_cast<BudgetCategory>(c))) at(sums, StepClass::host) += budget.time[c];
 }
 
-// Of the steps that every rank has, in ascending order.
+// Covers the steps that every rank has.
 RankSeconds measured(std::span<const std::int64_t> common, const RankResult& r, const Plan& plan) {
   RankSeconds result{.rank = r.rank};
   ClassNs sums{};

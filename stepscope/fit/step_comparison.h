@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step as the model expects it beside the step as it was measured, class by class. Both columns
-// sum to their step: the expected to evaluate()'s, the measured to the mean of the time budgets.
-// Communication hidden by compute is nobody's loss and counts with that compute.
+// The expected step beside the measured step, class by class. Both columns sum to their step: the
+// expected one to evaluate()'s, the measured one to the mean of the time budgets. Communication
+// hidden by compute is not a loss and counts with that compute.
 #pragma once
 
 #include <optional>
@@ -18,15 +18,15 @@
 
 namespace stepscope {
 
-// Seconds of a step.
+// Seconds per step.
 struct ClassComparison {
   StepClass kind = StepClass::matmul;
   double expected = 0;
-  double recompute = 0;  // of expected
+  double recompute = 0;  // part of expected
   double measured = 0;
 
   [[nodiscard]] double gap() const { return measured - expected; }
-  // Absent where nothing is expected.
+  // Absent if nothing is expected.
   [[nodiscard]] std::optional<double> ratio() const {
     return expected > 0 ? std::optional(measured / expected) : std::nullopt;
   }
@@ -34,7 +34,7 @@ struct ClassComparison {
 
 struct RankSeconds {
   int rank = 0;
-  StepSeconds measured{};  // a step's mean over the job's steps
+  StepSeconds measured{};  // mean over the job's steps
 };
 
 struct StepComparison {
@@ -43,7 +43,7 @@ struct StepComparison {
   Plan plan;
   double expected = 0;  // seconds of the step
   double measured = 0;
-  std::vector<ClassComparison> classes{};  // largest gap first; without those that are 0 twice
+  std::vector<ClassComparison> classes{};  // largest gap first; without classes that are 0 in both
   std::vector<RankSeconds> ranks{};
   std::vector<std::string> assumptions;  // of the machine
 };
@@ -53,15 +53,15 @@ struct StepQuestion {
   const Machine& machine;
   const Network& network;
   Plan plan;
-  std::optional<int> recorded_world;  // of the traces themselves
+  std::optional<int> recorded_world;  // from the traces, not from the user
 };
 
-// Why no plan could be held against these traces: no step, no device, no training. Absent
-// where one can.
+// The reason why these traces cannot be compared with any plan: no step, no device, or no training.
+// Absent if they can.
 [[nodiscard]] std::optional<Error> cannot_compare(const JobResult& job);
 
-// Over the steps that all ranks have. REQUIRES: !cannot_compare(job). Errors: a plan that
-// check_plan refuses or the traces contradict, and what the machine lacks.
+// Covers the steps that every rank has. REQUIRES: !cannot_compare(job). Errors: a plan that
+// check_plan refuses or the traces contradict, or values that the machine lacks.
 [[nodiscard]] Result<StepComparison> compare_step(const JobResult& job,
                                                   const StepQuestion& question);
 

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 Ns& at(std::array<Ns, name_class_count>& a, NameClass c) { return a[static_cast<std::size_t>(c)]; }
 Ns& at(std::array<Ns, dimension_count>& a, Dimension d) { return a[static_cast<std::size_t>(d)]; }
 
-// A step of 100 ms with something of everything; `late` of it waits for another rank.
+// A step of 100 ms with every kind of work; `late` of it waits for another rank.
 ClassTime some_of_all(int late) {
   ClassTime t;
   at(t.compute, NameClass::matmul) = milliseconds(30);
@@ -56,7 +56,7 @@ JobResult job_of(const std::vector<int>& late_by_rank) {
     RankResult& r = job.ranks.emplace_back();
     r.rank = static_cast<int>(i);
     r.device = "cuda";
-    for (const std::int64_t index : {2, 3}) {  // step 2 is not every rank's
+    for (const std::int64_t index : {2, 3}) {  // some ranks lack step 2
       r.steps.emplace_back().index = index;
       r.classes.push_back(index == 3 ? some_of_all(late_by_rank[i]) : ClassTime{});
     }

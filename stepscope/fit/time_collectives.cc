@@ -18,7 +18,7 @@ struct Buffers {
   std::vector<float> out;
 };
 
-// `share` elements for each rank.
+// `share` elements per rank.
 Result<Ticket> submit(Communicator& comm, CollectiveKind kind, std::size_t share, Buffers& b) {
   const std::size_t all = share * static_cast<std::size_t>(comm.size());
   const std::span<float> in(b.in);
@@ -50,7 +50,7 @@ Result<Done> slowest_rank(Communicator& comm, std::vector<double>& ns) {
 
 Result<Seconds> time_size(Communicator& comm, CollectiveKind kind, std::size_t share,
                           const LinkSweep& sweep, Buffers& b) {
-  // The first call touches memory; the second says how many fit into the time.
+  // The first call touches memory. The second shows how many calls fit into the time.
   std::vector<double> ns(1);
   for (int i = 0; i < 2; ++i) {
     const auto once = time_once(comm, kind, share, b);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times collectives over any transport, as the model counts them: from the arrival of the last rank
-// to the end at the slowest one.
+// Times collectives over any transport in the model's terms: from the arrival of the last rank to
+// the end at the slowest rank.
 #pragma once
 
 #include <vector>
@@ -15,15 +15,15 @@ namespace stepscope {
 struct LinkSweep {
   Bytes from{1024};
   Bytes to{64 << 20};
-  int per_octave = 1;          // sizes a factor of two
-  Ns time_a_size{30'000'000};  // about; at least `least` and at most `most` calls
+  int per_octave = 1;          // sizes per factor of two
+  Ns time_a_size{30'000'000};  // approximate; between `least` and `most` calls
   int least = 5;
   int most = 200;
 };
 
 // All-gather, reduce-scatter and all-reduce of f32 over all ranks of `comm`; medians over the
-// calls. Called by all its ranks with the same sweep; the same result at each. Empty for a group of
-// one. Error: the transport's. Holds twice `to` of memory.
+// calls. All ranks must call it with the same sweep; all get the same result. Empty for a group of
+// one rank. Errors: those of the transport. Allocates twice `to`.
 [[nodiscard]] Result<std::vector<CollectiveTiming>> time_collectives(Communicator& comm,
                                                                      const LinkSweep& sweep);
 

@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 Seconds median_time(const CoreSweep& sweep, const std::function<void()>& call) {
-  call();  // touches memory, builds what a shape needs
+  call();  // touches memory, builds the data of a shape
   std::vector<double> seconds;
   const auto end = Clock::now() + sweep.time_an_operation;
   constexpr std::size_t least = 3;
@@ -41,7 +41,7 @@ T element(float value) {
     return value;
 }
 
-// Small, none zero, none alike: no kernel may take a short way.
+// Small numbers, none zero, all different, so that no kernel takes a shortcut.
 template <class T>
 std::vector<T> numbers(std::int64_t count) {
   std::vector<T> values(static_cast<std::size_t>(count));
@@ -62,7 +62,7 @@ struct Linear {
   std::int64_t rows, out, in;
 };
 
-// One of the three products of y = x w^T, as a forward pass of its own: it reads two of the
+// One of the three products of y = x w^T, as a forward pass of its own. It reads two of the
 // matrices and writes the third.
 template <class T>
 Operation product(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -98,8 +98,8 @@ void time_linear(const Linear& l, const CoreSweep& sweep, std::vector<OperationT
   });
 }
 
-// The masked half is not counted; backward does two and a half times the arithmetic, since it
-// computes the probabilities again (Dao et al. 2022).
+// The masked half is not counted. Backward has two and a half times the arithmetic, because it
+// recomputes the probabilities (Dao et al. 2022).
 template <class T>
 Operation attention_operation(const nn::AttentionShape& s) {
   const std::int64_t pairs = s.batch * s.heads;
@@ -169,7 +169,7 @@ void time_passes(std::int64_t rows, std::int64_t c, const CoreSweep& sweep,
   std::vector<float> master = numbers<float>(n);
   std::vector<float> m = numbers<float>(n);
   std::vector<float> v = numbers<float>(n);
-  // f32: the parameters are their own master.
+  // f32: the parameters are their own master copy.
   T* const parameters = std::is_same_v<T, Bf16> ? y.data() : reinterpret_cast<T*>(master.data());
   const double states = 3 * bytes_of<float>(n);
   const double copy = std::is_same_v<T, Bf16> ? bytes_of<T>(n) : 0;

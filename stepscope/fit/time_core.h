@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the kernels of nn/ on the calling thread, as operations that the performance model counts:
-// what fit_core() makes a core's curves of.
+// Times the kernels of nn/ on the calling thread, as operations of the performance model.
+// fit_core() makes a core's curves from them.
 #pragma once
 
 #include <vector>
@@ -12,16 +12,16 @@
 namespace stepscope {
 
 struct CoreSweep {
-  Ns time_an_operation{20'000'000};  // about; three calls at least
+  Ns time_an_operation{20'000'000};  // approximate; at least three calls
   bool quick = false;                // the smaller sizes only
 };
 
-// Medians over the calls. Products (forward and both backward ones) and fused attention of GPT-2
+// Medians over the calls: products (forward and both backward ones) and fused attention of GPT-2
 // shapes, norm, activation and AdamW; f32 or bf16. Allocates up to about 200 MB.
 [[nodiscard]] std::vector<OperationTiming> time_core(ElementType type, const CoreSweep& sweep);
 
-// Bytes a second that one core reads and writes when it adds two arrays far larger than its caches
-// (STREAM's add: 2 reads, 1 write).
+// Bytes per second that one core reads and writes when it adds two arrays far larger than its
+// caches (STREAM's add: 2 reads, 1 write).
 [[nodiscard]] ByteRate time_memory(Ns duration, Bytes array = Bytes{64 << 20});
 
 }  // namespace stepscope

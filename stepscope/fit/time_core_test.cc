@@ -8,8 +8,8 @@
 namespace stepscope {
 namespace {
 
-// What the model is told of an operation is what it needs: its fit reaches the timings, and the
-// arithmetic counted is that of the shapes.
+// The model gets the right operations: its fit reaches the timings, and the counted arithmetic is
+// that of the shapes.
 TEST(TimeCore, CountsWhatItTimes) {
   const auto timings = time_core(ElementType::f32, {.time_an_operation = Ns{0}, .quick = true});
   ASSERT_FALSE(timings.empty());

@@ -26,7 +26,7 @@ std::vector<TransferFit> fit_each(const std::map<Key, std::vector<SizedTime>>& c
   return fits;
 }
 
-// What the fit told goes over what the machine said.
+// Fitted values replace the machine's own.
 void take_over(const LinkTiming& fitted, const std::string& source,
                std::optional<LinkTiming>& timing) {
   const bool any = std::ranges::any_of(fitted.values, [](const auto& v) { return v.has_value(); });

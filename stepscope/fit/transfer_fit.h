@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time against size of measured transfers (stats/alpha_beta.h), one fit for each kind of
 // collective, group size and placement; and the machine whose links explain the same transfers
-// (link_fit.h). The first says what was measured and refuses to go far beyond it; the second
-// carries it to other groups through the timing model.
+// (link_fit.h). The fits cover the measured range and refuse to go far beyond it. The machine
+// extends it to other groups through the timing model.
 #pragma once
 
 #include <optional>
@@ -26,32 +26,32 @@ struct TransferFit {
   std::vector<SizedTime> typical;  // of each size
 };
 
-// By kind, group size, placement.
+// Sorted by kind, group size, placement.
 [[nodiscard]] std::vector<TransferFit> fit_transfers(std::span<const Transfer> transfers,
                                                      const AlphaBetaOptions& options = {});
-// The same of a sweep (stepscope calibrate, a table of timings): placement by its domains.
+// The same for a sweep (stepscope calibrate, a table of timings). Placement is by domains.
 [[nodiscard]] std::vector<TransferFit> fit_transfers(std::span<const CollectiveTiming> timings,
                                                      const AlphaBetaOptions& options = {});
 
-// Absent where the fit was refused, or does not reach so far.
+// Absent if the fit was refused or does not reach this size.
 [[nodiscard]] std::optional<Seconds> predicted_time(const TransferFit& fit, Bytes size);
 
-// Why there is no fit; empty where there is one.
+// The reason why there is no fit; empty if there is one.
 [[nodiscard]] std::string refusal_text(const AlphaBetaAnswer& answer);
 
 struct FittedMachine {
   Machine machine;
-  std::size_t timings = 0;  // that it was fitted to: one a size, kind and group
+  std::size_t timings = 0;  // number of timings in the fit: one per size, kind and group
   double mean_error = 0;    // |modelled / measured - 1|
 };
 
-// `base` with the timing of its links fitted to these, whose groups lie on them. Error: no links,
-// or no timing that they can explain.
+// `base` with its link timing fitted to these timings, whose groups are placed on the links.
+// Errors: no links, or no timing that they can explain.
 [[nodiscard]] Result<FittedMachine> fitted_machine(const Machine& base,
                                                    std::span<const CollectiveTiming> timings,
                                                    const std::string& source);
-// `base` with the timing of its links fitted to the job's transfers. `source` says where they are
-// from and goes into the file. Error: no links, or no transfer whose size and placement are known.
+// `base` with its link timing fitted to the job's transfers. `source` names their origin and is
+// stored in the file. Errors: no links, or no transfer of known size and placement.
 [[nodiscard]] Result<FittedMachine> fitted_machine(const Machine& base,
                                                    const Collectives& collectives,
                                                    std::optional<int> world_size,

@@ -49,7 +49,8 @@ TEST(TransferFit, PredictsWithinFourTimesTheRangeOnly) {
   EXPECT_FALSE(predicted_time(fit, Bytes{1000}));
 }
 
-// What the timing model says of one machine, as if measured, on a machine that says otherwise.
+// The timing model's values of one machine serve as measurements; the base machine has other
+// values.
 TEST(TransferFit, WritesAMachineThatExplainsTheTransfers) {
   const Machine base = *find_machine("NVIDIA H100 80GB HBM3");
   Machine slow = base;

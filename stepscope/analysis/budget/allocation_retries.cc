@@ -23,11 +23,11 @@ Use use_of(std::string_view name) {
   return std::ranges::find(freeing, name) != freeing.end() ? frees : neutral;
 }
 
-// The calls of one thread since work was last put on the device.
+// The calls of one thread since its last launch.
 struct Calls {
   SliceId before = no_slice;            // the last allocation
-  SliceId first_free = no_slice;        // since then
-  SliceId freeing_operator = no_slice;  // the innermost around it
+  SliceId first_free = no_slice;        // first free since `before`
+  SliceId freeing_operator = no_slice;  // innermost operator around the first free
   std::uint64_t frees = 0;
 };
 

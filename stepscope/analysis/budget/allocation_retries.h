@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a caching allocator found no room, freed what it had cached and allocated again. A trace
-// does not carry what cudaMalloc returned, so this is inferred from the order of a thread's calls:
-// frees followed by an allocation with nothing put on the device between them, and
-//   - an allocation right before the frees (the one that failed), or
-//   - two frees or more, and the same innermost operator around the first of them and the
-//     allocation.
-// Emptying the cache by hand stands in no operator; a context's first cudaFree stands alone.
+// Times at which a caching allocator found no room, freed its cached memory and allocated again. A
+// trace does not carry the result of cudaMalloc. Retries are therefore inferred from the order of a
+// thread's calls. A retry is a run of frees followed by an allocation, with no launch in between,
+// and either
+//   - an allocation right before the frees (the failed one), or
+//   - at least two frees, where one innermost operator holds the first free and the allocation.
+// Emptying the cache by hand is not a retry: it is inside no operator. The first cudaFree of a
+// context is not one either: it is a single free.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,12 @@ struct AllocationRetries {
   std::uint64_t count = 0;
   std::uint64_t after_failure = 0;  // with an allocation right before the frees
   std::uint64_t frees = 0;
-  Ns total{};  // from the first call of each to its last
+  Ns total{};  // from the first call of each retry to its last
   Ns worst_at{};
   Ns worst{};
 };
 
-// Those that begin in a step's annotation.
+// Counts the retries that begin inside a step's annotation.
 [[nodiscard]] AllocationRetries allocation_retries(const Trace& trace, const RankIndex& rank,
                                                    std::span<const Step> steps);
 

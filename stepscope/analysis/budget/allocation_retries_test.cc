@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// One step of 1000 ns with a kernel at its end; the calls stand before it.
+// One step of 1000 ns with a kernel at its end. The calls come before the kernel.
 struct Calls {
   TraceBuilder b;
   Calls() {

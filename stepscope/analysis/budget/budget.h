@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The categories that a step's time is divided into, and a budget in them (time_budget.h).
+// The categories of a step's time, and a budget in these categories (time_budget.h).
 #pragma once
 
 #include <array>
@@ -56,39 +56,39 @@ struct Budget {
   }
 };
 
-// A piece of time in which a device had no work, with one cause. In time order, clipped to the
-// steps.
+// A stretch of time in which a device had no work, with one cause. Pieces are in time order and
+// clipped to the steps.
 struct IdlePiece {
   Ns start{};
   Ns end{};
   SliceId delayed = no_slice;   // the device operation that ended the gap; none at the end of the
                                 // trace or on a CPU
-  SliceId culprit = no_slice;   // the data loader's row, the sync call, the operation waited for
-  std::uint32_t host = no_row;  // index of the host track that was looked at
-  std::uint32_t step = 0;       // place in `steps`
+  SliceId culprit = no_slice;   // the data loader's row, the sync call or the awaited operation
+  std::uint32_t host = no_row;  // index of the host track that explains the gap
+  std::uint32_t step = 0;       // index into `steps`
   BudgetCategory cause = BudgetCategory::idle_unexplained;
 };
 
 struct DeviceBudget {
   int device = -1;            // -1: the main thread of a CPU-only trace
-  std::vector<Budget> steps;  // parallel to the steps given
+  std::vector<Budget> steps;  // parallel to the given steps
   std::vector<IdlePiece> idle;
 };
 
 struct TimeBudget {
-  std::vector<DeviceBudget> devices;  // never empty where there are steps
-  std::size_t chosen = 0;             // which of them is the rank's
-  Budget total;                       // of the chosen one, over its steps
+  std::vector<DeviceBudget> devices;  // not empty if there are steps
+  std::size_t chosen = 0;             // index of the device whose budget is the rank's
+  Budget total;                       // of the chosen device, summed over its steps
 
   [[nodiscard]] const DeviceBudget& rank() const { return devices[chosen]; }
 };
 
-// A stretch of one category.
+// A stretch of time in one category.
 struct BudgetPiece {
   Ns start{};
   Ns end{};
   BudgetCategory category = BudgetCategory::idle_unexplained;
-  std::uint32_t step = 0;  // place in `steps`
+  std::uint32_t step = 0;  // index into `steps`
 };
 
 }  // namespace stepscope

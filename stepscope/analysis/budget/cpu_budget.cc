@@ -18,8 +18,8 @@ enum CpuLayer : std::size_t {
   backward_work,  // on a thread of the backward graph
   loading,
   synchronizing,
-  moving,   // main waits for files: "stepscope::file_io" of our own engine
-  blocked,  // main inside a communication operator
+  moving,   // the main thread waits for files: "stepscope::file_io" of our own engine
+  blocked,  // the main thread is inside a communication operator
   waiting,  // collectives in flight on other threads
   transferring,
   unsplit,
@@ -64,8 +64,8 @@ void add_file_io(const Trace& trace, const Track& track, Sweep& sweep) {
     if (s.name[i] == name) sweep.add(moving, s.start[i], s.start[i] + s.dur[i]);
 }
 
-// Where a device worked unseen, operators only launch: what the host does besides loading and
-// waiting explains nothing.
+// If a device's work was not recorded, operators only launch. Host activity other than loading and
+// waiting explains nothing then.
 BudgetCategory unseen_category_of(const Sweep::Open& open) {
   if (open[loading] > 0) return idle_data;
   return open[synchronizing] > 0 ? idle_sync : idle_unexplained;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time budget of a CPU-only trace; time_budget.h says by which rules.
+// The time budget of a CPU-only trace. time_budget.h states the rules.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// As budget_pieces().
+// Same contract as budget_pieces().
 [[nodiscard]] std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
                                                   std::span<const Step> steps,
                                                   const CommSplit& split);

@@ -25,13 +25,13 @@ std::vector<HostSpan> communication_of(const Trace& trace, const Track& track) {
   return spans;
 }
 
-// Operators, and rows of operators in which no other begins, outside `except`.
+// Spans outside `except` of operators, and of operator rows that contain no other operator row.
 std::vector<HostSpan> computation_of(const Trace& trace, const Track& track,
                                      const std::vector<bool>& computes,
                                      const std::vector<HostSpan>& except) {
   const Slices& s = trace.slices;
   std::vector<HostSpan> spans;
-  std::optional<std::uint32_t> last;  // the operator before this one
+  std::optional<std::uint32_t> last;  // the previous operator
   const auto leaf = [&](Ns next) {
     if (last && next >= s.start[*last] + s.dur[*last])
       extend(spans, s.start[*last], s.start[*last] + s.dur[*last], SliceId{*last});
@@ -71,7 +71,8 @@ std::vector<bool> operator_names(const StringPool& strings) {
   return names;
 }
 
-// "gloo:all_reduce", "c10d::allreduce_", "record_param_comms", "_c10d_functional::wait_tensor".
+// Examples: "gloo:all_reduce", "c10d::allreduce_", "record_param_comms",
+// "_c10d_functional::wait_tensor".
 bool is_host_communication(const Trace& trace, SliceId row) {
   return is_operator_row(trace.slices.category[index(row)]) &&
          trace.operator_class[index(trace.slices.name[index(row)])] == NameClass::communication;

@@ -18,7 +18,7 @@ std::vector<bool> launching_tracks(const Trace& trace, const RankIndex& rank) {
   return launching;
 }
 
-// What of [start, end) the device idled, the thread `track` being the one it waited for.
+// Time within [start, end) in which the device was idle and waited for the thread `track`.
 Ns idle_of(const DeviceBudget& budget, std::uint32_t track, Ns start, Ns end) {
   Ns sum{};
   auto piece = std::ranges::upper_bound(budget.idle, start, {}, &IdlePiece::end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for Python's global interpreter lock, where a trace has rows of it (tools that probe
-// take_gil write such; PyTorch's profiler does not), on the threads that launch work.
+// Time that threads which launch work wait for Python's global interpreter lock (GIL). Tools that
+// probe take_gil write such rows; PyTorch's profiler does not.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace stepscope {
 
 struct GilWaits {
   std::uint64_t count = 0;
-  Ns total{};  // each instant of a thread once
-  Ns idle{};   // of it, while the device had nothing to do and that thread was to launch next
+  Ns total{};  // overlapping rows of a thread count once
+  Ns idle{};   // the part in which the device was idle and this thread was the next to launch
   Ns worst_at{};
-  Ns worst{};  // the longest single row
+  Ns worst{};  // duration of the longest single row
 };
 
-// Whether a host row is a thread waiting for the lock.
+// True if the host row is a thread that waits for the lock.
 [[nodiscard]] bool is_gil_wait(std::string_view name);
 
-// Rows that begin in a step's annotation. `budget`: the rank's own of those steps.
+// Counts rows that begin inside a step's annotation. `budget` is the rank's own for these steps.
 [[nodiscard]] GilWaits gil_waits(const Trace& trace, const RankIndex& rank,
                                  std::span<const Step> steps, const DeviceBudget& budget);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each GPU of a rank did between its first and its last operation: unions of intervals over
-// all its streams, so that overlapping kernels count once.
+// The work of each GPU of a rank between its first and its last operation. Times are unions of
+// intervals over all streams, so overlapping kernels count once.
 #pragma once
 
 #include <vector>
@@ -12,17 +12,17 @@ namespace stepscope {
 
 struct GpuWindow {
   int device = -1;
-  Ns start{};    // of the first operation
-  Ns end{};      // of the last to end
-  Ns compute{};  // at least one kernel that is no communication; copy kernels are compute
-  Ns comm{};     // at least one communication kernel
-  Ns copy{};     // at least one memcpy or memset row
-  Ns overlap{};  // compute and communication at once
-  Ns busy{};     // any of the three
-  Ns idle{};     // none: busy + idle = end - start
+  Ns start{};    // start of the first operation
+  Ns end{};      // end of the operation that ends last
+  Ns compute{};  // at least one kernel other than communication runs; copy kernels are compute
+  Ns comm{};     // at least one communication kernel runs
+  Ns copy{};     // at least one memcpy or memset row runs
+  Ns overlap{};  // compute and communication run at once
+  Ns busy{};     // any of compute, comm, copy
+  Ns idle{};     // none of them: busy + idle = end - start
 };
 
-// One for each GPU with work, in the order of `rank.devices`; empty for a CPU-only trace.
+// One entry for each GPU with work, in the order of `rank.devices`. Empty for a CPU-only trace.
 [[nodiscard]] std::vector<GpuWindow> gpu_windows(const Trace& trace, const RankIndex& rank);
 
 }  // namespace stepscope

@@ -16,10 +16,10 @@ namespace {
 
 struct Launch {
   SliceId call;
-  SliceId op;  // the first that it put on the device
+  SliceId op;  // the first operation of this launch on the device
 };
 
-// In device time order of each GPU. A graph launch is one launch, whatever number of kernels it
+// Sorted by device time within each GPU. A graph launch is one launch, however many kernels it
 // runs.
 std::vector<Launch> first_operations(const Trace& trace, const RankIndex& rank,
                                      const DeviceLane& lane, std::vector<bool>& seen,
@@ -36,7 +36,7 @@ std::vector<Launch> first_operations(const Trace& trace, const RankIndex& rank,
   return launches;
 }
 
-// Gaps of one GPU that end with the operation of a launch that began inside them.
+// Gaps of one GPU that end with an operation whose launch began inside the gap.
 void find_empty_queues(const Trace& trace, const RankIndex& rank, const DeviceLane& lane,
                        std::span<const Step> steps, const std::vector<Launch>& launches,
                        HostTable& table) {
@@ -148,7 +148,7 @@ void sum_waits(const Trace& trace, const RankIndex& rank, std::span<const Step> 
   table.sync_calls = sync.take();
 }
 
-// Recorded by the profiler itself, or frames of a trace with stacks.
+// Whether a name is an allocator call or garbage collection.
 enum NameUse : std::uint8_t { plain, of_allocator, collects };
 
 std::vector<NameUse> uses_of_names(const StringPool& strings) {
@@ -160,7 +160,7 @@ std::vector<NameUse> uses_of_names(const StringPool& strings) {
   return uses;
 }
 
-// Time of rows that come by start, each instant once.
+// Sums the time of rows in order of start; each instant counts once.
 struct Union {
   Ns until = Ns::min();
   Ns total{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How well the host keeps the device fed: launches and their slack, the length of the queue, time
 // in calls that block or allocate, data loading, garbage collection, and the profiler's own
-// overhead. Host rows count if they start in a step's annotation, launches if their first device
-// operation starts in a step.
+// overhead. A host row counts if it starts inside a step's annotation. A launch counts if its first
+// device operation starts inside a step.
 #pragma once
 
 #include <cstdint>
@@ -24,26 +24,29 @@ struct CallSum {
 };
 
 struct HostTable {
-  // Runtime and driver calls that put work on a device (kernels, graphs, copies, memsets), as far
-  // as that work is in the trace.
+  // Runtime and driver calls that put work on a device (kernels, graphs, copies, memsets), if the
+  // trace contains that work.
   std::uint64_t launches = 0;
   Ns launch_time{};
-  // Slack of a launch of kernels = start of its first kernel − end of the call; negative where the
-  // kernel starts before the call returns. Empty without such launches.
+  // Slack of a kernel launch = start of its first kernel − end of the call. It is negative if the
+  // kernel starts before the call returns. Empty without kernel launches.
   std::optional<Ns> slack_p10;
   std::optional<Ns> slack_p50;
   std::optional<Ns> slack_p90;
-  // Launches whose first operation has not started, from the end of the call: mean over the time of
-  // the steps, and the most at once. Of all GPUs of the rank together. Empty without launches.
+  // Length of the queue: launches that have returned but whose first operation has not started. The
+  // mean is over the time of the steps. All GPUs of the rank count together. Empty without
+  // launches.
   std::optional<double> queue_mean;
   std::uint64_t queue_max = 0;
-  // Launches that began when their device had already run dry, and the idle time that they ended.
+  // Launches that began after their device had run out of work, and the idle time before their
+  // first operations.
   std::uint64_t empty_queue_launches = 0;
   Ns starved{};
-  // At least half of the launches met an empty queue and `starved` is a tenth of the steps or more.
+  // At least half of the launches met an empty queue, and `starved` is at least a tenth of the
+  // steps.
   bool launch_bound = false;
   std::uint64_t negative_latencies =
-      0;      // operations that start before their launch call does: clock error
+      0;      // operations that start before their launch call: clock error
   Ns sync{};  // blocked in calls that wait for the device, summed over threads
   std::vector<CallSum> sync_calls;  // longest first, as all lists here
   Ns allocator{};
@@ -51,13 +54,13 @@ struct HostTable {
       allocator_calls;  // cudaMalloc, hipFree, cuMemMap, …: the caching allocator missed
   Ns data{};            // inside a data loader on the main thread
   Ns gc{};              // Python's garbage collector, where the trace shows it
-  Ns overhead{};        // the profiler's own, as a union
+  Ns overhead{};        // of the profiler itself, as a union
 };
 
-// Whether a runtime or driver call allocates, frees or maps memory.
+// True if a runtime or driver call allocates, frees or maps memory.
 [[nodiscard]] bool is_allocator_call(std::string_view name);
 
-// Whether a host row is Python's garbage collector.
+// True if a host row is Python's garbage collector.
 [[nodiscard]] bool is_garbage_collection(std::string_view name);
 
 [[nodiscard]] HostTable host_table(const Trace& trace, const RankIndex& rank,

@@ -47,7 +47,7 @@ TEST(host, is_launch_bound_where_the_device_has_run_dry_before_most_launches) {
     b.launch_kernel(static_cast<std::uint32_t>(i + 1), 10 * i, "k", 10 * i + 4, 10 * i + 8);
   Trace t = b.sealed();
   const HostTable h = host(t, {step(0, 100)});
-  EXPECT_EQ(h.empty_queue_launches, 9U);  // the first ends no gap
+  EXPECT_EQ(h.empty_queue_launches, 9U);  // the first launch ends no gap
   EXPECT_EQ(h.starved, Ns{9 * 6});
   EXPECT_TRUE(h.launch_bound);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The idle time of a rank by cause, each with its largest instances and what the host did
-// meanwhile.
+// The idle time of a rank by cause. Each cause lists its largest instances and the host's activity
+// during them.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,19 @@ struct IdleInstance {
   Ns start{};
   Ns wall{};
   std::int64_t step = 0;      // Step::index
-  std::string host_activity;  // what the host thread did; host_activity.h
+  std::string host_activity;  // activity of the host thread; host_activity.h
   std::optional<std::string>
-      culprit;  // the operator around a sync, the loader, the operation waited for or launched
+      culprit;  // operator around a sync, data loader, awaited operation or launched operation
 };
 
 struct IdleCause {
   BudgetCategory cause = BudgetCategory::idle_unexplained;
-  Ns total{};                         // equals the budget's category
-  std::uint64_t count = 0;            // pieces
+  Ns total{};                         // equals the budget's category of this cause
+  std::uint64_t count = 0;            // number of pieces
   std::vector<IdleInstance> largest;  // longest first
 };
 
-// Causes with any time, largest first. `steps` are those the budget was made for.
+// Causes with time, largest first. `steps` are the steps of the budget.
 [[nodiscard]] std::vector<IdleCause> idle_causes(const Trace& trace, const RankIndex& rank,
                                                  std::span<const Step> steps,
                                                  const DeviceBudget& budget,

@@ -26,7 +26,7 @@ class Pieces {
     out_.push_back(piece);
   }
 
-  // What thread did; `otherwise(start, end)` gets what is neither data nor sync.
+  // The thread's own data and sync rows; `otherwise(start, end)` gets the rest.
   template <class Otherwise>
   void of_thread(std::uint32_t thread, Ns start, Ns end, Otherwise&& otherwise) {
     const ThreadWaits& waits = context_.waits[thread];
@@ -38,8 +38,8 @@ class Pieces {
     cut(waits.data, start, end, data, no_data);
   }
 
-  // The part of a gap before the launch call. A launching thread that shows no row, as that of the
-  // backward graph does before it wakes, waits for the main one.
+  // The part of a gap before the launch call. If the launching thread shows no row, it waits for
+  // the main thread. The thread of the backward graph does so before it wakes.
   void before_launch(std::uint32_t thread, Ns start, Ns end) {
     const auto& main = context_.rank.main_track;
     const bool other = main && index(*main) != thread;
@@ -54,7 +54,7 @@ class Pieces {
     });
   }
 
-  // Nothing was launched any more: only what the main thread shows counts.
+  // Nothing more was launched, so only rows of the main thread count.
   void after_last(Ns start, Ns end) {
     if (!context_.rank.main_track) return add(start, end, idle_unexplained, no_row);
     const std::uint32_t main = index(*context_.rank.main_track);

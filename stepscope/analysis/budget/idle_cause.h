@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a device had no work between two instants (diagnosis: a gap [a, b] before an operation whose
-// launch call is [l0, l1]):
-//   [a, l0]  the host had not come to launch it: it loaded data, blocked in a synchronising call,
-//   or prepared [l0, b]  the launch; where the trace proves that the operation's stream waited for
-//   an event of another one whose
-//            producer ended no earlier than a and after l0, that wait
-// Without a launch call the trace does not say why.
+// The cause of a gap [a, b] in which a device had no work. The gap ends with an operation whose
+// launch call is [l0, l1]. It is split at l0:
+//   [a, l0]  The host had not yet come to the launch: it loaded data, blocked in a synchronising
+//            call, or prepared.
+//   [l0, b]  The launch itself. If the trace proves that the operation's stream waited for an event
+//            whose producer ended no earlier than a and l0, the cause is that wait.
+// Without a launch call the gap is unexplained.
 #pragma once
 
 #include <vector>
@@ -25,8 +25,8 @@ struct IdleContext {
   const EventWaits& events;
 };
 
-// Appends pieces that tile [start, end) in order; `op` is the next operation of the device. After
-// the last one (no_slice) the main thread tells what the host did.
+// Appends pieces that tile [start, end) in order. `op` is the next operation of the device. After
+// the last operation `op` is no_slice, and the main thread's rows explain the gap.
 void explain_gap(const IdleContext& context, Ns start, Ns end, SliceId op,
                  std::vector<IdlePiece>& pieces);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sweep a device: which kinds of work are open decides the category, and where none is the gap
-// is explained.
+// One sweep per device. The kinds of open work decide the category. If no work is open, the gap is
+// explained by its cause.
 #include "stepscope/analysis/budget/time_budget.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ DeviceSweep sweep_of(const Trace& trace, const DeviceLane& lane, const CommSplit
   return sweep;
 }
 
-// The category of a stretch on which something runs.
+// The category of a stretch in which at least one kind of work is open.
 BudgetCategory device_category_of(const DeviceSweep::Open& open) {
   const bool comm =
       open[waiting_layer] > 0 || open[transferring_layer] > 0 || open[unsplit_layer] > 0;
@@ -66,7 +66,7 @@ bool is_free(const DeviceSweep::Open& open) {
   return std::all_of(open.begin(), open.end(), [](auto count) { return count == 0; });
 }
 
-// The first operation that starts at or after `from`; those without length wake nobody.
+// The first operation that starts at or after `from`. Operations without length do not end a gap.
 class NextOperation {
  public:
   NextOperation(const Trace& trace, const DeviceLane& lane) : trace_(trace), lane_(lane) {}

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time budget of one rank (DESIGN: "Time budget"): every nanosecond of every step in exactly
-// one category. The categories of a step sum to its wall time as integers; a sum that does not is a
-// failed check().
+// The time budget of one rank (DESIGN: "Time budget"): every nanosecond of every step is in exactly
+// one category. The categories of a step sum to its wall time as integers; a wrong sum is a failed
+// check().
 //
-// A rank with several GPUs has a budget for each; the rank's own is that of the GPU with the most
-// work, because a union over GPUs would hide that one of them waits.
+// A rank with several GPUs has one budget per GPU. The rank's own budget is that of the GPU with
+// the most work, because a union over GPUs would hide that one of them waits.
 //
-// A CPU-only trace: on the main thread compute = operators (namespace::name) with all that they
-// call, and rows of other names that call nothing; likewise on the threads of the backward graph,
-// while main computes nothing. Communication = a collective in flight on another thread, or main
-// inside a communication operator. What runs inside a data loader is data. The rest is idle_host: a
-// trace of operators does not show what Python does between them. Where kernels were launched and
-// none was recorded (RankIndex::device_unseen), all but data loading and synchronising calls is
-// idle_unexplained.
+// A CPU-only trace: the main thread computes in operators (namespace::name), with everything they
+// call, and in rows of other names that call nothing. The same holds for the threads of the
+// backward graph while the main thread does not compute. Time is communication if a collective is
+// in flight on another thread, or if the main thread is inside a communication operator. Time
+// inside a data loader is data. The rest is idle_host, because a trace of operators does not show
+// Python between them. If kernels were launched but none was recorded (RankIndex::device_unseen),
+// all time except data loading and synchronising calls is idle_unexplained.
 #pragma once
 
 #include <span>
@@ -29,8 +29,9 @@ namespace stepscope {
 [[nodiscard]] TimeBudget time_budget(const Trace& trace, const RankIndex& rank,
                                      std::span<const Step> steps, const CommSplit& split = {});
 
-// What a device of the budget did when: pieces in time order that tile the steps, neighbours of one
-// category as one. By category they sum to its budget. The arguments are those it was made with.
+// The timeline of a device of the budget: pieces in time order that tile the steps. Adjacent pieces
+// of one category are merged. Their sums by category equal the device's budget. Pass the same
+// arguments as to time_budget().
 [[nodiscard]] std::vector<BudgetPiece> budget_pieces(const Trace& trace, const RankIndex& rank,
                                                      std::span<const Step> steps,
                                                      const CommSplit& split,

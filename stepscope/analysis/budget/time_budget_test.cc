@@ -37,7 +37,8 @@ void expect_budget(const Budget& budget, const Expected& expected) {
   }
 }
 
-// The pieces tile the only step, no two neighbours alike, and `at` says each nanosecond's category.
+// The pieces must tile the only step, adjacent pieces must differ, and `at` gives each nanosecond's
+// category.
 template <class At>
 void expect_pieces(const Case& c, const CommSplit& split, At&& at) {
   const TimeBudget budget = c.budget(split);
@@ -367,7 +368,7 @@ TEST(CpuBudget, WhatRunsInsideALoaderIsData) {
   ASSERT_EQ(budget.rank().idle.size(), 4u) << "neighbouring pieces of one cause are one";
 }
 
-// The brute-force oracle: what each nanosecond is, from the rows alone.
+// The brute-force oracle: the category of each nanosecond, from the rows alone.
 struct RandomRow {
   std::size_t kind;  // 0 compute, 1 communication, 2 copy
   std::int64_t start, end, launch, transfer;
@@ -392,7 +393,7 @@ BudgetCategory category_at(const std::vector<RandomRow>& rows, std::int64_t t) {
   const RandomRow* next = nullptr;
   for (const RandomRow& row : rows)
     if (row.start > t && (next == nullptr || row.start < next->start)) next = &row;
-  if (next == nullptr) return idle_host;  // the step's annotation is all there is
+  if (next == nullptr) return idle_host;  // the step has only its annotation
   if (next->launch < 0) return idle_unexplained;
   return t < next->launch ? idle_host : idle_launch;
 }
@@ -450,8 +451,8 @@ TEST(TimeBudget, AgreesWithACountOfEveryNanosecond) {
   }
 }
 
-// What the main thread of a CPU-only step does at t, from the rows alone: 0 operator, 1 collective
-// elsewhere, 2 loader, 3 communication operator of main.
+// The activity of the main thread of a CPU-only step at t, from the rows alone: 0 operator, 1
+// collective elsewhere, 2 loader, 3 communication operator of the main thread.
 struct CpuRow {
   std::size_t kind;
   std::int64_t start, end;

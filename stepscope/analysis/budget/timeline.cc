@@ -51,7 +51,7 @@ void add_device_rows(const RankView& view, std::size_t place, std::vector<Row>& 
   }
 }
 
-// The outermost operators and annotations of a host thread, without whole steps.
+// The outermost operators and annotations of a host thread, except whole steps.
 Row host_row(const RankView& view, std::size_t place, TrackId track_id) {
   const Trace& trace = *view.trace;
   const Track& track = trace.track(track_id);
@@ -85,7 +85,7 @@ std::vector<Row> all_rows(std::span<const RankView> views) {
 bool joins(const TimelinePiece& block, const TimelinePiece& next, Ns tolerance) {
   if (tolerance.count() == 0) return false;
   if (next.start > block.end + tolerance) return false;
-  // Whatever is too short to be seen joins its neighbour; longer ones only their like.
+  // A piece too short to be visible joins its neighbour. Longer pieces join only their own kind.
   return next.kind == block.kind || next.end - next.start <= tolerance ||
          block.end - block.start <= tolerance;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A timeline small enough for a page: neighbouring operations of one class on one row that lie
-// closer than the page can show are one block. The tolerance grows until the whole job fits the
-// budget of rows.
+// A timeline small enough for a page. Neighbouring operations of one class on one row become one
+// block if the gap between them is too small to be visible. The tolerance grows until the whole job
+// fits the budget of blocks.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct TimelineBlock {
   Ns start{};
   Ns dur{};
   std::uint8_t kind_class = 0;  // NameClass
-  std::uint32_t name = 0;       // into Timeline::names: of the longest operation in the block
+  std::uint32_t name = 0;       // into Timeline::names: name of the longest operation in the block
   std::int32_t step = -1;       // Step::index, -1 outside
 };
 
@@ -40,7 +40,7 @@ struct Timeline {
   bool reduced = false;  // blocks were merged
 };
 
-// At most about `most_blocks` blocks in all.
+// Makes about `most_blocks` blocks at most.
 [[nodiscard]] Timeline make_timeline(std::span<const RankView> views,
                                      std::size_t most_blocks = 300'000);
 

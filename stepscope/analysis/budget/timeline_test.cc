@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// 1000 kernels of 1 µs, 1 µs apart; and an operator around them all.
+// 1000 kernels of 1 µs, 1 µs apart, inside one operator.
 TestJob many_kernels() {
   TestRank rank;
   rank.rows().op("aten::loop", 0, 2'000'000);

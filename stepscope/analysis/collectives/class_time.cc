@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-// Layers: classes of compute, then dimensions that transfer, that may do either, that wait.
+// Layers: classes of compute, then dimensions by state: transferring, unsplit, waiting.
 constexpr std::size_t first_transfer = name_class_count;
 constexpr std::size_t first_unsplit = first_transfer + dimension_count;
 constexpr std::size_t first_wait = first_unsplit + dimension_count;

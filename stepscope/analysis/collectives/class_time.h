@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time budget of a rank by what its device does: compute by the class of its kernels, exposed
-// communication by the dimension of parallelism it serves. Every instant counts once, as in the
-// budget: where kernels of several classes run, the first class in the order of NameClass has it;
-// compute hides communication. What a kernel of the optimizer's phase does is the optimizer's,
-// whatever its name: foreach, compiled and matrix-product (Muon) optimizers run kernels of any
-// name.
+// The time budget of a rank by the work of its device: compute by the class of its kernels, exposed
+// communication by its dimension of parallelism. Every instant counts once, as in the budget. If
+// kernels of several classes run, the first class in the order of NameClass counts. Compute hides
+// communication. Every kernel of the optimizer's phase counts as optimizer, whatever its name:
+// foreach, compiled and matrix-product (Muon) optimizers run kernels of any name.
 #pragma once
 
 #include <array>
@@ -23,15 +22,15 @@
 namespace stepscope {
 
 struct ClassTime {
-  // By NameClass; their sum is compute + comm_overlapped of the budget.
+  // By NameClass; the sum is compute + comm_overlapped of the budget.
   std::array<Ns, name_class_count> compute{};
-  // By Dimension; their sums are comm_exposed_transfer, _unsplit and _wait.
+  // By Dimension; the sums are comm_exposed_transfer, _unsplit and _wait.
   std::array<Ns, dimension_count> transfer{};
   std::array<Ns, dimension_count> unsplit{};
   std::array<Ns, dimension_count> wait{};
 };
 
-// What is needed beside the trace. All outlives the call.
+// The inputs beside the trace. All must outlive the call.
 struct ClassTimeInputs {
   const RankIndex& rank;
   std::span<const Step> steps;
@@ -42,7 +41,7 @@ struct ClassTimeInputs {
   const TimeBudget& budget;
 };
 
-// Parallel to the steps, of the device that the budget chose. Empty for a CPU-only trace, whose
+// Parallel to the steps, for the budget's chosen device. Empty for a CPU-only trace, because its
 // operators nest. O(N log N).
 [[nodiscard]] std::vector<ClassTime> class_times(const Trace& trace, const ClassTimeInputs& inputs);
 

@@ -25,7 +25,7 @@ Account account(Trace trace, std::vector<Step> steps, const std::vector<Dimensio
   for (std::size_t i = 0; i < calls.calls.size() && i < groups.size(); ++i)
     calls.calls[i].group = static_cast<std::uint32_t>(i);
   CommSplit split;
-  for (std::size_t i = 0; i < calls.calls.size(); i += 2)  // every other one waits for 10 ns
+  for (std::size_t i = 0; i < calls.calls.size(); i += 2)  // every other call waits for 10 ns
     split.spans.push_back({calls.calls[i].slice, calls.calls[i].start + Ns{10}, true});
   Account a;
   a.budget = time_budget(trace, rank, steps, split);

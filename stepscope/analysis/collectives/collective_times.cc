@@ -24,7 +24,7 @@ std::optional<Ns> median_ns(std::vector<Ns> values) {
   return *middle;
 }
 
-// Accumulates what each call waits for; a fused call over all of its messages.
+// Accumulates the arrivals that each call waits for; a fused call waits for all of its messages.
 class Timer {
  public:
   Timer(std::span<const RankView> views, const CollectiveMatches& matches)
@@ -73,8 +73,9 @@ void Timer::collective(const MatchedCollective& matched) {
     const bool all = waits == Waits::for_all || (waits == Waits::root_for_all && is_root);
     return all ? last : *root_start;
   };
-  // Nobody leaves before those it needs have come: the clocks are off by at least that much, and
-  // tell nothing about a shorter call. What a reduce sends may wait in a buffer for its root.
+  // No member leaves before the members it needs have come. A violation shows the least error of
+  // the clocks, and calls shorter than that cannot be split. A reduce's message may wait in a
+  // buffer for its root.
   Ns error{};
   for (const CollectiveMember m : members)
     if (waits != Waits::root_for_all || ready_of(m) == last)
@@ -92,7 +93,7 @@ std::vector<std::vector<CallTime>> Timer::run() {
       collective(matched);
     }
   }
-  // A group of one waits for nobody.
+  // A group of one rank waits for nobody.
   for (std::size_t v = 0; v < matches_.ranks.size(); ++v) {
     const auto& calls = matches_.ranks[v].calls;
     for (std::size_t c = 0; c < calls.size(); ++c) {

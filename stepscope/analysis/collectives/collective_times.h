@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wait and transfer of every matched call (DESIGN: "Collectives"): a call waits until the last
-// member has arrived, where every member leaves after all have come (all-reduce, all-gather,
-// reduce-scatter, all-to-all, barrier). Of a broadcast or scatter only the root is waited for; of a
-// reduce or gather the root waits for all and the others for the root. A send waits for its receive
-// and the reverse; a fused kernel for the last of its peers. Broadcasts whose root is not recorded,
-// collectives with an untraced member and calls shorter than their clocks are off are not split.
+// Wait and transfer of every matched call (DESIGN: "Collectives"). In an all-reduce, all-gather,
+// reduce-scatter, all-to-all or barrier every member leaves after all have come, so a call waits
+// until the last member has arrived. In a broadcast or scatter the others wait only for the root.
+// In a reduce or gather the root waits for all and the others wait for the root. A send waits for
+// its receive and the reverse; a fused kernel waits for the last of its peers. Some calls are not
+// split: broadcasts without a recorded root, collectives with an untraced member, and calls shorter
+// than the error of their clocks.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 namespace stepscope {
 
 struct CallTime {
-  Ns ready{};  // when all it waits for had arrived; meaningful where `split`
+  Ns ready{};  // when everything the call waits for had arrived; valid if `split`
   bool split = false;
 };
 
@@ -28,19 +29,19 @@ struct CallTime {
 
 struct CollectiveTimes {
   std::vector<std::vector<CallTime>> by_view;  // parallel to CollectiveMatches::ranks[view].calls
-  // Median over complete barrier-like collectives of last end - first end: what their ends, which
-  // belong together, differ by. Absent without any.
+  // Median over complete barrier-like collectives of last end - first end. These ends belong
+  // together, so their difference is the clocks' error. Absent without such collectives.
   std::optional<Ns> clock_uncertainty;
 };
 
 [[nodiscard]] CollectiveTimes collective_times(std::span<const RankView> views,
                                                const CollectiveMatches& matches);
 
-// Last end - first end; absent where the ends of this kind need not coincide.
+// Last end - first end; absent for kinds whose ends need not coincide.
 [[nodiscard]] std::optional<Ns> end_spread(const CollectiveMatches& matches,
                                            const MatchedCollective& matched);
 
-// What the time budget of one rank needs: one span for each of its communication operations.
+// The input of one rank's time budget: one span for each of its communication operations.
 [[nodiscard]] CommSplit comm_split(const RankCalls& rank, std::span<const CallTime> times);
 
 }  // namespace stepscope

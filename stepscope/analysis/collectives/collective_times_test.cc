@@ -118,7 +118,7 @@ TEST(CollectiveTimes, ClocksFurtherApartThanACallIsLongDoNotSplitIt) {
   std::vector<TestRank> ranks(3);
   const TestMeta meta{.ranks = "[0, 1, 2]", .size = 3, .seq = 1};
   ranks[0].all_reduce(0, 100, meta);
-  ranks[1].all_reduce(300, 400, meta);  // begins when rank 0 has left: 200 off or more
+  ranks[1].all_reduce(300, 400, meta);  // begins after rank 0 has left: an error of 200 or more
   ranks[2].all_reduce(50, 350, meta);
   ranks[0].all_reduce(1000, 1100, {.ranks = "[0, 1, 2]", .size = 3, .seq = 2});
   ranks[1].all_reduce(1040, 1100, {.ranks = "[0, 1, 2]", .size = 3, .seq = 2});

@@ -25,13 +25,13 @@ std::optional<Ns> median_of(const Values& values) {
   return Ns{std::llround(*middle)};
 }
 
-// Rows are told apart by this; groups of one label and size (all tensor-parallel groups) share one.
+// The key of a row. Groups of one label and size (all tensor-parallel groups) share a row.
 struct RowKey {
   CollectiveKind kind = CollectiveKind::unknown;
   std::string group;
   int group_size = -1;
   std::string_view dtype;
-  std::int64_t size = -1;  // bytes; -1 = not known
+  std::int64_t size = -1;  // bytes; -1 = unknown
   auto operator<=>(const RowKey&) const = default;
 };
 
@@ -41,7 +41,7 @@ struct Sums {
   Values transfers;
   Values skews;
   Values spreads;
-  std::map<int, std::uint64_t> last;  // rank → how often
+  std::map<int, std::uint64_t> last;  // rank → number of times
   std::uint64_t ranked = 0;
   std::map<int, Ns> exposed;                              // by rank
   std::map<int, std::pair<std::uint64_t, Ns>> unmatched;  // rank → calls, their duration
@@ -101,7 +101,7 @@ Sums& RowBuilder::sums_of(const CollectiveCall& call, std::optional<Bytes> bytes
   return at->second;
 }
 
-// An uneven all-to-all is as large as its largest part.
+// The size of an uneven all-to-all is its largest part.
 std::optional<Bytes> RowBuilder::bytes_of(const MatchedCollective& matched) const {
   std::optional<Bytes> bytes;
   for (const CollectiveMember m : matches_.members_of(matched))
@@ -109,7 +109,7 @@ std::optional<Bytes> RowBuilder::bytes_of(const MatchedCollective& matched) cons
   return bytes || !matched.message ? bytes : fused_bytes_of(matched);
 }
 
-// One of several messages of a fused call: absent where those between its two ranks differ.
+// The bytes of one message of a fused call. Absent if the messages between its two ranks differ.
 std::optional<Bytes> RowBuilder::fused_bytes_of(const MatchedCollective& matched) const {
   const auto members = matches_.members_of(matched);
   const CollectiveCall& call = matches_.call(members.front());
@@ -127,7 +127,7 @@ std::optional<Bytes> RowBuilder::fused_bytes_of(const MatchedCollective& matched
   return Bytes{elements * *size};
 }
 
-// A fused call shows up once for each of its messages: its times are divided among them.
+// A fused call appears once for each of its messages, so its times are divided among them.
 std::int64_t messages_of(const CollectiveCall& call) {
   return std::max<std::int64_t>(1, call.edge_count);
 }
@@ -138,8 +138,8 @@ void RowBuilder::add_exposed(CollectiveMember m, Sums& sums) {
 
 void RowBuilder::add_timing(const MatchedCollective& matched, Sums& sums) {
   const auto members = matches_.members_of(matched);
-  Values transfers;  // of each member: the bandwidth's time
-  Values shares;     // and what of it is this message's
+  Values transfers;  // of each member: time for the bandwidth
+  Values shares;     // the part of it that belongs to this message
   Ns wait{};
   bool split = true;
   CollectiveMember last = members.front();
@@ -269,8 +269,8 @@ void merge(Sums& into, Sums& from) {
   add(row.wait, from.row.wait);
 }
 
-// Expert exchanges have another size each time: more sizes than a table can show share rows by
-// powers of two.
+// Expert exchanges change size every time. Sizes beyond the limit of a table share rows by powers
+// of two.
 void RowBuilder::merge_scattered_sizes() {
   constexpr std::size_t most = 32;
   const auto without_size = [](RowKey key) {
@@ -308,7 +308,7 @@ std::vector<CollectiveRow> RowBuilder::build() {
   return rows;
 }
 
-// Of `job` everything but the rows must be there. By exposed time, largest first.
+// Requires all of `job` except the rows. Sorted by exposed time, largest first.
 std::vector<CollectiveRow> collective_rows(std::span<const RankView> views,
                                            const Collectives& job) {
   return RowBuilder(views, job).build();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communication of a job: what was moved, how fast, who waited for whom. One row per name,
-// group and message size, and one per dimension of parallelism.
+// The communication of a job: amounts, speed, and waiting ranks. One row per kind, group and
+// message size, and one per dimension of parallelism.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@
 namespace stepscope {
 
 struct CollectiveRow {
-  CollectiveKind kind = CollectiveKind::unknown;  // send and recv are one: send_recv
-  std::string group;                              // its label, or "unknown"
+  CollectiveKind kind = CollectiveKind::unknown;  // send and recv are one kind: send_recv
+  std::string group;                              // the group's label, or "unknown"
   Dimension dimension = Dimension::unknown;
   std::optional<int> group_size;
   std::vector<std::uint32_t> groups;  // rows of CollectiveMatches::groups; empty: not recorded
   std::string dtype;                  // c10's name; empty = not recorded
-  std::uint64_t count = 0;            // instances: matched ones, and the most any rank has besides
-  std::uint64_t matched = 0;          // of them found on all members that are traced
-  std::uint64_t split = 0;            // of them with wait and transfer told apart
-  std::optional<Bytes> bytes;         // S of one call (mean, where sizes vary too much to list)
+  std::uint64_t count = 0;            // matched instances, plus the most unmatched ones of any rank
+  std::uint64_t matched = 0;          // instances found on all traced members
+  std::uint64_t split = 0;            // instances with separate wait and transfer
+  std::optional<Bytes> bytes;         // S of one call (mean if sizes vary too much to list)
   std::optional<ByteRate> algbw;      // S / median transfer
   std::optional<ByteRate> busbw;      // algbw × busbw_factor of the group's size
   std::optional<Ns> transfer;         // Σ over split instances of the median over its ranks
   std::optional<Ns> wait;             // Σ over split instances and their ranks
   Ns duration{};                      // Σ over instances of the median over its ranks
-  Ns exposed{};                       // Σ over instances, mean over the ranks that took part
+  Ns exposed{};                       // Σ over instances of the mean over the participating ranks
   std::optional<Ns> skew;             // median of last - first arrival, of complete instances
-  std::optional<int> last_rank;       // who arrives last most often (the lowest of several)
+  std::optional<int> last_rank;       // rank that is last most often (the lowest of several)
   std::optional<double> last_rank_share;
   std::optional<Ns> clock_uncertainty;  // median of last - first end; barrier-like kinds only
 };
@@ -48,8 +48,8 @@ struct DimensionRow {
 };
 
 struct CollectiveOptions {
-  std::optional<int> world_size;  // the user's; else what the traces record
-  GroupDimensions dimensions;     // the user's
+  std::optional<int> world_size;  // from the user; else from the traces
+  GroupDimensions dimensions;     // from the user
   unsigned threads = 1;
 };
 
@@ -65,7 +65,7 @@ struct Collectives {
 
 [[nodiscard]] Collectives analyze_collectives(std::span<const RankView> views,
                                               const CollectiveOptions& options = {});
-// Of calls that are matched already; their instants must be on one time axis.
+// Takes calls that are already matched. Their instants must be on one time axis.
 [[nodiscard]] Collectives analyze_collectives(std::span<const RankView> views,
                                               CollectiveMatches matches,
                                               const CollectiveOptions& options);

@@ -38,7 +38,7 @@ TEST(Collectives, ARowSumsTheInstancesOfOneNameGroupAndSize) {
   EXPECT_DOUBLE_EQ(*row.last_rank_share, 1.0);
   EXPECT_EQ(row.clock_uncertainty, Ns{0});
   EXPECT_DOUBLE_EQ(row.algbw->value, 1000 / 100e-9);
-  EXPECT_DOUBLE_EQ(row.busbw->value, row.algbw->value);  // 2(n-1)/n of two ranks
+  EXPECT_DOUBLE_EQ(row.busbw->value, row.algbw->value);  // factor 2(n-1)/n is 1 for two ranks
 }
 
 TEST(Collectives, AGathersSizeIsTheOutput) {

@@ -45,7 +45,7 @@ StringId shape_of(const Shapes& shapes, std::uint32_t id) {
   return id != 0 && at != shapes.end() && at->first == id ? at->second : empty_string;
 }
 
-// Runs of compute kernels that communication leaves alone or covers for at least half.
+// Runs of compute kernels that communication does not touch, or covers for at least half.
 std::vector<Run> compute_runs(const Trace& trace, const DeviceLane& lane) {
   const Slices& s = trace.slices;
   std::vector<HostSpan> comm;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that run slower while communication shares the device with them.
+// Kernels that run slower while communication shares the device.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,20 @@
 
 namespace stepscope {
 
-// The same kernel, by name and the input shapes of its operator, alone and while communication
-// runs.
+// One kernel, by name and its operator's input shapes, alone and beside communication.
 struct Contention {
   std::string name;
   std::string shape;        // as recorded
-  Ns alone{};               // median of the runs that no communication touches
-  Ns overlapped{};          // median of the runs that it covers for at least half
+  Ns alone{};               // median of the runs that communication does not touch
+  Ns overlapped{};          // median of the runs that communication covers for at least half
   double slowdown = 1;      // overlapped / alone
-  std::uint64_t count = 0;  // overlapped runs
+  std::uint64_t count = 0;  // number of overlapped runs
   Ns lost{};                // count × (overlapped − alone)
 };
 
-// Of one device. Only kernels whose operator has recorded input shapes are compared: one kernel
-// name serves tensors of any size. A kernel must have run at least three times alone, with
-// durations of one kind (the middle 80 % within half their median), and three times overlapped.
+// For one device. Compares only kernels whose operator has recorded input shapes, because one
+// kernel name serves tensors of any size. A kernel must have at least three runs alone, with
+// similar durations (the middle 80 % within half their median), and three overlapped runs.
 [[nodiscard]] std::vector<Contention> contention(const Trace& trace, const DeviceLane& lane,
                                                  std::size_t most);
 

@@ -43,7 +43,7 @@ bool BucketFinder::inside_accumulate(SliceId launch) const {
   return false;
 }
 
-// The reducer's kernel waits for what its thread had launched before: the last of that to start.
+// The reducer's kernel waits for earlier launches of its thread: the last of them to start.
 std::optional<Ns> BucketFinder::ready_on_device(const CollectiveCall& call) const {
   constexpr std::ptrdiff_t walk = 8192;
   const Slices& s = trace_.slices;
@@ -63,7 +63,7 @@ std::optional<Ns> BucketFinder::ready_on_device(const CollectiveCall& call) cons
   return std::nullopt;
 }
 
-// The last operator to end on the thread before the all-reduce was asked for.
+// The last operator to end on the thread before the all-reduce was requested.
 std::optional<Ns> BucketFinder::ready_on_host(SliceId launch) const {
   const Slices& s = trace_.slices;
   const Track& track = trace_.track(s.track[index(launch)]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DistributedDataParallel reduces gradients bucket by bucket while backward runs: when each bucket
-// was ready, when its all-reduce was launched, when it was done, and how much of it nothing hid.
+// DistributedDataParallel reduces gradients bucket by bucket while backward runs. For each bucket:
+// when it was ready, when its all-reduce was launched, when that ended, and its exposed part.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace stepscope {
 
 struct DdpBucket {
   std::int64_t step = 0;     // Step::index
-  std::uint32_t bucket = 0;  // in the order of launching, from 0 in each step
+  std::uint32_t bucket = 0;  // in launch order, from 0 in each step
   std::optional<Bytes> bytes;
-  std::optional<Ns> ready;  // end of the last computation that its thread had started for it
-  Ns launched{};            // start of the launch call; of the operator without a device
+  std::optional<Ns> ready;  // end of the last computation that its thread had launched for it
+  Ns launched{};            // start of the launch call; of the operator if there is no device
   Ns done{};
   Ns exposed{};
 };
 
-// A bucket's all-reduce is launched inside a parameter's AccumulateGrad (the reducer is a hook of
-// it); `exposed` is parallel to rank.calls. Empty for traces without such rows, and of FSDP.
+// A bucket's all-reduce is launched inside a parameter's AccumulateGrad, because the reducer is a
+// hook of it. `exposed` is parallel to rank.calls. Empty for FSDP and for traces without such rows.
 [[nodiscard]] std::vector<DdpBucket> find_ddp_buckets(const RankView& view, const RankCalls& rank,
                                                       std::span<const Ns> exposed);
 

@@ -20,7 +20,7 @@ std::vector<DdpBucket> buckets_of(TestRank rank) {
   return find_ddp_buckets(view, calls, exposed_times(view, calls.calls));
 }
 
-// The backward kernel of a gradient and the bucket's all-reduce behind it, all on thread 1.
+// The backward kernel of a gradient, then the bucket's all-reduce, all on thread 1.
 void bucket(TestRank& rank, std::int64_t t, std::uint32_t id) {
   TraceBuilder& rows = rank.rows();
   rows.launch(id, t, t + 5);

@@ -54,7 +54,7 @@ std::optional<Dimension> from_user(const CommGroup& group, const GroupDimensions
   return std::nullopt;
 }
 
-// Names that only data-parallel training leaves in a trace.
+// True if a name in the trace comes only from data-parallel training.
 bool shows_data_parallelism(const Trace& trace) {
   constexpr std::array<std::string_view, 6> signs = {
       "DistributedDataParallel.forward", "torch.distributed.ddp.reducer",
@@ -76,7 +76,7 @@ bool is_expert_kernel(std::string_view name) {
       signs, [&](std::string_view sign) { return name.find(sign) != std::string_view::npos; });
 }
 
-// What the calls of one group do.
+// The use of one group by its calls.
 struct GroupUse {
   std::uint64_t messages = 0;
   std::uint64_t collectives = 0;

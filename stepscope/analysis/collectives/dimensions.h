@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which dimension of parallelism a process group serves: from the user's list, from its name
-// ("mesh_tp", "TENSOR_MODEL_PARALLEL_GROUP"), from what it does (nothing but sends and receives is
-// a pipeline's, DeepEP kernels are an expert exchange's), else `world` when it spans the job, or
-// `dp` when it is the only group of a job that shows DDP, FSDP or ZeRO. Otherwise unknown.
+// Finds the dimension of parallelism of a process group. Sources in order: the user's list; the
+// group's name ("mesh_tp", "TENSOR_MODEL_PARALLEL_GROUP"); its calls (only sends and receives: a
+// pipeline; DeepEP kernels: an expert exchange). Otherwise a group that spans the job is `world`,
+// or `dp` if it is the only group of a job with signs of DDP, FSDP or ZeRO. All others are unknown.
 #pragma once
 
 #include <array>
@@ -25,23 +25,23 @@ inline constexpr std::array<std::string_view, dimension_count> dimension_names =
     "dp", "tp", "sp", "pp", "cp", "ep", "world", "unknown"};
 static_assert(dimension_names[static_cast<std::size_t>(Dimension::unknown)] == "unknown");
 
-// By group name, description or ranks ("0,1,2,3").
+// Key: group name, description or ranks ("0,1,2,3").
 using GroupDimensions = std::map<std::string, Dimension, std::less<>>;
 
-// Lines "group dimension"; '#' begins a comment; ranks may be written "[0, 1]". The error names the
-// line.
+// Parses lines "group dimension"; '#' begins a comment; ranks may be written "[0, 1]". The error
+// names the line.
 [[nodiscard]] Result<GroupDimensions> parse_group_dimensions(std::string_view text);
 
-// Of a group's name or description; absent when it names none or a product of several (data with
-// context or expert parallelism is dp: those ranks average gradients).
+// The dimension in a group's name or description. Absent if the name has none or a product of
+// several. Data with context or expert parallelism is dp: those ranks average gradients.
 [[nodiscard]] std::optional<Dimension> dimension_of_name(std::string_view name);
 
-// Of each group of `matches`.
+// One dimension per group of `matches`.
 [[nodiscard]] std::vector<Dimension> find_dimensions(std::span<const RankView> views,
                                                      const CollectiveMatches& matches,
                                                      const GroupDimensions& user = {});
 
-// What a group is called in tables: its description where that says something, else its name.
+// Label of a group in tables: its description if that is informative, else its name.
 [[nodiscard]] std::string group_label(const CommGroup& group);
 
 }  // namespace stepscope

@@ -12,13 +12,13 @@
 namespace stepscope {
 namespace {
 
-// Disjoint intervals in order, with the length of all before each.
+// Disjoint intervals in order, with the total length before each.
 struct Union {
   std::vector<Ns> start;
   std::vector<Ns> end;
   std::vector<Ns> before;
 
-  // Intervals arrive by start.
+  // Intervals must arrive by start.
   void add(Ns from, Ns to) {
     if (to <= from) return;
     if (!end.empty() && from <= end.back()) {

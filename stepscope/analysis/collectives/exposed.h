@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of each communication call of a rank no compute hides, clipped to the call. On a device
-// compute is every kernel of the same device that does not communicate; without one, what
-// computes in the time budget (cpu_work.h).
+// The exposed time of each communication call of a rank: the part that no compute hides, clipped to
+// the call. On a device compute is every kernel of the same device except communication kernels.
+// Without a device compute is as in the time budget (cpu_work.h).
 #pragma once
 
 #include <span>

@@ -22,7 +22,7 @@ NamedAlgorithm named_algorithm(std::string_view kernel, CollectiveKind kind) {
     if (has(kernel, "_TREE_")) return NamedAlgorithm::tree;
     return has(kernel, "_RING_") ? NamedAlgorithm::not_tree : NamedAlgorithm::unknown;
   }
-  // A generic kernel runs anything.
+  // A generic kernel runs any algorithm.
   if (has(kernel, "SendRecv")) return NamedAlgorithm::unknown;
   if (has(kernel, "_NVLS") || has(kernel, "_COLLNET") || has(kernel, "CollNet"))
     return NamedAlgorithm::in_switch;

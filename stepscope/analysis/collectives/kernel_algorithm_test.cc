@@ -20,7 +20,7 @@ TEST(KernelAlgorithm, NewerNamesTellATreeFromTheRest) {
   EXPECT_EQ(of_all_reduce("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"),
             NamedAlgorithm::unknown);
   EXPECT_EQ(of_all_reduce("ncclDevKernel_Generic_4(ncclDevKernelArgs4K)"), NamedAlgorithm::unknown);
-  // All of them are called RING, whatever ran.
+  // All of them are called RING, whatever algorithm ran.
   EXPECT_EQ(named_algorithm("ncclDevKernel_AllGather_RING_LL(x)", CollectiveKind::all_gather),
             NamedAlgorithm::unknown);
   EXPECT_EQ(named_algorithm("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(x)",
@@ -44,7 +44,7 @@ TEST(KernelAlgorithm, OlderNamesTellTheAlgorithm) {
   EXPECT_EQ(of_all_reduce("ncclAllReduce_NVLS_TREE_SIMPLE"), NamedAlgorithm::in_switch);
   EXPECT_EQ(of_all_reduce("ncclAllReduceTreeLLKernel_sum_f32(ncclColl)"), NamedAlgorithm::tree);
   EXPECT_EQ(of_all_reduce("ncclAllReduceRingLLKernel_sum_f32(ncclColl)"), NamedAlgorithm::ring);
-  // The kernel of everything that has none of its own.
+  // The kernel of all functions without a kernel of their own.
   EXPECT_EQ(of_all_reduce("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t"), NamedAlgorithm::unknown);
 }
 

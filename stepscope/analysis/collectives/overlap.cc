@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The budget already holds C, M and their intersection; only the schedule needs the intervals
+// The budget already has C, M and their intersection. Only the schedule bound needs the intervals
 // again.
 #include "stepscope/analysis/collectives/overlap.h"
 
@@ -19,13 +19,13 @@ Ns communication(const Budget& b) {
          b[comm_exposed_unsplit];
 }
 
-// What the order of one step forces, beside |C| and |M|.
+// Limits from the order of one step, beside |C| and |M|.
 struct Order {
   Ns first = Ns::max();  // start of the first and of the last communication
   Ns last = Ns::min();
-  Ns before_first{};  // compute before them
+  Ns before_first{};  // compute before the first and before the last communication
   Ns before_last{};
-  Ns from_last{};  // communication from the last on
+  Ns from_last{};  // communication from the start of the last one on
 };
 
 std::vector<Order> orders(const Trace& trace, const DeviceLane& lane, std::span<const Step> steps) {
@@ -68,7 +68,7 @@ std::optional<Overlap> overlap(const Trace& trace, const RankIndex& rank,
   std::vector<Order> order;
   if (!rank.cpu_only()) order = orders(trace, rank.devices[budget.chosen], steps);
   Ns bound{};
-  Ns possible{};  // what could overlap
+  Ns possible{};  // time that could overlap
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Budget& b = budget.rank().steps[i];
     const Ns wall = steps[i].end - steps[i].start;

@@ -116,7 +116,7 @@ void contended(TraceBuilder& b, std::uint32_t operator_id, std::int64_t spread) 
   std::int64_t t = 10;
   for (std::int64_t i = 0; i < 4; ++i, t += 1000) run_of(b, operator_id, t, 100 + (i % 2) * spread);
   for (std::int64_t i = 0; i < 4; ++i, t += 1000) {
-    // The last is touched, but not for half: it counts as neither.
+    // Communication touches the last run for less than half: it counts as neither.
     run_of(b, operator_id, t, i < 3 ? 130 : 500);
     b.row(b.stream(0, 20), Category::kernel, all_reduce_kernel, t, t + 90);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transfers of a job, one by one: what a fit of time against size is made of.
+// The single transfers of a job: the data for a fit of time against size.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class HostPlacement : std::uint8_t { unknown, one_host, several_hosts };
 inline constexpr std::array<std::string_view, 3> host_placement_names = {"unknown", "one_host",
                                                                          "several_hosts"};
 
-// Of one matched collective whose wait and transfer could be told apart on every member.
+// One matched collective with separate wait and transfer on every member.
 struct Transfer {
   CollectiveKind kind = CollectiveKind::unknown;
   int group_size = 0;
@@ -24,8 +24,8 @@ struct Transfer {
   Ns time{};      // median over its ranks
 };
 
-// Instances of known size and above 0 ns; messages that a fused call shares with others are left
-// out. Hosts as host_clock.h tells them; several ranks of unknown host have an unknown placement.
+// Instances of known size that took more than 0 ns. Messages that share a fused call are left out.
+// Hosts come from host_clock.h. Several ranks of unknown host have an unknown placement.
 [[nodiscard]] std::vector<Transfer> find_transfers(std::span<const RankView> views,
                                                    const Collectives& job);
 

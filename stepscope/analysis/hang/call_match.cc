@@ -8,7 +8,7 @@ namespace {
 
 bool both(std::int64_t a, std::int64_t b) { return a >= 0 && b >= 0; }
 bool differ(std::int64_t a, std::int64_t b) { return both(a, b) && a != b; }
-// A root alone has, or lacks, a side of its own.
+// Only a root has, or lacks, a side of its own.
 bool differ_where_given(std::int64_t a, std::int64_t b) { return a > 0 && b > 0 && a != b; }
 
 bool types_differ(StringId a, StringId b) {
@@ -33,7 +33,7 @@ bool sizes_differ(const CommCall& a, const CommCall& b) {
     case reduce:
       return differ_where_given(a.in_elements, b.in_elements) ||
              differ_where_given(a.out_elements, b.out_elements);
-    case all_gather:  // an uneven one has one total
+    case all_gather:  // an uneven one has a single total
       if (both(a.out_elements, b.out_elements)) return a.out_elements != b.out_elements;
       return differ(a.in_elements, b.in_elements);
     case reduce_scatter:
@@ -48,7 +48,7 @@ bool sizes_differ(const CommCall& a, const CommCall& b) {
 
 constexpr std::size_t looked_ahead = 16;
 
-// Whether what follows agrees; `least` calls have to be there on both sides.
+// True if the following calls agree. Both sides need at least `least` calls.
 bool agree(std::span<const CommCall> a, std::span<const CommCall> b, std::size_t least) {
   const std::size_t n = std::min({a.size(), b.size(), looked_ahead});
   if (n < least) return false;
@@ -89,7 +89,7 @@ Deviation deviation(std::span<const CommCall> mine, std::span<const CommCall> th
   const bool order = out.next_of_others && theirs_next && agree(rest(mine, 2), rest(theirs, 2), 0);
   const bool left_out = out.next_of_others && agree(rest(mine, 1), rest(theirs, 2), 1);
   const bool additional = theirs_next && agree(rest(mine, 2), rest(theirs, 1), 1);
-  // Where what follows fits both, how many calls there are decides.
+  // If the following calls fit both, the number of calls decides.
   if (order && !(left_out && theirs.size() == mine.size() + 1) &&
       !(additional && mine.size() == theirs.size() + 1))
     out.kind = HangKind::order;

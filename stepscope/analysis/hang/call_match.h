@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two ranks' calls can be one collective, and what a rank did otherwise than the others.
+// Tells if two ranks' calls can be one collective, and how a rank deviated from the others.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace stepscope {
 
-// What keeps two calls of one number apart: operation, size, type or argument; nullopt where
-// nothing does. Numbers of elements are compared, not shapes: NCCL sees no others. Of all-to-alls
-// only the sum over all ranks tells, of scatters and gathers only the side that each rank has.
+// The difference between two calls of one number: operation, size, type or argument; nullopt if
+// there is none. Compares numbers of elements, not shapes: NCCL sees no shapes. All-to-alls can be
+// judged only by the sum over all ranks, scatters and gathers only by the side that each rank has.
 [[nodiscard]] std::optional<HangKind> difference(const CommCall& a, const CommCall& b);
 
-// What a rank that calls `mine` where the others call `theirs` did, by what follows in both (each
-// begins with the call that differs).
+// The deviation of a rank that calls `mine` where the others call `theirs`, from the following
+// calls of both. Each list begins with the call that differs.
 struct Deviation {
   HangKind kind = HangKind::operation;
   bool next_of_others = false;

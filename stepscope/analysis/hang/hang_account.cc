@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-// "a", or "a → b" where they differ and both are there.
+// "a", or "a → b" if both exist and differ.
 std::string joined(std::string_view in, std::string_view out) {
   if (in.empty() || in == out || in == "[]") return std::string(out.empty() ? in : out);
   if (out.empty() || out == "[]") return std::string(in);
@@ -39,7 +39,7 @@ HangCall spelled(const CommRecords& records, const CommCall& call) {
   return out;
 }
 
-// What goes from one place of a group to another.
+// The calls from one rank of a group to another.
 struct Channel {
   std::vector<const CommCall*> sends;
   std::vector<const CommCall*> receives;
@@ -50,13 +50,13 @@ bool open(const CommCall& call, bool from_log) {
   return call.state == CallState::scheduled || call.state == CallState::started;
 }
 
-// Between two recorded ranks: of those that wait, the n-th send and the n-th receive belong
-// together; where nothing tells what waits (logs), all of them, from
-// the first one on, if nothing before it was cut off. Adds what is left over, and pairs of other
+// Pairs the calls between two recorded ranks. Among waiting calls the n-th send and the n-th
+// receive belong together. If nothing tells which calls wait (logs), all calls are paired from the
+// first one, provided none before it was cut off. Reports calls left over, and pairs of different
 // sizes.
 void find_unpaired(const CommRecords& records, std::uint32_t group, HangAccount& out) {
   const RecordedGroup& named = records.groups[group];
-  std::map<std::int32_t, const CommSequence*> by_place;  // of the group
+  std::map<std::int32_t, const CommSequence*> by_place;  // by rank in the group
   std::map<std::pair<std::int32_t, std::int32_t>, Channel> channels;
   for (const CommSequence& s : records.sequences) {
     if (s.group != group) continue;
@@ -68,7 +68,7 @@ void find_unpaired(const CommRecords& records, std::uint32_t group, HangAccount&
   for (const auto& [place, s] : by_place)
     for (const CommCall& call : s->pairs) {
       if (!open(call, named.from_log) || (named.from_log && !s->from_start)) continue;
-      if (!by_place.contains(call.peer)) continue;  // of the other one nothing is known
+      if (!by_place.contains(call.peer)) continue;  // nothing is known about the other rank
       if (call.kind == CollectiveKind::send) channels[{place, call.peer}].sends.push_back(&call);
       if (call.kind == CollectiveKind::recv) channels[{call.peer, place}].receives.push_back(&call);
     }
@@ -96,7 +96,7 @@ void find_unpaired(const CommRecords& records, std::uint32_t group, HangAccount&
       HangFinding f = found(HangKind::pair_size, send, from, to);
       f.instead = spelled(records, receive);
       out.findings.push_back(std::move(f));
-      break;  // what follows on this way is out of step
+      break;  // later calls of this channel are out of step
     }
     if (channel.sends.size() > paired)
       out.findings.push_back(found(HangKind::unpaired, *channel.sends[paired], to, from));
@@ -105,7 +105,7 @@ void find_unpaired(const CommRecords& records, std::uint32_t group, HangAccount&
   }
 }
 
-// Where a call stands in its group.
+// The position of a call in its group.
 struct Place {
   std::int64_t sequence = 0;
   std::uint32_t ordinal = 0;
@@ -117,12 +117,12 @@ Place place_of(const CommCall& call) { return {call.sequence, call.ordinal}; }
 struct Member {
   std::uint32_t rank = 0;
   const CommSequence* calls = nullptr;
-  std::size_t next = 0;  // the first call that was not compared
+  std::size_t next = 0;  // the first call not yet compared
 
   [[nodiscard]] std::span<const CommCall> rest() const {
     return std::span(calls->collectives).subspan(next);
   }
-  // The last number it reached, also where the call itself is not recorded.
+  // The last number it reached, even if the call itself is not recorded.
   [[nodiscard]] std::optional<Place> last() const {
     std::optional<Place> last;
     if (!calls->collectives.empty()) last = place_of(calls->collectives.back());
@@ -130,7 +130,7 @@ struct Member {
       last = std::max(last.value_or(Place{}), Place{calls->status->enqueued, 0});
     return last;
   }
-  // Whether it was there, though the recorder kept no call.
+  // True if the rank reached the call although the recorder kept no record of it.
   [[nodiscard]] bool passed(Place at) const {
     return calls->watchdog_only && calls->status && calls->status->enqueued >= at.sequence;
   }
@@ -138,7 +138,7 @@ struct Member {
 
 struct Group {
   std::uint32_t group = 0;
-  std::vector<Member> members;  // that recorded anything, by rank
+  std::vector<Member> members;  // members with a record, by rank
   std::vector<int> unrecorded;  // ranks of the job
 };
 
@@ -149,9 +149,9 @@ bool is_waiting(CallState state) {
 // The members' calls of one number.
 struct Meeting {
   Place at;
-  std::vector<std::size_t> present;  // in Group::members; with a call
-  std::vector<std::size_t> passed;   // that were there without one
-  std::vector<std::size_t> behind;   // whose last call comes before
+  std::vector<std::size_t> present;  // in Group::members; members with a call
+  std::vector<std::size_t> passed;   // members that passed without a recorded call
+  std::vector<std::size_t> behind;   // members whose last call is earlier
 };
 
 class GroupReader {
@@ -180,7 +180,7 @@ class GroupReader {
       }
     return least;
   }
-  // Steps every member over its call at `at`; the least of what follows.
+  // Moves every member past its call at `at`. Returns the smallest following position.
   std::optional<Place> following(Place at) {
     std::optional<Place> least;
     for (Member& m : group_.members) {
@@ -218,7 +218,8 @@ class GroupReader {
     return std::ranges::any_of(meeting.present, [&](std::size_t m) { return waits(m); });
   }
 
-  // Those who call the same, the largest first; of equally many, the one with the first member.
+  // Members grouped by equal calls, largest group first; of equal ones the group with the first
+  // member.
   [[nodiscard]] std::vector<std::vector<std::size_t>> alike(const Meeting& meeting) const {
     std::vector<std::vector<std::size_t>> classes;
     for (const std::size_t m : meeting.present) {
@@ -237,7 +238,7 @@ class GroupReader {
   bool disagreement(const Meeting& meeting) {
     const auto classes = alike(meeting);
     if (classes.size() < 2) return uneven_all_to_all(meeting);
-    // Of those who call as most do, the one of whom most is known.
+    // Among the members that call as the majority does, the one with most known calls.
     const std::size_t model = *std::ranges::max_element(
         classes[0], {}, [&](std::size_t m) { return group_.members[m].rest().size(); });
     for (std::size_t c = 1; c < classes.size(); ++c) {
@@ -256,7 +257,7 @@ class GroupReader {
     return true;
   }
 
-  // What all send has to be what all receive.
+  // The sum of all sends must equal the sum of all receives.
   bool uneven_all_to_all(const Meeting& meeting) {
     if (meeting.present.empty() || !group_.unrecorded.empty() ||
         meeting.present.size() != group_.members.size())
@@ -279,7 +280,7 @@ class GroupReader {
     return true;
   }
 
-  // Who has not come. A call that all who came have completed waits for nobody.
+  // Finds members that have not come. A call completed by all who came waits for nobody.
   bool absence(const Meeting& meeting) {
     const bool all_done = std::ranges::all_of(
         meeting.present, [&](std::size_t m) { return call(m).state == CallState::completed; });
@@ -357,7 +358,7 @@ std::vector<Group> groups_of(const CommRecords& records) {
       if (const auto n = records.ranks[m.rank].number) seen.insert(*n);
     for (const int rank : records.groups[g.group].members) {
       if (seen.contains(rank)) continue;
-      // A rank with a dump is recorded, whether it called anything in this group or not.
+      // A rank with a dump is recorded, even if it called nothing in this group.
       const auto known = records.rank_index.find(rank);
       if (known == records.rank_index.end() || !records.ranks[known->second].has_dump)
         g.unrecorded.push_back(rank);
@@ -390,7 +391,7 @@ bool holds(const std::vector<std::uint32_t>& list, std::uint32_t rank) {
   return std::ranges::find(list, rank) != list.end();
 }
 
-// Causes first; `follows` keeps its meaning.
+// Sorts causes first and updates the indices in `follows`.
 void put_causes_first(HangAccount& out) {
   std::vector<std::size_t> order(out.findings.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -408,7 +409,7 @@ void put_causes_first(HangAccount& out) {
   out.findings = std::move(sorted);
 }
 
-// Timeouts of groups in which nothing was found.
+// Timeouts of groups without other findings.
 void leftover_timeouts(const CommRecords& records, HangAccount& out) {
   for (const WatchdogTimeout& t : records.timeouts) {
     const auto same = std::ranges::find_if(out.findings, [&](const HangFinding& f) {

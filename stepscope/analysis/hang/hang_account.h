@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a job stands still, from what its ranks recorded of their communication: who did not come to
-// which collective, where ranks first disagree on what they call, which sends nobody receives, and
-// what only follows from something else.
+// Finds why a job stands still, from the communication that its ranks recorded: which rank did not
+// come to which collective, the first call on which ranks disagree, sends without a receiver, and
+// findings that only follow from others.
 //
-// In each group the calls are matched by the recorder's number. The first number at which calls
-// disagree ends the comparison of that group: behind it nothing can be matched. Where all agree,
-// the ranks with the lowest last number are missing in the call after it. A finding whose rank
-// itself waits in another finding follows from that one.
+// In each group the calls are matched by the recorder's number. The first number with a
+// disagreement ends the comparison of that group, because later calls cannot be matched. If all
+// calls agree, the ranks with the lowest last number are missing in the next call. If a finding's
+// rank itself waits in another finding, the first follows from the second.
 #pragma once
 
 #include "stepscope/analysis/hang/hang_finding.h"
@@ -14,7 +14,7 @@
 
 namespace stepscope {
 
-// Groups are settled (read/nccl/flight_recorder.h).
+// Requires settled groups (read/nccl/flight_recorder.h).
 [[nodiscard]] HangAccount find_hang(const CommRecords& records);
 
 }  // namespace stepscope

@@ -130,7 +130,7 @@ TEST(Hang, IsNoneWhereTheOthersHaveFinishedTheCall) {
   Record record;
   const std::uint32_t g = record.group({0, 1});
   for (const int r : {0, 1}) record.call(g, r, "all_reduce", 4);
-  record.call(g, 0, "broadcast", 4);  // its root needs to wait for nobody
+  record.call(g, 0, "broadcast", 4);  // its root waits for nobody
   EXPECT_TRUE(record.found().findings.empty());
 }
 

@@ -7,13 +7,13 @@
 namespace stepscope {
 namespace {
 
-// Somebody did not come; else all came and something else is wrong.
+// True if somebody did not come; else all came and something else is wrong.
 bool is_absence(const HangFinding& f) {
   return f.kind == HangKind::missing || f.kind == HangKind::unpaired ||
          f.kind == HangKind::no_record;
 }
 
-// Where a rank made the call that a finding is about since, among all its calls.
+// Position, among all calls of a rank, of its call that a finding since then is about.
 std::optional<std::uint32_t> position_in(const CommRecords& records, const HangFinding& f,
                                          std::uint32_t rank) {
   const auto at = records.sequence_index.find(std::uint64_t{f.group} << 32U | rank);
@@ -26,7 +26,7 @@ std::optional<std::uint32_t> position_in(const CommRecords& records, const HangF
   return std::nullopt;
 }
 
-// A finding, and the place of its call among all calls of a rank.
+// A finding, and the position of its call among all calls of a rank.
 struct Standing {
   std::size_t finding = 0;
   std::uint32_t position = 0;
@@ -36,10 +36,10 @@ void keep_earlier(std::map<std::uint32_t, Standing>& of, std::uint32_t key, Stan
   if (!fresh && standing.position < at->second.position) at->second = standing;
 }
 
-// Where each rank stands: the first call it made that a finding is about.
+// The standing of each rank: the first of its calls that a finding is about.
 struct Standings {
   std::map<std::uint32_t, Standing> waiting;  // by rank that made the call
-  std::map<std::uint32_t, Standing> absent;   // by rank that did not come to it
+  std::map<std::uint32_t, Standing> absent;   // by rank that did not come to the call
   std::map<int, Standing> unrecorded;         // by rank of the job
 };
 
@@ -54,8 +54,8 @@ void note_waiting(const CommRecords& records, const std::vector<HangFinding>& fi
     }
 }
 
-// Whoever stands nowhere stopped before the earliest call that waits for it: ranks of one program
-// call alike. Calls that other missing ranks are kept from say nothing of that.
+// A rank without a standing stopped before the earliest call that waits for it: ranks of one
+// program make the same calls. Calls that other missing ranks cannot reach tell nothing about this.
 void note_absent(const CommRecords& records, const std::vector<HangFinding>& findings,
                  Standings& out) {
   for (std::size_t f = 0; f < findings.size(); ++f) {
@@ -79,7 +79,7 @@ void note_absent(const CommRecords& records, const std::vector<HangFinding>& fin
   }
 }
 
-// What a rank that did not come stands in instead.
+// The finding in which a missing rank stands instead.
 std::optional<std::size_t> cause_of(const Standings& s, std::uint32_t rank, std::size_t f) {
   if (const auto at = s.waiting.find(rank); at != s.waiting.end())
     return at->second.finding == f ? std::nullopt : std::optional(at->second.finding);
@@ -98,8 +98,8 @@ std::optional<std::size_t> cause_of(const Standings& s, const HangFinding& f, st
     }
     return cause;
   }
-  // All have to be explained where they are missing; one that is held up elsewhere holds up a call
-  // to which all have come.
+  // If ranks are missing, all of them must be explained. If all have come, one rank held up
+  // elsewhere is enough.
   const bool all = f.kind != HangKind::not_finished;
   for (const std::uint32_t rank : f.ranks) {
     const auto own = cause_of(s, rank, index);

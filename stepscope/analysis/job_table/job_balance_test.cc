@@ -13,8 +13,8 @@ namespace {
 
 using test::PipelineJob;
 
-// Compute of a stage takes `scale` of it, on DP rank d `worker(d, stage)` of that, and varies by
-// `noise` from operation to operation.
+// Compute of a stage takes `scale` of its time, on DP rank d `worker(d, stage)` of that, and varies
+// by `noise` between operations.
 PipelineJob uneven_job(int dp, std::vector<double> scale, double noise = 0,
                        std::function<double(int dp, int stage)> worker = {}) {
   PipelineJob job{.dp = dp, .stages = static_cast<int>(scale.size()), .batches = 8};
@@ -44,7 +44,7 @@ TEST(JobBalance, ScalesEachStageToTheMeanOfAll) {
   EXPECT_NEAR(found.balance->step.count(), test::mean_step(uneven_job(2, {1.5, 1.5, 1.5, 1.5})),
               1e-6);
   EXPECT_NEAR(found.replayed.count(), test::mean_step(job), 1e-6);
-  // All kinds last as long on all stages but for that: nothing else is to be explained.
+  // Otherwise all kinds take equal time on all stages, so there is nothing else to explain.
   EXPECT_NEAR(found.balance->rem.value(), 1, 1e-3);
 }
 

@@ -45,7 +45,7 @@ class BubbleBuilder {
   [[nodiscard]] std::vector<Ns> walls(const std::vector<Ns>& work, bool messages) const;
   void explain();
 
-  // On the table's clock, from the first operation of the table.
+  // On the table's clock, counted from the table's first operation.
   [[nodiscard]] Ns start(std::size_t cell, std::size_t step) const {
     return rounded_ns(table_.start[layout_.row_of(cell, step)] -
                       table_.start[layout_.row_of(0, 0)]);
@@ -62,7 +62,7 @@ class BubbleBuilder {
   JobBubble out_;
 };
 
-// As many forwards as backwards on every stage, or there is nothing to compare with a formula.
+// Requires as many forwards as backwards on every stage; else no formula applies.
 bool BubbleBuilder::find_shape() {
   out_.stages = layout_.stages;
   if (out_.stages < 2) return false;
@@ -89,7 +89,7 @@ bool BubbleBuilder::find_shape() {
   return true;
 }
 
-// Of the first step and DP rank, which the order is taken from.
+// Of the first step and DP rank, which define the order.
 std::vector<StageWarmUp> BubbleBuilder::warm_ups() const {
   std::vector<StageWarmUp> seen;
   for (int s = 0; s < out_.stages; ++s) {
@@ -189,7 +189,7 @@ void BubbleBuilder::explain() {
   const Ns replayed = sum(walls(replay_.work, true));
   const Ns linkless = sum(walls(replay_.work, false));
   const Ns even = sum(walls(balanced, false));
-  std::vector<Ns> more(out_.by_stage.size(), Ns{0});  // than balanced
+  std::vector<Ns> more(out_.by_stage.size(), Ns{0});  // than in the balanced job
   for (std::size_t i = 0; i < balanced.size(); ++i)
     more[static_cast<std::size_t>(op(i / replay_.steps).stage)] += replay_.work[i] - balanced[i];
   for (JobStageBubble& stage : out_.by_stage) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bubble of each pipeline stage (pipeline_bubble.h) of a job's table of operations, and what it
-// is due to (bubble_shares.h). Here
-//   message  a send or receive between stages is under way and nothing else is
-//   wait     another collective waits for its last member, and nothing else is under way
+// The bubble of each pipeline stage (pipeline_bubble.h) and its causes (bubble_shares.h), for a
+// job's table of operations. Here
+//   message  a send or receive between stages is in flight and nothing else is
+//   wait     another collective waits for its last member, and nothing else is in flight
 //   work     compute, transfers of other collectives, the optimizer, garbage collection
-// T₁ and T₂ are replays without launch delays (job_replay.h), which are part of `rest`; balanced
-// as job_balance.h says.
+// T₁ and T₂ are replays without launch delays (job_replay.h), which are part of `rest`. Balanced
+// stages are as in job_balance.h.
 #pragma once
 
 #include <optional>
@@ -29,11 +29,11 @@ struct JobBubble {
   int micro_batches = 0;
   int chunks = 1;
   PipelineSchedule schedule = PipelineSchedule::unknown;
-  std::size_t steps = 0;  // times DP ranks: what the sums are of
+  std::size_t steps = 0;  // steps times DP ranks: the sums are over these
   std::vector<JobStageBubble> by_stage;
 };
 
-// Absent for one stage, and where a stage has no forward or no backward.
+// Absent for one stage, or if a stage has no forward or no backward.
 [[nodiscard]] std::optional<JobBubble> job_bubble(const JobOperations& table,
                                                   const JobLayout& layout, const JobReplay& replay);
 

@@ -12,7 +12,7 @@ namespace {
 
 using test::PipelineJob;
 
-constexpr double near = 2e-7;  // seconds, of a step: ns are rounded once an operation
+constexpr double near = 2e-7;  // seconds per step: ns are rounded once per operation
 
 JobBubble bubble_of(const PipelineJob& job) {
   const JobOperations table = test::table_of(job);
@@ -57,7 +57,7 @@ TEST(JobBubble, IsTheFormulaWhereStagesAreAlike) {
     EXPECT_NEAR(of(b, s.due_to.links), 0, near);
     EXPECT_EQ(s.due_to.sum(), t.bubble());
   }
-  // A receive waits from the start of the step: the stage is inside it, not idle.
+  // A receive waits from the start of the step: the stage is inside the receive and not idle.
   EXPECT_NEAR(of(b, b.by_stage[3].total.fill.message), 0.3, near);
 }
 
@@ -80,7 +80,7 @@ TEST(JobBubble, SeparatesSlowStagesAndLinks) {
   }
 }
 
-// Times drawn for each operation: parts sum to the step, and late launches are in the rest alone.
+// Random times for each operation: parts sum to the step, and late launches are only in the rest.
 TEST(JobBubble, LateLaunchesAreOfTheRest) {
   PipelineJob job = job_with_transfers(0.01, {1, 1.2, 0.9});
   const JobBubble punctual = bubble_of(job);

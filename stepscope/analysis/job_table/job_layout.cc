@@ -52,13 +52,13 @@ std::string words(const LaidOp& o) {
          std::to_string(o.stage);
 }
 
-// Rows by (step, DP rank), and a number that only equal lists of operations share.
+// Rows by (step, DP rank), and an id shared only by equal lists of operations.
 struct Cases {
   std::vector<std::int64_t> steps;
   std::vector<std::int32_t> dp_ranks;
   std::vector<std::uint32_t> step_of;  // by row
   std::vector<std::uint32_t> dp_of;
-  // By step * DP ranks + DP rank; 0 = no row. Empty where there are too many for the rows.
+  // By step * DP ranks + DP rank; 0 = no row. Empty if there are too many cases for the rows.
   std::vector<std::uint64_t> list;
 
   [[nodiscard]] std::size_t at(std::size_t step, std::size_t dp) const {
@@ -72,7 +72,7 @@ Cases cases_of(const JobOperations& table) {
   c.dp_ranks = distinct<std::int32_t>(table.dp_rank);
   c.step_of = index_in<std::int64_t>(c.steps, table.step);
   c.dp_of = index_in<std::int32_t>(c.dp_ranks, table.dp_rank);
-  // Each case has several operations; far fewer are damage, and would take much memory.
+  // Each case has several operations. Far fewer indicate damage and would take much memory.
   if (c.steps.size() * c.dp_ranks.size() > 4 * table.size() + 1024) return c;
   c.list.assign(c.steps.size() * c.dp_ranks.size(), 0);
   for (std::size_t r = 0; r < table.size(); ++r)
@@ -80,7 +80,7 @@ Cases cases_of(const JobOperations& table) {
   return c;
 }
 
-// The most common list; of several the one met first.
+// The most common list; of several the first one found.
 std::uint64_t common_list(const Cases& c) {
   std::unordered_map<std::uint64_t, std::size_t> count;
   for (const std::uint64_t l : c.list)
@@ -114,7 +114,7 @@ std::string difference(const std::vector<LaidOp>& common, const std::vector<Laid
   return lacks ? text : text + " besides";
 }
 
-// Which DP ranks and steps have the common list; says of the others what is the matter.
+// The DP ranks and steps with the common list; the others are reported.
 struct Kept {
   std::vector<std::uint32_t> dp;  // indices into Cases
   std::vector<std::uint32_t> step;
@@ -155,8 +155,8 @@ Kept keep(const JobOperations& table, const Cases& c, std::uint64_t common,
   return kept;
 }
 
-// Number of an operation in the list (no_table_row where it is not there): by stage and kind the
-// first, then by seq_id.
+// Index of an operation in the list (no_table_row if absent): the first by stage and kind, then by
+// seq_id.
 class Numbers {
  public:
   explicit Numbers(const std::vector<LaidOp>& ops) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each operation of a job's table stands: the same list of operations is expected in every
-// step and DP rank, and what differs from the most common list is left out and said.
+// The place of each operation of a job's table. Every step and DP rank should have the same list of
+// operations. Those that differ from the most common list are left out and reported.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// One operation of a pipeline's step, whatever the step and the DP rank.
+// One operation of a pipeline's step, for any step and DP rank.
 struct LaidOp {
   JobOp op = JobOp::forward_compute;
   std::int32_t stage = 0;
@@ -24,10 +24,10 @@ struct JobLayout {
   std::vector<std::int32_t> dp_ranks;  // ascending
   int stages = 0;
   std::vector<LaidOp> ops;  // by stage, kind, seq_id
-  // Rows of the table: of ops[o] of DP rank d in step s the one at (d * ops + o) * steps + s.
+  // Rows of the table: ops[o] of DP rank d in step s is at (d * ops + o) * steps + s.
   std::vector<std::uint32_t> row;
-  // What was left out, in sentences: DP ranks whose operations differ in most steps, then steps in
-  // which one of the others differs.
+  // Left-out parts, as sentences: DP ranks whose operations differ in most steps, then steps in
+  // which one of the other ranks differs.
   std::vector<std::string> left_out;
   std::size_t steps_left_out = 0;
   std::size_t dp_ranks_left_out = 0;
@@ -38,7 +38,7 @@ struct JobLayout {
   }
 };
 
-// Fails where no step is left, and where an operation stands twice in all of them. O(rows).
+// Fails if no step is left, or if an operation appears twice in all of them. O(rows).
 [[nodiscard]] Result<JobLayout> lay_out(const JobOperations& table);
 
 }  // namespace stepscope

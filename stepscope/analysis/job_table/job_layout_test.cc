@@ -97,7 +97,7 @@ TEST(JobLayout, RefusesWhatCannotBeLaidOut) {
   const auto layout = lay_out(twice);
   ASSERT_FALSE(layout);
   EXPECT_NE(layout.error().what.find("stands twice in step 1"), std::string::npos);
-  // Every DP rank another list: one of them is kept.
+  // Every DP rank has another list: one of them is kept.
   const JobOperations uneven = without(one, [&](std::size_t r) {
     return one.op[r] == JobOp::garbage_collection && one.stage[r] < one.dp_rank[r];
   });

@@ -11,11 +11,11 @@
 namespace stepscope {
 namespace {
 
-// Earlier than this is no clock error but a wrong wait: taken as none.
+// An earlier start is not a clock error but a wrong dependency, which is ignored.
 constexpr Seconds tolerated{-1e-2};
 
-// The recorder's numbers are often of single precision (4 us at 40 s). Where all are, so are the
-// sums and differences of two of them, as in the reference.
+// The recorder's numbers are often in single precision (4 us at 40 s). If all are, sums and
+// differences of two of them are too, as in the reference.
 struct Rounding {
   bool single = false;
 
@@ -72,7 +72,7 @@ JobSchedule schedule_of(const JobOperations& table, const JobLayout& layout, con
   return schedule_job(ops);
 }
 
-// Cells of each transfer that has more than one member; the others transfer alone.
+// Cells of each transfer with more than one member; the others transfer alone.
 struct Joins {
   std::vector<std::vector<std::uint32_t>> members;
   std::vector<std::uint32_t> of_cell;  // no_node: alone
@@ -100,8 +100,8 @@ Joins joins_of(const JobLayout& layout, const JobSchedule& schedule) {
   return joins;
 }
 
-// What each operation's start lies behind the last end that it waits for, and of communication its
-// own end behind the last start of its members.
+// Measures the time from the last end that each operation waits for to its start. For communication
+// also measures the time from the last start of its members to its end.
 void measure(const JobLayout& layout, const JobSchedule& schedule, const Joins& joins,
              const Times& t, JobReplay& replay) {
   const std::size_t steps = replay.steps;
@@ -144,13 +144,13 @@ void measure(const JobLayout& layout, const JobSchedule& schedule, const Joins& 
   }
 }
 
-// Builder's numbers: starts of cells, ends of cells, joins, the step's end.
+// Numbering of the builder: starts of cells, ends of cells, joins, end of the step.
 void connect(const JobLayout& layout, const JobSchedule& schedule, const Joins& joins,
              const Times& t, JobReplay& replay) {
   const std::size_t cells = layout.cells();
   const std::size_t ops = layout.ops.size();
   const auto end_of = [&](std::size_t cell) { return static_cast<std::uint32_t>(cell); };
-  // Starts of cells that transfer with others are nodes of their own, behind the ends.
+  // Starts of cells that transfer with others are nodes of their own, after the ends.
   std::vector<std::uint32_t> start_of(cells);
   std::vector<Ns> instant(cells);
   for (std::size_t c = 0; c < cells; ++c) {
@@ -247,7 +247,7 @@ std::vector<Ns> step_times(const JobReplay& replay, std::span<const Lasting> las
                            ReplayRoom& room) {
   const std::size_t nodes = replay.graph.size();
   const std::size_t steps = replay.steps;
-  // Rows of one value: each kind's ideal, then nothing.
+  // Rows of one value: the ideal of each kind, then 0.
   room.constant.assign((job_op_count + 1) * steps, Ns{0});
   for (std::size_t k = 0; k < job_op_count; ++k)
     std::fill_n(room.constant.begin() + static_cast<std::ptrdiff_t>(k * steps), steps,

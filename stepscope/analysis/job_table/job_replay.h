@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's steps as one dependency graph with a lane for each step, and replays of it in which
-// chosen operations last as recorded, as the ideal says, or no time at all (StragglerAnalysis,
-// arXiv 2505.05713; diagnosis 1.1):
-//   start(o) = max over what it waits for of end + launch delay (0 in all replays but the host's)
-//   end(o)   = start + duration; of communication: last start of its members + own transfer
-// Ideal: of each kind the mean duration of compute, the median transfer of communication, over all
+// A job's steps as one dependency graph with a lane for each step. In its replays each operation
+// takes its recorded time, its ideal time or no time (StragglerAnalysis, arXiv 2505.05713):
+//   start(o) = max over its predecessors of end + launch delay (0 in all replays but the host's)
+//   end(o)   = start + duration; for communication: last start of its members + own transfer
+// Ideal, per kind: the mean duration of compute, the median transfer of communication, over all
 // steps, DP ranks and stages.
 #pragma once
 
@@ -26,8 +25,8 @@ enum class Lasting : std::uint8_t { recorded, ideal, nothing };
 struct JobReplay {
   std::size_t steps = 0;
   ReplayGraph graph;  // of all DP ranks in one step; the last node is the step's end
-  // By cell (layout: DP rank * ops + op): node of its end, and of its start where it transfers with
-  // others (else the same).
+  // By cell (layout: DP rank * ops + op): node of its end, and node of its start if it transfers
+  // with others (else the same node).
   std::vector<std::uint32_t> end_node;
   std::vector<std::uint32_t> start_node;
   std::vector<Ns> work;   // duration, or transfer, by cell * steps + step
@@ -35,7 +34,7 @@ struct JobReplay {
   std::vector<JobOp> op;  // by cell
   std::array<Ns, job_op_count> ideal{};
   std::vector<Ns> measured;                    // by step: last end - first start
-  std::map<std::string, std::uint64_t> notes;  // what did not fit together or was mended
+  std::map<std::string, std::uint64_t> notes;  // inconsistencies and repairs, with counts
 
   [[nodiscard]] std::size_t cells() const { return op.size(); }
 };
@@ -43,19 +42,19 @@ struct JobReplay {
 // O(rows * log ops).
 [[nodiscard]] JobReplay make_job_replay(const JobOperations& table, const JobLayout& layout);
 
-// Memory of a replay, kept from one to the next.
+// Scratch memory of a replay, for reuse.
 struct ReplayRoom {
   std::vector<Ns> constant;
   std::vector<const Ns*> lanes;
   std::vector<Ns> end;
 };
 
-// The steps' times where the cells last as said, without launch delays.
+// The steps' times with the given `lasting` per cell, without launch delays.
 [[nodiscard]] std::vector<Ns> step_times(const JobReplay& replay, std::span<const Lasting> lasting,
                                          ReplayRoom& room);
-// Where the cells take `work` (by cell * steps + step), without launch delays.
+// The steps' times with the given `work` (by cell * steps + step), without launch delays.
 [[nodiscard]] std::vector<Ns> step_times_of(const JobReplay& replay, std::span<const Ns> work);
-// As recorded and with the launch delays.
+// The steps' times as recorded, with the launch delays.
 [[nodiscard]] std::vector<Ns> step_times_with_delays(const JobReplay& replay);
 
 }  // namespace stepscope

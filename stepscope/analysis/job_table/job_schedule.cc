@@ -10,12 +10,12 @@
 namespace stepscope {
 namespace {
 
-// Clocks of neighbouring stages agree about this well.
+// Accuracy of the clocks of neighbouring stages.
 constexpr Seconds clock_slack{5e-5};
 
 using Ops = std::vector<std::uint32_t>;
 
-// Operations of one stage by kind, and its compute operations, each by start.
+// Operations of one stage by kind, and all its compute operations, each list by start.
 struct Stage {
   std::array<Ops, job_op_count> by_op;
   Ops compute;
@@ -27,7 +27,7 @@ struct Direction {
   JobOp compute;
   JobOp send;
   JobOp recv;
-  int toward;  // the stage that a send goes to, less its own
+  int toward;  // stage that a send goes to, minus its own
 };
 constexpr std::array<Direction, 2> directions = {
     {{JobOp::forward_compute, JobOp::forward_send, JobOp::forward_recv, 1},
@@ -88,8 +88,9 @@ class ScheduleBuilder {
     return static_cast<int>(&stage - stages_.data());
   }
 
-  // Sends and receives with the compute operations they serve: the i-th with the i-th, leaving out
-  // what lies before or behind all of them (recorders write operations that never were launched).
+  // Pairs sends and receives with the compute operations they serve: the i-th with the i-th. Leaves
+  // out those before or after all compute operations, because recorders write operations that never
+  // ran.
   void pipeline_of(const Stage& stage, const Direction& d) {
     const Ops& compute = stage.of(d.compute);
     if (compute.empty()) return;
@@ -137,7 +138,7 @@ class ScheduleBuilder {
     }
   }
 
-  // The i-th real send of a stage goes to the i-th real receive of the next.
+  // Pairs the i-th real send of a stage with the i-th real receive of the next stage.
   void pair_pipeline() {
     const auto real_of = [&](const Stage& stage, JobOp op) {
       Ops real;
@@ -234,13 +235,13 @@ class ScheduleBuilder {
         if (fresh) ++result_.transfers;
         result_.transfer[i] = at->second;
       } else if (is_data_comm(op) || (is_pipeline_comm(op) && result_.transfer[i] == no_node)) {
-        result_.transfer[i] = result_.transfers++;  // of one operation a pipeline
+        result_.transfer[i] = result_.transfers++;  // of one operation per pipeline
       }
     }
   }
 
   const std::vector<ScheduledOp>& ops_;
-  std::vector<bool> real_;  // pipeline operations that have a peer
+  std::vector<bool> real_;  // pipeline operations with a peer
   std::vector<Stage> stages_;
   int model_chunks_ = 1;
   JobSchedule result_;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waits for what among the operations of one pipeline (all stages of one DP rank) in one step,
-// by the dependency model of StragglerAnalysis (arXiv 2505.05713, section 3; diagnosis 1.1):
+// Dependencies among the operations of one pipeline (all stages of one DP rank) in one step, by the
+// model of StragglerAnalysis (arXiv 2505.05713, section 3):
 //   - the compute operations of a stage run one after the other, by start;
 //   - so do those of each of four streams: forward send, forward receive, backward send, backward
-//     receive; a fifth has the parameters' all-gathers and the gradients' reduce-scatters;
-//   - a receive precedes its compute operation and follows the one before it; a send follows its;
+//     receive; a fifth stream has the parameters' all-gathers and the gradients' reduce-scatters;
+//   - a receive precedes its compute operation and follows the one before; a send follows its own;
 //   - the first backward send and receive follow the second compute before the first backward;
-//   - an all-gather precedes the first forward of its model chunk; where gradients are reduced
-//   while
-//     the backward runs (there are separate-grads-all-reduces), a reduce-scatter follows the last
+//   - an all-gather precedes the first forward of its model chunk; if gradients are reduced during
+//     the backward (there are separate-grads-all-reduces), a reduce-scatter follows the last
 //     backward of its chunk;
 //   - after the last compute of a stage: garbage collection, layernorm gradients, embedding
 //     gradients (first and last stage), reduce-scatters unless overlapped, clipping, optimizer.
@@ -25,7 +24,7 @@
 
 namespace stepscope {
 
-// One operation of the pipeline, with the times of the step that the order is taken from.
+// One operation of the pipeline. Its times in this step determine the order.
 struct ScheduledOp {
   JobOp op = JobOp::forward_compute;
   std::int32_t stage = 0;
@@ -37,14 +36,14 @@ struct ScheduledOp {
 };
 
 struct JobSchedule {
-  std::vector<GraphEdge> waits;  // `to` starts when all its `from` have ended; numbers of `ops`
-  // Of each operation the transfer that it takes part in: members end when the last has come and
-  // its own transfer is done. no_node for what transfers with nobody.
+  std::vector<GraphEdge> waits;  // `to` starts after all its `from` have ended; indices into `ops`
+  // By operation: the transfer it takes part in. Members end when the last has come and their own
+  // transfer is done. no_node for operations that transfer alone.
   std::vector<std::uint32_t> transfer;
-  std::vector<bool> over_dp;  // of each operation: its transfer has the other DP ranks' too
+  std::vector<bool> over_dp;  // by operation: its transfer includes the other DP ranks
   std::uint32_t transfers = 0;
-  // What did not fit together, and how often: sends without receives, operations of a kind that
-  // are fewer than the computes they serve.
+  // Inconsistencies with their counts: sends without receives, or fewer operations of a kind than
+  // the computes they serve.
   std::map<std::string, std::uint64_t> notes;
 };
 

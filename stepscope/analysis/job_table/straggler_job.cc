@@ -12,7 +12,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t worst_percent = 3;
-// A smaller part of the step is rounding: there is nothing to explain.
+// A smaller part of the step is rounding and needs no explanation.
 constexpr double explainable = 1e-6;
 
 Seconds mean(std::span<const Ns> times) {
@@ -23,7 +23,7 @@ Seconds mean(std::span<const Ns> times) {
 
 double ratio(Ns a, Ns b) { return static_cast<double>(a.count()) / static_cast<double>(b.count()); }
 
-// One job's replay and what its cells are, with the replays that all questions are asked of.
+// One job's replay with its layout, and the replays that all questions share.
 struct Questions {
   const JobLayout& layout;
   const JobReplay& replay;
@@ -37,7 +37,7 @@ struct Questions {
     return layout.ops[cell % layout.ops.size()].stage;
   }
 
-  // Steps where the cells that `chosen` tells last as `one`, the others as `other`.
+  // Times of the steps if the cells selected by `chosen` last as `one` and the others as `other`.
   template <class Chosen>
   std::vector<Ns> steps(Chosen chosen, Lasting one, Lasting other) {
     lasting.assign(replay.cells(), other);
@@ -102,7 +102,8 @@ void find_groups(Questions& q, StragglerJob& job) {
         q.group(std::to_string(stage), [&](std::size_t c) { return q.stage_of(c) == stage; }));
 }
 
-// Each worker's score, and its exact rem by a replay of its own. Before the groups are sorted.
+// Each worker's score, and its exact rem by a replay of its own. Must run before the groups are
+// sorted.
 void find_workers(Questions& q, const JobOperations& table, StragglerJob& job) {
   std::vector<std::size_t> dp_index;
   for (std::size_t d = 0; d < q.layout.dp_ranks.size(); ++d) {
@@ -149,7 +150,7 @@ void find_comm_free(Questions& q, StragglerJob& job) {
   free("all", [](JobOp op) { return is_comm(op) && op != JobOp::layernorm_grads_all_reduce; });
 }
 
-// Whether nanoseconds along any path fit an int64.
+// True if nanoseconds along any path fit an int64.
 bool can_be_added(const JobReplay& replay) {
   std::vector<double> sums(replay.steps, 0);
   for (std::size_t i = 0; i < replay.work.size(); ++i)
@@ -161,8 +162,8 @@ bool can_be_added(const JobReplay& replay) {
   return std::max(ideal, std::ranges::max(sums)) < 0x1p62;
 }
 
-// Pearson's correlation of forward and backward times of one microbatch, both less their means in
-// their worker and model chunk.
+// Pearson's correlation of forward and backward times of one microbatch. Both are relative to their
+// means in their worker and model chunk.
 void correlate(const JobOperations& table, const JobLayout& layout, StragglerJob& job) {
   using Worker = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // DP rank, stage, chunk
   struct Pair {

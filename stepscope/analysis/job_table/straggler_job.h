@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much faster a job would run without stragglers, and who they are: the what-if analysis of
-// StragglerAnalysis (arXiv 2505.05713, equations 1 to 5; diagnosis 1.1) on a table of operations.
+// The speed of a job without stragglers, and the stragglers: the what-if analysis of
+// StragglerAnalysis (arXiv 2505.05713, equations 1 to 5) on a table of operations.
 //   T        mean step replayed as recorded, without launch delays
-//   T_ideal  mean step where each operation lasts as long as its kind's ideal (job_replay.h)
+//   T_ideal  mean step if each operation lasts as long as its kind's ideal (job_replay.h)
 //   S = T / T_ideal, waste = 1 - 1 / S
-//   S of a group: the mean step where only its operations last as recorded, over T_ideal
+//   S of a group: the mean step if only its operations last as recorded, over T_ideal
 //   score of a worker: the smaller of the S of its DP rank and of its stage
-//   rem = (T - T_rem) / (T - T_ideal), where T_rem has the set's operations ideal, all others as
-//   recorded; add = (T_add - T_ideal) / (T - T_ideal), the other way round
+//   rem = (T - T_rem) / (T - T_ideal), where T_rem has the set's operations ideal and all others as
+//   recorded; add = (T_add - T_ideal) / (T - T_ideal), the reverse
 //   M_W: rem of the 3 % of workers (at least one) with the highest scores; M_S: of the last stage
-// The ideal averages over stages too: fixing the set alone can leave the rest faster or slower than
-// that average, so that rem lies above 1 or below 0.
+// The ideal also averages over stages. Fixing the set alone can leave the rest faster or slower
+// than that average, so rem can be above 1 or below 0.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@
 
 namespace stepscope {
 
-// Mean steps in seconds; shares are absent where T and T_ideal differ by less than a millionth.
+// Mean steps in seconds. Shares are absent if T and T_ideal differ by less than a millionth.
 struct Explained {
   Seconds removed{};  // T_rem
   Seconds added{};    // T_add
@@ -53,7 +53,7 @@ struct OperationStep {
 struct GroupSlowdown {
   std::string name{};           // "forward-compute", "0"
   double slowdown = 1;          // S of the group
-  std::vector<double> steps{};  // the same, of each step
+  std::vector<double> steps{};  // S of the group in each step
 };
 
 struct JobWorker {
@@ -61,12 +61,12 @@ struct JobWorker {
   std::int32_t dp_rank = 0;
   std::int32_t stage = 0;
   double score = 1;
-  Seconds removed{};            // the mean step with this worker alone ideal
+  Seconds removed{};            // mean step with only this worker ideal
   std::optional<double> rem{};  // exact, by replay
 };
 
-// What the job's step would be without some communication: transfers that take no time. The
-// all-reduce of layernorm gradients is in none: it is replayed like compute, as in the reference.
+// The job's step without some communication: these transfers take no time. The all-reduce of
+// layernorm gradients belongs to none of them. It is replayed like compute, as in the reference.
 struct CommFree {
   std::string name;  // "pipeline", "data", "all"
   Seconds step{};
@@ -77,7 +77,7 @@ struct StragglerJob {
   JobMeta meta;
   std::vector<std::int32_t> dp_ranks;
   int stages = 0;
-  std::uint64_t operations = 0;  // rows that were replayed
+  std::uint64_t operations = 0;  // replayed rows
   std::uint64_t nodes = 0;       // of the graph, over all steps
   std::vector<OperationStep> steps;
   Seconds measured{};  // means over steps
@@ -85,22 +85,22 @@ struct StragglerJob {
   Seconds ideal{};     // T_ideal
   double s = 1;
   double waste = 0;
-  double s_host = 1;                // measured / ideal: with the launch delays
+  double s_host = 1;                // measured / ideal: includes the launch delays
   double launch_slowdown = 1;       // measured / replayed
   double replay_error = 0;          // |step replayed with launch delays / measured - 1|
   std::vector<std::int32_t> worst;  // ranks of M_W, worst first
   Explained m_w;
   Explained m_s;
-  std::vector<GroupSlowdown> by_operation;  // the slowest first, as are the next two
+  std::vector<GroupSlowdown> by_operation;  // slowest first, also in the next two lists
   std::vector<GroupSlowdown> by_dp_rank;
   std::vector<GroupSlowdown> by_stage;
-  std::vector<JobWorker> workers;  // by exact rem, the largest first
+  std::vector<JobWorker> workers;  // by exact rem, largest first
   std::vector<CommFree> comm_free;
   std::optional<StageBalance> balance;  // absent for one stage
   std::optional<JobBubble>
-      bubble;  // absent for one stage, and without as many backwards as forwards
-  // Of the times of forward and backward of one microbatch, within each worker and model chunk:
-  // near 1 where sequence lengths differ. Absent where there is nothing to compare.
+      bubble;  // absent for one stage, and if forwards and backwards differ in number
+  // Correlation of forward and backward times of one microbatch, within each worker and model
+  // chunk: near 1 if sequence lengths differ. Absent if there is nothing to compare.
   std::optional<double> fwd_bwd_correlation;
   std::optional<double> fwd_variation;         // coefficient of variation of the same forward times
   std::map<std::string, std::uint64_t> notes;  // from the replay

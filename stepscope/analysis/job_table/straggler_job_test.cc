@@ -15,9 +15,9 @@ namespace {
 
 using test::PipelineJob;
 
-constexpr double near_enough = 2e-7;  // seconds: nanoseconds are rounded once an operation
+constexpr double near_enough = 2e-7;  // seconds: nanoseconds are rounded once per operation
 
-// A job whose operations last as they like, drawn once.
+// A job with arbitrary durations of operations, drawn once.
 struct Drawn {
   using Key = std::tuple<JobOp, std::int64_t, int, int, int>;
   std::map<Key, double> lasts;
@@ -30,7 +30,7 @@ double usual(JobOp op) {
   return is_comm(op) ? 0.004 : 0.01;
 }
 
-// Long uneven times from a seed; launches are late where `delays`.
+// Long uneven times from a seed; launches are late if `delays`.
 PipelineJob random_job(unsigned seed, bool delays, Drawn& drawn) {
   PipelineJob job{.dp = 1 + static_cast<int>(seed % 3),
                   .stages = 1 + static_cast<int>(seed % 4),
@@ -64,7 +64,7 @@ PipelineJob random_job(unsigned seed, bool delays, Drawn& drawn) {
 
 bool is_median(JobOp op) { return is_comm(op); }
 
-// Ideals from what was drawn, by their definition.
+// Ideals of the drawn times, by their definition.
 std::map<JobOp, double> ideals(const PipelineJob& job, const JobOperations& table) {
   std::map<JobOp, std::vector<double>> all;
   for (std::size_t r = 0; r < table.size(); ++r)
@@ -82,7 +82,7 @@ std::map<JobOp, double> ideals(const PipelineJob& job, const JobOperations& tabl
   return out;
 }
 
-// The same job where what `chosen` tells is ideal, and nothing is launched late.
+// The same job with the operations selected by `chosen` at their ideal and no late launches.
 template <class Chosen>
 double mean_where_ideal(const PipelineJob& job, const std::map<JobOp, double>& ideal,
                         Chosen chosen) {
@@ -119,7 +119,7 @@ TEST(StragglerJob, AgreesWithANaiveSimulation) {
     EXPECT_NEAR(found->m_s.removed.count(), last_ideal, near_enough);
     const double last_real = mean([&](JobOp, int, int s) { return s != last; });
     EXPECT_NEAR(found->m_s.added.count(), last_real, near_enough);
-    // One worker in all: its two steps average to the ideal.
+    // Only one worker: its two steps average to the ideal.
     const bool explainable = job.dp * job.stages > 1;
     ASSERT_EQ(found->m_s.rem.has_value(), explainable);
     if (explainable) {
@@ -150,8 +150,8 @@ TEST(StragglerJob, AgreesWithANaiveSimulation) {
   }
 }
 
-// One stage, two DP ranks, two batches; by hand. Forward 1 s, backward 2 s, everything else at the
-// step's end 0.1 s each; DP rank 1 computes forward in 3 s.
+// One stage, two DP ranks, two batches, computed by hand. Forward 1 s, backward 2 s, everything
+// else at the end of the step 0.1 s each; DP rank 1 computes forward in 3 s.
 //   recorded: DP rank 1 takes 0.1 (gather) + 2 * (3 + 2) = 10.1; gc, layernorm, embedding,
 //   reduce-scatter, clip, optimizer 6 * 0.1: 10.7 s
 //   ideal: forward 2 s on both: 0.1 + 2 * (2 + 2) + 0.6 = 8.7 s
@@ -170,7 +170,7 @@ TEST(StragglerJob, GivesWhatIsWorkedOutByHand) {
   EXPECT_EQ(found->worst, std::vector<std::int32_t>{1});
   EXPECT_NEAR(*found->m_w.rem, 1, 1e-6);  // DP rank 1 ideal: 8.7 s
   EXPECT_NEAR(*found->m_w.add, 1, 1e-6);
-  EXPECT_NEAR(*found->m_s.rem, 1, 1e-6);  // the only stage is all
+  EXPECT_NEAR(*found->m_s.rem, 1, 1e-6);  // the only stage is the whole job
   EXPECT_EQ(found->workers.front().rank, 1);
   EXPECT_NEAR(*found->workers.back().rem, 0, 1e-6);
   EXPECT_EQ(found->by_operation.front().name, "forward-compute");
@@ -203,7 +203,7 @@ TEST(StragglerJob, SeesSequencesOfDifferentLength) {
     return 1 + static_cast<double>((step * 7 + d * 5 + i * 3) % 11) / 10;
   };
   job.lasts = [&](JobOp op, std::int64_t step, int d, int s, int i) {
-    // The last stage is slow, which is no matter of lengths.
+    // The last stage is slow; this does not depend on lengths.
     if (op == JobOp::forward_compute) return 0.1 * length(step, d, i) * (1 + s);
     if (op == JobOp::backward_compute) return 0.2 * length(step, d, i) * (1 + s);
     return 0.001;
@@ -222,7 +222,7 @@ TEST(StragglerJob, SeesSequencesOfDifferentLength) {
   EXPECT_LT(*noise->fwd_bwd_correlation, 0.5);
 }
 
-// What was recorded in single precision is added in single precision, as the reference does.
+// Times recorded in single precision are added in single precision, as in the reference.
 TEST(StragglerJob, AddsSinglePrecisionAsSuch) {
   PipelineJob job{.dp = 1, .stages = 1, .batches = 1, .steps = {1}};
   job.lasts = [](JobOp, std::int64_t, int, int, int) { return 0.125; };

@@ -17,9 +17,9 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t least_per_half = 4;  // collectives of each clock
-constexpr double most_disagreement = 0.5;  // of the halves, of what they say
+constexpr double most_disagreement = 0.5;  // of the two halves, relative to their results
 constexpr double least_improvement = 0.8;  // of the held-out spread
-constexpr double drift_improvement = 0.9;  // of what offsets alone leave
+constexpr double drift_improvement = 0.9;  // of the spread that offsets alone leave
 constexpr double usual_drift = 50e-6;      // of free-running oscillators
 constexpr double leaving_order = 0.25;     // of a short collective
 constexpr double scale_floor_ns = 1000;    // of true ends, and
@@ -27,7 +27,7 @@ constexpr double scale_share = 0.02;       // of the collective's shortest call
 
 using Sums = std::vector<double>;
 
-// Ends of the complete barrier-type collectives that several clocks take part in.
+// Ends of the complete barrier-type collectives in which several clocks take part.
 SharedEnds shared_ends(const CollectiveMatches& matches, const HostClocks& clocks,
                        std::vector<double>& shortest) {
   struct Found {
@@ -71,7 +71,7 @@ double norm(std::span<const double> v) {
   return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
 }
 
-// Less the mean of each joined part: the gauge says nothing.
+// Subtracts the mean of each joined part; the gauge is arbitrary.
 Sums centred(Sums v, const std::vector<std::uint32_t>& part) {
   std::map<std::uint32_t, std::pair<double, double>> sums;
   for (std::size_t c = 0; c < v.size(); ++c) {
@@ -98,11 +98,11 @@ Sums offsets_at(const ClockFit& fit, Ns at) {
   return offsets;
 }
 
-// One model, fitted to all and to each half.
+// One model, fitted to all collectives and to each half.
 struct Trial {
   ClockFit all;
   Sums half_difference;  // by clock, at the middle of the window
-  double spread = 0;     // held out: each half under the other's offsets
+  double spread = 0;     // held out: each half with the other half's offsets
   bool stable = false;
 };
 
@@ -158,7 +158,7 @@ ClockAlignment Aligner::refuse(std::string why) {
   return std::move(out_);
 }
 
-// Each clock that is joined to others needs some in both halves.
+// Each clock joined to others needs enough collectives in both halves.
 std::string Aligner::too_few() const {
   const std::size_t half = data_.shared.size() / 2;
   std::vector<std::size_t> early(data_.clocks);
@@ -175,7 +175,7 @@ std::string Aligner::too_few() const {
   return {};
 }
 
-// Drift only where a usual one would show over the window, and where it predicts better.
+// Fits drift only if a usual drift would show over the window, and if it predicts better.
 Trial Aligner::choose_model() {
   Trial offsets = try_model(data_, false);
   const auto first = data_.of(data_.shared.front());
@@ -192,7 +192,7 @@ Trial Aligner::choose_model() {
   return possible && drift.stable && better ? drift : offsets;
 }
 
-// The tenth part of the collectives that is shortest says most about when ranks leave.
+// The order in which ranks leave shows best in the shortest tenth of the collectives.
 double Aligner::leaving_order_ns() const {
   return leaving_order * *quantile(std::span<const double>(shortest_), 0.1);
 }
@@ -225,7 +225,7 @@ void Aligner::note_estimate(bool applied) {
   }
 }
 
-// Hosts that no collective joins to the first.
+// Hosts that no collective joins to the first host.
 std::string Aligner::unjoined() const {
   std::string text;
   for (std::uint32_t c = 0; c < data_.clocks; ++c)

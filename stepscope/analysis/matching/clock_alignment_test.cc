@@ -34,7 +34,7 @@ struct Plan {
 
 constexpr std::int64_t origin = 1'700'000'000'000'000'000;
 
-// All ranks meet in all-reduces; each arrives at a time of its own. Clocks count from the middle.
+// All ranks meet in all-reduces. Each rank arrives at its own time. Clocks count from the middle.
 std::vector<TestRank> ranks_of(const std::vector<Planted>& clocks, const Plan& plan) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
@@ -85,7 +85,7 @@ TEST(ClockAlignment, FindsPlantedOffsetsWithinAMicrosecond) {
   EXPECT_EQ(found.hosts[0].offset, Ns{0});
   for (std::size_t h = 0; h < clocks.size(); ++h) {
     EXPECT_LT(std::abs(error_us(found, h, clocks[h].offset_ns)), 1.0) << h;
-    // The scatter, and a quarter of the shortest calls: 40 us and what the last comes before all.
+    // The scatter plus a quarter of the shortest calls: 40 us plus the lead of the last rank.
     EXPECT_LT(found.hosts[h].uncertainty.value(), Ns{20'000});
     EXPECT_EQ(found.hosts[h].uncertainty.value() > Ns{10'000}, h > 0);
     EXPECT_EQ(found.hosts[h].drift_ppm, 0);
@@ -197,8 +197,8 @@ TEST(ClockAlignment, WindowsOfDifferentStepsAreNotJoined) {
   EXPECT_FALSE(align_clocks(job.views(), matches).applied);
 }
 
-// A receive that ends before its send starts, whatever the offset: the ends say 200 us, a message
-// each way that cannot be.
+// A receive ends before its send starts under any offset: the ends show 200 us, and the messages in
+// both directions make that impossible.
 TEST(ClockAlignment, BoundsThatContradictEachOtherAreSaid) {
   std::vector<TestRank> ranks = ranks_of({{}, {200e3}}, {});
   const auto send = [&](std::size_t from, std::size_t to, std::int64_t start, std::int64_t end) {
@@ -220,7 +220,7 @@ TEST(ClockAlignment, BoundsThatContradictEachOtherAreSaid) {
   EXPECT_NE(found.reason.find("contradicts"), std::string::npos) << found.reason;
 }
 
-// The analysis of a job with planted offsets is that of the job without.
+// The analysis of a job with planted offsets equals the analysis of the job without them.
 TEST(ClockAlignment, TheJobIsOnOneTimeAxis) {
   const auto run = [](double offset) {
     std::vector<TestRank> built = ranks_of({{}, {offset}}, {.noise_ns = 300});

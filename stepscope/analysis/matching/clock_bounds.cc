@@ -13,7 +13,7 @@ namespace {
 
 struct Instant {
   std::uint32_t clock = 0;
-  double ns = 0;  // since fit.at, the drift taken off
+  double ns = 0;  // since fit.at, drift removed
 };
 
 class Bounds {

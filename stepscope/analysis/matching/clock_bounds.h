@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What causes demand of the clocks: no end of a barrier-type collective before any of its starts,
-// none of a broadcast or scatter before the root's, no root's of a reduce or gather before any, no
-// end of a receive before the start of its send.
+// Bounds on clocks from causality. No end of a barrier-type collective comes before any of its
+// starts. No end of a broadcast or scatter comes before the root's start. The root's end of a
+// reduce or gather comes after all starts. No receive ends before its send starts.
 #pragma once
 
 #include <span>
@@ -13,9 +13,9 @@
 
 namespace stepscope {
 
-// Bounds on offsets at fit.at, the drift of `fit` taken off; the tightest of each pair of clocks.
-// Of a collective of many clocks only pairs with the earliest end or the latest start under `fit`:
-// the others follow. Each leaves fit.noise_ns.
+// Bounds on offsets at fit.at, with the drift of `fit` removed; the tightest for each pair of
+// clocks. For a collective of many clocks it uses only pairs with the earliest end or the latest
+// start under `fit`: they imply the others. Each bound leaves a margin of fit.noise_ns.
 [[nodiscard]] std::vector<ClockBound> clock_bounds(const CollectiveMatches& matches,
                                                    const HostClocks& clocks,
                                                    std::span<const RankView> views,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iteratively reweighted least squares. The unknown true ends are eliminated, which leaves a
-// weighted Laplacian over the clocks; conjugate gradients solve it without forming it.
+// Iteratively reweighted least squares. Eliminating the unknown true ends leaves a weighted
+// Laplacian over the clocks. Conjugate gradients solve it without forming the matrix.
 #include "stepscope/analysis/matching/clock_fit.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::vector<std::uint32_t> parts_of(const SharedEnds& data, std::size_t first, s
   return part;
 }
 
-// One row an end: value = its end since the first end of its collective.
+// One row per end: value = time of this end after the first end of its collective.
 class Solver {
  public:
   Solver(const SharedEnds& data, std::size_t first, std::size_t last, bool with_drift)
@@ -58,7 +58,7 @@ class Solver {
   [[nodiscard]] double modelled(std::span<const double> x, std::uint32_t clock, double t) const {
     return x[clock * columns_] + (columns_ == 2 ? x[clock * 2 + 1] * t : 0);
   }
-  // out = the normal matrix times x, or of the values where x is empty.
+  // out = the normal matrix times x, or times the values if x is empty.
   void normal(std::span<const double> x, std::vector<double>& out) const;
   void solve();
   void find_residuals();
@@ -72,7 +72,7 @@ class Solver {
   std::size_t last_;
   std::size_t columns_;
   Ns at_{};
-  double unit_ns_ = 1;             // of time: half the window, so both columns are alike
+  double unit_ns_ = 1;             // unit of time: half the window, so both columns have one scale
   std::vector<double> time_;       // by collective, -1 to 1
   std::vector<double> value_;      // by row
   std::vector<double> weight_;     // by row
@@ -120,8 +120,8 @@ void Solver::normal(std::span<const double> x, std::vector<double>& out) const {
   });
 }
 
-// Conjugate gradients from what is known; the matrix is singular along the gauge, which the
-// right-hand side has no part of.
+// Conjugate gradients from the current solution. The matrix is singular along the gauge; the
+// right-hand side has no component along it.
 void Solver::solve() {
   const std::size_t n = unknowns();
   std::vector<double> r(n);
@@ -147,7 +147,8 @@ void Solver::solve() {
   }
 }
 
-// Against the median of the collective's ends, which one outlier does not move; of two, the middle.
+// Relative to the median of the collective's ends, which one outlier does not move; for two ends,
+// the midpoint.
 void Solver::find_residuals() {
   std::vector<double> left;
   each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
@@ -189,7 +190,7 @@ void Solver::fix_gauge(const std::vector<std::uint32_t>& part) {
     for (std::size_t k = 0; k < columns_; ++k) x_[c * columns_ + k] -= x[part[c] * columns_ + k];
 }
 
-// Of the weighted mean of each clock's residuals.
+// Standard errors of the weighted mean of each clock's residuals.
 std::vector<double> Solver::errors() const {
   std::vector<double> weights(data_.clocks);
   each_shared([&](std::size_t, std::size_t row, std::span<const ClockEnd> ends) {

@@ -16,17 +16,16 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t least_pairs = 6;
-constexpr std::size_t most_calls = 512;    // of a group that are looked at
+constexpr std::size_t most_calls = 512;    // calls of a group to examine
 constexpr std::int64_t most_shift = 64;    // beyond equal beginnings or equal ends
 constexpr double most_deviation_ns = 1e6;  // of ends that belong together
 constexpr double unique = 0.2;             // of the deviation under the next best shift
 constexpr std::size_t most_tries = 8;      // pairs of views of two clocks
 
 using Sequence = std::vector<AlignItem>;
-using Sequences = std::map<std::uint32_t, Sequence>;  // by group; no_row = the only stream unnamed
+using Sequences = std::map<std::uint32_t, Sequence>;  // by group; no_row = the only unnamed stream
 
-// Barrier-like calls by group. Calls without a group count where all are on one stream, or the
-// host's.
+// Barrier-like calls by group. Calls without a group count if all are on one stream or on the host.
 Sequences sequences_of(const RankView& view, std::uint32_t place, const RankCalls& rank) {
   Sequences by_group;
   std::optional<TrackId> stream;
@@ -55,12 +54,12 @@ Sequences sequences_of(const RankView& view, std::uint32_t place, const RankCall
 
 struct Pattern {
   ClockCorrection of_b;
-  double deviation = 0;  // median of what ends differ by after that
+  double deviation = 0;  // median difference of ends after the correction
 };
 
 struct Difference {
   Ns at{};        // on b's clock
-  double ns = 0;  // b's end less a's
+  double ns = 0;  // b's end minus a's
 };
 
 double middle(std::vector<Difference> some) {
@@ -137,7 +136,7 @@ bool run_together(const Sequence& a, const Sequence& b) {
          found->together * 10 >= found->pairs * 9;
 }
 
-// Of b's clock to a's; an identity where their calls run together.
+// From b's clock to a's; identity if their calls run together.
 std::optional<ClockCorrection> between(const Sequences& a, const Sequences& b) {
   std::optional<ClockCorrection> correction;
   std::size_t most = 0;
@@ -173,7 +172,8 @@ std::vector<ClockCorrection> coarse_offsets(std::span<const RankView> views,
   }
   std::vector<std::optional<ClockCorrection>> found(count);
   found[0].emplace();
-  // b to a, and from there to the first: offsets and drifts are small against what they act on.
+  // b to a, then a to the first clock. Offsets and drifts are small compared with the times they
+  // act on.
   const auto place = [&](std::size_t known, std::size_t wanted) {
     std::size_t tries = 0;
     for (const std::uint32_t a : views_of[known])

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks that are further apart than their calls last, or than their windows: calls of one
-// collective then do not run at the same time, and only the pattern of their ends tells which
-// belong together. Two captures show the same calls where, under one shift of the order, one offset
-// and one drift of the clock, all ends agree much more closely than under any other shift.
+// Offsets of clocks that are further apart than their calls last, or than their windows. Calls of
+// one collective then do not run at the same time; only the pattern of their ends tells which calls
+// belong together. Two captures show the same calls if, with one shift of the order and one offset
+// and drift of the clock, all ends agree much more closely than with any other shift.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@
 
 namespace stepscope {
 
-// By view: about what its clock differs from the first one's (to be refined, clock_alignment.h).
-// Identities where calls already run together, where no pattern is unique (collectives at equal
-// intervals, fewer than six of them), and for relative clocks. `ranks`: groups are the job's.
+// By view: the approximate difference of its clock from the first (clock_alignment.h refines it).
+// It is the identity if calls already run together, if no pattern is unique (collectives at equal
+// intervals, or fewer than six), and for relative clocks. `ranks`: groups are the job's.
 [[nodiscard]] std::vector<ClockCorrection> coarse_offsets(std::span<const RankView> views,
                                                           std::span<const RankCalls> ranks,
                                                           const HostClocks& clocks);

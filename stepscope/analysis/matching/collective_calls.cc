@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three sources describe a call, best first: metadata (on the kernel, on the operator around its
-// launch, on the operator of its external id), the backend's annotation, the kernel's name.
+// Three sources describe a call. In order of preference: metadata (on the kernel, on the operator
+// around its launch, on the operator of its external id), the backend's annotation, the kernel's
+// name.
 #include "stepscope/analysis/matching/collective_calls.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace {
 struct StreamFacts {
   std::uint32_t group = no_row;
   bool one_group = true;
-  bool other_messages = false;  // a SendRecv kernel that is known not to be an all-to-all
+  bool other_messages = false;  // a SendRecv kernel known not to be an all-to-all
   bool all_to_all = false;
 };
 
@@ -35,8 +36,8 @@ void learn(const CollectiveCall& call, StreamFacts& facts) {
   facts.other_messages = facts.other_messages || is_point_to_point(call.kind);
 }
 
-// One communicator's kernels share a stream: a kernel launched before the capture began takes its
-// group, and the all-to-all behind a SendRecv, from its neighbours when they all agree.
+// The kernels of one communicator share a stream. A kernel launched before the capture began takes
+// its group from its neighbours if they all agree, and likewise the all-to-all behind a SendRecv.
 void infer_from_streams(const RankView& view, RankCalls& rank) {
   std::unordered_map<std::uint32_t, StreamFacts> facts;
   for (const CollectiveCall& call : rank.calls) learn(call, facts[index(call.stream)]);
@@ -65,10 +66,10 @@ bool is_known(CollectiveKind kind) {
   return kind != CollectiveKind::none && kind != CollectiveKind::unknown;
 }
 
-// What was found about one call before it is read.
+// The sources found for one call before it is read.
 struct Sources {
   const Collective* meta = nullptr;
-  const Collective* op_meta = nullptr;  // of the operator; kernels carry a part of it
+  const Collective* op_meta = nullptr;  // of the operator; kernels carry only a part of it
   const HostRow* backend = nullptr;     // innermost annotation of the backend
   const HostRow* op = nullptr;          // the dispatcher's operator
 };
@@ -108,7 +109,7 @@ class CallReader {
   const RankView& view_;
   const Trace& trace_;
   HostCommunication host_;
-  std::vector<bool> owned_;  // rows of host_ around a kernel's launch: they have their kernel
+  std::vector<bool> owned_;  // rows of host_ around a kernel's launch: their kernel is known
   std::unordered_map<std::uint32_t, const HostRow*> by_external_id_;
   std::map<std::tuple<StringId, StringId, int, int, int>, std::uint32_t> group_rows_;
   RankCalls out_;
@@ -154,7 +155,7 @@ void CallReader::read_recorded_root(const Collective& meta, CollectiveCall& call
   if (is_rooted(call.kind) && meta.rank >= 0) call.root = global_rank(call.group, meta.rank);
 }
 
-// Input shapes of the annotation, where no metadata was recorded.
+// Uses the input shapes of the annotation if no metadata was recorded.
 void CallReader::read_arguments(SliceId row, CollectiveCall& call) {
   const std::uint32_t detail = trace_.slices.detail[index(row)];
   const Category category = trace_.slices.category[index(row)];
@@ -184,7 +185,7 @@ void CallReader::read_root(const HostRow& op, CollectiveCall& call) {
   if (root && *root >= 0) call.root = global_rank(call.group, static_cast<int>(*root));
 }
 
-// "nccl:send 0->1" and "nccl:recv 0<-1" number ranks within the group; metadata name them globally.
+// "nccl:send 0->1" and "nccl:recv 0<-1" number ranks within the group. Metadata use global ranks.
 void CallReader::add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call) {
   P2pEdge edge;
   const CollectiveKind kind =
@@ -205,7 +206,7 @@ void CallReader::add_edge(const HostRow* row, const Collective* meta, Collective
       peer = global_rank(call.group, peer);
     }
   }
-  // NCCL's own record has the peer's number within the group.
+  // NCCL's own record has the peer's rank within the group.
   if (peer < 0 && meta != nullptr) peer = global_rank(call.group, meta->rank);
   if (peer < 0) return;
   edge.src = sends ? view_.rank : peer;
@@ -216,7 +217,7 @@ void CallReader::add_edge(const HostRow* row, const Collective* meta, Collective
   ++call.edge_count;
 }
 
-// Of rows with metadata; empty where they differ or one does not say.
+// The dtype of rows with metadata; empty if they differ or one has none.
 std::string_view CallReader::common_dtype(std::span<const HostRow* const> rows) const {
   std::string_view common;
   for (const HostRow* row : rows) {
@@ -275,7 +276,7 @@ Sources CallReader::sources_of(SliceId kernel, CollectiveKind by_name, SliceId& 
       if (row.meta != nullptr && from.op_meta == nullptr) from.op_meta = row.meta;
     }
   }
-  // Old writers put the correlation into the external id: only a row of the same kind counts.
+  // Old writers put the correlation into the external id, so only a row of the same kind counts.
   const auto at = by_external_id_.find(trace_.slices.external_id[index(kernel)]);
   if (from.op_meta == nullptr && at != by_external_id_.end() &&
       (at->second->kind == by_name || !is_known(by_name))) {
@@ -335,8 +336,8 @@ void CallReader::read_device() {
   }
 }
 
-// Backend rows may run on another thread than the operator that asked for them and carries the
-// metadata; then both come in the same order, kind by kind.
+// Backend rows may run on another thread than the operator that requested them and has the
+// metadata. Both then come in the same order, for each kind.
 void CallReader::read_host() {
   const Slices& s = trace_.slices;
   using Rows = std::vector<const HostRow*>;
@@ -354,9 +355,9 @@ void CallReader::read_host() {
   const auto by_start = [&](const HostRow* row) { return s.start[index(row->slice)]; };
   for (Rows* rows : {&backend, &params, &ops}) std::ranges::sort(*rows, {}, by_start);
   const Rows& askers = params.empty() ? ops : params;
-  // Operators that only enqueue for a device that was not recorded say nothing about its time.
+  // Operators that only enqueue for a device that was not recorded do not show its time.
   const Rows& calls = backend.empty() && !enqueues ? askers : backend;
-  std::array<Rows, collective_kind_count> waiting;  // askers whose call has not come, last first
+  std::array<Rows, collective_kind_count> waiting;  // rows whose call has not come, last first
   for (const HostRow* row : askers) waiting[static_cast<std::size_t>(row->kind)].push_back(row);
   for (Rows& rows : waiting) std::ranges::reverse(rows);
   for (const HostRow* row : calls) {
@@ -386,7 +387,7 @@ void CallReader::read_host() {
   }
 }
 
-// Groups that this rank lists but did not use tell join_groups which names it knows.
+// Groups that this rank lists but did not use show join_groups() which names the rank knows.
 void CallReader::add_configured_groups() {
   for (const ProcessGroup& group : trace_.metadata.groups) {
     if (group.ranks.empty() || group.name.empty()) continue;
@@ -397,7 +398,7 @@ void CallReader::add_configured_groups() {
   }
 }
 
-// A job with a single process group needs no metadata to tell whose a call is.
+// In a job with a single process group every call belongs to it, even without metadata.
 void CallReader::take_only_group() {
   if (trace_.metadata.groups.size() != 1) return;
   const auto loose = [](const CollectiveCall& call) { return call.group == no_row; };

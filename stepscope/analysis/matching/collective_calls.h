@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communication of one rank: every collective and every send or receive it ran, with what the
-// trace knows about it. On a device a call is a communication kernel; its metadata come from the
-// kernel itself, else from the operator or annotation that launched it, else from its name alone.
-// Without a device it is the backend's row ("gloo:all_reduce"), else the operator's.
+// The communication of one rank: every collective, send and receive that it ran, with the facts the
+// trace has about each. On a device a call is a communication kernel. Its metadata come from the
+// kernel, else from the operator or annotation that launched it, else from its name alone. Without
+// a device a call is the backend's row ("gloo:all_reduce"), else the operator's.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@
 namespace stepscope {
 
 struct CollectiveCall {
-  SliceId slice = no_slice;   // the kernel; the host row where there is no device
+  SliceId slice = no_slice;   // the kernel; the host row if there is no device
   SliceId host = no_slice;    // the innermost communication row around its launch, or no_slice
-  SliceId launch = no_slice;  // the runtime call behind the kernel; the operator without a device
+  SliceId launch = no_slice;  // the kernel's runtime call; the operator without a device
   Ns start{};
   Ns end{};
   CollectiveKind kind = CollectiveKind::unknown;
-  bool kind_by_name = false;   // nothing but the kernel's name says so
-  std::string_view dtype;      // c10's name; empty = not recorded; lives in the trace or for ever
+  bool kind_by_name = false;   // only the kernel's name tells `kind`
+  std::string_view dtype;      // c10's name; empty = not recorded; view into the trace or static
   std::optional<Bytes> bytes;  // S, the total buffer of the call
-  std::int64_t elements = -1;  // what ranks must agree on: of the input, of the output for gathers
-  std::uint32_t group = no_row;  // row of RankCalls::groups; no_row = not known
-  TrackId stream{};              // where it ran; one communicator's kernels share a stream
-  std::int64_t seq = -1;  // number within its group, the same on all ranks; -1 = not recorded
-  int root = -1;          // global rank, of broadcast and reduce
+  std::int64_t elements = -1;  // must agree between ranks: of the input; of the output for gathers
+  std::uint32_t group = no_row;  // row of RankCalls::groups; no_row = unknown
+  TrackId stream{};              // where it ran; the kernels of one communicator share a stream
+  std::int64_t seq = -1;         // number within its group, equal on all ranks; -1 = not recorded
+  int root = -1;                 // global rank, of broadcast and reduce
   std::uint32_t first_edge = 0;  // its messages are RankCalls::edges [first_edge, + edge_count)
   std::uint32_t edge_count = 0;
-  std::optional<std::uint32_t> step;  // row of the view's steps in which it starts
+  std::optional<std::uint32_t> step;  // row of the view's steps in which the call starts
 };
 
 // One message between two ranks, as one of them recorded it.
 struct P2pEdge {
-  int src = -1;  // global ranks; within the group where its ranks are not known
+  int src = -1;  // global ranks; ranks within the group if its ranks are unknown
   int dst = -1;
   std::int64_t elements = -1;
 };
@@ -45,10 +45,10 @@ struct P2pEdge {
 struct RankCalls {
   std::vector<CollectiveCall> calls;  // by start
   std::vector<P2pEdge> edges;
-  std::vector<CommGroup> groups;  // those used, and those the file lists with their ranks
+  std::vector<CommGroup> groups;  // used groups, and groups that the file lists with their ranks
 };
 
-// O(slices) once plus O(log slices) a call. Texts refer to view.trace.
+// O(slices) once, plus O(log slices) per call. Texts are views into view.trace.
 [[nodiscard]] RankCalls find_collective_calls(const RankView& view);
 
 }  // namespace stepscope

@@ -139,7 +139,7 @@ TEST(CollectiveCalls, ABroadcastsRootIsReadFromTheOperatorsArguments) {
 TEST(CollectiveCalls, ARecordedRootCountsWithinTheGroup) {
   TestRank rank;
   TraceBuilder& rows = rank.rows();
-  // The kernel carries a part of what its operator recorded.
+  // The kernel carries a part of its operator's record.
   rank.annotate(rows.row(rows.thread(1), Category::cpu_op, "record_param_comms", 10, 40),
                 {.name = "broadcast", .ranks = "[4, 6]", .rank = 1});
   rows.launch(3, 20, 30);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures that overlap in time are matched together: first each group's calls by Seq or aligned
-// order, then messages by (group, source, destination), last the streams that no metadata name.
+// Captures that overlap in time are matched together: first the calls of each group by Seq or
+// aligned order, then messages by (group, source, destination), last the streams without metadata.
 #include "stepscope/analysis/matching/collective_match.h"
 
 #include <algorithm>
@@ -16,21 +16,21 @@
 namespace stepscope {
 namespace {
 
-// One view's calls on one communicator, in order.
+// The calls of one view on one communicator, in order.
 struct CallSequence {
   std::vector<AlignItem> items;
-  std::vector<std::int64_t> seq;  // of each; -1 = not recorded
+  std::vector<std::int64_t> seq;  // of each item; -1 = not recorded
 };
 
 struct SequenceSet {
   std::uint32_t group = no_row;
-  std::optional<int> group_size{};  // absent = not known: nothing can be called complete
+  std::optional<int> group_size{};  // absent = unknown: no call is complete then
   bool message = false;             // the sends of one rank and the receives of another
-  std::set<int> expected_ranks{};   // members that are traced
+  std::set<int> expected_ranks{};   // members with a trace
   std::vector<CallSequence> sequences{};
 };
 
-// A call with its place in the group: the ordinal, and which of several kernels of one Seq it is.
+// A call with its place in the group: the ordinal, and its index among several kernels of one Seq.
 struct Placed {
   std::int64_t ordinal = 0;
   std::uint32_t occurrence = 0;
@@ -40,7 +40,7 @@ struct Placed {
 };
 using PlacedSequence = std::vector<Placed>;
 
-// Calls launched before the capture lack a Seq; those in front of the first known one count back.
+// Calls launched before the capture lack a Seq. Those before the first known Seq are counted back.
 bool complete_seq(std::vector<std::int64_t>& seq) {
   const auto known = std::ranges::find_if(seq, [](std::int64_t s) { return s >= 0; });
   if (known == seq.end()) return false;
@@ -97,7 +97,7 @@ class SetMatcher {
   CollectiveMatches& out_;
   std::map<int, std::pair<std::int64_t, std::int64_t>> span_of_;  // rank → first, last ordinal
   bool by_order_ = false;
-  Ns slack_{};  // how far apart calls of one collective may seem to run
+  Ns slack_{};  // possible distance in time of calls of one collective
   std::size_t reported_ = 0;
 };
 
@@ -107,7 +107,7 @@ std::string SetMatcher::group_name() const {
 
 void SetMatcher::report(std::optional<std::int64_t> ordinal, std::vector<int> ranks,
                         std::string what, bool outside_capture) {
-  constexpr std::size_t most = 50;  // a group; one more row says that there are others
+  constexpr std::size_t most = 50;  // per group; one more row says that there are others
   if (++reported_ > most + 1) return;
   if (reported_ == most + 1) {
     out_.mismatches.push_back({group_name(), std::nullopt, {}, "further mismatches not listed"});
@@ -117,7 +117,7 @@ void SetMatcher::report(std::optional<std::int64_t> ordinal, std::vector<int> ra
       {group_name(), ordinal, std::move(ranks), std::move(what), outside_capture});
 }
 
-// A small message may have left before its receive began: then the order alone must agree.
+// A small message may have left before its receive began. Then only the order must agree.
 Places SetMatcher::places_of(std::span<const AlignItem> a, std::span<const AlignItem> b) const {
   Places places = place_beside(a, b);
   const auto lost = count_lost(places);
@@ -156,7 +156,7 @@ std::vector<PlacedSequence> SetMatcher::place_by_order() {
   return placed;
 }
 
-// Captures that begin or end in the middle: said once a rank.
+// Reports captures that begin or end in the middle, once per rank.
 void SetMatcher::report_edges(const std::vector<PlacedSequence>& placed) {
   for (const PlacedSequence& mine : placed) {
     const auto [low, high] = std::ranges::minmax(mine, {}, &Placed::ordinal);
@@ -183,7 +183,7 @@ void SetMatcher::report_edges(const std::vector<PlacedSequence>& placed) {
   }
 }
 
-// Traced ranks without the collective although they captured earlier and later ones.
+// Traced ranks without the collective that captured earlier and later ones.
 std::vector<int> SetMatcher::lacking(std::span<const Placed> members) const {
   std::vector<int> ranks;
   for (const int rank : set_.expected_ranks) {
@@ -243,7 +243,7 @@ void SetMatcher::take(std::span<const Placed> members) {
   out_.matched.push_back(matched);
 }
 
-// Ten times the usual spread of the ends, and at least what one host's clocks differ by.
+// Ten times the usual spread of the ends, and at least the difference of one host's clocks.
 Ns slack_of(std::span<const Placed> all) {
   std::vector<Ns> spreads;
   for (std::size_t i = 0; i < all.size();) {
@@ -296,8 +296,8 @@ void match_sequences(std::span<const RankView> views, const SequenceSet& set,
   SetMatcher(views, set, matches).run();
 }
 
-// Sequences without a group, partitioned: within one part, at most one of each view, nine calls in
-// ten agree with the part's longest and run at the same time.
+// Partitions sequences without a group. A part has at most one sequence of each view. In a part,
+// nine calls in ten agree with the longest sequence and run at the same time.
 std::vector<std::vector<CallSequence>> cluster_sequences(std::vector<CallSequence> sequences) {
   std::ranges::stable_sort(sequences, std::ranges::greater{},
                            [](const CallSequence& s) { return s.items.size(); });
@@ -320,7 +320,7 @@ std::vector<std::vector<CallSequence>> cluster_sequences(std::vector<CallSequenc
 
 using Views = std::vector<std::uint32_t>;
 
-// What a clock that only its pattern tells may still be off by.
+// Remaining error of a clock known only by its pattern.
 constexpr Ns coarse_slack = std::chrono::microseconds{100};
 
 AlignItem item_of(std::uint32_t view, std::uint32_t row, const CollectiveCall& call,
@@ -335,7 +335,7 @@ AlignItem item_of(std::uint32_t view, std::uint32_t row, const CollectiveCall& c
           .end = clock(call.end) + slack};
 }
 
-// Every call but messages and the fused kernels that may hold some.
+// True for every call except messages and fused kernels that may contain messages.
 bool is_collective(const CollectiveCall& call) {
   return call.edge_count == 0 && !is_point_to_point(call.kind);
 }
@@ -478,8 +478,8 @@ void Matcher::match_messages(const Views& capture) {
   }
 }
 
-// Calls whose group no metadata name: NCCL gives each communicator of a process a stream of its
-// own, so streams whose calls agree in order and run together belong to one group.
+// Calls whose group no metadata names. NCCL gives each communicator of a process its own stream, so
+// streams whose calls agree in order and run together belong to one group.
 void Matcher::match_streams(const Views& capture) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, CallSequence> streams;  // view, stream
   for (const std::uint32_t v : capture) {
@@ -518,7 +518,8 @@ void Matcher::match_streams(const Views& capture) {
   }
 }
 
-// What one rank recorded of a matched collective holds for all: its kind, type, size and root.
+// Copies the kind, type, size and root that one rank recorded of a matched collective to all
+// members.
 void Matcher::share_knowledge() {
   for (MatchedCollective& matched : out_.matched) {
     if (matched.message) continue;

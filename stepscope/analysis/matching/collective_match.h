@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls of different ranks are one collective. Joined by the recorded number within the group
-// (Seq), else by order within the group after the captures are aligned; kind, type and count must
-// agree. Groups that no metadata name are the streams whose calls run together. What does not fit
-// is reported, never guessed. Nothing is matched unless clocks are comparable and windows overlap;
-// a clock that is further off is recognised by the pattern of its collectives (coarse_offset.h).
+// Finds the calls of different ranks that are one collective. Calls are joined by the recorded
+// number within the group (Seq), else by order within the group after the captures are aligned.
+// Kind, type and count must agree. Groups that no metadata names are the streams whose calls run
+// together. Calls that do not fit are reported, never guessed. Nothing is matched unless clocks are
+// comparable and windows overlap. A clock with a larger offset is recognised by the pattern of its
+// collectives (coarse_offset.h).
 #pragma once
 
 #include <cstdint>
@@ -28,26 +29,26 @@ struct MatchedCollective {
   std::int64_t ordinal = 0;      // Seq, or counted from the first call of any rank
   std::uint32_t first = 0;       // members [first, first + count), by view
   std::uint32_t count = 0;
-  bool complete = false;  // every rank of the group is traced and among the members
-  bool message = false;   // one send with its receive; a fused call is in several of these
+  bool complete = false;  // every rank of the group is traced and a member
+  bool message = false;   // one send with its receive; a fused call is in several
 };
 
 struct CollectiveMismatch {
   std::string group;
-  std::optional<std::int64_t> ordinal;  // absent: it concerns the capture, not one collective
-  std::vector<int> ranks;               // that differ from the others, or lack it
+  std::optional<std::int64_t> ordinal;  // absent: concerns the capture, not one collective
+  std::vector<int> ranks;               // ranks that differ from the others or lack it
   std::string what;
-  bool outside_capture = false;  // first or last calls were not captured: usual
+  bool outside_capture = false;  // first or last calls were not captured; this is usual
 };
 
 struct CollectiveMatches {
   std::vector<CommGroup> groups;           // of the job
   std::vector<RankCalls> ranks;            // by view; CollectiveCall::group is a row of `groups`
-  std::vector<MatchedCollective> matched;  // at least two members each, all that are traced
+  std::vector<MatchedCollective> matched;  // at least two members each, all of them traced
   std::vector<CollectiveMember> members;
   std::vector<CollectiveMismatch> mismatches;
   bool clocks_comparable = false;  // UNIX clocks, and every window overlaps another's
-  // By view: what matching took its clock to be off by; calls keep their own instants.
+  // By view: the clock offset that matching assumed; calls keep their own instants.
   std::vector<ClockCorrection> coarse;
   std::optional<int> world_size;
 
@@ -60,7 +61,7 @@ struct CollectiveMatches {
 };
 
 struct MatchOptions {
-  std::optional<int> world_size;  // of the user; else the largest that a trace records
+  std::optional<int> world_size;  // from the user; else the largest in any trace
   bool across_clocks = true;      // recognise clocks that are far apart
   unsigned threads = 1;
 };

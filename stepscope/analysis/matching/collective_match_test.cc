@@ -147,7 +147,7 @@ TEST(CollectiveMatch, KernelsWithoutMetadataAreMatchedByTheirStreams) {
     for (int i = 0; i < 8; ++i) {
       const std::string_view kernel = i % 3 == 0 ? all_gather_kernel : all_reduce_kernel;
       ranks[r].comm(kernel, 1'000'000 * i + 10 * late, 1'000'000 * i + 900'000, 0, 20);
-      // Another communicator for each pair of ranks, at times of its own.
+      // Another communicator for each pair of ranks, at other times.
       const std::int64_t pair = r < 2 ? 0 : 500'000;
       ranks[r].comm(all_reduce_kernel, 1'000'000 * i + pair + late, 1'000'000 * i + pair + 300'000,
                     0, 24);
@@ -188,7 +188,7 @@ TEST(CollectiveMatch, KernelsBeforeTheFirstRecordedNumberCountBack) {
   const CollectiveMatches found = match_collectives(job.views());
   ASSERT_EQ(found.matched.size(), 2U);
   EXPECT_EQ(found.matched[0].ordinal, 4);
-  // What the other rank recorded holds for both.
+  // The other rank's record holds for both.
   EXPECT_EQ(found.call(found.members_of(found.matched[0])[0]).bytes, Bytes{4000});
 }
 

@@ -13,7 +13,7 @@ bool is_number(std::string_view text) {
 }
 
 // "node-7.local_4711.1698957822175570404.pt.trace.json.gz" → "node-7.local". A number that may be
-// the rank is not taken for a process: "worker_3.1698….pt.trace.json" names no host.
+// the rank is not a process id: "worker_3.1698….pt.trace.json" names no host.
 std::string_view host_in_name(const Metadata& metadata) {
   std::string_view name = metadata.path;
   name = name.substr(name.rfind('/') + 1);
@@ -27,7 +27,7 @@ std::string_view host_in_name(const Metadata& metadata) {
   const std::string_view time = name.substr(dot + 1);  // ms or ns since 1970
   const bool handler = is_number(time) && time.size() >= 13 && is_number(process);
   if (!handler || process.size() > 9) return {};
-  constexpr int least_process = 100;  // less is a rank or a step more often
+  constexpr int least_process = 100;  // smaller numbers are more often a rank or step
   const bool may_be_rank =
       std::stoi(std::string(process)) < std::max(least_process, metadata.world_size.value_or(0));
   return may_be_rank ? std::string_view() : name.substr(0, line);
@@ -42,7 +42,7 @@ std::string host_of(const Metadata& metadata) {
 }
 
 HostClocks find_clocks(std::span<const RankView> views) {
-  // A rank of several windows has one host or none.
+  // All windows of a rank have one host or none.
   std::map<int, std::string> host_of_rank;
   for (const RankView& view : views) {
     std::string& host = host_of_rank[view.rank];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranks read the same clock: those of one host. The host is what the trace says (host_name),
-// else what PyTorch's tensorboard_trace_handler puts in front of the file's name,
-// HOST_PID.TIME.pt.trace.json. A rank whose host is not known has a clock of its own.
+// Groups ranks that read the same clock: the ranks of one host. The host is the trace's host_name,
+// else the prefix that PyTorch's tensorboard_trace_handler gives the file,
+// HOST_PID.TIME.pt.trace.json. A rank whose host is unknown has a clock of its own.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace stepscope {
 
-// Empty where the trace does not tell.
+// Empty if the trace does not tell.
 [[nodiscard]] std::string host_of(const Metadata& metadata);
 
-// Two clocks that drift apart faster than this (seconds a second) are no oscillators.
+// Limit of drift in seconds per second. Two real oscillators drift apart more slowly.
 inline constexpr double most_drift = 1e-3;
 
 struct HostClocks {
   struct Clock {
-    std::string host;        // empty: not known, one rank
+    std::string host;        // empty: unknown, one rank
     std::vector<int> ranks;  // ascending
   };
   std::vector<Clock> clocks;           // by lowest rank

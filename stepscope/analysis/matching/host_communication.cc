@@ -17,7 +17,7 @@ bool is_backend_row(std::string_view name) {
 }
 
 struct NameFacts {
-  bool candidate = false;  // communication of some kind; metadata may say more
+  bool candidate = false;  // communication of some kind; metadata may tell more
   bool backend = false;
   bool device = false;  // the backend is of the nccl family
   CollectiveKind kind = CollectiveKind::none;
@@ -78,7 +78,7 @@ HostCommunication find_host_communication(const Trace& trace, const std::vector<
 
 std::vector<std::uint32_t> HostCommunication::around(const Trace& trace, TrackId thread,
                                                      Ns t) const {
-  // Communication rows nest a handful deep; a bound keeps overlapping rows from a long walk.
+  // Communication rows nest only a few levels. The bound keeps overlapping rows from a long walk.
   constexpr std::size_t walk = 16;
   const Slices& s = trace.slices;
   const Track& track = trace.track(thread);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host rows that speak of communication (c10d operators, record_param_comms, "nccl:all_reduce"), so
-// that a kernel's launch can be asked which of them surround it.
+// Host rows about communication (c10d operators, record_param_comms, "nccl:all_reduce"), with a
+// lookup of the rows around a kernel's launch.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ struct HostRow {
   SliceId slice = no_slice;
   HostForm form = HostForm::op;
   bool enqueues = false;  // a device's backend ("nccl:"): the row is the launch, not the collective
-  CollectiveKind kind = CollectiveKind::unknown;  // as the name or the metadata say
+  CollectiveKind kind = CollectiveKind::unknown;  // from the name or the metadata
   const Collective* meta = nullptr;
 };
 
 struct HostCommunication {
   std::vector<HostRow> rows;  // by slice: by thread, then start, outer before inner
 
-  // Positions in `rows` of those on this thread that contain the instant, innermost first.
+  // Indices into `rows` of this thread's rows that contain the instant, innermost first.
   [[nodiscard]] std::vector<std::uint32_t> around(const Trace& trace, TrackId thread, Ns t) const;
 };
 
-// Rows that only wait for a collective are left out.
+// Excludes rows that only wait for a collective.
 [[nodiscard]] HostCommunication find_host_communication(const Trace& trace,
                                                         const std::vector<TrackId>& threads);
 

@@ -10,8 +10,8 @@ namespace stepscope {
 namespace {
 
 struct ElementType {
-  std::string_view argument;  // as an operator's "Input type" spells it
-  std::string_view name;      // as c10 does
+  std::string_view argument;  // spelling of an operator's "Input type"
+  std::string_view name;      // spelling of c10
   std::int64_t bytes;
 };
 constexpr std::array<ElementType, 25> element_types = {{
@@ -39,7 +39,7 @@ constexpr std::array<ElementType, 25> element_types = {{
     {"c10::complex<float>", "ComplexFloat", 8},
     {"c10::complex<double>", "ComplexDouble", 16},
     {"c10::complex<c10::Half>", "ComplexHalf", 4},
-    {"bytes", "bytes", 1},  // NCCL's own records: a size whose type they do not have
+    {"bytes", "bytes", 1},  // NCCL's own records: a size without a type
 }};
 
 const ElementType* find_type(std::string_view dtype) {
@@ -68,7 +68,7 @@ std::optional<Bytes> message_bytes(CollectiveKind kind, const MessageElements& e
   if (by_output) {
     const bool group = elements.in >= 0 && elements.group_size > 0;
     total = group ? elements.in * elements.group_size : -1;
-    // A rank that is not the gather's root records no output.
+    // A rank other than the gather's root records no output.
     if (elements.out > 0) total = elements.out;
   } else if (kind == CollectiveKind::recv || kind == CollectiveKind::broadcast ||
              kind == CollectiveKind::scatter) {

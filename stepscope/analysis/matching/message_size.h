@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many bytes a collective moves, and how fast that is.
+// The bytes of a collective, and the types of its elements.
 #pragma once
 
 #include <cstdint>
@@ -11,41 +11,41 @@
 
 namespace stepscope {
 
-// Bytes of an element: c10 names ("BFloat16") and operator argument types ("c10::BFloat16", "long
-// int"); absent for names that are no type of a tensor.
+// Bytes of an element, for c10 names ("BFloat16") and operator argument types ("c10::BFloat16",
+// "long int"). Absent for names that are not a tensor type.
 [[nodiscard]] std::optional<std::int64_t> dtype_bytes(std::string_view dtype);
 // One spelling for both: "float" → "Float", "c10::BFloat16" → "BFloat16".
 [[nodiscard]] std::string_view dtype_name(std::string_view dtype);
 
-// What one rank recorded of a message.
+// The sizes that one rank recorded of a message.
 struct MessageElements {
   std::int64_t in = -1;  // of this rank; -1 = not recorded
   std::int64_t out = -1;
   int group_size = -1;
 };
-// S, the total buffer: all-gather and gather what is received in total, reduce-scatter, scatter and
-// all-to-all what is sent in total, otherwise the message (nccl-tests, PERFORMANCE.md). An output
-// that is not recorded is the inputs of the whole group.
+// S, the total buffer (nccl-tests, PERFORMANCE.md). All-gather and gather: everything received.
+// Reduce-scatter, scatter and all-to-all: everything sent. Others: the message. If the output is
+// not recorded, it is the inputs of the whole group.
 [[nodiscard]] std::optional<Bytes> message_bytes(CollectiveKind kind,
                                                  const MessageElements& elements,
                                                  std::int64_t bytes_per_element);
 
 // The operator arguments of an annotation, "[[394241], []]" and "[\"float\", \"Scalar\"]": its
-// tensors as one message. Absent where none of them is a tensor of known type.
+// tensors as one message. Absent if none is a tensor of known type.
 struct TensorArguments {
-  std::string_view dtype;     // of the first; a part of `types`
+  std::string_view dtype;     // of the first tensor; a view into `types`
   std::int64_t elements = 0;  // over all tensors of that type
 };
 [[nodiscard]] std::optional<TensorArguments> tensor_arguments(std::string_view dims,
                                                               std::string_view types);
 
-// Whether every rank of the group leaves such a collective only after the last one has come.
+// True if every rank of the group leaves such a collective only after the last rank has arrived.
 constexpr bool is_barrier_like(CollectiveKind kind) {
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather ||
          kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all ||
          kind == CollectiveKind::barrier;
 }
-// Whether one rank of the group sends to all or receives from all.
+// True if one rank of the group sends to all or receives from all.
 constexpr bool is_rooted(CollectiveKind kind) {
   return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
          kind == CollectiveKind::scatter || kind == CollectiveKind::gather;

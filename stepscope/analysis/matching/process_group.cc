@@ -32,7 +32,7 @@ const ProcessGroup* configured(const Trace& trace, std::string_view name) {
   return at == groups.end() ? nullptr : &*at;
 }
 
-// An empty list in a file's table of groups stands for the whole world in some versions.
+// In some versions an empty list in a file's table of groups means the whole world.
 std::vector<int> configured_ranks(const Trace& trace, const ProcessGroup& group, int size) {
   if (!group.ranks.empty()) return group.ranks;
   const int world = trace.metadata.world_size.value_or(-1);
@@ -101,8 +101,8 @@ Key key_of(const CommGroup& group) {
   return key;
 }
 
-// Under one set of ranks: names that a traced member lacks. When each member has exactly one, they
-// are one group.
+// For one set of ranks: the names that some traced members lack. If each member has exactly one
+// such name, the names are one group.
 void join_renamed(std::span<const std::vector<CommGroup>> by_view, std::span<const int> rank_of,
                   std::map<Key, Key>& alias) {
   std::map<std::vector<int>, std::map<int, std::set<std::string>>> names;  // ranks → member → names
@@ -114,7 +114,7 @@ void join_renamed(std::span<const std::vector<CommGroup>> by_view, std::span<con
     }
   }
   for (const auto& [ranks, members] : names) {
-    std::map<std::string_view, std::size_t> known_to;  // name → how many members
+    std::map<std::string_view, std::size_t> known_to;  // name → number of members
     for (const auto& [rank, mine] : members)
       for (const std::string& name : mine) ++known_to[name];
     std::vector<std::string> left;
@@ -137,7 +137,7 @@ GroupJoin join_groups(std::span<const std::vector<CommGroup>> by_view,
                       std::span<const int> rank_of) {
   std::map<Key, Key> alias;
   join_renamed(by_view, rank_of, alias);
-  // A group whose ranks one rank lacks joins the only group of that name that has them.
+  // A group that one rank recorded without ranks joins the only group of that name with ranks.
   std::map<std::string, std::set<std::vector<int>>> ranks_of_name;
   for (const auto& groups : by_view) {
     for (const CommGroup& group : groups) {

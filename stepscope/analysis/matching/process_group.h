@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranks talk to each other: the process group behind a recorded collective, and the same
-// group seen by several ranks.
+// Groups of ranks that communicate: the process group of a recorded collective, and the same group
+// as several ranks recorded it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace stepscope {
 
 struct CommGroup {
-  std::string name{};         // "0", "mesh_tp", a hash; "unknown" for one seen by its stream only
+  std::string name{};         // "0", "mesh_tp", a hash; "unknown" if known only by its stream
   std::string description{};  // "default_pg", "TENSOR_MODEL_PARALLEL_GROUP", "undefined" or empty
   std::vector<int> ranks{};   // global ranks in group order; empty = not recorded
   int size = -1;              // -1 = not recorded
@@ -23,23 +23,23 @@ struct CommGroup {
   bool operator==(const CommGroup&) const = default;
 };
 
-// "[0, 2, 4]" → its numbers; absent for an empty list, for one that was cut ("...") and for
+// "[0, 2, 4]" → its numbers. Absent for an empty list, for a truncated list ("...") and for
 // anything else.
 [[nodiscard]] std::optional<std::vector<int>> parse_ranks(std::string_view text);
 
-// The group of a collective as its rank recorded it: the rank list, where that is cut or missing
-// (start, stride, size), then the file's own table of groups, then the whole world where the sizes
-// agree. Absent when neither a name nor ranks are recorded.
+// The group of a collective as its rank recorded it. Its ranks come from the rank list; if that is
+// truncated or missing, from (start, stride, size); then from the file's table of groups; then the
+// whole world if the sizes agree. Absent if neither a name nor ranks are recorded.
 [[nodiscard]] std::optional<CommGroup> group_of(const Trace& trace, const Collective& collective);
 
-// Groups as several views recorded them → one list for the job.
+// The groups recorded by several views, joined into one list for the job.
 struct GroupJoin {
   std::vector<CommGroup> groups;                      // of the job
   std::vector<std::vector<std::uint32_t>> job_group;  // [view][its group] → row of `groups`
 };
-// Two ranks speak of one group when ranks and name agree, where one of them lacks the ranks when
-// the name does, and where a set of ranks has exactly one group left on each of its traced members
-// under differing names (ranks may number groups of their own). `rank_of[view]` is its rank.
+// Two records are one group in three cases. Their ranks and names agree. One lacks the ranks and
+// the names agree. A set of ranks has exactly one group left on each traced member, under differing
+// names (ranks may number groups of their own). `rank_of[view]` is the rank of the view.
 [[nodiscard]] GroupJoin join_groups(std::span<const std::vector<CommGroup>> by_view,
                                     std::span<const int> rank_of);
 

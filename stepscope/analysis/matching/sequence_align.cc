@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of one collective overlap in time, so a few calls spread over the shorter capture and what
-// runs beside them on the other rank propose the shifts; each proposal is then scored in full.
+// Calls of one collective overlap in time. Shifts are proposed by a few calls spread over the
+// shorter capture and the calls beside them on the other rank. Each proposal is then scored in
+// full.
 #include "stepscope/analysis/matching/sequence_align.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t anchors = 32;    // calls that propose shifts
-constexpr std::size_t neighbours = 3;  // calls of the other rank looked at beside an anchor
+constexpr std::size_t neighbours = 3;  // calls of the other rank examined beside an anchor
 constexpr std::size_t most_proposals = 24;
 
 bool is_definite(CollectiveKind kind) {
@@ -26,7 +27,7 @@ bool counts_may_differ(CollectiveKind kind) {
          kind == CollectiveKind::scatter;
 }
 
-// A SendRecv kernel is what an all-to-all runs, so a bare kernel name does not contradict it.
+// An all-to-all runs as a SendRecv kernel, so a bare kernel name does not contradict it.
 bool kinds_agree(CollectiveKind a, CollectiveKind b) {
   if (a == b || !is_definite(a) || !is_definite(b)) return true;
   const auto pair = [&](CollectiveKind x, CollectiveKind y) {
@@ -74,7 +75,7 @@ std::vector<std::int64_t> propose(std::span<const AlignItem> a, std::span<const 
   return shifts;
 }
 
-// The proposals made most often; no shift and equal ends are always among them.
+// The most frequent proposals; they always include no shift and equal ends.
 std::vector<std::int64_t> most_proposed(std::vector<std::int64_t> shifts) {
   const std::int64_t both[] = {shifts[0], shifts[1]};
   std::ranges::sort(shifts);
@@ -150,7 +151,7 @@ class Placer {
   Places places_;
 };
 
-// Of b: the most fitting pairs in a row, interrupted by at most two that do not fit.
+// Range in b: the longest run of fitting pairs, interrupted by at most two pairs that do not fit.
 Range Placer::longest_block(Range a, Range b, std::int64_t shift) const {
   constexpr std::size_t interruption = 3;
   Range best;

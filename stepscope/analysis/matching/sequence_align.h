@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ranks' calls on one communicator, in order: which call of one is which of the other, when a
-// capture may begin or end in the middle of the run.
+// Aligns two ranks' calls on one communicator, in order. Each capture may begin or end in the
+// middle of the run.
 #pragma once
 
 #include <cstdint>
@@ -24,28 +24,28 @@ struct AlignItem {
   Ns end{};
 };
 
-// Whether both may be one collective: kind, type and count agree wherever both are recorded. Counts
-// of all-to-alls, gathers and scatters may differ. Returns what differs ("kind", "type", "count"),
-// empty when nothing does.
+// Tells if both may be one collective: kind, type and count must agree if both record them. Counts
+// of all-to-alls, gathers and scatters may differ. Returns the differing field ("kind", "type",
+// "count"), or an empty text.
 [[nodiscard]] std::string_view disagreement(const AlignItem& a, const AlignItem& b);
 
 struct Alignment {
   std::int64_t shift = 0;    // b[i] is a[i + shift]
-  std::size_t pairs = 0;     // calls that have a partner
-  std::size_t agreeing = 0;  // of them with the same kind, type and count
-  std::size_t together = 0;  // of those that overlap in time, as calls of one collective must
+  std::size_t pairs = 0;     // calls with a partner
+  std::size_t agreeing = 0;  // pairs of the same kind, type and count
+  std::size_t together = 0;  // agreeing pairs that overlap in time, as one collective's calls must
 };
 
-// The shift under which most pairs agree and overlap in time, then most agree, then the smallest.
-// Absent when no pair agrees. Instants must be comparable. O((a + b) × a few candidate shifts).
+// The shift under which most pairs agree and overlap in time; then most agree; then the smallest.
+// Absent if no pair agrees. Instants must be comparable. O((a + b) × a few candidate shifts).
 [[nodiscard]] std::optional<Alignment> align(std::span<const AlignItem> a,
                                              std::span<const AlignItem> b);
 
-// The place in `a` of each item of `b`; it may lie before a's first (negative) or behind its last,
-// where the captures differ. Absent: no counterpart. Found block by block, because records may be
-// lost and a rank may have been captured in several windows: the longest run of pairs under the
-// best shift, then the same on either side of it. Items between two blocks of one shift are paired
-// although they disagree, so that a contradiction is seen. All absent when nothing fits.
+// The index in `a` of each item of `b`. It may be negative or beyond a's last where the captures
+// differ. Absent: no counterpart. Blocks are found one by one, because records may be lost and a
+// rank may be captured in several windows: first the longest run of pairs under the best shift,
+// then the same on either side of it. Items between two blocks of one shift are paired even if they
+// disagree, so contradictions show. All absent if nothing fits.
 [[nodiscard]] std::vector<std::optional<std::int64_t>> place_beside(std::span<const AlignItem> a,
                                                                     std::span<const AlignItem> b);
 

@@ -23,7 +23,7 @@ AlignItem item(std::int64_t start, std::int64_t end, std::int64_t elements = 10,
   return it;
 }
 
-// Calls every 100 ns that end together; `late` is when this rank arrives in each.
+// Calls every 100 ns that end together. `late` is this rank's delay of arrival in each call.
 Items periodic(int count, std::int64_t late) {
   Items items;
   for (int i = 0; i < count; ++i) items.push_back(item(100 * i + late, 100 * i + 90));

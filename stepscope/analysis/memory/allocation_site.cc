@@ -31,8 +31,8 @@ bool is_library(std::string_view file) {
   return has(file, "/lib/python") && !has(file, "-packages/");
 }
 
-// "AddmmBackward0" of "torch::autograd::generated::AddmmBackward0::apply(...)"; also of custom
-// functions. Empty where the frame is no node's.
+// "AddmmBackward0" of "torch::autograd::generated::AddmmBackward0::apply(...)", also for custom
+// functions. Empty if the frame is not that of a node.
 std::string_view backward_node(std::string_view name) {
   const std::size_t apply = name.find("::apply(");
   if (apply == std::string_view::npos) return {};
@@ -87,7 +87,7 @@ AllocationPhase phase_of(std::string_view name, std::string_view file) {
 
 enum class FrameKind : std::uint8_t { silent, native, library, program };
 
-// What one frame says, whatever stack it is in.
+// The facts of one frame, whatever stack contains it.
 struct FrameFacts {
   AllocationPhase phase = AllocationPhase::unknown;
   FrameKind kind = FrameKind::silent;
@@ -96,7 +96,7 @@ struct FrameFacts {
   std::string_view node{};
 };
 
-// Longer names are no program's.
+// No program has longer names.
 constexpr std::size_t longest_name = 4096;
 
 FrameFacts facts_of(std::string_view name, std::string_view file) {
@@ -125,7 +125,7 @@ AllocationSite site_of(const MemorySnapshot& snapshot, std::span<const std::uint
     const FrameFacts& f = facts[frame];
     if (site.phase == AllocationPhase::unknown) site.phase = f.phase;
     if (f.zeroes_gradients) site.zeroes_gradients = true;
-    // The operator the program called is the outermost of those inside its line.
+    // The operator that the program called is the outermost one inside its line.
     const bool inside = !of(FrameKind::program) && !of(FrameKind::library) && node.empty();
     if (inside && !f.operation.empty()) operation = f.operation;
     if (inside && !f.node.empty()) node = f.node;

@@ -19,7 +19,7 @@ struct Node {
 constexpr std::size_t deepest = 200;
 constexpr std::size_t longest_label = 1000;
 
-// Labels from the outermost call in.
+// Labels from the outermost call inwards.
 std::vector<std::string> path_of(const MemorySnapshot& snapshot, std::uint32_t stack,
                                  const AllocationSite& site) {
   if (stack == 0) return {"no stack recorded"};
@@ -100,7 +100,7 @@ bool takes(AllocatorAction action) {
   return action == AllocatorAction::segment_alloc || action == AllocatorAction::segment_map;
 }
 
-// An event that neither gives nor takes memory.
+// True for an event that neither allocates nor frees memory.
 bool is_remark(AllocatorAction action) {
   return action == AllocatorAction::snapshot || action == AllocatorAction::other;
 }
@@ -156,7 +156,7 @@ OutOfMemory shortage(const AllocatorEvent& e, std::uint32_t position, const Memo
   return oom;
 }
 
-// Fills ooms (but for their times), oom_count and retries.
+// Fills ooms (except their times), oom_count and retries.
 void find_shortages(const SnapshotDevice& device, const MemoryReplay& replay,
                     DeviceMemoryAccount& account) {
   account.retries = find_retries(device);
@@ -224,7 +224,7 @@ class DeviceAccount {
       }
   }
 
-  // Position p is reached with event p − 1.
+  // Position p is reached after event p − 1.
   [[nodiscard]] std::optional<Ns> time_of(std::uint32_t position) const {
     if (!out_.has_times) return std::nullopt;
     if (position == 0) return Ns{};
@@ -269,7 +269,7 @@ class DeviceAccount {
     return out;
   }
 
-  // First, last, the peak, and of each stretch the highest and the lowest.
+  // First, last, the peak, and the highest and lowest of each stretch.
   [[nodiscard]] std::vector<std::uint32_t> sampled(std::uint32_t peak) const {
     const std::size_t n = replay_.live.size();
     std::vector<std::uint32_t> at;
@@ -295,13 +295,13 @@ class DeviceAccount {
 
   void timeline(std::uint32_t peak) {
     const std::size_t n = replay_.live.size();
-    // At most one block ends with an event.
+    // At most one block ends at an event.
     std::vector<std::uint32_t> ends(n, never);
     for (std::uint32_t b = 0; b < replay_.blocks.size(); ++b)
       if (const std::uint32_t end = replay_.blocks[b].end; end != never) ends[end] = b;
     std::array<Bytes, memory_use_count> now{};
     std::size_t begun = 0;
-    std::uint32_t done = 0;  // positions before this one are counted
+    std::uint32_t done = 0;  // earlier positions are counted
     Ns latest{};
     for (const std::uint32_t p : sampled(peak)) {
       for (; done <= p; ++done) {

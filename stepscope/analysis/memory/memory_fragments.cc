@@ -11,7 +11,7 @@ constexpr std::int64_t small_page = std::int64_t{2} << 20U;
 constexpr std::int64_t large_page = std::int64_t{20} << 20U;
 
 // Calls `segment_with_gaps(segment, blocks)` and `gap(segment, begin, size)` with offsets into the
-// segment. Returns how many blocks lie in no segment.
+// segment. Returns the number of blocks outside all segments.
 template <class Gap, class Block>
 std::uint64_t walk(const MemoryState& state, Gap gap, Block block) {
   std::uint64_t outside = 0;
@@ -27,7 +27,7 @@ std::uint64_t walk(const MemoryState& state, Gap gap, Block block) {
     for (; next < state.blocks.size() && state.blocks[next]->address < end; ++next) {
       const BlockLife& b = *state.blocks[next];
       const std::uint64_t block_end = b.address + static_cast<std::uint64_t>(b.size.value);
-      if (b.address < at || block_end > end) {  // over another one, or over the segment's end
+      if (b.address < at || block_end > end) {  // overlaps another block or the segment's end
         ++outside;
         continue;
       }
@@ -63,7 +63,7 @@ MemoryFragments memory_fragments(const MemoryState& state, std::uint32_t positio
       state,
       [&](const SegmentLife& s, std::uint64_t begin, std::uint64_t size, bool used) {
         const Bytes gap{static_cast<std::int64_t>(size)};
-        // A gap before the first block is seen before the segment is known to be used.
+        // A gap before the first block comes before the segment is known to be used.
         const bool in_use = used || gap < s.size;
         out.largest_free = std::max(out.largest_free, gap);
         if (in_use && split != &s) {

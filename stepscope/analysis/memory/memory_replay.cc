@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t unit = 512;  // every block is a multiple
+constexpr std::int64_t unit = 512;  // every block is a multiple of it
 constexpr std::int64_t small_segment = std::int64_t{2} << 20U;
 
 std::uint64_t as_offset(Bytes size) { return static_cast<std::uint64_t>(size.value); }
@@ -23,7 +23,7 @@ struct Held {
   bool expandable = false;
 };
 
-// Segments by address, and what has become of them.
+// Segments by address, and their history.
 class Segments {
  public:
   using Map = std::map<std::uint64_t, Held>;
@@ -33,7 +33,7 @@ class Segments {
       held_.emplace(s.address, Held{s.size, s.stream, s.pool, s.large, s.expandable});
   }
 
-  // From the snapshot back to before the first event.
+  // From the snapshot back to the state before the first event.
   void undo(const std::vector<AllocatorEvent>& events, std::uint64_t& contradictions) {
     for (std::size_t i = events.size(); i-- > 0;) {
       const AllocatorEvent& e = events[i];
@@ -44,7 +44,7 @@ class Segments {
     }
   }
 
-  // A segment or pages come to be held. False where they are already.
+  // Adds a segment or pages. Returns false if they are already held.
   bool give(const AllocatorEvent& e) {
     const bool expandable =
         e.action == AllocatorAction::segment_map || e.action == AllocatorAction::segment_unmap;
@@ -74,7 +74,7 @@ class Segments {
     return true;
   }
 
-  // … or are given back. False where they are not held so.
+  // Removes them. Returns false if they are not held in this form.
   bool take(const AllocatorEvent& e) {
     auto at = held_.upper_bound(e.address);
     if (e.size.value == 0 || at == held_.begin()) return false;
@@ -92,7 +92,7 @@ class Segments {
     return true;
   }
 
-  // The end of the segment that has this address; nullptr where none has.
+  // The held segment that contains this address; nullptr if there is none.
   [[nodiscard]] const Map::value_type* around(std::uint64_t address) const {
     auto at = held_.upper_bound(address);
     if (at == held_.begin()) return nullptr;
@@ -139,9 +139,9 @@ class Replay {
   }
 
  private:
-  using Live = std::map<std::uint64_t, std::uint32_t>;  // address → in out_.blocks
+  using Live = std::map<std::uint64_t, std::uint32_t>;  // address → index into out_.blocks
 
-  // Blocks whose first event is not their allocation, and those of the snapshot without any event.
+  // Blocks whose first event is not their allocation, and blocks of the snapshot without any event.
   void find_earlier_blocks() {
     std::unordered_set<std::uint64_t> seen;  // addresses
     for (const AllocatorEvent& e : device_.events) {
@@ -223,7 +223,7 @@ class Replay {
     out_.blocks.push_back(life);
     grow(life, 1);
   }
-  // The rest of the free block goes with it where it cannot be split off.
+  // If the rest of the free block cannot be split off, it is part of the block.
   Bytes given(const AllocatorEvent& e, Live::const_iterator at) const {
     const Bytes rounded = rounded_request(e.size, settings_);
     const Segments::Map::value_type* const segment = segments_.around(e.address);
@@ -240,7 +240,7 @@ class Replay {
                                                      rounded < settings_.max_split_size);
     return splits ? rounded : free;
   }
-  // In a trace that contradicts itself.
+  // True only in a trace that contradicts itself.
   [[nodiscard]] bool inside_another(Live::const_iterator at) const {
     if (at == live_.begin()) return false;
     const BlockLife& before = out_.blocks[std::prev(at)->second];
@@ -296,7 +296,7 @@ class Replay {
   void change_segments(const AllocatorEvent& e, std::uint32_t position) {
     const bool comes =
         e.action == AllocatorAction::segment_alloc || e.action == AllocatorAction::segment_map;
-    // What touches these pages before and after is what changes.
+    // The segments that touch these pages before and after are the change.
     const std::uint64_t end = e.address + as_offset(e.size);
     std::vector<std::uint64_t> before;
     const auto touching = [&](auto&& use) {
@@ -344,7 +344,7 @@ class Replay {
       life.size = at->second->size;
     }
   }
-  // Sizes that the snapshot knew better hold since their blocks began.
+  // Corrected sizes from the snapshot hold since the start of their blocks.
   void settle_totals() {
     std::ranges::sort(corrections_);
     std::int64_t sum = 0;
@@ -360,7 +360,7 @@ class Replay {
   const AllocatorSettings& settings_;
   Segments segments_;
   Live live_;
-  std::map<std::uint64_t, std::uint32_t> open_;  // address → in out_.segments
+  std::map<std::uint64_t, std::uint32_t> open_;  // address → index into out_.segments
   std::int64_t live_bytes_ = 0;
   std::int64_t requested_bytes_ = 0;
   std::int64_t reserved_bytes_ = 0;

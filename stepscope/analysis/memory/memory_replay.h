@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The history of a caching allocator, replayed: which block lived from when to when, which segments
-// were held, and how many bytes that was at each position of the trace. Position p is the state
-// after the first p events; the last position is the instant of the snapshot.
+// The replayed history of a caching allocator: the life of each block, the held segments, and the
+// bytes at each position of the trace. Position p is the state after the first p events. The last
+// position is the instant of the snapshot.
 //
 // A trace may begin in the middle (recording began late, or its ring wrapped). The segments at its
-// beginning follow from those of the snapshot by undoing all events; the blocks alive there are
-// those that are freed or held later without having been allocated.
+// beginning follow from the snapshot's segments by undoing all events. The blocks alive there are
+// those that are freed or held later without an allocation.
 //
-// Events say what was asked for. What was given follows from the allocator's rules (rounding, and
-// the rest of a free block that is too small to be split off); of blocks that the snapshot holds it
-// is known. `sizes_corrected` counts where the two differ.
+// Events have the requested sizes. The given sizes follow from the allocator's rules (rounding, and
+// the rest of a free block if it is too small to be split off). For blocks in the snapshot they are
+// known. `sizes_corrected` counts the differences.
 #pragma once
 
 #include <cstdint>
@@ -23,25 +23,25 @@ namespace stepscope {
 
 inline constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
 
-// The caching allocator serves larger requests (bytes) from its large pool.
+// Requests above this size (bytes) come from the large pool.
 inline constexpr std::int64_t small_limit = std::int64_t{1} << 20U;
 
 struct BlockLife {
   std::uint64_t address = 0;
   Bytes requested{};
   Bytes size{};
-  std::uint32_t begin = 0;         // the first position at which it lives
-  std::uint32_t released = never;  // … at which its owner has given it back
-  std::uint32_t end = never;       // … at which it can be used again
+  std::uint32_t begin = 0;         // first position at which it lives
+  std::uint32_t released = never;  // … after its owner has freed it
+  std::uint32_t end = never;       // … at which its memory is usable again
   std::uint32_t stack = 0;         // of the allocation
   std::uint32_t free_stack = 0;
   std::uint64_t stream = 0;
-  bool before_trace = false;  // its allocation is not in the trace
-  bool at_end = false;        // the snapshot has it
+  bool before_trace = false;  // its allocation is older than the trace
+  bool at_end = false;        // it is in the snapshot
   StringId category{};
 };
 
-// A stretch of memory that was held without a change of its ends.
+// A stretch of held memory, while its bounds did not change.
 struct SegmentLife {
   std::uint64_t address = 0;
   Bytes size{};
@@ -56,26 +56,26 @@ struct SegmentLife {
 struct MemoryReplay {
   std::vector<BlockLife> blocks{};      // by begin
   std::vector<SegmentLife> segments{};  // by begin
-  // By position, one more than there are events.
-  std::vector<std::int64_t> live{};       // bytes of blocks, given and not yet usable again
-  std::vector<std::int64_t> requested{};  // … asked for
+  // By position; size is the number of events + 1.
+  std::vector<std::int64_t> live{};       // bytes of blocks that are not yet usable again
+  std::vector<std::int64_t> requested{};  // … as requested
   std::vector<std::int64_t> reserved{};   // bytes of segments
   bool begins_empty = true;               // nothing was held before the first event
-  // Contradictions between events, and between them and the snapshot: 0 in a whole trace.
+  // Contradictions between events, and between events and the snapshot: 0 in a complete trace.
   std::uint64_t blocks_missing = 0;    // alive after the last event or in the snapshot, not both
-  std::uint64_t blocks_reused = 0;     // given out again while alive: a free is not recorded
-  std::uint64_t frees_unknown = 0;     // of a block that was not alive any more
-  std::uint64_t segments_unknown = 0;  // freed or allocated against what is held
+  std::uint64_t blocks_reused = 0;     // allocated again while alive: a free is not recorded
+  std::uint64_t frees_unknown = 0;     // of a block that was no longer alive
+  std::uint64_t segments_unknown = 0;  // freed or allocated in contradiction to the held segments
   std::uint64_t sizes_corrected = 0;
 };
 
 [[nodiscard]] MemoryReplay replay_memory(const SnapshotDevice& device,
                                          const AllocatorSettings& settings);
 
-// What a request of `requested` bytes takes, before what cannot be split off.
+// The bytes for a request of `requested` bytes, before a rest that cannot be split off is added.
 [[nodiscard]] Bytes rounded_request(Bytes requested, const AllocatorSettings& settings);
 
-// What was there at a position, by address.
+// The state at a position, by address.
 struct MemoryState {
   std::vector<const BlockLife*> blocks{};
   std::vector<const SegmentLife*> segments{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each block of a replayed history is for, by the words of MemoryUse
-// (analysis/work/memory_blocks.h), inferred from the stacks of its allocation and its end:
+// The use of each block of a replayed history, in terms of MemoryUse
+// (analysis/work/memory_blocks.h), inferred from the stacks of its allocation and its free:
 //   parameters   allocated in setup and never freed; before the trace, without a stack, never freed
 //   optimizer    allocated in the optimizer and never freed; before the trace, and freed there
 //   gradients    allocated in a backward and not freed in one; before the trace, and freed in
@@ -9,8 +9,8 @@
 //                and freed in a backward
 //   temporary    freed in the phase that allocated it, or allocated in setup or optimizer and freed
 //   unknown      the rest
-// Where the file itself names a category (pages of profile_plot), that one holds. Where only
-// Python's stacks are recorded, an allocation without one is taken for autograd's.
+// A category in the file itself (pages of profile_plot) takes precedence. If only Python's stacks
+// are recorded, an allocation without a stack counts as autograd's.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@
 
 namespace stepscope {
 
-// Element i is of replay.blocks[i]. `sites`: allocation_sites().
+// Element i is the use of replay.blocks[i]. `sites`: allocation_sites().
 [[nodiscard]] std::vector<MemoryUse> memory_uses(const MemorySnapshot& snapshot,
                                                  const SnapshotDevice& device,
                                                  const MemoryReplay& replay,

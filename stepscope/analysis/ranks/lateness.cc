@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// What the median's own waiting does not absorb of a delay is there again at the next collective.
+// The part of a delay that the median rank does not wait for shows again at the next collective.
 void find_carried(const Collectives& job, std::vector<LateArrival>& arrivals) {
   std::map<std::uint32_t, std::vector<LateArrival*>> by_view;
   for (LateArrival& arrival : arrivals) by_view[arrival.member.view].push_back(&arrival);

@@ -14,14 +14,15 @@
 namespace stepscope {
 namespace {
 
-// A stretch of computing and the phase that launched it.
+// A stretch of computing and the phase of its launch.
 struct Computing {
   Ns start{};
   Ns end{};
   Phase phase = Phase::other;
 };
 
-// Instants of one rank's messages within one step: when they had come, when they were handed over.
+// Instants of one rank's messages within one step: arrivals of received ones, handovers of sent
+// ones.
 struct Messages {
   std::vector<Ns> forward_in;
   std::vector<Ns> forward_out;
@@ -63,7 +64,8 @@ std::vector<Computing> computing_of(const RankView& view, const HostPhases& phas
   return all;
 }
 
-// The ring of stages: what leaves the last one for the first goes forward too (interleaved chunks).
+// The stages are a ring: a message from the last stage to the first also goes forward (interleaved
+// chunks).
 bool goes_forward(int from, int to, int stages) {
   return stages == 2 ? to > from : to == (from + 1) % stages;
 }
@@ -82,8 +84,8 @@ class ViewPasses {
     if (any) computing_ = computing_of(view_, in.phases[view], in.devices[view]);
   }
 
-  // Steps in which it takes part in the pipeline; `unclear` counts those whose compute does not
-  // fit the messages.
+  // Steps in which the rank takes part in the pipeline. `unclear` counts steps whose compute does
+  // not fit the messages.
   std::vector<Passes> find(std::size_t& unclear) const {
     std::vector<Passes> all;
     for (std::uint32_t s = 0; s < view_.steps.size(); ++s) {
@@ -124,7 +126,7 @@ std::vector<Ns>* ViewPasses::at(std::vector<Ns> Messages::* list, Ns instant) {
   return &(messages_[static_cast<std::size_t>(after - 1 - view_.steps.begin())].*list);
 }
 
-// A fused call counts once in each direction, however many tensors it moves.
+// Counts a fused call once in each direction, however many tensors it moves.
 void ViewPasses::find_messages(const RankCalls& calls, std::span<const Dimension> dimension_of,
                                const Pipelines& pipelines) {
   for (const CollectiveCall& call : calls.calls) {
@@ -217,14 +219,14 @@ std::optional<Passes> ViewPasses::passes_in(std::uint32_t step) const {
   return p;
 }
 
-// The most frequent, of several the smallest.
+// The most frequent count; of several the smallest.
 std::optional<int> usual(const std::map<int, std::size_t>& counts) {
   const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
   return most == counts.end() ? std::nullopt : std::optional(most->first);
 }
 
-// The split with which exposed communication of stage messages and of all else fall apart: a budget
-// counts messages as waiting or as transferring, whatever they do.
+// A split that separates exposed stage messages from all other exposed communication. For the
+// budget, messages count as waiting or as transferring, whatever they do.
 CommSplit with_messages(const CommSplit& split, const RankView& view, const RankCalls& calls,
                         std::span<const Dimension> dimension_of, bool waiting) {
   CommSplit changed = split;
@@ -250,8 +252,8 @@ Ns idle_of(const Budget& budget) {
   return sum;
 }
 
-// Fills the times of steps whose bounds are set. Fill, between and drain of each step are budgeted
-// as steps of their own.
+// Fills the times of steps whose bounds are set. Fill, between and drain of each step get budgets
+// of their own.
 void measure(const PipelineInputs& in, std::size_t device, StageBubble& stage) {
   using enum BudgetCategory;
   const RankView& view = in.views[stage.view];
@@ -336,7 +338,7 @@ void Builder::add_view(std::uint32_t view) {
   passes_.push_back(std::move(passes));
 }
 
-// Of each pipeline's step: over all its stages, where their clocks can be compared.
+// Bounds of each pipeline's step over all its stages, if their clocks can be compared.
 void Builder::find_bounds() {
   if (!in_.collectives.matches.clocks_comparable) {
     out_.warnings.emplace_back(
@@ -355,7 +357,7 @@ void Builder::find_bounds() {
     Ns after = Ns::min();
     for (StageStep& s : stage.steps) {
       std::tie(s.begin, s.end) = bounds.at({stage.pipeline, s.index});
-      // Without a flush the next step's first forward comes before the last backward of this one.
+      // Without a flush the next step's first forward comes before this step's last backward.
       s.begin = std::min(std::max(s.begin, after), s.first_forward);
       after = s.end;
     }

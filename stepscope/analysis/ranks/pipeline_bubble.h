@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each stage of a pipeline does while it has no work: from the first forward of any stage in a
-// step to the last backward of any, a rank's time is `work` and the bubble
+// The time of each pipeline stage without work. A pipeline's step lasts from the first forward of
+// any stage to the last backward of any stage. A rank's time in it is `work` plus the bubble:
 //   fill     before its own first forward
 //   between  from there to its own last backward
 //   drain    after that
-// each told apart by what runs meanwhile. Work and these nine sum to the time of the pipeline's
-// step, in whole ns; they are the categories of the time budget (time_budget.h) of those stretches:
+// Each part is divided by the activity during it. Work and these nine values sum to the time of the
+// pipeline's step, in whole ns. They are categories of the time budget (time_budget.h):
 //   idle     every idle_*: nothing runs
-//   message  exposed communication that is a message between stages: a kernel that waits for the
-//            neighbour, or transfers
-//   wait     comm_exposed_wait of other groups, no message beside it: the gradients' norm waits for
-//            the last stage
+//   message  exposed communication that is a message between stages: its kernel transfers, or waits
+//            for the neighbour
+//   wait     comm_exposed_wait of other groups without a message beside it, such as the wait of the
+//            gradients' norm for the last stage
 //   work     the rest: compute, with or without communication; copies; communication of other
-//            groups that transfers, or of which the traces cannot tell
+//            groups that transfers or is not split
 //
-// A forward of a later stage begins with the first compute after a forward message has come; of the
-// first stage, with the first compute of its forward. The last backward ends where compute of the
-// backward does (host_phases.h); where hosts do not tell, before the last message of a gradient.
+// A forward of a later stage begins with the first compute after a forward message has arrived. A
+// forward of the first stage begins with its own first compute. The last backward ends with the
+// last compute of the backward (host_phases.h). If the host shows no phases, it ends before the
+// last gradient message.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@
 
 namespace stepscope {
 
-// Time without work, by what runs.
+// Time without work, by activity.
 struct BubblePart {
   Ns idle{};
   Ns message{};
@@ -45,8 +46,8 @@ struct BubblePart {
 
 struct StageTimes {
   Ns wall{};    // of the pipeline's step; work + bubble()
-  Ns work{};    // of all of it
-  Ns passes{};  // work from its first forward to its last backward
+  Ns work{};    // of the whole step
+  Ns passes{};  // work from the first forward to the last backward of this stage
   BubblePart fill;
   BubblePart between;
   BubblePart drain;
@@ -55,12 +56,12 @@ struct StageTimes {
   StageTimes& operator+=(const StageTimes& other);
 };
 
-// One step on one stage; instants on the traces' clock.
+// One step on one stage. Instants are on the traces' clock.
 struct StageStep {
   std::int64_t index = 0;  // Step::index
-  Ns begin{};              // of the pipeline: first forward of any of its stages
-  Ns end{};                // and last backward
-  Ns first_forward{};      // of this one
+  Ns begin{};              // of the pipeline: first forward of any stage
+  Ns end{};                // of the pipeline: last backward of any stage
+  Ns first_forward{};      // of this stage
   Ns last_backward{};
   StageTimes times;
 };
@@ -71,21 +72,21 @@ struct StageBubble {
   int rank = 0;
   std::uint32_t pipeline = 0;
   int stage = 0;
-  std::vector<StageStep> steps;  // those in which it sends or receives between stages
-  StageTimes total;              // over them
+  std::vector<StageStep> steps;  // steps in which it sends or receives between stages
+  StageTimes total;              // sum over `steps`
 };
 
 struct PipelineBubble {
   int stages = 0;                    // p
-  std::optional<int> passes;         // forward passes of a stage in a step: m v
-  std::optional<int> micro_batches;  // m; absent where neither the first nor the last stage tells
+  std::optional<int> passes;         // forward passes of a stage per step: m v
+  std::optional<int> micro_batches;  // m; absent if neither the first nor the last stage shows it
   std::optional<int> chunks;         // v
   PipelineSchedule schedule = PipelineSchedule::unknown;
   std::vector<StageBubble> ranks;     // by pipeline, then stage
-  std::vector<int> missing;           // stages of which a traced pipeline has no rank
-  std::vector<std::string> warnings;  // what could not be told, in sentences
+  std::vector<int> missing;           // stages without a traced rank, in traced pipelines
+  std::vector<std::string> warnings;  // facts that could not be determined, as sentences
 
-  // (p − 1) / (m v) of its passes; absent where their number is not known.
+  // (p − 1) / (m v) of its passes; absent if the number of passes is unknown.
   [[nodiscard]] std::optional<Ns> by_schedule(const StageBubble& stage) const;
 };
 
@@ -94,17 +95,17 @@ struct PipelineInputs {
   const Collectives& collectives;
   std::span<const HostPhases> phases;  // by view
   std::span<const std::size_t>
-      devices;  // by view: place in RankIndex::devices (TimeBudget::chosen)
+      devices;  // by view: index into RankIndex::devices (TimeBudget::chosen)
 };
 
-// Whether a call passes activations or gradients between stages.
+// True if a call passes activations or gradients between stages.
 [[nodiscard]] bool is_stage_message(const CollectiveCall& call,
                                     std::span<const Dimension> dimension_of);
 
-// Absent where no traced rank with a device sends or receives between stages; the rows of a CPU
-// backend do not tell who a message is for. Where clocks are not comparable
-// each rank's step is its own, from its first forward to its last backward: fill and drain are zero
-// and a warning says so. O(slices log slices) a view with messages.
+// Absent if no traced rank with a device sends or receives between stages; the rows of a CPU
+// backend do not show a message's receiver. If clocks are not comparable, each rank's step lasts
+// from its own first forward to its own last backward: fill and drain are zero, and a warning says
+// so. O(slices log slices) per view with messages.
 [[nodiscard]] std::optional<PipelineBubble> pipeline_bubble(const PipelineInputs& inputs);
 
 }  // namespace stepscope

@@ -29,7 +29,7 @@ PipelineRun even_run(Order order, int batches, int chunks = 1) {
   return run;
 }
 
-// A job of these stages, analysed.
+// An analysed job with these stages.
 struct Analysed {
   TestJob job;
   Collectives collectives;
@@ -59,7 +59,7 @@ struct Analysed {
   }
 };
 
-// What the parts must be by the simulation, and that they are the time budget of those stretches.
+// The parts must match the simulation and the time budget of the same stretches.
 void expect_measured(const PipelineRun& run, const Analysed& a) {
   ASSERT_TRUE(a.pipeline);
   ASSERT_EQ(a.pipeline->ranks.size(), static_cast<std::size_t>(run.stages));
@@ -104,7 +104,7 @@ TEST(PipelineBubble, IsTheFormulaWhereStagesAreAlike) {
       const auto shares = a.shares();
       for (std::size_t r = 0; r < shares.size(); ++r) {
         const StageBubble& stage = a.pipeline->ranks[r];
-        // (p - 1)(F + B) / v, of which a chunk has F and B.
+        // (p - 1)(F + B) / v, where F and B are the times of a chunk.
         EXPECT_EQ(stage.total.bubble(), Ns{3 * (forward_time + backward_time)});
         EXPECT_EQ(a.pipeline->by_schedule(stage), stage.total.bubble());
         EXPECT_EQ(shares[r].schedule, stage.total.bubble());
@@ -148,11 +148,11 @@ TEST(PipelineBubble, SeparatesASlowStage) {
   EXPECT_EQ(a.replay.error, 0);
   run.transfer = 0;
   const std::int64_t wall = PipelineSimulation(run).wall();
-  // Eight turns of the slow stage, the forwards in front of its first and the backwards behind its
-  // last, and the forward of the last stage that its first backward waits for.
+  // Eight turns of the slow stage, the forwards before its first turn, the backwards after its last
+  // turn, and the forward of the last stage that its first backward waits for.
   constexpr std::int64_t turn = forward_time + backward_time;
   EXPECT_EQ(wall, 8 * 2 * turn + 2 * turn + forward_time);
-  // The mean stage takes 5/4 of an even one.
+  // The mean stage takes 5/4 of the time of an even stage.
   const std::int64_t even_wall = 11 * turn * 5 / 4;
   const auto shares = a.shares();
   for (std::size_t r = 0; r < shares.size(); ++r) {
@@ -184,7 +184,7 @@ TEST(PipelineBubble, SeparatesSlowLinks) {
   }
 }
 
-// Random times of stages, links and schedules against the simulation run again without them.
+// Random times of stages, links and schedules, compared with a repeated simulation without them.
 TEST(PipelineBubble, AgreesWithASimulationOfRandomStages) {
   std::mt19937 random(17);
   for (int round = 0; round < 40; ++round) {
@@ -198,7 +198,7 @@ TEST(PipelineBubble, AgreesWithASimulationOfRandomStages) {
     run.chunks = run.order == Order::interleaved ? draw(2, 3) : 1;
     run.batches = run.order == Order::interleaved ? run.stages * draw(1, 2) : draw(2, 8);
     run.transfer = draw(0, 1) * draw(1, 9'000) + 1;
-    // Whole multiples of their common mean, so that balancing rounds nothing.
+    // Whole multiples of their common mean, so balancing does not round.
     std::vector<std::int64_t> unit(static_cast<std::size_t>(run.stages));
     for (std::int64_t& u : unit) u = draw(1, 6);
     const std::int64_t sum = std::accumulate(unit.begin(), unit.end(), std::int64_t{0});
@@ -232,8 +232,8 @@ TEST(PipelineBubble, AgreesWithASimulationOfRandomStages) {
   }
 }
 
-// Hosts that say what they launch: what comes before the first forward and after the last backward
-// of a rank is in none of its passes.
+// Hosts show the phase of their launches. Work before the first forward and after the last backward
+// of a rank belongs to none of its passes.
 TEST(PipelineBubble, LeavesTheOptimizerOutOfThePasses) {
   PipelineRun run = even_run(Order::one_f_one_b, 8);
   run.phases = true;
@@ -254,7 +254,7 @@ TEST(PipelineBubble, LeavesTheOptimizerOutOfThePasses) {
   }
 }
 
-// Nothing at the end of a step makes the stages wait for one another: each goes on to the next.
+// Without a wait at the end of a step each stage goes on to the next step.
 TEST(PipelineBubble, IsTheSameWithoutAWaitAtTheEndOfAStep) {
   PipelineRun run = even_run(Order::one_f_one_b, 8);
   run.steps = 3;
@@ -293,10 +293,10 @@ TEST(PipelineBubble, OfSomeStagesSaysWhichAreMissing) {
   for (std::size_t r = 0; r < 2; ++r) {
     const StageTimes& t = a.pipeline->ranks[r].total;
     EXPECT_EQ(t.work + t.bubble(), t.wall);
-    // The step of the two begins with the first forward of stage 1, and ends with its last
-    // backward.
+    // The step of the two begins with the first forward of stage 1 and ends with its last backward.
     EXPECT_EQ(t.fill.sum(), Ns{r == 0 ? 0 : 2 * forward_time});
-    // Whether the all-reduce at the end waits or transfers cannot be told without the others.
+    // Without the other stages, waiting and transferring in the final all-reduce cannot be
+    // separated.
     EXPECT_EQ(t.drain.sum(), Ns{0});
     EXPECT_EQ(t.work - t.passes, Ns{r == 0 ? 0 : 2 * backward_time});
     EXPECT_EQ(shares[r].schedule, Ns{3 * (forward_time + backward_time)});
@@ -306,7 +306,7 @@ TEST(PipelineBubble, OfSomeStagesSaysWhichAreMissing) {
   }
 }
 
-// Of two pipelines each lacks the stage that the other has.
+// Two pipelines: each lacks the stage that the other has.
 TEST(PipelineBubble, StagesOfAnotherPipelineDoNotStandIn) {
   TestJob job;
   for (const int first : {0, 2}) {
@@ -344,8 +344,7 @@ TEST(PipelineBubble, WithoutComparableClocksHasNeitherFillNorDrain) {
   }
 }
 
-// Two stages whose neighbours exchange an activation for a gradient in one kernel, as Megatron
-// does.
+// Two stages whose neighbours exchange an activation for a gradient in one kernel, as in Megatron.
 class FusedRank {
  public:
   explicit FusedRank(int rank) : own_(rank) {}
@@ -354,7 +353,7 @@ class FusedRank {
     launch();
     rank_.rows().kernel("sgemm", start, end, correlation_);
   }
-  // Host rows say what the kernel that follows moves.
+  // Host rows name the messages of the next kernel.
   void exchange(bool send, bool receive, std::int64_t start, std::int64_t end) {
     if (send) row("send");
     if (receive) row("recv");

@@ -25,7 +25,7 @@ PipelineSchedule recognise_schedule(int stages, int micro_batches, int chunks,
                                     std::span<const StageWarmUp> stages_seen) {
   if (stages_seen.empty()) return PipelineSchedule::unknown;
   int all_first = 0;  // distance from GPipe
-  int in_turn = 0;    // from 1F1B, interleaved where there are chunks
+  int in_turn = 0;    // distance from 1F1B, interleaved if there are chunks
   const int passes = micro_batches * chunks;
   for (const StageWarmUp& w : stages_seen) {
     const int behind = stages - 1 - w.stage;

@@ -12,7 +12,7 @@ struct Joined {
   const std::vector<int>* largest = nullptr;
 };
 
-// Sets of ranks that groups of the pipeline dimension connect.
+// Sets of ranks connected by groups of the pipeline dimension.
 std::vector<Joined> join_groups_of(const CollectiveMatches& matches,
                                    std::span<const Dimension> dimension_of) {
   std::vector<Joined> all;

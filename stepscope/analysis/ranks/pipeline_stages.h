@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pipeline a rank belongs to and which stage of it it is, from the process groups of the
-// pipeline dimension (dimensions.h). Groups that share a rank are one pipeline. Its stages are in
-// the order of its largest group where that has all its ranks, else by rank: where each pair of
-// neighbours has a group of its own, stages follow one another.
+// The pipeline and stage of each rank, from the process groups of the pipeline dimension
+// (dimensions.h). Groups that share a rank are one pipeline. Its stages are in the order of its
+// largest group if that contains all its ranks, else in the order of ranks: then each pair of
+// neighbours has its own group, and stages follow one another.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ struct PipelinePlace {
 };
 
 struct Pipelines {
-  std::vector<std::vector<int>> ranks;                // of each pipeline, by stage; traced or not
-  std::vector<std::optional<PipelinePlace>> of_view;  // absent: of none that is known
+  std::vector<std::vector<int>> ranks;                // of each pipeline, by stage, traced or not
+  std::vector<std::optional<PipelinePlace>> of_view;  // absent: in no known pipeline
 
   // Absent for a rank of another pipeline.
   [[nodiscard]] std::optional<int> stage_of(std::uint32_t pipeline, int rank) const;
 };
 
-// Groups whose ranks are not recorded tell nothing. O(groups · ranks).
+// Groups without recorded ranks are ignored. O(groups · ranks).
 [[nodiscard]] Pipelines find_pipelines(std::span<const RankView> views,
                                        const CollectiveMatches& matches,
                                        std::span<const Dimension> dimension_of);

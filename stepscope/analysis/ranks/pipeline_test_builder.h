@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipelines by hand for tests: the schedules' orders of passes, a naive simulation of them (each
-// end is asked for recursively), and the traces that its stages would record. A receive is posted
-// when the stage has done the pass before; it and the send begin to transfer once both are there.
+// Pipelines written by hand for tests: the schedules' orders of passes, a naive simulation of them
+// (each end is found recursively), and the traces of their stages. A receive is posted when the
+// stage has done the previous pass. The send and the receive begin to transfer when both are
+// posted.
 #pragma once
 
 #include <algorithm>
@@ -34,12 +35,12 @@ struct PipelineRun {
   int chunks = 1;
   std::function<std::int64_t(int stage, const Pass&)> lasts{};  // ns
   std::int64_t transfer = 0;
-  bool spins = true;        // else a receive's kernel begins only when it can transfer
+  bool spins = true;        // else a receive's kernel begins only once it can transfer
   int steps = 1;            // one right after the other
   bool reduces = true;      // an all-reduce over all stages at the end of a step
-  std::int64_t tail = 100;  // what it transfers
-  // Hosts say which pass they launch; each rank also prepares a batch before its step, and runs an
-  // optimizer of `optimizer` after its last pass.
+  std::int64_t tail = 100;  // duration of its transfer
+  // Hosts show the pass they launch. Each rank also prepares a batch before its step and runs an
+  // optimizer of length `optimizer` after its last pass.
   bool phases = false;
   std::int64_t optimizer = 0;
 };
@@ -85,14 +86,14 @@ class PipelineSimulation {
   std::int64_t start(int stage, const Pass& pass) {
     return std::max(before(stage, pass), has_input(stage, pass) ? arrives(stage, pass) : 0);
   }
-  // End of the stage's pass before; 0 for the first.
+  // End of the previous pass of the stage; 0 for the first.
   std::int64_t before(int stage, const Pass& pass) {
     const auto& all = order(stage);
     const auto at = std::ranges::find(all, pass);
     return at == all.begin() ? 0 : end(stage, *(at - 1));
   }
-  // Whether its input comes from another stage: all but the first chunk of the model and, of the
-  // backward, the last.
+  // True if its input comes from another stage: all passes except the first chunk of the model and,
+  // for the backward, the last.
   [[nodiscard]] bool has_input(int stage, const Pass& pass) const {
     return pass.forward ? stage > 0 || pass.chunk > 0
                         : stage + 1 < run_.stages || pass.chunk + 1 < run_.chunks;
@@ -104,7 +105,7 @@ class PipelineSimulation {
       return {(stage + p - 1) % p, {true, stage > 0 ? pass.chunk : pass.chunk - 1, pass.batch}};
     return {(stage + 1) % p, {false, stage + 1 < p ? pass.chunk : pass.chunk + 1, pass.batch}};
   }
-  // Both have posted the message; and it has come.
+  // meets: both stages have posted the message. arrives: it has arrived.
   std::int64_t meets(int stage, const Pass& pass) {
     const auto [from, made] = producer(stage, pass);
     return std::max(before(stage, pass), end(from, made));
@@ -131,9 +132,9 @@ class PipelineSimulation {
   std::map<std::pair<int, Pass>, std::int64_t> ends_;
 };
 
-inline constexpr std::int64_t pipeline_origin = 1'000'000;  // hosts launch everything before it
+inline constexpr std::int64_t pipeline_origin = 1'000'000;  // hosts launch everything earlier
 
-// One stage's trace of one step.
+// The trace of one stage for one step.
 class StageTrace {
  public:
   StageTrace(const PipelineRun& run, PipelineSimulation& simulation, int stage)
@@ -152,7 +153,7 @@ class StageTrace {
   }
 
  private:
-  // One stream for each direction, in and out.
+  // One stream per direction, in and out.
   static std::int64_t stream(bool forward, bool out) {
     return 20 + (forward ? 0 : 2) + (out ? 1 : 0);
   }
@@ -170,7 +171,7 @@ class StageTrace {
   }
   void begin() {
     if (run_.phases) kernel("get_batch", -600, -100);
-    // An operation of no length: launches are as quick as they can be from the first one on.
+    // An operation without length: from here on launches take no time.
     kernel("", -1, -1);
   }
   void end() {
@@ -186,7 +187,7 @@ class StageTrace {
                                 .size = run_.stages,
                                 .description = "model_parallel"});
   }
-  // The next operation of `stream` waits for what was launched on `on`.
+  // The next operation of `stream` waits for the work launched on `on`.
   void wait(std::int64_t stream, std::int64_t on) {
     auto& rows = rank_.rows();
     rows.row(rows.thread(1), Category::runtime, "cudaStreamWaitEvent", clock_, clock_ + 1,

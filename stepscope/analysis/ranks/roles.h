@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranks do the same work and may be compared: those of one pipeline stage and tensor-parallel
-// position. From the process groups, else from the sizes the user gives, else all alike.
+// Roles: ranks with the same work, which may be compared. A role is one pipeline stage and
+// tensor-parallel position, from the process groups, else from the sizes the user gives. Otherwise
+// all ranks are alike.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@
 
 namespace stepscope {
 
-// Degrees of parallelism that the user gives; tensor-parallel ranks are neighbours and a pipeline
-// stage is a block of ranks (Megatron's order).
+// Degrees of parallelism from the user. Tensor-parallel ranks are neighbours, and a pipeline stage
+// is a block of ranks (Megatron's order).
 struct ParallelSizes {
   std::optional<int> tp{};
   std::optional<int> pp{};
   std::optional<int> dp{};
 
-  // tp × pp × dp (absent ones count 1) where all ranks are meant, i.e. dp is given.
+  // tp × pp × dp (absent ones count 1) if dp is given; only then are all ranks meant.
   [[nodiscard]] std::optional<int> world_size() const;
 };
 
@@ -32,8 +33,8 @@ struct Roles {
   RoleSource source = RoleSource::all_alike;
 };
 
-// Tensor-parallel position counts only where every role keeps two ranks or more: ranks of one
-// tensor-parallel group do the same work, and alone none could be compared.
+// The tensor-parallel position counts only if every role keeps at least two ranks. Ranks of one
+// tensor-parallel group do the same work, and a single rank could not be compared.
 [[nodiscard]] Roles find_roles(std::span<const RankView> views, const CollectiveMatches& matches,
                                std::span<const Dimension> dimension_of,
                                const ParallelSizes& sizes = {});

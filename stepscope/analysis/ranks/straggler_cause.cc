@@ -20,12 +20,12 @@ struct Window {
   Ns to{};
 };
 
-// What a device did in a window: the union of its operations without communication, and the longest
-// stretch without any.
-struct DeviceUse {  // or a thread's
+// The use of a device in a window: the union of its operations without communication, and the
+// longest stretch without any.
+struct DeviceUse {  // or of a thread
   Ns busy{};
   Window gap;                    // longest idle stretch
-  SliceId after_gap = no_slice;  // the operation that ends it; none when the arrival does
+  SliceId after_gap = no_slice;  // operation that ends the gap; none if the arrival ends it
   std::map<std::string_view, Ns> kernels;
 };
 
@@ -36,7 +36,7 @@ const DeviceLane* lane_of(const RankView& view, const CollectiveCall& call) {
 }
 
 DeviceUse use_of(const RankView& view, const DeviceLane& lane, Window window) {
-  constexpr std::ptrdiff_t long_running = 64;  // operations that began before and may reach in
+  constexpr std::ptrdiff_t long_running = 64;  // earlier operations that may reach into the window
   const Trace& trace = *view.trace;
   const auto start_of = [&](SliceId op) { return trace.slices.start[index(op)]; };
   auto at = std::ranges::lower_bound(lane.ops, window.from, {}, start_of);
@@ -62,7 +62,7 @@ DeviceUse use_of(const RankView& view, const DeviceLane& lane, Window window) {
   return use;
 }
 
-// The same of a host thread, by its innermost operators.
+// The same for a host thread, by its innermost operators.
 DeviceUse host_use(const RankView& view, TrackId thread, Window window) {
   const Slices& s = view.trace->slices;
   const Track& track = view.trace->track(thread);
@@ -86,10 +86,10 @@ DeviceUse host_use(const RankView& view, TrackId thread, Window window) {
   return use;
 }
 
-// From the end of the rank's previous communication, or the step's start, to its arrival.
+// From the end of the rank's previous communication, or the start of the step, to its arrival.
 Window before_arrival(const RankView& view, const RankCalls& rank, CollectiveMember m) {
   const CollectiveCall& call = rank.calls[m.call];
-  // What the host did before the first launch of the step counts too: the data loader, say.
+  // Host work before the first launch of the step counts too, such as the data loader.
   Window window{view.index->start, call.start};
   if (call.step)
     window.from = std::min(view.steps[*call.step].host_start, view.steps[*call.step].start);
@@ -102,7 +102,7 @@ Window before_arrival(const RankView& view, const RankCalls& rank, CollectiveMem
   return window;
 }
 
-// Inside data loaders on the main thread.
+// Time inside data loaders on the main thread.
 Ns loading(const RankView& view, Window window) {
   if (!view.index->main_track) return Ns{};
   const Slices& s = view.trace->slices;
@@ -132,7 +132,7 @@ class CauseFinder {
  public:
   CauseFinder(std::span<const RankView> views, const Collectives& job) : views_(views), job_(job) {}
   [[nodiscard]] Doing doing(const LateArrival& late) const;
-  // Who waited for these arrivals, in all of them together.
+  // Ranks that waited for these arrivals, with their total wait.
   [[nodiscard]] std::map<int, Ns> waits(std::span<const LateArrival> late) const;
   [[nodiscard]] std::vector<CollectiveKind> kinds(std::span<const LateArrival> late) const;
 
@@ -147,7 +147,7 @@ class CauseFinder {
   const Collectives& job_;
 };
 
-// `more_idle` is what all of the window adds to the rank at the median.
+// `more_idle` is the additional idle time compared with the median rank, over the whole window.
 Doing CauseFinder::on_host(const LateArrival& late, TrackId thread, Window window,
                            Ns more_idle) const {
   const RankView& view = views_[late.member.view];
@@ -157,10 +157,10 @@ Doing CauseFinder::on_host(const LateArrival& late, TrackId thread, Window windo
   const std::string_view text = activity.text;
   const bool gap =
       text.starts_with("between ") || text.starts_with("before ") || text.starts_with("after ");
-  // The gap at its length, where it explains the delay; of a much longer one only what delays.
+  // The length of the gap if it explains the delay. A much longer gap counts only for the delay.
   const Ns delays = 2 * late.late >= gap_length ? gap_length : late.late;
   if (gap) return {LateDoing::host_gap, delays, activity.text};
-  // Counts of small rows differ from step to step; the sentence should not.
+  // Counts of small rows differ from step to step. The sentence should not.
   const auto word = text.find_first_not_of("0123456789 ");
   const bool many = word != 0 && text.substr(word).starts_with("short ");
   return {LateDoing::host_work, std::min(late.late, std::max(gap_length, more_idle)),
@@ -242,7 +242,7 @@ std::vector<CollectiveKind> CauseFinder::kinds(std::span<const LateArrival> late
   return {kinds.begin(), kinds.end()};
 }
 
-// Instances of one kernel template differ late in their names and count as one.
+// Instances of one kernel template have names that differ only at the end. They count as one.
 using GroupKey = std::tuple<LateDoing, std::optional<int>, std::string>;
 GroupKey key_of(const Doing& doing) {
   constexpr std::size_t told_apart = 60;

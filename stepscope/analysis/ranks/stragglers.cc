@@ -17,10 +17,10 @@ namespace {
 struct Tally {
   std::uint32_t view = 0;
   Straggler result;
-  std::map<std::int64_t, Ns> late_in;  // Step::index → late, of every step it was compared in
+  std::map<std::int64_t, Ns> late_in;  // Step::index → late, in every step it was compared in
   std::map<std::int64_t, Ns> own_in;   // likewise, of `own`
   Ns wall{};                           // of those steps
-  Ns own{};                            // late, without what earlier collectives showed already
+  Ns own{};                            // late, without what earlier collectives already showed
   std::set<std::pair<std::uint32_t, std::uint32_t>> steps_seen;  // view, row
   std::vector<LateArrival> arrivals;                             // late ones
 };
@@ -66,7 +66,7 @@ std::map<std::pair<std::string, std::int64_t>, int> latest_of(const Tallies& tal
   return latest;
 }
 
-// By role and step: what each rank of it was late by, sorted.
+// By role and step: the lateness of each rank, sorted.
 using LateOfRole = std::map<std::pair<std::string, std::int64_t>, std::vector<Ns>>;
 
 LateOfRole late_of_roles(const Tallies& tallies) {
@@ -77,8 +77,8 @@ LateOfRole late_of_roles(const Tallies& tallies) {
   return all;
 }
 
-// Whether it was later than the median of the others by more than its steps vary, which may depend
-// on one another: Student's t, one-sided. Fewer steps cannot say how they do.
+// True if the rank was later than the median of the others by more than its steps vary. Steps may
+// depend on one another: one-sided Student's t. Fewer steps do not show the variation.
 bool later_than_chance(const Tally& mine, const LateOfRole& roles, double chance) {
   std::vector<double> leads;
   for (const auto& [step, own] : mine.own_in) {

@@ -15,8 +15,8 @@ namespace {
 constexpr std::int64_t ms = 1'000'000;
 constexpr std::string_view four = "[0, 1, 2, 3]";
 
-// Steps of 100 ms with one all-reduce each, which every rank reaches after `work` ms of compute;
-// the late one only after 40 ms more, spent as `spend` does it.
+// Steps of 100 ms with one all-reduce each, which every rank reaches after `work` ms of compute.
+// The late rank reaches it 40 ms later; `spend` fills these.
 template <class Spend>
 TestJob job_of(std::size_t late_rank, int late_steps, Spend&& spend) {
   std::vector<TestRank> ranks(4);
@@ -132,11 +132,11 @@ bool names_rank(std::span<const int> leads, int rank) {
 }
 
 TEST(Stragglers, OfTwoRanksOneIsLateInMostStepsByChance) {
-  // Eight of ten, by 9 ms on average, but by as much in the others.
+  // Eight of ten, by 9 ms on average, but by as much in the others too.
   EXPECT_FALSE(names_rank(std::array{2, 30, 1, 25, -20, 3, 45, 2, -30, 32}, 1));
   EXPECT_TRUE(names_rank(std::array{22, 30, 21, 25, 20, 23, 35, 22, 30, 32}, 1));
   EXPECT_TRUE(names_rank(std::array{-22, -30, -21, -25, -20, -23, -35, -22, -30, -32}, 0));
-  // Of a few steps nobody knows how they vary.
+  // A few steps do not show how they vary.
   EXPECT_TRUE(names_rank(std::array{40, 12, 30}, 1));
 }
 

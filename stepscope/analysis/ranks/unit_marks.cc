@@ -97,7 +97,7 @@ NameMark mark_of(std::string_view name) {
 
 UnitSource source_of(Mark mark) {
   switch (mark) {
-    case Mark::engine_parameters:  // the other two are anyone's words
+    case Mark::engine_parameters:  // the words of the other two are too common
     case Mark::engine_gradients:
       return UnitSource::stepscope;
     case Mark::fsdp2_gather:
@@ -161,7 +161,7 @@ class MarkFinder {
   const HostPhases& phases_;
   StreamOps use_stream_;
   struct Pending {
-    std::size_t row = 0;  // of rows_, that asked for it
+    std::size_t row = 0;  // of rows_; the row that requested the call
     std::uint32_t call = 0;
   };
   std::vector<Pending> pending_;
@@ -217,13 +217,13 @@ std::optional<std::uint32_t> MarkFinder::step_at(Ns instant) const {
   return static_cast<std::uint32_t>(after - view_.steps.begin() - 1);
 }
 
-// Without a device, a thread that is still in the row when the parameters are there waited for
-// them in it.
+// Without a device, a thread still inside the row when the parameters arrive waited for them inside
+// that row.
 bool MarkFinder::waited_in(const Row& row, std::uint32_t call) const {
   return view_.index->cpu_only() && row.end >= calls_[call].end;
 }
 
-// What the thread does after asking is to wait for it, before the unit's turn.
+// True if the thread waits for the call directly after requesting it, before the unit's turn.
 bool MarkFinder::waited_at_once(const UnitUse& use, std::uint32_t call) const {
   const Slices& s = trace_.slices;
   const Track& track = trace_.track(use.thread);
@@ -266,7 +266,7 @@ void MarkFinder::add_reduction(const Row& row, std::string_view name,
   out_.reductions.push_back({unit(name), *step, row.thread, begin, std::move(calls)});
 }
 
-// A call's unit is told by the row over it, which begins and ends with it.
+// The row over a call names its unit. Both begin and end together.
 void MarkFinder::engine() {
   std::map<std::pair<TrackId, Ns>, std::uint32_t> call_at;
   for (std::uint32_t c = 0; c < calls_.size(); ++c)
@@ -284,7 +284,7 @@ void MarkFinder::engine() {
     Calls& calls = of_unit[row.name.unit];
     parameters ? calls.parameters.push_back(call->second) : calls.gradients.push_back(call->second);
   }
-  std::map<std::string_view, Ns> next_pass;  // of the unit, after the rows looked at
+  std::map<std::string_view, Ns> next_pass;  // of the unit, after the rows seen so far
   std::vector<Ns> until(rows_.size());
   for (std::size_t i = rows_.size(); i-- > 0;) {
     if (rows_[i].name.mark != Mark::engine_pass) continue;
@@ -298,7 +298,8 @@ void MarkFinder::engine() {
     UnitUse* use = add_use(row, row.name.unit, row.name.pass, row.start);
     if (use == nullptr) continue;
     auto& calls = found->second.parameters;
-    // What was asked for in a step before is the update's (stages 1 and 2), not a fetch.
+    // A call requested in an earlier step belongs to the update (stages 1 and 2) and is not a
+    // fetch.
     for (; !calls.empty() && calls_[calls.front()].start < row.end; calls.pop_front()) {
       const bool fetched = step_at(calls_[calls.front()].start) == use->step;
       (fetched ? use->calls : use->updates).push_back(calls.front());
@@ -353,10 +354,10 @@ void MarkFinder::fsdp2_units() {
   }
 }
 
-// Gathers that were asked for and belong to no unit yet, with the row that asked.
+// Gathers that were requested and belong to no unit yet, with the requesting row.
 void MarkFinder::take_pending(std::size_t hook, UnitUse& use) {
   const Row& row = rows_[hook];
-  // What DeepSpeed asks for ahead of later modules is not there when this one goes on.
+  // Gathers that DeepSpeed requests for later modules have not arrived when this module goes on.
   const SliceId reader = use_stream_.first_launched_at(row.end);
   std::vector<Pending> later;
   for (const Pending& p : pending_) {
@@ -377,8 +378,8 @@ void MarkFinder::take_pending(std::size_t hook, UnitUse& use) {
   pending_ = std::move(later);
 }
 
-// Units without names: a hook takes the gathers that were asked for until it let the unit go on,
-// but for those that it asked for ahead of another.
+// Units without names: a hook takes the gathers requested before it let the unit go on, except
+// those it requested for another unit.
 void MarkFinder::numbered_units() {
   std::map<std::pair<std::uint32_t, UnitPass>, std::uint32_t> next;  // by step and pass
   std::map<std::uint32_t, std::uint32_t> next_reduction;
@@ -475,7 +476,7 @@ StreamOps compute_stream(const RankView& view) {
     for (const SliceId op : lane.ops) {
       const SliceId launch = view.index->launch(op);
       if (trace.slices.track[index(op)] != found.stream || launch == no_slice) continue;
-      // In the order of the stream: what was launched later cannot run sooner.
+      // In the order of the stream: later launches cannot run sooner.
       const Ns at = trace.slices.start[index(launch)];
       found.launched.push_back(found.launched.empty() ? at : std::max(at, found.launched.back()));
       found.ops.push_back(op);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks by hand whose parameters are gathered unit by unit, for tests. Times in µs.
+// Ranks written by hand for tests, with parameters gathered unit by unit. Times in µs.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace stepscope::test {
 
-// As this project's trainer records itself: one thread, collectives on lanes of their own.
+// A trace as this project's trainer records it: one thread, collectives on lanes of their own.
 class EngineRank {
  public:
   EngineRank(std::int64_t index, std::int64_t start, std::int64_t end) { step(index, start, end); }
@@ -30,7 +30,7 @@ class EngineRank {
     }
     rank_.rows().op("aten::mm", start * us, end * us);
   }
-  // The same; at `woken` something else ended, which it sees to for 2 µs.
+  // The same, but another event wakes the thread at `woken` for 2 µs.
   void woken_pass(std::string_view unit, std::string_view kind, std::int64_t start,
                   std::int64_t woken, std::int64_t there, std::int64_t end) {
     rank_.rows().row(main(), Category::user_annotation, std::string(unit) + " " + std::string(kind),
@@ -40,7 +40,7 @@ class EngineRank {
     rank_.rows().op("stepscope::wait_fetch", (woken + 2) * us, there * us);
     rank_.rows().op("aten::mm", there * us, end * us);
   }
-  // Outside of a pass: "fetch", "reduce".
+  // Outside a pass: "fetch", "reduce".
   void wait(std::string_view what, std::int64_t start, std::int64_t end) {
     rank_.rows().op("stepscope::wait_" + std::string(what), start * us, end * us);
   }
@@ -93,8 +93,8 @@ class Fsdp2Rank {
     rank_.annotate(rank_.comm(all_gather_kernel, start * us, end * us, correlation_),
                    {.name = "_allgather_base", .seq = correlation_});
   }
-  // The hook from `t` for 10 µs, its copy launched at t + 6, the unit's product at t + 11; both
-  // run from `start` on, the first for 1 µs.
+  // The hook lasts from `t` for 10 µs. Its copy is launched at t + 6, the unit's product at t + 11.
+  // Both run from `start` on, the copy for 1 µs.
   void forward(std::string_view unit, std::int64_t t, std::int64_t start, std::int64_t end) {
     note("FSDP::pre_forward (" + std::string(unit) + ")", t, t + 10);
     note("FSDP::all_gather_copy_out (" + std::string(unit) + ")", t + 6, t + 8);
@@ -111,8 +111,8 @@ class Fsdp2Rank {
   std::uint32_t correlation_ = 0;
 };
 
-// Three units of 100, 60 and 100 µs. The first fetch is a miss of 5 µs, the second a hit; the third
-// takes 80 µs, is asked for one unit ahead and comes 19 µs late.
+// Three units of 100, 60 and 100 µs. The first fetch is a miss of 5 µs, the second a hit. The third
+// takes 80 µs, is requested one unit ahead and arrives 19 µs late.
 inline TestRank late_third_unit() {
   EngineRank r(4, 0, 300);
   r.fetch("a", 0, 10);
@@ -124,8 +124,8 @@ inline TestRank late_third_unit() {
   return r.take();
 }
 
-// Four units, fetched in their own hooks. The second is there in time because the host ran ahead;
-// the third comes 12 µs late, the fourth is asked for only when nothing is left to compute.
+// Four units, fetched in their own hooks. The second arrives in time because the host ran ahead.
+// The third arrives 12 µs late. The fourth is requested when nothing is left to compute.
 inline TestRank hooks_of_four_units() {
   Fsdp2Rank r(0, 400);
   r.kernel("embedding", 0, 3, 4);

@@ -9,9 +9,9 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t most_distance = 64;  // longer is not looked for
+constexpr std::size_t most_distance = 64;  // limit of the search
 
-// Calls of one stream (of one group where there is no device) go one after the other.
+// Calls of one stream run one after the other; without a device, calls of one group.
 using Channel = std::uint32_t;
 
 class WaitFinder {
@@ -28,7 +28,7 @@ class WaitFinder {
  private:
   struct Need {
     Ns at{};
-    Ns computed{};  // what computes had ended
+    Ns computed{};  // end of the work that computes it
     SliceId reader = no_slice;
     bool known = false;
   };
@@ -51,7 +51,7 @@ class WaitFinder {
   const std::vector<CollectiveCall>& calls_;
   std::span<const CallTime> times_;
   StreamOps stream_;
-  std::vector<Ns> service_;  // by call: its transfer, less what the stream did before
+  std::vector<Ns> service_;  // by call: its transfer, without earlier work of the stream
   std::vector<Need> needs_;  // by use
 };
 
@@ -145,7 +145,7 @@ void WaitFinder::find_distances(UnitWaits& out) const {
   for (UnitFetch& f : out.fetches) f.distance = distance[f.use];
 }
 
-// The last operation that its thread, or without a device the unit's pass, had begun before.
+// End of the last operation that its thread had begun before; without a device, of the unit's pass.
 std::optional<Ns> WaitFinder::ready(const UnitReduction& reduction) const {
   if (view_.index->cpu_only()) return reduction.begin;
   const auto after = std::ranges::lower_bound(stream_.launched, reduction.begin);
@@ -154,7 +154,7 @@ std::optional<Ns> WaitFinder::ready(const UnitReduction& reduction) const {
       stream_.ops[static_cast<std::size_t>(after - stream_.launched.begin() - 1)]);
 }
 
-// Messages of one reduction that are under way at once count once.
+// Messages of one reduction that are in flight at once count once.
 void WaitFinder::find_reduces(UnitWaits& out) const {
   std::vector<CollectiveCall> spans;
   std::vector<std::size_t> of;  // row of out.reduces, parallel to spans
@@ -203,7 +203,7 @@ std::size_t steps_of(std::span<const UnitWaits> waits, std::span<const RankView>
 
 std::vector<std::optional<std::uint32_t>> hiding_distances(std::span<const ChainUse> uses) {
   std::vector<std::optional<std::uint32_t>> distance(uses.size());
-  // The first of a chain has nothing to hide behind: all others are needed that much later.
+  // The first use of a chain cannot be hidden: all later needs move by that much.
   std::vector<Ns> need(uses.size() + 1);
   if (!uses.empty()) need[0] = std::max(Ns{0}, uses[0].transfer);
   std::size_t open = 0;
@@ -213,7 +213,7 @@ std::vector<std::optional<std::uint32_t>> hiding_distances(std::span<const Chain
   }
   for (std::size_t d = 1; d < std::min(uses.size(), most_distance) && open > 0; ++d) {
     Ns free{};
-    std::size_t next = 0;  // whose fetch is issued next
+    std::size_t next = 0;  // the use whose fetch is issued next
     for (std::size_t at = 0; at < uses.size(); ++at) {
       const Ns now = at == 0 ? Ns{0} : need[at];
       for (; next < uses.size() && next <= at + d; ++next) {
@@ -250,7 +250,7 @@ std::vector<UnitRow> unit_rows(std::span<const UnitWaits> waits, std::span<const
     UnitRow row;
     std::vector<Ns> transfers;
     std::vector<std::uint32_t> ahead;
-    std::vector<std::uint32_t> distances;  // of those that were not hits; no_row: none
+    std::vector<std::uint32_t> distances;  // of fetches that were not hits; no_row: none
   };
   std::map<std::pair<std::string_view, UnitPass>, Sums> by_unit;
   for (std::size_t v = 0; v < waits.size(); ++v)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the parameters of each unit (unit_marks.h) were there when they were needed. For each
-// fetch: when it was issued (the host asked for it), when its unit was needed (everything else that
-// the first work to read it waits for had ended), and when it arrived (its transfer ended).
+// Tells if the parameters of each unit (unit_marks.h) were there when needed. For each fetch: when
+// it was issued (the host requested it), when its unit was needed (everything else that its first
+// reader waits for had ended), and when it arrived (its transfer ended).
 //
 //   hit    arrived before it was needed
 //   late   issued while something computed, but arrived after it was needed
-//   miss   issued when nothing was left to compute: it hides behind nothing
+//   miss   issued when nothing was left to compute: nothing hides it
 //
-// The distance that would have hidden it: the fewest units ahead of its own such that, if each
-// fetch of the pass were issued when the unit that many before it began, it would arrive by its
-// need. Computed from the compute between needs and the transfers, one after the other on their
-// stream, as they were measured: nothing else that limits a prefetch (memory) is known.
+// The distance that would have hidden a fetch is a number of units. It is the smallest number n
+// such that the fetch would arrive in time if each fetch of the pass were issued when the n-th unit
+// before its own began. It is computed from the measured compute between needs and the measured
+// transfers, one after the other on their stream. Other limits of a prefetch (memory) are unknown.
 #pragma once
 
 #include <array>
@@ -34,28 +34,28 @@ struct UnitFetch {
   Ns issued{};
   Ns needed{};
   Ns arrived{};
-  Ns transfer{};  // alone on its stream, without what peers kept it waiting
+  Ns transfer{};  // alone on its stream, without waits for peers
   FetchVerdict verdict = FetchVerdict::hit;
-  std::uint32_t ahead = 0;                // units whose turn came between issue and its own
-  std::optional<std::uint32_t> distance;  // that would have hidden it; absent: none
-  SliceId reader = no_slice;  // the first operation that reads it; none without a device
+  std::uint32_t ahead = 0;                // units whose turn came between issue and its own turn
+  std::optional<std::uint32_t> distance;  // distance that would have hidden it; absent: none
+  SliceId reader = no_slice;              // first operation that reads it; none without a device
 
   [[nodiscard]] Ns late() const { return arrived > needed ? arrived - needed : Ns{0}; }
 };
 
 struct UnitReduce {
   std::uint32_t reduction = 0;  // row of UnitWaits::marks.reductions
-  std::optional<Ns> ready;      // what computes its gradient had ended
-  Ns launched{};                // the first of its messages was asked for
+  std::optional<Ns> ready;      // end of the work that computes its gradient
+  Ns launched{};                // request of the first of its messages
   Ns done{};
   Ns exposed{};
 };
 
 struct UnitWaits {
-  UnitMarks marks;  // source `none`: nothing is known about units
+  UnitMarks marks;  // source `none`: no units are known
   std::vector<UnitFetch> fetches;
   std::vector<UnitReduce> reduces;
-  std::uint64_t unknown = 0;  // all-gathers beside reduce-scatters of a rank without units
+  std::uint64_t unknown = 0;  // all-gathers of a rank with reduce-scatters and no units
 };
 
 // `times` is parallel to rank.calls.
@@ -69,10 +69,10 @@ struct UnitRow {
   std::uint64_t hits = 0;
   std::uint64_t late = 0;
   std::uint64_t misses = 0;
-  Ns late_time{};                         // a step, mean over ranks
+  Ns late_time{};                         // per step, mean over ranks
   Ns transfer{};                          // median
   std::uint32_t ahead = 0;                // median
-  std::optional<std::uint32_t> distance;  // median of those that were not hits, absent where most
+  std::optional<std::uint32_t> distance;  // median of fetches that were not hits, absent if most
                                           // have none; 0: all were hits
   struct Worst {
     int rank = 0;
@@ -85,19 +85,19 @@ struct UnitRow {
 struct UnitReduceRow {
   std::string unit;
   std::uint64_t count = 0;
-  Ns exposed{};  // a step, mean over ranks
-  Ns lag{};      // from ready to done, median; 0 where ready is not known
+  Ns exposed{};  // per step, mean over ranks
+  Ns lag{};      // from ready to done, median; 0 if ready is unknown
 };
 
-// Most late time a step first.
+// Sorted by late time per step, largest first.
 [[nodiscard]] std::vector<UnitRow> unit_rows(std::span<const UnitWaits> waits,
                                              std::span<const RankView> views);
 [[nodiscard]] std::vector<UnitReduceRow> unit_reduce_rows(std::span<const UnitWaits> waits,
                                                           std::span<const RankView> views);
 
-// For each use of one chain, in their order: compute from when its parameters are there until the
-// next need; its fetch's transfer (negative: it had none to wait for); what else the fetches'
-// stream carries after it. The answer is parallel: see above; absent too where nothing was fetched.
+// One use of a chain. compute: from the arrival of its parameters to the next need. transfer: of
+// its fetch; negative if it had no fetch to wait for. other: later work on the fetches' stream. The
+// result is parallel to `uses`: the distances defined above; absent also if nothing was fetched.
 struct ChainUse {
   Ns compute{};
   Ns transfer{-1};

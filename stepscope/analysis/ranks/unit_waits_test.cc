@@ -45,7 +45,7 @@ TEST(UnitWaits, OfTheTrainerAreHitsLateOrMisses) {
   EXPECT_EQ(a.distance, Distance());  // nothing computes before it
   EXPECT_EQ(b.verdict, FetchVerdict::hit);
   EXPECT_EQ(b.ahead, 1U);
-  EXPECT_EQ(b.transfer, Ns{10 * us});  // it stood behind the first until then
+  EXPECT_EQ(b.transfer, Ns{10 * us});  // it was behind the first until then
   EXPECT_EQ(b.distance, Distance(1));
   EXPECT_EQ(f.unit(2), "c");
   EXPECT_EQ(c.issued, Ns{109 * us});
@@ -74,7 +74,8 @@ TEST(UnitWaits, AUnitThatIsStillThereIsNotFetched) {
   EXPECT_EQ(f.waits.reduces[0].exposed, Ns{99 * us});
 }
 
-// Stages 1 and 2 share what was updated at the end of a step: no fetch of the step that reads it.
+// Stages 1 and 2 share the updated parameters at the end of a step. The next step does not fetch
+// them.
 TEST(UnitWaits, WhatTheUpdateSharesIsNoFetch) {
   EngineRank r(0, 0, 100);
   r.step(1, 100, 200);
@@ -99,7 +100,7 @@ TEST(UnitWaits, OfFsdp2AreJudgedOnTheDevice) {
   EXPECT_EQ(x[2].verdict, FetchVerdict::late);
   EXPECT_EQ(x[2].late(), Ns{12 * us});
   EXPECT_EQ(x[3].verdict, FetchVerdict::miss);
-  EXPECT_EQ(x[3].needed, Ns{236 * us});  // its copy was launched then
+  EXPECT_EQ(x[3].needed, Ns{236 * us});  // its copy was launched at this instant
   EXPECT_EQ(x[3].late(), Ns{28 * us});
   EXPECT_EQ(f.unit(3), "layers.3");
   EXPECT_EQ(f.use(3).pass, UnitPass::forward);
@@ -110,7 +111,7 @@ TEST(UnitWaits, OfFsdp2AreJudgedOnTheDevice) {
   EXPECT_EQ(x[3].distance, Distance(1));
 }
 
-// Backward prefetch: asked for in the hook of the unit before.
+// Backward prefetch: requested in the previous unit's hook.
 TEST(UnitWaits, AFetchInAnothersHookIsAhead) {
   Fsdp2Rank r(0, 400);
   r.kernel("loss", 0, 3, 40);
@@ -145,7 +146,7 @@ TEST(UnitWaits, RecomputationIsNoUseOfItsOwn) {
   EXPECT_EQ(f.waits.marks.uses.size(), 1U);
 }
 
-// A thread that waits for gloo within the row that fetches hides nothing, however early it asks.
+// A thread that waits for gloo inside the fetching row hides nothing, however early it requests.
 TEST(UnitWaits, AThreadThatWaitsInTheFetchMissesIt) {
   TestRank r;
   TraceBuilder& rows = r.rows();
@@ -163,11 +164,11 @@ TEST(UnitWaits, AThreadThatWaitsInTheFetchMissesIt) {
   const Found f(std::move(r));
   ASSERT_EQ(f.waits.fetches.size(), 1U);
   EXPECT_EQ(f.waits.fetches[0].verdict, FetchVerdict::miss);
-  EXPECT_EQ(f.waits.fetches[0].late(), Ns{55 * us});  // from asking, at 20
+  EXPECT_EQ(f.waits.fetches[0].late(), Ns{55 * us});  // from the request, at 20
 }
 
 // Neither names its units: they are numbered in the order of their pass. The first takes the gather
-// that it asked for itself, the second what was asked for ahead.
+// that it requested itself, the second the gather that was requested ahead.
 void expect_own_and_ahead(const Found& f, UnitSource source) {
   EXPECT_EQ(f.waits.marks.source, source);
   ASSERT_EQ(f.waits.fetches.size(), 2U);

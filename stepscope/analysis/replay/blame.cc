@@ -13,8 +13,8 @@ namespace {
 struct Suspect {
   std::uint32_t node = 0;
   bool delay = false;
-  Ns own{};     // what it took
-  Ns excess{};  // over its peers, 0 where that is unknown
+  Ns own{};     // its time
+  Ns excess{};  // over its peers; 0 if unknown
 };
 
 class Judge {
@@ -45,7 +45,7 @@ class Judge {
   std::map<Key, Charged> charged_;
 };
 
-// Of the members before the last one.
+// Total wait of the members before the last one.
 Ns Judge::waiting(std::uint32_t join) const {
   Ns total{};
   for (const std::uint32_t arrival : graph_.graph.preds_of(join))
@@ -53,7 +53,7 @@ Ns Judge::waiting(std::uint32_t join) const {
   return total;
 }
 
-// Whether every member of `join` is one of `earlier` too.
+// True if every member of `join` is also a member of `earlier`.
 bool Judge::holds_all(std::uint32_t earlier, std::uint32_t join) const {
   return std::ranges::all_of(graph_.graph.preds_of(join), [&](std::uint32_t a) {
     return std::ranges::any_of(graph_.graph.preds_of(earlier),

@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// The nodes with which one rank's passes of one step begin and end.
+// The first and last nodes of one rank's passes of one step.
 struct Bounds {
   std::uint32_t first = no_node;
   std::uint32_t last = no_node;
@@ -50,7 +50,7 @@ void Shares::find_nodes() {
     for (std::size_t s = 0; s < rank.steps.size(); ++s) {
       const auto from = std::ranges::lower_bound(nodes, rank.steps[s].first_forward, {}, start);
       for (auto n = from; n != nodes.end() && start(*n) < rank.steps[s].last_backward; ++n) {
-        // What takes no time is no pass.
+        // A node without duration is not part of a pass.
         if (end(*n) > rank.steps[s].last_backward || end(*n) == start(*n)) continue;
         if (bounds[s].first == no_node) bounds[s].first = *n;
         if (bounds[s].last == no_node || end(*n) > end(bounds[s].last)) bounds[s].last = *n;
@@ -69,7 +69,7 @@ NodeTimes Shares::without_messages(NodeTimes times) const {
   return times;
 }
 
-// How long each pipeline's steps take in a replay.
+// The duration of each pipeline's steps in a replay.
 std::map<Shares::Key, Ns> Shares::walls(const NodeTimes& times) {
   end_.resize(graph_.size());
   replay(graph_.graph, times.duration, times.delay, end_);
@@ -90,7 +90,7 @@ std::map<Shares::Key, Ns> Shares::walls(const NodeTimes& times) {
   return walls;
 }
 
-// What balancing takes off a rank's compute that begins in [from, to).
+// The reduction by balancing of a rank's compute that begins in [from, to).
 Ns Shares::less_work(std::size_t rank, const NodeTimes& balanced, Ns from, Ns to) const {
   const auto start = [&](std::uint32_t n) { return in_.replay.start[n] + graph_.origin; };
   const std::vector<std::uint32_t>& nodes = computes_[rank];

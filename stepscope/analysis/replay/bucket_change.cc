@@ -15,10 +15,10 @@
 namespace stepscope {
 namespace {
 
-constexpr double smallest_step_of_sizes = 1.5;  // two sizes closer than this tell no line
+constexpr double smallest_step_of_sizes = 1.5;  // two closer sizes do not determine a line
 constexpr std::size_t most_each_way = 3;        // sizes that the search tries below and above
 
-// "1.23 MB": for sentences.
+// "1.23 MB", for sentences.
 std::string about(double bytes) {
   constexpr std::array<const char*, 4> units = {"B", "KB", "MB", "GB"};
   std::size_t unit = 0;
@@ -32,14 +32,15 @@ std::string_view kind_name(CollectiveKind kind) {
   return collective_kind_names[static_cast<std::size_t>(kind)];
 }
 
-// Through the typical times of two sizes.
+// A line through the typical times of two sizes.
 MessageTime line_through(MessageTime time, const SizedTime& a, const SizedTime& b) {
   const double slope = (b.time - a.time) / (b.size - a.size);
   if (b.size < smallest_step_of_sizes * a.size || slope <= 0) {
     time.refused = "two sizes that are close or take the same time tell no line";
     return time;
   }
-  // Negative where the larger message had more than its share of time: then all time is the bytes'.
+  // Negative if the larger message took more than its share of time: all time depends on the bytes
+  // then.
   const double start = std::max(0.0, a.time - slope * a.size);
   AlphaBetaPiece piece;
   piece.from = a.size;
@@ -64,8 +65,8 @@ MessageTime fit_sizes(CollectiveKind kind, std::uint32_t group, std::span<const 
   return time;
 }
 
-// Over the same links it sends as many bytes in as many steps. Nothing else is so alike: the least
-// that an all-reduce takes is 0.4 to 3 times what these do, by the group's size.
+// The collective that sends as many bytes in as many steps over the same links. No other pair is so
+// similar: the least time of an all-reduce is 0.4 to 3 times theirs, depending on the group's size.
 CollectiveKind twin_of(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::reduce_scatter:
@@ -81,13 +82,13 @@ CollectiveKind twin_of(CollectiveKind kind) {
 using Carrier = std::pair<CollectiveKind, std::uint32_t>;
 using CarriedSizes = std::map<Carrier, std::vector<SizedTime>>;
 
-// Lines between powers of two around the sizes measured.
+// Fits lines between powers of two around the measured sizes.
 MessageTime fit_model(const WhatIfInputs& in, MessageTime time, std::span<const SizedTime> calls) {
   constexpr std::int64_t around = 1024;
   constexpr std::int64_t least = 64;  // bytes
   if (calls.empty()) return time;
   const auto [smallest, largest] = std::ranges::minmax(calls, {}, &SizedTime::size);
-  // Where sizes differ, what they took was seen to tell nothing.
+  // The sizes differ, but their measured times did not give a model.
   if (largest.size >= smallest_step_of_sizes * smallest.size) return time;
   time.refused += " (--machine FILE with its links would)";
   if (in.messages == nullptr) return time;
@@ -144,10 +145,10 @@ MessageTime fit_messages(const WhatIfInputs& in, const Carrier& carrier,
   return fit_model(in, std::move(time), own);
 }
 
-// What each joined collective of these took, the median over its ranks.
+// The time of each of these joined collectives: the median over its ranks.
 CarriedSizes carried_sizes(const WhatIfInputs& in, const std::set<Carrier>& wanted) {
   const StepGraph& graph = *in.replay.graph;
-  // By kind, group and number of the collective in it: what it took on each member.
+  // Key: kind, group and the collective's number in it. Value: its time on each member.
   std::map<std::pair<Carrier, std::uint32_t>, std::pair<std::int64_t, std::vector<double>>>
       instances;
   std::vector<std::vector<std::uint32_t>> instance_of(in.views.size());
@@ -187,7 +188,7 @@ const MessageTime& GradientBuckets::time_of(const GradientPass& pass) const {
       times, [&](const MessageTime& t) { return t.kind == pass.kind && t.group == pass.group; });
 }
 
-// From all joined collectives of the kind and group, not only those that carry gradients.
+// Uses all joined collectives of the kind and group, not only those with gradients.
 GradientBuckets find_gradient_buckets(const WhatIfInputs& in) {
   GradientBuckets buckets{.traffic = find_gradient_traffic(in), .times = {}};
   std::set<Carrier> carriers;
@@ -202,14 +203,14 @@ GradientBuckets find_gradient_buckets(const WhatIfInputs& in) {
 
 namespace {
 
-// When a part of a message is ready on one member: `back` before the end of `node`.
+// The instant a part of a message is ready on one member: `back` before the end of `node`.
 struct PartReady {
   std::uint32_t node = no_node;
   Ns back{};
 };
 
 struct NewBucket {
-  std::size_t message = 0;       // of the pass, in which its last byte lies
+  std::size_t message = 0;       // index in the pass of the message with its last byte
   std::vector<PartReady> ready;  // by member; empty: with the message
   std::vector<Ns> time;          // by member
 };
@@ -218,12 +219,12 @@ struct NewPass {
   std::vector<NewBucket> buckets;
 };
 
-// Ends of the new buckets, in bytes from the pass's first.
+// Ends of the new buckets, in bytes from the first byte of the pass.
 std::vector<double> lay_out(const GradientPass& pass, double size) {
-  constexpr double nearly = 1e-6;  // of the size: what is left is nothing
+  constexpr double nearly = 1e-6;  // of the size: a smaller remainder counts as 0
   std::vector<double> ends;
-  double begin = 0;  // of the bucket that is being filled
-  double at = 0;     // bytes seen
+  double begin = 0;  // of the bucket being filled
+  double at = 0;     // bytes so far
   const auto close = [&](double end) {
     if (end - begin <= nearly * size) return;
     ends.push_back(end);
@@ -264,7 +265,7 @@ class BucketReplay {
   BucketAnswer run();
 
  private:
-  // Whether a message of such a pass may have this size.
+  // Empty if a message of such a pass may have this size; else the reason.
   [[nodiscard]] std::string refusal(const GradientPass& pass) const;
   void plan(std::size_t pass);
   void add_bucket(const GradientPass& pass, const MessageTime& time, double begin, double end,
@@ -288,7 +289,7 @@ class BucketReplay {
   std::vector<NewPass> made_;  // parallel to the passes; without buckets: unchanged
   std::map<std::uint32_t, Transfer> transfer_;  // by node, of passes that change
   std::vector<Ns> end_;
-  std::vector<std::size_t> done_;          // by pass: new buckets that are through
+  std::vector<std::size_t> done_;          // by pass: number of finished new buckets
   std::vector<std::vector<Ns>> last_end_;  // by pass and member
 };
 
@@ -341,7 +342,7 @@ void BucketReplay::find_ready(const GradientPass& pass, std::size_t message, dou
       if (time >= left) break;
       left -= time;
     }
-    // Not before the graph knows it: then with the whole message.
+    // Its order in the graph comes too late: it is ready with the whole message.
     if (ready.node == no_node || ready.node >= first_transfer) {
       bucket.ready.clear();
       return;
@@ -402,7 +403,7 @@ void BucketReplay::plan(std::size_t p) {
       transfer_[pass.messages[m].members[i].transfer] = {static_cast<std::uint32_t>(p), m, i};
 }
 
-// All buckets that end in the messages up to this one: all its arrivals are known by now.
+// All buckets that end in the messages up to this one. All their arrivals are known by now.
 void BucketReplay::advance(std::size_t p, std::size_t message) {
   const GradientPass& pass = buckets_.traffic.passes[p];
   std::vector<Ns>& last = last_end_[p];
@@ -497,7 +498,7 @@ std::vector<Bytes> round_sizes(double from, double to) {
   return sizes;
 }
 
-// Half of the bytes of all passes go in messages of at least this size.
+// At least half of the bytes of all passes are in messages of this size or more.
 std::int64_t usual_size(const GradientTraffic& traffic, CollectiveKind& kind) {
   std::vector<std::pair<std::int64_t, CollectiveKind>> sizes;
   double all = 0;
@@ -540,7 +541,7 @@ std::optional<BucketSearch> search_buckets(const WhatIfInputs& inputs,
   for (const Bytes size : round_sizes(usual * 1.5, 10 * largest)) {
     if (above++ == most_each_way) break;
     sizes.push_back(size);
-    if (static_cast<double>(size.value) >= largest) break;  // all in one
+    if (static_cast<double>(size.value) >= largest) break;  // one message for all
   }
   std::vector<BucketAnswer> answers(sizes.size());
   parallel_for(sizes.size(), threads, [&](std::size_t i) {

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another size of gradient buckets would buy: the messages of every pass (gradient_traffic.h)
-// merged or split, and the recorded steps replayed with them.
+// The effect of another size of gradient buckets: the messages of every pass (gradient_traffic.h)
+// are merged or split, and the recorded steps are replayed with them.
 //
-// Layout. Gradients that came one by one (DDP) are cut wherever the size says. What was handed over
-// at once stays together: smaller than the size it is filled up with what follows until the size is
-// reached, larger it is cut into pieces of the size (the last one has the rest).
+// Layout. Gradients that came one by one (DDP) are cut at multiples of the size. Gradients that
+// were handed over at once stay together. If they are smaller than the size, the next ones are
+// added until the size is reached. If they are larger, they are cut into pieces of the size (the
+// last piece has the rest).
 //
-// A bucket is ready on a rank when the last of its gradients is: with the recorded message that it
-// ends in; where it ends inside one whose gradients came one by one, when that share of the compute
-// launched between this message and the one before was done, as if every byte took the same compute
-// (nothing in a trace says which gradient came when). It begins when it is ready on all ranks and
-// the bucket before it is through, and takes
+// A bucket is ready on a rank when its last gradient is ready. This is when the recorded message in
+// which it ends was ready. If the bucket ends inside a message whose gradients came one by one, it
+// is ready when the same share of the compute launched between the previous message and this one
+// was done, as if every byte took equal compute (no trace shows when each gradient came). The
+// bucket begins when it is ready on all ranks and the previous bucket has ended, and takes
 //
 //   time(new bytes) * sum over the recorded messages in it (share of its bytes * measured /
 //   time(old bytes))
 //
-// with time() fitted to the same collective and group in these traces (stats/alpha_beta.h; through
-// two sizes a line), so a layout that changes nothing changes no time. Where a reduce-scatter has
-// too few sizes for that, all-gathers of its group count too: they send as many bytes in as many
-// steps. Sizes beyond four times those measured are refused, and so is a collective with one size.
-// What followed a recorded message follows the last new bucket that ends no later in the order of
-// bytes. Launching more or fewer buckets costs the host what it did; messages that a framework
-// allows under way at once are not counted.
+// with time() fitted to the same collective and group in these traces (stats/alpha_beta.h; a line
+// for two sizes). A layout that changes nothing therefore changes no time. If a reduce-scatter has
+// too few sizes for a fit, all-gathers of its group count too: they send as many bytes in as many
+// steps. Sizes beyond four times the measured ones are refused, and so is a collective with one
+// size. Work that followed a recorded message follows the last new bucket that ends no later in the
+// order of bytes. The host's cost for launches does not change with the number of buckets. A
+// framework's limit of messages in flight is ignored.
 #pragma once
 
 #include <optional>
@@ -40,10 +41,10 @@ struct MessageTime {
   CollectiveKind kind = CollectiveKind::unknown;
   std::uint32_t group = no_row;
   std::optional<AlphaBetaFit> fit;
-  std::string refused;  // why there is none
-  std::string note;     // where it is not from its own sizes alone
+  std::string refused;  // reason if there is no fit
+  std::string note;     // other sources than its own sizes
 
-  // In ns; absent beyond four times the sizes measured.
+  // In ns; absent beyond four times the measured sizes.
   [[nodiscard]] std::optional<double> at(double bytes) const;
 };
 
@@ -58,29 +59,28 @@ struct GradientBuckets {
 
 struct BucketAnswer {
   Ns step{};
-  std::string refused;  // why not; empty = answered
+  std::string refused;  // reason if refused; empty = answered
   std::vector<std::string> notes;
-  std::size_t before = 0;  // messages over all passes
+  std::size_t before = 0;  // messages in all passes
   std::size_t after = 0;
-  std::size_t nodes = 0;  // transfers of passes that change
+  std::size_t nodes = 0;  // transfers of changed passes
 };
 
-// With buckets of `size`. Other passes go on where those of one collective and group cannot be
-// answered, and a note says so.
+// Replays with buckets of `size`. If the passes of one collective and group cannot be answered,
+// they stay unchanged and a note says so.
 [[nodiscard]] BucketAnswer change_buckets(const WhatIfInputs& inputs,
                                           const GradientBuckets& buckets, Bytes size);
 
-// The size among a few round ones (at most three below and three above the usual one) that gives
-// back most.
+// The best of a few round sizes (at most three below and three above the usual size).
 struct BucketSearch {
   CollectiveKind kind = CollectiveKind::unknown;
-  Bytes usual{};           // half of the bytes go in messages of at least this size
-  std::size_t before = 0;  // messages of all passes
+  Bytes usual{};           // at least half of the bytes are in messages of this size or more
+  std::size_t before = 0;  // messages in all passes
   std::size_t after = 0;
   WhatIf best;
 };
 
-// Absent where nothing can be asked or no size gives anything back.
+// Absent if there are no gradient messages or no size saves time.
 [[nodiscard]] std::optional<BucketSearch> search_buckets(const WhatIfInputs& inputs,
                                                          const GradientBuckets& buckets,
                                                          unsigned threads,

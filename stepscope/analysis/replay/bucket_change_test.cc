@@ -15,12 +15,12 @@ constexpr std::int64_t kb = 1000;
 
 constexpr std::string_view reduce_scatter_kernel = "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL()";
 
-// A transfer takes 50 µs and 1 µs a KB.
+// A transfer takes 50 µs plus 1 µs per KB.
 std::int64_t time_of(std::int64_t bytes) { return (50 + bytes / kb) * us; }
 
 struct Gradients {
-  std::vector<std::int64_t> messages;  // bytes, in the order of backward
-  std::int64_t compute = 50 * us;      // before each of them
+  std::vector<std::int64_t> messages;  // bytes, in backward order
+  std::int64_t compute = 50 * us;      // before each message
   std::int64_t late = 0;               // added to the third piece of compute
   std::int64_t slow = 0;               // added to the second transfer
   bool gradual = false;                // two parameters' AccumulateGrad before each message
@@ -31,11 +31,11 @@ struct Gradients {
   std::size_t micro_batches = 1;
 };
 
-// The launches all lie in the first 200 µs; the forward pass and the probes end at 1 ms. Then
-// backward computes, and each message goes when its compute is done and the stream is free.
+// All launches are in the first 200 µs. The forward pass and the probes end at 1 ms. Then backward
+// computes, and each message starts when its compute is done and the stream is free.
 class RankWriter {
  public:
-  // `ready`: of each message on the rank that is last.
+  // `ready`: of each message on the last rank.
   TestRank write(const Gradients& g, const std::vector<std::int64_t>& ready) {
     launch_compute("stepscope::forward", 10 * us, 20 * us);
     if (g.probes) {
@@ -129,7 +129,7 @@ struct Asked {
   PeerMedians medians;
   std::vector<HostPhases> phases;
 
-  // Two ranks that differ in `late` alone.
+  // Two ranks that differ only in `late`.
   explicit Asked(const Gradients& rank0, std::int64_t late_on_rank1 = 0) {
     Gradients rank1 = rank0;
     rank1.late = late_on_rank1;
@@ -170,7 +170,7 @@ TEST(GradientTraffic, IsWhatBackwardWorkIsFollowedBy) {
   const Asked a(four_messages);
   EXPECT_EQ(a.replay.error, 0);
   const GradientTraffic traffic = find_gradient_traffic(a.inputs());
-  ASSERT_EQ(traffic.passes.size(), 1U);  // the probes of the forward pass are in none
+  ASSERT_EQ(traffic.passes.size(), 1U);  // without the probes of the forward pass
   const auto& messages = traffic.passes[0].messages;
   ASSERT_EQ(messages.size(), 4U);
   for (std::uint32_t m = 0; m < messages.size(); ++m) {
@@ -207,19 +207,19 @@ TEST(BucketChange, TheRecordedSizeChangesNothing) {
   EXPECT_EQ(answer.after, 4U);
 }
 
-// Recorded: ready after 50, 100, 150, 200 µs, each takes 150: over after 650.
+// Recorded: ready after 50, 100, 150, 200 µs; each takes 150; the end is after 650.
 TEST(BucketChange, MergedMessagesGoWhenTheLastOfThemIsReady) {
   const Asked a(four_messages);
   EXPECT_EQ(a.saved(200 * kb), 50);  // 100 to 350, 350 to 600
   EXPECT_EQ(a.saved(400 * kb), 0);   // 200 to 650
-  EXPECT_EQ(a.saved(1000 * kb), 0);  // no more than there is
+  EXPECT_EQ(a.saved(1000 * kb), 0);  // never more than the total
   EXPECT_EQ(a.with(200 * kb).after, 2U);
 }
 
 // Two of 300 KB: ready after 300 and 600 µs, 350 µs each: 300 to 650, 650 to 1000.
 TEST(BucketChange, WhatIsHandedOverAtOnceIsReadyAtOnce) {
   const Asked a({.messages = {300 * kb, 300 * kb}, .compute = 300 * us});
-  EXPECT_EQ(a.saved(150 * kb), -100);  // 300, 500, 700, 900 and over after 1100
+  EXPECT_EQ(a.saved(150 * kb), -100);  // 300, 500, 700, 900; end after 1100
   EXPECT_EQ(a.with(150 * kb).notes.size(), 0U);
   // A piece of 200 and the rest of 100: 250 + 150 each.
   EXPECT_EQ(a.saved(200 * kb), -100);
@@ -244,10 +244,10 @@ TEST(BucketChange, AllRanksAreWaitedFor) {
   EXPECT_EQ(a.saved(400 * kb), -200);  // 600 to 1050
 }
 
-// The second message took twice its time: half of a merged one is as slow.
+// The second message took twice its time, so half of a merged message is equally slow.
 TEST(BucketChange, WhatMadeAMessageSlowStays) {
   Gradients g = four_messages;
-  g.slow = 150 * us;  // over after 800
+  g.slow = 150 * us;  // end after 800
   const Asked a(g);
   EXPECT_EQ(a.saved(200 * kb), 800 - (100 + 375 + 250));
 }
@@ -274,7 +274,7 @@ TEST(BucketChange, OneSizeTellsNoLatency) {
   Gradients g = four_messages;
   g.probes = false;
   EXPECT_NE(Asked(g).with(200 * kb).refused.find("one size"), std::string::npos);
-  g.messages.back() = 200 * kb;  // two sizes do
+  g.messages.back() = 200 * kb;  // two sizes are enough
   EXPECT_EQ(Asked(g).with(200 * kb).refused, "");
 }
 
@@ -289,14 +289,14 @@ TEST(BucketChange, AllGathersTellWhatReduceScattersOfOtherSizesTake) {
   EXPECT_EQ(a.with(100 * kb).nodes, 0U);
   ASSERT_EQ(a.with(200 * kb).notes.size(), 1U);
   EXPECT_NE(a.with(200 * kb).notes[0].find("all_gather"), std::string::npos);
-  g.messages.back() = 200 * kb;  // two sizes of its own need no others
+  g.messages.back() = 200 * kb;  // with two sizes of its own it needs no others
   EXPECT_EQ(Asked(g).with(200 * kb).notes.size(), 0U);
   g.messages.back() = 100 * kb;
   g.probes = false;
   EXPECT_NE(Asked(g).with(200 * kb).refused.find("one size"), std::string::npos);
 }
 
-// A machine whose messages take twice as long: what a size takes beside another is the same.
+// A machine whose messages take twice as long: the ratio between sizes is the same.
 TEST(BucketChange, ANamedMachineTellsWhatOtherSizesTake) {
   Gradients g = four_messages;
   g.probes = false;
@@ -314,14 +314,14 @@ TEST(BucketChange, ANamedMachineTellsWhatOtherSizesTake) {
   EXPECT_EQ(a.replay.step - answer.step, Ns{50 * us});
   ASSERT_EQ(answer.notes.size(), 1U);
   EXPECT_NE(answer.notes[0].find("machine"), std::string::npos);
-  // One that cannot tell.
+  // A model without an answer.
   const MessageModel none = [](const CollectiveMatches&, CollectiveKind, std::uint32_t,
                                Bytes) -> std::optional<double> { return std::nullopt; };
   inputs.messages = &none;
   EXPECT_NE(change_buckets(inputs, find_gradient_buckets(inputs), {200 * kb}).refused, "");
 }
 
-// The latency of another kind of collective says nothing.
+// The latency of another kind of collective does not apply.
 TEST(BucketChange, AllReducesDoNotTellWhatReduceScattersTake) {
   Gradients g = four_messages;
   g.kernel = reduce_scatter_kernel;
@@ -348,7 +348,7 @@ TEST(BucketSearch, FindsSmallerMessagesThatBeginEarlier) {
   const auto found = search_buckets(a.inputs(), find_gradient_buckets(a.inputs()), 1);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->usual, Bytes{400 * kb});
-  // Recorded: over after 1450. Eight of 50 KB, one every 125 µs: the last from 1000 to 1100.
+  // Recorded: end after 1450. Eight of 50 KB, one every 125 µs: the last from 1000 to 1100.
   EXPECT_EQ(found->best.scenario.size, Bytes{50 * kb});
   EXPECT_EQ(found->best.saved, Ns{350 * us});
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Ns microsecond{1'000};
 
-// Stretches of these lengths; work is ready `ready` after each began.
+// Stretches of these lengths. Work is ready `ready` after each begins.
 std::vector<IdleStretch> stretches(std::span<const Ns> lengths, Ns ready) {
   std::vector<IdleStretch> all;
   Ns at{};
@@ -31,7 +31,7 @@ TEST(DeviceHolds, AreStretchesOfOneLength) {
   for (std::size_t i = 0; i < lengths.size(); ++i)
     lengths[i] += static_cast<int>(i % 5) * 10 * microsecond;
   lengths[3] = 4'800 * microsecond;  // launched late: two slices
-  lengths[7] = 60 * microsecond;     // launched at once: the device was not given away
+  lengths[7] = 60 * microsecond;     // launched at once: the device was not taken
   const auto held = find_holds(stretches(lengths, 100 * microsecond));
   EXPECT_EQ(held.size(), 18U);
   EXPECT_EQ(std::ranges::count(held, 3U) + std::ranges::count(held, 7U), 0);
@@ -53,9 +53,9 @@ TEST(DeviceHolds, AreNotWhereStretchesDiffer) {
   EXPECT_TRUE(find_holds(stretches(lengths, Ns{0})).empty());
 }
 
-// A host that launches a kernel of 50 µs, waits for it and goes on for a while, 20 times; each
-// fourth time at once. Its device, where it is `shared` and has stood idle for long enough to be
-// given away, takes up the next after 2.4 ms.
+// A host that launches a kernel of 50 µs, waits for it and continues for a while, 20 times; every
+// fourth time at once. If the device is `shared` and was idle long enough to be taken, it starts
+// the next kernel after 2.4 ms.
 TestRank launching_rank(bool shared) {
   TestRank rank;
   auto& rows = rank.rows();
@@ -117,7 +117,7 @@ TEST(DeviceHolds, ExplainWhyWorkWaitsForAnIdleDevice) {
   EXPECT_EQ(shared.explanation.held[0].slice, Ns{2'400'000});
   EXPECT_EQ(shared.explanation.held[0].count, 15U);
   ASSERT_NE(shared.alone(), nullptr);
-  // What the step takes without the other process is what it takes where there is none.
+  // Without the other process the step takes as long as on a device of its own.
   EXPECT_NEAR(static_cast<double>(shared.alone()->step.count()),
               static_cast<double>(alone.explanation.step.count()), 20'000);
   EXPECT_TRUE(alone.explanation.held.empty());

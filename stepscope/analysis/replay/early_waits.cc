@@ -27,9 +27,9 @@ class EarlyWaitFinder {
   void read_units();
   void read_gradients();
   void look_at(std::uint32_t sync);
-  // The first of the view's compute that begins at `at` (of the replay) or later.
+  // The view's first compute node that begins at `at` (of the replay) or later.
   [[nodiscard]] std::uint32_t computes_from(std::uint32_t view, Ns at) const;
-  // The same or the one before, if that goes on at `at`.
+  // The same, or the previous node if it is still running at `at`.
   [[nodiscard]] std::uint32_t computes_at(std::uint32_t view, Ns at) const;
 
   const WhatIfInputs& in_;
@@ -133,7 +133,7 @@ std::vector<EarlyWait> EarlyWaitFinder::find() {
   return std::move(found_);
 }
 
-// What the group of each call carries goes in the order of submission.
+// The calls of each group run in the order of submission.
 void chain_calls(const WhatIfInputs& in, std::uint32_t view, NodeTimes& times,
                  std::vector<GraphEdge>& edges) {
   const StepGraph& graph = *in.replay.graph;
@@ -165,7 +165,7 @@ Ns replay_without(const WhatIfInputs& in, std::span<const EarlyWait> waits,
                   std::optional<int> rank) {
   const StepGraph& graph = *in.replay.graph;
   NodeTimes times = measured_times(in.replay);
-  std::vector<bool> gone(graph.size());  // waits
+  std::vector<bool> gone(graph.size());  // removed waits
   std::vector<GraphEdge> edges;
   std::set<std::uint32_t> views;
   for (const EarlyWait& w : waits) {

@@ -50,7 +50,7 @@ std::vector<TestRank> both(EngineRank (*write)()) {
   return ranks;
 }
 
-// Fetches one unit ahead, each waited for where it is asked for.
+// Fetches one unit ahead, each awaited right after its request.
 EngineRank fetches() {
   EngineRank r(4, 0, 400);
   r.fetch("a", 0, 10);
@@ -65,7 +65,7 @@ EngineRank fetches() {
   return r;
 }
 
-// Fetched when it is needed: a fetch that is late, not a wait that is early.
+// Fetched at the time of need: a late fetch, not an early wait.
 EngineRank fetches_on_demand() {
   EngineRank r(4, 0, 400);
   r.fetch("a", 0, 10);
@@ -75,7 +75,7 @@ EngineRank fetches_on_demand() {
   return r;
 }
 
-// The first is needed at once, the other two hide behind the unit before.
+// The first is needed at once. The other two hide behind the previous unit.
 TEST(EarlyWaits, OfFetchesHideBehindTheUnitBefore) {
   const AskedForWaits a(both(fetches));
   ASSERT_EQ(a.waits.size(), 4U);  // of two ranks
@@ -90,7 +90,7 @@ TEST(EarlyWaits, OfFetchesHideBehindTheUnitBefore) {
   EXPECT_EQ(sums[0].total, Ns{58 * us});
 }
 
-// Asked for earlier they would only be waited for earlier.
+// With an earlier request they would only be awaited earlier.
 TEST(EarlyWaits, AreNoFetchesThatMorePrefetchingWouldHide) {
   const AskedForWaits a(both(fetches));
   for (const UnitWaits& units : a.units)
@@ -100,7 +100,7 @@ TEST(EarlyWaits, AreNoFetchesThatMorePrefetchingWouldHide) {
     for (const UnitUse& use : units.marks.uses) EXPECT_FALSE(use.waits_in_row);
 }
 
-// As a question: the same answer, and none of a trace without them.
+// As a scenario: the same answer, and no answer for a trace without them.
 TEST(EarlyWaits, AreWhatSyncFreeTakesAway) {
   const AskedForWaits a(both(fetches));
   const std::vector<Scenario> asked = {{.change = Change::sync_free},
@@ -116,7 +116,7 @@ TEST(EarlyWaits, AFetchThatIsNeededAtOnceIsNone) {
   EXPECT_TRUE(AskedForWaits(both(fetches_on_demand)).waits.empty());
 }
 
-// Three units' gradients of `transfer`, each waited for at once; the last is needed by the update.
+// Three units' gradients of `transfer`, each awaited at once. The update needs the last.
 template <std::int64_t transfer>
 EngineRank reductions() {
   EngineRank r(4, 0, 1000);
@@ -137,8 +137,8 @@ TEST(EarlyWaits, OfGradientsHideBehindTheBackwardWork) {
   EXPECT_EQ(a.saved(), Ns{58 * us});
 }
 
-// Messages of 150 behind 100 of compute: the second begins when the first is through at 251, the
-// third is through at 551 instead of 755.
+// Messages of 150 behind 100 of compute: the second begins when the first ends at 251, and the
+// third ends at 551 instead of 755.
 TEST(EarlyWaits, MessagesStillGoOneAfterTheOther) {
   EXPECT_EQ(AskedForWaits(both(reductions<150>)).saved(), Ns{(755 - 551) * us});
 }
@@ -176,7 +176,7 @@ TEST(EarlyWaits, AWaitBehindWorkIsNone) {
   EXPECT_TRUE(AskedForWaits(both(late_wait)).waits.empty());
 }
 
-// Stages 1 and 2: the update shares parameters, which the next step's passes read.
+// Stages 1 and 2: the update shares parameters that the next step's passes read.
 TEST(EarlyWaits, OfUpdatedParametersHideBehindTheRestOfTheUpdate) {
   const auto write = [] {
     EngineRank r(4, 0, 300);

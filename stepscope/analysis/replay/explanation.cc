@@ -20,7 +20,7 @@ Ns median(std::vector<Ns>& times) {
   return *middle;
 }
 
-// When nothing but its device kept an operation from starting.
+// The instant from which only the device delayed the operation.
 Ns ready_for_device(const Replay& replay, std::uint32_t node) {
   Ns ready = Ns::min();
   bool held = false;
@@ -33,7 +33,8 @@ Ns ready_for_device(const Replay& replay, std::uint32_t node) {
   return held ? ready : replay.start[node] - replay.measured.delay[node];
 }
 
-// Only while the rank's device runs nothing else: the end of what ran last is looked at.
+// Counts only time in which the rank's device runs nothing else: the end of its last operation is
+// checked.
 std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankView> views) {
   const StepGraph& graph = *replay.graph;
   std::vector<HeldDevice> found(views.size());

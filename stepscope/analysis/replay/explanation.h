@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why the steps take as long as they do: the dependency graph of the recorded steps, its critical
-// path, who is to blame for waiting, and what changes would buy.
+// Explains the time of the steps: the dependency graph of the recorded steps, its critical path,
+// the causes of waiting, and the effect of changes.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@
 
 namespace stepscope {
 
-// Above the first a what-if is a rough answer, above the second none is given.
+// Replay errors above the first make a what-if approximate. Above the second there are no what-ifs.
 inline constexpr double replay_error_warning = 0.02;
 inline constexpr double replay_error_refused = 0.05;
 
-// A device that starts launched work late, although nothing of the rank runs on it: delays of at
-// least 0.2 ms. Listed where there are ten of them or more, and together they are 2 % of the rank's
+// A device that starts launched work late although nothing of the rank runs on it. Delays of at
+// least 0.2 ms count. A device is listed if it has at least ten and they sum to 2 % of the rank's
 // steps.
 struct HeldDevice {
   int rank = 0;
@@ -32,7 +32,7 @@ struct HeldDevice {
   Ns total{};
   Ns worst_at{};  // on the trace's clock
   Ns worst{};
-  // Where another process has the device in between (device_holds.h): for how long at a time.
+  // Length of a time slice if another process has the device in between (device_holds.h).
   std::optional<Ns> slice;
 };
 
@@ -52,10 +52,10 @@ struct Explanation {
   std::vector<SteadyExcess> steady;
   std::vector<HeldDevice> held;
   std::vector<EarlyWaitSum> early_waits;  // of ranks without a device; most time first
-  std::vector<BubbleShares> bubble;       // parallel to the ranks of the pipeline given
-  std::vector<WhatIf> what_ifs;           // the standing ones
-  std::optional<BucketSearch> buckets;    // of the size of gradient messages; where one gives back
-  std::vector<WhatIf> asked;              // parallel to the scenarios asked for
+  std::vector<BubbleShares> bubble;       // parallel to the ranks of the given pipeline
+  std::vector<WhatIf> what_ifs;           // the standing scenarios
+  std::optional<BucketSearch> buckets;    // of the size of gradient messages; if a size saves time
+  std::vector<WhatIf> asked;              // parallel to the requested scenarios
 };
 
 struct ExplanationInputs {
@@ -64,16 +64,16 @@ struct ExplanationInputs {
   std::span<const std::string> roles;   // by view
   std::span<const HostPhases> phases;   // by view
   std::span<const UnitWaits> units{};   // by view; may be empty
-  std::span<const Scenario> scenarios;  // asked for
+  std::span<const Scenario> scenarios;  // requested scenarios
   const PipelineBubble* pipeline = nullptr;
-  std::optional<StepGraph> graph{};  // of these views; absent: it is built
+  std::optional<StepGraph> graph{};  // of these views; absent: built here
   bool standing = true;
   const MessageModel* messages = nullptr;  // what_if.h
   unsigned threads = 1;
   const StopFlag* stop = nullptr;
 };
 
-// Absent where no view has a step.
+// Absent if no view has a step.
 [[nodiscard]] std::optional<Explanation> explain(const ExplanationInputs& inputs);
 
 }  // namespace stepscope

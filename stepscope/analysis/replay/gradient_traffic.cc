@@ -165,7 +165,8 @@ bool TrafficFinder::forward_between(const Found& a, const Found& b) const {
       [](const ComputePiece& piece) { return piece.phase == Phase::forward; });
 }
 
-// Where the backward work before a message began: back to other work, or to the step before.
+// Start of the backward work before a message: after the previous other work, or in the previous
+// step.
 Ns TrafficFinder::backward_begin(const Found& found) const {
   const std::uint32_t view = found.first().view;
   const auto pieces =
@@ -178,7 +179,7 @@ Ns TrafficFinder::backward_begin(const Found& found) const {
   return begin;
 }
 
-// Rows on the launching thread that begin in [from, launch], one inside another once.
+// Number of rows on the launching thread that begin in [from, launch]; nested rows count once.
 std::uint32_t TrafficFinder::accumulates_between(const Found& found, Ns from) const {
   const std::uint32_t v = found.first().view;
   const CollectiveCall& call = in_.collectives.matches.ranks[v].calls[found.call];
@@ -186,7 +187,7 @@ std::uint32_t TrafficFinder::accumulates_between(const Found& found, Ns from) co
   const Slices& s = in_.views[v].trace->slices;
   const Track& track = in_.views[v].trace->track(s.track[index(call.launch)]);
   std::uint32_t count = 0;
-  Ns inner = Ns::max();  // start of the last one counted
+  Ns inner = Ns::max();  // start of the last counted row
   for (std::uint32_t i = index(call.launch) + 1; i-- > track.first && s.start[i] >= from;) {
     if (!accumulates_[v][index(s.name[i])]) continue;
     if (s.end(SliceId{i}) <= inner || inner == Ns::max()) ++count;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages that carry gradients, as they stand in a step graph: DDP's buckets, the
-// reduce-scatters of ZeRO and FSDP, the all-reduces of other data parallelism. A message carries
-// gradients when it is an all-reduce or a reduce-scatter of a group that is not tensor, sequence,
-// context or pipeline parallelism's, and its rank launched it inside a parameter's AccumulateGrad
-// or right after backward (or recomputed) work; a thousandth of the largest of its pass is none
-// (norms, losses, flags).
+// The gradient messages in a step graph: DDP's buckets, the reduce-scatters of ZeRO and FSDP, the
+// all-reduces of other data parallelism. A message carries gradients if it meets two conditions. It
+// is an all-reduce or reduce-scatter of a group other than tensor, sequence, context or pipeline
+// parallelism. Its rank launched it inside a parameter's AccumulateGrad or right after backward (or
+// recomputed) work. A message below a thousandth of the largest of its pass does not count (norms,
+// losses, flags).
 //
-// A pass is one group's messages of one backward pass: a new step begins one, and so does forward
-// work between two messages (another micro-batch).
+// A pass is the messages of one group in one backward pass. A new step begins a new pass. So does
+// forward work between two messages (another micro-batch).
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,18 @@ struct GradientMember {
   std::uint32_t view = 0;
   std::uint32_t arrival = no_node;
   std::uint32_t transfer = no_node;
-  Ns launched{};  // the launch call; the submission without a device
+  Ns launched{};  // the launch call; the submission if there is no device
 };
 
 struct GradientMessage {
   Bytes bytes{};  // S
   std::vector<GradientMember> members;
-  // Several AccumulateGrad rows lie between this launch and the one before: its gradients came one
-  // by one, so a smaller bucket would have been ready earlier. Else all of it was handed over at
-  // once (a unit of FSDP or of the engine).
+  // Several AccumulateGrad rows lie between the previous launch and this one. Its gradients came
+  // one by one, so a smaller bucket would have been ready earlier. Otherwise all of it was handed
+  // over at once (a unit of FSDP or of the engine).
   bool gradual = false;
-  // Messages of a pass with one number were handed over together: no compute was launched between.
+  // Messages of a pass with one number were handed over together: no compute was launched between
+  // them.
   std::uint32_t handed_over = 0;
 };
 
@@ -43,7 +44,7 @@ struct GradientPass {
   [[nodiscard]] Bytes bytes() const;
 };
 
-// A compute node and when it was launched; without a device when it began.
+// A compute node and its launch; without a device, its start.
 struct ComputePiece {
   Ns launched{};
   std::uint32_t node = no_node;
@@ -53,7 +54,7 @@ struct ComputePiece {
 struct GradientTraffic {
   std::vector<GradientPass> passes;
   std::vector<std::vector<ComputePiece>> compute;  // by view, by launch
-  std::uint64_t unjoined = 0;                      // messages that were not joined with their peers
+  std::uint64_t unjoined = 0;                      // messages not joined with their peers
 };
 
 // Empty without WhatIfInputs::phases. O(nodes log nodes).

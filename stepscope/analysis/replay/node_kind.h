@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node of a step graph stands for (step_graph.h).
+// The kinds of nodes of a step graph (step_graph.h).
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@ enum class NodeKind : std::uint8_t {
   sync,
   compute,
   copy,
-  comm,  // not joined with its peers: wait and transfer in one
+  comm,  // not joined with its peers: wait and transfer together
   arrival,
-  join,  // what a transfer waits for; its delay may be taken away to replay without waiting
+  join,  // start condition of a transfer; its delay may be removed to replay without waiting
   transfer,
-  wait,  // what a synchronising call waits for, likewise
+  wait,  // end condition of a synchronising call, likewise
   held,
-  end  // of the last step of a rank
+  end  // of a rank's last step
 };
 inline constexpr std::size_t node_kind_count = 12;
 inline constexpr std::array<std::string_view, node_kind_count> node_kind_names = {

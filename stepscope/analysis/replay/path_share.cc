@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// The end that the job waits for.
+// The end of the rank that the job waits for.
 std::uint32_t last_end(const StepGraph& graph, std::span<const Ns> end, std::uint32_t& begin) {
   std::uint32_t last = no_node;
   Ns best{};
@@ -41,7 +41,7 @@ constexpr std::size_t communication_row = of_collective + collective_kind_count;
 constexpr std::size_t not_recorded_row = communication_row + 1;
 constexpr std::size_t unexplained_row = communication_row + 2;
 
-// Some stand twice, as a kind of node and as a class of names.
+// Some labels appear twice, as a kind of node and as a class of names.
 constexpr auto labels = [] {
   std::array<std::string_view, communication_row + other_labels.size()> all;
   std::ranges::copy(node_kind_names, all.begin());
@@ -87,7 +87,7 @@ class PathReader {
   CriticalPath read();
 
  private:
-  // A node's delay or its duration, the part of it on the path.
+  // The part of a node's delay or duration on the path.
   struct Part {
     Ns from{};
     Ns time{};
@@ -111,16 +111,16 @@ class PathReader {
   Ns to_{};
   std::vector<std::array<std::array<Ns, phase_count>, labels.size()>> shares_;  // by view
   std::size_t longest_ = 0;
-  std::vector<Part> long_;  // a heap, its shortest in front
+  std::vector<Part> long_;  // a heap with the shortest in front
   CriticalPath out_;
 };
 
-// Of equal ones the earlier first.
+// Longer first; of equal ones the earlier first.
 constexpr auto longer = [](const auto& a, const auto& b) {
   return a.time != b.time ? a.time > b.time : a.from < b.from;
 };
 
-// Of the launch behind the operation, else of the row itself.
+// The phase of the operation's launch, else of the row itself.
 Phase PathReader::phase_of(std::uint32_t node) const {
   const SliceId slice = graph_.slice[node];
   if (slice == no_slice) return Phase::other;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path of the recorded steps over all ranks: the chain of work, each piece waiting for
-// the one before it, that ends where the last step does. Nothing outside of it can be sped up to
-// any gain. Its pieces tile the time from the first step's begin to the last step's end.
+// The critical path of the recorded steps over all ranks: the chain of work, in which each piece
+// waits for the previous one, that ends with the last step. A speed-up outside it gains nothing.
+// Its pieces tile the time from the start of the first step to the end of the last.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,22 @@
 
 namespace stepscope {
 
-// What a node's time is, for a person: "matmul", "all_reduce", "host", "launch", "copy", "sync".
+// A label for a node's time, for people: "matmul", "all_reduce", "host", "launch", "copy", "sync".
 [[nodiscard]] std::string_view label_of(const StepGraph& graph, std::span<const RankView> views,
                                         const CollectiveMatches& matches, std::uint32_t node);
-// The operation's or the call's name; empty where it has none.
+// The name of the operation or call; empty if it has none.
 [[nodiscard]] std::string_view row_name(const StepGraph& graph, std::span<const RankView> views,
                                         std::uint32_t node);
 
 struct PathShare {
   int rank = 0;
-  // As label_of; "unexplained" for delays, "not recorded" for what lies before the rank's first
-  // row.
+  // As label_of; "unexplained" for delays, "not recorded" for time before the rank's first row.
   std::string_view label;
   Phase phase = Phase::other;
   Ns time{};
 };
 
-// A long piece of the path, to be found on the timeline; of equal ones the earlier comes first.
+// A long piece of the path, to look up on the timeline. Of equal ones the earlier comes first.
 struct PathPiece {
   int rank = 0;
   std::string_view label;
@@ -43,10 +42,10 @@ struct PathPiece {
 struct PathHop {
   int from = 0;
   int to = 0;
-  std::uint64_t count = 0;  // the path goes from one rank to another through a collective
+  std::uint64_t count = 0;  // times the path goes from one rank to the other through a collective
 };
 
-// How much longer a rank's own work could take without moving the end: the least slack of its
+// The time by which a rank's own work could grow without moving the end: the least slack of its
 // compute and host pieces within the steps.
 struct RankSlack {
   int rank = 0;
@@ -56,7 +55,7 @@ struct RankSlack {
 
 struct CriticalPath {
   Ns length{};
-  Ns residual{};  // of it: delays that the graph does not explain
+  Ns residual{};  // part of the length: delays that the graph does not explain
   std::uint64_t nodes = 0;
   std::vector<PathShare> shares;   // largest first; their sum is `length`
   std::vector<PathPiece> longest;  // longest first
@@ -64,8 +63,8 @@ struct CriticalPath {
   std::vector<RankSlack> ranks;    // by rank
 };
 
-// Where clocks are not comparable: of the slowest view alone. `phases`: by view. Empty without
-// steps.
+// If clocks are not comparable, the path is that of the slowest view. `phases`: by view. Empty
+// without steps.
 [[nodiscard]] CriticalPath find_critical_path(const Replay& replay, std::span<const RankView> views,
                                               const CollectiveMatches& matches,
                                               std::span<const HostPhases> phases,

@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// One piece on one rank; pieces of several ranks with one key are the same.
+// One piece of work on one rank. Pieces with one key on several ranks are the same.
 struct WorkPiece {
   std::uint64_t key = 0;
   std::uint32_t node = 0;
@@ -28,13 +28,13 @@ bool is_own_work(NodeKind kind) {
          kind == NodeKind::copy;
 }
 
-// Which step of the view an instant lies in, by its number; those between belong to the one before.
+// Number of the view's step that contains an instant; between steps, of the previous step.
 std::int64_t step_number(const RankView& view, Ns instant) {
   const auto after = std::ranges::upper_bound(view.steps, instant, {}, &Step::start);
   return after == view.steps.begin() ? view.steps.front().index : (after - 1)->index;
 }
 
-// Of ranks that share their role.
+// Only of ranks with peers in their role.
 std::vector<WorkPiece> find_pieces(const Replay& replay, std::span<const RankView> views,
                                    std::span<const std::string> roles) {
   const StepGraph& graph = *replay.graph;
@@ -66,7 +66,7 @@ std::vector<WorkPiece> find_pieces(const Replay& replay, std::span<const RankVie
   return pieces;
 }
 
-// Of the others of a group sorted by time.
+// Median of the others in a group sorted by time.
 Ns median_without(std::span<const WorkPiece> group, std::size_t own) {
   const std::size_t others = group.size() - 1;
   const std::size_t place = (others - 1) / 2;
@@ -80,13 +80,13 @@ void add_mean(const Replay& replay, std::span<const WorkPiece> group, std::vecto
   for (const WorkPiece& piece : group) mean[piece.node] = sum / std::ssize(group);
 }
 
-// A device that is taken away: not so at the peers, unless half of them are held too.
+// A held device has no holds at the peers, unless half of them are held too.
 void add_holds(const StepGraph& graph, std::span<const std::string> roles,
                std::vector<Ns>& of_node) {
   std::vector<bool> held(roles.size(), false);
   for (std::uint32_t n = 0; n < graph.size(); ++n)
     if (graph.kind[n] == NodeKind::held) held[graph.view[n]] = true;
-  std::vector<bool> alone(roles.size(), false);  // held, most of its peers not
+  std::vector<bool> alone(roles.size(), false);  // held, while most of its peers are not
   for (std::size_t v = 0; v < roles.size(); ++v) {
     if (!held[v]) continue;
     std::size_t peers = 0;

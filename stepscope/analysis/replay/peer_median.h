@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each piece of a rank's own work takes on the other ranks of its role, and on all of them.
+// The time of each piece of a rank's own work on the other ranks of its role, and on all of them.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace stepscope {
 
 struct PeerMedians {
-  // By node: the median of duration + delay of the same piece on the other ranks of its role (of an
-  // even number the lower one); negative where it has none. Pieces are the same when kind, name,
-  // step and occurrence within the step are. Only of host, launch, compute and copy nodes; of held
-  // ones 0, unless half of the other ranks of the role have some too.
+  // By node: the median of duration + delay of the same piece on the other ranks of its role (for
+  // an even number the lower one); negative without such a piece. Pieces are the same if kind,
+  // name, step and occurrence within the step are equal. Covers host, launch, compute and copy
+  // nodes. Held nodes have 0, unless half of the other ranks of the role have some too.
   std::vector<Ns> of_node;
-  // By node: the mean duration of the same piece over all ranks of its role, its own included;
-  // negative where it has none. Only of compute nodes.
+  // By node: the mean duration of the same piece over all ranks of its role, including its own;
+  // negative if there is none. Covers only compute nodes.
   std::vector<Ns> mean;
 };
 

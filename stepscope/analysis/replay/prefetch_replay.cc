@@ -8,15 +8,15 @@
 namespace stepscope {
 namespace {
 
-// Which edges to a node go: all but those from a launch, all, those from waits.
+// Sets of incoming edges to remove: all but those from a launch, all, those from waits.
 constexpr unsigned all_but_launch = 1;
 constexpr unsigned all_edges = 2;
 constexpr unsigned waits_only = 4;
 
-// Something that a stream (without a device: a group) carries, in its order.
+// An operation of a stream (without a device: of a group), in stream order.
 struct Item {
-  std::uint32_t first = no_node;  // waits for its launch
-  std::uint32_t last = no_node;   // ends with it
+  std::uint32_t first = no_node;  // first node; waits for its launch
+  std::uint32_t last = no_node;   // last node; ends with it
   Ns issued{};
   bool moved = false;
   bool gone = false;
@@ -54,8 +54,8 @@ class Mover {
     std::vector<std::uint32_t> launch_of;          // by slice of the launch call
     std::vector<std::pair<Ns, SliceId>> launched;  // device operations by launch
     TrackId computes{};                            // the stream that computes
-    std::vector<std::uint32_t> thread;             // of host threads, by end
-    std::vector<std::uint32_t> thread_start;       // the same by start
+    std::vector<std::uint32_t> thread;             // nodes of host threads, by end
+    std::vector<std::uint32_t> thread_start;       // the same, by start
   };
 
   void index_nodes();
@@ -78,7 +78,7 @@ class Mover {
   [[nodiscard]] std::vector<bool> kept(const UnitMarks& marks, std::uint32_t ahead) const;
   [[nodiscard]] Ns transfer_of_unit(const UnitWaits& units, std::uint32_t unit) const;
   std::uint32_t new_node(Ns at, Ns duration);
-  void depends(std::uint32_t from, std::uint32_t to);  // and did in the recorded steps
+  void depends(std::uint32_t from, std::uint32_t to);  // only if it held in the recorded steps too
   [[nodiscard]] bool stays(const GraphEdge& edge) const;
   [[nodiscard]] Ns finish();
 
@@ -91,7 +91,7 @@ class Mover {
   std::uint32_t recorded_;
   NodeTimes times_;
   std::vector<Ns> instant_;
-  std::vector<std::uint8_t> loses_;  // by node: which of its edges go
+  std::vector<std::uint8_t> loses_;  // by node: which of its edges to remove
   std::vector<std::pair<std::uint32_t, std::uint32_t>> channel_item_;  // by node
   std::vector<Channel> channels_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> made_;                 // view and id
@@ -154,7 +154,7 @@ std::uint32_t Mover::channel_id(std::uint32_t view, const CollectiveCall& call) 
   return views_[view].index->cpu_only() ? call.group : index(call.stream);
 }
 
-// All that a stream, or a group, carries in the recorded steps.
+// Everything that a stream, or a group, carries in the recorded steps.
 void Mover::make_channel(std::uint32_t view, std::uint32_t id) {
   if (!made_.emplace(view, id).second) return;
   Channel channel{view, id, {}};
@@ -189,7 +189,7 @@ void Mover::make_channel(std::uint32_t view, std::uint32_t id) {
   channels_.push_back(std::move(channel));
 }
 
-// The last that a host thread had done at an instant of the trace's clock.
+// The last node that a host thread had finished at an instant of the trace's clock.
 std::uint32_t Mover::anchor(std::uint32_t view, TrackId thread, Ns at) const {
   constexpr std::ptrdiff_t walk = 256;
   const Nodes& nodes = nodes_[view];
@@ -216,7 +216,7 @@ std::uint32_t Mover::reader(std::uint32_t view, const UnitUse& use, const UnitFe
   return at == nodes.thread_start.end() ? no_node : *at;
 }
 
-// An edge that held in the recorded steps too: what it explains is no delay any more.
+// An edge that held in the recorded steps too. The time it explains is no longer a delay.
 void Mover::depends(std::uint32_t from, std::uint32_t to) {
   if (from == no_node || to == no_node || from == to || replay_.end[from] > replay_.start[to])
     return;
@@ -224,8 +224,8 @@ void Mover::depends(std::uint32_t from, std::uint32_t to) {
   times_.delay[to] = std::min(times_.delay[to], replay_.start[to] - replay_.end[from]);
 }
 
-// Standing before its unit, a thread that makes progress itself wakes for whatever ends meanwhile:
-// it would not have waited for that alone.
+// A thread that makes progress itself and waits for its unit wakes for anything that ends
+// meanwhile. It would not have waited for that alone.
 void Mover::free_waits(std::uint32_t view, const UnitUse& use, Ns from, std::uint32_t to) {
   const auto& thread = nodes_[view].thread_start;
   auto at = std::ranges::lower_bound(thread, from - graph_.origin, {},
@@ -239,7 +239,7 @@ void Mover::free_waits(std::uint32_t view, const UnitUse& use, Ns from, std::uin
   }
 }
 
-// What each fetch holds up, in the recorded steps too.
+// The nodes that each fetch delays, in the recorded steps too.
 void Mover::read_fetches(std::uint32_t view) {
   const UnitWaits& units = units_[view];
   for (const UnitFetch& f : units.fetches) {
@@ -247,7 +247,7 @@ void Mover::read_fetches(std::uint32_t view) {
     const std::uint32_t to = use.waits_in_row ? no_node : reader(view, use, &f);
     if (to == no_node || !replay_.movable[to]) continue;
     if (views_[view].index->cpu_only() && f.late() > Ns{0}) {
-      // Its wait was tied to what ended last before it; its own fetch is known now.
+      // Its wait was tied to the last earlier end. Now its own fetch is known.
       loses_[to] |= waits_only;
       Ns ready = Ns::min();
       for (const std::uint32_t p : graph_.graph.preds_of(to))
@@ -298,7 +298,7 @@ void Mover::move(std::uint32_t view, std::uint32_t use_row, std::uint32_t target
   }
   if (moved) ++out_.moved;
   if (!moved || !device || use.fetch_end <= use.fetch_begin) return;
-  // What else the fetch launches, on streams of its own (copies into the message).
+  // Other work that the fetch launches, on streams of its own (copies into the message).
   const auto& launched = nodes_[view].launched;
   auto i = std::ranges::lower_bound(launched, use.fetch_begin, {},
                                     [](const auto& l) { return l.first; });
@@ -314,7 +314,7 @@ void Mover::move(std::uint32_t view, std::uint32_t use_row, std::uint32_t target
   }
 }
 
-// By use: whether its unit is still there from the use before (zero/plan/step_plan.h).
+// By use: true if its unit is still present from the previous use (zero/plan/step_plan.h).
 std::vector<bool> Mover::kept(const UnitMarks& marks, std::uint32_t ahead) const {
   std::vector<bool> result(marks.uses.size());
   std::map<std::uint32_t, std::uint32_t> last;  // use by unit
@@ -413,7 +413,7 @@ void Mover::change_fetches(std::uint32_t view) {
   }
 }
 
-// What a stream carries goes one after the other in the new order of launches.
+// The work of a stream runs one after the other, in the new order of launches.
 void Mover::chain_channels() {
   for (const Channel& channel : channels_) {
     const bool cpu_only = views_[channel.view].index->cpu_only();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorded steps replayed with parameters fetched another number of units ahead (unit_waits.h):
-// the launch of each fetch moves to where the unit that many before its own begins, on the host,
-// within its pass; what its stream carries goes in the new order of launches, one after the other;
-// transfers, delays that nobody knows the cause of, and all other work stay as they were. What the
-// recorded fetch waited for besides its launch and its stream (work launched before it, a buffer of
-// a unit used before) is taken not to hold the moved one: it has the memory of so many more units.
-// What else ended while a thread stood before its unit, and woke it, it would not have waited for.
+// Replays the recorded steps with parameters fetched another number n of units ahead
+// (unit_waits.h). The launch of each fetch moves to the start, on the host, of the n-th unit before
+// its own within the pass. The work of its stream runs one after the other in the new order of
+// launches. Transfers, unexplained delays and all other work stay as they were. The recorded fetch
+// may also have waited for other things (work launched before it, a buffer of an earlier unit).
+// These do not hold the moved fetch, because memory for the additional units is assumed. Other ends
+// that woke a thread while it waited for its unit are not waited for either.
 //
-// In a trace of this project's trainer units that are used again soon enough are kept instead of
-// fetched again, as its plan does (zero/plan/step_plan.h); one that is no longer kept is fetched,
-// for what its other fetches take. Fetches that the thread itself waits for (gloo without async_op)
-// stay: asked for earlier they would only be waited for earlier.
+// In a trace of this project's trainer, units that are used again soon enough are kept instead of
+// fetched again, as in its plan (zero/plan/step_plan.h). A unit that is no longer kept is fetched,
+// in the time of its other fetches. Fetches for which the thread itself waits (gloo without
+// async_op) stay: with an earlier request they would only be awaited earlier.
 #pragma once
 
 #include <cstdint>
@@ -31,20 +31,20 @@ struct PrefetchReplay {
 
 struct PrefetchChange {
   std::uint32_t ahead = 0;
-  std::optional<int> rank{};  // only its fetches; of all
+  std::optional<int> rank{};  // only this rank's fetches; absent: of all ranks
 };
 
-// `units` by view. Absent where no fetch is known.
+// `units`: by view. Absent if no fetch is known.
 [[nodiscard]] std::optional<PrefetchReplay> replay_with_prefetch(const Replay& replay,
                                                                  std::span<const RankView> views,
                                                                  const Collectives& job,
                                                                  std::span<const UnitWaits> units,
                                                                  const PrefetchChange& change);
 
-// How many units ahead most fetches that can be moved were issued; absent without any.
+// The distance, in units ahead, of most fetches that can be moved; absent if there are none.
 [[nodiscard]] std::optional<std::uint32_t> recorded_prefetch(std::span<const UnitWaits> units);
-// Farther ahead, worth asking about: one and two units more, and what would hide all fetches that
-// more prefetching can hide.
+// Larger distances worth trying: one and two units more, and the distance that would hide all
+// fetches that prefetching can hide.
 [[nodiscard]] std::vector<std::uint32_t> prefetches_to_try(std::span<const UnitWaits> units);
 
 }  // namespace stepscope

@@ -61,15 +61,14 @@ TEST(PrefetchReplay, OneMoreUnitAheadHidesTheLateFetch) {
   EXPECT_EQ(prefetches_to_try(b.units), (std::vector<std::uint32_t>{2, 3}));
 }
 
-// The second unit's 10 µs and the third's 80 are waited for where they were hidden before: 10 and
-// 61 more.
+// The second unit's 10 µs and the third's 80 are no longer hidden: 10 and 61 more.
 TEST(PrefetchReplay, WithoutPrefetchingEveryFetchIsWaitedFor) {
   const Built b(ranks_of(test::late_third_unit()));
   EXPECT_EQ(b.saved(0), Ns{-71 * us});
   EXPECT_EQ(b.ask(0).moved, 2U);
 }
 
-// Both ranks gather; the later of them decides. The second is 10 µs slower in its first unit.
+// Both ranks gather; the later one decides. The second rank is 10 µs slower in its first unit.
 TEST(PrefetchReplay, AMovedGatherStillWaitsForEveryRank) {
   const auto rank = [](std::int64_t more) {
     EngineRank r(4, 0, 400);
@@ -82,16 +81,16 @@ TEST(PrefetchReplay, AMovedGatherStillWaitsForEveryRank) {
   const Built b(ranks_of(rank(0), rank(10)));
   ASSERT_EQ(b.graph.joined, 4U);
   EXPECT_EQ(recorded_prefetch(b.units), 0U);
-  // b's gather took 80 from the last arrival, 120. Asked for at 5 it hides behind the first unit:
-  // the step is 100 of b after 121 instead of after 200.
+  // b's gather took 80 from the last arrival, 120. Requested at 5 it hides behind the first unit:
+  // in the step, the 100 of b come after 121 instead of 200.
   EXPECT_EQ(b.saved(1), Ns{79 * us});
   EXPECT_EQ(b.ask(1).moved, 2U);
-  // Of one rank alone it waits for the other's.
+  // Moved on one rank alone, it waits for the other rank's gather.
   EXPECT_EQ(b.replay.step - b.ask(1, 0).step, Ns{0});
 }
 
-// A gather that moves ahead of a reduction goes before it on the wire, and one that moves behind
-// waits for it.
+// A gather that moves before a reduction is sent before it. A gather that moves after it waits for
+// it.
 TEST(PrefetchReplay, TheStreamGoesInTheNewOrder) {
   EngineRank r(0, 0, 500);
   r.fetch("a", 0, 10);
@@ -103,8 +102,8 @@ TEST(PrefetchReplay, TheStreamGoesInTheNewOrder) {
   EXPECT_EQ(b.saved(1), Ns{78 * us});  // 191 → 113
 }
 
-// Waiting for b, the thread sees to the reduction that ended meanwhile. With b there it would not
-// have waited for that.
+// While the thread waits for b it handles the reduction that ended meanwhile. If b had arrived, it
+// would not have waited for that.
 TEST(PrefetchReplay, WhatEndedWhileAUnitWasWaitedForIsNotWaitedForItself) {
   EngineRank r(0, 0, 500);
   r.fetch("a", 0, 10);
@@ -115,7 +114,7 @@ TEST(PrefetchReplay, WhatEndedWhileAUnitWasWaitedForIsNotWaitedForItself) {
   const Built b(ranks_of(r.take()));
   EXPECT_EQ(b.replay.error, 0);
   EXPECT_EQ(b.saved(0), Ns{0});
-  EXPECT_EQ(b.saved(1), Ns{76 * us});  // 191 → 113 and 2 for what it sees to
+  EXPECT_EQ(b.saved(1), Ns{76 * us});  // 191 → 113, and 2 for the handling
 }
 
 // This trainer keeps a unit that is used again at most one pass more than the prefetch ahead.
@@ -134,7 +133,7 @@ TEST(PrefetchReplay, AUnitThatIsUsedAgainSoonIsKept) {
   EXPECT_EQ(fetched.ask(1).dropped, 1U);
   EXPECT_EQ(fetched.ask(1).added, 0U);
   EXPECT_EQ(fetched.saved(1), Ns{(9 + 9) * us});  // of the head and of a
-  // Two passes apart it was kept by a prefetch of one; without it is fetched again, in 10 µs.
+  // Two passes apart, a prefetch of one kept it. Without prefetch it is fetched again, in 10 µs.
   EngineRank r(0, 0, 600);
   r.fetch("a", 0, 10);
   r.fetch("head", 0, 20);
@@ -150,7 +149,7 @@ TEST(PrefetchReplay, AUnitThatIsUsedAgainSoonIsKept) {
   EXPECT_LT(kept.saved(0), Ns{-10 * us});
 }
 
-// What was fetched although its unit was used just before (which did not read it) is so again.
+// A unit that was fetched although it was used just before (without a read) is fetched again.
 TEST(PrefetchReplay, AFetchThatTheRuleDoesNotExplainStays) {
   EngineRank r(0, 0, 600);
   r.fetch("a", 0, 10);
@@ -169,7 +168,7 @@ TEST(PrefetchReplay, OnADeviceTheCopyStillWaitsForItsLaunch) {
   EXPECT_EQ(b.replay.error, 0);
   EXPECT_EQ(recorded_prefetch(b.units), 0U);
   EXPECT_EQ(b.saved(0), Ns{0});
-  // The last gather comes in time; its copy is launched at 236, the product at 241, and that is 3
+  // The last gather arrives in time. Its copy is launched at 236, the product at 241, which is 3
   // later on the device: it ends at 344 instead of 365.
   EXPECT_EQ(b.saved(1), Ns{21 * us});
   EXPECT_EQ(b.ask(1).moved, 3U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step graph beside what was measured, ready for other durations and delays.
+// A step graph with its measured times, ready for other durations and delays.
 #pragma once
 
 #include <array>
@@ -24,33 +24,34 @@ struct Replay {
   } measured;
   std::vector<Ns> start;  // measured, by node
   std::vector<Ns> end;
-  // By node: whether it began within the steps of its rank. What began before them (a launch of the
-  // first operation, the step before) stays as it was in every replay, and so does the beginning.
+  // By node: true if it began within the steps of its rank. Nodes that began earlier (a launch of
+  // the first operation, the previous step) stay as they were in every replay. So does the
+  // beginning.
   std::vector<bool> movable;
-  std::array<std::vector<std::uint32_t>, node_kind_count> movable_of;  // by kind, rising
-  Ns step{};                                                           // replayed without a change
+  std::array<std::vector<std::uint32_t>, node_kind_count> movable_of;  // by kind, ascending
+  Ns step{};                                                           // replayed without changes
   Ns measured_step{};                                                  // from the steps themselves
   double error = 0;                                                    // step / measured_step − 1
-  Ns step_without_residuals{};  // every delay of a movable node taken away
-  double residual_share = 0;  // 1 − step_without_residuals / step: what the graph does not explain
+  Ns step_without_residuals{};  // without the delays of movable nodes
+  double residual_share = 0;  // 1 − step_without_residuals / step: time the graph does not explain
 };
 
-// `graph` outlives the result.
+// `graph` must outlive the result.
 [[nodiscard]] Replay make_replay(const StepGraph& graph, std::span<const RankView> views);
 
-// Steps begin when they did: the nodes they begin with keep their delays, and so do all that wait
-// for nothing.
+// True for nodes that keep their delay because steps begin when they did: the first nodes of a step
+// and nodes that wait for nothing.
 [[nodiscard]] bool keeps_delay(const Replay& replay, std::uint32_t node);
 
 [[nodiscard]] NodeTimes measured_times(const Replay& replay);
 
-// The time of a step where other edges hold, `edges` all of them. Nodes from graph.size() on are
-// new ones; `instant`, about when each node begins, orders them.
+// The time of a step with other edges; `edges` is the whole set. Nodes from graph.size() on are
+// new. `instant`, the approximate start of each node, orders them.
 [[nodiscard]] Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant,
                               const NodeTimes& times, std::vector<GraphEdge> edges);
 
-// The time of a step with these changes, by rising node, none of them to a delay that is kept;
-// `end` is room for one instant a node.
+// The time of a step with these changes, ascending by node; none may change a kept delay. `end` is
+// scratch space for one instant per node.
 [[nodiscard]] Ns replay_step(const Replay& replay, std::span<const NodeChange> changes,
                              std::vector<Ns>& end);
 

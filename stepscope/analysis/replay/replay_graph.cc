@@ -13,11 +13,11 @@ namespace stepscope {
 namespace {
 
 struct Grouped {
-  std::vector<std::uint32_t> first;  // of each node, and the end
+  std::vector<std::uint32_t> first;  // by node, plus the end
   std::vector<std::uint32_t> other;
 };
 
-// Numbers of edges grouped by one of their ends.
+// Indices of edges grouped by one of their ends.
 Grouped group_edges(std::span<const GraphEdge> edges, std::size_t nodes,
                     std::uint32_t GraphEdge::* by) {
   Grouped g;
@@ -30,7 +30,7 @@ Grouped group_edges(std::span<const GraphEdge> edges, std::size_t nodes,
   return g;
 }
 
-// By instant, then by number.
+// By instant, then by index.
 GraphOrder order_by_instant(std::span<const Ns> instant) {
   GraphOrder result;
   result.order.resize(instant.size());
@@ -41,7 +41,7 @@ GraphOrder order_by_instant(std::span<const Ns> instant) {
   return result;
 }
 
-// Kahn's order; of nodes that are ready the first of `preferred` goes first.
+// Kahn's order. Of ready nodes the first of `preferred` goes first.
 class EdgeOrder {
  public:
   EdgeOrder(std::span<const Ns> instant, std::span<const GraphEdge> edges,
@@ -81,8 +81,8 @@ class EdgeOrder {
     const std::uint32_t to = edges_[edge].to;
     if (--waits_[to] == 0) ready_.push(preferred_.position[to]);
   }
-  // Back from the first node that is left until a node comes again: between the two lies a circle.
-  // Its edge that runs against the clock most is taken out.
+  // Walks back from the first remaining node until a node repeats: a cycle. Removes its edge that
+  // runs against the clock most.
   void break_circle() {
     while (result_.position[preferred_.order[looked_at_]] != no_node) ++looked_at_;
     ++round_;
@@ -139,7 +139,7 @@ GraphOrder order_by_edges(std::span<const Ns> instant, std::vector<GraphEdge>& e
 }  // namespace
 
 GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges) {
-  // What was recorded mostly is in order: then a sort will do.
+  // Recorded nodes are mostly in order; a sort is enough then.
   GraphOrder by_instant = order_by_instant(instant);
   const bool forward = std::ranges::all_of(edges, [&](const GraphEdge& e) {
     return by_instant.position[e.from] < by_instant.position[e.to];
@@ -174,7 +174,7 @@ ReplayGraph make_graph(const GraphOrder& order, std::span<const GraphEdge> edges
 
 namespace {
 
-// Latest end of a node's predecessors, 0 of none.
+// Latest end of a node's predecessors; 0 if it has none.
 Ns ready_at(const ReplayGraph& graph, std::span<const Ns> end, std::size_t node) {
   std::uint32_t i = graph.first_pred[node];
   const std::uint32_t last = graph.first_pred[node + 1];
@@ -256,7 +256,7 @@ std::vector<std::uint32_t> critical_path(const ReplayGraph& graph, std::span<con
 std::vector<Ns> slack(const ReplayGraph& graph, std::span<const Ns> duration,
                       std::span<const Ns> delay, std::span<const Ns> end,
                       std::span<const std::uint32_t> sinks) {
-  // Latest end of each node that moves no sink.
+  // The latest end of each node that does not move a sink.
   std::vector<Ns> latest(graph.size(), Ns::max());
   for (const std::uint32_t s : sinks) latest[s] = end[s];
   for (std::size_t n = graph.size(); n-- > 0;) {

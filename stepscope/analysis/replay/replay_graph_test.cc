@@ -59,7 +59,7 @@ struct RandomGraph {
 RandomGraph random_graph(std::uint32_t seed, std::uint32_t nodes) {
   std::mt19937 draw(seed);
   RandomGraph r;
-  std::vector<std::uint32_t> hidden(nodes);  // a hidden order makes it free of circles
+  std::vector<std::uint32_t> hidden(nodes);  // a hidden order keeps it free of cycles
   for (std::uint32_t n = 0; n < nodes; ++n) hidden[n] = n;
   std::ranges::shuffle(hidden, draw);
   for (std::uint32_t e = 0; e < nodes * 2; ++e) {
@@ -118,7 +118,7 @@ TEST(ReplayGraph, MeasuredStartsAreReplayedExactly) {
   }
 }
 
-// Node 0 is in two circles: taking out one leaves it waiting in the other.
+// Node 0 is in two cycles. Without one it still waits in the other.
 TEST(ReplayGraph, SeveralCirclesThroughOneNodeAreAllBroken) {
   const std::vector<Ns> instant = {Ns{0}, Ns{5}, Ns{9}};
   std::vector<GraphEdge> edges = {{0, 1}, {1, 0}, {0, 2}, {2, 0}};

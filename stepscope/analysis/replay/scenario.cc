@@ -16,7 +16,7 @@ struct ChangeText {
   bool kind = false;          // may name a collective
   bool kernel_class = false;  // may name a class of kernels
   bool factor = false;        // needs a factor
-  bool rank = false;          // needs a rank behind '@', which all others may have
+  bool rank = false;          // needs a rank after '@'; the others may have one
   bool size = false;          // needs a size, and has no rank
   bool count = false;         // needs a whole number, which may be 0
 };
@@ -81,7 +81,7 @@ Error unknown(std::string_view text) {
   return {.what = "no scenario is called " + std::string(text), .hint = "known are " + known};
 }
 
-// One field behind the name; false where it does not belong there.
+// One field after the name; false if it is not allowed there.
 bool take_field(const ChangeText& text, std::string_view field, Scenario& scenario,
                 bool& has_factor) {
   if (text.size) {

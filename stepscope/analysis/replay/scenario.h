@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change that is asked about, as it is written on the command line, and the answer.
+// A requested change as written on the command line, and its answer.
 #pragma once
 
 #include <cstdint>
@@ -20,50 +20,50 @@ enum class Change : std::uint8_t {
   bandwidth,           // transfers: latency + (rest) / factor
   latency,             // transfers: latency / factor + rest
   compute,             // kernels of a class take 1 / factor
-  host_free,           // host and launches take no time, data loading apart (CUDA graphs)
+  host_free,           // host and launches take no time, except data loading (CUDA graphs)
   host,                // host time / factor
   data_free,           // data loading takes no time
   allocator_free,      // calls that allocate, free or map memory take no time (host.h)
   collector_free,      // Python's garbage collector takes no time
   profiler_free,       // the profiler's own overhead takes no time
-  sync_free,           // calls do not wait for the device; without one, threads wait for no
-                       // collective before they need it (early_waits.h)
+  sync_free,           // calls do not wait for the device; without one, threads do not wait for
+                       // collectives before they need them (early_waits.h)
   copies_free,
-  device_alone,     // no other process has a device in between (NodeKind::held)
-  rank_as_peers,    // a rank's own work takes what it takes at its peers (peer_median.h)
-  stages_balanced,  // compute of every pipeline stage takes the mean of all
-  ranks_balanced,   // each piece of compute takes the mean of the ranks of one role
-  bucket,           // gradients go in messages of another size (bucket_change.h)
+  device_alone,     // no other process takes a device in between (NodeKind::held)
+  rank_as_peers,    // a rank's own work takes as long as at its peers (peer_median.h)
+  stages_balanced,  // compute of every pipeline stage takes the mean of all stages
+  ranks_balanced,   // each piece of compute takes the mean of the ranks of its role
+  bucket,           // gradients are sent in messages of another size (bucket_change.h)
   prefetch,         // parameters are fetched `factor` units ahead (prefetch_replay.h)
 };
 
 struct Scenario {
   Change change = Change::no_waiting;
   double factor = 1;                        // bandwidth, latency, compute, host, prefetch
-  std::optional<CollectiveKind> kind{};     // communication_free, bandwidth, latency: of all
-  std::optional<NameClass> kernel_class{};  // compute: of all
-  std::optional<int> rank{};                // only what this rank does; rank_as_peers needs it
+  std::optional<CollectiveKind> kind{};     // communication_free, bandwidth, latency: absent = all
+  std::optional<NameClass> kernel_class{};  // compute: absent = all
+  std::optional<int> rank{};                // only this rank's work; rank_as_peers needs it
   std::optional<Bytes> size{};              // bucket
 };
 
 // "communication_free:all_gather", "bandwidth:2", "compute:matmul:1.3@0", "rank_as_peers@3",
 // "bucket:25MB".
 [[nodiscard]] std::string name_of(const Scenario& scenario);
-// The same read back; the error says what is known.
+// Parses such a name. The error lists the known ones.
 [[nodiscard]] Result<Scenario> parse_scenario(std::string_view text);
 
 struct WhatIf {
   Scenario scenario;
   Ns step{};   // predicted
-  Ns saved{};  // a step, negative where it costs
-  // Both of the step less the step with every standing cause removed: what removing this one alone
-  // gives back, and what it alone costs where the others are removed. Causes interact: neither sums
-  // to 1. Absent where nothing can be removed.
+  Ns saved{};  // per step; negative if it costs time
+  // Both are shares of (step − step with every standing cause removed): the gain from removing this
+  // cause alone, and its cost alone while the others are removed. Causes interact: neither sums to
+  // 1. Absent if nothing can be removed.
   std::optional<double> removed;
   std::optional<double> added;
-  std::size_t nodes = 0;             // that it changed
-  std::string refused{};             // why these traces cannot answer; empty = answered
-  std::vector<std::string> notes{};  // what the answer takes for granted
+  std::size_t nodes = 0;             // nodes that it changed
+  std::string refused{};             // reason if these traces cannot answer; empty = answered
+  std::vector<std::string> notes{};  // assumptions of the answer
 };
 
 }  // namespace stepscope

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::array compared_kinds = {NodeKind::host, NodeKind::compute, NodeKind::copy};
 
-// Whatever disturbs a rank only lengthens its steps, and for a part of them: what it takes at its
-// best, against its peers at theirs, is the rank's own. Different steps differ by less than this.
+// A disturbance can only lengthen a rank's steps, and only some of them. The difference between the
+// best times of a rank and of its peers is therefore the rank's own. Different steps differ by less
+// than this.
 constexpr double at_best_quantile = 0.25;
 constexpr double own_share = 0.125;  // more than the peers' best
 constexpr double step_share = 0.05;  // of the mean step
@@ -26,7 +27,7 @@ double mean_step(std::span<const Step> steps) {
   return static_cast<double>(wall.count()) / static_cast<double>(steps.size());
 }
 
-// Of one rank and kind, by step, in ns.
+// Work of one rank and kind, by step, in ns.
 struct Work {
   std::vector<double> own;
   std::vector<double> peers;  // medians of the same pieces
@@ -38,7 +39,7 @@ struct Work {
   }
 };
 
-// At its best more than its peers at theirs.
+// Excess of the rank's best time over its peers' best time.
 double more_at_best(const Work& work) {
   return *quantile(work.own, at_best_quantile) - *quantile(work.peers, at_best_quantile);
 }
@@ -48,7 +49,7 @@ bool slow_at_best(const Work& work, double step) {
   return more >= own_share * *quantile(work.peers, at_best_quantile) && more >= step_share * step;
 }
 
-// Place in `compared_kinds`; compared_kinds.size() where it is none of them.
+// Index in `compared_kinds`; compared_kinds.size() for other kinds.
 std::size_t place_of(NodeKind kind) {
   if (kind == NodeKind::launch) kind = NodeKind::host;
   return static_cast<std::size_t>(std::ranges::find(compared_kinds, kind) - compared_kinds.begin());

@@ -10,7 +10,8 @@
 namespace stepscope {
 namespace {
 
-// Steps of 1 ms: a kernel launched at once, another after the host's own time; then the host waits.
+// Steps of 1 ms: a kernel launched at once, another kernel after the host's own time, then a wait
+// of the host.
 TestRank rank_of(std::span<const int> host_us, std::span<const int> compute_us) {
   TestRank r;
   for (std::size_t n = 0; n < host_us.size(); ++n) {
@@ -56,7 +57,7 @@ TEST(SteadyExcess, FindsAHostThatIsSlowInEveryStepUnderNoiseElsewhere) {
   EXPECT_EQ(found[0].steps, 20U);
 }
 
-// Its peer is as slow for a third of the steps, so its steps know little of their mean.
+// Its peer is equally slow in a third of the steps, so its steps tell little about their mean.
 TEST(SteadyExcess, FindsARankThatIsSlowAtItsBestWhilePeersAreDisturbed) {
   constexpr std::array slow = {340, 338, 342, 341, 339, 340, 342, 340, 341, 338,
                                340, 339, 341, 340, 342, 338, 340, 341, 339, 340};
@@ -70,7 +71,7 @@ TEST(SteadyExcess, FindsARankThatIsSlowAtItsBestWhilePeersAreDisturbed) {
   EXPECT_EQ(found[0].in_steps, 14U);
 }
 
-// Disturbed in most steps, it is as fast as its peers in the others; a little slower is chance.
+// It is disturbed in most steps and as fast as its peers in the others. Slightly slower is chance.
 TEST(SteadyExcess, SaysNothingOfARankThatIsDisturbedForMostSteps) {
   constexpr std::array disturbed = {350, 340, 360, 0,   1, 350, 345, 355, 0, 2,
                                     0,   350, 340, 345, 0, 1,   0,   350, 0, 345};

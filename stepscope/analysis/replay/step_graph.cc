@@ -27,7 +27,7 @@ std::uint32_t add_call(ViewDraft& draft, const ViewInput& input, std::uint32_t c
 
 namespace {
 
-// By view and call: whether it and all its peers lie in the steps and are told apart.
+// By view and call: true if the call and all its peers are inside the steps and split.
 std::vector<std::vector<bool>> find_joined(std::span<const RankView> views,
                                            const Collectives& job) {
   const CollectiveMatches& matches = job.matches;
@@ -64,7 +64,7 @@ std::vector<std::vector<bool>> find_joined(std::span<const RankView> views,
   return joined;
 }
 
-// All views' nodes with one numbering.
+// The nodes of all views in one numbering.
 class GraphBuilder {
  public:
   GraphBuilder(std::span<const RankView> views, const Collectives& job, std::span<ViewDraft> drafts)
@@ -88,7 +88,7 @@ class GraphBuilder {
 
   std::span<const RankView> views_;
   const Collectives& job_;
-  std::span<ViewDraft> drafts_;  // what is appended is freed
+  std::span<ViewDraft> drafts_;  // appended parts are freed
   StepGraph out_;
   std::vector<std::uint32_t> offset_;
   std::vector<Ns> start_;
@@ -124,8 +124,7 @@ void GraphBuilder::append(std::uint32_t view) {
   out_.unjoined += draft.unjoined;
 }
 
-// One node after the arrivals of those that `needed` picks, before the transfers of those that wait
-// for them.
+// One node after the arrivals that `needed` selects, before the transfers that wait for them.
 template <class Needed, class Waits>
 void GraphBuilder::join_where(std::span<const CollectiveMember> members, std::uint32_t row,
                               Needed&& needed, Waits&& waits) {

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each thing in the recorded steps waited for, over all ranks, as one graph that replays:
+// The dependencies of the recorded steps over all ranks, as one graph that can be replayed:
 //
-//   host       a thread's own time until it launches, blocks or computes; the thread goes on in
-//              order, and where it showed no row while another thread of its process worked, it
-//              also waited for that one (the backward thread for the main one and the reverse)
-//   launch     the call, and what lies at the least between its return and the operation on this
-//   rank compute, copy, comm   operations of a device in the order of their stream. Where the trace
-//   has
-//              "Stream Wait Event" rows, after the operation waited for. Where not: a communication
-//              kernel after the last operation launched before it elsewhere (c10d orders its stream
-//              behind the current one), and any operation that started later than all this let it,
-//              but at most 20 µs after one of another stream ended, after that one
-//   sync       the return of a call that waited for the device
-//   held       a device that has run empty is taken away for a while, whatever is launched
-//              meanwhile: another process's time slice (device_holds.h)
-//   arrival → join → transfer   a collective matched over its ranks: the transfer begins when all
-//              that the member waits for have arrived (collective_times.h)
+//   host       A thread's own time until it launches, blocks or computes. A thread goes on in
+//              order. If it showed no row while another thread of its process worked, it also
+//              waited for that thread (the backward thread for the main thread and the reverse).
+//   launch     The call, and the least latency on this rank from its return to the operation.
+//   compute, copy, comm
+//              Operations of a device in the order of their stream. With "Stream Wait Event" rows
+//              they also follow the awaited operation. Without such rows a communication kernel
+//              follows the last operation launched before it elsewhere (c10d orders its stream
+//              behind the current one). If an operation started later than all this explains, but
+//              at most 20 µs after an operation of another stream ended, it also follows that.
+//   sync       The return of a call that waited for the device.
+//   held       A device that has run empty is taken away for a while, whatever is launched
+//              meanwhile: another process's time slice (device_holds.h).
+//   arrival → join → transfer
+//              A collective matched over its ranks. The transfer begins when everyone the member
+//              waits for has arrived (collective_times.h).
 //
-// In a CPU-only trace `compute` is the innermost operator at an instant on the main and the
-// backward threads, and `sync` the return from waiting for a collective.
+// In a CPU-only trace `compute` is the innermost operator at an instant on the main thread and the
+// backward threads, and `sync` is the return from waiting for a collective.
 //
-// What is left between the last of these and the measured start is the node's delay: nobody knows
-// why. Replay with all delays gives the measured instants exactly; without them it tells what the
-// graph alone explains (diagnosis 2.2).
+// The time from the last of these to the measured start is the node's delay; its cause is unknown.
+// A replay with all delays gives the measured instants exactly. Without them it shows how much the
+// graph alone explains.
 #pragma once
 
 #include <cstdint>
@@ -39,32 +40,32 @@ namespace stepscope {
 struct StepGraph {
   ReplayGraph graph;  // instants count from `origin`
   std::vector<NodeKind> kind;
-  std::vector<std::uint32_t> view;  // of a join: of its last member
-  std::vector<SliceId> slice;       // the operation; the call that `host`, `launch`, `sync` lead to
+  std::vector<std::uint32_t> view;    // of a join: of its last member
+  std::vector<SliceId> slice;         // the operation; the call after `host`, `launch`, `sync`
   std::vector<std::uint32_t> detail;  // comm, arrival, transfer: row of RankCalls::calls; join: row
                                       // of CollectiveMatches::matched; else no_row
 
-  std::vector<std::uint32_t> begin;  // by view: its first step begins where this node starts
+  std::vector<std::uint32_t> begin;  // by view: its first step begins when this node starts
   std::vector<std::uint32_t> end;    // by view: its last step ends with this node
-  std::vector<std::size_t> steps;    // by view: how many lie between
+  std::vector<std::size_t> steps;    // by view: number of steps between them
   Ns origin{};
   bool together = false;  // clocks are comparable: the job's time is last end − first begin
 
-  std::uint64_t joined = 0;           // calls that are members of a join or a pair
-  std::uint64_t unjoined = 0;         // calls that are not (peers not traced, clocks off)
-  std::uint64_t removed_edges = 0;    // that closed a circle
-  std::uint64_t negative_delays = 0;  // nodes that began before something they wait for
-  std::uint64_t overlapping = 0;      // operations that began before the one before them on their
-                                      // stream ended
+  std::uint64_t joined = 0;           // calls in a join or a pair
+  std::uint64_t unjoined = 0;         // calls not joined (peers not traced, clocks off)
+  std::uint64_t removed_edges = 0;    // edges that closed a cycle
+  std::uint64_t negative_delays = 0;  // nodes that began before the end of a predecessor
+  std::uint64_t overlapping = 0;      // operations that began before the previous operation on
+                                      // their stream ended
 
   [[nodiscard]] std::size_t size() const { return kind.size(); }
 };
 
-// Views without steps contribute nothing. O(slices log slices) for each view.
+// Ignores views without steps. O(slices log slices) per view.
 [[nodiscard]] StepGraph build_step_graph(std::span<const RankView> views, const Collectives& job,
                                          unsigned threads = 1);
 
-// The time of a step in a replay: mean over the steps between begin and end. Of the job where
+// The time of a step in a replay: mean over the steps between begin and end. Of the job if
 // `together`, else of the slowest view.
 [[nodiscard]] Ns step_time(const StepGraph& graph, std::span<const Ns> end,
                            const std::function<Ns(std::uint32_t)>& duration_of);

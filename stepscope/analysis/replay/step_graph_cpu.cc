@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank without a device: the main and the backward threads, and collectives elsewhere.
+// One rank without a device: the main and the backward threads, and collectives on other threads.
 #include <algorithm>
 #include <optional>
 
@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// Time of a thread with one innermost operator.
+// Time of a thread in one innermost operator.
 struct CpuPiece {
   Ns start{};
   Ns end{};
@@ -113,7 +113,7 @@ void CpuDraft::pieces_of(TrackId id, const std::vector<bool>& computes) {
   pass_to(Ns::max());
 }
 
-// Calls of one group that overlap are worked on one after the other.
+// Overlapping calls of one group are worked on one after the other.
 void CpuDraft::add_calls() {
   const auto& calls = input_.calls.calls;
   std::vector<std::uint32_t> last_of_group(input_.calls.groups.size() + 1, no_node);
@@ -139,9 +139,9 @@ void CpuDraft::add_calls() {
   std::ranges::stable_sort(communication_, {}, &Ended::at);
 }
 
-// A thread without a row until a collective of its rank had ended (DDP's hook at the end of the
-// backward pass) waited for it: from then on it was the host's own time. `last` and `other`, which
-// ended by `ready`, become that wait.
+// A thread without a row until a collective of its rank ended (DDP's hook at the end of the
+// backward pass) waited for that collective. The time after it is the host's own. `last` and
+// `other`, which ended by `ready`, become that wait.
 Ns CpuDraft::wait_in_hole(Ns ready, const CpuPiece& piece, std::uint32_t& last,
                           std::uint32_t& other) {
   const auto after = std::ranges::upper_bound(communication_, piece.start, {}, &Ended::at);
@@ -159,7 +159,7 @@ Ns CpuDraft::wait_in_hole(Ns ready, const CpuPiece& piece, std::uint32_t& last,
 }
 
 // The host's own time before a piece, cut where calls are submitted meanwhile. `last` and `other`
-// end before it; `last` becomes the end of it.
+// end before it; `last` becomes its end.
 void CpuDraft::add_host(Ns from, const CpuPiece& piece, std::uint32_t& last, std::uint32_t other) {
   auto cut = std::ranges::upper_bound(submissions_, from);
   for (bool whole = false; !whole;) {
@@ -215,9 +215,9 @@ void CpuDraft::add_pieces() {
   }
 }
 
-// A call begins after what the threads had done when it was submitted (a thread that showed no row
-// until then, loading data, had done that), and where they had done nothing for a while, after the
-// call before it.
+// A call begins after the work that the threads had done at its submission. This includes a thread
+// without a row until then, which loaded data. If the threads had done nothing for a while, the
+// call also begins after the previous call.
 void CpuDraft::begin_calls() {
   for (const Begun& call : begun_) {
     const auto after = std::ranges::upper_bound(done_, call.at, {}, &Ended::at);

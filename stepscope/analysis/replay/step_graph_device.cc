@@ -12,16 +12,16 @@ namespace stepscope {
 namespace {
 
 constexpr Ns most_clock_lead = std::chrono::milliseconds{1};
-constexpr Ns rounding = std::chrono::microseconds{1};  // of recorded instants, at the coarsest
-constexpr Ns wake_up = std::chrono::microseconds{20};  // from a communication's end to what it held
+constexpr Ns rounding = std::chrono::microseconds{1};  // coarsest rounding of recorded instants
+constexpr Ns wake_up = std::chrono::microseconds{20};  // from a communication's end to later work
 
-// A call at which a host thread did something that the device or others see.
+// A call by which a host thread did something visible to the device or to other ranks.
 struct Point {
   Ns at{};
   SliceId call = no_slice;
   TrackId track{};
   bool sync = false;
-  bool hole = false;  // the thread showed no row in [hole_start, hole_end), before the call
+  bool hole = false;  // no row of the thread in [hole_start, hole_end), before the call
   Ns hole_start{};
   Ns hole_end{};
 };
@@ -69,7 +69,7 @@ class DeviceDraft {
   EventWaits events_;
   ViewDraft draft_;
 
-  std::vector<SliceId> ops_;              // of all devices that start in the steps, by start
+  std::vector<SliceId> ops_;              // of all devices, starting in the steps, by start
   std::vector<std::uint32_t> call_row_;   // parallel to ops_: row of calls, or no_row
   std::vector<std::uint8_t> mark_;        // by slice: 1 launches, 2 synchronises
   std::vector<Point> points_;             // by instant
@@ -80,7 +80,7 @@ class DeviceDraft {
   Ns clock_lead_{};  // of the device before the host
   struct Launched {
     Ns at{};
-    std::uint32_t op = 0;  // place in ops_
+    std::uint32_t op = 0;  // index into ops_
   };
   std::vector<Launched> launched_;      // compute and copies, by launch
   std::vector<std::uint32_t> op_last_;  // parallel to ops_
@@ -91,7 +91,7 @@ class DeviceDraft {
     SliceId call = no_slice;
   };
   std::vector<Sync> syncs_;
-  // What ran last on a device, and when it ran nothing: between which nodes.
+  // The last operation of a device, and its idle stretches with the nodes on both sides.
   struct DeviceIdle {
     Ended last;
     std::vector<IdleStretch> stretches;
@@ -118,8 +118,8 @@ void DeviceDraft::find_operations() {
   for (const SliceId op : ops_) call_row_.push_back(row_of[index(op)]);
 }
 
-// From the return of a launch call to its operation, at the least: of operations launched while
-// nothing ran that they could wait for, the tenth percentile.
+// Least latency from the return of a launch call to its operation: the tenth percentile over
+// operations launched while nothing ran that they could wait for.
 void DeviceDraft::find_least_latency() {
   Ns busy_until = Ns::min();
   std::vector<Ns> latency;
@@ -137,8 +137,8 @@ void DeviceDraft::find_least_latency() {
   least_latency_ = *tenth;
 }
 
-// A device's clock may be some µs before the host's: its operations seem to start before they were
-// launched. By how much, at the most of what can be an error of that kind.
+// The device's clock may be some µs ahead of the host's, so operations seem to start before their
+// launch. Returns the largest such lead that can be a clock error.
 void DeviceDraft::find_clock_lead() {
   for (const SliceId op : ops_)
     if (const SliceId call = index_.launch(op); call != no_slice)
@@ -214,7 +214,7 @@ void DeviceDraft::add_host() {
   last_of_track_ = std::move(last);
 }
 
-// The last operation that was launched before this one, other than communication.
+// The last operation launched before this one, except communication.
 std::uint32_t DeviceDraft::launched_before(SliceId op) const {
   const SliceId call = index_.launch(op);
   if (call == no_slice) return no_node;
@@ -223,7 +223,7 @@ std::uint32_t DeviceDraft::launched_before(SliceId op) const {
   return op_last_[(at - 1)->op];
 }
 
-// `ready`: when all that is known to hold the node had ended.
+// `ready`: the end of everything known to hold the node.
 void DeviceDraft::after_other_stream(std::uint32_t node, Ns ready) {
   const Ns began = draft_.start[node];
   const auto after = std::ranges::upper_bound(ended_, began, {}, &Ended::at);
@@ -269,7 +269,7 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
   if (draft_.begin == no_node) draft_.begin = node;
   op_last_[number] = last;
   Ns ready = Ns::min();
-  // For what must have ended, by the order of a stream or by an event, whatever rounding says.
+  // For operations that must have ended, by stream order or by an event, despite rounding.
   const auto after = [&](std::uint32_t other) {
     if (other == no_node || draft_.end_of(other) > start(op) + rounding) return;
     draft_.edges.push_back({other, node});
@@ -315,8 +315,8 @@ void DeviceDraft::add_operations() {
 }
 
 // A call waited for the operation that ended last before it returned, if that ended within the
-// call; a copy that the call itself launched, whatever the clocks say. Where none did, what it took
-// is the host's own.
+// call. A copy that the call itself launched counts whatever the clocks show. Without such an
+// operation the call is the host's own time.
 void DeviceDraft::close_syncs() {
   for (const Sync& sync : syncs_) {
     const auto after =

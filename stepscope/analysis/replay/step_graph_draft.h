@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a step graph that one rank contributes, before it is joined with the others.
+// The part of a step graph from one rank, before it is joined with the others.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace stepscope {
 
-// A thread may have waited in a gap of this length between two of its operators.
+// A thread may have waited in a gap of at least this length between two of its operators.
 inline constexpr Ns shortest_hole = std::chrono::microseconds{20};
 
 struct ViewDraft {
@@ -23,7 +23,7 @@ struct ViewDraft {
   std::vector<SliceId> slice;
   std::vector<std::uint32_t> detail;
   std::vector<GraphEdge> edges;
-  std::vector<std::uint32_t> arrival;   // by call; no_node where it is not joined
+  std::vector<std::uint32_t> arrival;   // by call; no_node if not joined
   std::vector<std::uint32_t> transfer;  // by call; likewise
   std::uint32_t begin = no_node;
   std::uint32_t end = no_node;
@@ -48,7 +48,7 @@ struct ViewDraft {
     edges.reserve(nodes + nodes / 2);
   }
   [[nodiscard]] Ns end_of(std::uint32_t node) const { return start[node] + duration[node]; }
-  // Unless `from` ended after `to` began: then `to` did not wait for it.
+  // Adds an edge, unless `from` ended after `to` began: then `to` did not wait for it.
   bool connect(std::uint32_t from, std::uint32_t to) {
     if (from == no_node || end_of(from) > start[to]) return false;
     edges.push_back({from, to});
@@ -63,12 +63,12 @@ struct ViewInput {
   const std::vector<bool>& joined;  // by call
 };
 
-// A communication operation: one node, or arrival and transfer. Returns the last of them; `first`
-// is the one that waits for what comes before.
+// Adds a communication operation: one node, or arrival and transfer. Returns the last node. `first`
+// is the node that waits for earlier work.
 std::uint32_t add_call(ViewDraft& draft, const ViewInput& input, std::uint32_t call,
                        std::uint32_t& first);
 
-// Views with steps only.
+// Only for views with steps.
 [[nodiscard]] ViewDraft draft_device_view(const ViewInput& input);
 [[nodiscard]] ViewDraft draft_cpu_view(const ViewInput& input);
 

@@ -67,7 +67,7 @@ TEST(StepGraph, ReplaysWhatWasMeasured) {
   EXPECT_EQ(b.graph.negative_delays, 0U);
   ASSERT_EQ(b.nodes(NodeKind::join).size(), 1U);
   for (const std::uint32_t n : b.nodes(NodeKind::transfer))
-    EXPECT_EQ(b.graph.graph.duration[n], Ns{38});  // 190 less the arrival at 152
+    EXPECT_EQ(b.graph.graph.duration[n], Ns{38});  // 190 minus the arrival at 152
 }
 
 TEST(StepGraph, ALateRankHoldsTheOther) {
@@ -135,7 +135,7 @@ TEST(StepGraph, BalancedRanksShareTheirCompute) {
   EXPECT_EQ(b.ask({.change = Change::ranks_balanced}).saved, Ns{25});
 }
 
-// What a kernel of an empty stream waited for is not how long a launch takes.
+// The wait of a kernel on an empty stream is not launch latency.
 TEST(StepGraph, WaitingForAMessageIsNoLaunchLatency) {
   TestRank r;
   r.rows().step("ProfilerStep#1", 0, 200);
@@ -149,7 +149,7 @@ TEST(StepGraph, WaitingForAMessageIsNoLaunchLatency) {
   EXPECT_EQ(b.ask({.change = Change::host_free}).saved, Ns{0});
 }
 
-// Recorders round: what a stream runs next may seem to begin a little before the end.
+// Recorders round: a stream's next operation may seem to begin slightly before the end.
 TEST(StepGraph, AStreamKeepsItsOrderWhereInstantsAreRounded) {
   TestRank r;
   r.rows().step("ProfilerStep#1", 0, 201);
@@ -163,7 +163,7 @@ TEST(StepGraph, AStreamKeepsItsOrderWhereInstantsAreRounded) {
   EXPECT_EQ(b.ask({.change = Change::compute, .factor = 2}).saved, Ns{99});
 }
 
-// What a backward thread launches waits for the main thread, and the reverse.
+// Work launched by a backward thread waits for the main thread, and the reverse.
 TEST(StepGraph, ThreadsHandWorkOver) {
   TestRank r;
   const TrackId main = r.rows().thread(1);
@@ -179,13 +179,12 @@ TEST(StepGraph, ThreadsHandWorkOver) {
   r.rows().kernel("b", 500 * us, 510 * us, 2);
   r.rows().kernel("c", 800 * us, 990 * us, 3);
   const BuiltGraph b(graph_ranks_of(std::move(r)));
-  // Host work that happens after the first launch: 370 µs of the backward thread, 260 of the main
-  // one.
+  // Host work after the first launch: 370 µs on the backward thread, 260 on the main thread.
   const WhatIf halved = b.ask({.change = Change::host, .factor = 2});
   EXPECT_EQ(halved.saved, Ns{(370 + 260) / 2 * us});
 }
 
-// A host node that holds the loader: each cause takes its own part of it, together all.
+// A host node that contains the loader: each cause removes its own part, together they remove all.
 TEST(StepGraph, CausesInOneNodeAddUp) {
   TestRank r;
   const TrackId main = r.rows().thread(1);
@@ -211,8 +210,8 @@ TEST(StepGraph, CausesInOneNodeAddUp) {
   EXPECT_NEAR(*data.added, *data.removed, 0.02);
 }
 
-// A rank of two gloo ranks: computes until `compute_end`, submits an all-reduce, shows no row while
-// it waits for that until 800 µs, and then updates for 100 µs.
+// A rank of two gloo ranks. It computes until `compute_end`, submits an all-reduce, shows no row
+// while it waits until 800 µs, and then updates for 100 µs.
 TestRank gloo_rank(std::int64_t compute_end) {
   TestRank r;
   const TrackId main = r.rows().thread(1);
@@ -231,10 +230,10 @@ TEST(StepGraph, AThreadWithoutARowWaitsForTheCollectiveThatEndsMeanwhile) {
   const BuiltGraph b(graph_ranks_of(gloo_rank(300), gloo_rank(700)));
   ASSERT_EQ(b.graph.joined, 2U);
   EXPECT_EQ(b.replay.error, 0);
-  // The late rank's product is 400 µs longer than its peer's, for which both wait.
+  // The late rank's product is 400 µs longer than its peer's; both ranks wait for it.
   EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 1}).saved, Ns{400 * us});
   EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 0}).saved, Ns{0});
-  // What the host itself takes is the 20 µs behind the collective, not the waiting.
+  // The host's own time is the 20 µs after the collective, not the wait.
   EXPECT_LE(b.ask({.change = Change::host_free}).saved, Ns{25 * us});
   EXPECT_GE(b.ask({.change = Change::host_free}).saved, Ns{20 * us});
 }

@@ -19,7 +19,7 @@
 namespace stepscope {
 namespace {
 
-// Taken from the delay of a node that is no longer waited for: more than any trace lasts.
+// Subtracted from the delay of a node that nothing waits for any more. Longer than any trace.
 constexpr Ns never_waited = std::chrono::hours{24 * 365};
 constexpr std::size_t most_ranks = 16;
 constexpr Ns hidden_wait = std::chrono::milliseconds{1};
@@ -28,7 +28,7 @@ Ns divided(Ns time, double factor) {
   return Ns{std::llround(static_cast<double>(time.count()) / factor)};
 }
 
-// Whether names have a property, each asked about once.
+// Tells if names have a property; each name is tested once.
 class NameTest {
  public:
   NameTest(const StringPool& strings, bool (*property)(std::string_view))
@@ -60,7 +60,7 @@ NameClass class_of(const WhatIfInputs& in, std::uint32_t node) {
                                                                      : t.operator_class[name];
 }
 
-// Those that may change, by rising node.
+// Compute nodes that may change, ascending.
 ComputeOfClass compute_of_class(const WhatIfInputs& in) {
   ComputeOfClass found;
   for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)])
@@ -71,14 +71,14 @@ ComputeOfClass compute_of_class(const WhatIfInputs& in) {
 // Finds the nodes that a scenario changes.
 class Changer {
  public:
-  // `compute` may be null: then it is found where it is needed.
+  // `compute` may be null: then it is found when needed.
   Changer(const WhatIfInputs& inputs, const Scenario& scenario, const ComputeOfClass* compute)
       : in_(inputs), graph_(*inputs.replay.graph), scenario_(scenario), compute_(compute) {}
 
   std::vector<NodeChange> run();
 
  private:
-  // Calls visit(node) for each node of a kind that may change, by rising node.
+  // Calls visit(node) for each node of a kind that may change, ascending.
   template <class Visit>
   void each(NodeKind kind, Visit&& visit) {
     for (const std::uint32_t n : in_.replay.movable_of[static_cast<std::size_t>(kind)])
@@ -89,7 +89,7 @@ class Changer {
   void take(std::uint32_t node, Ns new_duration) {
     if (new_duration != duration(node)) changes_.push_back({node, new_duration - duration(node)});
   }
-  // Both of it; a delay that is kept stays.
+  // Changes duration and delay. A kept delay stays.
   void take(std::uint32_t node, Ns new_duration, Ns new_delay) {
     Ns work = new_duration - duration(node);
     if (!keeps_delay(in_.replay, node)) work += new_delay - delay(node);
@@ -134,7 +134,7 @@ void Changer::free_communication() {
     });
 }
 
-// Latency of a kind and group on a rank: its shortest transfer of all, an upper bound.
+// The latency of a kind and group on a rank is its shortest transfer, an upper bound.
 void Changer::scale_transfers() {
   using Key = std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>;
   std::map<Key, Ns> latency;
@@ -169,7 +169,7 @@ void Changer::scale_compute() {
   for (const std::uint32_t n : nodes) scale(n);
 }
 
-// Whether a change takes away the time of rows of this category and name.
+// True if a change removes the time of rows of this category and name.
 bool takes_category(Change change, Category c) {
   if (change == Change::allocator_free) return c == Category::runtime || c == Category::driver;
   if (change == Change::profiler_free) return c == Category::overhead;
@@ -193,7 +193,7 @@ std::vector<HostSpan> spans_of(Change change, const Trace& trace, const Track& t
   return spans;
 }
 
-// By view and track: when such rows are open.
+// By view and track: spans in which such rows are open.
 std::vector<std::vector<std::vector<HostSpan>>> spans_of(const WhatIfInputs& in, Change change,
                                                          bool& any) {
   std::vector<std::vector<std::vector<HostSpan>>> spans(in.views.size());
@@ -244,7 +244,7 @@ void Changer::free_rows() {
     if (of_rank(n)) take(n, duration(n) - time);
   });
   if (scenario_.change != Change::data_free) return;
-  // Of a CPU-only trace the loader's rows are compute nodes.
+  // In a CPU-only trace the loader's rows are compute nodes.
   std::vector<NameTest> loads;
   loads.reserve(in_.views.size());
   for (const RankView& view : in_.views) loads.emplace_back(view.trace->strings, is_data_loading);
@@ -259,7 +259,7 @@ void Changer::as_peers() {
   for (std::uint32_t n = 0; n < graph_.size(); ++n) {
     const Ns median = in_.medians.of_node[n];
     if (median < Ns{0} || !in_.replay.movable[n] || !of_rank(n)) continue;
-    // Where it is much faster, its peers may have waited for it in ways that nothing recorded.
+    // If the rank is much faster, its peers may have waited for it in unrecorded ways.
     const Ns own = duration(n) + delay(n);
     if (median - own > std::max(hidden_wait, 2 * own)) continue;
     take(n, median, Ns{0});
@@ -353,7 +353,7 @@ std::vector<NodeChange> Changer::run() {
   return std::move(changes_);
 }
 
-// The changes of both, `sign` times those of `b`.
+// The changes of both; those of `b` times `sign`.
 std::vector<NodeChange> sum(std::span<const NodeChange> a, std::span<const NodeChange> b,
                             std::int64_t sign) {
   std::vector<NodeChange> both;
@@ -373,7 +373,7 @@ std::vector<NodeChange> sum(std::span<const NodeChange> a, std::span<const NodeC
   return both;
 }
 
-// That could be gone altogether: what "every cause removed" removes.
+// Causes that could vanish completely; "every cause removed" removes these.
 constexpr std::array causes = {Change::communication_free, Change::host_free,    Change::data_free,
                                Change::copies_free,        Change::device_alone, Change::sync_free,
                                Change::no_waiting};
@@ -453,7 +453,7 @@ WhatIf with_prefetch(const WhatIfInputs& in, const Scenario& scenario) {
   return r;
 }
 
-// Without a device no call waits for one, but a thread may wait for collectives before it has to.
+// Without a device no call waits for a device, but a thread may wait too early for collectives.
 bool asks_for_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
   return scenario.change == Change::sync_free &&
          std::ranges::all_of(in.views, [](const RankView& v) { return v.index->cpu_only(); });
@@ -471,13 +471,13 @@ WhatIf without_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
   return r;
 }
 
-// What answers have in common.
+// Results shared by all answers.
 struct Asked {
   std::vector<std::vector<NodeChange>> of_cause;  // parallel to `causes`
   std::vector<NodeChange> ideal;                  // all of them
   Ns ideal_step{};
-  ComputeOfClass compute;   // where a scenario asks for compute
-  GradientBuckets buckets;  // where one asks for buckets
+  ComputeOfClass compute;   // if a scenario asks for compute
+  GradientBuckets buckets;  // if a scenario asks for buckets
 };
 
 Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, unsigned threads) {
@@ -535,7 +535,7 @@ std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario
   std::vector<WhatIf> results(scenarios.size());
   if (results.empty()) return results;
   const Asked asked = prepare(inputs, scenarios, threads);
-  // Each thread has room for one replay.
+  // Each thread has space for one replay.
   std::atomic<std::size_t> next{0};
   parallel_for(std::min<std::size_t>(threads, results.size()), threads, [&](std::size_t) {
     std::vector<Ns> room;

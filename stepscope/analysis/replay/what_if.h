@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change would buy: the recorded steps replayed with other durations. Everything that the
-// change does not touch keeps what was measured, delays included; so an answer holds as far as the
-// graph knows what waits for what (Replay::residual_share is what it does not know).
+// The effect of a change: the recorded steps replayed with other durations. Everything the change
+// does not touch keeps its measured values, including delays. An answer is as good as the
+// dependencies in the graph (Replay::residual_share is the unexplained part).
 #pragma once
 
 #include <span>
@@ -13,16 +13,16 @@
 
 namespace stepscope {
 
-// What the change makes longer or shorter, by rising node; of prefetch, which changes what waits
-// for what, nothing. Where stages are balanced, durations only. REQUIRES: not Change::bucket, whose
-// nodes are others.
+// The nodes that the change makes longer or shorter, ascending. Empty for prefetch, which changes
+// edges. With balanced stages only durations change. REQUIRES: not Change::bucket, which has other
+// nodes.
 [[nodiscard]] std::vector<NodeChange> changes_of(const WhatIfInputs& inputs,
                                                  const Scenario& scenario);
 
-// The causes that `analyze` asks about: no waiting, communication free (all, and each kind), host
-// free, data free, sync free, copies free, devices alone, matmuls and other compute a tenth faster,
-// bandwidth × 2, each rank as its peers (the 16 that are late most at most), balanced stages and
-// ranks, more prefetching. Only those that change something. Largest gain first.
+// The scenarios of `analyze`: no waiting, communication free (all, and each kind), host free, data
+// free, sync free, copies free, devices alone, matmuls and other compute a tenth faster, bandwidth
+// × 2, each rank as its peers (at most the 16 latest), balanced stages and ranks, more prefetching.
+// Only scenarios that change something. Largest gain first.
 [[nodiscard]] std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, unsigned threads,
                                                     const StopFlag* stop = nullptr);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a job when a change is asked about (what_if.h).
+// The facts about a job that a what-if needs (what_if.h).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace stepscope {
 
-// What a message of a collective takes in a group (row of CollectiveMatches::groups) on some
-// machine, in ns; absent where that cannot be told.
+// The time, in ns, of a message of a collective in a group (row of CollectiveMatches::groups) on
+// some machine; absent if unknown.
 using MessageModel = std::function<std::optional<double>(
     const CollectiveMatches& matches, CollectiveKind kind, std::uint32_t group, Bytes bytes)>;
 
@@ -28,11 +28,11 @@ struct WhatIfInputs {
   const Collectives& collectives;
   std::span<const std::string> roles;  // by view
   const PeerMedians& medians;
-  std::span<const HostPhases> phases{};  // by view; what `bucket` needs
-  std::span<const UnitWaits> units{};    // by view; empty: nothing is known of units
+  std::span<const HostPhases> phases{};  // by view; needed by `bucket`
+  std::span<const UnitWaits> units{};    // by view; empty: units are unknown
   const MessageModel* messages =
-      nullptr;  // for `bucket`, where the traces do not tell; may be null
-  const GradientTraffic* traffic = nullptr;  // of these inputs; null: found where it is asked for
+      nullptr;  // for `bucket` if the traces do not contain the answer; may be null
+  const GradientTraffic* traffic = nullptr;  // of these inputs; null: found when needed
 };
 
 }  // namespace stepscope

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double outlier_deviations = 3;
 
-// What of a launch counts.
+// The steps of a launch after its warm-up.
 Series kept_steps(const LaunchSteps& launch, const ComparedLaunch& described) {
   return Series(launch.wall_ns).subspan(described.warm_up);
 }
@@ -49,8 +49,8 @@ std::vector<double> joined(std::span<const Series> parts) {
   return all;
 }
 
-// The part of the budget that is furthest above its median in this step, if it makes up for half
-// of what the step takes longer.
+// The part of the budget that is furthest above its median in this step, if it explains half of the
+// step's excess time.
 std::string grown_part(const LaunchSteps& launch, std::size_t step, double extra) {
   std::string name;
   double most = extra / 2;
@@ -136,8 +136,8 @@ std::optional<LaunchDrift> drift_of(const ComparedArm& a, const ComparedArm& b,
 
 using PartKey = std::pair<PartKind, std::string>;
 
-// Of each part, its series in each launch that has traces, without the warm-up; zeros where a
-// launch lacks it.
+// Of each part, its series in each launch with traces, without the warm-up; zeros if a launch lacks
+// the part.
 std::map<PartKey, std::vector<std::vector<double>>> part_series(
     std::span<const LaunchSteps> launches, const ComparedArm& arm) {
   std::map<PartKey, std::vector<std::vector<double>>> series;
@@ -214,7 +214,7 @@ void take_run(ComparedArm& arm, const LongRun& run) {
   arm.correlation_time = run.time;
 }
 
-// All but what take_run() fills in.
+// Everything except the fields set by take_run().
 ComparedArm arm_of(std::span<const LaunchSteps> launches, const CompareOptions& options) {
   ComparedArm arm;
   for (const LaunchSteps& l : launches) arm.launches.push_back(describe_launch(l, options));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two arms of an experiment, each of one launch or more: what of their steps counts, whether they
-// differ, and what changed within the step. The statistics: stats/median_ratio.h.
+// Compares two arms of an experiment, each of one or more launches: the steps that count, the
+// difference between the arms, and the changes within the step. Statistics: stats/median_ratio.h.
 #pragma once
 
 #include <cstddef>
@@ -21,34 +21,34 @@ namespace stepscope {
 struct LaunchSteps {
   std::string name{};
   std::vector<double> wall_ns{};      // > 0, in time order
-  std::vector<std::string> causes{};  // parallel, or empty: what is known of a step
-  std::vector<PartSeries> parts{};    // parallel to wall_ns each; empty without a trace
+  std::vector<std::string> causes{};  // parallel, or empty: known cause of each step
+  std::vector<PartSeries> parts{};    // each parallel to wall_ns; empty without a trace
   std::string source{};
 };
 
 struct CompareOptions {
   RatioOptions ratio;
-  std::optional<std::size_t> warm_up;  // steps of each launch to leave out; absent: found
+  std::optional<std::size_t> warm_up;  // steps of each launch to leave out; absent: detected
 };
 
-// Steps that stand apart (Hampel's rule, k = 3, on logarithms) by what caused them: what the input
-// says, else the part of the step that grew most, else "unknown". They stay in the comparison.
+// Outlier steps (Hampel's rule, k = 3, on logarithms) by their cause: the cause in the input, else
+// the part of the step that grew most, else "unknown". Outliers stay in the comparison.
 struct OutlierGroup {
   std::string cause;
   std::size_t count = 0;
   double median_ns = 0;
   double extra_ns = 0;  // beyond the arm's median, summed
   std::optional<std::size_t>
-      every{};  // steps between them, where that is always the same (3 or more)
+      every{};  // number of steps between two of them, if it is always the same (3 or more)
 };
 
 struct ComparedLaunch {
   std::string name;
   std::string source;
-  std::size_t steps = 0;    // all of it
-  std::size_t warm_up = 0;  // of them left out
+  std::size_t steps = 0;    // all steps
+  std::size_t warm_up = 0;  // steps left out
   bool unsettled = false;   // no end of the warm-up was found
-  double median_ns = 0;     // of the rest, like what follows
+  double median_ns = 0;     // of the remaining steps, like the next field
   double mean_ns = 0;
 };
 
@@ -60,14 +60,14 @@ struct ComparedArm {
   std::optional<double> stdev_ns{};
   double p95_ns = 0;
   double n_eff = 0;
-  double correlation_time = 1;           // steps that one independent step is worth
+  double correlation_time = 1;           // number of steps worth one independent step
   std::vector<OutlierGroup> outliers{};  // most time first
 };
 
 struct PartDifference {
   PartKind kind = PartKind::budget;
   std::string name;
-  DifferenceTest test;      // ns a step
+  DifferenceTest test;      // ns per step
   std::optional<double> q;  // false-discovery rate among the parts of its kind
   bool called = false;      // q < alpha
 };
@@ -76,13 +76,13 @@ struct RunComparison {
   ComparedArm a;
   ComparedArm b;
   RatioTest ratio;
-  std::optional<LaunchDrift> drift;   // of log(median) a launch; where the order is known
-  std::vector<PartDifference> parts;  // largest difference first within a kind; where both arms
-                                      // have traces
+  std::optional<LaunchDrift> drift;   // of log(median) per launch; if the order is known
+  std::vector<PartDifference> parts;  // largest difference first within a kind; if both arms have
+                                      // traces
 };
 
-// `order`: the launches in the order they ran, false = the next of A, true = the next of B; empty
-// where it is not known. Each arm has a launch with steps.
+// `order`: the launches in the order they ran; false = the next of A, true = the next of B. Empty
+// if unknown. Each arm has at least one launch with steps.
 [[nodiscard]] RunComparison compare_runs(std::span<const LaunchSteps> a,
                                          std::span<const LaunchSteps> b,
                                          const std::vector<bool>& order,

@@ -67,7 +67,7 @@ TEST(CompareRuns, OutliersKeepTheirCauseAndTheirPlace) {
   EXPECT_EQ(c.a.steps, 120U);
 }
 
-// Without a word of the input, the part that grew most names it.
+// If the input gives no cause, the part that grew most is the cause.
 TEST(CompareRuns, APartThatGrewExplainsAnOutlier) {
   Launches launches;
   LaunchSteps a = launches.draw(50);
@@ -109,7 +109,7 @@ TEST(CompareRuns, PartsSayWhatChangedAndFalseOnesAreFew) {
   EXPECT_LE(called, 1);  // of a hundred that are equal
 }
 
-// A kernel that only one arm runs takes no time in the other.
+// A kernel that runs in only one arm takes no time in the other.
 TEST(CompareRuns, APartOfOneArmOnlyIsADifference) {
   Launches launches;
   LaunchSteps a = launches.draw(10);

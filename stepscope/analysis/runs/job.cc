@@ -16,7 +16,7 @@
 namespace stepscope {
 namespace {
 
-// What is built per rank before the job's questions.
+// Data per rank that is built before the job's questions.
 struct Prepared {
   RankIndex index;
   std::vector<Step> steps;
@@ -82,8 +82,8 @@ void describe(const Trace& trace, const Prepared& p, RankResult& r) {
 
 using Questions = std::vector<std::function<void()>>;
 
-// The questions about one rank, and `beside`, which may be empty, beside them. Those of one list
-// are independent and may run side by side.
+// Answers the questions about one rank, and runs `beside`, which may be empty, in parallel.
+// Questions of one list are independent and may run in parallel.
 void account(const RankInput& input, const Prepared& p, const Collectives& collectives,
              std::size_t view, unsigned threads, const std::function<void()>& beside, RankResult& r,
              HostPhases& phases) {
@@ -136,7 +136,7 @@ void account(const RankInput& input, const Prepared& p, const Collectives& colle
        }});
 }
 
-// Steps by index: those of every rank, and what is missing where.
+// Joins steps by index: steps that every rank has, and steps missing on some rank.
 void join_steps(JobResult& job) {
   std::map<std::int64_t, JobStep> by_index;
   std::set<std::int64_t> all;
@@ -200,7 +200,7 @@ void average(JobResult& job) {
   }
 }
 
-// The collectives of the job; clocks that they align are corrected in all that holds instants.
+// The collectives of the job. If they align clocks, everything that contains instants is corrected.
 CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>& prepared,
                         std::span<const RankView> views, const JobOptions& options,
                         ClockAlignment& clocks) {
@@ -211,7 +211,7 @@ CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>&
     const bool apart = std::ranges::any_of(
         matches.coarse, [](const ClockCorrection& c) { return !c.is_identity(); });
     if (!apart) return matches;
-    how.across_clocks = false;  // what nothing confirms joins no ranks
+    how.across_clocks = false;  // without confirmation it joins no ranks
     return match_collectives(views, how);
   }
   parallel_for(ranks.size(), options.threads, [&](std::size_t i) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every question about one run, asked in order: ranks are indexed and cut into steps, collectives
-// are matched over all of them, clocks are put on one time axis, and then each rank is accounted
-// for. What the faces print, and the MFU budget is computed from, is in here.
+// Answers every question about one run in order: ranks are indexed and divided into steps,
+// collectives are matched over all ranks, clocks are put on one time axis, and then each rank is
+// accounted for. The result contains everything that the faces print and that the MFU budget needs.
 //
-// Names in the tables are StringIds of the rank's own pool (RankResult::strings), which lives in
-// the trace: keep the traces as long as the result.
+// Names in the tables are StringIds of the rank's own pool (RankResult::strings). The pool is part
+// of the trace: keep the traces alive as long as the result.
 #pragma once
 
 #include <optional>
@@ -53,21 +53,21 @@ struct JobOptions {
   bool timeline = false;
   bool explain = true;              // the graph, its critical path, blame and standing what-ifs
   std::vector<Scenario> scenarios;  // what-ifs instead of the standing ones
-  MessageModel messages;            // of the machine, where one is named (what_if.h); may be empty
+  MessageModel messages;            // of the named machine, if any (what_if.h); may be empty
   unsigned threads = 1;
-  const StopFlag* stop = nullptr;  // looked at between questions
+  const StopFlag* stop = nullptr;  // checked between questions
 };
 
 struct RankInput {
   int rank = 0;
-  Trace* trace = nullptr;  // its instants are corrected where clocks are aligned
+  Trace* trace = nullptr;  // its instants are corrected if clocks are aligned
 };
 
 struct RankResult {
   int rank = 0;
   const StringPool* strings = nullptr;
   std::string device;    // "cuda", "rocm", "mtia", "xpu" or "cpu"
-  std::string gpu_name;  // of the GPU it works on; empty = the trace does not say
+  std::string gpu_name;  // of its GPU; empty = not in the trace
   std::optional<Bytes> gpu_memory;
   std::string role = "all";
   std::vector<Step> steps;
@@ -92,13 +92,13 @@ struct RankResult {
   bool has_shapes = false;
   bool has_sync_rows = false;
   bool has_launch_rows = false;
-  bool device_unseen = false;  // kernels were launched, and none has a row
+  bool device_unseen = false;  // kernels were launched, but none has a row
 };
 
 struct JobStep {
   std::int64_t index = 0;
-  Ns start{};  // of the first rank to begin
-  Ns wall{};   // max end − min start where clocks are comparable, else the longest
+  Ns start{};  // of the first rank that begins
+  Ns wall{};   // max end − min start if clocks are comparable, else the longest
   std::vector<int> ranks;
 };
 
@@ -117,38 +117,37 @@ struct CategorySpread {
 
 struct JobResult {
   std::vector<RankResult> ranks;
-  std::vector<JobStep> steps;           // that every rank has
+  std::vector<JobStep> steps;           // steps that every rank has
   std::optional<Summary> step_summary;  // of their wall times, in ns
-  // First and last index that any rank has, also those outside first_step and last_step.
+  // First and last index of any rank, including those outside first_step and last_step.
   std::optional<std::pair<std::int64_t, std::int64_t>> recorded_steps;
-  std::vector<MissingStep> missing;  // steps that some rank lacks, left out of the means
+  std::vector<MissingStep> missing;  // steps that a rank lacks; not part of the means
   Budget mean;                       // over ranks and steps, per step, rounded to ns
   std::array<CategorySpread, budget_category_count> spread{};
   std::vector<PhaseSummary> phases;  // over all ranks
   Collectives collectives;
   ClockAlignment clocks;
   std::vector<Transfer> transfers;
-  std::vector<NamedCalls> algorithms;               // of collectives whose kernels' names tell
+  std::vector<NamedCalls> algorithms;               // of collectives whose kernels' names show it
   std::vector<std::vector<DdpBucket>> ddp_buckets;  // by rank, as `ranks`
   std::vector<UnitWaits> unit_waits;                // likewise
   std::vector<UnitRow> units;                       // over all ranks, latest first
   std::vector<UnitReduceRow> unit_reduces;          // likewise, most exposed first
   RoleSource role_source = RoleSource::all_alike;
   std::vector<Straggler> stragglers;
-  std::optional<PipelineBubble> pipeline;  // absent where nothing passes between stages
-  std::optional<Explanation> explanation;  // absent without steps, or where it was not asked for
+  std::optional<PipelineBubble> pipeline;  // absent if nothing passes between stages
+  std::optional<Explanation> explanation;  // absent without steps, or if not requested
   std::optional<Timeline> timeline;
-  Ns origin{};  // instants of the faces count from here; zero where clocks are relative
+  Ns origin{};  // zero of the instants in the faces; zero if clocks are relative
   bool interrupted = false;
 };
 
-// Recorded by the rank that has most, at least 1: sums over a rank's steps, divided by it, are a
-// step's.
+// Largest number of recorded steps of any rank, at least 1. A sum over a rank's steps divided by
+// this is per step.
 [[nodiscard]] std::int64_t most_steps(const JobResult& job);
 
-// Ranks in ascending order, each once. Where clocks are aligned (JobResult::clocks.applied) the
-// traces are put on the common time axis, for whatever is made of them afterwards. O(N log N) in
-// the number of rows.
+// Ranks in ascending order, each once. If clocks are aligned (JobResult::clocks.applied), the
+// traces are put on the common time axis for all later uses. O(N log N) in the number of rows.
 [[nodiscard]] JobResult analyze_job(std::span<const RankInput> ranks,
                                     const JobOptions& options = {});
 

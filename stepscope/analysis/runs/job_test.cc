@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// A rank with a step of the given length at each index, a kernel filling half of it.
+// A rank with a step of the given length at each index. A kernel fills half of the step.
 Trace rank_with(const std::vector<std::pair<int, std::int64_t>>& steps,
                 Clock clock = Clock::unix_epoch, std::int64_t from = 1'000'000) {
   TraceBuilder b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs by hand for tests: a trace a rank, communication kernels with or without metadata.
+// Jobs written by hand for tests: a trace per rank, communication kernels with or without metadata.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ struct TestMeta {
   std::string_view ranks = "[0, 1]";
   int size = 2;
   std::int64_t elements = 1000;
-  std::int64_t out = -1;  // -1: as many as in
+  std::int64_t out = -1;  // -1: same as in
   std::int64_t seq = -1;
   int src = -1;
   int dst = -1;
@@ -57,7 +57,7 @@ class TestRank {
     c.rank = meta.rank;
     built().collectives.push_back(c);
   }
-  // On stream 20 of device 0, unless told otherwise.
+  // On stream 20 of device 0 by default.
   SliceId comm(std::string_view kernel, std::int64_t start, std::int64_t end,
                std::uint32_t correlation = 0, std::int64_t stream = 20) {
     return builder_.row(builder_.stream(0, stream), Category::kernel, kernel, start, end,
@@ -90,7 +90,7 @@ class TestRank {
   TraceBuilder builder_;
 };
 
-// Seals the ranks and holds what their views refer to.
+// Seals the ranks and owns the data behind their views.
 class TestJob {
  public:
   explicit TestJob(std::vector<TestRank> ranks, std::optional<int> world = std::nullopt) {

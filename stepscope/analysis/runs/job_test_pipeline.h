@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of a pipeline-parallel job for tests, by a naive simulation of its own: each operation's
-// end is asked for recursively, by the rules of a one-forward-one-backward schedule.
+// Tables of a pipeline-parallel job for tests, by an independent naive simulation: each operation's
+// end is found recursively, by the rules of a one-forward-one-backward schedule.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ struct PipelineJob {
   int stages = 3;
   int batches = 4;
   std::vector<std::int64_t> steps = {5, 6};
-  // How long an operation lasts (communication: transfers, once all have come) and how late it is
-  // launched, in seconds.
+  // Duration of an operation (communication: its transfer, after all have come) and lateness of its
+  // launch, in seconds.
   std::function<double(JobOp, std::int64_t step, int dp, int stage, int seq)> lasts{};
   std::function<double(JobOp, std::int64_t step, int dp, int stage, int seq)> late =
       [](JobOp, std::int64_t, int, int, int) { return 0.0; };
@@ -31,7 +31,7 @@ class PipelineStep {
  public:
   PipelineStep(const PipelineJob& job, std::int64_t step) : job_(job), step_(step) {}
 
-  // Appends the step's rows, all times later by `origin`.
+  // Appends the step's rows with all times shifted by `origin`.
   void append_to(JobOperations& table, double origin) {
     for (int d = 0; d < job_.dp; ++d)
       for (int s = 0; s < job_.stages; ++s)
@@ -136,7 +136,7 @@ class PipelineStep {
     return ready(op, d, s, i) + job_.late(op, step_, d, s, i);
   }
 
-  // Who transfers together with whom.
+  // Operations that transfer together.
   std::vector<std::tuple<JobOp, int, int>> members(JobOp op, int d, int s) {
     std::vector<std::tuple<JobOp, int, int>> all;
     if (op == forward_send) return {{op, d, s}, {forward_recv, d, s + 1}};

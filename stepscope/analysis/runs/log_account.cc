@@ -36,7 +36,7 @@ void take_launches(const LogSteps& steps, std::span<const double> walls, LogAcco
   }
 }
 
-// The most usual number of steps behind a record.
+// The most common number of steps per record.
 std::int64_t usual_steps(const LogSteps& steps) {
   std::map<std::int64_t, std::size_t> counts;
   for (const LogStep& s : steps.steps) ++counts[s.steps];
@@ -70,7 +70,7 @@ void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
     a.throughput_from = "printed for the whole run";
   }
   if (!a.samples_per_s && log.run_samples_per_s) a.samples_per_s = log.run_samples_per_s;
-  // DeepSpeed divides the batch by what its timers saw of one step.
+  // DeepSpeed divides the batch by the time its timers measured in one step.
   std::vector<double> said;
   for (const LogRecord& r : log.records)
     if (r.samples_per_s && *r.samples_per_s > 0) said.push_back(*r.samples_per_s);
@@ -113,7 +113,7 @@ void take_timers(const JobLog& log, LogAccount& a) {
                     .count = timer.ms.size(),
                     .median_ns = *median(timer.ms) * 1e6,
                     .share = {}};
-    // What is done once a run is no part of a step.
+    // Work done once per run is not part of a step.
     if (a.median_ns > 0 && row.count > 1) row.share = row.median_ns / a.median_ns;
     a.timers.push_back(std::move(row));
   }
@@ -121,7 +121,7 @@ void take_timers(const JobLog& log, LogAccount& a) {
                            [](const LogTimerRow& r) { return r.share.value_or(0); });
 }
 
-// "1.21 MB" of 1024^2.
+// "1.21 MB" in units of 1024^2.
 std::optional<double> size_of(const std::string& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -154,7 +154,7 @@ void take_communication(const JobLog& log, LogAccount& a) {
   std::ranges::stable_sort(a.communication, std::ranges::greater{}, &LogCommunicationRow::total_ns);
 }
 
-// Two figures that should be one, and what a wrong unit would make of them.
+// Compares two figures that should be equal and names a wrong unit that would explain a difference.
 void hold(std::optional<double> printed, std::optional<double> right, const char* what,
           std::vector<std::string>& faults) {
   if (!printed || !right || !(*printed > 0) || !(*right > 0)) return;

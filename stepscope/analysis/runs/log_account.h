@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training job's log tells of the job beyond its step times: throughput, loss, memory, where
-// the step time changed for good, the tools' own timers and tables with their known faults taken
-// out. Figures "of the steps" are medians over the records behind the warm-up.
+// The facts in a training job's log beyond its step times: throughput, loss, memory, permanent
+// changes of the step time, and the tools' own timers and tables with their known faults corrected.
+// Figures "of the steps" are medians over the records after the warm-up.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct LogLaunch {  // between two restarts
 };
 
 struct LogChange {
-  std::int64_t iteration = -1;  // from which on the step takes as long as `after_ns`
-  std::size_t record = 0;       // its place among the steps
+  std::int64_t iteration = -1;  // first iteration whose step takes `after_ns`
+  std::size_t record = 0;       // its index among the steps
   double before_ns = 0;
   double after_ns = 0;
 };
@@ -34,7 +34,7 @@ struct LogLoss {
   double last = 0;
   double least = 0;
   std::int64_t least_iteration = -1;
-  std::int64_t not_finite = 0;  // steps
+  std::int64_t not_finite = 0;  // number of steps
 };
 
 struct LogTimerRow {
@@ -45,8 +45,8 @@ struct LogTimerRow {
   std::optional<double> share{};  // of the median step
 };
 
-// DeepSpeed prints Gbit/s, twice the algbw of an all-reduce, and busbw by the size of the job
-// whatever the group; here GB/s, algbw = total buffer / time.
+// DeepSpeed prints twice the algbw of an all-reduce, in Gbit/s, and computes busbw with the size of
+// the job for every group. `algbw` and `busbw` are corrected: bytes/s, algbw = total buffer / time.
 struct LogCommunicationRow {
   std::string operation;
   std::string size;  // as printed
@@ -60,7 +60,7 @@ struct LogCommunicationRow {
   std::optional<double> busbw{};
 };
 
-// DeepSpeed's flops profiler: it multiplies the forward pass by three, times one micro-step with
+// DeepSpeed's flops profiler. It multiplies the forward pass by three, times one micro-step with
 // synchronisations, and counts samples of the micro-batch on every rank of the job.
 struct LogProfileRow {
   LogFlopsProfile printed;
@@ -73,22 +73,22 @@ struct LogProfileRow {
 struct LogAccount {
   std::int64_t first_iteration = -1;
   std::int64_t last_iteration = -1;
-  std::int64_t steps_per_record = 1;  // most usual
+  std::int64_t steps_per_record = 1;  // most common
   std::size_t warm_up = 0;            // records
   double median_ns = 0;
   std::vector<LogLaunch> launches{};
   std::vector<LogChange> changes{};
-  std::optional<Drift> drift{};      // of the step in ns, where no change was found
-  std::optional<double> batch{};     // sequences a step
-  std::optional<double> sequence{};  // tokens of one
+  std::optional<Drift> drift{};      // of the step in ns, if no change was found
+  std::optional<double> batch{};     // sequences per step
+  std::optional<double> sequence{};  // tokens per sequence
   std::optional<double> devices{};
   std::optional<double> tokens_per_s{};   // of the job
   std::optional<double> samples_per_s{};  // of the job, from batch and step time
   std::string throughput_from{};
-  std::optional<double> printed_samples_per_s{};  // where it differs by more than 2 %
+  std::optional<double> printed_samples_per_s{};  // if it differs by more than 2 %
   std::optional<LogLoss> loss{};
   std::int64_t skipped = 0;
-  std::optional<double> memory_bytes{};  // the most that a record names
+  std::optional<double> memory_bytes{};  // the largest in any record
   std::optional<double> memory_share{};
   std::vector<LogTimerRow> timers{};
   std::vector<LogCommunicationRow> communication{};
@@ -97,16 +97,16 @@ struct LogAccount {
 
 [[nodiscard]] LogAccount account_of(const JobLog& log, const LogSteps& steps);
 
-// The median of a figure over the records behind the warm-up, of the tool that the steps are from;
-// absent where none names it.
+// The median of a figure over the records after the warm-up, from the tool that provides the steps.
+// Absent if no record has it.
 [[nodiscard]] std::optional<double> typical(const JobLog& log, const LogSteps& steps,
                                             std::size_t warm_up, OptionalReal LogRecord::* figure);
-// A whole number among the settings; absent where it is none or missing.
+// A whole number among the settings; absent if it is missing or not a whole number.
 [[nodiscard]] std::optional<double> setting_of(const JobLog& log, std::string_view name);
 
 // "step 12", "an unnumbered step".
 [[nodiscard]] std::string step_name(std::int64_t iteration);
-// By how many percent the last step takes longer than the first.
+// Percentage by which the last step takes longer than the first.
 [[nodiscard]] double percent_longer(const Drift& drift);
 
 }  // namespace stepscope

@@ -31,7 +31,7 @@ struct Made {
   }
 };
 
-// Sixty records of 500 ms, of which the first is slow and the last twenty take 600.
+// Sixty records of 500 ms; the first is slow and the last twenty take 600.
 Made made() {
   Made m;
   m.steps.tool = &megatron_tool;
@@ -105,7 +105,7 @@ TEST(LogAccount, LaunchesEachHaveTheirOwnMedian) {
   EXPECT_NEAR(a.launches[1].median_ns, 602e6, 1e6);
 }
 
-// Of the shared logs: DeepSpeed prints 442.95 sequences/s where 256 take 473.2 ms, which is 541.
+// From the shared logs: DeepSpeed prints 442.95 sequences/s, but 256 in 473.2 ms are 541.
 TEST(LogAccount, DeepSpeedsSamplesPerSecondAreOfOneStep) {
   Made m = made();
   LogRecord r;
@@ -128,10 +128,10 @@ TEST(LogAccount, TimersByTheirShareOfAStep) {
   EXPECT_EQ(a.timers[0].name, "forward");
   EXPECT_DOUBLE_EQ(*a.timers[0].share, 252e6 / a.median_ns);
   EXPECT_EQ(a.timers[1].name, "optimizer");
-  EXPECT_FALSE(a.timers[2].share);  // once a run
+  EXPECT_FALSE(a.timers[2].share);  // once per run
 }
 
-// algbw = S / t in GB/s: an all-reduce's is half of what DeepSpeed prints, over eight bits.
+// algbw = S / t in GB/s: for an all-reduce half of DeepSpeed's value, divided by eight bits.
 TEST(LogAccount, TheCommsLoggersRatesInBytes) {
   Made m = made();
   m.log.communication = {{.operation = "all_reduce",
@@ -182,7 +182,7 @@ TEST(LogAccount, WhatTheFlopsProfilerGotWrong) {
   ASSERT_EQ(a.profiles.size(), 1U);
   EXPECT_TRUE(a.profiles[0].faults.empty());
   EXPECT_DOUBLE_EQ(*a.profiles[0].rate, 3 * 8.2e12 / 0.38);
-  // The latency in ms taken for seconds; samples of the micro-batch alone; MACs for FLOPs.
+  // Faults: the latency in ms read as seconds; samples of only the micro-batch; MACs read as FLOPs.
   m.log.profiles[0].printed_forward_rate = 8.2e9 / 0.1234;
   m.log.profiles[0].printed_samples_per_s = 16 / 0.38;
   m.log.profiles[0].forward_macs = 8.2e12;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few figures of a run that say whether it is worth a closer look.
+// The few figures of a run that show if it is worth a closer look.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace stepscope {
 
-// Means over steps of one rank, in ns a step.
+// Means over steps of one rank, in ns per step.
 struct RankFacts {
   int rank = 0;
   std::string role = "all";
@@ -23,10 +23,10 @@ struct RankFacts {
 struct StepFacts {
   ComparedArm arm;  // its step times
   std::vector<RankFacts> ranks{};
-  std::optional<double> mfu{};  // share of one
+  std::optional<double> mfu{};  // as a fraction
   std::optional<double> hfu{};
   std::vector<std::string> stragglers{};  // one sentence each
-  bool arrivals_known = false;            // whether a straggler could have been seen
+  bool arrivals_known = false;            // true if a straggler could have been found
   std::optional<Bytes> headroom{};        // of the fullest device
   std::optional<Bytes> capacity{};        // of that device
 };
@@ -34,15 +34,15 @@ struct StepFacts {
 // Compute of the rank with most of it over the median of its role.
 struct RankBalance {
   int rank = 0;
-  double excess = 0;  // share of the median
+  double excess = 0;  // fraction of the median
 };
-// Absent for one rank or none that computes.
+// Absent for one rank, or if no rank computes.
 [[nodiscard]] std::optional<RankBalance> rank_balance(std::span<const RankFacts> ranks);
-// What of the mean step is in these categories, over all ranks; absent without ranks.
+// Share of these categories in the mean step, over all ranks; absent without ranks.
 [[nodiscard]] std::optional<double> budget_share(std::span<const RankFacts> ranks,
                                                  std::span<const BudgetCategory> categories);
 
-// Ranks, arrivals and memory of traces; step times, MFU and sentences are the caller's.
+// Fills ranks, arrivals and memory from traces. The caller fills step times, MFU and sentences.
 [[nodiscard]] StepFacts facts_of(const JobResult& job);
 
 }  // namespace stepscope

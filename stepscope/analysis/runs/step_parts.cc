@@ -35,7 +35,7 @@ class Parts {
   std::map<std::pair<PartKind, std::string>, std::vector<double>> series_;
 };
 
-// Place in job.steps of each step of the rank, or none.
+// Index in job.steps of each step of the rank, or none.
 std::vector<std::optional<std::size_t>> places(const JobResult& job, const RankResult& rank) {
   std::vector<std::optional<std::size_t>> places(rank.steps.size());
   for (std::size_t s = 0; s < rank.steps.size(); ++s) {
@@ -47,7 +47,7 @@ std::vector<std::optional<std::size_t>> places(const JobResult& job, const RankR
   return places;
 }
 
-// By distinct name, so that each is looked up once a step and rank.
+// By distinct name, so that each is looked up once per step and rank.
 void add_kernels(const Trace& trace, const RankResult& rank,
                  std::span<const std::optional<std::size_t>> places, Parts& parts) {
   std::map<std::pair<StringId, std::size_t>, Ns> sums;

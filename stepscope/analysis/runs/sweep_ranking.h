@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program at several values of a setting: which is fastest, and which cannot be told from it.
+// One program at several values of a setting: the fastest value, and the values that cannot be told
+// from it.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +21,20 @@ struct SweepValue {
 struct SweptValue {
   std::string value;
   ComparedArm arm;
-  std::optional<RatioTest> beside_best;  // its steps ÷ those of the best; absent for the best
+  std::optional<RatioTest> beside_best;  // its steps ÷ the best value's steps; absent for the best
   std::optional<double> q;               // false-discovery rate of that test among all values
-  bool tie = false;  // not called slower than the best: no interval apart from 1, or q or the
-                     // floor says no; false for the best
+  bool tie = false;  // not called slower than the best: its interval includes 1, or q or the floor
+                     // rejects it; false for the best
 };
 
 struct Sweep {
-  std::vector<SweptValue> values;  // in the order given
-  std::size_t best = 0;            // place of the least median
-  // Whether an arm has too few effective steps for any difference to be called.
+  std::vector<SweptValue> values;  // in the given order
+  std::size_t best = 0;            // index of the smallest median
+  // False if an arm has too few effective steps to detect any difference.
   bool enough_data = true;
 };
 
-// Each value has a launch with steps; at least one value.
+// Requires at least one value, and a launch with steps for each value.
 [[nodiscard]] Sweep compare_values(std::span<const SweepValue> values,
                                    const CompareOptions& options = {});
 

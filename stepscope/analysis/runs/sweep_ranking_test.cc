@@ -52,7 +52,7 @@ TEST(Sweep, OfOneValueHasABest) {
   EXPECT_FALSE(sweep.values[0].tie);
 }
 
-// Twenty equal values: the fastest by chance leaves hardly any behind.
+// Twenty equal values: the one that is fastest by chance is hardly ahead of the others.
 TEST(Sweep, ManyEqualValuesTie) {
   std::vector<std::pair<std::string, double>> equal;
   for (int i = 0; i < 20; ++i) equal.emplace_back(std::to_string(i), 1e7);

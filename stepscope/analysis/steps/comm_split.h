@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each communication operation of one rank stops to wait and starts to transfer: what
-// matching collectives over ranks found, and the time budget of that rank needs.
+// The instant at which each communication operation of one rank stops waiting and starts to
+// transfer. Matching collectives over ranks produces it; the time budget of the rank uses it.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace stepscope {
 
 struct CommSpan {
   SliceId slice = no_slice;
-  // max(own start, last arrival); the root's arrival for a broadcast, the peer's for send and
-  // receive. Before it the operation waits, from it on it transfers.
+  // max(own start, last arrival); for a broadcast the root's arrival, for send and receive the
+  // peer's. The operation waits before this instant and transfers after it.
   Ns transfer_start{};
-  bool split = false;  // false: the traces at hand cannot tell
+  bool split = false;  // false: the given traces cannot tell
 };
 
 struct CommSplit {

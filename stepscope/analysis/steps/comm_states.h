@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a communication operation of a device does over its time: one place that says so, for every
-// sweep that accounts for it.
+// The states of a device's communication operation over time. Every sweep that accounts for such
+// operations uses this one definition.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,11 @@
 
 namespace stepscope {
 
-// unsplit: the traces at hand cannot tell waiting from transferring.
+// unsplit: the given traces cannot tell waiting from transferring.
 enum class CommState : std::uint8_t { waiting, transferring, unsplit };
 
-// give(state, start, end) for the one or two states of `op` in time order; a part may be empty.
+// Calls give(state, start, end) for the one or two states of `op` in time order. A part may be
+// empty.
 template <class Give>
 void for_each_comm_state(const Trace& trace, const CommSplit& split, SliceId op, Give&& give) {
   const Ns start = trace.slices.start[index(op)];
@@ -26,7 +27,7 @@ void for_each_comm_state(const Trace& trace, const CommSplit& split, SliceId op,
     give(CommState::transferring, transfer, end);
     return;
   }
-  // A group of one waits for nobody.
+  // A group of one rank waits for nobody.
   const Collective* collective = trace.collective(op);
   const bool alone = collective != nullptr && collective->group_size == 1;
   give(alone ? CommState::transferring : CommState::unsplit, start, end);

@@ -14,7 +14,7 @@ EventWaits::StreamKey stream_of(const Trace& trace, SliceId op) {
   return {track.device_index, track.tid};
 }
 
-// Runtime and driver calls by correlation, for the rows that name one.
+// The start of runtime and driver calls by correlation, for the rows that name one.
 std::unordered_map<std::uint32_t, Ns> call_times(const Trace& trace) {
   std::unordered_map<std::uint32_t, Ns> times;
   const Slices& s = trace.slices;
@@ -69,7 +69,7 @@ void collect_streams(const Trace& trace, const RankIndex& rank, EventWaits& even
                      [](const auto& a, const auto& b) { return a.launched < b.launched; });
 }
 
-// The last operation launched on a stream until `until`.
+// The last operation launched on a stream no later than `until`.
 SliceId last_launched(const EventWaits& events, const EventWaits::StreamKey& stream, Ns until) {
   const auto ops = events.streams.find(stream);
   if (ops == events.streams.end()) return no_slice;

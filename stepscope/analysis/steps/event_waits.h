@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device operation another one waited for, where the trace proves it: "Stream Wait Event"
-// rows name the stream that waits, the stream it waits for and the call that recorded the event.
-// Nothing is inferred without them.
+// Which device operation another one waited for, where the trace proves it. "Stream Wait Event"
+// rows name the waiting stream, the awaited stream and the call that recorded the event. Without
+// such rows nothing is inferred.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace stepscope {
 
-// The streams of one rank in the order their work was launched, and the waits on them.
+// The streams of one rank in launch order, and the waits on them.
 struct EventWaits {
   using StreamKey = std::pair<int, std::int64_t>;  // device, stream
   struct Launched {
@@ -22,19 +22,20 @@ struct EventWaits {
     SliceId op = no_slice;
   };
   struct Wait {
-    Ns called{};    // when the host asked stream to wait
-    StreamKey on;   // the stream waited for
-    Ns recorded{};  // what was launched there until then must end first
+    Ns called{};    // when the host asked the stream to wait
+    StreamKey on;   // the awaited stream
+    Ns recorded{};  // everything launched there until then must end first
   };
-  std::map<StreamKey, std::vector<Launched>> streams;  // by launch
-  std::map<StreamKey, std::vector<Wait>> waits;        // by call
+  std::map<StreamKey, std::vector<Launched>> streams;  // sorted by launch
+  std::map<StreamKey, std::vector<Wait>> waits;        // sorted by call
 };
 
-// Empty where the trace has no such rows.
+// Empty if the trace has no such rows.
 [[nodiscard]] EventWaits event_waits(const Trace& trace, const RankIndex& rank);
 
-// The operation of another stream that ended last among those that `op` waited for, or no_slice.
-// Counts the waits between the launch of its predecessor on the stream and its own.
+// The operation of another stream that ended last among the operations `op` waited for, or
+// no_slice. Counts the waits between the launch of the previous operation on the stream and the
+// launch of `op`.
 [[nodiscard]] SliceId producer_of(const EventWaits& events, const Trace& trace,
                                   const RankIndex& rank, SliceId op);
 

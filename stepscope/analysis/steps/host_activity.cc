@@ -29,14 +29,14 @@ bool is_activity(const Trace& trace, std::uint32_t row) {
 
 // Rows around one stretch [start, end) of a thread.
 struct Surroundings {
-  SliceId covering = no_slice;  // the deepest that fills at least half
-  SliceId before = no_slice;    // the last to end until the longest empty part begins
-  SliceId after = no_slice;     // the first to start when it ends
-  Ns empty{};                   // its length
-  std::uint32_t inside = 0;     // rows that start inside and do not cover
+  SliceId covering = no_slice;  // the deepest row that fills at least half
+  SliceId before = no_slice;    // the last row to end before the longest empty part
+  SliceId after = no_slice;     // the first row to start after that part
+  Ns empty{};                   // length of that part
+  std::uint32_t inside = 0;     // rows that start inside without covering
 };
 
-// Whether a row fills at least half of a stretch.
+// True if a row fills at least half of a stretch.
 bool fills(const Slices& s, std::uint32_t row, Ns start, Ns end) {
   const Ns shared = std::min(end, s.start[row] + s.dur[row]) - std::max(start, s.start[row]);
   return 2 * shared >= end - start;
@@ -45,8 +45,8 @@ bool fills(const Slices& s, std::uint32_t row, Ns start, Ns end) {
 Surroundings survey(const Trace& trace, Rows rows, Ns start, Ns end) {
   const Slices& s = trace.slices;
   Surroundings around;
-  Ns reach = start;         // how far the rows seen so far cover
-  SliceId last = no_slice;  // of those rows, the last to end
+  Ns reach = start;         // end of the time covered by the rows seen so far
+  SliceId last = no_slice;  // the row among them that ends last
   const auto close = [&](Ns until, SliceId next) {
     if (until - reach <= around.empty) return;
     around.empty = until - reach;
@@ -56,7 +56,7 @@ Surroundings survey(const Trace& trace, Rows rows, Ns start, Ns end) {
   std::uint32_t i = rows.first;
   for (; i < rows.last && s.start[i] < end; ++i) {
     const Ns row_end = s.start[i] + s.dur[i];
-    // Nearly all rows before the stretch: over, and not the last to end.
+    // Nearly all rows before the stretch: they are over and did not end last.
     if (row_end <= start && last != no_slice && row_end <= s.end(last)) continue;
     if (!is_activity(trace, i)) continue;
     if (fills(s, i, start, end)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host thread did between two instants, in a few words for a person: the row that fills most
-// of the time, or the rows around the longest part in which it shows none.
+// A short text, for people, about a host thread between two instants: the row that fills most of
+// the time, or the rows around the longest part without a row.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace stepscope {
 
 struct HostActivity {
   std::string text;  // "aten::item"; "between aten::view and _AlltoAllSingle in ## forward ##"
-  SliceId covering = no_slice;  // the deepest row that covers at least half, step annotations apart
+  SliceId covering = no_slice;  // deepest row over at least half; no step annotations
 };
 
-// Rows that start before `since` are not looked at: give the start of the step, or of the trace.
-// Reads the rows of [since, end) once.
+// Ignores rows that start before `since`: pass the start of the step or of the trace. Reads the
+// rows of [since, end) once.
 [[nodiscard]] HostActivity host_activity(const Trace& trace, TrackId thread, Ns since, Ns start,
                                          Ns end);
 

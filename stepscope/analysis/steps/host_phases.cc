@@ -12,12 +12,12 @@ namespace {
 
 using Evidence = std::optional<Phase>;
 
-// What a row says by itself.
+// The phase of a row by its name and detail alone.
 struct Said {
   Evidence phase;
-  bool node = false;  // of the backward graph
+  bool node = false;  // a node of the backward graph
   bool certain =
-      false;  // an annotation or an operator of that name, no frame and no sequence number
+      false;  // an annotation or operator of that name; no Python frame, no sequence number
   std::string_view name;
 };
 
@@ -29,9 +29,9 @@ struct OpenRow {
   std::string_view name;
 };
 
-// Forward inside backward is recompute where a node of the graph runs it: a loss inside the user's
-// range "backward" is not, nor is the function that a node applies again as its own gradient
-// (_AlltoAllSingle in _AlltoAllSingleBackward).
+// Forward inside backward is recompute if a node of the graph runs it. Two cases are not recompute:
+// a loss inside the user's range "backward", and a function that a node applies again as its own
+// gradient (_AlltoAllSingle in _AlltoAllSingleBackward).
 Phase forward_inside(const OpenRow& around, const Said& said) {
   if (around.phase == Phase::recompute) return Phase::recompute;
   if (around.phase != Phase::backward) return around.phase;
@@ -39,11 +39,11 @@ Phase forward_inside(const OpenRow& around, const Said& said) {
   return said.certain || (around.node && !itself) ? Phase::recompute : Phase::backward;
 }
 
-// The phase of a row inside another.
+// The phase of a row inside another row.
 Evidence inside(const OpenRow* around, const Said& said) {
   if (around == nullptr) return said.phase;
   if (!said.phase || around->phase == Phase::data) return around->phase;
-  const bool over = around->phase != Phase::forward;  // what goes on even if forward is called
+  const bool over = around->phase != Phase::forward;  // continues even if forward is called
   if (*said.phase == Phase::forward && over) return forward_inside(*around, said);
   return said.phase;
 }
@@ -58,12 +58,12 @@ void append_span(std::vector<PhaseSpan>& spans, Ns start, Ns end, Phase phase) {
   }
 }
 
-// The rows of one thread that are open, outermost first.
+// The open rows of one thread, outermost first.
 class OpenRows {
  public:
   explicit OpenRows(std::vector<PhaseSpan>& spans) : spans_(spans) {}
 
-  // The innermost row at `now`, once everything that ended before is written down.
+  // The innermost row at `now`, after writing everything that ended before.
   const OpenRow* advance(Ns now) {
     while (!rows_.empty() && rows_.back().end <= now) {
       write(rows_.back().end);
@@ -87,7 +87,8 @@ class OpenRows {
   Ns cursor_{};
 };
 
-// Recorded with gradients on, and no node of the backward graph itself.
+// True for an operator recorded with gradients enabled that is not itself a node of the backward
+// graph.
 bool is_differentiated(const Trace& trace, std::uint32_t row) {
   const std::uint32_t detail = trace.slices.detail[row];
   return trace.slices.category[row] == Category::cpu_op && detail != no_row &&
@@ -106,7 +107,7 @@ Said said_by(const Trace& trace, std::uint32_t row, const std::vector<Evidence>&
   return said;
 }
 
-// `bare` collects operators under which no phase is known.
+// `bare` collects operators without a known phase around them.
 std::vector<PhaseSpan> read_thread(const Trace& trace, const Track& track,
                                    const std::vector<Evidence>& of_name,
                                    std::vector<HostSpan>& bare) {
@@ -137,7 +138,7 @@ bool runs_backward(const std::vector<PhaseSpan>& spans) {
                      [](const PhaseSpan& span) { return is_backward(span.phase); });
 }
 
-// For each step when its last backward span starts; Ns::min() where it has none.
+// For each step, the start of its last backward span; Ns::min() if it has none.
 std::vector<Ns> last_backward(const std::vector<std::vector<PhaseSpan>>& threads,
                               std::span<const Step> steps) {
   std::vector<Ns> last(steps.size(), Ns::min());
@@ -152,8 +153,8 @@ std::vector<Ns> last_backward(const std::vector<std::vector<PhaseSpan>>& threads
   return last;
 }
 
-// Later layers win where threads differ: the main one waits in "backward" while another thread does
-// the rest.
+// Later layers win where threads differ: the main thread waits in "backward" while another thread
+// does the rest.
 constexpr std::array<Phase, 5> layer_phases = {Phase::forward, Phase::backward, Phase::data,
                                                Phase::optimizer, Phase::recompute};
 std::size_t layer_of(Phase phase) {
@@ -182,7 +183,7 @@ std::vector<PhaseSpan> join_threads(const RankIndex& rank,
   return host;
 }
 
-// Closes the silence between two spans of one phase of one step.
+// Closes the gaps between two spans of one phase in one step.
 std::vector<PhaseSpan> fill(const std::vector<PhaseSpan>& spans, std::span<const Step> steps) {
   std::vector<PhaseSpan> filled;
   std::size_t step = 0;

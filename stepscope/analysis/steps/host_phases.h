@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which part of training each host thread is, over time. Evidence, innermost row first: names
-// (phase_names.h), and operators with an autograd sequence number, which are forward; forward
-// inside backward is recompute (activation checkpointing). A thread without evidence at an instant
-// shows no phase there.
+// The phase of training of each host thread over time. The innermost row counts first. Evidence:
+// names (phase_names.h); operators with an autograd sequence number are forward; forward inside
+// backward is recompute (activation checkpointing). A thread without evidence at an instant has no
+// phase there.
 #pragma once
 
 #include <optional>
@@ -25,19 +25,19 @@ struct PhaseSpan {
 struct HostPhases {
   std::vector<std::vector<PhaseSpan>>
       threads;  // by track; disjoint, in time order; without `other`
-  // The main thread and those of the backward graph together. On the main thread operators before
-  // the last backward of their step are forward where nothing else is known; silence between two
-  // spans of one phase belongs to it.
+  // The main thread and the threads of the backward graph together. Operators of the main thread
+  // before the last backward of their step are forward if nothing else is known. A gap between two
+  // spans of one phase belongs to that phase.
   std::vector<PhaseSpan> host;
 
-  // Of a launch by `thread`: what the thread itself shows, else the host.
+  // The phase of a launch by `thread`: the thread's own phase if known, else the host's.
   [[nodiscard]] Phase at(TrackId thread, Ns instant) const;
 };
 
 [[nodiscard]] HostPhases host_phases(const Trace& trace, const RankIndex& rank,
                                      std::span<const Step> steps);
 
-// The phase of the span that holds an instant.
+// The phase of the span that contains the instant.
 [[nodiscard]] std::optional<Phase> phase_at(std::span<const PhaseSpan> spans, Ns instant);
 
 }  // namespace stepscope

@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-// Runtime and driver calls that return when the device has finished something:
+// Runtime and driver calls that return after the device has finished something:
 // cudaStreamSynchronize, hipDeviceSynchronize, cuEventSynchronize, zeEventHostSynchronize, SYCL's
 // urQueueFinish; plain cudaMemcpy.
 bool blocks(std::string_view call) {
@@ -20,8 +20,8 @@ bool blocks(std::string_view call) {
   return contains(call, "Memcpy") && !contains(call, "Async");
 }
 
-// An asynchronous copy of pageable memory returns only when it is done: by call, whether that was
-// seen.
+// By call: true if it copied pageable memory. Such an asynchronous copy returns only after it is
+// done.
 std::vector<bool> blocking_copies(const Trace& trace, const RankIndex& rank) {
   std::vector<bool> blocking;
   for (const DeviceLane& lane : rank.devices) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When each host thread loads data, blocks in a synchronising call, or shows any row at all: what
-// the host part of an idle gap is divided by.
+// When each host thread loads data, blocks in a synchronising call, or shows any row at all. The
+// host part of an idle gap is divided by these spans.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace stepscope {
 struct HostSpan {
   Ns start{};
   Ns end{};
-  SliceId row = no_slice;  // the (first) row it comes from
+  SliceId row = no_slice;  // the (first) row behind the span
 };
 
-// Disjoint, in time order.
+// Each list is disjoint and in time order.
 struct ThreadWaits {
   std::vector<HostSpan> data;     // inside a data loader
   std::vector<HostSpan> sync;     // inside a call that waits for the device
@@ -27,10 +27,10 @@ struct ThreadWaits {
 // By track; empty for streams.
 [[nodiscard]] std::vector<ThreadWaits> host_waits(const Trace& trace, const RankIndex& rank);
 
-// Adds a row whose start is not before those added earlier; overlapping rows become one span.
+// Adds a row whose start is not before earlier rows. Overlapping rows become one span.
 void extend(std::vector<HostSpan>& spans, Ns start, Ns end, SliceId row);
 
-// Tiles [from, to) in order: inside(start, end, row) where a span lies, outside(start, end)
+// Tiles [from, to) in order. Calls inside(start, end, row) on spans and outside(start, end)
 // elsewhere.
 template <class Inside, class Outside>
 void cut(const std::vector<HostSpan>& spans, Ns from, Ns to, Inside&& inside, Outside&& outside) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interval algebra: intervals are added to numbered layers in any order; one pass over their sorted
+// Interval algebra. Intervals are added to numbered layers in any order. One pass over their sorted
 // edges visits every stretch of time with the number of open intervals of each layer. All unions,
-// intersections and differences of layers come out of the one pass. O(N log N), 16 bytes an edge.
+// intersections and differences of layers come from this one pass. O(N log N), 16 bytes per edge.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace stepscope {
 template <std::size_t layers>
 class IntervalSweep {
  public:
-  using Open = std::array<std::int32_t, layers>;  // intervals open in each layer
+  using Open = std::array<std::int32_t, layers>;  // number of open intervals per layer
 
   void reserve(std::size_t intervals) { edges_.reserve(2 * intervals); }
 
-  // [start, end); an empty one adds nothing.
+  // Adds [start, end); an empty interval adds nothing.
   void add(std::size_t layer, Ns start, Ns end) {
     if (start >= end) return;
     const auto tag = static_cast<std::int32_t>(layer) + 1;
@@ -30,8 +30,8 @@ class IntervalSweep {
     edges_.push_back({end, -tag});
   }
 
-  // visit(start, end, open) for stretches that tile [from, to) in order; counts are constant on
-  // each. May be called once.
+  // Calls visit(start, end, open) for stretches that tile [from, to) in order. Counts are constant
+  // on each stretch. May be called once.
   template <class Visit>
   void run(Ns from, Ns to, Visit&& visit) {
     run_sort(edges_, [](Edge a, Edge b) { return a.at < b.at; });

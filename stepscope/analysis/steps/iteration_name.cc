@@ -14,7 +14,8 @@
 namespace stepscope {
 namespace {
 
-// Where the number of "name#12", "name 12", "name_12/100" and "name12" begins, if this is one.
+// Position of the number in "name#12", "name 12", "name_12/100" and "name12", if `text` is such a
+// name.
 std::optional<std::size_t> number_behind(std::string_view text, std::size_t name_size) {
   const std::size_t at = text.find_first_not_of(" _-:=#[(", name_size);
   if (at == std::string_view::npos || !is_digit(text[at])) return std::nullopt;
@@ -24,13 +25,13 @@ std::optional<std::size_t> number_behind(std::string_view text, std::size_t name
                                                                       : std::nullopt;
 }
 
-// What a range is called that is one iteration of training.
+// Names of ranges that are one iteration of training.
 constexpr std::array<std::string_view, 14> iteration_words = {
     "step",           "iteration", "iter",        "train_step",      "training_step",
     "train_iter",     "batch",     "train_batch", "train_iteration", "training_iteration",
     "training_batch", "minibatch", "global_step", "training_iter"};
 
-// The part of "Train Step 12" before the number where it is such a word; empty else.
+// The part of "Train Step 12" before the number if it is such a name; else empty.
 std::string_view iteration_part(std::string_view text) {
   const std::size_t digit = std::min(text.find_first_of("0123456789"), text.size());
   std::string_view part = text.substr(0, digit);
@@ -65,7 +66,7 @@ std::optional<std::int64_t> step_number(std::string_view name) {
   std::int64_t number = 0;
   const char* last = name.data() + name.size();
   const auto [end, error] = std::from_chars(name.data() + at, last, number);
-  constexpr std::int64_t largest = std::int64_t{1} << 53;  // that JSON keeps exactly
+  constexpr std::int64_t largest = std::int64_t{1} << 53;  // largest number that JSON keeps exactly
   const bool whole = end == last || (hash == std::string_view::npos && number_behind(name, at));
   if (error != std::errc{} || !whole || number < -largest || number > largest) return std::nullopt;
   return number;
@@ -82,7 +83,7 @@ std::string iteration_name(const Trace& trace, const RankIndex& rank) {
   Ns most{};
   for (const TrackId id : rank.host_tracks) {
     const Track& track = trace.track(id);
-    std::map<std::string_view, std::pair<std::size_t, Ns>> families;  // how many, their time
+    std::map<std::string_view, std::pair<std::size_t, Ns>> families;  // count, time
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
       const std::string_view part = part_of[index(s.name[i])];
       if (part.empty() || s.category[i] != Category::user_annotation) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranges of a trace are its steps, by their names.
+// Finds the ranges of a trace that are its steps by their names.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace stepscope {
 
-// "name", "name#12", "name 12", "name_12/100" and "name [12]" are steps of `wanted` = "name";
-// behind a `wanted` that ends in a sign, "block (layers.", any number does: "block (layers.7)
+// "name", "name#12", "name 12", "name_12/100" and "name [12]" are steps of `wanted` = "name". If
+// `wanted` ends in a sign, any number may follow: "block (layers." matches "block (layers.7)
 // forward".
 [[nodiscard]] bool names_step(std::string_view text, std::string_view wanted);
 // 12; nullopt for a name without a number, and for numbers that JSON does not keep exactly.
 [[nodiscard]] std::optional<std::int64_t> step_number(std::string_view name);
 
-// "ProfilerStep" where the trace has any; else what stands before the numbers of ranges that are
-// called iterations ("step", "Iteration 7", "train_step#7"): at least two on one thread, of several
-// such names that with most time. "ProfilerStep" where there are none either.
+// "ProfilerStep" if the trace has any. Else the part before the numbers of ranges named like
+// iterations ("step", "Iteration 7", "train_step#7") with at least two on one thread; of several
+// such names the one with most time. "ProfilerStep" if there are none.
 [[nodiscard]] std::string iteration_name(const Trace& trace, const RankIndex& rank);
 
 }  // namespace stepscope

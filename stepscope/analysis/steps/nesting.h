@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which row encloses which on one thread. Rows come by start, longest first, so a stack suffices;
-// it holds by intervals, not by calls: rows that overlap without nesting (ROCm, asynchronous
-// annotations) belong to the one that began last.
+// Which row encloses which on one thread. Rows come by start, longest first, so a stack suffices.
+// Nesting is by intervals, not by calls: rows that overlap without nesting (ROCm, asynchronous
+// annotations) belong to the row that began last.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace stepscope {
 
-// visit(row, parent) for every slice of the track, in order. parent = the row that began last among
-// those still open for which frame(row) holds, or no_slice. O(rows of the track).
+// Calls visit(row, parent) for every slice of the track, in order. parent = the row that began last
+// among the open rows with frame(row), or no_slice. O(rows of the track).
 template <class Frame, class Visit>
 void visit_nested(const Slices& slices, const Track& track, Frame&& frame, Visit&& visit) {
   std::vector<std::uint32_t> open;

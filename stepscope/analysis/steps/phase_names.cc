@@ -16,7 +16,7 @@ bool has_any(std::string_view text, const std::array<std::string_view, n>& parts
                      [&](std::string_view p) { return contains(text, p); });
 }
 
-// Fragments of annotations and operators, in lower case.
+// Fragments of names of annotations and operators, in lower case.
 constexpr std::array<std::string_view, 6> optimizer_parts = {
     "optimizer", "optim_step", "zero_grad", "clip_grad", "fusedadam", "unscale_and_clip"};
 constexpr std::array<std::string_view, 13> data_parts = {"enumerate(dataloader)",
@@ -33,8 +33,8 @@ constexpr std::array<std::string_view, 13> data_parts = {"enumerate(dataloader)"
                                                          "wait_for_batch",
                                                          "data loading"};
 
-// A frame of Python is judged by its function and, where that is too common a word, by its file:
-// folders may be called anything.
+// The function of a Python frame decides. If the function's name is too common, the file decides;
+// folders may have any name.
 std::optional<Phase> phase_of_frame(std::string_view file, std::string_view function) {
   const auto is = [&](std::string_view f) { return function == f; };
   if (is("unpack_hook") || is("recompute_fn")) return Phase::recompute;

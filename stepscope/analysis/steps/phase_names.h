@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What part of training a host row belongs to, from its name alone; decided once per distinct name.
-// Names of PyTorch's operators, annotations and Python frames, DDP, FSDP, DeepSpeed and Megatron.
+// The part of training of a host row, from its name alone. Decided once per distinct name. Knows
+// the names of PyTorch's operators, annotations and Python frames, DDP, FSDP, DeepSpeed and
+// Megatron.
 #pragma once
 
 #include <array>
@@ -19,10 +20,10 @@ inline constexpr std::array<std::string_view, phase_count> phase_names = {
     "forward", "backward", "recompute", "optimizer", "data", "other"};
 static_assert(phase_names[static_cast<std::size_t>(Phase::other)] == "other");
 
-// nullopt where the name says nothing ("aten::mm", "ProfilerStep#3"); never Phase::other.
+// nullopt if the name does not tell ("aten::mm", "ProfilerStep#3"); never Phase::other.
 [[nodiscard]] std::optional<Phase> phase_of_name(std::string_view name);
 
-// By StringId.
+// Indexed by StringId.
 [[nodiscard]] std::vector<std::optional<Phase>> phases_of_names(const StringPool& strings);
 
 }  // namespace stepscope

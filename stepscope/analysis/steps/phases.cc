@@ -32,7 +32,7 @@ Phase phase_of(const Trace& trace, const RankIndex& rank, const HostPhases& phas
   return phases.at(trace.slices.track[index(call)], trace.slices.start[index(call)]);
 }
 
-// The most frequent phase of the first kind that is open.
+// The most frequent phase of the first kind with open intervals.
 Phase pick(const Sweep::Open& open) {
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     const auto first = open.begin() + static_cast<std::ptrdiff_t>(kind * phase_count);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A second axis through every step: forward, backward, recompute, optimizer, data, other. The
 // phases of a step sum to its wall time as integers. Time in which the device works belongs to the
-// phase of the launch behind it (compute before communication before copies; where several run, the
-// phase that most of them have); idle time to the phase the host is in. In a CPU-only trace all
-// time is the host's. Work whose launch is not in the trace is `other`.
+// phase of the work's launch. Compute goes before communication, communication before copies; of
+// several operations the most frequent phase counts. Idle time belongs to the host's phase. In a
+// CPU-only trace all time belongs to the host's phase. Work whose launch is not in the trace is
+// `other`.
 #pragma once
 
 #include <array>
@@ -37,16 +38,16 @@ struct PhaseSummary {
 };
 
 struct PhaseBudget {
-  std::vector<StepPhases> steps;  // parallel to the steps given
+  std::vector<StepPhases> steps;  // parallel to the given steps
   StepPhases total;
 };
 
-// `device` is a place in rank.devices (TimeBudget::chosen); ignored for CPU-only traces.
+// `device` is an index into rank.devices (TimeBudget::chosen); ignored for CPU-only traces.
 [[nodiscard]] PhaseBudget phase_budget(const Trace& trace, const RankIndex& rank,
                                        std::span<const Step> steps, const HostPhases& phases,
                                        std::size_t device = 0);
 
-// One row a phase that has any time, of the steps of one rank or of many.
+// One row per phase with time, for the steps of one rank or of many.
 [[nodiscard]] std::vector<PhaseSummary> summarize_phases(std::span<const StepPhases> steps);
 
 }  // namespace stepscope

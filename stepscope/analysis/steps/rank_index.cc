@@ -15,7 +15,7 @@ namespace {
 
 bool is_host_row(Category c) { return is_host(c) || c == Category::other; }
 
-// Of each distinct name: does it mark a profiler step, does it open a node of the backward graph?
+// By distinct name: whether it marks a profiler step or opens a node of the backward graph.
 enum Mark : std::uint8_t { plain = 0, profiler_step = 1, backward_node = 2 };
 
 std::vector<Mark> mark_names(const StringPool& strings) {
@@ -28,19 +28,19 @@ std::vector<Mark> mark_names(const StringPool& strings) {
   return marks;
 }
 
-// What a thread did, compared lexicographically to find the main one. Operator time is a union of
-// intervals, without the backward graph: its thread is busier than the main one, which waits for it
-// meanwhile.
+// The use of a thread, compared lexicographically to find the main thread. Operator time is a union
+// of intervals without the backward graph: the thread of that graph is busier than the main thread,
+// which waits for it.
 struct ThreadUse {
   std::uint64_t steps = 0;
   Ns operators{};
-  Ns calls{};  // anything but calls of the operating system, in which idle threads wait
+  Ns calls{};  // except calls of the operating system, in which idle threads wait
   Ns anything{};
 
   [[nodiscard]] auto key() const { return std::tie(steps, operators, calls, anything); }
 };
 
-// Adds to a union whose intervals arrive by start.
+// Adds to a union of intervals that arrive by start.
 void cover(Ns start, Ns end, Ns& covered_until, Ns& total) {
   if (end <= covered_until) return;
   total += end - std::max(start, covered_until);
@@ -119,8 +119,8 @@ void find_device_work(const Trace& trace, RankIndex& rank) {
   }
 }
 
-// The launch calls by correlation, then start: a correlation that several windows of a rank reuse
-// is told apart by time.
+// The launch calls by correlation, then start. Several windows of a rank may reuse a correlation;
+// time tells them apart.
 std::vector<SliceId> calls_by_correlation(const Slices& s) {
   std::vector<SliceId> calls;
   for (std::uint32_t i = 0; i < s.size(); ++i) {
@@ -137,7 +137,7 @@ std::vector<SliceId> calls_by_correlation(const Slices& s) {
   return calls;
 }
 
-// Where `before` stops to hold in [first, last), looked for around `near`.
+// The position where `before` stops to hold in [first, last), searched around `near`.
 template <class Iterator, class Before>
 Iterator partition_near(Iterator first, Iterator last, Iterator near, Before before) {
   std::ptrdiff_t step = 1;
@@ -149,10 +149,10 @@ Iterator partition_near(Iterator first, Iterator last, Iterator near, Before bef
   return std::partition_point(near - std::min(step, near - first), near, before);
 }
 
-// The last call of this correlation that began before the operation did; the first of all where the
-// clocks say that none did. A driver call inside a runtime call that shares its correlation gives
-// way to the outer one.
-// Operations come nearly in the order of their calls: `near` is where the one before was found.
+// The last call of this correlation that began before the operation; the first call of all if the
+// clocks say that none did. If a driver call inside a runtime call has the same correlation, the
+// outer call counts. Operations come nearly in the order of their calls: `near` is the position of
+// the previous result.
 SliceId call_behind(const Slices& s, const std::vector<SliceId>& calls, SliceId op,
                     std::vector<SliceId>::const_iterator& near) {
   const std::uint32_t correlation = s.correlation[index(op)];
@@ -185,7 +185,8 @@ void join_launches(const Trace& trace, RankIndex& rank) {
   }
 }
 
-// cudaLaunchKernel, hipExtModuleLaunchKernel, cuLaunchKernelEx, cudaGraphLaunch.
+// True if the trace has calls such as cudaLaunchKernel, hipExtModuleLaunchKernel, cuLaunchKernelEx
+// or cudaGraphLaunch.
 bool has_launches(const Trace& trace) {
   const Slices& s = trace.slices;
   for (std::uint32_t i = 0; i < s.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank as the questions about several ranks see it: its number, its trace, its index, its
-// steps. A rank captured in several windows has one view each. Views refer to what the caller owns.
+// One rank for questions about several ranks: its number, trace, index and steps. A rank captured
+// in several windows has one view per window. Views do not own; the caller keeps the data alive.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands pieces of time that come in order to the steps they lie in.
+// Divides stretches of time, given in order, among the steps that contain them.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ class StepCursor {
  public:
   explicit StepCursor(std::span<const Step> steps) : steps_(steps) {}
 
-  // give(place, start, end) for the parts of [start, end) inside steps. `start` never decreases
-  // from call to call.
+  // Calls give(place, start, end) for the parts of [start, end) inside steps. `start` must not
+  // decrease from call to call.
   template <class Give>
   void place(Ns start, Ns end, Give&& give) {
     while (at_ < steps_.size() && steps_[at_].end <= start) ++at_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Annotations on the host give the steps their names; the device operations launched inside them
-// give their bounds.
+// Annotations on the host name the steps. The device operations launched inside them bound the
+// steps.
 #include "stepscope/analysis/steps/steps.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::vector<bool> wanted_names(const StringPool& strings, std::string_view wante
   return result;
 }
 
-// The annotations of one thread: the main one where it has any, else the thread that has most.
+// The annotations of one thread: the main thread if it has any, else the thread with most of them.
 std::vector<SliceId> annotations(const Trace& trace, const RankIndex& rank,
                                  const std::vector<bool>& wanted) {
   const Slices& s = trace.slices;
@@ -41,7 +41,7 @@ std::vector<SliceId> annotations(const Trace& trace, const RankIndex& rank,
   return best;
 }
 
-// Numbers of the names; ordinals for all where one has no number or two have the same.
+// Uses the numbers of the names. If a name has no number or two are equal, all steps get ordinals.
 void number_steps(std::vector<Step>& steps) {
   std::vector<std::int64_t> numbers;
   for (const Step& step : steps) {
@@ -82,7 +82,7 @@ std::vector<DeviceSpan> device_spans(const Trace& trace, const RankIndex& rank,
   return spans;
 }
 
-// The profiler's own rows, one for each window that it recorded.
+// The profiler's own rows, one for each recorded window.
 std::vector<SliceId> recorded_windows(const Trace& trace) {
   std::vector<SliceId> windows;
   for (std::uint32_t i = 0; i < trace.slices.size(); ++i)
@@ -90,7 +90,7 @@ std::vector<SliceId> recorded_windows(const Trace& trace) {
   return windows;
 }
 
-// Whether one window holds the starts of both; true where the trace is of one window.
+// True if one window contains the starts of both, or if the trace has one window.
 bool in_one_window(const Trace& trace, const std::vector<SliceId>& windows, const Step& a,
                    const Step& b) {
   if (windows.size() < 2) return true;
@@ -110,8 +110,7 @@ void bound_steps(const Trace& trace, std::vector<Step>& steps,
     steps[i].end = std::max({steps[i].start, steps[i].host_end, spans[i].end});
   }
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    // A gap in the numbers, or between two windows, is a part that was not profiled: it belongs to
-    // no step.
+    // A gap in the numbers, or between two windows, was not profiled: it belongs to no step.
     const bool adjacent = steps[i + 1].index == steps[i].index + 1 &&
                           in_one_window(trace, windows, steps[i], steps[i + 1]);
     steps[i].end = adjacent ? steps[i + 1].start : std::min(steps[i].end, steps[i + 1].start);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the steps of one rank begin and end (DESIGN: "Rank, step, clock"): a step begins where the
-// first device operation launched inside its annotation begins (the annotation's own start where
-// there is none) and ends where the next begins; the last ends with its annotation or its last
-// device operation, whichever is later. So does a step whose successor by number is missing: what
-// was not profiled belongs to no step.
+// Where the steps of one rank begin and end (DESIGN: "Rank, step, clock"). A step begins with the
+// first device operation launched inside its annotation, or with the annotation if there is none.
+// It ends where the next step begins. The last step ends with its annotation or its last device
+// operation, whichever is later. So does a step whose successor by number is missing: time that was
+// not profiled belongs to no step.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace stepscope {
 
 struct Step {
-  // n of ProfilerStep#n; ordinals for all where a name has no number or two have the same.
+  // n of ProfilerStep#n. If a name has no number or two are equal, all steps get ordinals.
   std::int64_t index = 0;
   std::string name;  // "ProfilerStep#12"; "window" for the whole trace
   Ns host_start{};   // the annotation on the host; the whole trace for "window"
@@ -27,17 +27,18 @@ struct Step {
 };
 
 struct StepOptions {
-  std::string annotation;  // a name, or what stands before its number; empty = iteration_name()
+  std::string annotation;  // a name or the part before its number; empty = iteration_name()
 };
 
-// In time order, without overlap. The main thread's annotations, where it has any; one inside
-// another is part of it. Without annotations: one step, the window of all device operations (of the
-// main thread where there are none) named "window". Empty only for a trace without slices.
+// In time order, without overlap. Uses the main thread's annotations if it has any. An annotation
+// inside another one is part of it. Without annotations there is one step named "window": the
+// window of all device operations, or of the main thread if there are none. Empty only for a trace
+// without slices.
 [[nodiscard]] std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
                                            const StepOptions& options = {});
 
-// What of [first event, last event] of the rank lies outside its steps. Steps and these three add
-// up to that window.
+// The time of [first event, last event] of the rank outside its steps. The steps and these three
+// sum to that window.
 struct OutsideSteps {
   Ns before{};
   Ns between{};

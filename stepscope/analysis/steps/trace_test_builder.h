@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces by hand for tests: threads and streams by number, rows by category, instants in ns.
+// Traces written by hand for tests: threads and streams by number, rows by category, times in ns.
 #pragma once
 
 #include <cstdint>

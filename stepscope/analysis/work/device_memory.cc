@@ -7,7 +7,7 @@
 namespace stepscope {
 namespace {
 
-// The events of one device, in time order, with the total after each.
+// The events of one device in time order, with the total after each event.
 struct DeviceEvents {
   int device = -1;
   std::vector<std::uint32_t> rows;
@@ -29,7 +29,7 @@ std::vector<DeviceEvents> events_by_device(const MemoryEvents& memory) {
   return devices;
 }
 
-// Allocated just before an instant.
+// Bytes allocated just before an instant.
 Bytes allocated_before(const MemoryEvents& memory, const DeviceEvents& events, Ns instant) {
   const auto after = std::ranges::lower_bound(events.rows, instant, {},
                                               [&](std::uint32_t row) { return memory.time[row]; });
@@ -64,7 +64,7 @@ std::vector<MemoryPoint> timeline_of(const MemoryEvents& memory, const DeviceEve
   return thin_out(points, 2000);
 }
 
-// The operator that encloses an instant on a thread, deepest first.
+// The deepest operator of a thread that encloses the instant.
 std::string_view operator_at(const Trace& trace, TrackId thread, Ns at) {
   const Track& track = trace.track(thread);
   std::string_view deepest;

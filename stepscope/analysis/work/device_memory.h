@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the allocator's events ([memory] instants) and the copies of a trace tell about memory.
+// Memory use from the allocator's events ([memory] instants) and the copies of a trace.
 #pragma once
 
 #include <array>
@@ -26,9 +26,9 @@ struct MemoryPoint {
 
 struct MemoryPhase {
   Phase phase = Phase::other;
-  Ns start{};  // a stretch of this phase, neighbours of one phase joined
+  Ns start{};  // a stretch of this phase; adjacent ones are joined
   Ns end{};
-  Bytes at_start{};  // allocated, as the last event before says
+  Bytes at_start{};  // allocated after the last event before `start`
   Bytes at_end{};
 };
 
@@ -37,22 +37,23 @@ struct DeviceMemory {
   Bytes peak_allocated{};
   std::optional<Bytes> peak_reserved;
   Ns peak_time{};
-  std::string running_at_peak;  // operator on the allocating thread and kernel on the device; ""
-                                // for neither
+  std::string running_at_peak;  // operator on the allocating thread and kernel on the device; "" if
+                                // neither
   std::optional<Bytes>
-      headroom;  // memory of the device − peak reserved (allocated where that is not recorded)
-  // At the peak, summing to peak_allocated. Empty where the recorded totals contradict the blocks.
+      headroom;  // memory of the device − peak reserved (or allocated if reserved is not recorded)
+  // Use of memory at the peak; sums to peak_allocated. Empty if the recorded totals contradict the
+  // blocks.
   std::optional<std::array<Bytes, memory_use_count>> composition;
   std::vector<MemoryPhase> phases;
   std::vector<MemoryPoint>
       timeline;  // at most 2,000 points; keeps first, last, and the extremes of each stretch
-  std::uint64_t unmatched_frees = 0;  // of blocks whose allocation is not in the trace
+  std::uint64_t unmatched_frees = 0;  // frees of blocks whose allocation is not in the trace
 };
 
 struct CopyRow {
   std::string direction;  // "HtoD", "DtoD", "PtoP", … ; "memset"
   std::optional<bool>
-      pinned;  // of the host side; empty where the name does not tell or there is none
+      pinned;  // of the host side; empty if there is no host side or the name does not tell
   std::uint64_t count = 0;
   std::optional<Bytes> bytes;  // empty unless recorded for every copy
   Ns total{};
@@ -60,22 +61,22 @@ struct CopyRow {
 };
 
 struct MemoryTable {
-  std::vector<DeviceMemory> devices;  // by device, the host first; empty without [memory] events
-  std::vector<CopyRow> copies;        // longest first; of the steps
+  std::vector<DeviceMemory> devices;  // by device, host first; empty without [memory] events
+  std::vector<CopyRow> copies;        // of the steps, longest first
 };
 
-// `phases`: the host's, disjoint and in time order (HostPhases::host). Memory is described over the
-// whole trace.
+// `phases`: the host's, disjoint and in time order (HostPhases::host). The memory of devices covers
+// the whole trace.
 [[nodiscard]] MemoryTable memory_table(const Trace& trace, const RankIndex& rank,
                                        std::span<const Step> steps,
                                        std::span<const PhaseSpan> phases);
 
-// Copies and memsets that start inside the steps, by direction and by the host side's kind of
-// memory.
+// Copies and memsets that start inside the steps, by direction and kind of host memory.
 [[nodiscard]] std::vector<CopyRow> copy_table(const Trace& trace, const RankIndex& rank,
                                               std::span<const Step> steps);
 
-// At most `limit` points (4 or more); of each dropped stretch the lowest and highest stay.
+// Keeps at most `limit` points (4 or more). The lowest and highest point of each dropped stretch
+// stay.
 [[nodiscard]] std::vector<MemoryPoint> thin_out(std::span<const MemoryPoint> points,
                                                 std::size_t limit);
 

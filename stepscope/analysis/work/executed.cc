@@ -15,7 +15,7 @@ namespace {
 enum Layer : std::size_t { product_layer, other_layer };
 using Sweep = IntervalSweep<2>;
 
-// The precision that a kernel's name betrays, where no shape tells.
+// The precision that a kernel's name suggests, for calls without shapes.
 OperandFormat precision_of_kernel(std::string_view name, NameClass kind) {
   const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
   if (has("bf16") || has("bfloat16") || has("BFloat16") || has("_BBS_")) return OperandFormat::bf16;
@@ -157,7 +157,7 @@ void on_devices(const Trace& trace, const RankIndex& rank, std::span<const Step>
   }
 }
 
-// The innermost operator with known flops is the kernel; what else runs on a CPU is in the time
+// The innermost operator with known flops stands for the kernel. Other CPU work is in the time
 // budget.
 void on_host(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
              const OpWork& work, Executed& result) {

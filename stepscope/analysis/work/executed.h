@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hardware executed in each step, as the MFU budget needs it: the flops of products, the
-// time of the kernels that did them by precision, and the time of all other compute. Conventions of
-// the flops: op_flops.h.
+// The work that the hardware executed in each step, for the MFU budget: the flops of products, the
+// time of their kernels by precision, and the time of all other compute. Conventions for flops:
+// op_flops.h.
 //
-// Sums of kernel times count overlapping kernels twice; the `_union` fields count each instant of
+// Sums of kernel times count overlapping kernels twice. The `_union` fields count each instant of
 // the device once. On a trace without a device the innermost operators stand for kernels.
 #pragma once
 
@@ -23,11 +23,11 @@ namespace stepscope {
 // Products (matmul, convolution, attention) in one precision. fp32 products whose kernel names a
 // tf32 or tensor-core instruction count as tf32.
 struct ExecutedProducts {
-  Flops flops{};      // of the kernels whose call's shapes are known
-  Flops recompute{};  // of them: repeated by a checkpoint, or scores rebuilt in a fused attention's
-                      // backward
+  Flops flops{};      // of kernels whose calls have known shapes
+  Flops recompute{};  // the part of `flops` repeated by a checkpoint, or for scores rebuilt in a
+                      // fused attention's backward
   Ns time{};          // of those kernels
-  Ns unknown_time{};  // of the kernels whose flops the trace does not tell
+  Ns unknown_time{};  // of kernels whose flops are not known from the trace
   Ns recompute_time{};
   std::uint64_t kernels = 0;
   std::uint64_t unknown_kernels = 0;
@@ -39,7 +39,7 @@ struct ExecutedStep {
   Ns product_union{};   // at least one product runs, clipped to the step, summed over devices
   Ns other_union{};     // compute runs, but no product: memory-bound work
   Ns other_time{};      // sum of the other compute kernels
-  Bytes other_bytes{};  // the least they move, where the shapes tell
+  Bytes other_bytes{};  // the least they must move, where shapes are known
   Ns other_time_with_bytes{};  // time of the kernels behind other_bytes
 
   [[nodiscard]] Flops flops() const;
@@ -49,12 +49,12 @@ struct ExecutedStep {
 };
 
 struct Executed {
-  std::vector<ExecutedStep> steps;  // parallel to the steps given
+  std::vector<ExecutedStep> steps;  // parallel to the given steps
   bool any_shapes =
-      false;  // whether the flops of any product are known: otherwise zero means unknown
+      false;  // the flops of at least one product are known; if false, zero means unknown
 };
 
-// A call's flops belong to the step in which each of its kernels starts.
+// The flops of a call belong to the steps in which its kernels start.
 [[nodiscard]] Executed executed_work(const Trace& trace, const RankIndex& rank,
                                      std::span<const Step> steps, const OpWork& work);
 

@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-// What is summed for one name.
+// The sums for one name.
 struct KernelSums {
   std::uint64_t count = 0;
   std::uint64_t with_flops = 0;
@@ -71,7 +71,7 @@ Ns busy_time(const Trace& trace, const RankIndex& rank, std::span<const Step> st
     sweep.reserve(lane.ops.size());
     for (const SliceId op : lane.ops)
       sweep.add(0, trace.slices.start[index(op)], trace.slices.end(op));
-    // Both the busy stretches and the steps are disjoint and in order.
+    // The busy stretches and the steps are both disjoint and in order.
     std::size_t at = 0;
     sweep.run(lane.start, lane.end, [&](Ns start, Ns end, const IntervalSweep<1>::Open& open) {
       if (open[0] == 0) return;
@@ -86,7 +86,7 @@ Ns busy_time(const Trace& trace, const RankIndex& rank, std::span<const Step> st
 
 using CounterMeans = std::map<std::pair<StringId, StringId>, std::pair<double, std::uint64_t>>;
 
-// (kernel name, metric) → sum and count. Counters are few: one row a profiled range and metric.
+// (kernel name, metric) → sum and count. Counters are few: one row per profiled range and metric.
 CounterMeans counters_by_name(const Trace& trace) {
   CounterMeans means;
   const Counters& counters = trace.counters;

@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-// Place of the phase that holds an instant.
+// Index of the phase that contains an instant.
 std::optional<std::size_t> place_of(std::span<const PhaseSpan> phases, Ns instant) {
   const auto after = std::ranges::upper_bound(phases, instant, {}, &PhaseSpan::start);
   if (after == phases.begin() || instant >= std::prev(after)->end) return std::nullopt;
@@ -25,7 +25,7 @@ bool before_first(std::span<const PhaseSpan> phases, Phase phase, Ns instant) {
   return first != phases.end() && instant < first->start;
 }
 
-// Whether backwards are in the trace and none of them ends later.
+// True if the trace has backwards and none of them ends later.
 bool after_last_backward(std::span<const PhaseSpan> phases, Ns instant) {
   bool any = false;
   for (const PhaseSpan& span : phases) {
@@ -36,7 +36,7 @@ bool after_last_backward(std::span<const PhaseSpan> phases, Ns instant) {
   return any;
 }
 
-// Of a block that the trace never frees.
+// The use of a block that the trace never frees.
 MemoryUse use_of_kept(Ns allocated, std::span<const PhaseSpan> phases) {
   switch (phase_of(phases, place_of(phases, allocated))) {
     case Phase::optimizer:
@@ -44,7 +44,7 @@ MemoryUse use_of_kept(Ns allocated, std::span<const PhaseSpan> phases) {
     case Phase::backward:
       return MemoryUse::gradients;
     case Phase::forward:
-    case Phase::recompute:  // the trace ends before the backward that would free it
+    case Phase::recompute:  // the trace ends before the backward that would free the block
       return after_last_backward(phases, allocated) ? MemoryUse::activations : MemoryUse::unknown;
     default:
       return before_first(phases, Phase::forward, allocated) ? MemoryUse::parameters
@@ -52,7 +52,7 @@ MemoryUse use_of_kept(Ns allocated, std::span<const PhaseSpan> phases) {
   }
 }
 
-// Of a block that is older than the trace.
+// The use of a block that is older than the trace.
 MemoryUse use_of_inherited(Ns freed, std::span<const PhaseSpan> phases) {
   switch (phase_of(phases, place_of(phases, freed))) {
     case Phase::optimizer:
@@ -89,7 +89,7 @@ MemoryUse use_of(const MemoryBlock& block, std::span<const PhaseSpan> phases) {
 
 MemoryBlocks memory_blocks(const MemoryEvents& memory, std::span<const std::uint32_t> rows) {
   KeyIndex<std::uint64_t, std::identity> addresses;
-  std::vector<std::optional<MemoryBlock>> open;  // by number of the address
+  std::vector<std::optional<MemoryBlock>> open;  // by index of the address
   MemoryBlocks result;
   for (const std::uint32_t row : rows) {
     const auto [number, fresh] = addresses.insert(memory.address[row]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of memory: an allocation paired with the free of its address, and what the block was for.
+// Blocks of memory: an allocation paired with the free of its address, and the use of the block.
 #pragma once
 
 #include <array>
@@ -14,10 +14,9 @@
 
 namespace stepscope {
 
-// What memory is for. Inferred from when blocks are allocated and freed, never recorded:
-//   parameters   the model's state: there before the trace began and never freed, or allocated
-//                before the first forward and never freed. Optimizer state of that age too: nothing
-//                tells them apart
+// The use of a block. It is inferred from the times of allocation and free; it is never recorded.
+//   parameters   the model's state: never freed, and older than the trace or allocated before the
+//                first forward. Includes optimizer state of that age: nothing tells them apart
 //   optimizer    allocated by the optimizer and never freed
 //   gradients    allocated in a backward and alive after it, or older than the trace and freed by
 //                the optimizer
@@ -50,15 +49,15 @@ struct MemoryBlocks {
   std::uint64_t unmatched_frees = 0;
 };
 
-// Of the events of one device, rows in time order. An address that is allocated twice lost its free
-// in between: the first block is taken to end where the second begins. Blocks stand in the order of
-// their ends, those never freed last. O(N).
+// Pairs the events of one device; `rows` are in time order. If an address is allocated twice, the
+// free in between was lost: the first block ends where the second begins. Blocks are ordered by
+// their end; blocks that are never freed come last. O(N).
 [[nodiscard]] MemoryBlocks memory_blocks(const MemoryEvents& memory,
                                          std::span<const std::uint32_t> rows);
 
-// What the blocks alive at an instant are for; what `total` has beyond them is older than the
-// trace. Empty where the blocks exceed the total. `phases` disjoint, in time order, neighbours of
-// one phase joined.
+// The bytes of each use among the blocks alive at an instant. Any part of `total` beyond the blocks
+// is older than the trace. Empty if the blocks exceed the total. `phases` are disjoint and in time
+// order; adjacent stretches of one phase are joined.
 [[nodiscard]] std::optional<std::array<Bytes, memory_use_count>> composition_at(
     std::span<const MemoryBlock> blocks, std::span<const PhaseSpan> phases, Ns instant,
     Bytes total);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schemas of PyTorch's operators and of flash-attention's. Fused attention: products over the pairs
-// of positions that the mask lets through.
+// Schemas of PyTorch's operators and of flash-attention's. Fused attention multiplies over the
+// pairs of positions that the mask keeps.
 #include <algorithm>
 
 #include "stepscope/analysis/work/op_flops.h"
@@ -22,8 +22,8 @@ struct AttentionSchema {
   std::size_t causal;
   Mask mask = Mask::flag;
   std::size_t lengths =
-      no_input;  // cumulative lengths of packed sequences: present means that lengths are data
-  std::size_t window = no_input;  // left, right follows; -1 = unlimited
+      no_input;  // cumulative lengths of packed sequences: if present, lengths are data
+  std::size_t window = no_input;  // left; right follows; -1 = unlimited
 };
 using enum Layout;
 constexpr auto attention_schemas = std::to_array<AttentionSchema>({
@@ -59,8 +59,7 @@ double attended_pairs(double queries, double keys, bool causal, std::int64_t bac
   if (causal) ahead = 0;
   const auto corner = [](double side) { return side > 0 ? side * side / 2 : 0.0; };
   double pairs = queries * keys;
-  // What lies above the diagonal that ends in the lower right corner, and further ahead than the
-  // window.
+  // Pairs above the diagonal that ends in the lower right corner and further ahead than the window.
   if (ahead >= 0) {
     const double cut = std::min(queries, keys);
     pairs -= corner(cut - static_cast<double>(ahead)) + std::max(queries - keys, 0.0) * keys;
@@ -100,7 +99,7 @@ std::optional<AttentionFlops> attention_flops(std::string_view name, const OpInp
   const auto width = static_cast<double>(q->back());  // of queries and keys
   const auto value_width = static_cast<double>(v->back());
   if (schema->query == 0) return AttentionFlops{Flops{each * (width + value_width)}, Flops{}};
-  // Scores again, dV, dP, dQ, dK.
+  // The five products: rebuilt scores, dV, dP, dQ, dK.
   return AttentionFlops{Flops{each * (3 * width + 2 * value_width)}, Flops{each * width}};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least bytes an operator moves. Inputs are as recorded; what an operator writes follows from
-// its kind: one entry a kind, the operators of a kind in one list.
+// The least bytes an operator moves. Inputs are as recorded. The output follows from the operator's
+// kind: one entry per kind, with the operators of that kind in one list.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -17,7 +17,8 @@ bool contains(Words list, std::string_view name) {
   return std::ranges::find(list, name) != list.end();
 }
 
-// Writes one tensor of the broadcast shape of its inputs; in place ("add_") it is the first input.
+// Writes one tensor of the broadcast shape of its inputs. In place ("add_") that is the first
+// input.
 constexpr auto pointwise = std::to_array<std::string_view>({"add",
                                                             "sub",
                                                             "rsub",
@@ -81,8 +82,8 @@ constexpr auto like_first = std::to_array<std::string_view>(
     {"native_layer_norm", "_fused_rms_norm", "native_batch_norm", "cudnn_batch_norm",
      "miopen_batch_norm", "native_group_norm", "cumsum", "flip", "roll", "clone", "batch_norm",
      "_batch_norm_with_update"});
-// Of the shape and type of its second input: (grad_output, input, …) → grad_input, parameters'
-// gradients are small.
+// Writes a tensor of the shape and type of its second input: (grad_output, input, …) → grad_input.
+// The parameters' gradients are small.
 constexpr auto like_second = std::to_array<std::string_view>(
     {"native_layer_norm_backward", "native_batch_norm_backward", "_fused_rms_norm_backward",
      "native_group_norm_backward", "batch_norm_backward"});
@@ -96,7 +97,7 @@ constexpr auto products = std::to_array<std::string_view>({"mm", "bmm", "linear"
 constexpr auto added_products =
     std::to_array<std::string_view>({"addmm", "baddbmm", "addmm_", "baddbmm_"});
 
-// Empty on overflow as well: shapes come from a file.
+// Empty on overflow too: shapes come from a file.
 Count times(Count a, Count b) {
   std::int64_t product = 0;
   if (!a || !b || __builtin_mul_overflow(*a, *b, &product)) return std::nullopt;
@@ -117,7 +118,7 @@ Count tensor_bytes(const OpInputs& inputs, std::size_t i) {
   return dims == nullptr ? std::nullopt : bytes_of(*dims, inputs.args[i].type);
 }
 
-// Of all inputs that are tensors; empty when one of them has no known width, or none is there.
+// Bytes of all tensor inputs; empty if one has no known width or there are none.
 Count read_bytes(const OpInputs& inputs) {
   Count sum;
   for (std::size_t i = 0; i < inputs.args.size(); ++i) {
@@ -128,7 +129,7 @@ Count read_bytes(const OpInputs& inputs) {
   return sum;
 }
 
-// The broadcast shape, with the type of the widest of the tensors that have a dimension.
+// Bytes of the broadcast shape, with the widest type of the tensors that have a dimension.
 Count broadcast_bytes(const OpInputs& inputs, Count width) {
   Dims shape;
   Count widest;
@@ -147,7 +148,7 @@ Count broadcast_bytes(const OpInputs& inputs, Count width) {
   return times(element_count(shape), width ? width : widest);
 }
 
-// The output has the input's dimensions without those that "dim" names; without a list it is one
+// The output has the input's dimensions except those named by "dim"; without a list it is one
 // element.
 Count reduced_bytes(const OpInputs& inputs) {
   const Dims* dims = inputs.tensor(0);
@@ -174,7 +175,7 @@ Count scaled_width(const OpInputs& inputs) {
   return *type == 6 ? Count(4) : std::nullopt;
 }
 
-// c[m, n] = a[m, k]·b[k, n], with a batch in front of rank 3; linear's weight is transposed. An
+// c[m, n] = a[m, k]·b[k, n], with a batch in front for rank 3; linear's weight is transposed. An
 // `out` argument is c itself.
 Count product_bytes(std::string_view name, const OpInputs& inputs, std::size_t first) {
   const Dims* a = inputs.tensor(first, 1);
@@ -189,7 +190,7 @@ Count product_bytes(std::string_view name, const OpInputs& inputs, std::size_t f
   return sum_of(sum_of(operands, added), times(element_count(out), width));
 }
 
-// A fused kernel touches each of its arguments once, unless it picks rows or columns of some.
+// A fused kernel touches each of its arguments once, except where it picks rows or columns of some.
 Count fused_bytes(std::string_view name, const OpInputs& inputs) {
   static constexpr auto partial =
       std::to_array<std::string_view>({"embedding", "index", "gather", "scatter", "slice", "select",
@@ -199,7 +200,7 @@ Count fused_bytes(std::string_view name, const OpInputs& inputs) {
   return picks ? std::nullopt : read_bytes(inputs);
 }
 
-// Rows of a table: indices are read, rows are read and written.
+// Rows of a table: indices are read; rows are read and written.
 Count embedding_bytes(const OpInputs& inputs) {
   const Dims* table = inputs.tensor(0, 2);
   const Dims* indices = inputs.tensor(1);
@@ -217,7 +218,7 @@ Count embedding_backward_bytes(const OpInputs& inputs) {
   return sum_of(read_bytes(inputs), bytes_of({*rows, grad->back()}, inputs.args[0].type));
 }
 
-// copy_(destination, source): reads one, writes the other.
+// copy_(destination, source): reads the source and writes the destination.
 Count copy_bytes(const OpInputs& inputs) {
   const Count destination = tensor_bytes(inputs, 0);
   const Dims* source = inputs.tensor(1);
@@ -225,8 +226,8 @@ Count copy_bytes(const OpInputs& inputs) {
   return sum_of(destination, bytes_of(*source, inputs.args[1].type));
 }
 
-// Query, key, value and output of an attention; a backward also reads the output's gradient and
-// writes three.
+// Query, key, value and output of an attention. A backward also reads the output's gradient and
+// writes three gradients.
 Count attention_bytes(const OpInputs& inputs, bool backward) {
   const std::size_t q = backward ? 1 : 0;
   const Count query = tensor_bytes(inputs, q);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions: 2 × outputs × (input channels per group) × kernel window. Groups need no number of
-// their own: the weight's second dimension is already per group.
+// Convolutions: 2 × outputs × (input channels per group) × kernel window. The number of groups is
+// not needed: the weight's second dimension is already per group.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t no_argument = 99;
 
-// Where the arguments of a forward convolution stand in its schema. Input is argument 0, weight 1.
+// Positions of a forward convolution's arguments in its schema. Input is argument 0, weight 1.
 struct ConvolutionSchema {
   std::string_view name;
   std::size_t stride, padding, dilation;
@@ -46,7 +46,7 @@ constexpr auto convolution_schemas = std::to_array<ConvolutionSchema>({
     {"slow_conv_dilated2d", 4, 5, 6},
 });
 
-// One entry a spatial dimension; a single number stands for all.
+// One entry per spatial dimension; a single number applies to all.
 std::optional<std::int64_t> spatial(const std::optional<Dims>& list, std::size_t i) {
   if (!list || list->empty()) return std::nullopt;
   if (list->size() == 1) return list->front();
@@ -76,7 +76,8 @@ std::optional<std::int64_t> output_extent(const ConvolutionSchema& schema, const
                                 0);
 }
 
-// Multiply-adds of one position are weight[1] × window for the side that the kernel slides over.
+// The multiply-adds of one position are weight[1] × window, on the side over which the kernel
+// slides.
 std::optional<Flops> sliding(std::int64_t positions, const Dims& weight) {
   const auto window = element_count(Dims(weight.begin() + 1, weight.end()));
   if (!window) return std::nullopt;
@@ -108,8 +109,8 @@ std::optional<Flops> forward(const ConvolutionSchema& schema, const OpInputs& in
 }
 
 // convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation,
-// transposed, output_padding, groups, output_mask): the gradients of input and of weight cost one
-// forward each.
+// transposed, output_padding, groups, output_mask). The gradients of input and of weight each cost
+// one forward.
 std::optional<Flops> backward(const OpInputs& inputs) {
   const Dims* grad = inputs.tensor(0, 3);
   const Dims* in = inputs.tensor(1, 3);

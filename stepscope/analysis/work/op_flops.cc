@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products and what joins the parts. Schemas: PyTorch's native_functions.yaml.
+// Matrix products, and the sum of the parts. Schemas: PyTorch's native_functions.yaml.
 #include "stepscope/analysis/work/op_flops.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::optional<Flops> plain_product(const OpInputs& inputs, std::size_t first, st
   const Dims* a = inputs.tensor(first, rank);
   const Dims* b = inputs.tensor(first + 1, rank);
   if (a == nullptr || b == nullptr || a->size() != rank || b->size() != rank) return std::nullopt;
-  const std::size_t r = rank - 2;  // of the rows
+  const std::size_t r = rank - 2;  // dimension of the rows
   if ((*a)[r + 1] != (*b)[r]) return std::nullopt;
   if (rank == 3 && (*a)[0] != (*b)[0]) return std::nullopt;
   return Flops{2.0 * product({rank == 3 ? (*a)[0] : 1, (*a)[r], (*a)[r + 1], (*b)[r + 1]})};
@@ -35,7 +35,7 @@ std::optional<Flops> linear_product(const Dims* x, const Dims* w) {
   return Flops{2.0 * product({*rows, w->size() == 2 ? w->front() : 1})};
 }
 
-// torch.matmul: batches broadcast, vectors are matrices with one row or column.
+// torch.matmul: batches broadcast; vectors are matrices with one row or column.
 std::optional<Flops> broadcast_product(const Dims* left, const Dims* right) {
   if (left == nullptr || right == nullptr) return std::nullopt;
   Dims a = *left;
@@ -65,7 +65,7 @@ std::optional<Flops> grouped_product(const OpInputs& inputs) {
   return Flops{2.0 * product({a->front(), a->back(), b->back()})};
 }
 
-// einsum("bij,bjk->bik", [a, b]): every distinct letter is a loop, where a letter is summed over.
+// einsum("bij,bjk->bik", [a, b]): every distinct letter is a loop if at least one letter is summed.
 std::optional<Flops> einsum_product(const OpInputs& inputs) {
   if (inputs.args.size() < 2 || inputs.args[1].list.size() != 2) return std::nullopt;
   const std::string_view text = inputs.concrete(0);
@@ -103,7 +103,7 @@ std::optional<Flops> vector_product(const OpInputs& inputs, std::size_t first) {
   return Flops{2.0 * static_cast<double>(*count)};
 }
 
-// The schema ends with output_mask; a gradient that is not asked for costs nothing.
+// The schema ends with output_mask. A gradient that is not requested costs nothing.
 std::optional<Flops> linear_backward_product(const OpInputs& inputs) {
   const auto one = linear_product(inputs.tensor(0, 1), inputs.tensor(2, 1));
   const auto mask = inputs.flags(3);
@@ -134,8 +134,8 @@ std::optional<Flops> product_flops(std::string_view name, const OpInputs& inputs
 
 namespace {
 
-// The engine's fused head (nn/network/op_observer.h): x, the table, targets; trained, both
-// gradients too.
+// The engine's fused head (nn/network/op_observer.h): x, the table, targets; both gradients too in
+// training.
 std::optional<Flops> head_flops(std::string_view name, const OpInputs& inputs) {
   constexpr std::string_view head = "stepscope::linear_cross_entropy";
   if (!name.starts_with(head)) return std::nullopt;

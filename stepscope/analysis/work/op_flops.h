@@ -3,11 +3,11 @@
 // convolutions and attention, and the least bytes that any operator must move (each input read
 // once, each output written once).
 //
-// Conventions: a product of m×k and k×n counts 2·m·n·k. Causal attention counts the half of the
-// square (S²/2 pairs), rectangular causal masks are aligned to the lower right corner, sliding
-// windows count their band. The backward of a fused attention counts its five products; the one
-// that rebuilds the scores is also given as `recompute`. Elementwise arithmetic has no flops here:
-// unknown, not zero. An argument that the trace lacks leaves the answer empty.
+// Conventions: a product of m×k and k×n counts 2·m·n·k. Causal attention counts half of the square
+// (S²/2 pairs). Rectangular causal masks are aligned to the lower right corner. Sliding windows
+// count their band. The backward of a fused attention counts its five products; the product that
+// rebuilds the scores is also given as `recompute`. Elementwise arithmetic has no flops here:
+// unknown, not zero. If the trace lacks a needed argument, the result is empty.
 #pragma once
 
 #include <optional>
@@ -20,20 +20,20 @@ namespace stepscope {
 
 struct OpCost {
   std::optional<Flops>
-      flops;          // executed; empty for operators that are no product, and for unknown shapes
-  Flops recompute{};  // of them, repeated work that the model does not ask for
+      flops;          // executed; empty for operators without products and for unknown shapes
+  Flops recompute{};  // the part of `flops` that repeats work the model does not require
   std::optional<Bytes> bytes;
   OperandFormat precision =
       OperandFormat::other;  // of the first tensor; fp32 products may run as tf32
 };
 
-// `name` as in the trace ("aten::addmm"). Only what an operator computes itself is known:
-// aten::linear, aten::matmul and their like count too, so count at most one of nested operators
-// (op_work.h counts the one that launches the kernels).
+// `name` is as in the trace ("aten::addmm"). Covers only an operator's own computation.
+// aten::linear, aten::matmul and similar operators have flops too, so count at most one of nested
+// operators (op_work.h counts the one that launches the kernels).
 [[nodiscard]] OpCost op_cost(std::string_view name, const OpInputs& inputs);
 
-// Its parts. `base_name` is the name without "aten::"; operators of other libraries keep their
-// namespace.
+// The parts of op_cost(). `base_name` is the name without "aten::"; operators of other libraries
+// keep their namespace.
 [[nodiscard]] std::optional<Flops> product_flops(std::string_view base_name,
                                                  const OpInputs& inputs);
 [[nodiscard]] std::optional<Flops> convolution_flops(std::string_view base_name,
@@ -46,8 +46,8 @@ struct AttentionFlops {
 [[nodiscard]] std::optional<AttentionFlops> attention_flops(std::string_view base_name,
                                                             const OpInputs& inputs);
 
-// Each input read once and each output written once; empty where the shapes do not tell the
-// outputs.
+// Bytes if each input is read once and each output written once. Empty if the shapes do not
+// determine the outputs.
 [[nodiscard]] std::optional<Bytes> moved_bytes(std::string_view base_name, const OpInputs& inputs);
 
 }  // namespace stepscope

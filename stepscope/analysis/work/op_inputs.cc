@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cursor over three small JSON arrays. Anything that is not what the profiler writes ends the
-// parse: a wrong shape is worse than none.
+// A cursor over three small JSON arrays. The parse ends at anything that the profiler does not
+// write: a wrong shape is worse than none.
 #include "stepscope/analysis/work/op_inputs.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class Cursor {
     text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
     return true;
   }
-  // A quoted text; escapes stay as they are, no type or value has any.
+  // A quoted text. Escapes stay as they are; no type or value has any.
   bool quoted(std::string& value) {
     if (!take('"')) return false;
     std::size_t end = 0;
@@ -88,7 +88,7 @@ bool parse_shapes(std::string_view text, std::vector<OpInput>& args) {
   return cursor.take(']') && cursor.done();
 }
 
-// Fills one text of each argument; a list longer than the dims is malformed.
+// Fills one text per argument. A list longer than the dims is malformed.
 bool parse_texts(std::string_view text, std::vector<OpInput>& args, std::string OpInput::* field) {
   if (text.empty()) return true;
   Cursor cursor(text);

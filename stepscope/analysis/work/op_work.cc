@@ -34,7 +34,7 @@ void price_calls(const Trace& trace, OpWork& work) {
   const Slices& s = trace.slices;
   work.cost.assign(trace.ops.size(), no_row);
   KeyIndex<Signature, SignatureHash> known;
-  std::vector<std::uint32_t> cost_of;  // by number in `known`
+  std::vector<std::uint32_t> cost_of;  // by index in `known`
   for (std::uint32_t i = 0; i < s.size(); ++i) {
     const std::uint32_t row = s.detail[i];
     if (s.category[i] != Category::cpu_op || row >= trace.ops.size()) continue;
@@ -61,9 +61,9 @@ bool is_backward_node(const Trace& trace, std::uint32_t row) {
   return trace.strings[trace.slices.name[row]].starts_with("autograd::engine::evaluate_function");
 }
 
-// Operators get a sequence number only where they record for a backward. One inside a backward node
-// is a forward that a checkpoint repeats; its operators are too, until a node of the inner backward
-// begins.
+// Operators have a sequence number only if they record for a backward. An operator with a sequence
+// number inside a backward node is a forward repeated by a checkpoint. So are the operators inside
+// it, until a node of the inner backward begins.
 void find_nesting(const Trace& trace, const RankIndex& rank, OpWork& work) {
   const Slices& s = trace.slices;
   work.parent.assign(s.size(), no_slice);
@@ -88,7 +88,7 @@ void find_nesting(const Trace& trace, const RankIndex& rank, OpWork& work) {
   }
 }
 
-// Operators by External id, for device work whose launch call has no operator around it.
+// Operators by External id, for device work without an operator around its launch call.
 class OperatorsByExternalId {
  public:
   explicit OperatorsByExternalId(const Trace& trace) : slices_(trace.slices) {
@@ -98,7 +98,7 @@ class OperatorsByExternalId {
     }
     run_sort(rows_, [&](SliceId a, SliceId b) { return key(a) < key(b); });
   }
-  // The last of this id that began no later than `start`.
+  // The last operator with this id that began no later than `start`.
   [[nodiscard]] SliceId find(std::uint32_t external_id, Ns start) const {
     const auto after = std::ranges::upper_bound(rows_, std::pair(external_id, start), {},
                                                 [&](SliceId id) { return key(id); });
@@ -116,8 +116,8 @@ class OperatorsByExternalId {
   std::vector<SliceId> rows_;
 };
 
-// Old profilers stored the correlation where the operator's id belongs; such ids name operators at
-// random. Those that launches can check must mostly agree.
+// Old profilers stored the correlation in place of the operator's id; such ids name random
+// operators. Most of the ids that launches can verify must agree.
 bool ids_name_operators(const Trace& trace, const OpWork& work,
                         const OperatorsByExternalId& operators) {
   std::int64_t balance = 0;
@@ -165,7 +165,7 @@ bool is_product(const Trace& trace, SliceId op) {
   return c == NameClass::matmul || c == NameClass::attention;
 }
 
-// Splits one by duration over the operations that `chosen` picks.
+// Splits a share of 1 by duration over the operations that `chosen` selects.
 template <class Chosen>
 void share_by_time(const Slices& s, std::span<DeviceWork> group, float DeviceWork::* share,
                    Chosen&& chosen) {
@@ -195,7 +195,7 @@ void share_group(const Trace& trace, std::span<DeviceWork> group, const OpCost& 
     share_by_time(s, group, &DeviceWork::flops_share, product);
     return;
   }
-  // A product by a kernel whose name does not say so: the longest of the call that is no copy.
+  // The product's kernel if no name tells: the longest kernel of the call that is not a copy.
   const auto candidate = [&](SliceId op) {
     return s.category[index(op)] == Category::kernel && works(op) &&
            trace.kernel_class[index(s.name[index(op)])] != NameClass::copy;

@@ -106,7 +106,7 @@ TEST(op_work, distrusts_external_ids_that_contradict_the_launches) {
     slice.external_id = id;
     append(b.trace(), slice);
   };
-  kernel("launched", 300, 3, 7);  // inside aten::bmm, yet names aten::mm
+  kernel("launched", 300, 3, 7);  // inside aten::bmm, but its id names aten::mm
   kernel("orphan", 310, 0, 8);
   const Attributed a(b);
   EXPECT_EQ(a.of("launched").owner, find_slice(a.trace, "aten::bmm"));

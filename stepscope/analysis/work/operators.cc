@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One walk over each host thread with a stack of open operators; a call is booked when it closes.
+// One walk over each host thread with a stack of open operators. A call is recorded when it closes.
 #include "stepscope/analysis/work/operators.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class Table {
   Table(const Trace& trace, bool cpu_only, std::span<const Step> steps, const OpWork& work)
       : trace_(trace), cpu_only_(cpu_only), steps_(steps), work_(work) {}
 
-  // The device work of one call; calls are asked for in the order of their ids, as it stands.
+  // The device work of one call. Calls must be requested in the order of their ids.
   std::span<const DeviceWork> next_group(SliceId op) {
     const std::vector<DeviceWork>& device = work_.device;
     while (next_ < device.size() && index(device[next_].owner) < index(op)) ++next_;
@@ -163,7 +163,7 @@ class Table {
 struct Open {
   SliceId op = no_slice;
   Ns end{};
-  Ns covered_until{};  // by the operators inside so far
+  Ns covered_until{};  // by the operators seen inside so far
   Ns inside{};         // their time, as a union
   std::span<const DeviceWork> group;
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators by name, shapes and types: how often the steps call them, what they cost on the host,
-// what the work they launch costs on the device, and how fast that work is.
+// Operators by name, shapes and types: number of calls in the steps, cost on the host, cost of
+// their work on the device, and speed of that work.
 //
-// A call belongs to the steps if its first device operation starts in one, or, without device work,
-// if the call does (in the step's annotation). Self time is the call without the operators inside
-// it on the same thread; runtime calls are its own. Device time is that of the operations launched
-// directly inside, summed. On a trace without a device the operators are the device: their device
-// time is their self time.
+// A call belongs to a step if its first device operation starts in the step. A call without device
+// work belongs to a step if it starts inside the step's annotation. Self time is the call without
+// the operators inside it on the same thread; it includes runtime calls. Device time is the sum
+// over the operations launched directly inside. On a trace without a device the device time of an
+// operator is its self time.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ struct OperatorRow {
   NameClass kind = NameClass::other;
   OperandFormat precision = OperandFormat::other;
   std::uint64_t calls = 0;
-  std::uint64_t device_calls = 0;  // of them, with device work of their own
+  std::uint64_t device_calls = 0;  // calls with device work of their own
   Ns host_self{};
   Ns device{};
-  Ns min{};  // device time of one of the device_calls
+  Ns min{};  // device time of a single one of the device_calls
   Ns max{};
   double share = 0;  // of the device time of all rows
   std::optional<Flops>
-      flops;  // executed, summed; empty unless known for every call with device work
-  std::optional<FlopRate> rate;  // over the time of its products
+      flops;  // executed, summed; empty unless the number is known for every call with device work
+  std::optional<FlopRate> rate;  // over the time of the row's products
   std::optional<Bytes> bytes;
   std::optional<ByteRate> bandwidth;
 

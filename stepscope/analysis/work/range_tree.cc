@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes live in one array, each found by (parent, kind, name); a child's place is always behind its
-// parent's, so sums flow up in one pass from the back.
+// Nodes are in one array and are found by (parent, kind, name). A child comes after its parent, so
+// one pass from the back adds up the sums.
 #include "stepscope/analysis/work/range_tree.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct RangeKeyHash {
 struct Node {
   RangeKey key{};
   std::uint32_t depth = 0;
-  std::optional<Phase> phase;  // that it is in or below
+  std::optional<Phase> phase;  // the phase this node is in or below
   std::uint64_t count = 0;
   Ns host{};
   Ns device{};
@@ -50,7 +50,7 @@ class Builder {
         nodes_(1),
         place_(trace.slices.size(), no_row) {}
 
-  // Kind of a row that opens a range.
+  // The kind of range that a row opens.
   [[nodiscard]] std::optional<RangeKind> kind_of(SliceId row) const {
     switch (trace_.slices.category[index(row)]) {
       case Category::cpu_op:
@@ -147,7 +147,7 @@ class Builder {
           kind == RangeKind::phase ? std::optional(static_cast<Phase>(name)) : nodes_[parent].phase;
       nodes_.push_back(node);
     }
-    return number + 1;  // behind the root
+    return number + 1;  // after the root
   }
 
   std::uint32_t phase_below(std::uint32_t above, TrackId track, Ns instant) {
@@ -224,7 +224,7 @@ class Builder {
   RangeLimits limits_;
   std::vector<Node> nodes_;  // [0] is the root
   std::vector<std::uint32_t>
-      place_;  // by slice id: the node that device work launched there hangs under
+      place_;  // by slice id: the parent node of the device work that was launched there
   KeyIndex<RangeKey, RangeKeyHash> places_;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time goes along the user's own ranges: phase → annotations and modules → operators →
-// kernels, merged by path over all steps and threads. A device operation hangs under the deepest
-// row around its launch call; without a launch call, under the GPU annotation around it. Step
-// annotations themselves are no ranges.
+// Time along the user's own ranges: phase → annotations and modules → operators → kernels, merged
+// by path over all steps and threads. A device operation is a child of the deepest row around its
+// launch call; without a launch call, of the GPU annotation around it. Step annotations are not
+// ranges.
 //
-// A phase stands where the path enters it: above the outermost row that lies within one phase.
-// `host` sums the rows of a node; `device` sums the device operations below it (overlapping ones
-// count twice), so a parent's is the sum of its children's.
+// A phase node is inserted where the path enters the phase: above the outermost row inside one
+// phase. `host` sums the rows of a node. `device` sums the device operations below the node
+// (overlapping operations count twice), so a parent's `device` is the sum of its children's.
 #pragma once
 
 #include <array>
@@ -32,18 +32,18 @@ static_assert(range_kind_names[static_cast<std::size_t>(RangeKind::kernel)] == "
 struct RangeNode {
   std::string name;
   RangeKind kind = RangeKind::phase;
-  std::uint64_t count = 0;  // rows; for a phase, rows directly below it
+  std::uint64_t count = 0;  // number of rows; for a phase, rows directly below it
   Ns host{};
   Ns device{};
   std::vector<RangeNode> children;  // most device time first, then host time
 };
 
 struct RangeLimits {
-  std::size_t depth = 12;     // levels; deeper rows count for the deepest range kept
-  std::size_t children = 16;  // of one node, beside "(n more)" with the sums of the rest
+  std::size_t depth = 12;     // levels; deeper rows count for the deepest kept range
+  std::size_t children = 16;  // per node, beside "(n more)" with the sum of the rest
 };
 
-// Rows count if they, or for device operations these, start inside a step.
+// Counts host rows that start inside a step, and device operations that start inside a step.
 [[nodiscard]] std::vector<RangeNode> range_tree(const Trace& trace, const RankIndex& rank,
                                                 std::span<const Step> steps,
                                                 const HostPhases& phases,

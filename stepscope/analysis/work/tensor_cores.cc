@@ -40,11 +40,11 @@ std::optional<bool> uses_tensor_cores(std::string_view kernel_name) {
   std::string name(kernel_name);
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  // Tensile writes the matrix instruction into the name ("_MI16x16x1_"), or none.
+  // Tensile puts the matrix instruction, if any, into the name ("_MI16x16x1_").
   if (name.starts_with("cijk_") || name.starts_with("custom_cijk_"))
     return name.find("_mi") != std::string::npos;
-  // A plain vendor GEMM in single precision, "volta_sgemm_128x64_tn", before "ampere_sgemm" meets a
-  // wider rule.
+  // A plain vendor GEMM in single precision, "volta_sgemm_128x64_tn"; tested before a wider rule
+  // matches "ampere_sgemm".
   if (has_any(name, on_tensor_cores)) return true;
   if (has_any(name, off_tensor_cores)) return false;
   return std::nullopt;

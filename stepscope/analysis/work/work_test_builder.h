@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hand-made traces whose operators have shapes, and what tests of their tables share.
+// Traces written by hand whose operators have shapes, and shared parts of the tests of their
+// tables.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -57,7 +58,7 @@ class WorkBuilder : public TraceBuilder {
 inline constexpr double mm_flops = 2.0 * 128 * 64 * 32;  // of WorkBuilder::mm
 inline constexpr std::int64_t mm_bytes = 2 * (128 * 64 + 64 * 32 + 128 * 32);
 
-// A step alike on host and device.
+// A step with equal bounds on host and device.
 inline Step step(std::int64_t start, std::int64_t end, std::string name = "") {
   Step s;
   s.name = std::move(name);
@@ -66,7 +67,7 @@ inline Step step(std::int64_t start, std::int64_t end, std::string name = "") {
   return s;
 }
 
-// The first of `rows` that `wanted` accepts; a failure that says `what` where there is none.
+// The first of `rows` that `wanted` accepts; else the test fails and names `what`.
 template <class Row, class Wanted>
 const Row& row_where(const std::vector<Row>& rows, std::string_view what, Wanted wanted) {
   if (const auto at = std::ranges::find_if(rows, wanted); at != rows.end()) return *at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each figure's formula comes from the term that computes it (formula.h); here it gets its name,
-// and what it is of.
+// Each figure's formula comes from the term that computes it (formula.h). This file adds its name
+// and its meaning.
 #include "stepscope/cost/explain/explain.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 // NOLINTNEXTLINE(google-build-using-namespace): the numbers of a term
 using namespace formula;
 
-// An evaluated plan and what it was evaluated from.
+// An evaluated plan and the inputs of its evaluation.
 struct Evaluated {
   const CostContext& context;
   const Plan& plan;
@@ -102,7 +102,7 @@ Line of_busy(const Evaluated& e) {
           in_seconds(e.cost.pipeline.busy.count()), on_busiest_device(e)};
 }
 
-// The host launches a layer of the first kind forward.
+// The host's time to launch the forward of a layer of the first kind.
 Line of_host_layer(const Evaluated& e) {
   const ComputeModel& c = e.context.compute;
   const LayerCost& layer = e.context.kinds.front();
@@ -119,7 +119,7 @@ Line of_send(const Evaluated& e) {
           "of a micro-batch to the next stage"};
 }
 
-// The work of the device for which `value` is largest, the first of several.
+// The work of the device with the largest `value`; the first of equal ones.
 struct Busiest {
   std::int64_t device = 0;
   PipelineWork work;
@@ -142,7 +142,7 @@ Busiest largest(const Evaluated& e, Value value) {
   return best;
 }
 
-// A part of the end of the step, of the device where it is longest.
+// A part of the end of the step, on the device with the longest time.
 template <double DeviceTail<double>::* Number, Formula DeviceTail<Formula>::* Text,
           double StepTail::* Result>
 Line of_tail(const Evaluated& e) {
@@ -155,7 +155,7 @@ Line of_tail(const Evaluated& e) {
               pipeline_device(e, b.device)};
 }
 
-// What ZeRO-3 exposes beside the units of the busiest device.
+// The exposed communication of ZeRO-3 on the busiest device, beside its units.
 Line of_units(const Evaluated& e, Direction direction, double StageCost::* part,
               std::string where) {
   if (e.plan.zero != 3) return {seconds<Formula>(0, "none: of ZeRO-3 alone"), in_seconds(0)};
@@ -187,7 +187,7 @@ StageLoad load_of(const Evaluated& e) {
   return stage_load(e.context.stages, e.plan, static_cast<std::size_t>(e.cost.fullest));
 }
 
-// The unit and the way of recomputation whose workspace is the device's.
+// The unit and recomputation with the device's workspace.
 Formula workspace_of(const Evaluated& e, double total) {
   std::vector<const LayerCost*> units;
   for (const LayerCost& kind : e.context.kinds) units.push_back(&kind);
@@ -298,7 +298,7 @@ Line of_hfu(const Evaluated& e) {
   return {hfu, quantity(mfu * (1 + again.value() / model.value()), Unit::percent, {})};
 }
 
-// What the terms are made of.
+// The parts of the terms.
 struct Part {
   std::string_view name;
   Line (*line)(const Evaluated& e);
@@ -346,7 +346,7 @@ std::string of_term(const Evaluated& e, MemoryTerm term) {
   return text_of(memory_term_names[static_cast<std::size_t>(term)], of_memory_term(e, term));
 }
 
-// Of one of explained_names(); absent where the name is of an operation, or unknown.
+// The lines for one of explained_names(); absent if the name is an operation's or unknown.
 std::optional<std::string> of_name(const Evaluated& e, std::string_view name) {
   if (const auto* at = std::ranges::find(step_term_names, name); at != step_term_names.end())
     return of_term(e, static_cast<StepTerm>(at - step_term_names.begin()));
@@ -365,7 +365,7 @@ void add_operation_line(const OperationRow& row, std::string_view what, const Fo
                           {expression, in_seconds(seconds), std::move(where)}));
 }
 
-// A line each for the calls of a pass alone, and for what stays of those that can overlap.
+// One line for each call of a pass alone, and for the exposed rest of calls that can overlap.
 void add_calls(const Evaluated& e, const OperationRow& row, Direction direction,
                std::vector<std::string>& lines) {
   const bool forward = direction == Direction::forward;
@@ -396,7 +396,7 @@ void add_calls(const Evaluated& e, const OperationRow& row, Direction direction,
   }
 }
 
-// Of every operation of that name; of all where it is empty.
+// Lines of every operation with that name; of all operations if it is empty.
 std::vector<std::string> of_operations(const Evaluated& e, std::string_view name) {
   std::vector<std::string> lines;
   for (const OperationRow& row : operation_rows(e.context, e.plan)) {
@@ -433,7 +433,7 @@ Lines unknown(const Evaluated& e, std::string_view name) {
     if (std::ranges::find(names, row.operation.name) == names.end())
       names.push_back(row.operation.name);
   }
-  constexpr std::size_t longest = 80;  // of what is still printed
+  constexpr std::size_t longest = 80;  // of a text that is still printed
   return Error{.what = "there is no term \"" + std::string(name.substr(0, longest)) + "\"",
                .hint = "did you mean " + nearest_names(name, names) + "?"};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a prediction's figures come from: each one's formula, the values in it, and the result
-// (docs/explanation/performance-model.md has them all; formula.h how they are written).
+// The origin of a prediction's figures: each figure's formula, its values, and its result.
+// docs/explanation/performance-model.md lists all; formula.h describes the notation.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@
 
 namespace stepscope {
 
-// Every name that explain() knows beside the operations of a model (operation_rows.h): the terms of
-// the step, those of the memory, then what they are made of.
+// Every name that explain() knows besides the operations of a model (operation_rows.h): the terms
+// of the step, the terms of the memory, then their parts.
 [[nodiscard]] std::vector<std::string_view> explained_names();
 
-// A line, or for an operation a line each for its passes and for what they send. REQUIRES: as
-// evaluate() does. Errors: what the machine lacks; a name that is unknown, with the nearest ones.
+// One line; for an operation one line per pass and per communication. REQUIRES: as evaluate().
+// Errors: values that the machine lacks; an unknown name, with the nearest names.
 [[nodiscard]] Result<std::vector<std::string>> explain(CostContext& context, const Plan& plan,
                                                        std::string_view name);
 // The lines of all explained_names(), then of all operations.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every expression that is printed, evaluated on its own, is the value printed behind it: of random
-// plans of every published model on machines of every kind.
+// Every printed expression, evaluated independently, must equal the value printed after it. Covers
+// random plans of every published model on machines of every kind.
 #include "stepscope/cost/explain/explain.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ Plan any_plan(const Transformer& m, Draw& draw) {
   return p;
 }
 
-// A machine that says everything of host and drives, which few of the catalogue do.
+// A machine with all values of host and drives, which few of the catalogue have.
 Machine complete(std::string_view name) {
   Machine machine = *machine_named(std::string(name));
   if (!machine.host) machine.host = Host{};
@@ -71,14 +71,14 @@ Machine complete(std::string_view name) {
   return machine;
 }
 
-// The expression's value reaches the result's, both as far as their digits say.
+// The expression's value must match the result within the printed digits.
 void expect_holds(const std::string& text) {
   try {
     const Line line = parse_line(text);
     const Quantity said = Expression(line.expression).value();
     const Quantity result = Expression(line.result).value();
     EXPECT_EQ(said.dimension, result.dimension) << text;
-    // Nothing wider than the digits explain: differences of large numbers apart.
+    // No deviation beyond the digits, except in differences of large numbers.
     EXPECT_LE(said.low, result.high + 1e-12 * std::abs(result.high)) << text;
     EXPECT_GE(said.high, result.low - 1e-12 * std::abs(result.low)) << text;
   } catch (const std::runtime_error& error) {
@@ -90,7 +90,7 @@ struct Tally {
   std::size_t plans = 0;
   std::size_t lines = 0;
   std::size_t with_expression = 0;
-  std::map<std::string, std::size_t> telling;  // by name: lines whose expression is not the result
+  std::map<std::string, std::size_t> telling;  // by name: lines with a formula besides the result
 };
 
 void check_plan_of(const Transformer& m, const Machine& machine, const Network& network,
@@ -135,7 +135,7 @@ TEST(Explain, PrintsExpressionsThatAreTheirValues) {
   }
   EXPECT_GT(tally.plans, 300U);
   EXPECT_GT(tally.with_expression, tally.lines / 2);
-  // What is printed without an expression says so of a plan that has none of it.
+  // Lines without an expression are only those of plans without that part.
   for (const std::string_view name : explained_names())
     EXPECT_GT(tally.telling[std::string(name)], 0U) << name;
 }
@@ -190,7 +190,7 @@ TEST(Explain, RefusesANameThatIsNone) {
     EXPECT_NE(lines.error().what.find("there is no term"), std::string::npos);
   }
   EXPECT_NE(explain(*context, plan, "qkv_prj").error().hint.find("qkv_proj"), std::string::npos);
-  // A term and an operation of one name: the term first.
+  // A term and an operation share a name: the term comes first.
   const auto both = explain(*context, plan, "attention");
   ASSERT_TRUE(both);
   EXPECT_TRUE(both->front().starts_with("attention = m "));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates what formula.h prints, on its own: numbers with units, + - * / ^, parentheses, min,
-// max, ceil and combined. A printed number stands for all that round to it, so a value is an
-// interval; and it has a dimension, so that seconds added to bytes are an error. For tests.
+// Evaluates the output of formula.h independently: numbers with units, + - * / ^, parentheses, min,
+// max, ceil and combined. A printed number stands for all numbers that round to it, so a value is
+// an interval. It also has a dimension, so that adding seconds to bytes is an error. For tests.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class Expression {
  public:
   explicit Expression(std::string_view text) : text_(text) {}
 
-  // Throws std::runtime_error where the text is no expression or its dimensions disagree.
+  // Throws std::runtime_error if the text is not an expression or its dimensions disagree.
   [[nodiscard]] Quantity value() {
     const Quantity q = sum();
     if (at_ != text_.size()) fail("something behind the expression");
@@ -151,7 +151,7 @@ class Expression {
       const Quantity q = arguments(1)[0];
       return {std::ceil(q.low), std::ceil(q.high), q.dimension};
     }
-    if (take("combined(")) {  // grows with each of its four
+    if (take("combined(")) {  // increasing in each of its four arguments
       const auto a = arguments(4);
       same(a[0], a[1]);
       return {combined(a[0].low, a[1].low, a[2].low, a[3].low),
@@ -197,7 +197,7 @@ class Expression {
 struct Line {
   std::string name;
   std::string words;
-  std::string expression;  // the result where the line has no other
+  std::string expression;  // the result if the line has no expression
   std::string result;
 };
 

@@ -37,7 +37,7 @@ bool leaves_domain(const CostContext& context, const Operation& o) {
   return far(o.forward) || far(o.backward);
 }
 
-// In the format that the part runs in.
+// Rates in the format of the part.
 IdealRates paper_rates(const CostContext& context, bool full_precision) {
   const ComputeModel& c = context.compute;
   const MatmulRates& matrix = full_precision ? c.full : c.matmul;

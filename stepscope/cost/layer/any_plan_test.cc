@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever plan check_plan accepts, operations of every published model are sane numbers.
+// For any plan that check_plan accepts, operations of every published model are sane numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -96,7 +96,7 @@ TEST(AnyPlan, GivesSaneOperations) {
   for (const std::size_t n : by_layout) EXPECT_GT(n, 10U);
 }
 
-// All devices of tensor and context ranks together do what one would.
+// All devices of tensor and context ranks together do the work of one device.
 TEST(AnyPlan, SharesMatmulsOutWithoutLossOrWaste) {
   Draw draw(5);
   std::size_t compared = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention: norm, projections, the core (scores, softmax, values) fused or materialised, and the
-// way back to the stream. Letters: b sequences of s tokens; H heads and G key-value heads of this
-// device; d of a query and key, v of a value.
+// projection back to the stream. Letters: b sequences of s tokens; H heads and G key-value heads of
+// this device; d of a query and key, v of a value.
 #include <algorithm>
 #include <numeric>
 
@@ -14,21 +14,21 @@ namespace {
 using enum CollectiveKind;
 using Int = std::int64_t;
 
-// The core as it lies on this device.
+// The part of the core on this device.
 struct Core {
   Int batch = 1;  // independent attentions: sequences times heads
   Int queries = 0;
   Int keys = 0;
   Int key_size = 0;
   Int value_size = 0;
-  double pairs = 0;   // scores that are computed
+  double pairs = 0;   // computed scores
   double scores = 0;  // of the whole rectangle
-  // Elements held here, before keys and values come from elsewhere.
+  // Elements on this device, before keys and values come from other devices.
   double q = 0;
   double k = 0;
   double v = 0;
   double out = 0;
-  // Keys and values that the core reads: of the whole sequence.
+  // Keys and values that the core reads, of the whole sequence.
   double keys_read = 0;
   double values_read = 0;
 };
@@ -38,7 +38,7 @@ Core core_of(const DeviceShare& s, Int layer) {
   const auto& latent = s.model.latent;
   const bool swaps = p.cp > 1 && p.context_exchange == ContextExchange::all_to_all;
   const Int heads = swaps ? s.heads / p.cp : s.heads;
-  // Fewer key-value heads than ranks are copied.
+  // If there are fewer key-value heads than ranks, they are copied.
   const Int kv = latent ? s.heads : swaps ? std::max(s.kv_heads, p.cp) : s.kv_heads;
   const Int kv_here = swaps ? kv / p.cp : kv;
   const Int sequences = std::max<Int>(1, p.micro_batch / s.split.tokens);
@@ -47,7 +47,7 @@ Core core_of(const DeviceShare& s, Int layer) {
          .keys = p.sequence,
          .key_size = latent ? latent->nope_head_size + latent->rope_head_size : s.model.head_size,
          .value_size = latent ? latent->value_head_size : s.model.head_size};
-  // Exact where sequences are cut unevenly and the shapes above are not.
+  // Exact even if sequences are divided unevenly, unlike the shapes above.
   c.scores = number(heads * s.work_rows * (swaps ? p.cp : 1)) * number(c.keys);
   const double seen =
       attention_pairs(s.model, layer, p.sequence) / (number(p.sequence) * number(p.sequence));
@@ -68,7 +68,7 @@ void call(Pass& pass, CollectiveKind kind, ParallelDim dim, double bytes, Int co
       {.kind = kind, .dim = dim, .bytes = bytes, .count = count, .can_overlap = can_overlap});
 }
 
-// A sequence that lies on several devices: queries meet all keys (docs/explanation/operations.md).
+// A sequence divided over several devices: queries meet all keys (docs/explanation/operations.md).
 void exchange_context(const DeviceShare& s, const Core& c, Operation& op) {
   const Int cp = s.plan.cp;
   if (cp == 1) return;
@@ -82,7 +82,7 @@ void exchange_context(const DeviceShare& s, const Core& c, Operation& op) {
     case ContextExchange::ring:
       call(op.forward, send_recv, ParallelDim::context, kv, cp - 1, true);
       call(op.backward, send_recv, ParallelDim::context, kv, cp - 1, true);
-      // Gradients of keys and values travel on with them, and one hop further: home.
+      // Gradients of keys and values travel with them, and one hop further to their owner.
       call(op.backward, send_recv, ParallelDim::context, kv, cp, true);
       break;
     case ContextExchange::all_to_all:
@@ -94,7 +94,7 @@ void exchange_context(const DeviceShare& s, const Core& c, Operation& op) {
   }
 }
 
-// Layouts that cut tokens finer than whole sequences: the devices of a column share some.
+// Layouts that divide tokens more finely than whole sequences: the devices of a column share some.
 void exchange_rows(const DeviceShare& s, const Core& c, Operation& op) {
   const Int parts = s.split.tokens / std::gcd(s.split.tokens, s.plan.micro_batch);
   if (parts == 1) return;
@@ -104,8 +104,8 @@ void exchange_rows(const DeviceShare& s, const Core& c, Operation& op) {
   call(op.backward, reduce_scatter, ParallelDim::tensor_column, kv);
 }
 
-// One kernel that never writes scores (Dao et al. 2022): backward computes them again, five
-// products for two.
+// One kernel that never writes scores (Dao et al. 2022). Backward recomputes them: five products
+// for two.
 Operation fused_core(const DeviceShare& s, const Core& c) {
   const double d = number(c.key_size);
   const double v = number(c.value_size);
@@ -130,7 +130,7 @@ Operation fused_core(const DeviceShare& s, const Core& c) {
                          {c.batch, c.keys, c.value_size, c.queries},
                          {c.batch, c.queries, c.key_size, c.keys},
                          {c.batch, c.keys, c.key_size, c.queries}};
-  // The row sums of dO O are a pass of their own, which reads both.
+  // The row sums of dO O are a separate pass that reads both.
   op.backward.input_bytes = (every_read(s) ? 2 : 1) * c.out * e;
   op.backward.output_bytes = (c.q + c.keys_read + c.values_read) * e;
   op.backward.other_bytes = (c.q + c.keys_read + c.values_read) * e + c.out * e + row_bytes;
@@ -167,7 +167,7 @@ Operation softmax(const DeviceShare& s, const Core& c) {
   const VectorCount& count = s.counting.softmax;
   const double rows = number(c.batch * c.queries);
   const double bytes = c.scores * s.element;
-  // Scaling and masking are passes of their own unless fused.
+  // Scaling and masking are separate passes unless fused.
   const double passes = s.plan.fused_pointwise ? 1 : 3;
   Operation op{.name = "softmax", .kind = OperationClass::softmax};
   op.forward.vector = {count.forward * c.scores - count.forward_row * rows};
@@ -202,7 +202,7 @@ Operation values_product(const DeviceShare& s, const Core& c) {
   op.backward.output_bytes = (c.scores + (all ? c.values_read : 0)) * e;
   op.backward.other_bytes = (c.scores + c.values_read) * e;
   op.core_input_bytes = c.v * e;
-  // Without dropout between them these scores are the softmax's output, which it keeps.
+  // Without dropout in between, these scores are the softmax's output, which the softmax keeps.
   op.kept_bytes = op.core_input_bytes + (s.model.dropout > 0 ? c.scores * e : 0);
   return op;
 }
@@ -233,11 +233,11 @@ Operation latent_norm(const DeviceShare& s, std::string_view name, Int rank) {
                   .parameters = number(rank) / parts});
 }
 
-// Columns of a projection of which this device has `heads` of `size`.
+// Columns of a projection with `heads` of `size` on this device.
 Int columns(const DeviceShare& s, Int heads, Int size) { return heads * size * s.split.features; }
 
-// DeepSeek-V2: queries, and keys with values, pass through a narrow latent. What leads there is the
-// same on all tp ranks; what leads back is cut by heads.
+// DeepSeek-V2: queries, and keys with values, pass through a narrow latent. The projections to the
+// latent are the same on all tp ranks. The projections from it are divided by heads.
 void add_latent_projections(const DeviceShare& s, std::vector<Operation>& to) {
   const LatentAttention& l = *s.model.latent;
   const Int hidden = s.model.hidden;
@@ -269,7 +269,7 @@ void add_rotary(const DeviceShare& s, std::vector<Operation>& to) {
   const auto& latent = s.model.latent;
   const Int turned =
       latent ? (s.heads + 1) * latent->rope_head_size : (s.heads + s.kv_heads) * s.model.head_size;
-  // Eager: products with cosines and sines, the halves swapped, a sum.
+  // Eager: products with cosines and sines, a swap of the halves, a sum.
   const bool fused = s.plan.fused_pointwise;
   to.push_back(pointwise(s, {.name = "rotary",
                              .count = s.counting.rotary,
@@ -280,7 +280,7 @@ void add_rotary(const DeviceShare& s, std::vector<Operation>& to) {
                              .gradient_writes = fused ? 1.0 : 4.0}));
 }
 
-// Llama's queries, keys and values are matrices of their own, GPT's are one.
+// Llama's queries, keys and values are separate matrices; GPT's are one.
 void split_products(const DeviceShare& s, Operation& qkv) {
   const double head = qkv.forward.output_bytes / number(s.heads + 2 * s.kv_heads);
   qkv.products = 3;

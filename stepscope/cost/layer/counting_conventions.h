@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conventions of counting on which texts about transformers differ. The defaults are what
-// stepscope predicts with; another text's figures are reproduced by stating its conventions here
-// (docs/reference/notebook.md), never by code of its own.
+// Conventions of counting in which texts about transformers differ. stepscope predicts with the
+// defaults. The figures of another text are reproduced by setting its conventions here
+// (docs/reference/notebook.md), never by separate code.
 #pragma once
 
 #include <cstdint>
 
 namespace stepscope {
 
-// Arithmetic of an elementwise operation: FLOPs of each element, less what a row saves (the sum of
+// Arithmetic of an elementwise operation: FLOPs per element, minus the savings per row (the sum of
 // n numbers takes n - 1 adds). A transcendental function counts as one.
 struct VectorCount {
   double forward = 0;
@@ -19,23 +19,23 @@ struct VectorCount {
 
 enum class BackwardTraffic : std::uint8_t {
   every_read,     // each product reads its operands: the gradient of a matmul's output twice
-  operands_once,  // as if both products shared one read
-  one_gradient    // besides, pointwise operations move one gradient of two, and no gradient of
-                  // attention's values is written
+  operands_once,  // both products share one read
+  one_gradient    // also, pointwise operations move one gradient of two, and the gradient of
+                  // attention's values is not written
 };
 
-// Where an all-gather stands: at the operation that reads the whole tensor (and can overlap it), or
-// at the one that wrote the parts.
+// Operation to which an all-gather belongs: the one that reads the whole tensor (and can overlap
+// it), or the one that wrote the parts.
 enum class GatherPlace : std::uint8_t { reader, writer };
 
 struct Counting {
   bool exact_adds = false;      // [m, k] x [k, n] takes m n (2k - 1), not 2 m n k; the bias counts
                                 // as the missing add, on the matrix units
-  bool reduction_adds = false;  // the adds of a reduction over n ranks count where it happens:
-                                // (n - 1) / n of the buffer on each
-  // Sequence parallel: a matmul keeps the whole input, not its own part to gather again backward.
+  bool reduction_adds = false;  // the adds of a reduction over n ranks count at the place of the
+                                // reduction: (n - 1) / n of the buffer on each
+  // Sequence parallel: a matmul keeps the whole input instead of gathering it again in backward.
   bool keeps_gathered = false;
-  bool statistics = true;  // keep and move the small: means and variances, log-sum-exp, indices
+  bool statistics = true;  // keep and move small data: means and variances, log-sum-exp, indices
   BackwardTraffic backward_traffic = BackwardTraffic::every_read;
   GatherPlace gather_place = GatherPlace::reader;
   // Layer norm forward: mean 1, deviation 1, variance 2, scaling 1, gain and shift 2. Backward:

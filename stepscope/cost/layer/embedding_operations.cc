@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before the first layer and after the last: embeddings cut by vocabulary over tp (Shoeybi et al.
-// 2019), the projection onto it, and the cross-entropy of cut logits.
+// Operations before the first layer and after the last: embeddings divided by vocabulary over tp
+// (Shoeybi et al. 2019), the projection onto the vocabulary, and the cross-entropy of divided
+// logits.
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/layer/operation_parts.h"
 
@@ -9,12 +10,12 @@ namespace {
 
 using enum CollectiveKind;
 
-// Rows of tables that are the same on all ranks of tp, and added to the stream.
+// Rows of tables that are identical on all ranks of tp and are added to the stream.
 double added_tables(const Transformer& m) {
   return (m.positions == Positions::learned ? number(m.max_positions) : 0) + number(m.token_types);
 }
 
-// Each rank looks up the tokens of its part of the vocabulary; the partial rows are summed.
+// Each rank looks up the tokens of its part of the vocabulary. The partial rows are summed.
 Operation token_embedding(const DeviceShare& s) {
   const Transformer& m = s.model;
   const bool one_d = s.plan.tensor_layout == TensorLayout::one_d;
@@ -30,7 +31,7 @@ Operation token_embedding(const DeviceShare& s) {
   op.forward.other_bytes = 8 * number(s.tokens);  // 64-bit ids
   op.backward.vector = {looked_up};
   op.backward.input_bytes = out;
-  // The gradient is dense: every row is written, those looked up are added to.
+  // The gradient is dense: every row is written, and looked-up rows are added to.
   op.backward.weight_bytes = (op.parameters + 2 * looked_up) * precision.gradient_bytes;
   op.backward.other_bytes = 8 * number(s.tokens);
   op.kept_bytes = statistics(s, 8 * number(s.tokens));
@@ -47,7 +48,8 @@ Operation token_embedding(const DeviceShare& s) {
     }
     return op;
   }
-  // Grids: vocabulary by rows, features by columns; a column's devices sum what they looked up.
+  // Grids: vocabulary by rows, features by columns. The devices of a column sum their looked-up
+  // rows.
   const double column = whole / number(s.split.features);
   op.forward.communications.push_back(
       {.kind = reduce_scatter, .dim = ParallelDim::tensor_column, .bytes = column});
@@ -58,10 +60,10 @@ Operation token_embedding(const DeviceShare& s) {
 
 Operation patch_embedding(const DeviceShare& s) {
   const Patches& p = *s.model.patches;
-  // The class token is a parameter, no patch.
+  // The class token is a parameter and not a patch.
   const std::int64_t all = image_tokens(p);
   const std::int64_t tokens = s.tokens / all * (all - (p.class_token ? 1 : 0)) +
-                              s.tokens % all;  // of images cut by context parallelism
+                              s.tokens % all;  // of images divided by context parallelism
   return linear(s, {.name = "patch_embedding",
                     .shape = {tokens, p.patch * p.patch * p.channels, s.model.hidden},
                     .replicated = true,
@@ -82,7 +84,7 @@ Operation position_embedding(const DeviceShare& s) {
   return op;
 }
 
-// What each device has of the output: vocabulary, or classes of one token an image.
+// Each device's part of the output: vocabulary, or classes of one token per image.
 struct Output {
   std::int64_t rows = 0;     // over all tp devices
   std::int64_t columns = 0;  // of the projection
@@ -103,8 +105,8 @@ Operation projection(const DeviceShare& s) {
   return op;
 }
 
-// Logits in fp32, kept as their exponentials (Korthikanti et al. 2022: 4 s b V / t); three numbers
-// a token (maximum, its own logit, sum) are agreed upon by all that hold a part of the row.
+// Logits in fp32, kept as their exponentials (Korthikanti et al. 2022: 4 s b V / t). All devices
+// with a part of the row exchange three numbers per token (maximum, its own logit, sum).
 Operation cross_entropy(const DeviceShare& s) {
   const Output out = output_of(s);
   const double tokens = number(out.rows) / number(s.split.tokens);
@@ -119,8 +121,8 @@ Operation cross_entropy(const DeviceShare& s) {
   op.backward.output_bytes = logits * s.element;
   op.kept_bytes = 4 * logits;
   if (!s.plan.fused_loss) {
-    // One after the other, in fp32: maximum, exponential, sum and logarithm reread what the cast
-    // wrote; backward the loss's own gradient, the softmax's and the cast's.
+    // One operation after the other, in fp32: maximum, exponential, sum and logarithm reread the
+    // output of the cast. Backward has the loss's own gradient, the softmax's and the cast's.
     op.forward.other_bytes += 4 * 4 * logits;
     op.backward.other_bytes += 4 * 4 * logits;
   }

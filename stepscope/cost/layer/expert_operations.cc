@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mixture of experts: the router picks top_k experts for each token, copies of the tokens go to
-// the devices that hold these experts and come back as sums. Experts get equal shares.
+// A mixture of experts. The router selects top_k experts for each token. Copies of the tokens go to
+// the devices of these experts and come back as sums. Experts get equal shares.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 using enum CollectiveKind;
 
-// Rows that experts work on: of all tp devices together, and those this device sends away.
+// Rows for the experts: of all tp devices together, and those that this device sends away.
 struct Routed {
   std::int64_t rows = 0;
   double sent = 0;
@@ -20,7 +20,7 @@ struct Routed {
 Routed routed(const DeviceShare& s) {
   const Experts& x = *s.model.experts;
   const double copies = number(x.top_k) * x.capacity_factor.value_or(1.0);
-  // However small its capacity, some expert has room for a token.
+  // Even with the smallest capacity some expert has space for one token.
   return {std::max<std::int64_t>(1, std::llround(number(s.tokens) * copies)),
           number(s.stream_rows) * copies};
 }
@@ -30,7 +30,7 @@ void add_router(const DeviceShare& s, std::vector<Operation>& to) {
   to.push_back(linear(
       s, {.name = "router", .shape = {s.tokens, s.model.hidden, x.count}, .replicated = true}));
   if (x.router_bias) to.back().parameters += number(x.count);
-  // Scores are fp32, and so are the weights kept of them.
+  // Scores are fp32, and so are their kept weights.
   const double scores = number(s.stream_rows * x.count);
   Operation op{.name = "router_softmax", .kind = OperationClass::softmax};
   op.forward.vector = {s.counting.softmax.forward * scores};
@@ -60,7 +60,7 @@ void add_partial_sums(const DeviceShare& s, Pass& pass) {
       {.kind = all_reduce, .dim = ParallelDim::tensor, .bytes = s.stream() * s.element});
 }
 
-// Copies each token for its experts (backward: adds the copies' gradients), and sends the copies.
+// Copies each token for its experts (backward: adds the copies' gradients) and sends the copies.
 Operation dispatch(const DeviceShare& s, const Routed& r) {
   const double in = s.stream() * s.element;
   const double out = r.sent * s.stream_columns * s.element;

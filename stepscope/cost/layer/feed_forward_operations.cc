@@ -32,7 +32,7 @@ Operation activation(const DeviceShare& share, std::string_view name, double ele
   VectorCount count = activation_count(share);
   if (weighted) {
     count.forward += 1;
-    count.backward += 3;  // the product, and the sum that is the weight's gradient
+    count.backward += 3;  // the product, and the sum for the weight's gradient
   }
   if (!share.model.gated) {
     return pointwise(share, {.name = name, .count = count, .elements = elements, .kept = elements});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a layer sends, by the way it is cut: closed formulas of the published schemes.
+// The communication of a layer by its division: closed formulas of the published schemes.
 #include <gtest/gtest.h>
 
 #include "stepscope/cost/layer/layer_operations.h"
@@ -77,7 +77,7 @@ TEST(LayerCommunication, ParallelBlocksSendHalf) {
                        sent_forward(cut, CollectiveKind::reduce_scatter),
                    2 * stream);
   EXPECT_DOUBLE_EQ(sent_backward(cut, CollectiveKind::all_gather), 2 * stream);
-  m.norms_per_layer = 2;  // NeoX: an input each, one sum
+  m.norms_per_layer = 2;  // NeoX: one input each, one sum
   EXPECT_DOUBLE_EQ(sent_forward(layer_operations(m, plan_of(4), 0), CollectiveKind::all_reduce),
                    stream);
   EXPECT_DOUBLE_EQ(sent_backward(layer_operations(m, plan_of(4), 0), CollectiveKind::all_reduce),
@@ -185,7 +185,7 @@ TEST(LayerCommunication, GridsSendWhatTheirLayoutsSay) {
   const double weights = 2 * (4096.0 * 48 * 128 + 4096.0 * 4096 + 3 * 4096.0 * 14336) / 4;
   EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::broadcast, ParallelDim::tensor_column),
                    q * weights);
-  // Root mean squares of rows that lie on two devices.
+  // Root mean squares of rows on two devices.
   EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_reduce, ParallelDim::tensor_row),
                    2 * 4 * 2048.0);
   EXPECT_EQ(sent_forward(ops, CollectiveKind::all_gather, ParallelDim::tensor_column), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer is attention and then a feed-forward part or experts; what they cost is in
+// A layer is attention followed by a feed-forward part or experts. Their costs are in
 // attention_operations.cc, feed_forward_operations.cc and expert_operations.cc.
 #include "stepscope/cost/layer/layer_operations.h"
 

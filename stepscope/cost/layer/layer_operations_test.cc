@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes, FLOPs and bytes of a layer's operations. Communication has a test of its own
-// (layer_communication_test.cc), Korthikanti's formulas too.
+// Shapes, FLOPs and bytes of a layer's operations. layer_communication_test.cc tests communication,
+// and korthikanti_test.cc Korthikanti's formulas.
 #include "stepscope/cost/layer/layer_operations.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(LayerOperations, ALlamaLayerIsWhatItsMatricesAsk) {
   const double matrices = 4096.0 * (32 + 2 * 8) * 128 + 32 * 128 * 4096.0 + 3 * 4096.0 * 14336;
   const double core = 2 * 32 * 128 * tokens * tokens;  // two products, causal half
   EXPECT_DOUBLE_EQ(forward_matrix(ops), 2 * tokens * matrices + core);
-  // The fused core computes scores again: five products for two.
+  // The fused core recomputes scores: five products for two.
   EXPECT_DOUBLE_EQ(backward_matrix(ops), 4 * tokens * matrices + 2.5 * core);
   EXPECT_DOUBLE_EQ(parameters(ops), matrices + 2 * 4096.0);
 }
@@ -118,7 +118,7 @@ TEST(LayerOperations, LatentAttentionPassesThroughItsRanks) {
   EXPECT_DOUBLE_EQ(forward_matrix(ops), 2 * 2048 * matrices + 2 * heads * pairs * (192 + 128));
   EXPECT_DOUBLE_EQ(parameters(ops), matrices + 2 * 4096.0 + 1536 + 512);
   EXPECT_DOUBLE_EQ(named(ops, "attention").core_input_bytes, 2 * 2048 * heads * (192 + 192 + 128));
-  // What leads to the latents is whole on each rank, what leads back is cut.
+  // The projections to the latents are whole on each rank; the projections from them are divided.
   const Operations cut = layer_operations(m, plan_of(4), 0);
   EXPECT_DOUBLE_EQ(named(cut, "kv_down").parameters, named(ops, "kv_down").parameters);
   EXPECT_DOUBLE_EQ(named(cut, "kv_up").parameters, named(ops, "kv_up").parameters / 4);
@@ -176,7 +176,7 @@ TEST(LayerOperations, SharedExpertsSeeEveryToken) {
   const Operations ops = layer_operations(m, plan_of(1), 1);
   EXPECT_DOUBLE_EQ(named(ops, "shared_fc1").forward.matrix.value, 2.0 * 2048 * 4096 * 2 * 2048);
   EXPECT_DOUBLE_EQ(named(ops, "shared_gate").parameters, 4096);
-  // The router keeps the input for all.
+  // The router keeps the input for all of them.
   EXPECT_EQ(named(ops, "shared_fc1").kept_bytes, 0);
 }
 
@@ -223,7 +223,7 @@ TEST(LayerOperations, NormsStandWhereTheModelHasThem) {
   EXPECT_DOUBLE_EQ(named(ops, "qk_norm").kept_bytes, 2048.0 * 40 * (128 * 2 + 4));
 }
 
-// Whatever the split, all devices together do the work of one.
+// For any split, all devices together do the work of one.
 TEST(LayerOperations, TensorLayoutsShareTheProductsOut) {
   std::mt19937 random(7);
   const auto pick = [&random](std::int64_t most) {
@@ -250,7 +250,7 @@ TEST(LayerOperations, TensorLayoutsShareTheProductsOut) {
       EXPECT_NEAR(tp * forward_matrix(part) / forward_matrix(whole), 1, 1e-12);
       EXPECT_NEAR(tp * backward_matrix(part) / backward_matrix(whole), 1, 1e-12);
       if (layout == TensorLayout::one_d) continue;
-      EXPECT_NEAR(tp * kept(part) / kept(whole), 1, 1e-3);  // but for statistics of rows
+      EXPECT_NEAR(tp * kept(part) / kept(whole), 1, 1e-3);  // except statistics of rows
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer as a table: what each operation computes, moves, keeps and sends, and the time that its
-// roofline allows at the peaks of a machine. Bounds, not predictions: nothing here knows an
-// efficiency, a latency or an overlap (compute_time.h and collective_cost.h do).
+// A layer as a table: each operation's arithmetic, traffic, kept bytes and communication, and its
+// roofline time at the peaks of a machine. These are bounds, not predictions: efficiencies,
+// latencies and overlap are in compute_time.h and collective_cost.h.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace stepscope {
 
-// What a collective puts on a device's link: its whole buffer, as rough estimates have it, or what
-// a ring passes on ((n - 1) / n of it, twice for an all-reduce).
+// Bytes of a collective on a device's link: its whole buffer, as in rough estimates, or the volume
+// of a ring ((n - 1) / n of it, twice for an all-reduce).
 enum class LinkVolume : std::uint8_t { whole, ring };
 
 struct IdealRates {
@@ -28,27 +28,27 @@ struct IdealRates {
   LinkVolume volume = LinkVolume::ring;
 };
 
-// The machine's own: `dtype` on the matrix units, fp32 on the vector units. Errors name what the
+// The machine's rates: `dtype` on the matrix units, fp32 on the vector units. Errors name what the
 // machine lacks.
 [[nodiscard]] Result<IdealRates> ideal_rates(const Machine& machine, Dtype dtype);
 
-// Devices that take part in a communication over `dim`. REQUIRES: check_plan accepts the plan.
+// The number of devices in a communication over `dim`. REQUIRES: check_plan accepts the plan.
 [[nodiscard]] std::int64_t group_size(const Plan& plan, ParallelDim dim);
 
 struct PassRow {
   Flops flops;               // matrix and vector
   double bytes = 0;          // of device memory
   double sent_bytes = 0;     // total buffers of all calls
-  CollectiveKind sent_by{};  // of the first call; none: nothing is sent
-  std::int64_t group = 0;    // its devices; 0: nothing is sent
+  CollectiveKind sent_by{};  // of the first call; none: no communication
+  std::int64_t group = 0;    // number of devices; 0: no communication
   Seconds compute{};
   Seconds memory{};
   Seconds communication{};
 
-  // Computing and moving overlap perfectly, communication not at all.
+  // Arithmetic and traffic overlap perfectly, communication not at all.
   [[nodiscard]] Seconds roofline() const { return compute > memory ? compute : memory; }
   [[nodiscard]] Seconds total() const { return roofline() + communication; }
-  // Above one: bound by arithmetic. A ratio of times.
+  // Ratio of times; above one: bound by arithmetic.
   [[nodiscard]] double intensity() const { return compute / memory; }
 };
 
@@ -66,7 +66,7 @@ struct LayerRow {
   PassRow backward;
 };
 
-// One row an operation, in the same order.
+// One row per operation, in the same order.
 [[nodiscard]] std::vector<LayerRow> layer_table(std::span<const Operation> operations,
                                                 const Plan& plan, const IdealRates& rates);
 

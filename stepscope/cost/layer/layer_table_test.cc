@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// notebook_test.cc checks every column; here is what the notebook has not.
+// Tests columns that are not in the notebook. notebook_test.cc checks all others.
 #include "stepscope/cost/layer/layer_table.h"
 
 #include <gtest/gtest.h>

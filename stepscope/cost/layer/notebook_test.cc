@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The notebook "transformer estimates", cell by cell, from the same functions that predict uses:
-// what it does otherwise is stated as conventions (Counting, LinkVolume, a machine file). What is
-// wrong with them is in docs/reference/notebook.md.
+// The notebook "transformer estimates", cell by cell, from the functions that predict uses. Its
+// differences are set as conventions (Counting, LinkVolume, a machine file).
+// docs/reference/notebook.md lists its errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 
 using namespace notebook_test;
 
-// The notebook counts softmax as a maximum-free sum (l - 1 adds a row), dropout and activation as
-// one FLOP an element, a row of the norm's two backward sums as e - 1 adds each of four.
+// The notebook counts softmax as a maximum-free sum (l - 1 adds per row), dropout and activation as
+// one FLOP per element, and the norm's two backward sums as e - 1 adds per row for each of four.
 constexpr Counting conventions{
     .exact_adds = true,
     .keeps_gathered = true,
@@ -30,7 +30,7 @@ constexpr Counting conventions{
     .softmax = {.forward = 3, .backward = 4, .forward_row = 1, .backward_row = 1},
     .gelu = {.forward = 1, .backward = 1}};
 
-// Its vector rate is that of fp16; 600 GB/s is both directions of the link together.
+// Its vector rate is that of fp16. 600 GB/s counts both directions of the link.
 constexpr std::string_view machine_file = R"({
   "name": "the notebook's A100",
   "peak_tflops": {"fp16": 312, "fp32": 78},
@@ -118,7 +118,7 @@ struct Comparison {
   }
 };
 
-// In the notebook's units; cells of a direction without communication are empty.
+// In the notebook's units. Cells of a direction without communication are empty.
 struct Direction {
   double sent = none;
   double compute;
@@ -190,7 +190,7 @@ TEST_F(Notebook, EveryPrintedCellComesOut) {
   std::cout << all.cells << " cells, worst relative difference " << all.worst << '\n';
 }
 
-// What the notebook sums, of the rows of one of its tables.
+// The notebook's sums over the rows of one of its tables.
 struct Sums {
   PrintedSums s{};
   double forward_time = 0;
@@ -234,8 +234,8 @@ TEST_F(Notebook, EveryPrintedSumComesOut) {
   compare(attention.s, self_attention_sums);
 }
 
-// The activations of the printed tables are Korthikanti's, plus the inputs of fc1 and qkv_proj kept
-// whole and the mask of a dropout that GPT does not have.
+// The activations of the printed tables are Korthikanti's, plus the whole inputs of fc1 and
+// qkv_proj and the mask of a dropout that GPT does not have.
 TEST_F(Notebook, ItsActivationsAreKorthikantisAndTwoMore) {
   const double sbh = 2048 * embed;
   const double printed = (mlp_sums.activation_buffer + self_attention_sums.activation_buffer) * 1e9;
@@ -245,9 +245,9 @@ TEST_F(Notebook, ItsActivationsAreKorthikantisAndTwoMore) {
   EXPECT_NEAR(printed / depth, paper + whole_inputs + mask, 20);
 }
 
-// The code cells as they are meant, their bugs mended (docs/reference/notebook.md): adds of a
-// reduction count, links carry (m - 1) / m of a buffer, without sequence parallelism a reduction is
-// an all-reduce, and the last dropout works on (l / s) x e.
+// The intended code cells without their bugs (docs/reference/notebook.md): adds of a reduction
+// count, links carry (m - 1) / m of a buffer, without sequence parallelism a reduction is an
+// all-reduce, and the last dropout works on (l / s) x e.
 struct Cells {
   double m;  // tensor degree
   double s;  // sequence degree
@@ -256,7 +256,7 @@ struct Cells {
   double f = 4 * embed;
 
   [[nodiscard]] double reduced() const { return t * e * (m - 1) / m; }
-  // Bytes on the link: whole dX or Y twice unless the sequence is split.
+  // Bytes on the link: whole dX or Y, twice unless the sequence is split.
   [[nodiscard]] double tensor_volume() const { return 2 * reduced() * (s > 1 ? 1 : 2); }
   [[nodiscard]] double sequence_volume() const { return 2 * t * e * (s - 1) / s; }
 };
@@ -269,14 +269,14 @@ class NotebookCells : public Notebook,
     rates.volume = LinkVolume::ring;
     counting.reduction_adds = true;
   }
-  // Matmuls depend on the tensor degree, what is between them on the sequence degree.
+  // Matmuls depend on the tensor degree, other operations on the sequence degree.
   [[nodiscard]] LayerRow matmul(std::string_view name) const {
     return row(name, plan_of(cells.m, cells.s > 1), counting);
   }
   [[nodiscard]] LayerRow between(std::string_view name) const {
     return row(name, plan_of(cells.s, cells.s > 1), counting);
   }
-  // What a pass puts on the link.
+  // Bytes of a pass on the link.
   [[nodiscard]] double volume(const PassRow& pass) const {
     return pass.communication.count() * rates.link.value;
   }

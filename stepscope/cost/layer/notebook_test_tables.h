@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two tables that the notebook "transformer estimates" prints, at full precision: TFLOP, GB
-// (1e9 bytes) and milliseconds of one layer on one of four devices (b = 1, l = 2048, e = 12288,
-// h = 96). Generated from its formulas; equal to the print in every digit printed. The sums are as
+// (1e9 bytes) and milliseconds of one layer on one of four devices (b = 1, l = 2048, e = 12288, h =
+// 96). Generated from its formulas; they equal the print in every printed digit. The sums are as
 // printed, over 96 layers.
 #pragma once
 
@@ -159,7 +159,7 @@ inline constexpr PrintedSums self_attention_sums{
     61.001957,  29.002826,  29.002826, 64.359476, 128.680906,
     303.405760, 500.687843, 24.159191, 16.106127, 0.07962667242415632};
 
-// The notebook's name of a row, and ours.
+// The notebook's name and our name of a row.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 14> row_names = {
     {{"fc1", "fc1"},
      {"act", "activation"},

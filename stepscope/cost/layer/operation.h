@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operation of a transformer layer as one device runs it for one micro-batch: what it computes,
-// moves, keeps and sends, forward and backward. Counts know no speed; compute_time.h and
-// collective_cost.h turn them into seconds.
+// One operation of a transformer layer on one device for one micro-batch: its arithmetic, traffic,
+// kept bytes and communication, forward and backward. Counts are independent of speed;
+// compute_time.h and collective_cost.h turn them into seconds.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace stepscope {
 
-// attention: the two products of scores and values (with softmax between where fused).
+// attention: the two products of scores and values (including the softmax if fused).
 enum class OperationClass : std::uint8_t {
   matmul,
   attention,
@@ -30,8 +30,8 @@ inline constexpr std::array<std::string_view, operation_class_count> operation_c
     "matmul", "attention", "softmax", "norm", "pointwise", "embedding", "loss"};
 static_assert(operation_class_names[static_cast<std::size_t>(OperationClass::loss)] == "loss");
 
-// The devices that take part in a communication. Row, column and depth: of the grid that the 2d,
-// 2.5d and 3d layouts cut a matmul over (tensor_layouts.h).
+// The devices in a communication. Row, column and depth are of the grid of the 2d, 2.5d and 3d
+// layouts (tensor_layouts.h).
 enum class ParallelDim : std::uint8_t {
   tensor,
   tensor_row,
@@ -56,15 +56,15 @@ struct MatmulShape {
   std::int64_t k = 0;
 };
 
-// `count` calls of a collective on `bytes` each: the total buffer (all-gather: received in all,
-// reduce-scatter and all-to-all: sent in all, the own part included).
+// `count` calls of a collective on `bytes` each. `bytes` is the total buffer: everything received
+// for an all-gather, everything sent for reduce-scatter and all-to-all, including the own part.
 struct Communication {
   CollectiveKind kind{};
   ParallelDim dim = ParallelDim::tensor;
   double bytes = 0;
   std::int64_t count = 1;
-  // Can run beside this very operation's arithmetic where the plan overlaps it (a matmul split
-  // along with its communication, a ring that passes keys on while it computes).
+  // True if it can run beside the arithmetic of this operation when the plan overlaps it (a matmul
+  // split together with its communication, a ring that passes keys on while it computes).
   bool can_overlap = false;
 };
 
@@ -73,11 +73,11 @@ struct Pass {
   Flops matrix{};                      // on the matrix units
   Flops vector{};                      // on the vector units
   double input_bytes = 0;              // forward: activations read; backward: gradients read
-  double weight_bytes = 0;             // weights read; backward their gradients written too
+  double weight_bytes = 0;             // weights read; backward: also their gradients written
   double output_bytes = 0;             // forward: activations written; backward: gradients written
   double other_bytes = 0;              // second operands, masks, statistics; backward: all kept
                                        // activations that are read again
-  std::vector<MatmulShape> matmuls{};  // what `matrix` consists of, before a causal mask halves it
+  std::vector<MatmulShape> matmuls{};  // the products in `matrix`, before a causal mask halves it
   std::vector<Communication> communications{};
 
   [[nodiscard]] double bytes() const {
@@ -93,13 +93,13 @@ struct Operation {
   Pass backward{};
   double kept_bytes = 0;  // activations held from forward to backward
   double parameters = 0;  // elements of this device's share
-  bool expert = false;    // these parameters are replicated over dp * cp / ep ranks only
-  // Between the projections of attention: what selective recomputation runs again, from its
-  // inputs, which are `core_input_bytes` of `kept_bytes`.
+  bool expert = false;    // these parameters are replicated only over dp * cp / ep ranks
+  // True between the projections of attention: selective recomputation repeats it from its inputs,
+  // which are `core_input_bytes` of `kept_bytes`.
   bool attention_core = false;
   double core_input_bytes = 0;
-  // What each of an operation's matmuls with weights writes, where PyTorch multiplies them one by
-  // one (queries, keys, values; a gate and its input), and backward reads again; the others 0.
+  // Outputs of the operation's matmuls with weights that backward reads again, if PyTorch runs them
+  // as separate products (queries, keys, values; a gate and its input). The others are 0.
   std::array<double, 3> product_outputs{};
   std::int64_t products = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters and FLOPs of the operations against those counted from the model alone.
+// Parameters and FLOPs of the operations, compared with counts from the model alone.
 #include <gtest/gtest.h>
 
 #include "stepscope/cost/layer/operations_test_models.h"

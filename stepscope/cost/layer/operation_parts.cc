@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kind of operation costs on one device; the conventions of counting are applied here.
+// The cost of each kind of operation on one device. The conventions of counting are applied here.
 #include "stepscope/cost/layer/operation_parts.h"
 
 namespace stepscope {
@@ -7,7 +7,7 @@ namespace {
 
 using enum CollectiveKind;
 
-// Without a layout's help: every device has the whole W and its own rows.
+// Without a layout: every device has the whole W and its own rows.
 LinearLayout alone(const DeviceShare& s, const LinearShape& shape) {
   const std::int64_t rows = shape.tokens / (s.tokens / s.stream_rows);
   return {.input = {rows, shape.in},
@@ -38,13 +38,13 @@ void count_reductions(const std::vector<LayoutCall>& calls, Flops& flops) {
   }
 }
 
-// Which of the layout's calls this operation makes itself.
+// The calls of the layout that this operation makes itself.
 struct Calls {
   std::vector<LayoutCall> forward;
   std::vector<LayoutCall> backward;
 };
 
-// DTensor hands autograd the gathered input, which then needs no second gather.
+// DTensor passes the gathered input to autograd, so no second gather is needed.
 bool keeps_gathered(const DeviceShare& s, const LinearSpec& spec) {
   return s.counting.keeps_gathered || spec.keeps_gathered || s.plan.torch_buffers;
 }
@@ -152,7 +152,7 @@ Operation linear(const DeviceShare& share, const LinearSpec& spec) {
   count_products(share, spec, l, op);
   count_traffic(share, spec, l, op);
   op.kept_bytes = kept_input(share, spec, l);
-  // A sum alone reads the second of two: its gradient needs no value, and a compiler knows.
+  // Only a sum reads the second of two. Its gradient needs no value, and a compiler knows this.
   const bool read_again = !share.plan.compiled || spec.place == LinearPlace::first;
   op.products = 1;
   op.product_outputs[0] = read_again ? op.forward.output_bytes : 0;
@@ -209,7 +209,7 @@ Operation norm(const DeviceShare& share, const NormSpec& spec) {
   op.kept_bytes = bytes + row_bytes;
   op.parameters = spec.parameters;
   if (spec.parts > 1) {
-    // Each device has part of every row: the sums over a row are added up.
+    // Each device has a part of every row, so sums over a row are added up.
     const Communication sums{
         .kind = all_reduce, .dim = ParallelDim::tensor_row, .bytes = 4 * floats * spec.rows};
     op.forward.communications.push_back(sums);
@@ -261,7 +261,7 @@ void add_residual(const DeviceShare& share, std::string_view dropout_name,
                   std::string_view residual_name, bool gathered, std::vector<Operation>& to) {
   const bool drops = share.model.dropout > 0;
   if (drops) to.push_back(dropout(share, dropout_name, share.stream()));
-  // In one pass with the dropout only the stream itself comes on top.
+  // In one pass with the dropout, only the stream itself is additional.
   const bool joined = share.plan.fused_pointwise && drops;
   const bool fused = share.plan.fused_pointwise;
   to.push_back(pointwise(share, {.name = residual_name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of operation that layers are built of (layer_operations.h is the way in): each knows
-// what it costs on one device, given which part of the tensors lies there.
+// The kinds of operations that make up layers (layer_operations.h is the entry point), with their
+// cost on one device for its part of the tensors.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace stepscope {
 
 [[nodiscard]] constexpr double number(std::int64_t n) { return static_cast<double>(n); }
 
-// A device's part of a layer. Rows are tokens; the stream is what residuals carry between layers.
+// A device's part of a layer. Rows are tokens. The stream is the data that residuals carry between
+// layers.
 struct DeviceShare {
   const Transformer& model;
   const Plan& plan;
@@ -33,7 +34,7 @@ struct DeviceShare {
   double element;         // bytes of an activation
 
   [[nodiscard]] double stream() const { return static_cast<double>(stream_rows) * stream_columns; }
-  // Elements of a hidden layer of `width` (of the whole model) on this device.
+  // Elements on this device of a hidden layer of `width` (of the whole model).
   [[nodiscard]] double hidden(std::int64_t width) const {
     return static_cast<double>(work_rows) * static_cast<double>(width) /
            static_cast<double>(split.features);
@@ -53,12 +54,13 @@ struct LinearSpec {
   std::string_view name;
   LinearShape shape;  // over all tp devices
   LinearPlace place = LinearPlace::first;
-  bool replicated = false;  // 1d: each device multiplies its rows of the stream by the whole W
+  bool replicated = false;  // 1d: each device multiplies its rows of the stream with the whole W
   bool bias = false;
-  std::int64_t groups = 1;  // weight matrices on this device that share the rows out (experts)
-  std::int64_t also_gathered = 0;  // columns beside the input's that the gather brings along
+  std::int64_t groups = 1;         // weight matrices on this device among which rows are divided
+                                   // (experts)
+  std::int64_t also_gathered = 0;  // additional columns that the gather brings along
   bool keeps_input = true;         // false: another operation keeps the same tensor
-  bool keeps_gathered = false;     // keeps the whole input whatever the convention
+  bool keeps_gathered = false;     // keeps the whole input under any convention
   bool gathers_input = true;       // false: gathered for another operation
   bool reduces_output = true;      // false: summed together with a later operation's
   bool reduces_gradient = true;    // false: summed together with an earlier operation's
@@ -66,7 +68,7 @@ struct LinearSpec {
 };
 [[nodiscard]] Operation linear(const DeviceShare& share, const LinearSpec& spec);
 
-// Over `rows` of `width` elements of the whole model, which are cut into `parts` of a row.
+// A norm over `rows` of `width` elements of the whole model. A row is divided into `parts`.
 struct NormSpec {
   std::string_view name;
   Norm norm = Norm::layer_norm;
@@ -74,13 +76,13 @@ struct NormSpec {
   double width = 0;
   double parts = 1;
   double parameters = 0;
-  bool gathered = false;  // its output is what a sequence-parallel linear layer gathers
+  bool gathered = false;  // a sequence-parallel linear layer gathers its output
 };
 [[nodiscard]] Operation norm(const DeviceShare& share, const NormSpec& spec);
-// Over the stream, with gain and shift as the model has them.
+// A norm over the stream, with gain and shift as in the model.
 [[nodiscard]] Operation stream_norm(const DeviceShare& share, std::string_view name, bool gathered);
 
-// y = f(x, second operands) of `elements`: how often each tensor is read and written.
+// y = f(x, second operands) of `elements`, with the number of reads and writes of each tensor.
 struct PointwiseSpec {
   std::string_view name;
   VectorCount count;
@@ -95,28 +97,27 @@ struct PointwiseSpec {
 };
 [[nodiscard]] Operation pointwise(const DeviceShare& share, const PointwiseSpec& spec);
 [[nodiscard]] Operation dropout(const DeviceShare& share, std::string_view name, double elements);
-// Between the linear layers of a feed-forward part of `elements` outputs; weighted: each row by its
-// token's weight of this expert.
+// The activation between the linear layers of a feed-forward part, of `elements` outputs. weighted:
+// each row is scaled by its token's weight for this expert.
 [[nodiscard]] Operation activation(const DeviceShare& share, std::string_view name, double elements,
                                    bool weighted);
-// The end of a branch: dropout where the model has it, and the addition to the stream.
+// The end of a branch: dropout if the model has it, and the addition to the stream.
 void add_residual(const DeviceShare& share, std::string_view dropout_name,
                   std::string_view residual_name, bool gathered, std::vector<Operation>& to);
 
-// The gather of the stream's parts that the writer of the parts accounts for, where the convention
-// says so.
+// The gather of the stream's parts, if the convention assigns it to their writer.
 void gather_at_writer(const DeviceShare& share, Pass& pass);
 
-// Bytes of the means, variances and so on, where the convention counts them.
+// Bytes of means, variances and similar data, if the convention counts them.
 [[nodiscard]] double statistics(const DeviceShare& share, double bytes);
 
 // The parts of layer_operations.
 void add_attention(const DeviceShare& share, std::int64_t layer, std::vector<Operation>& to);
 void add_feed_forward(const DeviceShare& share, std::vector<Operation>& to);
 void add_experts(const DeviceShare& share, std::vector<Operation>& to);
-// Whether attention's and the feed-forward's outputs are summed before one reduction over tp.
+// True if the outputs of attention and feed-forward are summed before one reduction over tp.
 [[nodiscard]] bool merges_branches(const Transformer& model);
-// Whether both branches read the output of one norm.
+// True if both branches read the output of one norm.
 [[nodiscard]] bool shares_norm(const Transformer& model);
 
 }  // namespace stepscope

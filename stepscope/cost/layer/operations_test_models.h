@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models and sums that tests of operations share.
+// Models and sums shared by tests of operations.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ namespace stepscope::operations_test {
 
 using Operations = std::vector<Operation>;
 
-// GPT-3 (Brown et al. 2020), as Korthikanti et al. 2022 count it: dropout, scores materialised.
+// GPT-3 (Brown et al. 2020), counted as in Korthikanti et al. 2022: dropout, materialised scores.
 inline Transformer gpt(std::int64_t hidden = 12288, std::int64_t heads = 96) {
   return {.name = "gpt",
           .layers = 4,

@@ -12,8 +12,8 @@ double all_kept(std::span<const Operation> operations) {
   return sum;
 }
 
-// The core's inputs come back with the matmul that made them; its output is the last core
-// operation's. Of the matmuls with weights the first is kept, the second not, and so on.
+// The core's inputs come back with the matmul that makes them. Its output is the last core
+// operation's. Of the matmuls with weights every second is kept, beginning with the first.
 double kept_of_operations(std::span<const Operation> operations) {
   double sum = 0;
   double core_output = 0;

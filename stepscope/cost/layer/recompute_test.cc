@@ -50,8 +50,8 @@ TEST(Recomputation, OperationsRunsHalfOfTheMatmulsAgainAndNeverTheCore) {
   EXPECT_LT(held, kept_bytes(ops, Recompute::selective, input));
 }
 
-// torchtitan's policy "op" saves the first, third, fifth ... of aten.mm, attention and the input:
-// of Llama's seven wq, wv, w1 and w2, which nobody reads again once a compiler sees the sum.
+// torchtitan's policy "op" saves the first, third, fifth ... of aten.mm, attention and the input.
+// Of Llama's seven these are wq, wv, w1 and w2; nobody reads w2 again once a compiler sees the sum.
 TEST(Recomputation, OperationsKeepsEverySecondProduct) {
   Plan plan = plan_of(1);
   const double input = layer_input_bytes(llama(), plan);

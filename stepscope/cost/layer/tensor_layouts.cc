@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function a layout; letters as in docs/explanation/tensor-layouts.md: X[T, k], W[k, n], Y[T,
-// n], grids of side q, depth d. Names of groups: a row's members pass parts of X, a column's parts
-// of W.
+// One function per layout. Letters as in docs/explanation/tensor-layouts.md: X[T, k], W[k, n], Y[T,
+// n], grids of side q, depth d. Groups: the members of a row exchange parts of X, the members of a
+// column parts of W.
 #include "stepscope/cost/layer/tensor_layouts.h"
 
 #include <cmath>
@@ -65,7 +65,7 @@ LinearLayout by_rows(Int t, const LinearShape& s, bool sequence_parallel) {
   return l;
 }
 
-// SUMMA in each of d grids, which hold other rows of X and the same W.
+// SUMMA in each of d grids. The grids hold different rows of X and the same W.
 LinearLayout on_grids(const DeviceGrid& g, const LinearShape& s) {
   const Int q = g.rows;
   const Int rows = q * g.depth;
@@ -94,8 +94,8 @@ LinearLayout on_grids(const DeviceGrid& g, const LinearShape& s) {
   return l;
 }
 
-// Device (i, j, l) multiplies X[i, l] W[l, j], gathered from the j's and the i's that share them,
-// and adds with the l's.
+// Device (i, j, l) multiplies X[i, l] W[l, j]. The factors are gathered from the devices that share
+// them along j and i, and the results are added along l.
 LinearLayout in_cube(const DeviceGrid& g, const LinearShape& s, LinearPlace place) {
   const Int q = g.rows;
   const Int all = g.devices();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one linear layer Y[T, n] = X[T, k] W[k, n] is cut over the tp devices, and what it then
-// takes: shapes a device holds, products it runs, and calls that move the rest. Derivations, with
-// their sources, are in docs/explanation/tensor-layouts.md; the test runs each algorithm on real
-// matrices and counts.
+// The division of one linear layer Y[T, n] = X[T, k] W[k, n] over the tp devices, and its cost:
+// shapes on a device, local products, and communication. Derivations, with their sources, are in
+// docs/explanation/tensor-layouts.md. The test runs each algorithm on real matrices and counts.
 //
-//   1d    W by columns (first) or rows (second); X is whole or, sequence parallel, cut by rows.
+//   1d    W by columns (first) or rows (second). X is whole or, if sequence parallel, cut by rows.
 //   2d    SUMMA on q x q devices: X, W and Y are q x q blocks (van de Geijn and Watts 1997).
 //   2.5d  d such grids, each with its own T / d rows of X and a copy of W (Tesseract, 2021, after
 //         Solomonik and Demmel 2011).
@@ -32,16 +31,16 @@ struct DeviceGrid {
 // 1d: 1 x tp x 1.
 [[nodiscard]] DeviceGrid device_grid(const Plan& plan);
 
-// Into how many parts activations between two layers are cut: their tokens, and their features
-// where each device works on a slice of them (heads; columns of a hidden layer).
+// Number of parts of activations between two layers: of their tokens, and of their features if each
+// device works on a slice of them (heads; columns of a hidden layer).
 struct ActivationSplit {
   std::int64_t tokens = 1;
   std::int64_t features = 1;
 };
 [[nodiscard]] ActivationSplit activation_split(TensorLayout layout, const DeviceGrid& grid);
 
-// Two linear layers in a row: what the first leaves is what the second takes. 1d: columns, rows;
-// 3d: the second swaps the groups of input and output.
+// Two consecutive linear layers: the second takes the layout that the first leaves. 1d: columns,
+// rows; 3d: the second swaps the groups of input and output.
 enum class LinearPlace : std::uint8_t { first, second };
 
 struct LinearShape {
@@ -50,7 +49,7 @@ struct LinearShape {
   std::int64_t out = 0;
 };
 
-// Rows and columns of a device's part, rounded up where they do not divide.
+// Rows and columns of a device's part, rounded up if they do not divide evenly.
 struct Block {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -66,29 +65,29 @@ struct LayoutCall {
 };
 
 struct LinearLayout {
-  // Held by each device between layers.
+  // On each device between layers.
   Block input;
   Block weight;
   Block output;
-  double input_elements = 0;  // exact, also where blocks are rounded
+  double input_elements = 0;  // exact, even if blocks are rounded
   double weight_elements = 0;
   double output_elements = 0;
-  // `steps` local products [m, k] x [k, n], and as many of the same size for either gradient.
+  // `steps` local products [m, k] x [k, n]. Either gradient has as many of the same size.
   std::int64_t steps = 1;
   MatmulShape product;
   std::vector<LayoutCall> forward{};
   std::vector<LayoutCall> input_gradient{};   // dX = dY W^T
-  std::vector<LayoutCall> weight_gradient{};  // dW = X^T dY, beyond what dX brought along
+  std::vector<LayoutCall> weight_gradient{};  // dW = X^T dY, without data that dX already brought
 };
 
-// Groups of one device need no call and get none.
+// Groups of one device need no calls and get none.
 [[nodiscard]] LinearLayout linear_layout(TensorLayout layout, const DeviceGrid& grid,
                                          const LinearShape& shape, LinearPlace place,
                                          bool sequence_parallel = false);
 
-// Elements that each device sends for the calls, on average over the group (rings: all-gather and
-// reduce-scatter S (n-1)/n, all-reduce 2 S (n-1)/n; a broadcast or a reduction passes S along n - 1
-// of the n members).
+// Elements sent per device for the calls, on average over the group (rings: all-gather and
+// reduce-scatter S (n-1)/n, all-reduce 2 S (n-1)/n; in a broadcast or reduction n - 1 of the n
+// members pass S on).
 [[nodiscard]] double elements_sent(const std::vector<LayoutCall>& calls);
 
 }  // namespace stepscope

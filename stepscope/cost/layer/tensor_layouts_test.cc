@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each layout's algorithm is run on real matrices spread over virtual devices: its product must be
-// the product, and what each device sends must be the closed formula's figure exactly.
+// Each layout's algorithm runs on real matrices spread over virtual devices. Its product must be
+// correct, and the elements sent by each device must equal the closed formula exactly.
 #include "stepscope/cost/layer/tensor_layouts.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using layout_test::stacked;
 using layout_test::transposed;
 using Size = std::size_t;
 
-// What each device sent in the three products, in order Y, dX, dW.
+// Elements sent by each device in the three products, in order Y, dX, dW.
 using Sent = std::array<std::vector<Size>, 3>;
 
 // 1d, W by columns.
@@ -92,7 +92,7 @@ struct Grids {
     for (Size i = 0; i < q; ++i) g.push_back(number(e, i, j));
     return g;
   }
-  // What grid e holds of the rows of a matrix, as block (i, j).
+  // Block (i, j) of grid e's rows of a matrix.
   [[nodiscard]] Matrix part(const Matrix& m, Size e, Size i, Size j) const {
     return block(block(m, depth, 1, e, 0), q, q, i, j);
   }
@@ -134,7 +134,7 @@ void summa_input_gradient(const Layer& a, const Grids& g, Size e, Devices& wire)
   }
 }
 
-// Blocks of dW that this grid's rows give, one after another.
+// Blocks of dW from this grid's rows, one after another.
 std::vector<Matrix> summa_weight_gradient(const Layer& a, const Grids& g, Size e, Devices& wire) {
   std::vector<Matrix> dw(g.q * g.q);
   for (Size step = 0; step < g.q; ++step) {
@@ -191,7 +191,7 @@ struct Cube {
     }
     return g;
   }
-  // The q row parts of block (r, c), one for each member of the group that shares it.
+  // The q row parts of block (r, c), one per member of the group that shares it.
   [[nodiscard]] std::vector<Matrix> shares(const Matrix& m, Size r, Size c) const {
     std::vector<Matrix> parts;
     for (Size v = 0; v < q; ++v) parts.push_back(block(block(m, q, q, r, c), q, 1, v, 0));
@@ -261,7 +261,7 @@ Plan plan_of(TensorLayout layout, std::int64_t tp, std::int64_t depth = 1) {
 
 class RandomShapes : public testing::TestWithParam<unsigned> {
  protected:
-  // A size that `unit` divides.
+  // A size divisible by `unit`.
   Size size(Size unit) { return unit * std::uniform_int_distribution<Size>(1, 3)(source_); }
   Layer layer(Size tokens, Size in, Size out) {
     return layout_test::random_layer(size(tokens), size(in), size(out), source_);
@@ -337,7 +337,7 @@ TEST(TensorLayouts, VolumesFallWithTheRootOfTheGridAndTheTwoThirdsOfTheCube) {
               1e-9);
   EXPECT_LT(sent(TensorLayout::three_d, 64), sent(TensorLayout::two_d, 64));
   EXPECT_LT(sent(TensorLayout::two_d, 64), sent(TensorLayout::one_d, 64));
-  // Copies of W pay where X is the larger.
+  // Copies of W pay off if X is larger.
   EXPECT_LT(sent(TensorLayout::two_and_half_d, 64, 4, 65536),
             sent(TensorLayout::two_d, 64, 1, 65536));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtual devices that hold integer matrices and pass them to each other in rings, counting every
-// element that one sends: the oracle of the volumes in tensor_layouts.h.
+// Virtual devices that hold integer matrices and pass them on in rings. They count every sent
+// element: the oracle for the volumes in tensor_layouts.h.
 #pragma once
 
 #include <cstddef>
@@ -94,7 +94,7 @@ class Devices {
   explicit Devices(std::size_t n) : sent_(n) {}
   [[nodiscard]] const std::vector<std::size_t>& sent() const { return sent_; }
 
-  // All have the root's matrix: it travels once around, and the last passes it on to nobody.
+  // All get the root's matrix: it travels around once, and the last member passes it on to nobody.
   Matrix broadcast(const Group& g, std::size_t root, const Matrix& m) {
     for (std::size_t hop = 0; hop + 1 < g.size(); ++hop) {
       sent_[g[(root + hop) % g.size()]] += m.values.size();
@@ -112,7 +112,8 @@ class Devices {
     return sum;
   }
 
-  // Everyone's rows, stacked in order: in each round a member passes on what it got in the last.
+  // Everyone's rows, stacked in order. In each round a member passes on the rows of the previous
+  // round.
   Matrix all_gather(const Group& g, const std::vector<Matrix>& own) {
     for (std::size_t round = 0; round + 1 < g.size(); ++round) {
       for (std::size_t r = 0; r < g.size(); ++r) {
@@ -122,7 +123,7 @@ class Devices {
     return stacked(own);
   }
 
-  // Member r is left with the r-th part of the rows of the sum.
+  // Member r keeps the r-th part of the rows of the sum.
   std::vector<Matrix> reduce_scatter(const Group& g, const std::vector<Matrix>& own) {
     std::vector<Matrix> left;
     for (std::size_t part = 0; part < g.size(); ++part) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few numbers that say how near a device comes to its peaks, in one table: their names in the
-// "compute" object of a machine file, what holds where nothing was measured, and what they may be.
-// cost/time/compute_time.h has the formulas they stand in.
+// The few numbers that describe how closely a device approaches its peaks, in one table: their
+// names in the "compute" object of a machine file, their usual values if nothing was measured, and
+// their bounds. cost/time/compute_time.h has the formulas.
 #pragma once
 
 #include <array>
@@ -16,30 +16,30 @@
 namespace stepscope {
 
 enum class ComputeParameter : std::uint8_t {
-  launch_us,            // of a kernel: from the end of one to the start of the next
+  launch_us,            // of a kernel: from the end of one kernel to the start of the next
   matmul_launch_us,     // the same of a matmul
   memory_efficiency,    // share of the memory's rate that large transfers reach
   matmul_memory_share,  // share of a matmul's traffic that its arithmetic does not hide
-  tail,                 // share of what whole tiles and waves cost that a matmul pays
+  tail,                 // share of the cost of whole tiles and waves that a matmul pays
   fill,                 // of each tile of a matmul, in elements of its depth
-  misaligned,           // slowdown where a dimension is no multiple of 8
-  attention_backward,   // rate of fused attention backward against forward
+  misaligned,           // slowdown if a dimension is not a multiple of 8
+  attention_backward,   // rate of fused attention backward relative to forward
   roofline_power,  // p in (a^p + b^p)^(1/p) of arithmetic and traffic: 1 adds, 1000 is the maximum
-  cast,            // traffic of a cast to a format below 16 bits, against its input's
+  cast,            // traffic of a cast to a format below 16 bits, relative to its input's
   contention,     // of arithmetic, by the time that bytes sent beside it take on the domain's links
-  jitter,         // standard deviation of a layer's time over ranks, against that time
-  host_layer_us,  // the host's time to launch a layer's forward, eagerly; backward 1.5 of it
+  jitter,         // standard deviation of a layer's time over ranks, relative to that time
+  host_layer_us,  // the host's time to launch a layer's forward, eagerly; backward takes 1.5 of it
   host_head_layers,  // the same of head and loss, in layers
   host_power,        // p as above, of the device's and the host's time of a layer, with tp = 1
   host_power_tp,     // and with tp > 1
   optimizer_us,      // of an optimizer step beside its traffic
-  pass_us            // of a pass of a pipeline's stage: to schedule it and to start what it sends
+  pass_us            // of a pass of a pipeline's stage: to schedule it and to start its sends
 };
 inline constexpr std::size_t compute_parameter_count = 18;
 
 struct ComputeParameterInfo {
   std::string_view name;
-  double usual;  // where nothing was measured
+  double usual;  // if nothing was measured
   double low, high;
 };
 
@@ -66,16 +66,16 @@ inline constexpr std::array<ComputeParameterInfo, compute_parameter_count> compu
 static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::pass_us)].name ==
               "pass_us");
 
-// "compute" of a machine file.
+// The "compute" object of a machine file.
 struct ComputeCurves {
-  std::optional<int> units;  // SMs, compute units, cores: what tiles are spread over
-  // Share of the peak that a large matmul reaches, and fused attention forward (without the masked
-  // half); of the vendor's kernels where they differ (cuDNN).
+  std::optional<int> units;  // SMs, compute units or cores, over which tiles are spread
+  // Share of the peak that a large matmul and fused attention forward (without the masked half)
+  // reach; separately for the vendor's attention kernels if they differ (cuDNN).
   std::array<std::optional<double>, dtype_count> matmul_efficiency;
   std::array<std::optional<double>, dtype_count> attention_efficiency;
   std::array<std::optional<double>, dtype_count> vendor_attention_efficiency;
   std::array<std::optional<double>, compute_parameter_count> values;
-  std::string source;  // of what they were fitted to
+  std::string source;  // of the data behind the fit
 };
 
 }  // namespace stepscope

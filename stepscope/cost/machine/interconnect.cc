@@ -45,7 +45,7 @@ void resolve(const std::optional<LinkTiming>& timing, bool outer, ResolvedTiming
       "(nccl-tests) and fit them with bench/fit_links (docs/explanation/collectives.md)");
 }
 
-// A topology that the file leaves open shows in its rates.
+// If the file does not state the topology, the rates show it.
 Topology topology_of(const ScaleUp& link) {
   if (link.topology) return *link.topology;
   const bool switched = !link.peer_to_peer || !link.per_direction ||
@@ -138,7 +138,7 @@ Result<Network> make_network(const Machine& machine, const NetworkOptions& optio
     network.oversubscription = out.oversubscription.value_or(1.0);
     if (out.reduction) network.out_reduction_from = out.reduction->group_from.value_or(2);
   }
-  // Of links that do not exist nothing is assumed.
+  // Nothing is assumed about links that do not exist.
   std::vector<std::string> of_no_links;
   resolve(machine.scale_up ? machine.scale_up->timing : std::nullopt, false, network.up_timing,
           network.domain > 1 ? network.assumptions : of_no_links);
@@ -164,7 +164,8 @@ ByteRate domain_rate(const Network& network, int members, int stride) {
         const auto place = static_cast<std::size_t>(m * stride - 1);
         if (place < network.peers.size()) sum += network.peers[place];
       }
-      // No link of their own: through a peer, which gives up half of a link's rate to pass it on.
+      // Pairs without a link of their own go through a peer, which spends half of a link's rate on
+      // this.
       return sum.value > 0 ? std::min(network.up, sum) : network.peer * 0.5;
     }
     case Topology::torus_2d:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few numbers that say how fast collectives run over one tier of links, in one table: their
-// names in a machine file, what holds where nothing was measured, and what they may be.
+// The few numbers that describe the speed of collectives over one tier of links, in one table:
+// their names in a machine file, their usual values if nothing was measured, and their bounds.
 #pragma once
 
 #include <array>
@@ -11,22 +11,22 @@
 
 namespace stepscope {
 
-// How a message is handed on (NCCL's three protocols): flags in every 8 bytes, flags in every 128,
-// or large chunks with a fence behind each.
+// NCCL's three protocols for passing a message on: flags in every 8 bytes, flags in every 128, or
+// large chunks with a fence after each.
 enum class Protocol : std::uint8_t { ll, ll128, simple };
 inline constexpr std::size_t protocol_count = 3;
 inline constexpr std::array<std::string_view, protocol_count> protocol_names = {"LL", "LL128",
                                                                                 "Simple"};
 static_assert(protocol_names[static_cast<std::size_t>(Protocol::simple)] == "Simple");
 
-// What collectives cost on one tier of links; cost/time/collective_cost.h has the formulas. Times
-// in us; the others are ratios.
+// Costs of collectives on one tier of links; cost/time/collective_cost.h has the formulas. Times
+// are in us; the others are ratios.
 enum class LinkParameter : std::uint8_t {
-  start_us,   // of a call; on the outer tier what crossing domains adds to it
+  start_us,   // of a call; on the outer tier the extra cost of crossing domains
   hop_ll_us,  // one step of a ring, by protocol
   hop_ll128_us,
   hop_simple_us,
-  tree_start_us,   // of a call that runs on a tree across domains
+  tree_start_us,   // of a call on a tree across domains
   tree_hop_ll_us,  // one level of a tree, by protocol
   tree_hop_ll128_us,
   tree_hop_simple_us,
@@ -36,10 +36,10 @@ enum class LinkParameter : std::uint8_t {
   pass_all_reduce,  // work of each device on the whole buffer, in units of buffer / links' rate
   pass_all_gather,
   pass_reduce_scatter,
-  turn,             // slowdown where the port that receives also sends: rate / (1 + turn / ports)
-  tree_efficiency,  // of a tree beside link_efficiency
-  tree_fill,        // of a tree with chunks: 1 where their size is the best one, 0 without chunks
-  exposed,          // share of the shorter of steps and transfer that the longer does not hide
+  turn,             // slowdown if the receiving port also sends: rate / (1 + turn / ports)
+  tree_efficiency,  // of a tree, in addition to link_efficiency
+  tree_fill,        // of a tree with chunks: 1 for the best size of chunks, 0 without chunks
+  exposed,          // share of the shorter of steps and transfer that the longer one does not hide
   reduce_start_us,  // reduction in the switches: of a call, up and down, share of the links' rate
   reduce_hop_us,
   reduce_efficiency
@@ -48,15 +48,15 @@ inline constexpr std::size_t link_parameter_count = 21;
 
 struct LinkParameterInfo {
   std::string_view name;      // the field of a machine file
-  std::optional<double> up;   // what holds inside a domain where nothing was measured
-  std::optional<double> out;  // the same across domains; absent: no parameter of that tier
-  double low, high;           // what a file or a fit may say
+  std::optional<double> up;   // usual value inside a domain
+  std::optional<double> out;  // usual value across domains; absent: not a parameter of that tier
+  double low, high;           // bounds for files and fits
 };
 
-// What holds where a machine was not measured. Steps, and the rates of LL and LL128: the geometric
-// mean of what this catalogue's machines were fitted to (NVLink nodes; Slingshot) and of NCCL's own
-// constants (src/graph/tuning.cc: InfiniBand). 0.95 is what an all-reduce over 4 nodes of 8 B200
-// shows of its ports (382 of 400 GB/s). Reduction in NVLink switches: the fit of H200.
+// Usual values. Steps, and the rates of LL and LL128: the geometric mean of the fits of this
+// catalogue's machines (NVLink nodes; Slingshot) and of NCCL's own constants (src/graph/tuning.cc:
+// InfiniBand). 0.95: an all-reduce over 4 nodes of 8 B200 reaches this share of its ports (382 of
+// 400 GB/s). Reduction in NVLink switches: the fit of H200.
 inline constexpr std::array<LinkParameterInfo, link_parameter_count> link_parameters = {{
     {"start_us", 20.0, 18.0, 0.1, 1e4},
     {"hop_ll_us", 0.75, 4.0, 0.01, 1e4},

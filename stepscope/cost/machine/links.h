@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The links of a machine: what joins the devices of a domain, what joins the domains, and what was
-// measured of each. Rates are per device and direction. A number that nobody measured is absent;
-// cost/machine/interconnect.h says what takes its place.
+// The links of a machine: the links between the devices of a domain, the network between domains,
+// and the measurements of each. Rates are per device and direction. A number that nobody measured
+// is absent; cost/machine/interconnect.h has the substitutes.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ static_assert(topology_names[static_cast<std::size_t>(Topology::torus_3d)] == "3
 
 struct LinkTiming {
   std::array<std::optional<double>, link_parameter_count> values;
-  std::string source;  // of what they were fitted to
+  std::string source;  // of the data behind the fit
 };
 
 // Switches that reduce: NVLS, SHARP. All-reduce only.
@@ -33,10 +33,10 @@ struct SwitchReduction {
   std::optional<int> group_from;  // smallest group the library uses it for
 };
 
-// NVLink, xGMI, ICI, ...: what joins the devices of one domain (often a server).
+// The links between the devices of one domain (often a server): NVLink, xGMI, ICI, ...
 struct ScaleUp {
   std::string name;
-  std::optional<ByteRate> per_direction;  // one device to all its peers together
+  std::optional<ByteRate> per_direction;  // one device to all its peers
   std::optional<ByteRate> peer_to_peer;   // one device to one peer
   std::optional<int> domain;              // devices
   std::optional<Topology> topology;
@@ -51,10 +51,10 @@ struct ScaleOut {
   std::string name;
   std::optional<ByteRate> per_direction;
   std::optional<int> ports_per_node;       // NICs
-  std::optional<int> devices_per_node;     // that share them
-  std::optional<bool> rails;               // port i of every node on a switch of its own
-  std::optional<int> pod_devices;          // devices below one full-rate part of the network
-  std::optional<double> oversubscription;  // between pods: how much more ports than spine
+  std::optional<int> devices_per_node;     // devices that share these NICs
+  std::optional<bool> rails;               // port i of every node is on a switch of its own
+  std::optional<int> pod_devices;          // devices in one full-rate part of the network
+  std::optional<double> oversubscription;  // between pods: ratio of port rate to spine rate
   std::optional<SwitchReduction> reduction;
   std::optional<LinkTiming> timing;
 };

@@ -31,14 +31,14 @@ bool memory_fits(const Machine& machine, std::optional<Bytes> memory, bool requi
   return std::abs(static_cast<double>(memory->value) - expected) <= 0.1 * expected;
 }
 
-// Of a group with `members` devices in one domain: a mesh gives each pair its own links.
+// For a group with `members` devices in one domain. A mesh gives each pair its own links.
 std::optional<ByteRate> within_domain(const ScaleUp& link, int members) {
   if (!link.per_direction) return std::nullopt;
   if (!link.peer_to_peer) return link.per_direction;
   return std::min(*link.per_direction, *link.peer_to_peer * static_cast<double>(members - 1));
 }
 
-// `fewest` members of the group in the domain that holds fewest.
+// `fewest`: members of the group in the domain with the fewest.
 std::optional<ByteRate> across_domains(const Machine& machine, int fewest) {
   if (!machine.scale_out || !machine.scale_out->per_direction) return std::nullopt;
   const ByteRate out = *machine.scale_out->per_direction * static_cast<double>(fewest);
@@ -87,14 +87,14 @@ const Machine* find_machine(std::string_view gpu_name, std::optional<Bytes> memo
 
 Result<Machine> machine_named(const std::string& name) {
   const auto texts = machine_texts();
-  const auto machines = machine_catalogue();  // one for each text, in their order
+  const auto machines = machine_catalogue();  // one per text, in the same order
   std::vector<std::string_view> stems;
   for (std::size_t i = 0; i < machines.size(); ++i) {
     if (same(stem(texts[i].file), name) || is_called(machines[i], name)) return machines[i];
     stems.push_back(stem(texts[i].file));
   }
   if (name.ends_with(".json") || name.find('/') != std::string::npos) return read_machine(name);
-  constexpr std::size_t longest = 200;  // of what is still printed
+  constexpr std::size_t longest = 200;  // of a text that is still printed
   return Error{.what = "no machine \"" + name.substr(0, longest) + "\" in the catalogue",
                .hint = "did you mean " + nearest_names(name, stems) +
                        "? A machine file (as data/machines/*.json) ends with .json"};
@@ -122,7 +122,7 @@ std::optional<ByteRate> link_rate(const Machine& machine, int group_size, int wo
   if (group_size < 2 || !machine.scale_up || !machine.scale_up->domain) return std::nullopt;
   const int domain = *machine.scale_up->domain;
   if (world_size <= domain) return within_domain(*machine.scale_up, group_size);
-  // Domains filled one after the other; the last may hold fewer members than the others.
+  // Domains are filled one after the other; the last one may have fewer members.
   if (group_size > domain && group_size == world_size) {
     const int rest = group_size % domain;
     return across_domains(machine, rest == 0 ? domain : rest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an accelerator can do on paper and what matrix products were measured to reach on it. The
+// The rated performance of an accelerator and the measured maximum of its matrix products. The
 // catalogue is data (data/machines/*.json, each figure with its sources and their conflicts) and is
 // part of the program. An unknown figure is absent, never a guess. Rates are dense, per device, per
 // direction; GB = 1e9 bytes.
@@ -22,19 +22,18 @@
 namespace stepscope {
 
 // A name as a trace writes it (deviceProperties[].name), matched as a whole: "Tesla V100-PCIE-32GB"
-// is no SXM2.
+// is not the SXM2 product.
 struct MachineAlias {
   std::string name;
-  // The name fits several products: only a device whose memory agrees is this one.
+  // The name fits several products. Only a device with matching memory is this one.
   bool memory_must_match = false;
 };
 
-// What lies behind a device: its share of the host and of the host's drives, which hold offloaded
-// states. An absent figure is unknown, and a plan that needs it is an error. All figures are one
-// device's share.
+// A device's share of the host and of the host's drives, which hold offloaded states. An absent
+// figure is unknown, and a plan that needs it is an error. All figures are one device's share.
 struct Host {
   std::optional<ByteRate> per_direction;  // device to host memory
-  std::optional<ByteRate> memory_rate;  // of the host's memory: an optimizer on the CPU runs at it
+  std::optional<ByteRate> memory_rate;    // of the host's memory; limits an optimizer on the CPU
   std::optional<Bytes> memory;
 };
 
@@ -58,50 +57,50 @@ struct Machine {
   std::optional<ScaleUp> scale_up;
   std::optional<ScaleOut> scale_out;
   std::vector<std::string> sources;
-  std::map<std::string, std::string> notes;  // field, dotted, to where sources disagree on it
+  std::map<std::string, std::string> notes;  // dotted field → disagreement of the sources on it
 };
 
-// One machine file. Errors name the file, line and column, and the field that is wrong
-// (missing, unknown, of another type, not positive). `path` appears in messages only.
+// Parses one machine file. Errors name the file, line and column, and the wrong field (missing,
+// unknown, wrong type, not positive). `path` appears only in messages.
 [[nodiscard]] Result<Machine> parse_machine(std::string_view json, std::string_view path);
-// The same from disk (--machine FILE).
+// Reads a file (--machine FILE).
 [[nodiscard]] Result<Machine> read_machine(const std::string& path);
 
 // Every machine of data/machines, by file name. Lives as long as the program.
 [[nodiscard]] std::span<const Machine> machine_catalogue();
 
-// The machine called `gpu_name` (its own name or an alias, whole and case-sensitive), or null.
-// Where the device's memory is known it must lie within 10 % of the machine's: vendors write GiB as
-// GB, and a slice of a device is another device.
+// The machine called `gpu_name` (its own name or an alias, whole and case-sensitive), or null. If
+// the device's memory is known, it must be within 10 % of the machine's: vendors write GiB as GB,
+// and a slice of a device is another device.
 [[nodiscard]] const Machine* find_machine(std::string_view gpu_name,
                                           std::optional<Bytes> memory = std::nullopt);
 // The same among `machines`, a catalogue of the caller's own.
 [[nodiscard]] const Machine* find_machine(std::span<const Machine> machines,
                                           std::string_view gpu_name, std::optional<Bytes> memory);
 
-// A machine of the catalogue by its file's stem ("h100_sxm_80gb"), its name or an alias that is
-// this machine's alone (case does not matter), or the file where `name` ends with .json or has a
-// slash. An unknown name is an error that suggests the nearest stems.
+// A machine of the catalogue by its file's stem ("h100_sxm_80gb"), its name, or an alias of this
+// machine alone (case does not matter); or a file if `name` ends with .json or contains a slash. An
+// unknown name is an error that suggests the nearest stems.
 [[nodiscard]] Result<Machine> machine_named(const std::string& name);
 
 // Dense peak of matrix products in `dtype`.
 [[nodiscard]] std::optional<FlopRate> peak(const Machine& machine, Dtype dtype);
 
-// What to say of a device that the catalogue lacks, or whose peak it lacks: asks for --peak-tflops
-// or --machine.
+// The error for a device that the catalogue lacks, or whose peak it lacks. It asks for
+// --peak-tflops or --machine.
 [[nodiscard]] Error unknown_peak(std::string_view gpu_name);
 
-// The most that busbw of a collective can show on this machine, per device and direction.
+// The upper bound of a collective's busbw on this machine, per device and direction.
 //
-// By sizes: the scale-up rate when the whole job fits one domain (on a mesh a group of n has at
-// most n - 1 links of a device), the rate across domains when the group exceeds one; absent between
-// the two, where placement decides.
+// By sizes. If the whole job fits one domain, it is the scale-up rate (on a mesh a group of n has
+// at most n - 1 links of a device). If the group exceeds one domain, it is the rate across domains.
+// Between the two it is absent, because placement decides.
 [[nodiscard]] std::optional<ByteRate> link_rate(const Machine& machine, int group_size,
                                                 int world_size);
-// By the group's ranks in the job, where consecutive ranks fill a domain: within one domain the
-// scale-up rate, across domains k times a device's scale-out share, k being the fewest members in
-// any domain (each drives its own network port), at most the scale-up rate. Collectives reduced
-// inside a switch can show more.
+// By the group's ranks in the job, where consecutive ranks fill a domain. Within one domain it is
+// the scale-up rate. Across domains it is k times a device's scale-out share, at most the scale-up
+// rate, where k is the fewest members in any domain (each drives its own network port). Collectives
+// reduced inside a switch can exceed it.
 [[nodiscard]] std::optional<ByteRate> link_rate(const Machine& machine,
                                                 std::span<const int> global_ranks);
 

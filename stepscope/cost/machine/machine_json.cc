@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads machine files. An unknown field is an error, so that a misspelt field is not a missing
-// figure.
+// Reads machine files. An unknown field is an error, so that a misspelt field does not become a
+// missing figure.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Reads fields and keeps the first error, which is the one that is reported.
+// Reads fields and keeps the first error, which is reported.
 class Fields {
  public:
   explicit Fields(std::string_view path) : path_(path) {}
@@ -47,7 +47,7 @@ class Fields {
   std::string wrong_field_;
 };
 
-constexpr double largest = 1e9;  // of any figure as written: bytes stay below 2^63
+constexpr double largest = 1e9;  // of any figure as written, so that bytes stay below 2^63
 
 void Fields::fail(const std::string& field, const std::string& why) {
   if (error_) return;
@@ -141,7 +141,7 @@ std::optional<Topology> read_topology(const Json& link, const std::string& at, F
   return std::nullopt;
 }
 
-// To the devices 1, 2, ... places further; 0 where there is no link.
+// To the devices 1, 2, ... places further; 0 if there is no link.
 std::vector<ByteRate> read_peers(const Json& link, const std::string& at, Fields& fields) {
   std::vector<ByteRate> peers;
   const auto it = link.find("peers_gb_per_s_per_direction");
@@ -397,7 +397,7 @@ void read_provenance(const Json& root, Machine& machine, Fields& fields) {
   }
 }
 
-// `tree` is the same text as `root`: it knows where a wrong field stands.
+// `tree` is the same text as `root`, with the positions of fields.
 Result<Machine> from_json(const Json& root, const JsonValue& tree, std::string_view json,
                           std::string_view path) {
   Fields fields(path);

@@ -139,7 +139,7 @@ TEST(Catalogue, HoldsEveryMachineOnce) {
 
 struct Known {
   std::string_view gpu;
-  std::int64_t memory;  // what a trace of it says
+  std::int64_t memory;  // as in its trace
   Dtype dtype;
   double peak_tflops;
 };

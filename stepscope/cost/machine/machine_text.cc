@@ -9,8 +9,8 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// The file's figure whose multiple is `value`: the shortest of those that give it back, so that
-// 1979e12 flop/s is 1979 and not 1979.0000000000002.
+// The figure for the file whose multiple is `value`: the shortest one that gives the value back.
+// For 1979e12 flop/s it is 1979 and not 1979.0000000000002.
 double in_units(double value, double unit) {
   const double plain = value / unit;
   for (int digits = 3; digits < 17; ++digits) {
@@ -20,7 +20,7 @@ double in_units(double value, double unit) {
   }
   return plain;
 }
-// Whole figures without a point.
+// Whole figures are written without a decimal point.
 OrderedJson number(double value) {
   constexpr double exact_to = 9e15;
   if (value == std::floor(value) && std::abs(value) < exact_to)
@@ -73,7 +73,7 @@ OrderedJson compute_json(const ComputeCurves& curves) {
   return json;
 }
 
-// What both tiers have.
+// The fields that both tiers have.
 template <class Links>
 void put_common(OrderedJson& json, const Links& links) {
   if (links.reduction) {

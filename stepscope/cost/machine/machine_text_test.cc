@@ -6,8 +6,8 @@
 namespace stepscope {
 namespace {
 
-// Written, read and written again: every field of every catalogue machine is in the text, since the
-// second machine says exactly what the first one said.
+// Write, read and write again: the second machine equals the first, so the text has every field of
+// every catalogue machine.
 TEST(MachineText, EveryMachineOfTheCatalogueComesBack) {
   ASSERT_FALSE(machine_catalogue().empty());
   for (const Machine& machine : machine_catalogue()) {
@@ -37,7 +37,7 @@ TEST(MachineText, EveryMachineOfTheCatalogueComesBack) {
   }
 }
 
-// The catalogue leaves some fields out everywhere: one machine with all of them, to the digit.
+// The catalogue never uses some fields. This machine has all of them, with all digits.
 TEST(MachineText, EveryFieldComesBack) {
   constexpr std::string_view whole = R"({
   "name": "Box 1",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number formats that an accelerator has a rate of its own for, and the names that traces give
-// them.
+// The number formats with a rate of their own on an accelerator, and their names in traces.
 #pragma once
 
 #include <array>
@@ -11,8 +10,8 @@
 
 namespace stepscope {
 
-// fp32 is the rate of the vector units; tf32 is fp32 data on tensor cores, which a trace shows only
-// in the kernel's name.
+// fp32 is the rate of the vector units. tf32 is fp32 data on tensor cores; in a trace only the
+// kernel's name shows it.
 enum class Dtype : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, fp4 };
 inline constexpr std::size_t dtype_count = 7;
 inline constexpr std::array<std::string_view, dtype_count> dtype_names = {
@@ -22,8 +21,8 @@ static_assert(dtype_names[static_cast<std::size_t>(Dtype::fp4)] == "fp4");
 constexpr std::size_t index(Dtype d) { return static_cast<std::size_t>(d); }
 constexpr std::string_view name(Dtype d) { return dtype_names[index(d)]; }
 
-// A name above, or one of PyTorch's ("c10::BFloat16", "float", "Half", "Float8_e4m3fn", ...).
-// Absent for integers and anything else.
+// Accepts a name above, or one of PyTorch's ("c10::BFloat16", "float", "Half", "Float8_e4m3fn",
+// ...). Absent for integers and anything else.
 [[nodiscard]] std::optional<Dtype> parse_dtype(std::string_view text);
 
 }  // namespace stepscope

@@ -35,7 +35,7 @@ constexpr std::array<Scale, 1> rates = {{{1, " /s"}}};
 constexpr std::array<std::span<const Scale>, 8> scales = {numbers, seconds,    bytes,    byte_rates,
                                                           flops, flop_rates, percents, rates};
 
-// In the largest unit that the value reaches, the smallest one otherwise.
+// In the largest unit that the value reaches, else in the smallest.
 std::string in_unit(double value, std::span<const Scale> largest_first) {
   const Scale* unit = largest_first.data();
   for (const Scale& one : largest_first) {
@@ -116,14 +116,14 @@ Formula ceiling(const Formula& a) {
 
 namespace {
 
-constexpr double maximum_from = 1000;  // a power from which norm is the larger of the two
+constexpr double maximum_from = 1000;  // from this power on norm is the larger of the two
 
 Text norm_figures(const Formula& a, const Formula& b, double p) {
   if (a.value() <= 0) return b.figures();
   if (b.value() <= 0) return a.figures();
   if (p == 1) return (a + b).figures();
   if (p >= maximum_from) return max(a, b).figures();
-  // Scaled by the larger, or powers of small times vanish.
+  // Scaled by the larger one, or powers of small times would vanish.
   const bool first = a.value() >= b.value();
   const Formula& high = first ? a : b;
   const Formula& low = first ? b : a;

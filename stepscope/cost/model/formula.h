@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number type of the performance model's terms. A term is a template over N and stands once:
-// with double it is a number, with Formula it also writes itself down, in words ("bytes / rate")
-// and in figures ("3 GB / 25 GB/s"), as --explain prints it. Times are seconds, amounts bytes or
+// The number type of the performance model's terms. A term is a template over N and is written
+// once. With double it is a number. With Formula it also records its expression, in words ("bytes /
+// rate") and in figures ("3 GB / 25 GB/s"), for --explain. Times are seconds, amounts bytes or
 // FLOPs.
 //
 // Figures can be evaluated: numbers of six digits, each with a unit (us, ms, s, B to GB, GB/s, FLOP
 // to EFLOP, TFLOP/s) or none, + - * / ^, parentheses, min, max, ceil, and combined(a, b, c, k) of
-// collective_terms.h. "within" and "across" after a number say which links it is of. Addends that
-// are zero are left out of the figures.
+// collective_terms.h. "within" and "across" after a number name its links. Zero addends are left
+// out of the figures.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,13 @@ class Formula {
     std::string text;
     Binding binding = Binding::atom;
 
-    // In parentheses where it binds less than `least`.
+    // In parentheses if it binds less than `least`.
     [[nodiscard]] std::string inside(Binding least) const {
       return binding < least ? "(" + text + ")" : text;
     }
   };
 
-  // A plain number, as a constant of a term: 2, 1.5.
+  // A plain number, such as a constant of a term: 2, 1.5.
   Formula(double number);  // NOLINT(google-explicit-constructor): 2 * bytes
   Formula(Text words, Text figures, double value)
       : words_(std::move(words)), figures_(std::move(figures)), value_(value) {}
@@ -41,9 +41,9 @@ class Formula {
   [[nodiscard]] const Text& words() const { return words_; }
   [[nodiscard]] const Text& figures() const { return figures_; }
   [[nodiscard]] double value() const { return value_; }
-  // Of the same figures in another grouping, whose last digits differ.
+  // The same figures with a value from another grouping, which differs in the last digits.
   [[nodiscard]] Formula with_value(double value) const { return {words_, figures_, value}; }
-  // A zero without a name, which sums leave out altogether.
+  // True for a zero without a name. Sums leave it out.
   [[nodiscard]] bool is_nothing() const { return value_ == 0 && words_.text == "0"; }
 
  private:
@@ -72,9 +72,9 @@ enum class Unit : std::uint8_t {
   percent,
   per_second
 };
-// Without a name its words are its figures.
+// If the name is empty, the words are the figures.
 [[nodiscard]] Formula quantity(double value, Unit unit, std::string_view name);
-// With all digits.
+// Prints all digits.
 [[nodiscard]] Formula whole(std::int64_t number, std::string_view name);
 
 template <Number N>
@@ -127,19 +127,19 @@ inline double ceiling(double a) { return std::ceil(a); }
 [[nodiscard]] double norm(double a, double b, double p);
 [[nodiscard]] Formula norm(const Formula& a, const Formula& b, double p);
 
-// An amount that takes so many seconds a byte: printed as its division by a rate.
+// An amount times seconds per byte, printed as a division by a rate.
 constexpr double at(double amount, double per_byte, std::string_view) { return amount * per_byte; }
 [[nodiscard]] Formula at(const Formula& amount, double per_byte, std::string_view rate);
 
-// x times a / b: printed as x times one number, or as x where that is 1.
+// x times a / b, printed as x times one number, or as x if that is 1.
 constexpr double scaled(double x, double a, double b, std::string_view) { return x * a / b; }
 [[nodiscard]] Formula scaled(const Formula& x, double a, double b, std::string_view name);
 
-// The same figures by a name.
+// The same figures under a name.
 constexpr double named(double x, std::string_view) { return x; }
 [[nodiscard]] Formula named(const Formula& x, std::string_view name);
 
-// A sum of like terms: "sum over units of (...)" in words, each of them in figures.
+// A sum of like terms: in words "sum over units of (...)", in figures each term.
 template <Number N>
 class Total {
  public:
@@ -170,7 +170,7 @@ class Total {
 
 }  // namespace formula
 
-// "NAME = WORDS = FIGURES = RESULT; WHERE", without figures that are the result itself. `result` is
+// "NAME = WORDS = FIGURES = RESULT; WHERE". Leaves out figures that equal the result. `result` is
 // the same value in its unit.
 [[nodiscard]] std::string explained(std::string_view name, const Formula& expression,
                                     const Formula& result, std::string_view where = {});

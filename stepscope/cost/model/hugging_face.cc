@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way in: which family a config is of, what all families have in common, and what costs
-// nothing.
+// Entry point: finds the family of a config, reads the keys common to all families, and knows the
+// keys that cost nothing.
 #include "stepscope/cost/model/hugging_face.h"
 
 #include <algorithm>
@@ -33,7 +33,8 @@ constexpr std::array families = {Family{"llama", &read_llama},
                                  Family{"bert", &read_bert},
                                  Family{"vit", &read_vit}};
 
-// Of any family: bookkeeping, text generation, numerics of operations that are there anyway.
+// Keys of any family without cost: bookkeeping, text generation, and numerics of operations that
+// exist anyway.
 constexpr std::array<std::string_view, 56> costless = {"_name_or_path",
                                                        "_attn_implementation",
                                                        "attn_implementation",
@@ -91,7 +92,7 @@ constexpr std::array<std::string_view, 56> costless = {"_name_or_path",
                                                        "norm_topk_prob",
                                                        "classifier_dropout"};
 
-// The suffixes of classes that train on the vocabulary, or on a ViT's classes.
+// Suffixes of classes that train on the vocabulary or on a ViT's classes.
 constexpr std::array<std::string_view, 5> trained_heads = {
     "ForCausalLM", "LMHeadModel", "ForPreTraining", "ForMaskedLM", "ForImageClassification"};
 
@@ -99,7 +100,7 @@ void check_architecture(JsonFields& in) {
   for (const std::string& name : in.texts("architectures")) {
     const bool known = std::ranges::any_of(
         trained_heads, [&name](std::string_view end) { return name.ends_with(end); });
-    // BertModel and the like: no head at all.
+    // BertModel and similar classes: no head at all.
     if (known || name.ends_with("Model")) continue;
     in.fail("architectures", "has " + name + ", whose head is not known",
             "language modelling (...ForCausalLM, LMHeadModel, ForMaskedLM, ForPreTraining) and "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function a family of Hugging Face models: what its config.json says, as a Transformer.
+// One function per family of Hugging Face models. Each reads a config.json as a Transformer.
 #pragma once
 
 #include <string_view>
@@ -9,20 +9,20 @@
 
 namespace stepscope::hugging_face {
 
-// Largest size that is read; check_model knows the true bounds.
+// Bounds for reading; check_model has the true bounds.
 inline constexpr IntegerRange size_range{1, std::int64_t{1} << 40};
 inline constexpr IntegerRange count_range{0, std::int64_t{1} << 40};
 
-// "silu", "gelu_new", ...: those that cost alike are one.
+// "silu", "gelu_new", ...: activations of equal cost are one.
 Activation activation(JsonFields& in, std::string_view key, std::string_view otherwise);
-// Probabilities of dropout in attention and on the residual branches, which must be the same.
+// Probabilities of dropout in attention and on the residual branches. They must be equal.
 double dropout(JsonFields& in, std::string_view attention, std::string_view residual,
                double otherwise);
-// attention_dropout of models that have no other: it must be 0.
+// attention_dropout of models without other dropout: it must be 0.
 void no_attention_dropout(JsonFields& in);
-// hidden / heads where head_dim is absent.
+// hidden / heads if head_dim is absent.
 std::int64_t head_size(JsonFields& in, const Transformer& m);
-// A flag or number that must have the value that costs nothing.
+// A flag that must be false, because only then it costs nothing.
 void must_be_false(JsonFields& in, std::string_view key);
 
 void read_llama(JsonFields& in, Transformer& m);

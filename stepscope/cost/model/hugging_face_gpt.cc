@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPT-2 and those built like it (layer norm, four times the width in the feed-forward part), and
+// GPT-2 and models built like it (layer norm, four times the width in the feed-forward part), and
 // the bidirectional BERT and ViT.
 #include <array>
 
@@ -8,7 +8,7 @@
 namespace stepscope::hugging_face {
 namespace {
 
-// One size that two generations of a config call differently; the first is preferred.
+// One size with two names in two generations of a config; the first name is preferred.
 std::int64_t either(JsonFields& in, std::string_view key, std::string_view old_key) {
   if (const auto n = in.optional_integer(key, size_range)) {
     in.find(old_key);
@@ -71,7 +71,7 @@ void read_gpt_neox(JsonFields& in, Transformer& m) {
   m.qkv_bias = m.attention_output_bias = in.flag("attention_bias", true);
   m.tied_embeddings = in.flag("tie_word_embeddings", false);
   m.dropout = dropout(in, "attention_dropout", "hidden_dropout", 0);
-  // Names of before the library knew the family.
+  // Names from before the library knew the family.
   no_dropout_at(in, "attention_probs_dropout_prob", 0);
   no_dropout_at(in, "hidden_dropout_prob", 0);
 }
@@ -103,7 +103,7 @@ void read_bloom(JsonFields& in, Transformer& m) {
   in.ignore(costless);
 }
 
-// Its layer norms have no bias whatever no_bias says.
+// MPT. Its layer norms have no bias, whatever no_bias says.
 void read_mpt(JsonFields& in, Transformer& m) {
   m.layers = in.integer("n_layers", size_range);
   m.hidden = in.integer("d_model", size_range);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Llama and those built like it: RMS norm, rotary positions, gated feed-forward, grouped queries.
+// Llama and models built like it: RMS norm, rotary positions, gated feed-forward, grouped queries.
 #include <algorithm>
 #include <array>
 
@@ -8,7 +8,7 @@
 namespace stepscope::hugging_face {
 namespace {
 
-// Keys of the same name and meaning in all of them.
+// Keys with the same name and meaning in all of these models.
 void read_common(JsonFields& in, Transformer& m) {
   m.layers = in.integer("num_hidden_layers", size_range);
   m.hidden = in.integer("hidden_size", size_range);
@@ -26,7 +26,7 @@ void read_common(JsonFields& in, Transformer& m) {
   no_attention_dropout(in);
 }
 
-// Which layers have the window: all, none, or every k-th from the first.
+// The layers with the window: all, none, or every k-th from the first.
 void read_layer_types(JsonFields& in, Transformer& m, std::int64_t window) {
   const std::vector<std::string> types = in.texts("layer_types");
   if (types.empty()) return;
@@ -55,7 +55,7 @@ void read_layer_types(JsonFields& in, Transformer& m, std::int64_t window) {
   }
 }
 
-// A window is used only where use_sliding_window says so, and not in every layer.
+// A window is used only if use_sliding_window is true, and not in every layer.
 void read_qwen_window(JsonFields& in, Transformer& m) {
   const bool used = in.flag("use_sliding_window", false);
   const auto window = in.optional_integer("sliding_window", {1, size_range.most});
@@ -76,7 +76,7 @@ void read_qwen_experts(JsonFields& in, Transformer& m) {
                       .top_k = in.integer("num_experts_per_tok", size_range),
                       .feed_forward = in.integer("moe_intermediate_size", size_range),
                       .every = in.integer("decoder_sparse_step", size_range, 1)};
-  // The library asks of each layer whether it is listed: numbers beyond the last change nothing.
+  // The library tests each layer for membership, so numbers beyond the last layer have no effect.
   for (const std::int64_t layer : in.integers("mlp_only_layers", count_range)) {
     if (layer < m.layers) m.experts->dense_layers.push_back(layer);
   }
@@ -105,7 +105,7 @@ void read_mixtral(JsonFields& in, Transformer& m) {
                       .feed_forward = m.feed_forward};
 }
 
-// The first generation is of a class of its own: c_attn always has a bias, and intermediate_size
+// The first generation is a class of its own: c_attn always has a bias, and intermediate_size
 // counts gate and value together.
 void read_qwen(JsonFields& in, Transformer& m) {
   m.layers = in.integer("num_hidden_layers", size_range);
@@ -181,7 +181,7 @@ void read_qwen3_moe(JsonFields& in, Transformer& m) {
   read_qwen_experts(in, m);
 }
 
-// Multi-head latent attention and fine-grained experts beside shared ones.
+// Multi-head latent attention, and fine-grained experts beside shared ones.
 void read_deepseek_v2(JsonFields& in, Transformer& m) {
   read_common(in, m);
   if (m.kv_heads != m.heads) {

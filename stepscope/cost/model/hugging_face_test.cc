@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs as the libraries write them, cut to what is read or known to cost nothing.
+// Configs as written by the libraries, reduced to keys that are read or known to cost nothing.
 #include "stepscope/cost/model/hugging_face.h"
 
 #include <gtest/gtest.h>
@@ -114,7 +114,7 @@ Transformer read(std::string_view json) {
   return model ? *std::move(model) : Transformer{};
 }
 
-// `json` with `from` replaced by `to`, and what is said of it.
+// The error message for `json` with `from` replaced by `to`.
 std::string complaint(std::string_view json, std::string_view from, std::string_view to) {
   std::string text(json);
   const std::size_t at = text.find(from);
@@ -149,9 +149,9 @@ INSTANTIATE_TEST_SUITE_P(
         Known{"bert", bert, 335'141'888}, Known{"vit", vit, 304'326'632}),
     [](const auto& known) { return std::string(known.param.name); });
 
-// What the catalogue says of the same model, apart from its name and where that is from.
-// transformers, Qwen3MoeDecoderLayer: experts unless the layer is listed, and in every
-// decoder_sparse_step-th layer alone.
+// Must equal the catalogue's entry of the same model, except for its name and source. Source:
+// transformers, Qwen3MoeDecoderLayer: experts unless the layer is listed, and only in every
+// decoder_sparse_step-th layer.
 TEST(HuggingFace, QwenNamesLayersWithoutExperts) {
   std::string json(qwen3_moe);
   json.replace(json.find("\"mlp_only_layers\": []"), 21, "\"mlp_only_layers\": [0, 3, 47, 99]");

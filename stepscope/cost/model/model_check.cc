@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that the sizes of a model must keep.
+// The rules for the sizes of a model.
 #include <algorithm>
 #include <cmath>
 

@@ -8,7 +8,7 @@ namespace {
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
-// Weights of one layer that each token is multiplied with.
+// Weights of one layer that multiply each token.
 double layer_weights(const Transformer& m, std::int64_t layer) {
   const double h = real(m.hidden);
   const double a = real(m.heads);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// FLOPs that a transformer asks for, forward and backward, without recompute, by the conventions in
-// use. One and the same run has another MFU in each of them (docs/explanation/mfu.md), so a figure
-// always names its own. T = tokens, s = sequence, L layers, h hidden, a heads of size d (d + v: of
-// a key and of a value), N parameters, of a mixture those that a token uses.
+// FLOPs of a transformer, forward and backward, without recompute, by the conventions in use. One
+// run has a different MFU in each of them (docs/explanation/mfu.md), so a figure always names its
+// convention. T = tokens, s = sequence, L layers, h hidden, a heads of size d (d + v: of a key and
+// of a value), N parameters; for a mixture only those that a token uses.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 namespace stepscope {
 
 enum class FlopsConvention : std::uint8_t {
-  causal_halved,  // Megatron: matmuls and logits, and of attention what the mask leaves
+  causal_halved,  // Megatron: matmuls and logits, and the part of attention that the mask leaves
   six_n,          // 6 N T: all parameters, no attention
   palm,           // PaLM appendix B: 6 N T + 6 L a (d + v) s T
   torchtitan,     // 6 (N - token table) T + 6 L a (d + v) s T
@@ -28,33 +28,33 @@ inline constexpr std::array<std::string_view, flops_convention_count> flops_conv
 static_assert(flops_convention_names[static_cast<std::size_t>(FlopsConvention::torchtitan)] ==
               "torchtitan");
 
-// Stands for a convention where the user gives the FLOPs.
+// The convention's name if the user gives the FLOPs.
 inline constexpr std::string_view flops_as_given = "model FLOPs as given";
 
-// FLOPs of one step of the whole job and how they were counted.
+// FLOPs of one step of the whole job and their convention.
 struct ModelFlops {
   std::string convention;
   Flops per_step;
 };
 
-// Pairs of a query and a key that this layer's mask leaves in one sequence: s^2 / 2 of a causal one
-// (half of the diagonal, as Megatron counts), w s - w^2 / 2 with a window w below s, s^2 otherwise.
+// Pairs of query and key that this layer's mask leaves in one sequence: s^2 / 2 for a causal mask
+// (half of the diagonal, as in Megatron), w s - w^2 / 2 with a window w below s, else s^2.
 [[nodiscard]] double attention_pairs(const Transformer& model, std::int64_t layer,
                                      std::int64_t sequence);
 
-// Weights that one sequence is multiplied with, each times its tokens: layers, head and patches.
+// Weights that multiply one sequence, each times its tokens: layers, head and patches.
 [[nodiscard]] double sequence_weights(const Transformer& m, std::int64_t sequence);
 // FLOPs, forward and backward, of one query-key pair in all heads of a layer: 6 a (d + v).
 [[nodiscard]] double pair_flops(const Transformer& m);
 
-// Of one sequence, and of so many as a formula.
+// FLOPs of one sequence; and of `sequences` as a formula.
 [[nodiscard]] double sequence_flops(const Transformer& model, std::int64_t sequence,
                                     FlopsConvention convention);
 [[nodiscard]] Formula model_flops_formula(const Transformer& model, std::int64_t sequences,
                                           std::int64_t sequence, FlopsConvention convention);
 
-// Of a global batch of `tokens` in sequences of `sequence`. Heads onto classes and poolers work on
-// one token a sequence. Source: Megatron-LM's num_floating_point_operations; PaLM (arXiv
+// FLOPs of a global batch of `tokens` in sequences of `sequence`. Heads onto classes and poolers
+// process one token per sequence. Source: Megatron-LM's num_floating_point_operations; PaLM (arXiv
 // 2204.02311) appendix B; torchtitan's get_nparams_and_flops.
 [[nodiscard]] ModelFlops model_flops(const Transformer& model, std::int64_t tokens,
                                      std::int64_t sequence, FlopsConvention convention);

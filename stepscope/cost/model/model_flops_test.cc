@@ -78,7 +78,7 @@ TEST(ModelFlops, OfAMixtureAreThoseOfTheExpertsUsed) {
       << "the router is all that two of eight experts add to one of twice the width";
 }
 
-// Megatron-LM's expression for latent attention, with the sizes of DeepSeek-V3 put in.
+// Megatron-LM's expression for latent attention, with the sizes of DeepSeek-V3.
 TEST(ModelFlops, OfLatentAttentionAreTheFactorsThatATokenPasses) {
   Transformer m = *find_model("deepseek-v3");
   m.experts.reset();

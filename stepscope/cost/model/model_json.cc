@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each field stands once in a table, from which it is both read and written.
+// Each field is in a table once. The table serves both reading and writing.
 #include "stepscope/cost/model/model_json.h"
 
 #include <array>
@@ -81,7 +81,7 @@ constexpr std::string_view unknown = "is not a field of a model file";
 constexpr std::string_view where =
     "docs/reference/models.md has all fields, data/models has examples";
 
-// check_model knows the bounds; here they only keep sums of a few from overflowing.
+// check_model has the bounds; these only keep sums of a few from overflowing.
 constexpr IntegerRange any{0, Int{1} << 60};
 
 template <class Owner, class Fields>
@@ -129,7 +129,7 @@ void read_parts(JsonFields& in, Transformer& m) {
   }
 }
 
-// What follows from other fields where it is not given.
+// Fields that follow from others if they are not given.
 void derive(JsonFields& in, const JsonValue& root, Transformer& m) {
   if (root.find("kv_heads") == nullptr) m.kv_heads = m.heads;
   if (root.find("head_size") != nullptr) return;
@@ -160,7 +160,7 @@ Transformer read_fields(const JsonValue& root, JsonFields& in) {
   return m;
 }
 
-// What check_model says begins with the field that is wrong, where one is: "experts.top_k = 9 ...".
+// A message of check_model begins with the wrong field, if there is one: "experts.top_k = 9 ...".
 std::string_view field_of(std::string_view problem) {
   return problem.substr(0, problem.find_first_not_of("abcdefghijklmnopqrstuvwxyz_."));
 }
@@ -273,7 +273,7 @@ Result<Transformer> find_model(const std::string& name) {
   if (name.ends_with(".json") || name.find('/') != std::string::npos) return read_model(name);
   std::vector<std::string_view> names;
   for (const Transformer& m : model_catalogue()) names.push_back(m.name);
-  constexpr std::size_t longest = 200;  // of what is still printed
+  constexpr std::size_t longest = 200;  // of a text that is still printed
   return Error{.what = "no model \"" + name.substr(0, longest) + "\" in the catalogue",
                .hint = "did you mean " + nearest_names(name, names) +
                        "? A file (ours or a Hugging Face config.json) ends with .json"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Did you mean": the known names that are nearest to one that is not.
+// "Did you mean": the known names nearest to an unknown one.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace stepscope {
 
-// The three nearest of `known`, "a, b or c": those that begin with the name, then by letters to
-// insert, delete or replace (Levenshtein). Ignores case; compares the first 200 letters.
+// The three nearest of `known`, "a, b or c". Names that begin with `name` come first, then names by
+// letters to insert, delete or replace (Levenshtein). Ignores case; compares the first 200 letters.
 [[nodiscard]] std::string nearest_names(std::string_view name,
                                         std::span<const std::string_view> known);
 

@@ -6,7 +6,7 @@
 namespace stepscope {
 namespace {
 
-// Int is std::int64_t, or double where sizes are not known to be sane.
+// Int is std::int64_t, or double if sizes may be out of range.
 template <class Int>
 struct Counted {
   Int attention{}, feed_forward{}, router{}, expert{}, norms{};
@@ -35,7 +35,7 @@ Int grouped_attention(const Transformer& m) {
          of(m.attention_output_bias, h) + of(m.qk_norm, 2 * norm(m, d));
 }
 
-// Biases, where there are any, are of the down-projections alone, as in DeepSeek's own.
+// Only the down-projections may have biases, as in DeepSeek's code.
 template <class Int>
 Int latent_attention(const Transformer& m, const LatentAttention& l) {
   const Int h = as<Int>(m.hidden), a = as<Int>(m.heads), rq = as<Int>(l.query_rank),

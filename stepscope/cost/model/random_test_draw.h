@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random choices for tests, the same for a seed everywhere.
+// Random choices for tests, identical everywhere for one seed.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ constexpr std::string_view unknown = "is not understood and may change the cost"
 constexpr std::string_view take_out =
     "take it out if it costs nothing, or write a plan file (docs/reference/plans.md)";
 
-// "auto" is filled in by the trainer from its own arguments, which are not in this file.
+// The trainer replaces "auto" by its own arguments, which are not in this file.
 bool is_auto(JsonFields& in, std::string_view key) {
   const JsonValue* value = in.find(key);
   if (value == nullptr || value->text != "auto") return false;
@@ -43,7 +43,7 @@ bool flag(JsonFields& in, std::string_view key, bool otherwise) {
   return is_auto(in, key) ? otherwise : in.flag(key, otherwise);
 }
 
-// A flag that must have the one value that is modelled.
+// Requires the only modelled value of a flag.
 void must_be(JsonFields& in, std::string_view key, bool value) {
   if (flag(in, key, value) == value) return;
   in.fail(key, value ? "is false, which is not modelled" : "is true, which is not modelled");
@@ -96,7 +96,7 @@ class Reading {
     }
     plan().cp = integer(in_, "sequence_parallel_size", positive, 1);
     plan().context_exchange = ContextExchange::all_to_all;
-    // No product: each is at most 2^40 until check_plan has seen it.
+    // No product: each factor is at most 2^40 until check_plan has checked it.
     plan().dp = plan().devices;
     for (const Int degree : {plan().tp, plan().pp, plan().cp}) {
       if (degree < 1 || plan().dp % degree != 0) {
@@ -111,7 +111,7 @@ class Reading {
     }
   }
 
-  // Two of the three give the third, as in DeepSpeed's _set_batch_related_parameters.
+  // Two of the three determine the third, as in DeepSpeed's _set_batch_related_parameters.
   void read_batch() {
     const auto batch = optional_integer(in_, "train_batch_size");
     const auto micro = optional_integer(in_, "train_micro_batch_size_per_gpu");
@@ -274,7 +274,7 @@ class Reading {
     zero.finish(std::string(unknown), std::string(take_out));
   }
 
-  // -1 says no, as its default does.
+  // -1 means no, like its default.
   static Int mics_size(JsonFields& zero) {
     const JsonValue* value = zero.find("mics_shard_size");
     if (value != nullptr && value->integer == -1) return 0;
@@ -292,7 +292,7 @@ class Reading {
     if (plan().zero != 3 && plan().parameters_at != Residence::device) {
       zero.fail("offload_param", "needs stage 3");
     }
-    // Gradients go where the optimizer's update is computed: the host, also with states on NVMe.
+    // Gradients go to the place of the optimizer's update: the host, even with states on NVMe.
     if (plan().optimizer_at != Residence::device) plan().gradients_at = Residence::host;
   }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DeepSpeed ds_config.json as a Plan. What changes the cost is understood or an error that names
-// it; "auto" is an error, since its value is somewhere else. Source of keys and defaults:
-// deepspeed/runtime/config.py, zero/config.py, zero/offload_config.py at edaa722 (2026-08).
+// Reads a DeepSpeed ds_config.json as a Plan. A key that changes the cost is understood, or it is
+// an error that names the key. "auto" is an error, because its value is elsewhere. Source of keys
+// and defaults: deepspeed/runtime/config.py, zero/config.py, zero/offload_config.py at edaa722
+// (2026-08).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace stepscope {
 
-// What the file does not say: it is in the launcher and in the training script.
+// Facts that the file lacks: they are in the launcher and in the training script.
 struct DeepSpeedRun {
   std::int64_t devices = 1;
   std::int64_t tp = 1;  // at least the file's tensor_parallel.autotp_size
@@ -27,12 +28,12 @@ struct DeepSpeedRun {
 
 struct DeepSpeedPlan {
   Plan plan;
-  std::vector<std::string> notes;  // what was assumed, or does not enter the model
+  std::vector<std::string> notes;  // assumptions, and keys outside the model
 };
 
-// Buckets count elements there and become bytes of the gradients' type; the prefetch bucket of
-// ZeRO-3 becomes whole layers of `model` (1 where it is less than one). ZeRO-2 and 3 reduce
-// gradients after every micro-batch. Errors name `path`, line, column and key.
+// Bucket sizes count elements in the file; here they are bytes of the gradients' type. The prefetch
+// bucket of ZeRO-3 becomes whole layers of `model` (1 if it is smaller than one). ZeRO-2 and 3
+// reduce gradients after every micro-batch. Errors name `path`, line, column and key.
 [[nodiscard]] Result<DeepSpeedPlan> parse_deepspeed(std::string_view json, std::string_view path,
                                                     const DeepSpeedRun& run,
                                                     const Transformer& model);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of a ds_config.json that are known without being read.
+// The keys of a ds_config.json that are known but not read.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace stepscope::deepspeed_keys {
 
-// Keys that cost nothing worth counting, or that say how to log, save and schedule.
+// Keys of negligible cost, and keys for logging, saving and scheduling.
 inline constexpr std::array<std::string_view, 31> costless = {
     "steps_per_print",
     "wall_clock_breakdown",
@@ -51,7 +51,7 @@ inline constexpr std::array<std::string_view, 10> features = {"amp",
                                                               "hybrid_engine",
                                                               "data_efficiency",
                                                               "quantize_training"};
-// Features that are on when they are there.
+// Features that are on if their block is present.
 inline constexpr std::array<std::string_view, 3> blocks = {
     "sparse_attention", "compression_training", "weight_quantization"};
 inline constexpr std::array<std::string_view, 24> zero_costless = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a model is trained on a number of devices: every degree of parallelism, the batch, what is
-// kept, recomputed, moved away or overlapped. Degrees multiply to the devices: tp * cp * pp * dp
-// (experts are split over ep ranks of the cp * dp ones). Rank order, fastest first: tp, cp, dp, pp,
-// as Megatron's.
+// How a model is trained on a number of devices: every degree of parallelism, the batch, and which
+// state is kept, recomputed, offloaded or overlapped. The degrees multiply to the devices: tp * cp
+// * pp * dp (experts are divided over ep of the cp * dp ranks). Rank order, fastest first: tp, cp,
+// dp, pp, as in Megatron.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace stepscope {
 
-// How one matmul is cut over tp devices (tensor_layouts.h has the derivations).
+// The division of one matmul over tp devices (tensor_layouts.h has the derivations).
 enum class TensorLayout : std::uint8_t { one_d, two_d, two_and_half_d, three_d };
 inline constexpr std::array<std::string_view, 4> tensor_layout_names = {"1d", "2d", "2.5d", "3d"};
 static_assert(tensor_layout_names[static_cast<std::size_t>(TensorLayout::three_d)] == "3d");
@@ -40,8 +40,8 @@ inline constexpr std::array<std::string_view, 5> schedule_names = {"gpipe", "1f1
                                                                    "zb-h1", "zb-h2"};
 static_assert(schedule_names[static_cast<std::size_t>(Schedule::zero_bubble_h2)] == "zb-h2");
 
-// selective: attention's core alone; operations: all but attention's core and every second matmul;
-// every_k: the first of each k layers of a stage is kept whole.
+// selective: only attention's core; operations: all except attention's core and every second
+// matmul; every_k: the first of each k layers of a stage is kept whole.
 enum class Recompute : std::uint8_t { none, selective, operations, full, every_k };
 inline constexpr std::array<std::string_view, 5> recompute_names = {
     "none", "selective", "operations", "full", "every_k"};
@@ -51,12 +51,12 @@ enum class Residence : std::uint8_t { device, host, nvme };
 inline constexpr std::array<std::string_view, 3> residence_names = {"device", "host", "nvme"};
 static_assert(residence_names[static_cast<std::size_t>(Residence::nvme)] == "nvme");
 
-// Bytes of one element of each thing that is kept or sent.
+// Bytes per element of everything that is kept or sent.
 struct Precision {
   Dtype matmul = Dtype::bf16;
   int parameter_bytes = 2;
-  int gradient_bytes = 2;  // as backward makes it and the network carries it
-  // What micro-batches are summed in; equal to gradient_bytes: the same buffer.
+  int gradient_bytes = 2;  // as backward produces it and the network sends it
+  // Type of the sum over micro-batches. If equal to gradient_bytes, it is the same buffer.
   int accumulated_gradient_bytes = 4;
   int master_bytes = 4;           // 0: parameters are their own master
   int optimizer_state_bytes = 8;  // all states of one parameter (AdamW: two fp32)
@@ -68,32 +68,32 @@ struct Plan {
   std::int64_t tp = 1;
   TensorLayout tensor_layout = TensorLayout::one_d;
   std::int64_t tp_depth = 1;       // 2.5d: copies of the square grid; tp = side * side * depth
-  bool sequence_parallel = false;  // 1d: norms, dropout and residuals are split over the sequence
+  bool sequence_parallel = false;  // 1d: norms, dropout and residuals are divided over the sequence
   std::int64_t cp = 1;
   ContextExchange context_exchange = ContextExchange::all_gather;
   std::int64_t ep = 1;
   std::int64_t pp = 1;
   Schedule schedule = Schedule::one_f_one_b;
-  std::int64_t virtual_stages = 1;  // of one device (interleaved)
-  // Of each virtual stage in model order; empty: the same for all, which must divide.
+  std::int64_t virtual_stages = 1;  // per device (interleaved)
+  // Layers of each virtual stage in model order. Empty: the same for all; they must divide evenly.
   std::vector<std::int64_t> stage_layers{};
   std::int64_t dp = 1;
   int zero = 0;  // stage 0, 1, 2, 3
-  // Hybrid sharding: states are split over this many of the dp * cp ranks that hold the same
-  // weights, and replicated beyond; 0: over all.
+  // Hybrid sharding: states are sharded over this many of the dp * cp ranks that hold the same
+  // weights, and replicated beyond. 0: sharded over all.
   std::int64_t shard_group = 0;
   std::int64_t sequence = 2048;
-  std::int64_t micro_batch = 1;          // sequences of one pass on one dp rank
-  std::int64_t global_batch = 1;         // sequences of an optimizer step
-  bool reduce_each_micro_batch = false;  // gradients are reduced after every pass, not once a step
+  std::int64_t micro_batch = 1;          // sequences per pass on one dp rank
+  std::int64_t global_batch = 1;         // sequences per optimizer step
+  bool reduce_each_micro_batch = false;  // gradients are reduced after every pass, not each step
   Recompute recompute = Recompute::none;
   std::int64_t recompute_every = 1;  // every_k: k
   bool vendor_attention = false;     // fused attention is the vendor's (cuDNN), not FlashAttention
   bool fused_attention = true;       // scores never reach memory (flash)
-  bool compiled = false;  // layers are launched by a compiler's code, not one by one in Python
-  bool fused_pointwise = true;  // neighbouring elementwise operations share one pass over memory
-  bool fused_loss = true;  // cross-entropy in one pass each way, not an operation after the other
-  // A weight's gradient is added to the micro-batches' sum by the product that makes it, where the
+  bool compiled = false;        // layers are launched by a compiler's code, not singly in Python
+  bool fused_pointwise = true;  // adjacent elementwise operations share one pass over memory
+  bool fused_loss = true;  // cross-entropy in one pass each way, not one operation after the other
+  // The product that makes a weight's gradient also adds it to the sum over micro-batches, if the
   // sum is kept whole (ZeRO 0 and 1).
   bool fused_gradient_sum = true;
   Precision precision{};
@@ -104,25 +104,25 @@ struct Plan {
   bool overlap_parameter_gather = true;  // ZeRO-1/2: with the next forward; ZeRO-3: prefetch
   std::int64_t prefetch_distance = 1;    // ZeRO-3: layers gathered ahead
   Bytes bucket{25 * 1024 * 1024};
-  // Weights, gradients and passed activations lie as PyTorch's own fully_shard, DTensor and
-  // pipelining keep them (memory_footprint.h).
+  // Weights, gradients and passed activations are stored as in PyTorch's fully_shard, DTensor and
+  // pipelining (memory_footprint.h).
   bool torch_buffers = false;
-  bool overlap_tensor = false;  // tensor parallel communication split and hidden under its matmul
+  bool overlap_tensor = false;  // tensor communication is split and hidden under its matmul
   std::int64_t vocabulary_multiple = 128;  // the embedding is padded to a multiple of this times tp
 };
 
-// Micro-batches that one pipeline passes in a step: global_batch / (dp * micro_batch).
+// Micro-batches of one pipeline per step: global_batch / (dp * micro_batch).
 [[nodiscard]] constexpr std::int64_t micro_batches(const Plan& p) {
   return p.global_batch / (p.dp * p.micro_batch);
 }
 
-// Layers of each of `stages`, as even as can be, the fuller ones in the middle: the ends have the
-// embedding and the head to do. Both positive.
+// Layers of each of `stages`, as even as possible, with the fuller stages in the middle because the
+// ends also have the embedding and the head. Both arguments are positive.
 [[nodiscard]] std::vector<std::int64_t> even_stages(std::int64_t layers, std::int64_t stages);
 
-// What is wrong with the plan for this model, with the numbers and what would work; success when it
-// can run. Key-value heads fewer than tp are replicated, as Megatron does, where tp is a multiple
-// of them. Safe for any numbers; `model` is one that a reader returned (check_model).
+// Success if the plan can run for this model. Errors name the numbers and values that would work.
+// If there are fewer key-value heads than tp, they are replicated as in Megatron; tp must be a
+// multiple of them. Safe for any numbers. `model` must come from a reader (check_model).
 [[nodiscard]] Result<Done> check_plan(const Transformer& model, const Plan& plan);
 
 }  // namespace stepscope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that a plan must keep. Each check assumes that those before it passed, so that numbers
-// are in range and products cannot overflow.
+// The rules for a plan. Each check assumes that the previous checks passed, so that numbers are in
+// range and products cannot overflow.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -23,7 +23,7 @@ Error problem(std::string what, std::string hint) {
   return Error{.what = std::move(what), .hint = std::move(hint)};
 }
 
-// "1, 2, 4 or 8": the values up to `limit` that `fits` takes.
+// "1, 2, 4 or 8": the values up to `limit` that `fits` accepts.
 std::string choices(Int limit, const std::function<bool(Int)>& fits) {
   std::vector<Int> found;
   for (Int n = 1; n <= limit && found.size() < most_suggestions; ++n) {
@@ -41,7 +41,7 @@ std::string divisors(Int n) {
   return choices(std::min(n, most_devices), [n](Int d) { return n % d == 0; });
 }
 
-// The value of a field that is a number.
+// The value of a numeric field.
 struct NumberOf {
   const Plan& plan;
 
@@ -71,7 +71,7 @@ Problem numbers(const Transformer& m, const Plan& p) {
   return std::nullopt;
 }
 
-// tp * cp * pp * dp = devices. The factors are at most most_devices each.
+// tp * cp * pp * dp = devices. Each factor is at most most_devices.
 Problem degrees(const Transformer&, const Plan& p) {
   constexpr Int enough = 100'000'000'000;  // times most_devices it still fits an Int
   Int product = 1;
@@ -89,7 +89,7 @@ Problem degrees(const Transformer&, const Plan& p) {
                 " does not");
 }
 
-// Devices of a side of the layout's grid; absent where tp is no such grid.
+// Devices per side of the layout's grid; absent if tp does not form such a grid.
 std::optional<Int> grid_side(const Plan& p) {
   const Int plane = p.tensor_layout == TensorLayout::two_and_half_d ? p.tp / p.tp_depth : p.tp;
   if (plane * p.tp_depth != p.tp && p.tensor_layout == TensorLayout::two_and_half_d) {
@@ -193,7 +193,7 @@ Problem tokens(const Transformer& m, const Plan& p) {
 Problem context(const Transformer& m, const Plan& p) {
   if (p.cp == 1) return std::nullopt;
   const bool exchange_heads = p.context_exchange == ContextExchange::all_to_all;
-  // A rank takes one chunk from the front and one from the back, so that masks cost all the same.
+  // A rank takes one chunk from the front and one from the back, so that all masks cost the same.
   const Int chunks = m.causal && !exchange_heads ? 2 * p.cp : p.cp;
   if (p.sequence % chunks != 0) {
     return problem("sequence = " + decimal(p.sequence) + " cannot be cut into " + decimal(chunks) +
@@ -273,7 +273,7 @@ Problem given_stages(const Transformer& m, const Plan& p, Int stages) {
 
 Problem stages(const Transformer& m, const Plan& p) {
   const Int count = p.pp * p.virtual_stages;
-  constexpr Int ends = 2;  // stages that may have no layer where stage_layers say so
+  constexpr Int ends = 2;  // stages that stage_layers may leave without layers
   if (count > m.layers + (p.stage_layers.empty() ? 0 : ends)) {
     return problem(
         "pp * virtual_stages = " + decimal(count) + " stages for " + decimal(m.layers) + " layers",

@@ -14,7 +14,7 @@ namespace {
 using Set = Result<Done>;
 
 Error is_no(std::string_view text, std::string_view what, std::string hint) {
-  constexpr std::size_t longest = 80;  // of what is still printed
+  constexpr std::size_t longest = 80;  // of a text that is still printed
   return {.what = "\"" + std::string(text.substr(0, longest)) + "\" is no " + std::string(what),
           .hint = std::move(hint)};
 }
@@ -62,7 +62,7 @@ std::vector<std::string_view> parts(std::string_view text) {
   return out;
 }
 
-// Weights and activations in this format; below 16 bits the products alone are.
+// Weights and activations in this format. Below 16 bits only the products are in this format.
 Set dtype(Plan& p, std::string_view text) {
   const auto format = parse_dtype(text);
   if (!format || *format == Dtype::fp64)
@@ -149,7 +149,7 @@ Set bucket(Plan& p, std::string_view text) {
   return set;
 }
 
-// Reads a flag's text into a member, one overload for each kind.
+// Reads a flag's text into a member, with one overload per kind.
 struct TextReader {
   Plan& plan;
   std::string_view text;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every field of a plan in one table: its key in a plan file, its flag on the command line, its
 // bounds and one line of help. The flags of `predict` and `plan`, --compare, plan files and
-// check_plan all read this table.
+// check_plan all use this table.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ template <class Enum>
 struct PlanChoice {
   Enum Plan::* member;
   std::span<const std::string_view> names;
-  std::string_view noun;  // "tensor layout": what a wrong name is not
+  std::string_view noun;  // "tensor layout", for messages about a wrong name
 };
 
 using PlanMember = std::variant<std::monostate, std::int64_t Plan::*, int Plan::*, bool Plan::*,
@@ -38,27 +38,27 @@ struct PlanBound {
 };
 
 struct PlanField {
-  std::string_view name;   // the flag without its dashes: "tp", "tensor-layout"; empty: no flag
-  std::string_view key;    // in a plan file; empty: not a key of its own
-  std::string_view value;  // how the flag's value is written in the help; empty: a switch
+  std::string_view name;   // the flag without dashes: "tp", "tensor-layout"; empty: no flag
+  std::string_view key;    // in a plan file; empty: no key of its own
+  std::string_view value;  // notation of the flag's value in the help; empty: a switch
   std::string_view what;   // one line of help
   PlanMember member{};
   std::int64_t least = 0;
   PlanBound most{};
-  // Reads the flag's text where that differs from what the member takes; else null.
+  // Reads the flag's text if it differs from the member's notation; else null.
   Result<Done> (*read)(Plan& plan, std::string_view text) = nullptr;
 };
 
 // All fields in the order of plan files. Keys of "precision" are members of Precision.
 [[nodiscard]] std::span<const PlanField> plan_table();
-// Those that have a flag.
+// The fields with a flag.
 [[nodiscard]] std::span<const PlanField> plan_fields();
 
-// Null where there is none; '-' and '_' are the same.
+// Null if there is none; '-' and '_' are equal.
 [[nodiscard]] const PlanField* find_plan_field(std::string_view name);
 
-// Sets by the flag's name. An unknown name is an error that suggests the nearest ones; a wrong text
-// is an error that says how the value is written.
+// Sets a field by its flag's name. An unknown name is an error that suggests the nearest names. A
+// wrong text is an error that shows the notation.
 [[nodiscard]] Result<Done> set_plan_field(Plan& plan, std::string_view name, std::string_view text);
 
 }  // namespace stepscope

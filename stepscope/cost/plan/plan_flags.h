@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan in the words of the frameworks that could run it. Only the plan: the model, data and
-// learning rate are the user's. Flags were checked against Megatron-LM d98e8a6 (2026-08,
+// A plan as flags of the frameworks that can run it. Only the plan: the model, data and learning
+// rate are the user's. Flags were checked against Megatron-LM d98e8a6 (2026-08,
 // megatron/training/arguments.py and the configs it builds from), DeepSpeed edaa722 (2026-08) and
 // torchtitan v0.2.2 (torchtitan/config/job_config.py; later versions are configured in Python by
 // the same names).
@@ -17,16 +17,16 @@ namespace stepscope {
 struct FrameworkFlags {
   std::string framework;
   std::string text;  // ends with a line feed
-  // What the plan says and these flags do not, each in a sentence: it is done in the training
-  // script, done in another way, or not at all.
+  // Parts of the plan that these flags do not express, one sentence each. They are done in the
+  // training script, done in another way, or not done.
   std::vector<std::string> not_expressed;
 };
 
-// All of a plan that passed check_plan.
+// All functions require a plan that passed check_plan.
 
-// One flag a line, for pretrain_gpt.py.
+// One flag per line, for pretrain_gpt.py.
 [[nodiscard]] FrameworkFlags megatron_flags(const Transformer& model, const Plan& plan);
-// A ds_config.json. parse_deepspeed reads it back as the same plan where nothing was unexpressed.
+// A ds_config.json. If everything is expressed, parse_deepspeed reads it back as the same plan.
 [[nodiscard]] FrameworkFlags deepspeed_flags(const Transformer& model, const Plan& plan);
 // Sections of a torchtitan TOML file.
 [[nodiscard]] FrameworkFlags torchtitan_flags(const Transformer& model, const Plan& plan);

@@ -20,7 +20,7 @@ Plan plan_405b() {
   return p;
 }
 
-// Whether one of the sentences begins with `what`.
+// True if one of the sentences begins with `what`.
 bool lacks(const FrameworkFlags& flags, std::string_view what) {
   for (const std::string& s : flags.not_expressed) {
     if (s.starts_with(what)) return true;

@@ -14,11 +14,11 @@ using Int = std::int64_t;
 using Json = nlohmann::ordered_json;
 constexpr std::string_view unknown_field = "is not a field of a plan";
 constexpr std::string_view where = "docs/reference/plans.md has all fields";
-// check_plan knows the bounds.
+// check_plan has the bounds.
 constexpr IntegerRange any_integer{0, Int{1} << 60};
 constexpr IntegerRange few{0, 1'000'000};
 
-// One overload a kind of member.
+// One overload per kind of member.
 struct Reader {
   JsonFields& in;
   std::string_view key;
@@ -88,7 +88,7 @@ void read_precision(JsonFields& in, Plan& plan) {
   inner.finish(std::string(unknown_field), std::string(where));
 }
 
-// devices = tp * cp * pp * dp where one of devices and dp is absent.
+// devices = tp * cp * pp * dp if devices or dp is absent.
 void derive_devices(JsonFields& in, const JsonValue& root, Plan& plan) {
   const bool devices = root.find("devices") != nullptr;
   const bool dp = root.find("dp") != nullptr;
@@ -96,7 +96,7 @@ void derive_devices(JsonFields& in, const JsonValue& root, Plan& plan) {
   constexpr Int enough = 100'000'000'000;
   Int product = 1;
   for (const Int d : {plan.tp, plan.cp, plan.pp, dp ? plan.dp : 1}) {
-    if (d < 1 || d > 10'000'000) return;  // check_plan's to refuse
+    if (d < 1 || d > 10'000'000) return;  // check_plan refuses it
     product = std::min(product * d, enough);
   }
   if (!devices) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as JSON. The keys are the fields of Plan, and the flags of the command line: tp,
-// tensor_layout, zero, ...; docs/reference/plans.md has all.
+// A plan as JSON. The keys are the fields of Plan and the flags of the command line: tp,
+// tensor_layout, zero, ...; docs/reference/plans.md lists all.
 #pragma once
 
 #include <string>
@@ -11,15 +11,14 @@
 
 namespace stepscope {
 
-// Absent fields take the defaults of Plan; of `devices` and `dp` one may be absent and follows from
-// tp * cp * pp * dp = devices. Errors name `path`, line, column and field; whether a model can run
-// by the plan is check_plan's to say.
+// Absent fields take the defaults of Plan. One of `devices` and `dp` may be absent; it follows from
+// tp * cp * pp * dp = devices. Errors name `path`, line, column and field. check_plan decides if a
+// model can run with the plan.
 [[nodiscard]] Result<Plan> parse_plan(std::string_view json, std::string_view path);
-// The same from disk (--plan FILE).
+// Reads a file (--plan FILE).
 [[nodiscard]] Result<Plan> read_plan(const std::string& path);
 
-// All fields, in an order that reads well. parse_plan reads it back to the same. Ends with a line
-// feed.
+// All fields, in a readable order. parse_plan reads it back unchanged. Ends with a line feed.
 [[nodiscard]] std::string plan_json(const Plan& plan);
 
 }  // namespace stepscope

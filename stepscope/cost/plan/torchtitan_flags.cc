@@ -27,7 +27,8 @@ class Toml {
 
 void training(const Plan& p, Toml& out) {
   out.section("training");
-  // A pipeline cuts the local batch into its micro-batches; without one the rest is accumulated.
+  // A pipeline divides the local batch into its micro-batches. Without a pipeline the rest is
+  // accumulated.
   out.add("local_batch_size", p.pp > 1 ? p.micro_batch * micro_batches(p) : p.micro_batch);
   out.add("global_batch_size", p.global_batch);
   out.add("seq_len", p.sequence);
@@ -73,7 +74,7 @@ void data(const Plan& p, Toml& out) {
   if (!p.overlap_gradient_reduce) out.lacks("overlap_gradient_reduce false: it always overlaps");
 }
 
-// Each stage's modules, by their names in torchtitan's models.
+// The modules of each stage, by their names in torchtitan's models.
 std::string modules(const Plan& p) {
   std::string out = "[";
   std::int64_t layer = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes are searched most promising first, in rounds whose sizes do not depend on the threads. A
-// round prunes with what earlier rounds found, so its outcome does not depend on them either.
+// Shapes are searched in order of promise, in rounds of sizes that do not depend on the number of
+// threads. A round prunes with the results of earlier rounds, so its outcome does not depend on the
+// threads either.
 #include "stepscope/cost/search/search.h"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ Result<double> step_with(const SensitivityInput& input, const Plan& plan, What w
   return cost->step().count();
 }
 
-// `front` is sorted by time.
+// `front` must be sorted by time.
 Sensitivity with_memory(const SensitivityInput& input, const std::vector<Candidate>& front,
                         const FoundPlan& best, double factor) {
   Sensitivity s{.what = What::memory, .factor = factor};
@@ -69,8 +70,8 @@ Sensitivity with_memory(const SensitivityInput& input, const std::vector<Candida
   return s;
 }
 
-// The plan result.best[0] evaluated again with each rate scaled. For memory the fastest plan of
-// `front`, which holds plans up to most_memory times the capacity.
+// Evaluates the plan result.best[0] again with each rate scaled. For memory it takes the fastest
+// plan of `front`, which holds plans up to most_memory times the capacity.
 std::optional<Error> add_sensitivity(const SensitivityInput& input,
                                      const std::vector<Candidate>& front, SearchResult& result) {
   const FoundPlan& best = result.best.front();
@@ -124,7 +125,7 @@ void add(CountOutcome& sum, const ShapeResult& part) {
   if (!sum.error) sum.error = part.error;
 }
 
-// All plans of one device count; until the first that fits, where that is all one wants to know.
+// Searches all plans of one device count; or up to the first plan that fits, if `until_one_fits`.
 CountOutcome search_count(const ShapeSearch& search, bool until_one_fits) {
   const SearchRequest& request = *search.space.request;
   CountOutcome sum(search.limits);
@@ -163,7 +164,7 @@ struct Search {
   }
 };
 
-// Doubling, then halving the distance between a count that does not fit and one that does.
+// Doubles the count, then bisects between a count that does not fit and one that does.
 std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
   constexpr std::int64_t most = 1 << 16;
   const auto fits = [&](std::int64_t n) { return search.of(n, offload, true).feasible > 0; };
@@ -218,7 +219,7 @@ std::vector<Candidate> best_of(const FoundPlans& found) {
   return best;
 }
 
-// Of `front`, what fits and is fast enough.
+// The plans of `front` that fit and are fast enough.
 std::vector<Candidate> shown_front(const FoundPlans& found, const FoundLimits& limits) {
   std::vector<Candidate> shown;
   for (const Candidate& c : found.front()) {

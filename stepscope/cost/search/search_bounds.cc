@@ -12,7 +12,7 @@ constexpr auto every_k = static_cast<std::size_t>(Recompute::every_k);
 constexpr auto none = static_cast<std::size_t>(Recompute::none);
 constexpr auto full = static_cast<std::size_t>(Recompute::full);
 
-// Sums in another order than evaluate()'s differ in the last digits.
+// Sums in another order than in evaluate() differ in the last digits.
 constexpr double rounding = 1 - 1e-9;
 
 double pass(const LayerCost& cost, std::size_t how) {

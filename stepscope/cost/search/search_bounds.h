@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lower bounds on what a plan takes, from its layers' costs alone, for all choices that a search
-// has not made yet: what exceeds one need not be evaluated. The tests hold them against evaluate().
+// Lower bounds on a plan's time and memory, from its layers' costs alone, for all choices that a
+// search has not made yet. A plan whose bound is too high need not be evaluated. The tests compare
+// them with evaluate().
 //
-// Time. Let t(s) be forward + backward of virtual stage s for one micro-batch as evaluate() has it,
-// m the micro-batches, p the devices of the pipeline. t(s) is at least u(s), the sum over its
-// layers (and embedding, head) of forward, backward and what recomputation runs again, since all
-// that is added (gathers, fetches, summed gradients) takes no less than 0 s.
+// Time. Let t(s) be forward + backward of virtual stage s for one micro-batch as in evaluate(), m
+// the micro-batches, p the devices of the pipeline. Let u(s) be the sum over the stage's layers
+// (and embedding, head) of forward, backward and recomputation. Then t(s) >= u(s), because
+// everything that is added (gathers, fetches, summed gradients) takes at least 0 s.
 //   1. step >= busy = m max over devices of their t: every term beside `busy` is >= 0.
-//   2. GPipe: sum t + (m-1)(max F + max B) >= sum u + (m-1) max u. 1F1B, on stage s with m >= p -
-//   s:
+//   2. GPipe: sum t + (m-1)(max F + max B) >= sum u + (m-1) max u. 1F1B, on stage s, m >= p - s:
 //      the forwards down to s, those that s waits for, its turns, and up again: pipeline.cc's
 //      down + up + turns t(s) >= (t(0) + ... + t(s)) + (p-1-s) t(s) + (m-p+s) t(s), so it is
 //      >= u(0) + ... + u(s) + (m-1) u(s). Even stages take more: (m+p-1) t.
@@ -17,9 +17,9 @@
 //      pipeline.cc at device p-1, whose warm-up (v-1)p is less than all its m v passes.
 // every_k keeps some layers and recomputes others: each takes at least the cheaper of both.
 //
-// Memory. memory_of() never falls when a part of its StageLoad grows, and the fullest device holds
-// at least what the first two do; their loads are exact but for workspace and units, which count as
-// 0, and what every_k keeps, which counts as the least that so many layers can.
+// Memory. memory_of() never decreases when a part of its StageLoad grows, and the fullest device
+// holds at least as much as the first two. Their loads are exact with three exceptions: workspace
+// and units count as 0, and the bytes kept by every_k count as the least for that number of layers.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@
 
 namespace stepscope {
 
-// Sums over layers from the first on; by none, selective, full, every_k.
+// Prefix sums over layers; by none, selective, full, every_k.
 struct LayerSums {
   std::array<double, recompute_names.size()> seconds{};
   std::array<double, recompute_names.size()> kept_bytes{};
@@ -41,24 +41,25 @@ struct LayerSums {
   double expert_parameters = 0;
 };
 struct LayerBounds {
-  std::vector<LayerSums> before;  // each layer; and of all
-  double whole_bytes = 0;         // that a layer kept whole keeps more than a recomputed one
+  std::vector<LayerSums> before;  // before each layer; and over all
+  double whole_bytes = 0;         // additional bytes of a layer kept whole over a recomputed one
   double embedding = 0;           // seconds
   std::array<double, 2> head{};   // seconds; as CostContext::head
 };
 [[nodiscard]] LayerBounds layer_bounds(const CostContext& context);
 
-// REQUIRES: plan has shape, split and recomputation.
+// REQUIRES: `plan` has its shape, split and recomputation.
 [[nodiscard]] double least_step(const LayerBounds& bounds, const Plan& plan);
-// The same without a look at the stages: the mean over devices of `busy`. REQUIRES: as least_step.
+// A bound that ignores the stages: the mean over devices of `busy`. REQUIRES: as least_step.
 [[nodiscard]] double least_busy(const LayerBounds& bounds, const Plan& plan);
-// Of the pipeline's first device and, where it has more, its second.
+// Loads of the pipeline's first device and of its second, if it has one.
 using LeastLoads = std::array<std::optional<StageLoad>, 2>;
 [[nodiscard]] LeastLoads least_loads(const LayerBounds& bounds, const CostContext& context,
                                      const Plan& plan);
-// REQUIRES: plan has its states too.
+// REQUIRES: as least_step; `plan` also has its states.
 [[nodiscard]] double least_memory(const LeastLoads& loads, const Plan& plan);
-// Over all states that a plan may have: every state split over all ranks, or (`away`) elsewhere.
+// Bound over all states that a plan may have: every state is sharded over all ranks, or (`away`)
+// offloaded.
 [[nodiscard]] double least_memory_of_any(const LeastLoads& loads, const Plan& plan, bool away);
 
 }  // namespace stepscope

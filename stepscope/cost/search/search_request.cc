@@ -21,7 +21,7 @@ std::string list(Names names) {
   return text;
 }
 
-// Empty: the key's values are numbers.
+// Empty: the key has numbers as values.
 Names values_of(SearchKey key) {
   switch (key) {
     case SearchKey::tensor_layout:

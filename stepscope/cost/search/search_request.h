@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search for plans varies, and what it must keep.
+// The dimensions that a search for plans varies, and its constraints.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace stepscope {
 
-// What a search varies, by the fields of Plan (and the keys of its JSON).
+// The varied dimensions, by the fields of Plan (and the keys of its JSON).
 enum class SearchKey : std::uint8_t {
   tp,
   tensor_layout,
@@ -62,7 +62,7 @@ inline constexpr std::array<std::string_view, search_key_count> search_key_names
 static_assert(search_key_names[static_cast<std::size_t>(SearchKey::parameters_at)] ==
               "parameters_at");
 
-// Why plans are not among the feasible ones; a subtree counts all its plans.
+// Reasons for rejected plans. A rejected subtree counts all its plans.
 enum class Rejected : std::uint8_t {
   tensor,
   context,
@@ -86,13 +86,13 @@ inline constexpr std::array<std::string_view, rejected_count> rejected_names = {
 static_assert(rejected_names[static_cast<std::size_t>(Rejected::slow)].starts_with("slower"));
 
 struct SearchRequest {
-  Plan base;  // what is not searched: sequence, global batch, precision, overlap, ...
+  Plan base;  // fields that are not searched: sequence, global batch, precision, overlap, ...
   std::vector<std::int64_t> devices;  // each count is searched
-  // By SearchKey; enums by their number. A fixed dimension has that value only.
+  // By SearchKey; enums by their number. A fixed dimension has only that value.
   std::array<std::optional<std::int64_t>, search_key_count> fixed{};
   std::array<std::optional<std::int64_t>, search_key_count> most{};
-  double memory_headroom = 0.1;  // share of the device's memory that stays free
-  bool offload = false;          // states on host and NVMe too; else only where nothing else fits
+  double memory_headroom = 0.1;  // share of the device's memory to keep free
+  bool offload = false;          // also states on host and NVMe; else only if nothing else fits
   std::size_t top = 10;
   double model_error = 0.05;  // plans closer than this are near-ties
   double slowest = 2;         // plans slower than this times the fastest are not shown
@@ -102,12 +102,12 @@ struct SearchRequest {
 };
 
 // fix(request, "tp", "8"), limit(request, "pp", "16"): values as in a plan's JSON. Errors name the
-// key or value and what there is.
+// key or value and the valid ones.
 [[nodiscard]] Result<Done> fix(SearchRequest& request, std::string_view key,
                                std::string_view value);
 [[nodiscard]] Result<Done> limit(SearchRequest& request, std::string_view key,
                                  std::string_view value);
-// Counts from `from` by doubling, and `to`.
+// Counts from `from` by doubling, plus `to`.
 [[nodiscard]] std::vector<std::int64_t> device_range(std::int64_t from, std::int64_t to);
 
 }  // namespace stepscope

@@ -119,7 +119,7 @@ class Below {
     return before_.wants(family_, step, memory) && result_.found.wants(family_, step, memory);
   }
 
-  // The same for all splits of as many ranks.
+  // Equal for all splits with this number of ranks.
   const std::vector<StateChoice>& states_of(std::int64_t replicas, bool several) {
     const auto [at, is_new] = state_lists_.try_emplace({replicas, several});
     if (is_new) at->second = list_states(search_.space, shape_.plan, replicas, several);
@@ -144,7 +144,7 @@ class Below {
   Plan plan_;
   Family family_{};
   const std::vector<StateChoice>* states_ = nullptr;
-  bool away_ = false;  // whether states may leave the device
+  bool away_ = false;  // true if states may leave the device
   std::map<std::pair<std::int64_t, bool>, std::vector<StateChoice>> state_lists_;
   std::int64_t place_ = 0;
 };
@@ -160,8 +160,8 @@ Family family_of(const Plan& p) {
 }
 
 bool FoundPlans::beaten(double step, double memory) const {
-  // The front's memory falls as its steps grow: of those faster than `step` the last is
-  // smallest.
+  // Along the front memory falls as steps grow, so the last plan faster than `step` has the least
+  // memory.
   const auto after = std::ranges::lower_bound(front_, step, {}, &Candidate::step);
   return after != front_.begin() && std::prev(after)->memory <= memory;
 }

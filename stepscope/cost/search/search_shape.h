@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search below one shape, and what has been found so far: the fastest plan of each shape, and
-// the plans that no other plan beats in both time and memory. Equal plans are told apart by their
-// place in the tree, so the order of finding them does not matter.
+// The search below one shape, and the results so far: the fastest plan of each shape, and the plans
+// that no other plan beats in both time and memory. Equal plans are distinguished by their place in
+// the tree, so the order in which they are found does not matter.
 #pragma once
 
 #include <array>
@@ -23,13 +23,14 @@ struct Candidate {
   Plan plan;
 };
 
-// devices, tp, layout, depth, ep, pp. Not cp: it trades with the micro-batch for next to nothing.
+// devices, tp, layout, depth, ep, pp. Without cp, whose exchange with the micro-batch costs almost
+// nothing.
 using Family = std::array<std::int64_t, 6>;
 [[nodiscard]] Family family_of(const Plan& plan);
 
 struct FoundLimits {
-  double capacity = 0;  // bytes: what a plan may take
-  // What plans may take that tell what more memory would be worth; >= capacity.
+  double capacity = 0;  // bytes: capacity for a plan
+  // Capacity for plans that show the value of more memory; >= capacity.
   double extended = 0;
   double slowest = 2;
   std::size_t top = 10;
@@ -39,7 +40,7 @@ class FoundPlans {
  public:
   explicit FoundPlans(const FoundLimits& limits) : limits_(limits) {}
 
-  // Whether a plan that takes no less than this could still be in the answer.
+  // True if a plan with at least this time and memory could still be in the answer.
   [[nodiscard]] bool wants(const Family& family, double step, double memory) const;
   void add(const Family& family, Candidate candidate);
   void merge(const FoundPlans& other);
@@ -47,9 +48,9 @@ class FoundPlans {
   [[nodiscard]] const std::map<Family, Candidate>& families() const { return families_; }
   // Fastest first, memory falling; up to limits.extended.
   [[nodiscard]] const std::vector<Candidate>& front() const { return front_; }
-  // The step that a plan must not exceed to be in the answer.
+  // The longest step of a plan in the answer.
   [[nodiscard]] double latest() const { return limits_.slowest * fastest_; }
-  // After merges: how slow a shape may be to be among the top ones.
+  // After merges: updates the limit for a shape to be among the top ones.
   void settle();
 
  private:
@@ -64,39 +65,41 @@ class FoundPlans {
 };
 
 struct ShapeSearch {
-  const Machine* machine = nullptr;  // all outlive it
+  const Machine* machine = nullptr;  // all must outlive it
   const Network* network = nullptr;
   SearchSpace space;
   FoundLimits limits;
-  // Where given, plans that fit and take fewer seconds are counted, and none is kept.
+  // If given, plans that fit and take fewer seconds are counted, and none is kept.
   std::optional<double> count_below{};
 };
 
 struct ShapeResult {
   explicit ShapeResult(const FoundLimits& limits) : found(limits) {}
 
-  FoundPlans found;  // without those of `before`
+  FoundPlans found;  // without plans of `before`
   std::int64_t feasible = 0;
   std::int64_t evaluated = 0;
   std::int64_t faster = 0;  // than count_below
   std::array<std::int64_t, rejected_count> rejected{};
-  std::optional<Error> error;  // of the first plan that the machine lacks something for
+  std::optional<Error> error;  // of the first plan that needs a figure the machine lacks
 };
 
-// Lower bounds over all plans of a shape, to try promising ones first; infinite where it has none.
+// Lower bounds over all plans of a shape, for trying promising shapes first; infinite if it has
+// none.
 struct ShapeBound {
   double step = std::numeric_limits<double>::infinity();
 };
 [[nodiscard]] ShapeBound shape_bound(const ShapeSearch& search, const Plan& shape);
 
-// Shapes are searched in rounds that prune with what earlier rounds found; the first has few.
+// Shapes are searched in rounds that prune with the results of earlier rounds. The first round is
+// small.
 [[nodiscard]] constexpr std::size_t next_round(std::size_t round) {
   constexpr std::size_t first = 8;
   constexpr std::size_t largest = 128;
   return round == 0 ? first : round < largest / 2 ? 2 * round : largest;
 }
 
-// `before`: what was found elsewhere, which plans here have to beat.
+// `before`: results from elsewhere, which plans here must beat.
 void search_shape(const ShapeSearch& search, const SearchShape& shape, const FoundPlans& before,
                   ShapeResult& result);
 

@@ -10,7 +10,7 @@ namespace {
 
 using Int = std::int64_t;
 
-constexpr Int most_micro_batch = 32;  // where the request does not say
+constexpr Int most_micro_batch = 32;  // if the request does not say
 constexpr std::array<Int, 6> every_choices = {2, 3, 4, 6, 8, 12};
 
 std::vector<Int> divisors(const SearchRequest& request, SearchKey key, Int n) {
@@ -45,7 +45,7 @@ std::optional<Int> root(Int n, int power) {
   }
 }
 
-// One device is 1d; a grid of one copy is 2d, not 2.5d.
+// One device is 1d. A grid of one copy is 2d, not 2.5d.
 std::vector<Tensor> tensor_choices(const SearchRequest& request, Int tp) {
   std::vector<Tensor> list;
   const auto add = [&](Tensor t) {
@@ -84,7 +84,7 @@ std::vector<Int> micro_batch_choices(const SearchRequest& request) {
   return list;
 }
 
-// The shape alone on as few devices as it has, one dimension after the other.
+// Checks only the shape, on as few devices as it needs, one dimension after the other.
 std::optional<Rejected> shape_obstacle(const Transformer& model, const Plan& shape) {
   Plan probe = shape;
   const auto fails = [&] {
@@ -124,7 +124,7 @@ std::vector<Residences> residence_choices(const SearchSpace& space) {
                            request.fixed[static_cast<std::size_t>(SearchKey::gradients_at)] ||
                            request.fixed[static_cast<std::size_t>(SearchKey::parameters_at)];
         if (away && !space.offload && !asked) continue;
-        if (!space.offload) {  // what is not fixed stays
+        if (!space.offload) {  // fields that are not fixed stay
           const auto stays = [&](SearchKey key, Residence at) {
             return request.fixed[static_cast<std::size_t>(key)] || at == Residence::device;
           };
@@ -142,7 +142,7 @@ std::vector<Residences> residence_choices(const SearchSpace& space) {
   return list;
 }
 
-// Sharding over a group needs more than one rank, and another than all of them.
+// A shard group needs more than one rank and fewer than all.
 std::vector<Int> shard_groups(const SearchRequest& request, const Plan& shape, Int replicas) {
   std::vector<Int> list;
   if (allows(request, SearchKey::shard_group, 0)) list.push_back(0);
@@ -153,7 +153,7 @@ std::vector<Int> shard_groups(const SearchRequest& request, const Plan& shape, I
   return list;
 }
 
-// Calls each(plan, plans below) for the splits of a shape; their stages are not made.
+// Calls each(plan, plans below) for the splits of a shape, without their stages.
 template <class Each>
 void each_count(const SearchSpace& space, const Plan& shape, Each each) {
   Plan plan = shape;
@@ -190,7 +190,7 @@ ShapeList list_shapes(const SearchSpace& space) {
   p.devices = space.devices;
   p.stage_layers.clear();
   Int index = 0;
-  std::map<std::array<Int, 4>, Int> counts;  // by all of a shape that count_plans looks at
+  std::map<std::array<Int, 4>, Int> counts;  // by everything in a shape that count_plans uses
   const auto add = [&] {
     ++index;
     const auto why = shape_obstacle(*space.model, p);
@@ -258,7 +258,8 @@ std::vector<Recomputation> list_recomputations(const SearchSpace& space, const S
   const Int stages = split.pp * split.virtual_stages;
   const Int largest = (space.model->layers + stages - 1) / stages;
   std::vector<Recomputation> list;
-  // By operations only where asked for: it lies between the others and would grow every search.
+  // Recomputation by operations only on request: it lies between the others and would grow every
+  // search.
   const bool asked = request.fixed[static_cast<std::size_t>(SearchKey::recompute)].has_value();
   for (const auto how :
        {Recompute::none, Recompute::selective, Recompute::operations, Recompute::full}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plans that a search goes through for one device count, as a tree whose order is fixed:
-// shapes (what a cost context is made for), splits of the rest into pipeline and data parallelism
-// with a schedule, recomputation, and how states are kept.
+// The plans of a search for one device count, as a tree in a fixed order: shapes (one cost context
+// each), splits of the rest into pipeline and data parallelism with a schedule, recomputation, and
+// the placement of states.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace stepscope {
 
-// A plan with tp, layout, sp, cp, exchange, ep, micro_batch set and the rest as the base.
+// A plan with tp, layout, sp, cp, exchange, ep, micro_batch set and the rest from the base.
 struct SearchShape {
   Plan plan;
-  std::int64_t index = 0;  // in the order of the tree
-  double least = 0;        // seconds: no plan below takes less; infinite: none can run
+  std::int64_t index = 0;  // in tree order
+  double least = 0;        // seconds: lower bound of all plans below; infinite: none can run
 };
 
-// pp, schedule, virtual_stages; dp is what is left.
+// pp, schedule, virtual_stages; dp is the rest.
 struct Split {
   std::int64_t pp = 1;
   std::int64_t dp = 1;
@@ -52,7 +52,7 @@ struct SearchSpace {
 
 [[nodiscard]] bool allows(const SearchRequest& request, SearchKey key, std::int64_t value);
 
-// Shapes that the model can run; the others are counted with all their plans.
+// Shapes that the model can run. The others are counted with all their plans.
 struct ShapeList {
   std::vector<SearchShape> shapes;
   std::array<std::int64_t, rejected_count> rejected{};
@@ -62,21 +62,22 @@ struct ShapeList {
 [[nodiscard]] std::vector<Split> list_splits(const SearchSpace& space, const Plan& shape);
 [[nodiscard]] std::vector<Recomputation> list_recomputations(const SearchSpace& space,
                                                              const Split& split);
-// Of `replicas` = dp * cp ranks with the same weights.
+// For `replicas` = dp * cp ranks with the same weights.
 [[nodiscard]] std::vector<StateChoice> list_states(const SearchSpace& space, const Plan& shape,
                                                    std::int64_t replicas, bool several_passes);
 
-// Puts a choice into `plan`; stages as even as can be where they cannot be even.
+// Puts a choice into `plan`. If stages cannot be even, they are as even as possible.
 void take(Plan& plan, const Transformer& model, const Split& split);
 void take(Plan& plan, const Recomputation& recomputation);
 void take(Plan& plan, const StateChoice& states);
 
-// Why the plan of a split cannot run, if it cannot; the split's other choices all can then.
+// The reason why the plan of a split cannot run, if any. Otherwise all other choices of the split
+// can run.
 [[nodiscard]] std::optional<Rejected> obstacle(const Transformer& model, const Plan& plan);
 
-// Plans below a shape.
+// Number of plans below a shape.
 [[nodiscard]] std::int64_t count_plans(const SearchSpace& space, const Plan& shape);
-// The same by what is in the way of them, and `otherwise` where nothing is.
+// Counts them by obstacle; plans without one count as `otherwise`.
 void count_plans(const SearchSpace& space, const Plan& shape, Rejected otherwise,
                  std::array<std::int64_t, rejected_count>& rejected);
 

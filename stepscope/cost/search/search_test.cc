@@ -47,7 +47,7 @@ SearchRequest request_of(std::int64_t devices, std::int64_t batch) {
   return request;
 }
 
-// Everything of an answer but how much of it was evaluated.
+// The whole answer except the number of evaluations.
 std::string answer(const SearchResult& result) {
   std::string text;
   const auto add = [&text](const FoundPlan& f) {
@@ -111,7 +111,7 @@ TEST(Search, AccountsForEveryCandidate) {
   EXPECT_GT(result.rejected[static_cast<std::size_t>(Rejected::slow)], 0);
 }
 
-// Visits every plan of a small space, each with a context of its own shape.
+// Visits every plan of a small space, with a context per shape.
 template <class Visit>
 std::int64_t visit_plans(const Bench& bench, const Transformer& model, const SearchSpace& space,
                          Visit visit) {

@@ -21,7 +21,7 @@ auto shape_of(const Plan& p) {
                   p.precision.optimizer_state_bytes, p.precision.activation_bytes);
 }
 
-// Layers differ by their feed-forward part and by their window.
+// Layers differ by their feed-forward part and their window.
 void count_layers(CostContext& context, const Rates& rates, const LayerRun& run) {
   const Transformer& model = *context.model;
   std::array<int, 4> kind_of{-1, -1, -1, -1};
@@ -54,7 +54,7 @@ void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
   }
 }
 
-// Of a unit that is gathered and reduced by itself, in one call each.
+// Times of a unit that is gathered and reduced by itself, in one call each.
 UnitTime unit_time(const DataTimes& times, const Plan& plan, double dense, double expert) {
   const auto& precision = plan.precision;
   const auto gather = [&](const StateTimes& t, double parameters) {
@@ -79,7 +79,7 @@ UnitTime unit_time(const DataTimes& times, const Plan& plan, double dense, doubl
       .reduce_copying = reduce_copying(times.dense, dense) + reduce_copying(times.expert, expert)};
 }
 
-// Timed at its own size: the bucket's says little of calls that are many times larger.
+// Timed at its own size: the bucket's time tells little about calls that are many times larger.
 Result<UnitTime> unit_time(const Network& network, const Plan& plan, const LayerCost& cost) {
   Plan sized = plan;
   const double parameters = std::max(cost.parameters, cost.expert_parameters);
@@ -90,8 +90,8 @@ Result<UnitTime> unit_time(const Network& network, const Plan& plan, const Layer
   return unit_time(*times, plan, cost.parameters, cost.expert_parameters);
 }
 
-// Whole, or each tp rank its part, which is completed on the other side: whichever is faster.
-// Under sequence parallelism (and on grids) there are parts only.
+// The faster of two ways: sending the whole tensor, or a part from each tp rank, completed by the
+// receiver. Under sequence parallelism (and on grids) there are only parts.
 template <formula::Number N>
 N send_time(const CostContext& context, const DataTimes& times, const Plan& plan) {
   const N bytes = formula::bytes<N>(context.input_bytes, "bytes");

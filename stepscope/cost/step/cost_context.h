@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything about a model on a machine that stays the same while schedule, data parallelism, ZeRO,
-// recomputation and batch vary: the layers' costs for one shape of a layer. A search makes one
-// context a shape and evaluates many plans in it (step_cost.h).
+// Everything about a model on a machine that does not depend on schedule, data parallelism, ZeRO,
+// recomputation and batch: the layers' costs for one shape of a layer. A search makes one context
+// per shape and evaluates many plans in it (step_cost.h).
 #pragma once
 
 #include <array>
@@ -23,19 +23,19 @@
 
 namespace stepscope {
 
-// Seconds of a unit (a layer, the embedding, the head) that ZeRO-3 gathers and reduces as one.
+// Seconds of a unit (a layer, the embedding, the head) that ZeRO-3 gathers and reduces as a whole.
 struct UnitTime {
   double gather = 0;
   double reduce = 0;
-  double gather_copying = 0;  // of these, as PieceTime::copying
+  double gather_copying = 0;  // part of these, as PieceTime::copying
   double reduce_copying = 0;
 };
 
-// What one (virtual) stage of a pipeline costs its device for one micro-batch: its layers, with the
-// embedding before the first and the head after the last.
+// The cost of one (virtual) pipeline stage on its device for one micro-batch: its layers, including
+// the embedding before the first and the head after the last.
 struct StageCost {
   PassTime forward;
-  PassTime backward;  // without `again`; with the summing of gradients
+  PassTime backward;  // without `again`; includes the sum of gradients
   PassTime again;
   double weight_gradient = 0;
   // ZeRO-3's gathers and reductions, and parameters fetched from the host, as far as compute does
@@ -44,8 +44,8 @@ struct StageCost {
   double data_backward = 0;
   double fetch_forward = 0;
   double fetch_backward = 0;
-  // To schedule the passes and start their sends; of sends, what the passes of one of several
-  // chunks do not hide. Without a pipeline 0.
+  // Time to schedule the passes and start their sends. With several chunks, includes the part of
+  // sends that the passes do not hide. Without a pipeline 0.
   double pass_forward = 0;
   double pass_backward = 0;
   double parameters = 0;
@@ -58,7 +58,7 @@ struct StageCost {
   double workspace_bytes = 0;
   double logits_bytes = 0;
   UnitTime first;  // of the unit that starts the stage
-  UnitTime last;   // the unit whose gradients come last
+  UnitTime last;   // the unit whose gradients are ready last
 
   [[nodiscard]] StageTime time() const {
     return {.forward = Seconds{forward.total() + data_forward + fetch_forward + pass_forward},
@@ -68,8 +68,9 @@ struct StageCost {
   }
 };
 
-// What stages and their pipeline depend on beside a context's shape and layers of each stage: plans
-// that differ elsewhere (ZeRO 0 and 1, who reduces when, the optimizer's place) share them.
+// The inputs of stages and their pipeline beside a context's shape and the layers of each stage.
+// Plans that differ only elsewhere (ZeRO 0 and 1, time of reduction, place of the optimizer) share
+// them.
 struct StageKey {
   std::array<std::int64_t, 11> numbers{};
   std::array<std::uint8_t, 8> choices{};
@@ -77,15 +78,14 @@ struct StageKey {
   bool operator==(const StageKey&) const = default;
 };
 
-// Virtual stages in model order; stages that cost the same share a StageCost.
+// Virtual stages in model order. Stages of equal cost share a StageCost.
 struct Stages {
   std::vector<StageCost> costs;
   std::vector<std::uint32_t> cost_of;
   std::vector<StageTime> times;
-  std::vector<std::int64_t> layers;  // of each
-  double boundary_bytes = 0;         // that one micro-batch passes on from stage to stage
-  // Of each device of the pipeline: whether all its stages cost what those of the device before it
-  // do.
+  std::vector<std::int64_t> layers;  // per stage
+  double boundary_bytes = 0;         // from stage to stage, for one micro-batch
+  // By pipeline device: true if all its stages cost the same as those of the previous device.
   std::vector<std::uint8_t> as_before;
   std::optional<StageKey> made_for;
 
@@ -94,7 +94,7 @@ struct Stages {
   }
 };
 
-// What depends on dp, the shard group and ZeRO besides the shape; remembered from plan to plan.
+// Times that depend on dp, the shard group and ZeRO besides the shape; cached between plans.
 struct DataEntry {
   std::int64_t dp = 0;
   std::int64_t pp = 0;
@@ -106,42 +106,42 @@ struct DataEntry {
   UnitTime embedding;
   UnitTime head;
   double send = 0;          // of one micro-batch to the next stage
-  double send_copying = 0;  // of it, as PieceTime::copying
+  double send_copying = 0;  // part of it, as PieceTime::copying
   double tie = 0;           // of the tied embedding's gradients
 };
 
 struct CostContext {
-  const Transformer* model = nullptr;  // these three outlive the context
+  const Transformer* model = nullptr;  // these three must outlive the context
   const Machine* machine = nullptr;
   const Network* network = nullptr;
   ComputeModel compute;
   Placements placements;
-  Plan shape;                      // the plan that the layers were counted for
-  std::vector<LayerCost> kinds;    // layers that cost the same are of one kind
-  std::vector<std::uint8_t> kind;  // of each layer
+  Plan shape;                      // the plan behind the layers' counts
+  std::vector<LayerCost> kinds;    // layers of equal cost are of one kind
+  std::vector<std::uint8_t> kind;  // per layer
   LayerCost embedding;
-  std::array<LayerCost, 2> head;  // [1]: where the pipeline's ends are two devices, and tied
-                                  // weights two copies
-  double input_bytes = 0;         // of what a layer hands on
+  std::array<LayerCost, 2> head;  // [1]: if the pipeline's ends are two devices, and tied weights
+                                  // two copies
+  double input_bytes = 0;         // of the tensor between layers
   double gather_input = 0;        // seconds to complete it over tp after a send in parts
   std::array<double, flops_convention_count> sequence_flops{};  // forward and backward, of one
-  std::vector<DataEntry> data;                                  // grows as plans ask
+  std::vector<DataEntry> data;                                  // grows with new plans
   Stages stages;                                                // of the plan evaluated last
   PipelineTime pipeline;                                        // of these stages
 };
 
-// Whether a plan's layers cost what this context's do.
+// True if a plan's layers cost the same as this context's.
 [[nodiscard]] bool same_shape(const Plan& a, const Plan& b);
 
-// REQUIRES: check_plan(model, plan). Errors: what the machine lacks.
+// REQUIRES: check_plan(model, plan). Errors name what the machine lacks.
 [[nodiscard]] Result<CostContext> make_cost_context(const Transformer& model,
                                                     const Machine& machine, const Network& network,
                                                     const Plan& plan);
 
-// The entry for this plan, made where it is new: not for several threads at once.
+// The entry for this plan; makes it if it is new. Not thread-safe.
 [[nodiscard]] Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan);
 
-// Of one micro-batch to the next stage: DataEntry::send.
+// The send of one micro-batch to the next stage: DataEntry::send.
 [[nodiscard]] Formula send_formula(const CostContext& context, const DataEntry& data,
                                    const Plan& plan);
 

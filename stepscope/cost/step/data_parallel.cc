@@ -16,7 +16,7 @@ double share(std::int64_t ranks) {
   return (n - 1) / n;
 }
 
-// Of weights that `replicas` ranks share, `shards` of which split their states.
+// For weights that `replicas` ranks share; `shards` of these shard their states.
 template <formula::Number N>
 struct Volume {
   N reduced = formula::bytes<N>(0);
@@ -54,7 +54,7 @@ std::array<Volume<N>, 2> volumes(const Plan& plan, double parameters, double exp
           volume<N>(plan, expert_parameters, replicas / plan.ep, shards.expert)};
 }
 
-// Two sizes a little apart say what a byte costs near a piece, the rest is the start.
+// Two sizes a little apart give the time per byte near a piece. The rest is the start.
 PieceTime piece_time(const Network& network, CollectiveKind kind,
                      const std::optional<GroupPlacement>& group, double piece) {
   if (!group) return {};
@@ -141,7 +141,7 @@ Result<DataTimes> data_times(const Plan& plan, const Network& network) {
   times.expert =
       state_times(plan, network, groups, replicas / plan.ep, shards.expert, plan.tp * plan.ep);
   const std::int64_t stage = plan.tp * replicas;
-  constexpr double activation = 16e6;  // bytes about which sends are timed
+  constexpr double activation = 16e6;  // size in bytes near which sends are timed
   if (plan.pp > 1) {
     times.send = piece_time(network, CollectiveKind::send_recv, groups("the pipeline", 2, stage),
                             activation);

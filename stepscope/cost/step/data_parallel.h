@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What data-parallel ranks send each other, and how long it takes.
+// The communication between data-parallel ranks, and its time.
 //
 // Per rank and step, with Psi parameters of p bytes, gradients of g bytes, m micro-batches, n ranks
 // and f = (n - 1) / n: stage 0 sends 2 f g Psi, ZeRO-1 f (g + p) Psi, ZeRO-2 f (m g + p) Psi,
-// ZeRO-3 f m (2 p + g) Psi. ZeRO-1 that reduces after every pass: f (m g + p) Psi. In a shard group
-// of k of the n ranks f is (k - 1) / k, and 1/k of the gradients is summed over the n / k replicas
-// besides: 2 (n/k - 1)/(n/k) g Psi / k each time gradients are reduced.
+// ZeRO-3 f m (2 p + g) Psi. ZeRO-1 that reduces after every pass sends f (m g + p) Psi. In a shard
+// group of k of the n ranks f is (k - 1) / k. In addition 1/k of the gradients is summed over the n
+// / k replicas: 2 (n/k - 1)/(n/k) g Psi / k each time gradients are reduced.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace stepscope {
 
-// Bytes that one rank sends in a step.
+// Bytes sent by one rank in a step.
 struct DataVolume {
   double reduced = 0;   // gradients to their owners
   double averaged = 0;  // between shard groups
@@ -29,15 +29,15 @@ struct DataVolume {
   [[nodiscard]] double total() const { return reduced + averaged + gathered; }
 };
 [[nodiscard]] DataVolume data_volume(const Plan& plan, double parameters, double expert_parameters);
-// Their sum.
+// Their sum, as a formula.
 [[nodiscard]] Formula data_sent(const Plan& plan, double parameters, double expert_parameters);
 
-// Seconds of a collective on any number of bytes, sent in pieces: every piece costs `start`.
+// Seconds of a collective on any number of bytes, sent in pieces. Every piece costs `start`.
 struct PieceTime {
   double start = 0;     // of a piece without bytes
   double per_byte = 0;  // near the size of a piece
   double piece = 1;     // bytes
-  double busy = 0;      // of per_byte: what the device's own links to its domain take for a byte
+  double busy = 0;      // part of per_byte: time of the device's own links to its domain
 
   template <formula::Number N>
   [[nodiscard]] N of(const N& bytes) const {
@@ -46,21 +46,21 @@ struct PieceTime {
                formula::seconds<N>(start, "start") +
            formula::at(bytes, per_byte, "rate");
   }
-  // As one call, whatever its size.
+  // As one call of any size.
   template <formula::Number N>
   [[nodiscard]] N once(const N& bytes) const {
     if (formula::value(bytes) <= 0) return formula::seconds<N>(0);
     return formula::seconds<N>(start, "start") + formula::at(bytes, per_byte, "rate");
   }
-  // Of either, the seconds in which the device's units copy: only these slow down arithmetic that
-  // runs beside them. A network that is slower than the domain's links leaves the units idle.
+  // Part of either time in which the device's units copy. Only this part slows down concurrent
+  // arithmetic. If a network is slower than the domain's links, the units are idle meanwhile.
   [[nodiscard]] double copying(double bytes) const { return busy * bytes; }
 };
 
-// The calls of one kind of weights: those of all ranks, or experts'.
+// The calls for one kind of weights: those on all ranks, or experts'.
 struct StateTimes {
   PieceTime reduce;   // ZeRO: reduce-scatter in the shard group; else all-reduce over all
-  PieceTime average;  // all-reduce of a shard between shard groups; of the bytes before sharding
+  PieceTime average;  // all-reduce of a shard between shard groups; takes the bytes before sharding
   PieceTime gather;   // all-gather in the shard group
 };
 
@@ -71,8 +71,8 @@ struct DataTimes {
   PieceTime tie;   // all-reduce between the pipeline's two ends
 };
 
-// Groups of dp * cp ranks, tp apart (experts: of every ep-th of them). An error where a group
-// leaves the domain and the machine has no network.
+// Groups of dp * cp ranks at distance tp (experts: every ep-th of them). An error if a group leaves
+// the domain and the machine has no network.
 [[nodiscard]] Result<DataTimes> data_times(const Plan& plan, const Network& network);
 
 }  // namespace stepscope

@@ -80,7 +80,7 @@ TEST(DataVolume, ExpertsAreReducedOverTheirReplicasOnly) {
   EXPECT_EQ(sum(data_volume(plan, 0, 1e9)), 0);
 }
 
-// Domains of eight, 300 GB/s within and 25 GB/s across.
+// Domains of eight, 300 GB/s within a domain and 25 GB/s across.
 Network network_of() {
   const auto machine = parse_machine(R"({"name": "x", "peak_tflops": {}, "sources": ["none"],
     "scale_up": {"name": "links", "gb_per_s_per_direction": 300, "domain": 8,

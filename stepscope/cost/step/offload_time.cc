@@ -28,7 +28,7 @@ class Needs {
   std::optional<Error> error_;
 };
 
-// The slower of link and drive; 0 where nothing moves.
+// The slower of link and drive; 0 if nothing moves.
 double through(Residence place, double link, double drive) {
   if (place == Residence::device) return 0;
   return place == Residence::host ? link : std::min(link, drive);
@@ -73,7 +73,7 @@ OptimizerTime<N> optimizer_time(const ComputeModel& compute, const OffloadRates&
   const N link = byte_rate<N>(rates.link, "link rate");
   const bool stays = plan.optimizer_at == Residence::device;
   N moves = formula::seconds<N>(0);
-  // Gradients go to where the optimizer is and parameters come back, unless they are there.
+  // Gradients move to the optimizer and parameters come back, unless they are already there.
   if (stays ? rates.drain > 0 : plan.gradients_at == Residence::device)
     moves = moves + all * bytes<N>(p.accumulated_gradient_bytes, "A") / link;
   if (stays ? rates.fetch > 0 : plan.parameters_at == Residence::device)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to keep states outside the device: the rates of the links that a plan uses, and the
-// optimizer step where its states are.
+// The cost of states outside the device: the rates of the links that a plan uses, and the optimizer
+// step at the place of its states.
 #pragma once
 
 #include "stepscope/base/result.h"
@@ -11,26 +11,26 @@
 
 namespace stepscope {
 
-// Bytes per second of one device; 0 where the plan does not need them.
+// Bytes per second of one device; 0 if the plan does not need them.
 struct OffloadRates {
   double link = 0;         // device to host, each direction
-  double host_memory = 0;  // an optimizer on the host runs at this
+  double host_memory = 0;  // speed of an optimizer on the host
   double nvme_read = 0;
   double nvme_write = 0;
-  double fetch = 0;  // parameters, from where they are to the device
-  double drain = 0;  // gradients, from the device to where they go
+  double fetch = 0;  // parameters, from their place to the device
+  double drain = 0;  // gradients, from the device to their place
 };
 
-// Names the field that the machine lacks for what the plan moves away.
+// Errors name the field that the machine lacks for the plan's offload.
 [[nodiscard]] Result<OffloadRates> offload_rates(const Machine& machine, const Plan& plan);
 
 // One optimizer step of `owned` parameters. On the device: one pass over the gradient, the new
-// parameter, and master and states read and written. On the host the same pass at its memory's
-// rate; gradients go there and parameters come back unless they already are there; from NVMe all
-// states are read and written besides, before and after.
+// parameter, and master and states read and written. On the host: the same pass at its memory's
+// rate; gradients move there and parameters come back unless they are already there. With NVMe all
+// states are also read before and written after.
 template <formula::Number N>
 struct OptimizerTime {
-  N update;  // arithmetic, which is traffic
+  N update;  // arithmetic, bound by traffic
   N moves;   // over links and drives
 };
 // N is double or Formula.
@@ -39,7 +39,7 @@ template <formula::Number N>
                                               const OffloadRates& rates, const Plan& plan,
                                               double owned);
 
-// Bytes that an optimizer passes over for each parameter.
+// Bytes that an optimizer reads and writes per parameter.
 template <formula::Number N>
 [[nodiscard]] constexpr N optimizer_bytes(const Precision& p) {
   using formula::bytes;

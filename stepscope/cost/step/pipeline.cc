@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makespans as longest paths through the schedule's graph. In 1F1B each path from the first forward
-// to the last backward goes down some stages, loops (a loop over L stages, forward down and
-// backward up, moves L micro-batches on), and comes up again; which loops can be longest is found
-// by maxima over stages, so nothing is simulated.
+// to the last backward goes down some stages, loops, and comes up again. A loop over L stages
+// (forward down, backward up) advances by L micro-batches. Maxima over stages find the loops that
+// can be longest, so nothing is simulated.
 #include "stepscope/cost/step/pipeline.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr double never = -std::numeric_limits<double>::infinity();
 
-// p devices, v chunks of each, m micro-batches, c the send in seconds.
+// p devices, v chunks per device, m micro-batches, c the send in seconds.
 struct Shape {
   std::span<const StageTime> stages;
   std::size_t p = 1;
@@ -52,8 +52,8 @@ double gpipe(const Shape& x) {
   return sum + ends + (x.m - 1) * (slowest_forward + slowest_backward);
 }
 
-// What `turns` micro-batches take in loops over all p stages at once, each paying its sends but not
-// the last, and one loop over fewer for the rest. `total`: forward and backward of all stages.
+// Time of `turns` micro-batches in loops over all p stages, each with all its sends but the last,
+// and one shorter loop for the rest. `total`: forward and backward of all stages.
 double long_loops(const Shape& x, double turns, double total, double slowest) {
   if (turns <= 0) return 0;
   const auto p = static_cast<double>(x.p);
@@ -73,9 +73,9 @@ double long_loops(const Shape& x, double turns, double total, double slowest) {
   return loops + (whole > 0 ? std::max(best, rest * slowest) : best);
 }
 
-// Of stage j: sums and maxima of the stages up to it, and when it ends its warm-up forwards
-// (`down`), seen from the front; `up` is the same of the backwards, seen from the end.
-struct Reach {  // without initial values: a buffer of them costs nothing
+// For stage j: sums and maxima of the stages up to it. `down` is the end of its warm-up forwards,
+// seen from the front; `up` is the same for the backwards, seen from the end.
+struct Reach {  // without initial values, so a buffer is free
   double forwards;
   double backwards;
   double slowest_forward;
@@ -84,7 +84,7 @@ struct Reach {  // without initial values: a buffer of them costs nothing
   double up;
 };
 
-// Few stages need no allocation.
+// A few stages need no allocation.
 template <class Makespan>
 double with_reach(const Shape& x, Makespan makespan) {
   std::array<Reach, 64> few;
@@ -114,8 +114,8 @@ double reach_all(const Shape& x, std::span<Reach> reach) {
 double one_f_one_b_over(const Shape& x, std::span<Reach> reach) {
   const double slowest = reach_all(x, reach);
   double longest = 0;
-  double front = never;  // until the first backward of stage j is done, by way of later stages
-  double back = never;   // the mirror image: from the last forward of stage j to the end
+  double front = never;  // until the end of stage j's first backward, by way of later stages
+  double back = never;   // mirror image: from the last forward of stage j to the end
   for (std::size_t j = x.p; j-- > 0;) {
     const Reach& r = reach[j];
     const double turns = x.m - static_cast<double>(x.p - j);  // of stage j between F and B
@@ -147,9 +147,9 @@ double one_f_one_b(const Shape& x) {
   return with_reach(x, one_f_one_b_over);
 }
 
-// Interleaved: devices take turns of p micro-batches with each chunk. Of one direction and one
-// device: the sum over its chunks of its own time, and of that of the slowest device (`paced`),
-// which the others wait for in the first round; `last` is of the last chunk.
+// Interleaved: devices take turns of p micro-batches with each chunk. For one direction and one
+// device: `own` is the sum over its chunks of its own time, `paced` that of the slowest device's
+// time. The others wait for the slowest device in the first round. `last` is of the last chunk.
 struct Rounds {
   double own = 0;
   double own_last = 0;
@@ -158,14 +158,14 @@ struct Rounds {
   double own_first = 0;
 };
 
-// Passes that a device makes before its first backward: all of the chunks before the last one, and
-// `n` less those of the last one (and of the first one again, past p).
+// Passes of a device before its first backward: all of the chunks before the last one, and `n`
+// minus those of the last one (and of the first one again, past p).
 double passes(double n, double p, double v, double others, double last, double first) {
   const double of_last = n - (v - 1) * p;
   return p * others + std::min(of_last, p) * last + std::max(of_last - p, 0.0) * first;
 }
 
-// Sum over all chunks but the last of the slowest device's time.
+// Sum of the slowest device's time over all chunks but the last.
 template <class TimeOf>
 double paced_others(const Shape& x, TimeOf time) {
   double sum = 0;
@@ -186,7 +186,7 @@ Rounds rounds(const Shape& x, std::size_t device, double others, double last, Ti
   return r;
 }
 
-// `forwards`, `backwards`: of the first chunk; the slowest: of the last chunk.
+// `forwards`, `backwards`: of the first chunk. The slowest: of the last chunk.
 void reach_interleaved(const Shape& x, std::span<Reach> reach) {
   Reach sum{};
   const std::size_t last = (x.v - 1) * x.p;
@@ -199,8 +199,8 @@ void reach_interleaved(const Shape& x, std::span<Reach> reach) {
   }
 }
 
-// The first backward of a device waits for the forwards before it and for the devices after it; the
-// end is the mirror image; between them it does what is left of its own passes.
+// The first backward of a device waits for the forwards before it and for the devices after it. The
+// end is the mirror image. In between the device does the rest of its own passes.
 double interleaved_over(const Shape& x, std::span<Reach> reach) {
   reach_interleaved(x, reach);
   const auto forward = [&x](std::size_t s) { return x.f(s); };
@@ -247,8 +247,8 @@ double interleaved(const Shape& x) {
   return with_reach(x, interleaved_over);
 }
 
-// Forwards and input gradients in 1F1B's order; a stage may postpone the weight gradients of
-// `held` - 1 micro-batches past its last input gradient, where it would idle.
+// Forwards and input gradients in 1F1B's order. A stage may postpone the weight gradients of `held`
+// - 1 micro-batches past its last input gradient, into time in which it would idle.
 double zero_bubble(const Shape& x, bool across_steps) {
   const auto p = static_cast<double>(x.p);
   const double held = across_steps ? 2 * p - 1 : p;

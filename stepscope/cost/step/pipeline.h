@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a pipeline of stages takes for one step, and how many micro-batches each stage holds.
-// Stages may be uneven; passing activations on takes `send` and delays only the receiver.
+// The time of a pipeline of stages for one step, and the number of micro-batches each stage holds.
+// Stages may be uneven. Passing activations on takes `send` and delays only the receiver.
 // O(stages).
 //
-// With p stages, m micro-batches, v chunks of a device, and even times F, B (input gradient), W
+// With p stages, m micro-batches, v chunks per device, and even times F, B (input gradient), W
 // (weight gradient; B + W = backward): GPipe and 1F1B idle (p-1)(F+B+W) (Narayanan et al. 2021),
 // interleaved (p-1)(F+B+W)/v, zero-bubble H1 (p-1)(F+B-W) and H2 (p-1)(F+B-2W) (Qi et al. 2023).
 #pragma once
@@ -17,16 +17,16 @@
 
 namespace stepscope {
 
-// One micro-batch on one (virtual) stage. `backward` is all of it; `weight` the part of it that
-// makes weight gradients and that a zero-bubble schedule may postpone.
+// One micro-batch on one (virtual) stage. `backward` is the whole backward. `weight` is its part
+// for weight gradients, which a zero-bubble schedule may postpone.
 struct StageTime {
   Seconds forward{};
   Seconds backward{};
   Seconds weight{};
 };
 
-// `stages`: in model order, as many as devices times virtual_stages; virtual stage s is on device
-// s % devices. virtual_stages > 1 only with Schedule::interleaved.
+// `stages`: in model order, devices times virtual_stages of them. Virtual stage s is on device s %
+// devices. virtual_stages > 1 only with Schedule::interleaved.
 struct Pipeline {
   Schedule schedule = Schedule::one_f_one_b;
   std::int64_t virtual_stages = 1;
@@ -35,25 +35,25 @@ struct Pipeline {
   std::span<const StageTime> stages;
 };
 
-// step = busy + bubble + exposed_send. The bubble is what the busiest device waits for the others
-// with sends that take no time; exposed_send is what sends add to that.
+// step = busy + bubble + exposed_send. The bubble is the busiest device's wait for the others if
+// sends take no time. exposed_send is the additional time of sends.
 struct PipelineTime {
   Seconds step{};
   Seconds busy{};  // of the busiest device
   Seconds bubble{};
   Seconds exposed_send{};
   Seconds without_sends{};   // busy + bubble
-  std::int64_t busiest = 0;  // that device
+  std::int64_t busiest = 0;  // index of that device
 };
 
-// Exact for GPipe, for even stages, and for 1F1B when send is zero; for uneven stages with sends
-// 1F1B is a lower bound within a few percent, interleaved an estimate (pipeline_test.cc has the
+// Exact for GPipe, for even stages, and for 1F1B if send is zero. For uneven stages with sends 1F1B
+// is a lower bound within a few percent, and interleaved is an estimate (pipeline_test.cc has the
 // simulator and the distances). H2 is the steady state over many steps: the optimizer of one step
 // does not wait for the slowest stage (Qi et al. §4).
 [[nodiscard]] PipelineTime pipeline_time(const Pipeline& pipeline);
 
-// Micro-batches whose activations device `device` of `devices` holds at most, as a fraction of the
-// activations of all its chunks. q: stages behind the device.
+// Largest number of micro-batches whose activations device `device` of `devices` holds, in units of
+// the activations of all its chunks. q: number of stages after the device.
 template <formula::Number N>
 [[nodiscard]] N in_flight(Schedule schedule, std::int64_t devices, std::int64_t device,
                           std::int64_t virtual_stages, std::int64_t micro_batches) {

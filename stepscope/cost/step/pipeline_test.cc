@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-// One pass in a device's order: a chunk and a micro-batch, forward or backward.
+// One pass in a device's order: chunk, micro-batch, and direction.
 struct Turn {
   bool forward = true;
   std::size_t chunk = 0;
@@ -51,7 +51,7 @@ std::vector<Turn> order(Schedule schedule, const Size& n, std::size_t device) {
   return turns;
 }
 
-// Runs every pass of every device in its order as early as its inputs allow.
+// Runs every pass of every device in its order, as early as its inputs allow.
 class Simulator {
  public:
   Simulator(const Pipeline& pipeline, const Size& n)
@@ -76,7 +76,7 @@ class Simulator {
     return *std::ranges::max_element(clock);
   }
 
-  // Chunk activations that the first device held at most.
+  // Largest number of chunk activations on the first device.
   [[nodiscard]] int held() const { return held_; }
 
  private:
@@ -135,7 +135,7 @@ class Random {
   std::size_t whole(std::size_t low, std::size_t high) {
     return std::uniform_int_distribution<std::size_t>(low, high)(engine_);
   }
-  // Layers of different kinds: forward 1 to 1 + spread, backward about twice that.
+  // Layers of different kinds: forward 1 to 1 + spread, backward about twice as long.
   std::vector<StageTime> uneven(std::size_t count, double spread) {
     std::vector<StageTime> stages;
     for (std::size_t s = 0; s < count; ++s) {
@@ -168,7 +168,7 @@ TEST(Pipeline, EvenStagesIdleAsTheTextbooksSay) {
     const auto m = static_cast<std::int64_t>(p * random.whole(2, 6));
     const double f = random.real(0.5, 2);
     const double w = random.real(0.2, 1);
-    const double b = w * random.real(2, 3);  // H1 and H2 presume W no longer than B
+    const double b = w * random.real(2, 3);  // H1 and H2 assume that W is no longer than B
     const auto stages = even_stages(p, f, b, w);
     const auto chunks = even_stages(p * v, f / static_cast<double>(v), b / static_cast<double>(v));
     const double before = static_cast<double>(p) - 1;
@@ -334,7 +334,7 @@ TEST(Pipeline, HoldsAsManyMicroBatchesAsTheScheduleLeavesOpen) {
 }
 
 // Zero-bubble by hand: forwards and input gradients in 1F1B's order (H2 warms up twice as far), and
-// a weight gradient whenever nothing else can start, while no more than `limit` are open.
+// a weight gradient whenever nothing else can start and no more than `limit` are open.
 class ZeroBubbleSimulator {
  public:
   ZeroBubbleSimulator(std::span<const StageTime> stages, std::size_t m, std::size_t depth)
@@ -421,7 +421,7 @@ TEST(Pipeline, ZeroBubbleTakesAsLongAsItsHandMadeSchedule) {
   for (int i = 0; i < 100; ++i) {
     const std::size_t p = random.whole(1, 8);
     const std::size_t m = random.whole(2 * p, 5 * p);
-    // Filling greedily is optimal where the passes are multiples of one another.
+    // Greedy filling is optimal if the passes are multiples of one another.
     const bool multiples = i % 2 == 0;
     const double w = multiples ? (i % 4 == 0 ? 1 : 0.5) : random.real(0.3, 1);
     const auto stages = even_stages(p, 1, 1 + w, w);
@@ -434,8 +434,8 @@ TEST(Pipeline, ZeroBubbleTakesAsLongAsItsHandMadeSchedule) {
     const double h1 = ZeroBubbleSimulator(stages, m, 1).run();
     EXPECT_LE(predicted(Schedule::zero_bubble_h1), h1 + 1e-9);
     EXPECT_GE(predicted(Schedule::zero_bubble_h1), h1 * (multiples ? 1 - 1e-12 : 0.96));
-    // One step alone also waits until its first forward reaches the last stage, where H2 has no
-    // gap to fill; over many steps that overlaps the step before.
+    // A single step also waits until its first forward reaches the last stage; H2 has no gap to
+    // fill there. Over many steps this overlaps the previous step.
     const double h2 = ZeroBubbleSimulator(stages, m, 2).run();
     EXPECT_LE(predicted(Schedule::zero_bubble_h2), h2 + 1e-9);
     EXPECT_GE(predicted(Schedule::zero_bubble_h2), h2 - static_cast<double>(p - 1) - 1e-9);

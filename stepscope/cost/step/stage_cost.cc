@@ -28,7 +28,7 @@ struct Range {
   std::int64_t count = 0;
 };
 
-// How many layers of each kind are recomputed in which way.
+// The number of layers of each kind by recomputation.
 Counts count_layers(const CostContext& context, const Plan& plan, Range range) {
   Counts counts{};
   if (context.kinds.size() == 1) {
@@ -50,7 +50,7 @@ Counts count_layers(const CostContext& context, const Plan& plan, Range range) {
   return counts;
 }
 
-// A call of so many seconds, in `copying` of which the device's units move its bytes.
+// A call of `seconds`; during `copying` of them the device's units move its bytes.
 struct Call {
   double seconds = 0;
   double copying = 0;
@@ -60,7 +60,7 @@ struct Call {
   }
 };
 
-// What of a call `work` cannot hide, and what running both at once costs.
+// The part of a call that `work` cannot hide, and the cost of running both at once.
 template <formula::Number N>
 N beside(const Call& call, const N& work, double contention, std::string_view name = "call") {
   using formula::seconds;
@@ -72,13 +72,13 @@ N beside(const Call& call, const N& work, double contention, std::string_view na
              hidden / all;
 }
 
-// What a unit that ZeRO-3 gathers exposes. One stream of gathers and reductions runs beside
-// compute: what arrives later than compute is exposed, however far ahead it was asked for; a
-// prefetch distance of 0 hides no gather. Every unit is there when the latest rank has asked for
+// The exposed time of a unit that ZeRO-3 gathers. One stream of gathers and reductions runs beside
+// compute. Its end after the end of compute is exposed, however early the calls were requested. A
+// prefetch distance of 0 hides no gather. A unit is ready only after the latest rank has requested
 // it.
 struct UnitCalls {
   double contention = 0;
-  double latest = 0;  // rank of a shard group behind the mean, of a layer's time
+  double latest = 0;  // delay of the latest rank of a shard group, as a share of a layer's time
   bool prefetches = false;
   bool overlaps_reduction = false;
 
@@ -110,13 +110,13 @@ struct UnitCalls {
   }
 };
 
-// A unit of a stage: so many layers of one kind that are recomputed in one way, or an end.
+// A unit of a stage: several layers of one kind and one recomputation, or an end.
 struct StageUnit {
   const LayerCost& cost;
   const UnitTime& time;
   std::size_t how = 0;  // Recompute
   double times = 1;
-  double slack = 0;  // of a layer's forward, that a gather of a later unit may use
+  double slack = 0;  // part of a layer's forward that a gather of a later unit may use
   bool end = false;
 
   [[nodiscard]] double forward() const { return cost.forward.total() + slack; }
@@ -143,7 +143,7 @@ void each_unit(const CostContext& context, const DataEntry& data, const Plan& pl
   if (last) visit(StageUnit{context.head[plan.pp > 1 ? 1 : 0], data.head, 0, 1, slack, true});
 }
 
-// The product that makes a weight's gradient reads the sum and writes it in place of the gradient.
+// The product that makes a weight's gradient reads the sum and writes it instead of the gradient.
 double sum_in_product(const CostContext& context, const Precision& p) {
   const double bytes = 2.0 * p.accumulated_gradient_bytes - p.gradient_bytes;
   return memory_time(context.compute, std::max(0.0, bytes)).count() *
@@ -220,8 +220,8 @@ class StageBuilder {
            layer.expert_parameters / static_cast<double>(shards_.expert);
   }
 
-  // One chunk's forwards and backwards alternate with other chunks', so that a send has one pass
-  // to hide in (Narayanan et al. 2021, figure 4); with one chunk the schedule waits for it
+  // Forwards and backwards of one chunk alternate with other chunks', so a send has one pass to
+  // hide in (Narayanan et al. 2021, figure 4). With one chunk the schedule waits for the send
   // (pipeline.h).
   void add_passes(StageCost& stage) const {
     const Call send{data_.send, data_.send_copying};
@@ -247,14 +247,14 @@ class StageBuilder {
   const Plan& plan_;
   UnitCalls calls_;
   ShardCounts shards_;
-  // Seconds to add one parameter's gradient to what micro-batches left: in a pass of its own, and
-  // for weights of products.
+  // Seconds to add one parameter's gradient to the sum over micro-batches: in a pass of its own,
+  // and for weights of products.
   double sum_ = 0;
   double sum_in_product_ = 0;
-  double fetch_ = 0;  // seconds to bring one parameter from where it is
+  double fetch_ = 0;  // seconds to fetch one parameter from its place
 };
 
-// Whether two ranges have the same kinds of layers in the same order.
+// True if two ranges have the same kinds of layers in the same order.
 bool alike(const CostContext& context, Range a, Range b) {
   if (a.count != b.count) return false;
   if (context.kinds.size() == 1) return true;
@@ -295,7 +295,7 @@ Formula exposed_units(const CostContext& context, const DataEntry& data, const P
 
 StageKey stage_key(const Plan& p) {
   const auto number = [](auto e) { return static_cast<std::uint8_t>(e); };
-  const int sharded = p.zero < 2 ? 0 : p.zero;  // parameters or the gradients that are summed
+  const int sharded = p.zero < 2 ? 0 : p.zero;  // parameters or the gradients' sum
   return {.numbers = {p.devices, p.pp, p.virtual_stages, p.dp, p.sequence, p.micro_batch,
                       p.global_batch, p.recompute_every, p.prefetch_distance, p.bucket.value,
                       sharded == 0 ? 0 : p.shard_group},

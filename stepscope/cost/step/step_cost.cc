@@ -12,7 +12,7 @@ namespace {
 // NOLINTNEXTLINE(google-build-using-namespace): the numbers of a term
 using namespace formula;
 
-// What one stage of the busiest device adds to each term with all its micro-batches.
+// The contribution of one stage of the busiest device to each term, over all its micro-batches.
 template <Number N, class Add>
 void stage_terms(const StageCost& stage, std::int64_t micro_batches, Add add) {
   const N m = count<N>(micro_batches, "m");
@@ -44,7 +44,7 @@ void stage_terms(const StageCost& stage, std::int64_t micro_batches, Add add) {
                                seconds<N>(stage.pass_backward, "backward")));
 }
 
-// What the pipeline and the end of the step add.
+// The contributions of the pipeline and the end of the step.
 template <Number N, class Add>
 void step_terms(const PipelineTime& p, const StepTail& t, const OptimizerTime<N>& optimizer,
                 Add add) {
@@ -61,7 +61,7 @@ void step_terms(const PipelineTime& p, const StepTail& t, const OptimizerTime<N>
   add(StepTerm::offload, optimizer.moves + seconds<N>(t.drain_exposed, "late gradients"));
 }
 
-// Of neighbours that hold the same stages the first holds the most micro-batches.
+// Of adjacent devices with the same stages the first holds the most micro-batches.
 void find_fullest(StepCost& cost, const Stages& stages, const Plan& plan) {
   const auto p = static_cast<std::size_t>(plan.pp);
   double most = -1;
@@ -85,7 +85,7 @@ void add_rates(StepCost& cost, const CostContext& context, const Plan& plan) {
   }
 }
 
-// Outputs until their gradients come, gradients, and inputs whose turn is not yet.
+// Outputs until their gradients arrive, gradients, and inputs that wait for their turn.
 template <Number N>
 N passed_bytes(double boundary_bytes, const Plan& plan, std::size_t device, double in_flight) {
   if (boundary_bytes <= 0) return bytes<N>(0, "none: nothing is held for neighbours");

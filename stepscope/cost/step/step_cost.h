@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step of a model on a machine under a plan: how long, on what, in how much memory. The same
-// function serves one prediction and a search over millions of plans.
+// The step of a model on a machine under a plan: its time, the parts of the time, and its memory.
+// The same function serves one prediction and a search over millions of plans.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@
 
 namespace stepscope {
 
-// What the busiest device spends a step on; the terms exclude each other and sum to the step.
+// The time of the busiest device in a step. The terms exclude each other and sum to the step.
 enum class StepTerm : std::uint8_t {
   matmul,
   attention,
   pointwise,
-  recompute,  // arithmetic that backward does again; its communication counts below
+  recompute,  // arithmetic that backward repeats; its communication counts below
   host,       // waiting for launches
-  tensor,     // exposed communication, by the ranks that take part
+  tensor,     // exposed communication, by its dimension
   context,
   expert,
   pipeline,
@@ -46,9 +46,9 @@ struct StepCost {
   PipelineTime pipeline;
   StepTail tail;
   Memory memory;             // of the fullest device
-  std::int64_t fullest = 0;  // that device of the pipeline
+  std::int64_t fullest = 0;  // index of that device in the pipeline
   double tokens_per_second = 0;
-  // Of the peak of the plan's format, by FlopsConvention; without recomputation.
+  // Relative to the peak of the plan's format, by FlopsConvention; without recomputation.
   std::array<double, flops_convention_count> mfu{};
 
   [[nodiscard]] double operator[](StepTerm t) const { return seconds[static_cast<std::size_t>(t)]; }
@@ -59,11 +59,11 @@ struct StepCost {
   }
 };
 
-// REQUIRES: check_plan passed and same_shape(context.shape, plan). Remembers what it learns of data
-// groups in the context: one context for each thread. Errors: what the machine lacks.
+// REQUIRES: check_plan passed and same_shape(context.shape, plan). Caches data groups in the
+// context, so each thread needs its own context. Errors name what the machine lacks.
 [[nodiscard]] Result<StepCost> evaluate(CostContext& context, const Plan& plan);
 
-// Every term of a plan that was evaluated last in this context, by StepTerm.
+// The formula of every term of the plan evaluated last in this context, by StepTerm.
 [[nodiscard]] std::vector<Formula> step_formulas(const CostContext& context,
                                                  const OffloadRates& offload, const Plan& plan,
                                                  const StepCost& cost);
@@ -74,7 +74,7 @@ template <formula::Number N>
          formula::count<N>(plan.sequence, "tokens of each") / formula::seconds<N>(step, "step");
 }
 
-// MFU of the model's FLOPs, HFU with those that are recomputed.
+// MFU if `flops` are the model's; HFU if they include recomputation.
 template <formula::Number N>
 [[nodiscard]] N utilization(const N& flops, const ComputeModel& compute, const Plan& plan,
                             double step) {
@@ -83,11 +83,11 @@ template <formula::Number N>
                                                formula::count<N>(plan.devices, "devices")));
 }
 
-// Bytes held for or from neighbours in the pipeline: StageLoad::passed_bytes.
+// Bytes held for or from pipeline neighbours: StageLoad::passed_bytes.
 [[nodiscard]] Formula passed_bytes_formula(const Stages& stages, const Plan& plan,
                                            std::size_t device);
 
-// What pipeline device `device` holds under a plan whose stages were made.
+// The load of pipeline device `device` under a plan whose stages were made.
 [[nodiscard]] StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device);
 
 }  // namespace stepscope

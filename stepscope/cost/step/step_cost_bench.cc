@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluations a second: GPT-3 on 1024 A100s, every plan complete (time, memory, all terms), as a
-// search meets them inside one shape: pipeline, schedule, ZeRO and recomputation vary.
+// Evaluations per second: GPT-3 on 1024 A100s, every plan complete (time, memory, all terms), as in
+// a search within one shape: pipeline, schedule, ZeRO and recomputation vary.
 #include <benchmark/benchmark.h>
 
 #include <cstddef>

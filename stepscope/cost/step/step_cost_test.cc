@@ -15,7 +15,8 @@ namespace {
 using operations_test::gpt;
 using operations_test::llama;
 
-// Every share of the paper figures 1, no host: what a step takes can be counted by hand.
+// All shares of the rated figures are 1, and there is no host: the time of a step can be computed
+// by hand.
 constexpr std::string_view ideal = R"({
   "name": "ideal", "peak_tflops": {"bf16": 312, "fp32": 78}, "memory_gb": 80,
   "memory_gb_per_s": 1555,
@@ -92,7 +93,8 @@ TEST(StepCost, OfOneDeviceIsItsOperationsAndTheOptimizer) {
   for (const bool fused : {false, true}) {
     plan.fused_gradient_sum = fused;
     const StepCost cost = bench.cost(plan);
-    // Into fp32, each micro-batch: in a pass that reads the gradient too, or in place of it.
+    // Into fp32, for each micro-batch: in a pass that also reads the gradient, or instead of the
+    // gradient.
     const double each = fused ? 2 * 4 - 2 : 2 + 2 * 4;
     const double summed = (products * each + table * (2 + 2 * 4)) / 1555e9;
     EXPECT_NEAR(cost.step().count() / (3 * (pass + summed) + update), 1, 1e-12);
@@ -245,7 +247,7 @@ TEST(StepCost, BytesSentBesideArithmeticSlowItByTheirTimeOnTheLinks) {
   const double free = bench.cost(plan)[StepTerm::data];
   const double within = contended.cost(plan)[StepTerm::data] - free;
   EXPECT_GT(within, 0);
-  // Eight more nodes send no more bytes a device, but most of the time wait for the network.
+  // Eight more nodes add no bytes per device, but most of the time is a wait for the network.
   plan.devices = plan.dp = 64;
   plan.global_batch = 512;
   const double across = contended.cost(plan)[StepTerm::data] - bench.cost(plan)[StepTerm::data];
@@ -322,7 +324,7 @@ TEST(LayerCost, TensorCommunicationHidesOnlyWherePlanned) {
   EXPECT_LT(overlapped, bare / 2);
 }
 
-// Of a layer's ten calls four run beside the gradients of the two column-parallel products.
+// Four of a layer's ten calls run beside the gradients of the two column-parallel products.
 TEST(LayerCost, SequenceParallelBackwardGathersAndScattersBesideGradients) {
   const Bench bench(deep(8));
   Plan plan = plan_of(8, 1, 1, 8);

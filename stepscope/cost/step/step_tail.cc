@@ -11,13 +11,13 @@ namespace {
 // NOLINTNEXTLINE(google-build-using-namespace): the numbers of a term
 using namespace formula;
 
-// Pieces that `bytes` are sent in.
+// Number of pieces in which `bytes` are sent.
 double bucket_count(const Plan& plan, double bytes) {
   return std::max(1.0, std::ceil(bytes / static_cast<double>(plan.bucket.value)));
 }
 
-// A call in `pieces` that become ready one after the other during `window`; each second beside
-// arithmetic costs it `slowdown` seconds.
+// A call in `pieces` that become ready one after the other during `window`. Each second beside
+// arithmetic costs `slowdown` seconds.
 template <Number N>
 N left_over(const N& all, double pieces, const N& window, const N& slowdown) {
   const N j = count<N>(pieces, "j");
@@ -25,14 +25,15 @@ N left_over(const N& all, double pieces, const N& window, const N& slowdown) {
   return max(all - open, all / j) + slowdown * min(all, open);
 }
 
-// Calls of a device: all of them one after the other, and the seconds in which its units copy.
+// The calls of a device: their total if run one after the other, and the seconds in which its units
+// copy.
 template <Number N>
 struct Calls {
   N all;
   double copying = 0;
   double bytes = 0;
 
-  // As one number.
+  // As a single number.
   [[nodiscard]] N told(std::string_view name) const { return seconds<N>(value(all), name); }
   [[nodiscard]] N slowdown(double contention, std::string_view name) const {
     if (value(all) <= 0) return count<N>(0.0);
@@ -71,7 +72,7 @@ double owned(const Plan& plan, const PipelineWork& work) {
          work.expert_parameters / static_cast<double>(n.expert);
 }
 
-// Gradients that leave the device, by the time that the last backward has for them.
+// The exposed time of gradients that leave the device, given the time of the last backward.
 double draining(const OffloadRates& offload, const Plan& plan, const PipelineWork& work) {
   if (offload.drain <= 0) return 0;
   const double held = plan.zero >= 2 ? owned(plan, work) : work.parameters + work.expert_parameters;
@@ -109,7 +110,7 @@ DeviceTail<N> device_tail(const CostContext& context, const DataEntry& data, con
     }
     tail.reduce_earlier = seconds<N>(0, "none: reduced once a step");
     if (reduces_each_micro_batch(plan)) {
-      // The others have the next forward to hide in as well.
+      // The others can also hide in the next forward.
       const N window = seconds<N>(work.backward + work.forward, "(B + F)");
       const N each = plan.overlap_gradient_reduce
                          ? max(seconds<N>(0), all - window) + slowdown * min(all, window)
@@ -159,7 +160,7 @@ StepTail step_tail(const CostContext& context, const DataEntry& data, const Offl
   for (std::size_t device = 0; device < p; ++device) {
     const double drained = drain;
     drain += stages.times[device].backward.count();
-    // One that holds what its neighbour does has more of the drain to hide in.
+    // A device with the same stages as its neighbour has more of the drain to hide in.
     if (stages.as_before[device] != 0) continue;
     const PipelineWork work = work_of(stages, device, p, drained);
     const auto own = device_tail<double>(context, data, plan, work);

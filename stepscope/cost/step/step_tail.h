@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens once a step: gradients to their owners, the optimizer, parameters to all.
+// Work once per step: gradients to their owners, the optimizer, parameters to all ranks.
 #pragma once
 
 #include "stepscope/cost/step/cost_context.h"
@@ -7,17 +7,17 @@
 
 namespace stepscope {
 
-// What happens once a step, after the last micro-batch. Gradients: of the device that ends last,
-// which may have had the drain of the pipeline to hide them; optimizer and gather: of the device
-// that owns most.
+// Times of the work after the last micro-batch. Gradients: of the device that ends last, which may
+// have hidden them in the drain of the pipeline. Optimizer and gather: of the device that owns
+// most.
 struct StepTail {
-  double reduce = 0;          // all of a device's gradients, nothing hidden
+  double reduce = 0;          // all gradients of a device, with nothing hidden
   double reduce_exposed = 0;  // after the last backward
-  double reduce_earlier = 0;  // exposed after the other micro-batches, where each is reduced
-  double gather = 0;          // ZeRO-1 and 2: parameters, nothing hidden
+  double reduce_earlier = 0;  // exposed after the other micro-batches, if each is reduced
+  double gather = 0;          // ZeRO-1 and 2: parameters, with nothing hidden
   double gather_exposed = 0;
   double first_gather = 0;   // ZeRO-3: of the unit that starts the step
-  double last_reduce = 0;    // and of the one that ends it
+  double last_reduce = 0;    // ZeRO-3: of the unit that ends the step
   double tie = 0;            // tied embeddings at both ends of the pipeline
   double drain_exposed = 0;  // gradients to the host
   double update = 0;         // the optimizer
@@ -25,20 +25,21 @@ struct StepTail {
   double owned = 0;          // parameters that a rank updates
 };
 
-// What a device of the pipeline has of all its chunks together; seconds of one micro-batch.
+// The work of a pipeline device over all its chunks; seconds of one micro-batch.
 struct PipelineWork {
   double forward = 0;
   double backward = 0;
   double parameters = 0;
   double expert_parameters = 0;
-  double drain = 0;  // backward of the devices before it, which end later
+  double drain = 0;  // backward of the previous devices, which end later
   UnitTime first;
   UnitTime last;
 };
 [[nodiscard]] PipelineWork work_of(const Stages& stages, std::size_t device, std::size_t devices,
                                    double drain);
 
-// Gradients and parameters of one device of the pipeline; the tail has the largest of all devices.
+// Gradients and parameters of one pipeline device. The tail has the largest values over all
+// devices.
 template <formula::Number N>
 struct DeviceTail {
   N reduce = 0.0;
@@ -52,10 +53,10 @@ template <formula::Number N>
 [[nodiscard]] DeviceTail<N> device_tail(const CostContext& context, const DataEntry& data,
                                         const Plan& plan, const PipelineWork& work);
 
-// REQUIRES: context.stages of this plan. With B the last backward of a device, O = B (k - 1)/k,
-// R all its reductions in k buckets, C of R copying (PieceTime::copying), and overlap: exposed
-// max(R - O, R / k) + contention C / R min(R, O),
-// less the drain of the pipeline that the device does not wait for.
+// REQUIRES: context.stages of this plan. B is the last backward of a device, O = B (k - 1)/k, R all
+// its reductions in k buckets, and C the copying part of R (PieceTime::copying). With overlap the
+// exposed time is max(R - O, R / k) + contention C / R min(R, O), minus the drain of the pipeline
+// that the device does not wait for.
 [[nodiscard]] StepTail step_tail(const CostContext& context, const DataEntry& data,
                                  const OffloadRates& offload, const Plan& plan);
 

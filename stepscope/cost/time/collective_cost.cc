@@ -18,7 +18,7 @@ double bytes_of(CollectiveKind kind, Bytes total) {
   return kind == CollectiveKind::barrier ? 0 : static_cast<double>(total.value);
 }
 
-// The sums of us and of seconds differ in the last digits.
+// Sums in us and in seconds differ in the last digits.
 Formula expression(const Terms& t, const Group& g, double bytes) {
   return time<Formula>(t, g, bytes).with_value(time<double>(t, g, bytes) * 1e-6);
 }

@@ -13,10 +13,10 @@ namespace {
 
 using enum CollectiveKind;
 
-constexpr Bytes huge{std::int64_t{1} << 40};  // steps vanish beside it
+constexpr Bytes huge{std::int64_t{1} << 40};  // its steps are negligible
 
-// 8 per switch at 400 GB/s, ports of 25: every efficiency 1, no pass, no start, so that times are
-// the closed formulas.
+// 8 per switch at 400 GB/s, ports of 25. Every efficiency is 1, without pass and start, so times
+// are the closed formulas.
 Network ideal() {
   Network n;
   n.domain = 8;
@@ -161,7 +161,7 @@ TEST(CollectiveTime, ReducesInTheSwitchFromTheSmallestGroupOn) {
 }
 
 TEST(CollectiveTime, MeetsPublishedRatesThatNothingWasFittedTo) {
-  // stas00/ml-engineering, network/README.md: all-reduce over 4 x 8 B200 shows 382 GB/s of busbw.
+  // stas00/ml-engineering, network/README.md: all-reduce over 4 x 8 B200 reaches 382 GB/s of busbw.
   const Network b200 = *make_network(*find_machine("NVIDIA B200"));
   const Bytes large{std::int64_t{16} << 30};
   const double bytes = static_cast<double>(large.value);
@@ -170,7 +170,7 @@ TEST(CollectiveTime, MeetsPublishedRatesThatNothingWasFittedTo) {
 }
 
 TEST(CollectiveTime, OnAMeshFallsToOneLinkForTwo) {
-  // The same source: MI300X shows 48 GB/s between two and 313 among eight.
+  // The same source: MI300X reaches 48 GB/s between two and 313 among eight.
   const Network mi300x = *make_network(*find_machine("AMD Instinct MI300X"));
   const Bytes large{std::int64_t{16} << 30};
   const double bytes = static_cast<double>(large.value);

@@ -50,7 +50,8 @@ SweepPoint point(const Network& network, CollectiveKind kind, const GroupPlaceme
   return p;
 }
 
-// All changes between two sizes: the first size that differs from `low`'s best, and on from there.
+// All changes of the best algorithm between two sizes: finds the first size whose best differs from
+// `low`'s, then continues from there.
 void find_crossovers(const Network& network, const SweepPoint& low, const SweepPoint& high,
                      CollectiveSweep& sweep) {
   AlgorithmTime before = low.best;
@@ -87,7 +88,7 @@ Result<CollectiveSweep> sweep_collective(const Network& network, CollectiveKind 
     if (bytes >= range.to) break;
     const double next = std::round(static_cast<double>(bytes.value) * range.factor);
     const double last = static_cast<double>(range.to.value);
-    // Tiny sizes would round to themselves.
+    // Tiny sizes would round to the same size.
     bytes.value =
         next >= last ? range.to.value : std::max(bytes.value + 1, static_cast<std::int64_t>(next));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective over a range of sizes: every algorithm's time at each, the best, and the sizes where
-// the best changes.
+// A collective over a range of sizes: the time of every algorithm at each size, the best algorithm,
+// and the sizes at which it changes.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ namespace stepscope {
 
 struct SweepPoint {
   Bytes bytes{};                          // total buffer
-  std::vector<AlgorithmTime> algorithms;  // fastest first, with those the library does not offer
-  AlgorithmTime best;                     // the fastest that it offers
+  std::vector<AlgorithmTime> algorithms;  // fastest first; includes ones that are not offered
+  AlgorithmTime best;                     // the fastest that the library offers
   ByteRate bus_rate{};                    // nccl-tests' busbw of the best
 };
 
@@ -41,8 +41,8 @@ struct SweepRange {
   double factor = 2;  // between neighbouring sizes; the last point is `to`
 };
 
-// Errors: a range that is empty or has no positive sizes, a factor that is not above 1, more than
-// 10,000 points, a group of one, a kind that is no collective.
+// Errors: a range that is empty or has no positive sizes, a factor not above 1, more than 10,000
+// points, a group of one rank, or a kind that is not a collective.
 [[nodiscard]] Result<CollectiveSweep> sweep_collective(const Network& network, CollectiveKind kind,
                                                        const GroupPlacement& group,
                                                        const SweepRange& range = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The terms of every algorithm and protocol for one collective (the table of collective_cost.h),
-// written once for the time, the explanation and the fit. Internal: times in us, rates in bytes/us.
+// used for the time, the explanation and the fit. Internal: times in us, rates in bytes/us.
 #pragma once
 
 #include <algorithm>
@@ -36,22 +36,22 @@ struct Terms {
   double fill = 0;
 };
 
-// What all algorithms need of a group, computed once a call.
+// The values of a group for all algorithms, computed once per call.
 struct Group {
   double n, members, domains;
   double rounds;           // passes over the buffer
-  double per_byte_within;  // us; 0 where no link of the domain is used
+  double per_byte_within;  // us; 0 if no link of the domain is used
   double per_byte_across;
   bool across;
 };
 
-// Times are kept in us here and written in seconds.
+// Times are stored in us here and printed in seconds.
 template <formula::Number N>
 N microseconds(double us, std::string_view name) {
   return formula::seconds<N>(std::same_as<N, double> ? us : us * 1e-6, name);
 }
 
-// Which links a figure is of.
+// Names the links of a figure.
 inline double of_links(double x, std::string_view) { return x; }
 inline Formula of_links(const Formula& f, std::string_view links) {
   const auto told = [links](const Formula::Text& t) {
@@ -86,8 +86,8 @@ N transfer(const Terms& t, const Group& g, double bytes) {
                       over(t.across_factor, g.per_byte_across, " across"));
 }
 
-// `exposed` 0: the longer of both; 1: their sum; `fill` 1: a pipeline whose chunks have the best
-// size, (sqrt a + sqrt b)^2.
+// `exposed` 0: the longer of both; 1: their sum. `fill` 1: a pipeline with the best size of chunks,
+// (sqrt a + sqrt b)^2.
 inline double combined(const Terms& t, double a, double b) {
   const double sum = a + b;
   const double hidden = t.exposed == 1 ? sum : std::sqrt((a - b) * (a - b) + 4 * t.exposed * a * b);
@@ -122,11 +122,11 @@ inline Group group_of(const GroupPlacement& g, CollectiveKind kind) {
           .across = g.domains > 1};
 }
 
-// Share of the wire that a protocol leaves to data.
+// Share of the wire that a protocol uses for data.
 inline double rate(const ResolvedTiming& timing, Protocol protocol) {
   return protocol == Protocol::simple ? 1.0 : of(timing, LinkParameter::rate_ll, protocol);
 }
-// 1 / (what the ports of a domain reach of their rate).
+// 1 / (share of their rate that the ports of a domain reach).
 inline double port_cost(const Network& w, const Group& g) {
   return (1 + of(w.out_timing, LinkParameter::turn) / g.members) /
          of(w.out_timing, LinkParameter::link_efficiency);
@@ -139,8 +139,8 @@ inline double start(const Network& w, const Group& g) {
          (g.across ? of(w.out_timing, LinkParameter::start_us) : 0);
 }
 
-// The whole buffer through every device: the copy or the sum beside the wire. A broadcast copies
-// like an all-gather, a reduce sums like a reduce-scatter.
+// Time in which every device copies or sums the whole buffer, besides the wire. A broadcast copies
+// like an all-gather; a reduce sums like a reduce-scatter.
 inline double pass(const Network& w, CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::all_gather:
@@ -172,8 +172,8 @@ inline Terms ring(const Network& w, CollectiveKind kind, const Group& g, Protoco
   return t;
 }
 
-// Two trees over the domains, each with half of the buffer, a chain inside a domain. A port carries
-// both halves up and down; between two domains each tree uses one direction once.
+// Two trees over the domains, each with half of the buffer, and a chain inside each domain. A port
+// carries both halves up and down. Between two domains each tree uses one direction once.
 inline double tree_volume(const Group& g) { return g.domains > 2 ? 2.0 : 1.0; }
 inline double tree_levels(const Group& g) {
   return std::bit_width(static_cast<unsigned>(g.domains) - 1U);
@@ -209,7 +209,7 @@ inline Terms in_network(const Network& w, const Group& g) {
           .fill = 1};
 }
 
-// All-reduce with switches that reduce: in the domain, then every device's share over the trees
+// All-reduce with reducing switches: first in the domain, then every device's share over the trees
 // (or over the outer switches, which send each byte once).
 inline Terms switched_hierarchy(const Network& w, const GroupPlacement& placed, const Group& g,
                                 Protocol protocol) {
@@ -226,7 +226,7 @@ inline Terms switched_hierarchy(const Network& w, const GroupPlacement& placed, 
   return t;
 }
 
-// Rings in the domains, then rings of one member a domain, pipelined.
+// Rings in the domains, then rings with one member per domain, pipelined.
 inline Terms ring_hierarchy(const Network& w, CollectiveKind kind, const Group& g,
                             Protocol protocol) {
   const double inner = (g.members - 1) / g.members;
@@ -246,8 +246,8 @@ inline Terms ring_hierarchy(const Network& w, CollectiveKind kind, const Group& 
   return t;
 }
 
-// A message to each peer at once; every one is set up by the sender in turn. All-to-all over a
-// hierarchy gathers what goes to one domain first: fewer messages, the same bytes.
+// A message to each peer at once; the sender sets them up one after the other. A hierarchical
+// all-to-all first gathers the data for one domain: fewer messages, the same bytes.
 inline Terms direct(const Network& w, const Group& g, Protocol protocol, bool gathered) {
   const double outside = g.n - g.members;
   Terms t{.start = start(w, g),
@@ -261,7 +261,7 @@ inline Terms direct(const Network& w, const Group& g, Protocol protocol, bool ga
   if (!g.across) return t;
   t.hops_across = gathered ? g.domains - 1 : outside;
   t.hop_across = of(w.out_timing, LinkParameter::hop_ll_us, protocol);
-  // S is one device's buffer: the ports of its domain carry `members` of them.
+  // S is one device's buffer. The ports of its domain carry `members` such buffers.
   t.across_factor = g.members * outside / g.n * port_cost(w, g) / rate(w.out_timing, protocol);
   return t;
 }
@@ -275,13 +275,14 @@ inline Terms rooted(const Network& w, const Group& g, Protocol protocol, bool pa
   t.within_factor = g.across ? 0
                              : share / of(w.up_timing, LinkParameter::link_efficiency) /
                                    rate(w.up_timing, protocol);
-  // The root's own port alone.
+  // Only the root's own port.
   if (g.across)
     t.across_factor = share * g.members * port_cost(w, g) / rate(w.out_timing, protocol);
   return t;
 }
 
-// Calls visit(Algorithm, Protocol, offered, Terms). What no library offers only where `all`.
+// Calls visit(Algorithm, Protocol, offered, Terms). Includes algorithms that no library offers only
+// if `all`.
 template <class Visit>
 void for_each(const Network& w, CollectiveKind kind, const GroupPlacement& placed, const Group& g,
               bool all, Visit&& visit) {

@@ -24,10 +24,11 @@ std::string text(double value) {
   return s;
 }
 
-// Where no share of the peak was measured: of a format nearby, else of the largest measured matmul.
+// If no share of the peak was measured, it is taken from a nearby format, else from the largest
+// measured matmul.
 double matmul_efficiency(const Machine& machine, Dtype dtype, ComputeModel& model) {
   constexpr double usual = 0.65;
-  constexpr double sustained = 0.9;  // of the largest matmul: what training reaches of it
+  constexpr double sustained = 0.9;  // share of the largest matmul that training reaches
   const auto& known = machine.compute ? machine.compute->matmul_efficiency
                                       : std::array<std::optional<double>, dtype_count>{};
   if (const auto& own = known[index(dtype)]) return *own;
@@ -46,7 +47,7 @@ MatmulRates rates(const Machine& machine, Dtype dtype, ComputeModel& model) {
   MatmulRates r{.peak = machine.peak_rates[index(dtype)]->value};
   r.efficiency = matmul_efficiency(machine, dtype, model);
   if (below_16_bits(dtype)) {
-    // Of fp4 each 16 elements share a scale of 8 bits.
+    // In fp4 16 elements share a scale of 8 bits.
     r.operands = dtype == Dtype::fp8 ? 0.5 : 4.5 / 16;
     r.cast = of(model, ComputeParameter::cast);
   }
@@ -63,7 +64,7 @@ void resolve_parameters(const Machine& machine, ComputeModel& model) {
   }
 }
 
-// 16 bits where the plan's format is narrower and the machine has them.
+// 16 bits if the plan's format is narrower and the machine has them.
 Dtype full_format(const Machine& machine, Dtype dtype) {
   if (!below_16_bits(dtype)) return dtype;
   for (const Dtype wide : {Dtype::bf16, Dtype::fp16}) {
@@ -103,7 +104,7 @@ Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
   if (machine.compute && machine.compute->units) {
     model.units = *machine.compute->units;
   } else {
-    // As many as give each the reference rate, so that a tile takes as long as there.
+    // Number of units that gives each the reference rate, so that a tile takes the reference time.
     model.units = std::max(1.0, std::round(peak(machine, dtype)->value / reference_unit));
     model.assumptions.push_back("compute.units = " + text(model.units) +
                                 ", as its peak at 2.9 Tflop/s a unit");
@@ -124,22 +125,22 @@ Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
 
 namespace {
 
-// Rows and columns that one unit computes at a time, and how much longer it takes for each of its
-// elements than with the largest tile, as it loads more operands for each.
+// Rows and columns that one unit computes at a time, and the time per element relative to the
+// largest tile. Smaller tiles load more operands per element.
 struct Tile {
   double m, n, cost;
 };
-constexpr double load_share = 0.2;  // of loads, in the largest tile's time
+constexpr double load_share = 0.2;  // of loads, in the time of the largest tile
 constexpr Tile tile(double m, double n) {
   return {m, n, 1 - load_share + load_share * (256.0 * 128 / (256 + 128)) / (m * n / (m + n))};
 }
 constexpr std::array<Tile, 6> tiles = {tile(256, 128), tile(128, 256), tile(128, 128),
                                        tile(128, 64),  tile(64, 128),  tile(64, 64)};
-constexpr std::array<double, 4> splits = {1, 2, 4, 8};  // of the depth, summed up at the end
+constexpr std::array<double, 4> splits = {1, 2, 4, 8};  // of the depth, summed at the end
 
 double rounded_up(double whole, double part) { return std::ceil(whole / part) * part; }
 
-// The work of the fastest choice of a tile, against m n k batch.
+// The work with the fastest tile, relative to m n k batch.
 double fastest_tile(const ComputeModel& model, double m, double n, double k, double batch) {
   const double fill = of(model, ComputeParameter::fill);
   double best = std::numeric_limits<double>::infinity();
@@ -177,7 +178,7 @@ N peak_reached(const MatmulRates& rates) {
   return flop_rate<N>(rates.peak, "peak") * count<N>(rates.efficiency, "eff");
 }
 
-// One product of `batch` at the rate that its shape reaches.
+// One product of `batch` at the rate of its shape.
 template <Number N>
 N product_time(const ComputeModel& model, const MatmulRates& rates, const MatmulShape& s) {
   const N all = flops<N>(2, "2") * count<N>(static_cast<double>(s.m), "m") *
@@ -200,8 +201,8 @@ N traffic_time(const ComputeModel& model, double moved) {
                                      parameter<N>(model, ComputeParameter::memory_efficiency));
 }
 
-// The shapes say how much of the peak is reached; the operation's own count of FLOPs (a masked half
-// left out, adds counted one by one) how many there are.
+// The shapes give the reached share of the peak. The operation's own count gives the FLOPs (without
+// the masked half, or with single adds).
 template <Number N>
 N products_time(const ComputeModel& model, const MatmulRates& rates, const Pass& pass) {
   Total<N> all("products");
@@ -215,15 +216,15 @@ N products_time(const ComputeModel& model, const MatmulRates& rates, const Pass&
   return scaled(all.value(), pass.matrix.value, counted, "share that the mask leaves");
 }
 
-// Operands in the format of the products, results in 16 bits; of a backward pass's weight bytes
-// half are its gradient.
+// Operands are in the format of the products, results in 16 bits. Half of a backward pass's weight
+// bytes are the gradient.
 double matmul_bytes(const MatmulRates& rates, const Pass& pass, Direction direction) {
   const double weights = pass.weight_bytes * (direction == Direction::forward ? 1 : 0.5);
   return pass.bytes() - (1 - rates.operands) * (pass.input_bytes + pass.other_bytes + weights);
 }
 
-// One kernel that never writes scores; otherwise each of attention's products is a matmul of its
-// own.
+// True for one kernel that never writes scores. Otherwise each of attention's products is a matmul
+// of its own.
 bool is_fused_attention(const Operation& operation) {
   return operation.kind == OperationClass::attention && operation.forward.matmuls.size() > 1;
 }
@@ -238,7 +239,7 @@ N matmul_time(const ComputeModel& model, const MatmulRates& rates, const Pass& p
                  norm(products_time<N>(model, rates, pass) + vector, traffic,
                       of(model, ComputeParameter::roofline_power));
   if (rates.cast <= 0) return time;
-  // Two products of a backward pass read the same gradient, which is cast once.
+  // Two products of a backward pass read the same gradient, which is cast only once.
   const double casts = pass.matmuls.size() > 1 ? 0.5 : 1;
   return time + count<N>(rates.cast * casts, "cast") * traffic_time<N>(model, pass.input_bytes);
 }

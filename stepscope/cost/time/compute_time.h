@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a device takes for an operation: a roofline with the shares of the peaks that were
-// measured on it (compute_parameters.h).
+// The time of an operation on a device: a roofline with measured shares of the peaks
+// (compute_parameters.h).
 //
 //   matmul     launch + norm_p(flops slowdown / (peak matmul_efficiency), share bytes / (rate
 //              mem_eff)) + cast
-//     slowdown = 1 + tail (w - 1), times `misaligned` where m, n or k is no multiple of 8
+//     slowdown = 1 + tail (w - 1), times `misaligned` if m, n or k is not a multiple of 8
 //     w        = the least over tiles (a x b, from 256 x 128 to 64 x 64) and cuts of the depth in
 //                c = 1, 2, 4, 8 of  ceil(tiles c / units) units a b / c (1 + fill c / k) l(a, b) /
-//                (m n batch), where l is 0.8 + 0.2 of what the tile loads for each element against
+//                (m n batch), where l is 0.8 + 0.2 of the tile's loads per element relative to
 //                256 x 128: whole tiles, whole waves of them, and the start of each (NVIDIA, Matrix
 //                Multiplication Background: tile and wave quantization)
 //   attention  fused: launch + flops / (peak attention_efficiency), backward / attention_backward;
 //              else its products are matmuls
 //   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff))
-//   a layer    norm_p(device, host), where the host launches it
+//   a layer    norm_p(device, host), if the host launches it
 //
 // norm_p(a, b) = (a^p + b^p)^(1/p). The vector rate is the machine's fp32 peak.
 #pragma once
@@ -31,11 +31,11 @@
 
 namespace stepscope {
 
-// The curves of one machine for one number format, every number resolved. Rates per second.
+// The curves of one machine for one number format, with every number resolved. Rates per second.
 struct MatmulRates {
   double peak = 0;
   double efficiency = 0;  // of a large product
-  double operands = 1;    // bytes of an operand's element, against 16 bits
+  double operands = 1;    // bytes per operand element, relative to 16 bits
   double cast = 0;        // of formats below 16 bits
 };
 
@@ -47,37 +47,38 @@ struct ComputeModel {
   double memory_rate = 0;
   double vector_rate = 0;
   std::array<double, compute_parameter_count> values{};
-  std::vector<std::string> assumptions;  // what the machine does not say, and what took its place
+  std::vector<std::string> assumptions;  // values that the machine lacks, and their substitutes
 };
 
 constexpr double of(const ComputeModel& model, ComputeParameter p) {
   return model.values[static_cast<std::size_t>(p)];
 }
 
-// `vendor_attention`: fused attention by the vendor's library, whose rate may be another. Errors
-// name the field that the machine lacks: a peak for `dtype`, the memory's rate.
+// `vendor_attention`: fused attention by the vendor's library, whose rate may differ. Errors name
+// the field that the machine lacks: a peak for `dtype`, the memory's rate.
 [[nodiscard]] Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
                                                       bool vendor_attention = false);
 
 enum class Direction : std::uint8_t { forward, backward };
 
-// `full_precision`: runs in 16 bits whatever the plan's format (the head).
+// `full_precision`: runs in 16 bits in any format of the plan (the head).
 [[nodiscard]] Seconds operation_time(const ComputeModel& model, const Operation& operation,
                                      Direction direction, bool full_precision = false);
 [[nodiscard]] Formula operation_formula(const ComputeModel& model, const Operation& operation,
                                         Direction direction, bool full_precision);
 
-// w above: what whole tiles and waves of them make of a product's work. REQUIRES: no side is 0.
+// w above: the work of a product in whole tiles and waves, relative to its own work. REQUIRES: no
+// side is 0.
 [[nodiscard]] double matmul_waves(const ComputeModel& model, const MatmulShape& shape);
 
-// One product of `batch`; without launch and traffic.
+// One product of `batch`, without launch and traffic.
 [[nodiscard]] Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
                                         const MatmulShape& shape);
 
 // A pass over memory of `bytes`, without launch.
 [[nodiscard]] Seconds memory_time(const ComputeModel& model, double bytes);
 
-// What is added to `device` seconds of a layer by a host that needs `host` seconds to launch it.
+// The time that a host which needs `host` seconds to launch a layer adds to `device` seconds.
 template <formula::Number N>
 [[nodiscard]] N host_excess(const ComputeModel& model, const N& device, const N& host, bool tp) {
   const auto power = tp ? ComputeParameter::host_power_tp : ComputeParameter::host_power;

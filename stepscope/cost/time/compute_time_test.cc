@@ -10,8 +10,8 @@
 namespace stepscope {
 namespace {
 
-// A100's paper figures, with every share of them 1 and nothing added: the plain roofline, of which
-// the larger term counts.
+// A100's rated figures, with every share at 1 and nothing added: the plain roofline, in which the
+// larger term counts.
 constexpr std::string_view ideal_machine = R"({
   "name": "ideal", "peak_tflops": {"bf16": 312, "fp32": 78}, "memory_gb_per_s": 1555,
   "compute": {"source": "by definition", "units": 108,
@@ -82,8 +82,8 @@ TEST(ComputeTime, EachLossStandsWhereTheFormulaSays) {
   // 64 tiles of 256 x 128, their depth in 8 parts: 512 pieces of work for 5 x 108 units.
   EXPECT_NEAR(time("\"tail\": 0", "\"tail\": 1"), flops * 540 / 512, 1e-15);
   EXPECT_NEAR(time("\"tail\": 0", "\"tail\": 0.5"), flops * (1 + 0.5 * 28 / 512), 1e-15);
-  // A tile that starts for as long as its depth takes is not cut: 512 of 64 x 64, which load 8/3
-  // as much for each element as 256 x 128 (a fifth of whose time loads are).
+  // A tile whose start takes as long as its depth is not split: 512 of 64 x 64, which load 8/3 as
+  // much per element as 256 x 128 (of whose time loads are a fifth).
   EXPECT_NEAR(time("\"tail\": 0, \"fill\": 0", "\"tail\": 1, \"fill\": 512"),
               flops * 2 * 540 / 512 * (0.8 + 0.2 * 8 / 3), 1e-15);
   EXPECT_NEAR(

@@ -30,8 +30,8 @@ double call_seconds(const Rates& rates, const Communication& c) {
          collective_time(rates.network, c.kind, bytes, *group).count();
 }
 
-// A column-parallel product that gathered its input and scatters its input's gradient: Megatron-LM
-// gathers beside the product for one gradient and scatters beside the other's.
+// True for a column-parallel product that gathered its input and scatters its input's gradient.
+// Megatron-LM gathers beside the product for one gradient and scatters beside the other product.
 bool gathers_and_scatters(const Pass& backward) {
   return std::ranges::any_of(backward.communications, [](const Communication& c) {
     return c.kind == CollectiveKind::reduce_scatter && c.dim == ParallelDim::tensor;
@@ -50,7 +50,7 @@ PassTime pass_time(const Operation& operation, Direction direction, const Rates&
     const CallWindow open = call_window(c, plan, operation, direction, whole, work);
     time[class_of(c.dim)] +=
         exposed_call(call, open, call_slowdown(rates.compute, rates.network, c, call));
-    work -= open.share * std::min(call, open.seconds);  // what hid this call hides no other
+    work -= open.share * std::min(call, open.seconds);  // this time hides no other call
   }
   return time;
 }
@@ -68,10 +68,10 @@ void place_dim(Placements& placements, const Network& network, ParallelDim dim, 
             .hint = "give the network between domains in a machine file"};
 }
 
-// Backward takes the host half as long again.
+// The host needs half as much time again for backward.
 constexpr double backward_launches = 1.5;
 
-// Adds what the device waits for the host, forward and backward.
+// Adds the device's wait for the host, forward and backward.
 void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, double layers) {
   const bool tp = plan.tp > 1;
   const double host = host_seconds(compute, plan, layers);
@@ -145,7 +145,7 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
     const PassTime backward = pass_time(op, Direction::backward, rates, plan, run.full_precision);
     cost.forward.add(forward, 1);
     all_backward.add(backward, 1);
-    // Two products of the same size: one for the input's gradient, one for the weight's.
+    // Two products of equal size: one for the input's gradient, one for the weight's.
     const bool has_weight = op.kind == OperationClass::matmul && op.parameters > 0;
     if (has_weight) cost.weight_gradient += backward[PassTerm::matmul] / 2;
     (op.expert ? cost.expert_parameters : cost.parameters) += op.parameters;

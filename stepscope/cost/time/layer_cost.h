@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one layer (or the embedding, or the head) costs one device for one micro-batch: its
-// operations turned into seconds and summed once, so that a search over schedules, data
-// parallelism and batches adds numbers only.
+// The cost of one layer (or the embedding, or the head) on one device for one micro-batch. Its
+// operations are turned into seconds and summed once, so that a search over schedules, data
+// parallelism and batches only adds numbers.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@
 
 namespace stepscope {
 
-// What a device spends a pass on; seconds that exclude each other.
+// The time of a device in a pass; the terms exclude each other.
 enum class PassTerm : std::uint8_t {
   matmul,
   attention,  // the core: scores, softmax, values
   pointwise,  // norms, activations, residuals, embedding, loss, summing of gradients
-  tensor,     // exposed communication, by the ranks that take part
+  tensor,     // exposed communication, by its dimension
   context,
   expert,
   host  // the device waits for the host's launches
@@ -49,63 +49,63 @@ inline constexpr std::size_t recompute_kind_count = 4;
 
 struct LayerCost {
   PassTime forward{};
-  // By recomputation, as the host's waiting depends on it; without what is run again.
+  // By recomputation, because the host's wait depends on it. Without the repeated forward.
   std::array<PassTime, recompute_kind_count> backward{};
-  double weight_gradient = 0;  // of backward: what a zero-bubble schedule may postpone
-  // By Recompute none to full: the forward that backward runs again, the bytes kept from
-  // forward to backward, and those that come back while the layer runs backward.
+  double weight_gradient = 0;  // part of backward that a zero-bubble schedule may postpone
+  // By Recompute none to full: the forward that backward repeats, the bytes kept from forward to
+  // backward, and the bytes that come back while the layer runs backward.
   std::array<PassTime, recompute_kind_count> again{};
   std::array<double, recompute_kind_count> kept_bytes{};
   std::array<double, recompute_kind_count> recomputed_bytes{};
   double passing_bytes = 0;  // between two operations: the largest operation's input and output
-  double logits_bytes = 0;   // of the loss: its scores and their gradient
-  double logits_kept = 0;    // of these, what kept_bytes counts too
+  double logits_bytes = 0;   // of the loss: scores and their gradient
+  double logits_kept = 0;    // the part of these that kept_bytes also counts
   double parameters = 0;     // elements on this device, without experts
   double expert_parameters = 0;
 };
 
-// Where the ranks of each dimension lie; a dimension of one rank is absent.
+// The placement of the ranks of each dimension; a dimension of one rank is absent.
 using Placements = std::array<std::optional<GroupPlacement>, parallel_dim_count>;
 
-// Of the dimensions that layers communicate over: tp and its grid, cp, ep. An error where a group
-// leaves the domain and the machine has no network.
+// The placements of dimensions that layers communicate over: tp and its grid, cp, ep. An error if a
+// group leaves the domain and the machine has no network.
 [[nodiscard]] Result<Placements> layer_placements(const Plan& plan, const Network& network);
 
-// What layers are turned into seconds with. All outlive it.
+// The rates that turn layers into seconds. All references must outlive it.
 struct Rates {
   const ComputeModel& compute;
   const Network& network;
   const Placements& placements;
 };
 
-// A compiler's code takes the host this share of its time (fitted to runs of both).
+// A compiler's code needs this share of the host's time (fitted to runs of both).
 inline constexpr double compiled_share = 0.6;
-// The host's time to launch so many layers forward.
+// The host's time to launch this many layers forward.
 [[nodiscard]] double host_seconds(const ComputeModel& compute, const Plan& plan, double layers);
 
-// How the operations run as a whole.
+// Properties of the operations as a whole.
 struct LayerRun {
-  double input_bytes = 0;       // of what the layer before hands on (layer_input_bytes)
+  double input_bytes = 0;       // input from the previous layer (layer_input_bytes)
   bool full_precision = false;  // the head
-  double host_layers = 1;       // the host's time to launch them, in layers
+  double host_layers = 1;       // the host's launch time, in layers
 };
 
-// What hides a call: `share` of min(call, seconds).
+// The part of a call that is hidden: `share` of min(call, seconds).
 struct CallWindow {
   double share = 0;
   double seconds = 0;  // of its operation's arithmetic
 };
-// `whole`: seconds of the operation, `left` of which hide no call yet.
+// `whole`: seconds of the operation; `left`: the part that hides no call yet.
 [[nodiscard]] CallWindow call_window(const Communication& c, const Plan& plan,
                                      const Operation& operation, Direction direction, double whole,
                                      double left);
-// What arithmetic loses in each second that runs beside a call of `call` seconds: contention, in
-// the share of them that its bytes take on the links of the domain (Lee et al. 2025 measured 0.19,
-// at most 0.4, within a node).
+// The loss of arithmetic per second beside a call of `call` seconds: contention, times the share of
+// the call that its bytes take on the links of the domain (Lee et al. 2025 measured 0.19, at most
+// 0.4, within a node).
 [[nodiscard]] double call_slowdown(const ComputeModel& compute, const Network& network,
                                    const Communication& c, double call);
 
-// What stays of a call beside its operation's arithmetic, which then takes `slowdown` longer.
+// The exposed rest of a call beside its operation's arithmetic, which takes `slowdown` longer.
 template <formula::Number N>
 [[nodiscard]] N exposed_call(const N& call, const CallWindow& open, double slowdown) {
   using formula::count;
@@ -114,7 +114,7 @@ template <formula::Number N>
   return call - hidden + count<N>(slowdown, "slowdown") * hidden;
 }
 
-// What the loss holds: its scores, what it keeps of them, and their gradient.
+// The bytes of the loss: its scores, the part it keeps, and their gradient.
 template <formula::Number N>
 [[nodiscard]] N loss_bytes(const Operation& loss) {
   return formula::bytes<N>(loss.forward.input_bytes, "scores") +
@@ -122,11 +122,11 @@ template <formula::Number N>
          formula::bytes<N>(loss.backward.output_bytes, "gradient");
 }
 
-// Communication that can overlap is hidden as far as its own operation reaches: a ring of n ranks
-// under the (n - 1)/n of attention that does not need the first block; with plan.overlap_tensor a
-// tensor-parallel call that is cut in n parts under all but one of them; under sequence parallelism
-// the backward gather and scatter of a column-parallel product under half of it each (Korthikanti
-// et al. 2022, 4.2.2; Megatron-LM).
+// Communication that can overlap is hidden as far as its own operation reaches. A ring of n ranks
+// is hidden under the (n - 1)/n of attention that does not need the first block. With
+// plan.overlap_tensor a tensor-parallel call divided into n parts is hidden under all parts but
+// one. Under sequence parallelism the backward gather and scatter of a column-parallel product are
+// hidden under half of it each (Korthikanti et al. 2022, 4.2.2; Megatron-LM).
 [[nodiscard]] LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates,
                                    const Plan& plan, const LayerRun& run);
 

@@ -19,7 +19,7 @@ bool shares(const Plan& plan) {
   return n.dense > 1 || n.expert > 1;
 }
 
-// A device's weights, or its share where each kind is split over its own ranks.
+// A device's weights, or its share if each kind is sharded over its own ranks.
 template <Number N>
 N weights(const StageLoad& load, const ShardCounts& n, bool split) {
   if (!split) return count<N>(whole(load), "weights");
@@ -35,7 +35,7 @@ N gathered_bytes(const Plan& plan, const StageLoad& load) {
   const N units = 1.0 + count<N>(plan.prefetch_distance, "prefetch distance");
   const N layer = count<N>(load.layer_parameters, "layer");
   if (gathers_into_buffers(plan)) {
-    // The root's units, the layer that runs, and the buffers they came through.
+    // The root's units, the running layer, and the buffers they came through.
     const N ends = count<N>(load.end_parameters, "ends");
     const N buffers = min(all, max(ends, units * layer)) * width;
     return plan.zero == 3 ? min(all, ends + layer) * width + buffers : buffers;
@@ -43,11 +43,12 @@ N gathered_bytes(const Plan& plan, const StageLoad& load) {
   const bool away = plan.parameters_at != Residence::device;
   if (!away && !(plan.zero == 3 && shares(plan)))
     return bytes<N>(0, "none: every weight is whole all the time");
-  // The unit that runs and those fetched ahead of it.
+  // The running unit and the units fetched ahead of it.
   return min(all, units * count<N>(unit(load), "unit")) * width;
 }
 
-// What backward has just made and somebody else sums: a bucket that fills and one that is sent.
+// Gradients that backward has just made and another rank sums: a bucket being filled and a bucket
+// being sent.
 template <Number N>
 N bucket_bytes(const Plan& plan, const StageLoad& load, const ShardCounts& n) {
   const auto& precision = plan.precision;
@@ -60,13 +61,13 @@ N bucket_bytes(const Plan& plan, const StageLoad& load, const ShardCounts& n) {
   if (away || (plan.zero >= 2 && split)) return min(made, 2.0 * max(bucket, of_unit));
   if (reduces_apart(plan))
     return count<N>(unit(load), "unit") * bytes<N>(precision.parameter_bytes, "P");
-  // ZeRO-1 sends each gradient's share elsewhere: from a bucket that they are copied into.
+  // ZeRO-1 sends each gradient's share elsewhere, from a bucket into which gradients are copied.
   if (plan.zero == 1 && n.dense > 1) return min(made, bucket);
   if (precision.accumulated_gradient_bytes != precision.gradient_bytes) return min(made, of_unit);
   return bytes<N>(0, "none: gradients are summed where they are made");
 }
 
-// Every part once: put(term, where it is, bytes).
+// Each part once: put(term, its place, bytes).
 template <Number N, class Put>
 void each_part(const Plan& plan, const StageLoad& load, Put put) {
   const ShardCounts n = shard_counts(plan);

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one device holds at the fullest moment of a step, part by part.
+// The memory of one device at the fullest moment of a step, part by part.
 //
 // With Psi parameters of this device (its tensor and pipeline share; ZeRO never divides by tp or pp
 // again) and n ranks that share states (dp * cp, the shard group, or for experts dp * cp / ep):
 //
 //   parameters  p Psi; ZeRO-3 p Psi / n and the gathered units
-//   gradients   a Psi; ZeRO-2 and 3 a Psi / n and the buckets on their way
+//   gradients   a Psi; ZeRO-2 and 3 a Psi / n and the buckets in flight
 //   master, optimizer states  (w + s) Psi; ZeRO-1 to 3 (w + s) Psi / n
 //
 // with p, a, w, s bytes of plan.precision: 16 Psi, 4 Psi + 12 Psi/n, 2 Psi + 14 Psi/n, 16 Psi/n for
 // AdamW in mixed precision with 16-bit gradients (Rajbhandari et al. 2020).
 //
-// With plan.torch_buffers as PyTorch holds them (torch/distributed/fsdp/_fully_shard,
-// torch/distributed/pipelining/stage.py): ZeRO-3 gathers from the master's shards and keeps no
-// narrower ones; layers are gathered into a buffer and copied out of it; embedding and head are the
-// root's, one unit that stays gathered; ZeRO-1 is fully_shard that neither
-// reshards nor reduces between passes (its way in a pipeline), where gradients are made in
-// the parameters' format, summed, and reduced into memory of their own; a pipeline stage has a
-// buffer for each input and each gradient that it receives in a step, and keeps what it sent until
-// its gradient has come; what a linear layer gathered over tp it keeps.
+// With plan.torch_buffers the parts are as in PyTorch (torch/distributed/fsdp/_fully_shard,
+// torch/distributed/pipelining/stage.py): - ZeRO-3 gathers from the master's shards and keeps no
+// narrower ones. - Layers are gathered into a buffer and copied out of it. - Embedding and head
+// belong to the root, one unit that stays gathered. - ZeRO-1 is fully_shard that neither reshards
+// nor reduces between passes (its mode in a pipeline).
+//   Gradients are made in the parameters' format, summed, and reduced into memory of their own.
+// - A pipeline stage has a buffer for each input and each gradient that it receives in a step. It
+//   keeps each sent tensor until its gradient arrives.
+// - A linear layer keeps its input gathered over tp.
 #pragma once
 
 #include <array>
@@ -36,14 +37,13 @@ namespace stepscope {
 
 enum class MemoryTerm : std::uint8_t {
   parameters,   // as the matmuls read them
-  gathered,     // ZeRO-3: units that are whole at the moment; likewise those fetched from the host
-  gradients,    // as micro-batches are summed in
+  gathered,     // ZeRO-3: units that are whole at the moment, also those fetched from the host
+  gradients,    // in the type of the sum over micro-batches
   buckets,      // gradients on their way to their owners
-  master,       // parameters that the optimizer updates
+  master,       // the parameters that the optimizer updates
   optimizer,    // its states
   activations,  // kept for backward, of all micro-batches in flight, and passed_bytes
-  workspace,    // of the layer that runs: what recomputation makes again, and what lives between
-                // two operations
+  workspace,    // of the running layer: recomputed data, and data between two operations
   logits        // scores of the vocabulary and their gradient
 };
 inline constexpr std::size_t memory_term_count = 9;
@@ -52,7 +52,7 @@ inline constexpr std::array<std::string_view, memory_term_count> memory_term_nam
     "optimizer",  "activations", "workspace", "logits"};
 static_assert(memory_term_names[static_cast<std::size_t>(MemoryTerm::logits)] == "logits");
 
-// What a device of the pipeline has to hold, of one micro-batch and without ZeRO.
+// The data of a pipeline device for one micro-batch, without ZeRO.
 struct StageLoad {
   double parameters = 0;  // all but experts; elements
   double expert_parameters = 0;
@@ -63,13 +63,13 @@ struct StageLoad {
   double activation_bytes = 0;  // kept by all its layers
   double workspace_bytes = 0;   // of its fullest layer
   double logits_bytes = 0;
-  double passed_bytes = 0;  // held for or from neighbours in the pipeline, of all micro-batches
+  double passed_bytes = 0;  // held for or from pipeline neighbours, of all micro-batches
   double in_flight = 1;     // micro-batches (pipeline.h)
 };
 
 struct Memory {
   std::array<double, memory_term_count> bytes{};  // on the device
-  double host_bytes = 0;                          // offloaded there
+  double host_bytes = 0;                          // offloaded to the host
   double nvme_bytes = 0;
 
   [[nodiscard]] double operator[](MemoryTerm t) const { return bytes[static_cast<std::size_t>(t)]; }
@@ -82,7 +82,7 @@ struct Memory {
 
 [[nodiscard]] Memory memory_of(const Plan& plan, const StageLoad& load);
 
-// The same part by part as formulas.
+// The same parts as formulas.
 struct MemoryPart {
   MemoryTerm term;
   Residence place;
@@ -90,27 +90,28 @@ struct MemoryPart {
 };
 [[nodiscard]] std::vector<MemoryPart> memory_parts(const Plan& plan, const StageLoad& load);
 
-// Ranks over which the states of one weight are split: of all but experts, and of experts.
+// Ranks over which the states of one weight are sharded: for all weights but experts, and for
+// experts.
 struct ShardCounts {
   std::int64_t dense = 1;
   std::int64_t expert = 1;
 };
 [[nodiscard]] ShardCounts shard_counts(const Plan& plan);
 
-// What torch_buffers changes. Whether ZeRO-3 holds no shards but the master's; whether weights pass
-// through gather buffers; whether gradients are reduced into memory of their own.
+// The effects of torch_buffers: ZeRO-3 holds no shards but the master's; weights pass through
+// gather buffers; gradients are reduced into memory of their own.
 [[nodiscard]] bool gathers_from_master(const Plan& plan);
 [[nodiscard]] bool gathers_into_buffers(const Plan& plan);
 [[nodiscard]] bool reduces_apart(const Plan& plan);
 
-// ZeRO-2 and 3 hand gradients to their owners after every pass, whatever the plan says: nobody else
-// has room for them.
+// ZeRO-2 and 3 pass gradients to their owners after every pass, whatever the plan says, because no
+// other rank has memory for them.
 [[nodiscard]] constexpr bool reduces_each_micro_batch(const Plan& plan) {
   return plan.zero >= 2 || plan.reduce_each_micro_batch;
 }
 
-// Bytes that a plan needs and one device, its share of the host or of the drives lacks; 0 where
-// there is room, or where the machine does not say how much there is.
+// Bytes that a plan needs beyond the capacity of one device, its share of the host, or of the
+// drives. 0 if the memory is enough, or if the machine does not give its capacity.
 struct Shortage {
   double device = 0;
   double host = 0;

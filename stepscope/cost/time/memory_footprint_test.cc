@@ -54,11 +54,11 @@ TEST(Memory, SummingGradientsInFp32TakesTwoBytesMore) {
   plan.precision.accumulated_gradient_bytes = 4;
   const Memory wide = memory_of(plan, load_of(1e9));
   EXPECT_DOUBLE_EQ(states(wide) - narrow, 2e9);
-  EXPECT_DOUBLE_EQ(wide[MemoryTerm::buckets], 2 * 1e7);  // the unit that backward just made
+  EXPECT_DOUBLE_EQ(wide[MemoryTerm::buckets], 2 * 1e7);  // the unit of backward's latest gradients
 }
 
 TEST(Memory, TensorParallelismIsCountedOnceNotAgainByZero) {
-  // The load already is the tensor share: 1 / 4 of the weights. ZeRO divides by dp alone.
+  // The load is already the tensor share: 1 / 4 of the weights. ZeRO divides only by dp.
   Plan plan = plan_of(3);
   EXPECT_DOUBLE_EQ(states(memory_of(plan, load_of(4e9))), 16 * 4e9 / 16);
   plan.tp = 1;
@@ -111,7 +111,7 @@ TEST(Memory, FullyShardGathersFromTheMasterThroughBuffers) {
   const Memory memory = memory_of(plan, load);
   EXPECT_EQ(memory[MemoryTerm::parameters], 0) << "fp32 shards are cast unit by unit";
   EXPECT_DOUBLE_EQ(states(memory), (2 + 4 + 8) * 1e6);
-  // Ends and one layer whole; the buffer that the ends came through is larger than two layers.
+  // Both ends and one layer are whole. The buffer of the ends is larger than two layers.
   EXPECT_DOUBLE_EQ(memory[MemoryTerm::gathered], 2 * (4e6 + 3e6));
   plan.prefetch_distance = 3;
   EXPECT_DOUBLE_EQ(memory_of(plan, load)[MemoryTerm::gathered], 2 * (4e6 + 4e6));
