@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// https://www.sqlite.org/vfs.html: the methods that a read-only connection calls.
+// The methods that a read-only connection calls: https://www.sqlite.org/vfs.html.
 #include "stepscope/base/sqlite_vfs.h"
 
 #include <fcntl.h>
@@ -98,7 +98,7 @@ SqliteBytes::~SqliteBytes() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-// Reads a block from `offset`; false where the file cannot be read.
+// Reads a block at `offset`; false if the file cannot be read.
 bool SqliteBytes::fill(std::uint64_t offset, std::size_t wanted) {
   block_.resize(wanted);
   block_at_ = offset;
@@ -122,7 +122,7 @@ int SqliteBytes::read(char* into, std::size_t amount, std::uint64_t offset) {
   std::uint64_t have_at = 0;
   if (fd_ >= 0) {
     const bool inside = offset >= block_at_ && offset + amount <= block_at_ + block_.size();
-    // A scan of a table reads page after page; a walk down a tree does not.
+    // A table scan reads page after page; a walk down a tree does not.
     const bool follows = offset == next_;
     if (!inside && !fill(offset, follows ? std::max(amount, block_bytes) : amount))
       return SQLITE_IOERR_READ;
