@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One block of Snappy's raw format (github.com/google/snappy, format_description.txt), unpacked.
+// Decompresses one block of Snappy's raw format (github.com/google/snappy, format_description.txt).
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace stepscope {
 
-// The error says what is wrong and, in Error::byte, at which byte of the block. Allocates no more
-// than such a block can give.
+// Error::byte is the byte of the block where it is wrong. Allocates no more than such a block can
+// give.
 [[nodiscard]] Result<std::string> unpack_snappy(std::string_view block);
 
 }  // namespace stepscope
