@@ -130,7 +130,7 @@ struct LogStep {
   std::int64_t steps = 1;  // number of steps that `wall_ns` is the mean of
   double wall_ns = 0;      // of the slowest rank
   std::size_t record = 0;  // index in JobLog::records
-  std::string cause{};     // "restart", "checkpoint", "eval": the log's reason for a long step
+  std::string cause{};     // "restart", "checkpoint", "eval": the log's note on the step
 };
 
 struct LogSteps {

@@ -45,7 +45,7 @@ std::optional<double> tokens_per_second(std::string_view text) {
   return factor > 0 ? std::optional(value->number * factor) : std::nullopt;
 }
 
-// "step     3  loss 4.2242  …  412.345 ms  571 tokens/s", of stepscope train.
+// "step     3  loss 4.2242  …  412.345 ms  571 tokens/s" from stepscope train.
 bool take_stepscope_record(const LogLine& line, LogState& state) {
   const auto ns = train_time(line.text);
   if (!ns) return false;
