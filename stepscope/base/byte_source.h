@@ -27,7 +27,7 @@ class ByteSource {
   [[nodiscard]] virtual std::string damage() const { return {}; }
 };
 
-// The size of the file on disk, or an Error that says what to do.
+// The size of the file on disk. The error contains a remedy.
 [[nodiscard]] Result<std::uint64_t> file_size(const std::string& path);
 
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_source(const std::string& path);

@@ -25,7 +25,7 @@ struct JsonValue {
   double number = 0;         // also set for integers
   std::string text{};
   std::vector<std::string> keys{};  // of an object, in the file's order, each once
-  std::vector<JsonValue> items{};   // of a list, or the values of `keys`
+  std::vector<JsonValue> items{};   // items of a list, or the values of `keys`
   std::size_t byte = 0;             // where the value ends; for a member, where its key ends
 
   [[nodiscard]] const JsonValue* find(std::string_view key) const;
@@ -63,7 +63,7 @@ struct IntegerRange {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-// Reads the fields of one object. A wrong field is reported and gives its default.
+// Reads the fields of one object. A wrong field is reported, and its default is returned.
 class JsonFields {
  public:
   // `prefix` precedes keys in messages ("experts."). With `null_is_absent` a null field counts as

@@ -48,7 +48,7 @@ class SqliteRows {
   // A null statement has no rows; `damage` says why.
   explicit SqliteRows(sqlite3_stmt* statement, std::string damage = {})
       : statement_(statement), damage_(std::move(damage)) {}
-  // Steps to the next row; false at the end and on damage.
+  // Steps to the next row. False at the end and on damage.
   bool next();
   [[nodiscard]] bool is_null(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;  // 0 where null
@@ -90,7 +90,7 @@ class SqliteFile {
 
   [[nodiscard]] std::uint64_t file_bytes() const;  // on disk
   [[nodiscard]] std::uint64_t bytes() const;       // of the database, inflated
-  [[nodiscard]] std::uint64_t wal_bytes() const;   // of a write-ahead log beside it
+  [[nodiscard]] std::uint64_t wal_bytes() const;   // size of the write-ahead log beside it
 
  private:
   struct State;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t block_bytes = 256 * 1024;
 
 struct OpenFile {
-  sqlite3_file base;  // first: SQLite sees only this
+  sqlite3_file base;  // first member: SQLite sees only this
   SqliteBytes* bytes;
 };
 
@@ -143,7 +143,7 @@ SqliteVfs::SqliteVfs(SqliteBytes& bytes) {
   name_ = "stepscope-" + std::to_string(++count);
   const sqlite3_vfs* system = sqlite3_vfs_find(nullptr);
   check(system != nullptr, "SQLite has a file layer of its own");
-  vfs_ = *system;  // for random numbers, sleeping and the time
+  vfs_ = *system;  // reuses its random numbers, sleep and time
   vfs_.iVersion = std::min(vfs_.iVersion, 2);
   vfs_.szOsFile = static_cast<int>(sizeof(OpenFile));
   vfs_.pNext = nullptr;

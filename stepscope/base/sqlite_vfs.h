@@ -38,7 +38,7 @@ class SqliteBytes {
   double weight_ = 1;
   std::vector<char> block_;
   std::uint64_t block_at_ = 0;
-  std::uint64_t next_ = 0;  // where the last read ended
+  std::uint64_t next_ = 0;  // end of the last read
 };
 
 // A file layer that gives `bytes` for every file name. It is registered under a unique name while

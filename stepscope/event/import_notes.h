@@ -12,7 +12,7 @@ namespace stepscope {
 struct ImportNotes {
   std::uint64_t events = 0;                     // complete elements of traceEvents
   bool truncated = false;                       // the file ends in the middle
-  std::map<std::string, std::uint64_t> counts;  // reason → how often, e.g. "negative_duration"
+  std::map<std::string, std::uint64_t> counts;  // reason → count, e.g. "negative_duration"
   std::map<std::string, std::uint64_t>
       first_byte;  // reason → byte (of the inflated text) of its first case
 

@@ -18,7 +18,7 @@
 
 namespace stepscope {
 
-// How a tool counts the FLOPs of a token (fit/log_rates.h).
+// A tool's method of counting the FLOPs of a token (fit/log_rates.h).
 enum class FlopCounting : std::uint8_t {
   none,
   causal_halved,  // as this project counts
@@ -136,7 +136,7 @@ struct LogStep {
 struct LogSteps {
   std::vector<LogStep> steps{};  // in the order they ran
   const LogTool* tool = &program_lines;
-  std::string how{};                    // where the tool's times come from
+  std::string how{};                    // source of the tool's times
   std::vector<std::size_t> launches{};  // the first step of each launch, beginning with 0
   std::vector<std::int32_t> ranks{};    // ranks that lines name
   std::uint64_t left_out = 0;           // records without a positive time

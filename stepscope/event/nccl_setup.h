@@ -40,7 +40,7 @@ struct LoggedCommunicator {
   std::vector<std::string> rings{};                   // "0 1 2 3", by channel
   std::vector<std::string> trees{};                   // of rank 0, by channel
   std::map<std::string, std::uint64_t> transports{};  // "P2P/CUMEM/read" → connections
-  std::optional<double> init_seconds{};               // the longest of its ranks
+  std::optional<double> init_seconds{};               // the longest over its ranks
 };
 
 // A choice of NCCL's tuner, with its count.

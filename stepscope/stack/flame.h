@@ -22,7 +22,7 @@ struct FlameGraph {
   std::vector<double> before;        // total in the compared profile; empty without one
   std::vector<std::uint16_t> phase;  // phase of the node, by its place in stacks
   std::vector<std::uint8_t> pass;
-  std::uint64_t left_out = 0;  // nodes too small to be drawn
+  std::uint64_t left_out = 0;  // nodes too small to draw
 
   [[nodiscard]] std::size_t size() const { return label.size(); }
 };

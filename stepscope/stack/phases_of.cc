@@ -158,7 +158,7 @@ class Walk {
   std::vector<std::vector<std::uint32_t>> hits_;  // patterns that match a frame
   std::vector<std::uint32_t> met_;                // matched elements of each rule's path
   std::vector<std::uint32_t> advanced_;           // the node that last advanced a rule
-  std::vector<std::uint32_t> log_;                // rules advanced on the way here
+  std::vector<std::uint32_t> log_;                // rules advanced on the path to here
 };
 
 }  // namespace

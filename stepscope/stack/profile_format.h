@@ -14,7 +14,7 @@ namespace stepscope {
 
 struct ProfileFormat {
   std::string_view name;
-  // `head`: the first bytes, up to 64 KiB.
+  // `head`: up to 64 KiB from the start of the file.
   bool (*recognises)(std::string_view head);
   Result<Done> (*read)(ByteSource& source, ProfileBuilder& into);
 };

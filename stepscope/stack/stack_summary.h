@@ -22,7 +22,7 @@ struct PhaseWeight {
 struct ThreadSummary {
   std::uint32_t thread = 0;  // index in Profile::threads
   double weight = 0;
-  double busy = 0;  // weight without idle and hidden
+  double busy = 0;  // weight without idle and hidden samples
   double idle = 0;
   double hidden = 0;
   std::vector<PhaseWeight> phases{};  // by phase and pass, largest first; sums to weight

@@ -27,8 +27,8 @@ struct ChangeOptions {
   double p = 1e-6;           // of one split; the search tries many
 };
 
-// In time order. REQUIRES: positive values. O(n log n) per change. A series of more than 4096
-// values is first reduced to medians of neighbours.
+// The changes in time order. REQUIRES: positive values. O(n log n) per change. A series of more
+// than 4096 values is first reduced to medians of neighbours.
 [[nodiscard]] std::vector<ChangePoint> find_changes(std::span<const double> values,
                                                     const ChangeOptions& options = {});
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the steps of B take longer than those of A? Gives the ratio of medians with its interval, a
-// test of the mean, and a verdict. The verdict needs both, and a difference that matters
-// (docs/explanation/compare.md).
+// Tests whether the steps of B take longer than those of A. Gives the ratio of medians with its
+// interval, a test of the mean, and a verdict. The verdict needs both, and a difference that
+// matters (docs/explanation/compare.md).
 //
 // *Interval*: block bootstrap of both medians on logarithms. Blocks lose a part of the long-run
 // variance. So each arm's deviations are scaled to the long-run variance of the signs of an AR(1)
@@ -27,7 +27,7 @@ namespace stepscope {
 
 struct RatioOptions {
   double alpha = 0.05;
-  double floor = 0.01;         // smaller changes are not called, whatever their p
+  double floor = 0.01;         // smaller changes are never called
   double least_effective = 8;  // with fewer effective steps an arm there is no verdict
   std::size_t replicates = 2000;
   std::uint64_t seed = 1;
@@ -37,8 +37,8 @@ enum class Verdict : std::uint8_t {
   not_enough_data,
   faster,        // B than A
   slower,        // B than A
-  same,          // the whole interval lies within the floor
-  inconclusive,  // the steps at hand cannot tell
+  same,          // the whole interval is within the floor
+  inconclusive,  // the data cannot decide
 };
 [[nodiscard]] std::string_view name_of(Verdict verdict);
 
@@ -51,7 +51,7 @@ struct RatioTest {
   RatioArm a;
   RatioArm b;
   double ratio = 1;                                   // median of B / median of A
-  std::optional<std::pair<double, double>> interval;  // of it; absent below two values an arm
+  std::optional<std::pair<double, double>> interval;  // of the ratio; absent below 2 values an arm
   std::optional<double> p_steps;                      // steps as the unit, corrected
   std::optional<double> p_launches;                   // launches as the unit
   std::optional<double> p;                            // the larger
@@ -62,8 +62,8 @@ struct RatioTest {
 [[nodiscard]] RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
                                    const RatioOptions& options = {});
 
-// Of the logarithms of an arm's steps, with values beyond Hampel's limits moved onto them. n_eff is
-// made of it. REQUIRES: at least one step, all > 0.
+// The long_run() of the logarithms of an arm's steps, with values beyond Hampel's limits moved onto
+// them; the source of n_eff. REQUIRES: at least one step, all > 0.
 [[nodiscard]] LongRun long_run_of_steps(std::span<const Series> launches);
 
 // The same test on plain differences, for the seconds of one part of the step.
@@ -83,7 +83,7 @@ struct DifferenceTest {
 struct LaunchDrift {
   double slope = 0;  // of `value`, from one launch to the next
   double p = 1;
-  // The share of B - A that the slope alone causes in this order; 0 for A B B A.
+  // The part of B - A that the slope alone causes in this order; 0 for A B B A.
   double bias = 0;
 };
 [[nodiscard]] std::optional<LaunchDrift> find_launch_drift(std::span<const bool> in_b,

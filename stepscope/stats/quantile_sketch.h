@@ -29,8 +29,8 @@ class QuantileSketch {
   static constexpr int bucket_count = static_cast<int>(octaves * buckets_per_octave) + 3;
 
   QuantileSketch() = default;
-  // From the results of counts(), first_bucket(), sum(), min() and max(). Empty if `counts` holds
-  // no value or exceeds bucket_count.
+  // Rebuilds a sketch from counts(), first_bucket(), sum(), min() and max(). Empty if `counts`
+  // holds no value or exceeds bucket_count.
   QuantileSketch(std::span<const std::uint64_t> counts, int first_bucket, double sum, double min,
                  double max);
 

@@ -57,7 +57,7 @@ struct ThroughputMetrics {
 
 struct ThroughputOptions {
   std::size_t rolling_steps = 10;
-  std::optional<Seconds> rolling_time{};  // instead: steps that ended in the last so many seconds
+  std::optional<Seconds> rolling_time{};  // instead: steps that ended within this time
   std::size_t warm_up_steps = 3;
   Seconds decay{30};  // time constant
 };

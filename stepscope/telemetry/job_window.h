@@ -69,7 +69,7 @@ struct JobStepTimes {
 
 // The kept steps, ascending.
 [[nodiscard]] std::vector<JobStepTimes> job_steps(const JobWindow& window);
-// Of all steps, kept or folded.
+// The totals of all steps, kept or folded.
 [[nodiscard]] JobTotals job_totals(const JobWindow& window);
 
 // The distribution of a quantity over ranks.
@@ -94,7 +94,7 @@ struct JobCollective {
   CollectiveGroup group{};
   CollectiveKind kind = CollectiveKind::none;
   CollectivePurpose purpose = CollectivePurpose::other;
-  std::uint64_t unique = 0;  // each once, however many ranks; messages: calls of both sides
+  std::uint64_t unique = 0;  // each once for all its ranks; messages: calls of both sides
   Bytes most_bytes{};        // of any rank
   CollectiveTotals sum{};    // over ranks
 };

@@ -89,7 +89,7 @@ class RankRecorder {
   void use_clock(ClockSource source) { clock_ = FastClock(source); }
   [[nodiscard]] bool uses_counter() const { return clock_.uses_counter(); }
   // From now on also lists the timeline in `log`, for a trace, as long as `log` has spare capacity;
-  // it never grows. Null ends the listing, including the activity until now.
+  // it never grows. Null ends the listing; the activity until now is still listed.
   void log_activities(std::vector<ActivitySpan>* log) {
     advance(clock_.now());
     log_ = log;

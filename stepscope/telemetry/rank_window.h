@@ -29,7 +29,7 @@ using ActivityTimes = std::array<Ns, activity_count>;
 struct ExposedTime {
   Ns transfer{};  // a collective in flight has all its members
   Ns unsplit{};   // else: the arrivals of one in flight are unknown
-  Ns wait{};      // else: a member has not arrived
+  Ns wait{};      // else: a member has not arrived yet
   // Parts of these in which the main thread did other things than wait for a collective.
   Ns during_transfer{};  // wait_transfer
   Ns during_io{};        // wait_io

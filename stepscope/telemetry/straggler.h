@@ -21,15 +21,15 @@ namespace stepscope {
 
 struct PersistentStraggler {
   int rank = 0;
-  std::uint64_t collectives = 0;  // in which it was compared
+  std::uint64_t collectives = 0;  // collectives in which it was compared
   std::uint64_t last = 0;         // in which it was last
-  std::int64_t steps = 0;         // in which it was compared
+  std::int64_t steps = 0;         // steps in which it was compared
   std::int64_t latest_steps = 0;  // in which its total lateness was the largest
   Ns late{};                      // sum over a step's collectives, mean over steps
   Ns latest{};                    // maximum over a step's collectives, mean over steps
   Ns cost{};                      // of all steps: wall time that the job lost
   double cost_share = 0;          // of the job's wall
-  bool persistent = false;        // in its steps (stats/persistence.h), and above the floors
+  bool persistent = false;        // in its steps (stats/persistence.h), and above the limits
   // The job's rate if this rank were as fast as the others; absent without tokens.
   std::optional<double> tokens_per_second{};
   std::optional<double> tokens_per_second_without{};

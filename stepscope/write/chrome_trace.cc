@@ -150,7 +150,7 @@ class ChromeRankWriter final : public SliceArguments {
     text_ += ':' + nlohmann::json(value).dump();
   }
   void text(std::string_view key, StringId value) override { text(key, trace_.strings[value]); }
-  // As in the file if that is JSON; otherwise as a string.
+  // The list as in the file if that is JSON; otherwise a string.
   void list(std::string_view key, StringId id) override {
     const std::string_view value = trace_.strings[id];
     if (!nlohmann::json::accept(value)) return text(key, value);

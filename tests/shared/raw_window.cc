@@ -102,7 +102,7 @@ class WindowHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   int depth_ = 0;
-  int events_at_ = none;  // the depth inside the array of events
+  int events_at_ = none;  // depth inside the array of events
   std::string key_;
   Event event_;
   std::int64_t base_ = 0;

@@ -10,7 +10,7 @@ namespace stepscope::shared {
 
 struct RawWindow {
   std::int64_t first_ns = 0;  // least `ts` of complete, begin and end events, with base time
-  std::int64_t last_ns = 0;   // greatest `ts` + `dur` of them
+  std::int64_t last_ns = 0;   // greatest `ts` + `dur` of these events
   std::uint64_t rows = 0;     // number of these events, of all categories
   std::uint64_t events = 0;   // elements of traceEvents
 };

@@ -63,7 +63,7 @@ bool is_test(std::string_view path) {
 
 using Graph = std::map<std::string, std::set<std::string>, std::less<>>;
 
-// The paths by which a node reaches itself, one line each.
+// The cycles of a graph as paths, one line each.
 std::vector<std::string> circles(const Graph& graph) {
   enum class Visit : std::uint8_t { never, open, done };
   std::map<std::string, Visit, std::less<>> states;

@@ -33,6 +33,6 @@ struct NamedIndexer {
   JsonIndexer run;
 };
 [[nodiscard]] std::span<const NamedIndexer>
-json_indexers();  // those that this CPU can run; best first
+json_indexers();  // variants for this CPU; best first
 
 }  // namespace stepscope

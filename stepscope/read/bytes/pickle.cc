@@ -63,7 +63,7 @@ class PickleMachine {
     tree_.nodes[node_true].word = 1;
     for (std::uint32_t i = 0; i < small_integers; ++i)
       tree_.nodes[node_zero + i] = {.word = i, .count = 0, .kind = PlainKind::integer};
-    stretches_.emplace_back();  // 0 is none
+    stretches_.emplace_back();  // stretch 0 means none
   }
 
   Result<PlainTree> run() {

@@ -93,7 +93,7 @@ WideInteger binary_integer(std::string_view bytes) {
     value.whole = static_cast<std::int64_t>(bits);
     return value;
   }
-  std::string hex;  // of the magnitude: a hexadecimal number is rounded once
+  std::string hex;  // digits of the magnitude; a hexadecimal number is rounded once
   constexpr std::string_view digits = "0123456789abcdef";
   std::uint64_t carry = negative ? 1 : 0;
   for (std::size_t i = 0; i < size; ++i) {

@@ -9,8 +9,7 @@
 
 namespace stepscope {
 
-// Error::byte is the byte of the block where it is wrong. Allocates no more than such a block can
-// give.
+// Error::byte is the damaged byte of the block. Allocates no more than the block's size allows.
 [[nodiscard]] Result<std::string> unpack_snappy(std::string_view block);
 
 }  // namespace stepscope

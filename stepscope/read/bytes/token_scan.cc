@@ -30,7 +30,7 @@ TokenScan::TokenScan(std::span<const std::string_view> words) : words_(words.beg
   const std::size_t shortest = std::ranges::min(words, {}, &std::string_view::size).size();
   check(shortest >= gram, "a word has three letters");
   stride_ = shortest - gram + 1;
-  candidates_.resize(1);  // 0 is none
+  candidates_.resize(1);  // candidate 0 means none
   for (std::size_t before = stride_; before-- > 0;)
     for (std::size_t w = 0; w < words_.size(); ++w) {
       Candidate c{.word = w, .before = before};

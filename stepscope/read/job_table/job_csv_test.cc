@@ -45,7 +45,7 @@ TEST(JobCsv, TakesColumnsInAnyOrderQuotesAndDosLineEnds) {
   ASSERT_EQ(table->size(), 1U);
   EXPECT_EQ(table->gmc[0], 7);
   EXPECT_EQ(table->op[0], JobOp::optimizer);
-  EXPECT_EQ(table->seq_id[0], 3);  // pandas writes integers beside gaps so
+  EXPECT_EQ(table->seq_id[0], 3);  // 3.0: pandas' integers in a column with gaps
   EXPECT_EQ(table->notes.counts.size(), 0U);
 }
 

@@ -13,7 +13,7 @@ namespace stepscope {
 
 struct ParsedStretch {
   std::size_t consumed = 0;  // end of the text that is done; the rest is the beginning of an
-                             // event, or what follows the array
+                             // event, or the text behind the array
   bool array_ended = false;  // a ']' closed traceEvents; consumed is behind it
 };
 

@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-// The whole number behind "step" or "iteration", with '=', ':', quotes or blanks between.
+// The whole number behind "step" or "iteration"; '=', ':', quotes or blanks may be between.
 std::int64_t number_of_step(std::string_view text) {
   for (const std::string_view key : {"step", "iteration", "iter"})
     for (std::size_t at = text.find(key); at != std::string_view::npos;

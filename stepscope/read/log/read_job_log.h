@@ -17,8 +17,8 @@
 
 namespace stepscope {
 
-// Uses bounded memory beside the result. Step times without a unit are in `assumed`. A damaged end
-// is marked as truncated. Errors: those of the source; no line reports on a step.
+// Memory is bounded except for the result. Step times without a unit are in `assumed`. A damaged
+// end is marked as truncated. Errors: those of the source; no line reports on a step.
 [[nodiscard]] Result<JobLog> read_job_log(ByteSource& source, std::string_view path,
                                           TimeUnit assumed = TimeUnit::ms);
 [[nodiscard]] Result<JobLog> read_job_log(const std::string& path, TimeUnit assumed = TimeUnit::ms);

@@ -23,8 +23,9 @@ class CommLogs {
   CommLogs(const CommLogs&) = delete;
   CommLogs& operator=(const CommLogs&) = delete;
 
-  // Reads one file in bounded memory (beside the result). Lines that are not understood are counted
-  // in input.notes. Errors: those of the source; no line is NCCL's or a watchdog's.
+  // Reads one file. Memory is bounded except for the records it keeps. Lines that are not
+  // understood are counted in input.notes. Errors: those of the source; no line is NCCL's or a
+  // watchdog's.
   [[nodiscard]] Result<Done> add(ByteSource& source, CommInput& input);
   // Call after the last file and before settle_groups(). Determines ranks, groups and setups.
   void settle();

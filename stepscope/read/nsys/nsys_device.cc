@@ -303,8 +303,8 @@ std::vector<NsysGpu> read_nsys_gpus(NsysExport& nsys) {
   nsys.each_row("TARGET_INFO_CUDA_DEVICE", devices, [&](const SqliteRows& row) {
     add(static_cast<std::uint64_t>(row.integer(2)), row.integer(1), row.integer(0));
   });
-  // Without that table, ordinals are taken as GPU numbers. That is right unless hidden GPUs shift
-  // them.
+  // Without that table, ordinals are taken as GPU numbers. They are equal unless hidden GPUs shift
+  // the ordinals.
   if (found.empty())
     for (const auto& [gpu, properties] : gpus) add(0, gpu, gpu);
   if (found.empty()) nsys.note("no_gpu_description");

@@ -20,7 +20,7 @@ class PerfettoClocks {
   // to 127 belong to their sequence; incremental ones advance with each call.
   [[nodiscard]] std::optional<std::int64_t> trace_time(std::uint64_t time, std::uint32_t clock,
                                                        std::uint32_t sequence);
-  // The clock of packets that name none.
+  // The clock of packets that do not name one.
   static constexpr std::uint32_t default_clock = 6;  // BOOTTIME
   // The offset to time since the UNIX epoch; nullopt if no snapshot gives it.
   [[nodiscard]] std::optional<std::int64_t> to_unix() const { return to_unix_; }

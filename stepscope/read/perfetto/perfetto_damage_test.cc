@@ -74,7 +74,7 @@ TEST(PerfettoDamage, ReadsOnBehindADamagedPacketAndStopsWhereThereIsNone) {
   EXPECT_EQ(noted(t, "not_a_packet"), 1U);
   EXPECT_TRUE(t.notes.truncated);
   EXPECT_EQ(t.notes.first_byte.at("damaged_packet"), begin(1, 10, "a").size());
-  // Fields beside the packets are skipped.
+  // Fields other than packets are skipped.
   EXPECT_EQ(slices_of(perfetto_trace({begin(1, 10, "a"), bytes(2, "later"), number(3, 1),
                                       test::real(4, 1), end(1, 20)})),
             "a 10 10");

@@ -39,7 +39,7 @@ class PerfettoSlices {
   struct Run {
     std::size_t first = 0;
     std::size_t count = 0;
-    bool in_order = true;  // in time order on every track; nesting may then be meant
+    bool in_order = true;  // in time order on every track; such a run may be nested
   };
   [[nodiscard]] std::vector<Run> runs() const;
   [[nodiscard]] bool matches(Run& run) const;

@@ -26,7 +26,7 @@ struct PerfettoTrack {
   bool is_counter = false;
   bool incremental = false;
   double unit = 1;
-  // As resolved.
+  // Resolved from the track and its parents.
   std::string pid_text;
   std::string tid_text;
   ValueKind pid_kind = ValueKind::scalar;

@@ -149,7 +149,7 @@ Dealt make_parts(const Trace& whole, const std::vector<std::optional<int>>& rank
 void deal(const Trace& whole, Dealt& dealt) {
   std::size_t collective = 0;
   std::size_t counter = 0;
-  std::vector<std::size_t> counters;  // those of a slice, by slice
+  std::vector<std::size_t> counters;  // counters of a slice, by slice
   for (std::size_t i = 0; i < whole.counters.size(); ++i)
     if (whole.counters.slice[i] != no_slice) counters.push_back(i);
   const auto slice_of = [&](std::size_t i) { return index(whole.counters.slice[i]); };
