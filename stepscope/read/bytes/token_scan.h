@@ -46,7 +46,7 @@ class TokenScan {
   std::vector<std::string> words_;
   std::size_t stride_ = 1;
   std::array<std::uint16_t, 1 << table_bits> list_{};
-  std::vector<std::vector<Candidate>> candidates_;  // ordered by where they begin, first first
+  std::vector<std::vector<Candidate>> candidates_;  // the word that begins earliest is first
 };
 
 }  // namespace stepscope

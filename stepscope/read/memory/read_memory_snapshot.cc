@@ -236,8 +236,8 @@ class SnapshotReader {
     return into_.devices.back();
   }
 
-  // A pickle can repeat a list at no cost in bytes. No allocator writes such lists, so they are
-  // refused and the work stays linear in the size of the file.
+  // A pickle can repeat a list at no cost in bytes; no allocator writes such lists. Reading stops
+  // there with a note, so the work stays linear in the size of the file.
   bool spend(const char* repeats) {
     if (spent_ < tree_.nodes.size()) {
       ++spent_;
