@@ -1,4 +1,4 @@
-# Dnnl::Dnnl: oneDNN, 2.x or 3.x, of the CPU. The CMake package of Debian 12 asks for OpenCL, which stepscope does not use.
+# Dnnl::Dnnl: oneDNN for CPUs, 2.x or 3.x. Debian 12's CMake package requires OpenCL, which stepscope does not use.
 find_path(Dnnl_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(Dnnl_LIBRARY dnnl)
 include(FindPackageHandleStandardArgs)

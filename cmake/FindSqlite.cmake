@@ -1,4 +1,4 @@
-# Sqlite::Sqlite: the SQLite library. CMake's own FindSQLite3 sets a target of another name in later versions.
+# Sqlite::Sqlite: the SQLite library. The target of CMake's own FindSQLite3 has another name in later versions.
 find_path(Sqlite_INCLUDE_DIR sqlite3.h)
 find_library(Sqlite_LIBRARY sqlite3)
 include(FindPackageHandleStandardArgs)

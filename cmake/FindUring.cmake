@@ -1,4 +1,4 @@
-# Uring::Uring: liburing. Debian 12 ships no CMake package of it.
+# Uring::Uring: liburing. Debian 12 has no CMake package of it.
 find_path(Uring_INCLUDE_DIR liburing.h)
 find_library(Uring_LIBRARY uring)
 include(FindPackageHandleStandardArgs)

@@ -1,4 +1,4 @@
-# Zstd::Zstd: the zstd library. Debian 12 ships no CMake package of it.
+# Zstd::Zstd: the zstd library. Debian 12 has no CMake package of it.
 find_path(Zstd_INCLUDE_DIR zstd.h)
 find_library(Zstd_LIBRARY zstd)
 include(FindPackageHandleStandardArgs)

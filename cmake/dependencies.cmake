@@ -1,5 +1,5 @@
-# The Debian 12 packages that stepscope builds on; tools/setup.sh installs them. What is found here for the
-# library is found again by cmake/stepscope-config.cmake.in for those who use it installed.
+# The Debian 12 packages that stepscope needs; tools/setup.sh installs them. cmake/stepscope-config.cmake.in finds the
+# same packages for users of the installed library.
 list(PREPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)

@@ -1,5 +1,5 @@
-# cmake -DKIND=machine -DDIR=data/machines -DOUT=machine_data.cc -P embed_catalogue.cmake: the JSON files of a folder as C++
-# string literals, and the function KIND_texts() that returns them.
+# cmake -DKIND=machine -DDIR=data/machines -DOUT=machine_data.cc -P embed_catalogue.cmake: writes the JSON files of a
+# folder as C++ string literals, and the function KIND_texts() that returns them.
 file(GLOB files ${DIR}/*.json)
 list(SORT files)
 set(text "#include \"stepscope/base/embedded_text.h\"\n\nnamespace stepscope {\nnamespace {\n")

@@ -1,5 +1,5 @@
-# Install rules and the exported CMake package: the command, one static library a module, the headers under
-# include/stepscope/ as the tree has them.
+# Install rules and the exported CMake package: the command, one static library per module, and the headers under
+# include/stepscope/ as in the tree.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

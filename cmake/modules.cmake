@@ -1,9 +1,9 @@
-# How a folder of stepscope/ becomes a library, and how its tests, benchmarks and the command line are built.
+# Functions that make libraries of the folders of stepscope/, and build tests, benchmarks and the command line.
 
 add_library(stepscope_flags INTERFACE)
 target_compile_options(stepscope_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Werror)
-# After stepscope_flags: only locals are looked at.
+# Linked after stepscope_flags. Only shadowing by local names is checked.
 add_library(stepscope_local_shadows INTERFACE)
 target_compile_options(stepscope_local_shadows INTERFACE -Wno-shadow -Wshadow=local)
 if(STEPSCOPE_SANITIZE)
@@ -46,12 +46,12 @@ endfunction()
 
 set_property(GLOBAL PROPERTY STEPSCOPE_MODULES "")
 
-# A room (a folder of a module) is compiled as one file: what its sources include is then compiled once. The dev build
+# A room (a folder of a module) is compiled as one file, so its sources' includes are compiled once. The dev build
 # compiles each source by itself.
 option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
-# Each file of these defines the same names, once a collective and once an instruction set.
+# Files of these rooms define the same names, once per collective or instruction set.
 set(STEPSCOPE_ROOMS_APART comm/collectives nn/kernels)
-# Tests of these folders have helpers of the same name.
+# Tests of these folders have local functions with equal names.
 set(STEPSCOPE_TESTS_APART analysis/work cost/layer cli fit report write)
 # stepscope_compile_rooms(TARGET FOLDERS_APART SOURCE...)
 function(stepscope_compile_rooms target apart)
@@ -69,15 +69,16 @@ function(stepscope_compile_rooms target apart)
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
     endif()
   endforeach()
-  # Beside its neighbours a source's local names may hide theirs, and its types in unnamed namespaces are not in the main file.
+  # In one file, local names of a source may shadow others, and its types in unnamed namespaces are not in the main
+  # file.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:stepscope_local_shadows>)
   endif()
 endfunction()
 
-# stepscope_module(NAME [USES module...] [LIBS library...]): the sources in stepscope/NAME and its rooms without tests and
-# benchmarks.
+# stepscope_module(NAME [USES module...] [LIBS library...]): compiles the sources in stepscope/NAME and its rooms,
+# without tests and benchmarks.
 function(stepscope_module name)
   cmake_parse_arguments(arg "" "" "USES;LIBS" ${ARGN})
   set(dir ${PROJECT_SOURCE_DIR}/stepscope/${name})
@@ -96,13 +97,13 @@ function(stepscope_module name)
   if(name IN_LIST STEPSCOPE_COLD_MODULES)
     target_compile_options(stepscope_${name} PRIVATE ${STEPSCOPE_COLD})
   endif()
-  include(${dir}/sources.cmake OPTIONAL)  # what a module generates
+  include(${dir}/sources.cmake OPTIONAL)  # generated sources of a module
   set_target_properties(stepscope_${name} PROPERTIES EXPORT_NAME ${name})
   add_library(stepscope::${name} ALIAS stepscope_${name})
   set_property(GLOBAL APPEND PROPERTY STEPSCOPE_MODULES ${name})
 endfunction()
 
-# Ranges of a module's range.cc reach Nsight tools where the headers of NVTX are (CUDA has them; header-only, nothing is linked).
+# Ranges of a module's range.cc reach Nsight tools if NVTX headers are found (CUDA has them; nothing is linked).
 function(stepscope_nvtx module)
   find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h PATH_SUFFIXES targets/x86_64-linux/include
             HINTS ENV CUDA_PATH PATHS /usr/local/cuda/include)
@@ -116,7 +117,8 @@ function(stepscope_nvtx module)
   endif()
 endfunction()
 
-# data/KINDs/*.json become part of a module (stepscope/base/embedded_text.h): the program finds its catalogues wherever it is installed.
+# Embeds data/KINDs/*.json in a module (stepscope/base/embedded_text.h), so that an installed program has its
+# catalogues.
 function(stepscope_embed_catalogue module kind)
   set(dir ${PROJECT_SOURCE_DIR}/data/${kind}s)
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed_catalogue.cmake)
@@ -127,7 +129,7 @@ function(stepscope_embed_catalogue module kind)
   target_sources(stepscope_${module} PRIVATE ${out})
 endfunction()
 
-# The command: everything but main.cc is a library, so that tests can call it; it is not installed.
+# The command. All but main.cc is a library, so that tests can call it. The library is not installed.
 function(stepscope_cli)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/cli/*.cc)
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|/main)\\.cc$")

@@ -1,12 +1,12 @@
 #!/bin/bash
-# build.sh PRESET [TARGET...]: configures build/PRESET and builds the targets (all without any).
-# Takes Debian's own cmake and ninja, which setup.sh installs, before others that PATH may hold.
+# build.sh PRESET [TARGET...]: configures build/PRESET and builds the targets (default: all). Uses Debian's own cmake
+# and ninja, which setup.sh installs, before others on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 preset=$1
 shift
-whole_build_seconds=1100  # of a core, release with tests
+whole_build_seconds=1100  # processor time of a release build with tests
 cmake=/usr/bin/cmake
 [ -x $cmake ] || cmake=cmake
 configure=(--preset "$preset")
@@ -19,9 +19,10 @@ if ! "$cmake" "${configure[@]}" >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
-# A whole build says which optional parts it has, and why.
+# A whole build prints its optional parts and why they are on or off.
 [ $# -gt 0 ] || grep -E '^-- .*: (on|off)\b' "$log" || true
-# How long it will take: processor time of a whole build (tools/build_time.sh measures it), by the share of steps that are left.
+# Estimates the time: processor time of a whole build (measured by tools/build_time.sh) times the share of remaining
+# steps.
 steps=$(grep -c '^build .*\.o: CXX' "build/$preset/build.ninja" || true)
 left=$("$cmake" --build "build/$preset" ${1:+--target "$@"} -- -n 2>/dev/null | grep -c 'Building CXX' || true)
 cores=${JOBS:-$(nproc)}
@@ -29,7 +30,7 @@ if [ "$left" -gt 20 ] && [ "$steps" -gt 0 ]; then
   minutes=$(( (left * whole_build_seconds / steps / cores + 59) / 60 ))
   echo "building: $left files to compile on $cores cores, about $minutes minutes (less beside a filled compiler cache)"
 fi
-# Under a fixed address layout, or ThreadSanitizer refuses kernels with much randomness.
+# ThreadSanitizer needs a fixed address layout on kernels with much randomisation.
 fixed_layout=()
 if [ "$preset" = tsan ] && setarch -R true 2>/dev/null; then fixed_layout=(setarch -R); fi
 "${fixed_layout[@]}" "$cmake" --build "build/$preset" --parallel "${JOBS:-$(nproc)}" \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# build_time.sh [TARGET...]: builds the targets (default: the command `stepscope`, then everything) from nothing, without a
-# compiler cache and beside nothing else, and prints the time on the clock, the processor time, and the slowest files.
+# build_time.sh [TARGET...]: builds the targets (default: the command `stepscope`, then everything) from scratch,
+# without a compiler cache and with nothing beside it. Prints wall time, processor time, and the slowest files.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

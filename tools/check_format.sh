@@ -1,5 +1,5 @@
 #!/bin/bash
-# check_format.sh: fails when clang-format-19 would change a source file. `make format` mends it.
+# check_format.sh: fails if clang-format-19 would change a source file. `make format` fixes it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-19 --dry-run --Werror

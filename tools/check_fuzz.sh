@@ -1,6 +1,6 @@
 #!/bin/bash
-# check_fuzz.sh BUILD_DIR [SECONDS|RUNSx [NAME…]]: each fuzz target (those NAMEd) for a short while (30 s) or so many runs
-# (1000000x), from the committed corpus and what earlier runs found, one a core. Findings are kept in BUILD_DIR/findings.
+# check_fuzz.sh BUILD_DIR [SECONDS|RUNSx [NAME…]]: runs each fuzz target (or those NAMEd) for some seconds (30) or runs
+# (1000000x), from the committed corpus and earlier finds, one per core. Findings are kept in BUILD_DIR/findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ fuzz_one() {
   name=$(basename "$target" _fuzz)
   mkdir -p "$build/corpus/$name" "$build/findings"
   log=$build/findings/$name.log
-  # Without entropic scheduling: weighing the corpus costs more than running so small an input.
+  # Without entropic scheduling: weighing the corpus costs more than running such small inputs.
   options=("$limit" -max_len=20000 -entropic=0 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1
            -artifact_prefix="$build/findings/$name-")
   [ ! -e "tests/fuzz/$name.dict" ] || options+=(-dict="tests/fuzz/$name.dict")

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../stepscope/report/page"
 
-# Debian's modules, also for a nodejs that is not Debian's.
+# Debian's modules, also for a nodejs from elsewhere.
 NODE_PATH=/usr/share/nodejs${NODE_PATH:+:$NODE_PATH} eslint --no-inline-config --max-warnings 0 --format unix .
 mapfile -t tests < <(find . -name '*_test.js' | sort)
 [ ${#tests[@]} -gt 0 ] || { echo "check_page: no test found" >&2; exit 1; }

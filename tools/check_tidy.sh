@@ -1,7 +1,7 @@
 #!/bin/bash
-# check_tidy.sh BUILD_DIR: clang-tidy-22 over every product source of stepscope/, as compiled there (tests are the
-# compilers' and sanitizers' business: tidy cannot follow ASSERT_TRUE, and would double the time).
-# A file is looked at again only when it, a header, or .clang-tidy changed since it was last clean.
+# check_tidy.sh BUILD_DIR: clang-tidy-22 on every product source of stepscope/, with its flags in that build. Tests are
+# left to compilers and sanitizers: tidy cannot follow ASSERT_TRUE, and would take twice the time. A file is checked
+# again only if it, a header, or .clang-tidy changed since it was last clean.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ tidy_one() {
   local file=$1 stamp
   stamp=$stamps/$({ echo "$shared_state"; cat "$file"; } | sha256sum | cut -c1-32)
   [ ! -e "$stamp" ] || return 0
-  # -w: warnings are the compilers' part, and a newer clang deprecates what this libstdc++ uses inside.
+  # -w: warnings are left to the compilers, and a newer clang deprecates internals of this libstdc++.
   if ! clang-tidy-22 -p "$build" --quiet --extra-arg=-w "$file" >"$stamp.log" 2>&1; then
     cat "$stamp.log"
     rm "$stamp.log"
@@ -25,7 +25,7 @@ tidy_one() {
 }
 export -f tidy_one
 
-# Units that this build does not compile (a module switched off) have no flags to look at them with.
+# Sources that this build does not compile (a module switched off) have no compile flags.
 units=$(comm -12 <(git ls-files 'stepscope/*.cc' | grep -v '_test\.cc$' | sort) \
   <(grep -o '"file": "[^"]*"' "$build/compile_commands.json" | cut -d'"' -f4 |
     sed "s|^$PWD/||" | sort -u))

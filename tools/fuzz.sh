@@ -1,6 +1,6 @@
 #!/bin/bash
-# fuzz.sh [RUNS]: builds the fuzz targets, runs each RUNS times (2000000), and prints how many lines of each file of
-# the readers all inputs together reach, those that were found included.
+# fuzz.sh [RUNS]: builds the fuzz targets, runs each RUNS times (2000000), and prints the line coverage of each file of
+# the readers by all inputs, including new finds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,7 +8,7 @@ targets=$(cd tests/fuzz && basename -s .cc -- *_fuzz.cc)
 tools/build.sh fuzz $targets
 tools/check_fuzz.sh build/fuzz "${1:-2000000}x"
 
-# The same functions over the same inputs, built to count lines.
+# The same functions over the same inputs, built for line coverage.
 cmake --preset clang -B build/coverage -DSTEPSCOPE_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug \
   -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" \
   -DCMAKE_CXX_FLAGS='-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -fprofile-instr-generate -fcoverage-mapping' >build/coverage.configure.log

@@ -10,7 +10,7 @@ import sys
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "reference" / "published-plans.md"
 BEGIN, END = "<!-- begin: tools/plan_examples.py -->\n", "<!-- end: tools/plan_examples.py -->\n"
 
-# A search, and the plans of published runs as they would be on its devices, with their source.
+# A search, and the plans of published runs on its devices, with their source.
 SEARCHES = [
     ("Llama-3-70B on 512 H100",
      "llama-3-70b --machine h100_sxm_80gb --gpus 512 --global-batch 1024 --seq 8192", [

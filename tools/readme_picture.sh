@@ -1,5 +1,5 @@
 #!/bin/bash
-# readme_picture.sh PROGRAM: makes docs/images/page.png, the page of the bundled example as README.md shows it. Needs chromium.
+# readme_picture.sh PROGRAM: makes docs/images/page.png, the page of the bundled example for README.md. Needs chromium.
 set -euo pipefail
 program=$(realpath "$1")
 cd "$(dirname "$0")/.."
@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 picture=docs/images/page.png
 
-# The two figures are of examples/train_tiny/README.md.
+# The two figures are from examples/train_tiny/README.md.
 "$program" analyze examples/train_tiny/traces/ddp --model-flops-per-step 23353884672 --peak-tflops 0.076 \
   --html "$work/report.html" >/dev/null
 mkdir -p "$(dirname "$picture")"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# setup.sh build|check: installs the Debian packages that building and testing (build), or also every
-# check (check), need. Only what is missing, through apt, with sudo where not root; says what it does.
-# Silent and quick when nothing is missing.
+# setup.sh build|check: installs the Debian packages for building and testing (build), or also those for every check
+# (check). Installs only missing ones through apt, with sudo if not root, and prints its actions. Silent and quick if
+# nothing is missing.
 set -euo pipefail
 
 build_packages=(
@@ -29,7 +29,7 @@ esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: no apt here; stepscope needs what these Debian packages hold: ${wanted[*]}" >&2
-  exit 0  # not an error: the build says what it does not find
+  exit 0  # not an error: the build reports missing parts
 fi
 
 installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null |
@@ -63,6 +63,6 @@ echo "setup: installing with apt (a minute or two): ${missing[*]}"
 if candidates_known && install_missing; then
   exit 0
 fi
-echo "setup: refreshing apt's package lists"  # absent on a bare machine, or too old to download from
+echo "setup: refreshing apt's package lists"  # they are absent on a bare machine, or too old to download from
 run apt-get update -qq
 install_missing

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test.sh PRESET [CTEST OPTION...]: runs the tests of build/PRESET. No test found is a failure.
+# test.sh PRESET [CTEST OPTION...]: runs the tests of build/PRESET. It fails if there are no tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Characters and words of ASCII text, whatever the locale.
+// Classes and trimming of ASCII characters, independent of the locale.
 #pragma once
 
 #include <string_view>
@@ -8,14 +8,14 @@ namespace stepscope {
 
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
-// Blanks and ends of lines.
+// True for blanks and line ends.
 [[nodiscard]] constexpr bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
 
 [[nodiscard]] constexpr bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Without blanks and ends of lines at both ends.
+// `text` without blanks and line ends at both ends.
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);

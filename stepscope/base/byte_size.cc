@@ -9,7 +9,7 @@ namespace stepscope {
 namespace {
 
 struct Unit {
-  std::string_view name;  // in capitals
+  std::string_view name;  // in upper case
   std::string_view shown;
   std::int64_t bytes;
 };

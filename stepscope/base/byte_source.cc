@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inflating is ISA-L's and libzstd's; here is only the loop around them and what a damaged stream
-// means.
+// ISA-L and libzstd decompress. This file holds the loop around them and the handling of damaged
+// streams.
 #include "stepscope/base/byte_source.h"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ class Descriptor {
   int fd_;
 };
 
-// The bytes on disk. A regular file must stay at least as long as it was when it was opened.
+// The bytes on disk. It is an error when a regular file becomes shorter than it was at opening.
 class PlainSource final : public ByteSource {
  public:
   PlainSource(std::string path, Descriptor fd, std::uint64_t expected)
@@ -77,8 +77,7 @@ class PlainSource final : public ByteSource {
   std::uint64_t position_ = 0;
 };
 
-// What the two decompressors share: a block of compressed input that is refilled when it is used
-// up.
+// A block of compressed input that is refilled when it is used up. Both decompressors use it.
 class CompressedInput {
  public:
   explicit CompressedInput(std::unique_ptr<ByteSource> raw)
@@ -149,7 +148,8 @@ class GzipSource final : public ByteSource {
     return inside_member_ && state_->block_state != ISAL_BLOCK_FINISH &&
            state_->tmp_out_valid > state_->tmp_out_processed;
   }
-  // Between members: zero padding is allowed, anything else that is no member is not ours.
+  // Steps to the next gzip member. Zero padding is allowed between members; other bytes end the
+  // stream.
   bool next_member() {
     const auto bytes = input_.unread();
     const auto zeros = std::ranges::find_if(bytes, [](char c) { return c != 0; });
@@ -167,7 +167,7 @@ class GzipSource final : public ByteSource {
     inside_member_ = true;
     return true;
   }
-  // What was inflated in front of the damage and found no room yet.
+  // Delivers the bytes that were inflated before the damage and did not fit into the last read.
   std::size_t drain(std::span<char> into) {
     const auto left = static_cast<std::size_t>(state_->tmp_out_valid - state_->tmp_out_processed);
     const std::size_t n = std::min(left, into.size());
@@ -208,8 +208,8 @@ class ZstdSource final : public ByteSource {
         hint_(ZSTD_initDStream(stream_.get())),
         frame_hint_(hint_) {}
 
-  // Input is given block by block, as zstd asks for it, and none while output waits for room: a
-  // call that meets damage does not say what it wrote before.
+  // Input is given block by block, as zstd asks for it. No input is given while output waits for
+  // room, because a call that meets damage does not report the bytes it wrote before.
   Result<std::size_t> read(std::span<char> into) override {
     std::size_t got = 0;
     while (got < into.size() && !ended_) {
@@ -243,8 +243,8 @@ class ZstdSource final : public ByteSource {
  private:
   CompressedInput input_;
   std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
-  std::size_t hint_;        // how much input the next call can use
-  std::size_t frame_hint_;  // the same at the beginning of a frame
+  std::size_t hint_;        // useful amount of input for the next call
+  std::size_t frame_hint_;  // the same at the start of a frame
   std::size_t left_in_frame_ = 0;
   bool full_ = false;  // the last call filled its room
   bool ended_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file as a stream of its uncompressed bytes: plain, gzip (several members too) or zstd (several
-// frames too), told apart by the first bytes. Files are read, never mapped: one that shrinks
-// meanwhile is an error, not a crash.
+// A file as a stream of its uncompressed bytes. The file is plain, gzip (one or more members) or
+// zstd (one or more frames); its first bytes tell which. Files are read, never mapped, so a file
+// that shrinks during reading gives an error and not a crash.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,22 @@ namespace stepscope {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Fills `into` as far as it can; fewer bytes than asked for mean the end. After the end, 0.
+  // Fills `into` as far as possible. Fewer bytes than asked for mean the end. After the end it
+  // gives 0.
   virtual Result<std::size_t> read(std::span<char> into) = 0;
   // Compressed bytes consumed so far, for progress.
   [[nodiscard]] virtual std::uint64_t position() const = 0;
-  // Why the stream ended before its format says it may ("gzip member cut after byte N"), or empty.
-  // All bytes before the damage were delivered.
+  // Why the stream ended before its format allows ("gzip member cut after byte N"), or empty. All
+  // bytes before the damage were delivered.
   [[nodiscard]] virtual std::string damage() const { return {}; }
 };
 
-// The size of the file on disk, or an Error that says what to do.
+// The size of the file on disk. The error contains a remedy.
 [[nodiscard]] Result<std::uint64_t> file_size(const std::string& path);
 
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_source(const std::string& path);
-// `raw` itself, or what inflates it where its first bytes (four suffice) are those of gzip or zstd.
+// `raw` itself, or a decompressor of it if its first bytes (four suffice) are those of gzip or
+// zstd.
 [[nodiscard]] std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> raw,
                                                    std::string_view first_bytes);
 

@@ -121,7 +121,7 @@ std::string zstd_with_checksum(const std::string& text) {
   return packed;
 }
 
-// Whatever the size of the reads: all that stands before the damage.
+// All text before the damage is delivered, whatever the size of the reads.
 TEST_F(ByteSourceTest, DamageCostsTheSameTextForEverySizeOfRead) {
   const std::string text = some_text(300'000);
   for (std::string packed : {gzip(text), zstd_with_checksum(text)}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compressed texts for tests: one gzip member, one zstd frame.
+// Compresses texts for tests: one gzip member, one zstd frame.
 #pragma once
 
 #include <gtest/gtest.h>

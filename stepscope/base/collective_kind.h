@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives that traces name, and that the cost model times.
+// The collectives that traces name and that the cost model times.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace stepscope {
 
-// `unknown`: communication whose kind its name hides; `none`: no communication.
+// `unknown`: communication whose name does not tell its kind. `none`: no communication.
 enum class CollectiveKind : std::uint8_t {
   none,
   all_reduce,
@@ -34,9 +34,9 @@ inline constexpr std::array<std::string_view, collective_kind_count> collective_
 static_assert(collective_kind_names[static_cast<std::size_t>(CollectiveKind::unknown)] ==
               "unknown");
 
-// busbw = algbw × this, for a group of n ranks: 2(n-1)/n for all-reduce, (n-1)/n for all-gather,
-// reduce-scatter, all-to-all, gather and scatter, 1 for broadcast, reduce, send and recv
-// (nccl-tests, PERFORMANCE.md). 0 for a group of one; absent for what has no message.
+// busbw = algbw × factor for a group of n ranks: 2(n-1)/n for all-reduce; (n-1)/n for all-gather,
+// reduce-scatter, all-to-all, gather and scatter; 1 for broadcast, reduce, send and recv
+// (nccl-tests, PERFORMANCE.md). 0 for a group of one; absent for kinds without a message.
 [[nodiscard]] constexpr std::optional<double> busbw_factor(CollectiveKind kind, int group_size) {
   if (group_size <= 0) return std::nullopt;
   const double n = group_size;

@@ -23,7 +23,7 @@ TEST(Element, EveryBf16SurvivesTheWayThroughFloat) {
   }
 }
 
-// Against the definition: the nearer of the two neighbours, the even one where both are as near.
+// By definition the result is the nearer neighbour, and the even one of two that are equally near.
 TEST(Element, RoundsToTheNearerNeighbourTiesToEven) {
   std::mt19937 random(7);
   for (int i = 0; i < 200000; ++i) {

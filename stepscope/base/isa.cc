@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> names = {"baseline", "avx2", "avx512"};
 
-// __builtin_cpu_supports also asks whether the operating system saves the wide registers.
+// __builtin_cpu_supports also checks that the operating system saves the wide registers.
 Isa highest_of_cpu() {
   __builtin_cpu_init();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -17,7 +17,7 @@ namespace {
 using Kind = JsonValue::Kind;
 constexpr std::size_t deepest = 64;
 
-// "line 3, column 7", both from 1.
+// "line 3, column 7", both counted from 1.
 std::string place_of(std::string_view json, std::size_t byte) {
   const std::string_view before = json.substr(0, std::min(byte, json.size()));
   const auto line = std::ranges::count(before, '\n') + 1;
@@ -25,7 +25,7 @@ std::string place_of(std::string_view json, std::size_t byte) {
   return "line " + std::to_string(line) + ", column " + std::to_string(before.size() - start + 1);
 }
 
-// Counts what the parser has taken, which the events of nlohmann's parser do not tell.
+// Counts the bytes that the parser has taken; the events of nlohmann's parser do not tell.
 struct Counted {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -140,7 +140,7 @@ class Builder {
   std::size_t problem_byte_ = 0;
 };
 
-// The member of an object whose key begins `rest`, the longest such key: keys may hold dots.
+// The member of an object whose key is the longest that begins `rest`. Keys may contain dots.
 const JsonValue* step_into(const JsonValue& value, std::string_view& rest) {
   std::size_t longest = 0;
   const JsonValue* found = nullptr;
@@ -252,7 +252,7 @@ void JsonFields::fail(std::string_view key, const std::string& why, std::string 
 std::optional<std::int64_t> JsonFields::optional_integer(std::string_view key, IntegerRange range) {
   const JsonValue* value = find(key);
   if (value == nullptr) return std::nullopt;
-  // 4.0 is four: some writers know floats only.
+  // 4.0 counts as the integer 4: some writers know only floats.
   std::int64_t n = value->integer;
   bool whole = value->kind == Kind::integer;
   if (value->kind == Kind::number && std::abs(value->number) < 1e15 &&

@@ -13,7 +13,7 @@ std::string complaint(std::string_view json) {
   return root ? "" : root.error().message();
 }
 
-// Reads `json` with `read` and gives the message of the first problem.
+// Reads `json` with `read` and returns the message of the first problem.
 template <class Read>
 std::string problem_of(std::string_view json, Read read, bool null_is_absent = false) {
   const Result<JsonValue> root = parse_json(json, "f.json");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers distinct keys 0, 1, 2 … in the order in which they first come. Open addressing with
-// linear probing over the numbers; the keys stand in one vector, so a look-up neither divides nor
-// follows a chain, as one of std::unordered_map does. Hash need not mix its low bits.
+// Numbers distinct keys 0, 1, 2 … in the order of their first appearance. Open addressing with
+// linear probing over the numbers. The keys are in one vector, so a look-up neither divides nor
+// follows a chain as std::unordered_map does. Hash need not mix its low bits.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class KeyIndex {
  public:
   KeyIndex() : slots_(64, free) {}
 
-  // The key's number, and whether it is new.
+  // The key's number, and whether the key is new.
   std::pair<std::uint32_t, bool> insert(const Key& key) {
     std::uint32_t& slot = slots_[slot_of(key)];
     if (slot != free) return {slot, false};
@@ -32,7 +32,7 @@ class KeyIndex {
  private:
   static constexpr std::uint32_t free = std::numeric_limits<std::uint32_t>::max();
 
-  // Where the key stands, or the free slot that it may have.
+  // The slot of the key, or the free slot where it belongs.
   [[nodiscard]] std::size_t slot_of(const Key& key) const {
     const std::uint64_t hash = Hash{}(key) * 0x9E3779B97F4A7C15ULL;
     std::size_t at = static_cast<std::size_t>(hash >> 32) & (slots_.size() - 1);
@@ -46,7 +46,7 @@ class KeyIndex {
   }
 
   std::vector<Key> keys_;
-  std::vector<std::uint32_t> slots_;  // a power of two of them, at most half in use
+  std::vector<std::uint32_t> slots_;  // size is a power of two; at most half are in use
 };
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source as blocks of whole lines, for readers that search several lines at once.
+// Splits a source into blocks of whole lines, for readers that search several lines at once.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace stepscope {
 
 inline constexpr std::size_t longest_block_line = 1 << 20;
 
-// Calls take(block) with what the source has, in order, each block ending behind a line that one of
-// `ends` closes: except for the last; the rest of a line longer than longest_block_line is another
-// line. The view is valid during the call. Returns the bytes that were read.
+// Calls take(block) for all bytes of the source, in order. Each block but the last ends behind a
+// character of `ends`. A line longer than longest_block_line is split; its rest counts as another
+// line. The view is valid during the call. Returns the number of bytes read.
 template <class Take>
 Result<std::uint64_t> for_line_blocks(ByteSource& source, std::string_view ends, Take&& take) {
   std::uint64_t bytes = 0;

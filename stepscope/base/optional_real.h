@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A double that may be absent, in eight bytes: std::optional<double> takes sixteen, which counts
-// where millions of records hold a dozen. Absent is one NaN that no arithmetic makes; all others,
-// nan("") among them, are values.
+// A double that may be absent, in eight bytes. std::optional<double> takes sixteen, which matters
+// when millions of records hold a dozen. One NaN that no arithmetic produces means absent; all
+// other NaNs, nan("") among them, are values.
 #pragma once
 
 #include <bit>
@@ -21,7 +21,7 @@ class OptionalReal {
 
   [[nodiscard]] constexpr bool has_value() const { return bits_ != absent; }
   constexpr explicit operator bool() const { return has_value(); }
-  // REQUIRES: there is one.
+  // REQUIRES: the value is present.
   constexpr double operator*() const { return std::bit_cast<double>(bits_); }
   [[nodiscard]] constexpr double value_or(double other) const {
     return has_value() ? **this : other;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file being written: its bytes go to a temporary file beside it, and commit() renames that into
-// place, so that a reader never sees half of it and a failure leaves what was there. Devices and
-// pipes ("/dev/stdout") are written as they are.
+// A file being written. Its bytes go to a temporary file beside it, which commit() renames into
+// place. So a reader never sees half of it, and a failure leaves the old file. Devices and pipes
+// ("/dev/stdout") are written directly.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ namespace stepscope {
 
 class OutputFile {
  public:
-  // Fails when the directory does not exist or may not be written.
+  // Errors: the directory does not exist or is not writable.
   [[nodiscard]] static Result<OutputFile> create(const std::string& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();  // without commit(): the temporary file is removed
+  ~OutputFile();  // without commit() it removes the temporary file
 
   // The first failure is kept and returned by commit().
   void write(std::string_view bytes);
@@ -31,7 +31,7 @@ class OutputFile {
       : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
 
   std::string path_;
-  std::string temporary_;  // empty: written in place
+  std::string temporary_;  // empty: written directly
   int fd_ = -1;
   std::optional<Error> failed_;
 };

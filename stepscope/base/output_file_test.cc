@@ -21,7 +21,7 @@ class OutputFileTest : public testing::Test {
     return static_cast<std::size_t>(
         std::distance(fs::directory_iterator(dir_), fs::directory_iterator()));
   }
-  // Of this process: ctest runs the tests of this file side by side.
+  // The name contains the process id, because ctest runs the tests of this file in parallel.
   std::string dir_ = testing::TempDir() + "output_file_test_" + std::to_string(::getpid()) + "/";
 };
 

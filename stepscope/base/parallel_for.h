@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs body(i) for i in [0, count) on up to `threads` threads (the caller is one of them). Indices
-// are handed out in order, one at a time: give each enough work. Returns when all have run. body
+// Runs body(i) for i in [0, count) on up to `threads` threads, the caller among them. Indices are
+// handed out in order, one at a time, so each needs enough work. Returns when all have run. body
 // must not throw.
 #pragma once
 

@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// What a tag says about the value behind it; groups (3, 4) went out of use with proto2.
+// The wire type in a tag. Groups (3, 4) are obsolete since proto2.
 enum WireType : unsigned { varint = 0, eight_bytes = 1, length = 2, four_bytes = 5 };
 
 constexpr std::size_t longest_varint = 10;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire format of protocol buffers (protobuf.dev/programming-guides/encoding), read within
-// bounds and written by appending. Which message a field is, and what its number means, the caller
-// knows.
+// The wire format of protocol buffers (protobuf.dev/programming-guides/encoding). It is read within
+// bounds and written by appending. The caller knows the message of a field and the meaning of its
+// number.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace stepscope {
 
-// Fields of a message: next() is false at the end and at the first damage, and everything before
-// the damage was given.
+// The fields of a message. next() is false at the end and at the first damage; all fields before
+// the damage were given.
 class ProtoFields {
  public:
   explicit ProtoFields(std::string_view bytes) : rest_(bytes) {}
   bool next();
   [[nodiscard]] std::uint32_t field() const { return field_; }
   [[nodiscard]] bool is_bytes() const { return is_bytes_; }
-  // Of a varint or fixed field; 0 where is_bytes().
+  // The value of a varint or fixed field; 0 if is_bytes().
   [[nodiscard]] std::uint64_t number() const { return number_; }
-  [[nodiscard]] double real() const;                               // of a double
-  [[nodiscard]] std::string_view bytes() const { return bytes_; }  // empty where not is_bytes()
+  [[nodiscard]] double real() const;                               // of a double field
+  [[nodiscard]] std::string_view bytes() const { return bytes_; }  // empty if not is_bytes()
   [[nodiscard]] bool damaged() const { return damaged_; }
-  // The damage is that the bytes end inside a field.
+  // True if the damage is that the bytes end inside a field.
   [[nodiscard]] bool cut_short() const { return cut_short_; }
 
  private:
@@ -38,11 +38,11 @@ class ProtoFields {
   std::string_view bytes_;
 };
 
-// A varint off the front; false where none is whole.
+// Takes a varint off the front; false if no whole varint is there.
 [[nodiscard]] bool take_varint(std::string_view& bytes, std::uint64_t& value);
 
 void append_varint(std::string& out, std::uint64_t value);
-// A field with its tag. A negative int32 or int64 is given as its two's complement.
+// Appends a field with its tag. A negative int32 or int64 is passed as its two's complement.
 void append_number(std::string& out, std::uint32_t field, std::uint64_t value);
 void append_fixed64(std::string& out, std::uint32_t field, std::uint64_t value);
 void append_real(std::string& out, std::uint32_t field, double value);

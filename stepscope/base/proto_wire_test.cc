@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of the encoding guide's own examples, and every cut of a message.
+// Uses the byte examples of the encoding guide, and every cut of a message.
 #include "stepscope/base/proto_wire.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(ProtoWire, StopsAtDamageAndReadsNothingBeyondIt) {
   append_bytes(message, 2, "abc");
   append_fixed64(message, 3, 1);
   for (std::size_t size = 0; size < message.size(); ++size) {
-    const std::string cut = message.substr(0, size);  // a copy: reading beyond it is seen
+    const std::string cut = message.substr(0, size);  // a copy: sanitizers see reads beyond it
     ProtoFields f(cut);
     std::size_t fields = 0;
     while (f.next()) ++fields;

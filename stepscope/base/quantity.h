@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that know their unit: bytes, flops, their rates, and time. Bytes plus nanoseconds does
-// not compile.
+// Numbers with a unit: bytes, FLOPs, their rates, and time. Bytes plus nanoseconds does not
+// compile.
 #pragma once
 
 #include <chrono>
@@ -10,10 +10,10 @@
 
 namespace stepscope {
 
-// Instants and durations of a trace: integer nanoseconds. An instant counts from the clock's origin
-// (the UNIX epoch, or the profiler's start; event/trace.h says which).
+// Instants and durations of a trace, in integer nanoseconds. An instant counts from the origin of
+// its clock: the UNIX epoch or the profiler's start (event/trace.h says which).
 using Ns = std::chrono::nanoseconds;
-// Durations of a model.
+// Durations of the performance model.
 using Seconds = std::chrono::duration<double>;
 
 template <class Unit, class Rep>
@@ -54,13 +54,13 @@ constexpr Seconds operator/(Bytes b, ByteRate r) {
   return Seconds{static_cast<double>(b.value) / r.value};
 }
 
-// Factors of SI prefixes and units, for numbers that leave the typed quantities.
+// Factors of SI prefixes, for numbers that leave the typed quantities.
 inline constexpr double giga = 1e9;
 inline constexpr double tera = 1e12;
 inline constexpr double ns_per_s = 1e9;
 constexpr double nanoseconds_of(Ns t) { return static_cast<double>(t.count()); }
 constexpr double nanoseconds_of(Seconds t) { return t.count() * ns_per_s; }
-// The nearest whole nanosecond.
+// Rounds to the nearest whole nanosecond.
 inline Ns rounded_ns(Seconds t) { return Ns{std::llround(nanoseconds_of(t))}; }
 
 }  // namespace stepscope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a file a reader takes at once. Little in a fuzz build: what small inputs do then at a
-// window's end, large ones do elsewhere.
+// The number of bytes that a reader takes at once. It is small in a fuzz build, so that small
+// inputs cross the ends of windows as large inputs do elsewhere.
 #pragma once
 
 #include <cstddef>

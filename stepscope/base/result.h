@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value, or why an input or the system failed. The names are a subset of
-// std::expected's. A bug of ours is no Error: it is a failed check().
+// Result<T>: a value, or the reason why an input or the system failed. The names are a subset of
+// std::expected's. A bug of ours is not an Error but a failed check().
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace stepscope {
 
-// What a caller may have to tell apart. Control flow reads the code, never the text.
+// Kinds of failure that a caller may need to tell apart. Control flow reads the code, never the
+// text.
 enum class ErrorCode : std::uint8_t {
   failed,
   interrupted,   // the user asked to stop; nothing is wrong with the input
   group_failed,  // the ranks of a group can no longer communicate
-  other_rank,    // another rank failed, and knows why
-  reported,      // another rank reports the failure: nothing is left to say
-  other_model    // a checkpoint is of another model
+  other_rank,    // another rank failed and knows the reason
+  reported,      // another rank reports the failure; nothing is left to print
+  other_model    // the checkpoint is of another model
 };
 
-// what went wrong, in which file, at which byte of its (inflated) text, and what the user can do
-// about it.
+// Says what went wrong, in which file, at which byte of its (inflated) text, and what the user can
+// do about it.
 struct Error {
   std::string what;
   std::string file{};
@@ -36,12 +37,12 @@ struct Error {
   [[nodiscard]] std::string message() const;
 };
 
-// The error of a command that the user stopped while it worked on `file`.
+// The error of a command that the user stopped while it was working on `file`.
 [[nodiscard]] inline Error interrupted(std::string file = {}) {
   return {.what = "interrupted", .file = std::move(file), .code = ErrorCode::interrupted};
 }
 
-// Aborts with the place and the text when `ok` is false: only for our own bugs.
+// Aborts with the source location and the text if `ok` is false. Only for our own bugs.
 void check(bool ok, std::string_view what,
            std::source_location where = std::source_location::current());
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stable sort for rows that are nearly in order, as everything that a trace recorded is: rows of
-// one thread by their ends, several streams one after the other. A row a few places late is moved
-// there; a later one begins a new run, and neighbouring runs are merged pass by pass. One scan
-// where the rows are in order, O(N log N) whatever they are; memory for the shorter of two runs.
+// A stable sort for rows that are nearly in order. Recorded rows are: rows of one thread are
+// ordered by their ends, and several streams follow one another. A row that is a few places late is
+// moved there. A later row begins a new run, and neighbouring runs are merged pass by pass. Sorted
+// rows take one scan, others O(N log N); memory for the shorter of two runs.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace run_sort_detail {
 
 inline constexpr std::ptrdiff_t longest_way = 16;
 
-// Where the runs begin that `rows` consist of now.
+// Arranges `rows` into sorted runs and returns where the runs begin.
 template <class Iterator, class Less>
 std::vector<Iterator> make_runs(Iterator first, Iterator last, Less& less) {
   std::vector<Iterator> runs{first};

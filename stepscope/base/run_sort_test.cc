@@ -11,7 +11,7 @@ namespace {
 
 struct Row {
   int key;
-  int place;  // before sorting
+  int place;  // index before sorting
   bool operator==(const Row&) const = default;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// https://www.sqlite.org/fileformat.html: the header says how long the file must be.
+// File format: https://www.sqlite.org/fileformat.html. The header states the length of the file.
 #include "stepscope/base/sqlite_file.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ struct SqliteFile::State {
   std::string path;
   std::uint64_t file_bytes = 0;
   std::uint64_t wal_bytes = 0;
-  std::unique_ptr<SqliteBytes> bytes;  // outlives the layer, which outlives the connection
+  std::unique_ptr<SqliteBytes> bytes;  // outlives the file layer, which outlives the connection
   std::unique_ptr<SqliteVfs> vfs;
   std::unique_ptr<sqlite3, Close> db;
   std::vector<SqliteTable> tables;
@@ -46,7 +46,7 @@ std::uint32_t big_endian(std::string_view head, std::size_t at, std::size_t byte
   return value;
 }
 
-// The size that the header claims; 0 where it makes no claim (written by old versions).
+// The size that the header states; 0 if it states none (old versions).
 std::uint64_t claimed_bytes(std::string_view head) {
   const std::uint32_t page = big_endian(head, 16, 2);
   const std::uint64_t page_bytes = page == 1 ? 65536 : page;
@@ -77,7 +77,7 @@ std::uint64_t size_beside(const std::string& path, const char* ending) {
   return static_cast<std::uint64_t>(info.st_size);
 }
 
-// Whether another process holds SQLite's lock for writing (the bytes from 2^30 on).
+// Whether another process holds SQLite's write lock (the bytes from 2^30 on).
 bool is_being_written(int fd) {
   struct flock lock{};
   lock.l_type = F_RDLCK;
@@ -92,7 +92,7 @@ std::string temporary_folder() {
   return folder != nullptr && *folder != '\0' ? folder : "/tmp";
 }
 
-// A file without a name, or -1.
+// Descriptor of a file without a name, or -1.
 int temporary_file(const std::string& folder) {
   const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
@@ -120,7 +120,7 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-// Half of the progress is for inflating, the other half for reading.
+// Inflating is the first half of the progress, reading the second.
 Result<int> inflate(const std::string& path, ByteSource& source, std::string_view head,
                     const SqliteControl& control, std::uint64_t& size) {
   const std::string folder = temporary_folder();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// https://www.sqlite.org/vfs.html: the methods that a read-only connection calls.
+// The methods that a read-only connection calls: https://www.sqlite.org/vfs.html.
 #include "stepscope/base/sqlite_vfs.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t block_bytes = 256 * 1024;
 
 struct OpenFile {
-  sqlite3_file base;  // first: SQLite sees only this
+  sqlite3_file base;  // first member: SQLite sees only this
   SqliteBytes* bytes;
 };
 
@@ -98,7 +98,7 @@ SqliteBytes::~SqliteBytes() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-// Reads a block from `offset`; false where the file cannot be read.
+// Reads a block at `offset`; false if the file cannot be read.
 bool SqliteBytes::fill(std::uint64_t offset, std::size_t wanted) {
   block_.resize(wanted);
   block_at_ = offset;
@@ -122,7 +122,7 @@ int SqliteBytes::read(char* into, std::size_t amount, std::uint64_t offset) {
   std::uint64_t have_at = 0;
   if (fd_ >= 0) {
     const bool inside = offset >= block_at_ && offset + amount <= block_at_ + block_.size();
-    // A scan of a table reads page after page; a walk down a tree does not.
+    // A table scan reads page after page; a walk down a tree does not.
     const bool follows = offset == next_;
     if (!inside && !fill(offset, follows ? std::max(amount, block_bytes) : amount))
       return SQLITE_IOERR_READ;
@@ -143,7 +143,7 @@ SqliteVfs::SqliteVfs(SqliteBytes& bytes) {
   name_ = "stepscope-" + std::to_string(++count);
   const sqlite3_vfs* system = sqlite3_vfs_find(nullptr);
   check(system != nullptr, "SQLite has a file layer of its own");
-  vfs_ = *system;  // for random numbers, sleeping and the time
+  vfs_ = *system;  // reuses its random numbers, sleep and time
   vfs_.iVersion = std::min(vfs_.iVersion, 2);
   vfs_.szOsFile = static_cast<int>(sizeof(OpenFile));
   vfs_.pNext = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SQLite reads through in place of its own file layer: one descriptor that is already open (an
-// unlinked file has no name), or bytes in memory. Read only, without locks, journals or logs.
+// The file layer that SQLite reads through instead of its own. It reads an open descriptor (an
+// unlinked file has no name) or bytes in memory. Read only, without locks, journals or logs.
 #pragma once
 
 #include <sqlite3.h>
@@ -14,10 +14,10 @@
 
 namespace stepscope {
 
-// What one database lies in. Reads that follow each other are made in large blocks.
+// The bytes of one database. Sequential reads are made in large blocks.
 class SqliteBytes {
  public:
-  // Takes the descriptor over. `counted`, where given, grows by weight × the bytes read.
+  // Takes ownership of the descriptor. `counted`, if given, grows by weight × the bytes read.
   SqliteBytes(int fd, std::uint64_t size, std::atomic<std::uint64_t>* counted, double weight);
   explicit SqliteBytes(std::string_view bytes) : size_(bytes.size()), memory_(bytes) {}
   ~SqliteBytes();
@@ -25,7 +25,7 @@ class SqliteBytes {
   SqliteBytes& operator=(const SqliteBytes&) = delete;
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  // An SQLite result code; what lies behind the end is zeros and SQLITE_IOERR_SHORT_READ.
+  // Returns an SQLite result code. Beyond the end it gives zeros and SQLITE_IOERR_SHORT_READ.
   int read(char* into, std::size_t amount, std::uint64_t offset);
 
  private:
@@ -38,11 +38,11 @@ class SqliteBytes {
   double weight_ = 1;
   std::vector<char> block_;
   std::uint64_t block_at_ = 0;
-  std::uint64_t next_ = 0;  // where the last read ended
+  std::uint64_t next_ = 0;  // end of the last read
 };
 
-// A file layer that gives `bytes` for every name, registered under a name of its own while it
-// lives. `bytes` must outlive it.
+// A file layer that gives `bytes` for every file name. It is registered under a unique name while
+// it lives. `bytes` must outlive it.
 class SqliteVfs {
  public:
   explicit SqliteVfs(SqliteBytes& bytes);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request to stop, set by Ctrl-C and looked at by every long loop; setting it is
-// async-signal-safe.
+// A request to stop. Ctrl-C sets it and every long loop polls it. Setting it is async-signal-safe.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open addressing with linear probing over (hash, id); the texts live in blocks that never move.
+// Open addressing with linear probing over (hash, id). The texts are in blocks that never move.
 #include "stepscope/base/string_pool.h"
 
 #include <algorithm>
@@ -10,8 +10,7 @@ namespace {
 
 constexpr std::size_t block_size = 1 << 16;
 
-// Reads 8 bytes at a time and folds them with a 64×64→128-bit product; the tail overlaps the last
-// word.
+// The hash reads 8 bytes at a time and folds them with a 64×64→128-bit product.
 std::uint64_t load8(const char* p) {
   std::uint64_t word = 0;
   std::memcpy(&word, p, 8);
@@ -30,7 +29,7 @@ std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-// The last word overlaps the one before, so no length needs a byte loop.
+// The last word overlaps the one before, so no length needs a loop over bytes.
 std::uint32_t hash_text(std::string_view text) {
   constexpr std::uint64_t k = 0x9E3779B97F4A7C15ULL;
   const char* p = text.data();

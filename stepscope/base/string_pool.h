@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interned strings: each distinct text is kept once and named by a dense 32-bit id, so analyses
-// index plain vectors by it. Id 0 is the empty string. Not thread-safe; parallel readers fill a
-// pool each and merge().
+// Interned strings. Each distinct text is stored once and has a dense 32-bit id, so analyses index
+// plain vectors by id. Id 0 is the empty string. Not thread-safe: parallel readers fill one pool
+// each and merge().
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ class StringPool {
   StringPool& operator=(const StringPool&) = delete;
 
   StringId intern(std::string_view text);
-  // The id of a text that was interned, or empty_string when it never was.
+  // The id of an interned text, or empty_string if it is not interned.
   [[nodiscard]] StringId find(std::string_view text) const;
   // Valid while the pool lives.
   [[nodiscard]] std::string_view operator[](StringId id) const { return texts_[index(id)]; }
   [[nodiscard]] std::size_t size() const { return texts_.size(); }
-  // Interns all of `other`; element i of the result is the id here of other's id i.
+  // Interns all texts of `other`. Element i of the result is the id here of other's id i.
   std::vector<StringId> merge(const StringPool& other);
   [[nodiscard]] std::size_t bytes() const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes in memory as a source.
+// Bytes in memory as a ByteSource.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace stepscope {
 
-// Refers to `text`. `damage` is what the source says of its end.
+// Refers to `text`, which must outlive it. damage() returns `damage`.
 class TextSource final : public ByteSource {
  public:
   explicit TextSource(std::string_view text, std::string damage = {})

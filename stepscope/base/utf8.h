@@ -10,11 +10,11 @@
 
 namespace stepscope {
 
-// The length in bytes of the character that begins at byte `p` (< text.size()), 1 to 4; 0 where
-// none does: there step on by one byte.
+// The length in bytes, 1 to 4, of the character at byte `p` (< text.size()). 0 if no character
+// begins there; then step on by one byte.
 [[nodiscard]] std::size_t utf8_length(std::string_view text, std::size_t p);
 
-// Appends the character; U+FFFD where `c` is none (a lone surrogate, or above U+10FFFF).
+// Appends the character, or U+FFFD if `c` is not one (a lone surrogate, or above U+10FFFF).
 void append_utf8(std::string& out, std::uint32_t c);
 
 }  // namespace stepscope

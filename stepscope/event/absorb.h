@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins two unsealed traces of one rank: parts of a file that were read in parallel, or windows of
-// one run.
+// Appends one unsealed trace of a rank to another: parts of a file that were read in parallel, or
+// windows of one run.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace stepscope {
 
-// Where the other trace's ids went.
+// Maps ids of the other trace to ids of the joined one.
 struct AbsorbMap {
   std::vector<StringId> strings;
   std::vector<TrackId> tracks;
 };
 
-// By how much the detail row numbers of a part move: the rows of the parts before it.
+// Offsets of a part's detail row numbers: the numbers of rows in the parts before it.
 struct DetailOffsets {
   std::uint32_t ops = 0;
   std::uint32_t copies = 0;
@@ -28,9 +28,10 @@ struct DetailOffsets {
   }
 };
 
-// Appends all rows of `from` to `into`; equal tracks (pid, tid, device) become one, notes add up,
-// `into` keeps its metadata. Each column of `from` is freed as soon as it is copied, so the peak is
-// one column above the sum. REQUIRES: neither is sealed, and both count time from one origin.
+// Appends all rows of `from` to `into`. Equal tracks (pid, tid, device) become one, notes are
+// added, and `into` keeps its metadata. Each column of `from` is freed as soon as it is copied, so
+// the peak memory is the sum plus one column. REQUIRES: neither is sealed; both count time from one
+// origin.
 AbsorbMap absorb(Trace& into, Trace&& from);
 
 }  // namespace stepscope

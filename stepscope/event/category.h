@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of row a slice is, from the trace's `cat` and nothing else: device work is decided
-// here, never by a stream argument (Triton's host rows carry one) and never by the name.
+// The kind of a slice. Only the trace's `cat` decides it. A stream argument does not decide about
+// device work (Triton's host rows carry one), nor does the name.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace stepscope {
 enum class Category : std::uint8_t {
   cpu_op,           // ATen, autograd, c10d operators
   user_annotation,  // record_function, ProfilerStep, optimizer
-  gpu_annotation,   // their span on a stream: repeats work that kernels already show
+  gpu_annotation,   // their span on a stream; repeats work that kernels already show
   python_function,  // with_stack frames
   runtime,          // CUDA / HIP / MTIA / XPU runtime calls
   driver,           // cuLaunchKernel(Ex) and other driver calls
@@ -21,7 +21,7 @@ enum class Category : std::uint8_t {
   memset,
   sync,            // cuda_sync: "Stream Wait Event", "Event Sync", "Stream Sync", "Context Sync"
   device_event,    // cuda_event: event records
-  overhead,        // of the profiler itself
+  overhead,        // overhead of the profiler itself
   profiler_range,  // cuda_profiler_range: hardware counters of a kernel
   trace_window,    // `Trace`: the profiler's whole window
   other,           // any other complete slice on a host thread
@@ -34,7 +34,7 @@ inline constexpr std::array<std::string_view, category_count> category_names = {
     "device_event", "overhead",        "profiler_range", "trace_window",    "other"};
 static_assert(category_names[static_cast<std::size_t>(Category::other)] == "other");
 
-// Work that occupies a device.
+// Whether the row is work that occupies a device.
 constexpr bool is_device_work(Category c) {
   return c == Category::kernel || c == Category::memcpy || c == Category::memset;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which collective a name speaks of. NCCL's algorithm and protocol suffixes are not read: they do
+// The collective that a name means. NCCL's algorithm and protocol suffixes are not read: they do
 // not say what ran.
 #include "stepscope/event/name_class.h"
 #include "stepscope/event/name_rules.h"
@@ -13,8 +13,8 @@ struct KindWord {
   std::string_view word;
   CollectiveKind kind;
 };
-// Of names without underscores; longer words before those they contain. DeepEP's dispatch and
-// combine are all-to-alls.
+// Words in names without underscores. Longer words precede those they contain. DeepEP's dispatch
+// and combine are all-to-alls.
 constexpr std::array<KindWord, 24> kind_words = {{
     {"barrier", CollectiveKind::barrier},
     {"allreduce", CollectiveKind::all_reduce},
@@ -56,14 +56,14 @@ CollectiveKind kind_in(std::string_view text) {
 CollectiveKind collective_kind(std::string_view text) {
   const std::string name = lower(text);
   const std::string head = head_of(name);
-  // Values of a "Collective name" argument that inside a longer name mean something else
+  // Values of a "Collective name" argument that mean something else inside a longer name
   // (aten::gather).
   static constexpr auto bare =
       words("broadcast", "_broadcast_oop", "broadcast_oop", "broadcast_uniqueid", "reduce",
             "_reduce_oop", "gather", "scatter", "send", "recv", "sendrecv", "send_recv",
             "recv_anysource", "recvanysource", "barrier");
   if (contains(bare, name)) return kind_in(name);
-  if (has(head, "wait")) return CollectiveKind::none;  // waits for one, moves nothing
+  if (has(head, "wait")) return CollectiveKind::none;  // waits for a collective, moves no data
   if (is_backend_annotation(name))
     return kind_in(std::string_view(name).substr(name.find(':') + 1));
   if (is_communication_kernel(name, head)) return kind_in(head);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a benchmark of collectives measured (read/nccl/read_comm_benchmark.h): one file, one
-// operation, one group of ranks.
+// Results of a benchmark of collectives (read/nccl/read_comm_benchmark.h): one file, one operation,
+// one group of ranks.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace stepscope {
 
 struct BenchmarkPoint {
-  Bytes bytes{};   // S, the total buffer, where the file's size is that; else as printed
+  Bytes bytes{};   // S, the total buffer, if the file's size is that; else as printed
   Seconds time{};  // of one call, above 0
   bool in_place = false;
 };
@@ -25,11 +25,11 @@ struct CommBenchmark {
   std::string tool;  // "nccl-tests", "OSU"
   std::string test;  // "all_reduce_perf", "OSU MPI Allreduce Latency Test v7.4"
   CollectiveKind kind = CollectiveKind::unknown;
-  bool per_rank = false;      // sizes are one rank's: the total is as many times that as ranks
-  bool many_at_once = false;  // a bandwidth test: its times are of one of many messages under way
-  int ranks = 0;              // 0: the file does not say
+  bool per_rank = false;      // sizes are one rank's; the total is this times the ranks
+  bool many_at_once = false;  // a bandwidth test: its times are for one of many messages in flight
+  int ranks = 0;              // 0: not in the file
   int hosts = 0;
-  bool even = true;    // as many ranks on each host
+  bool even = true;    // equal number of ranks on each host
   std::string device;  // of the first rank; may be empty
   std::vector<BenchmarkPoint> points;
   std::optional<double> best_rate;  // bytes/s of a bandwidth test

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a job left of their communication without a trace: rings of flight recorders,
-// lines of NCCL logs, messages of watchdogs. One table for all of them, so that one analysis
-// (analysis/hang/hang_account.h) asks who is missing where. It holds order and arguments, hardly
-// any times.
+// Records of a job's communication that are not traces: rings of flight recorders, lines of NCCL
+// logs, messages of watchdogs. One table holds all of them, so that one analysis
+// (analysis/hang/hang_account.h) finds which rank is missing in which call. It holds order and
+// arguments, and few times.
 #pragma once
 
 #include <cstdint>
@@ -19,59 +19,59 @@
 
 namespace stepscope {
 
-// `ended`: given up or finished, and the recorder does not say which; `unknown`: it says nothing.
+// `ended`: given up or finished; the recorder does not say which. `unknown`: not recorded.
 enum class CallState : std::uint8_t { unknown, scheduled, started, ended, completed };
 [[nodiscard]] std::string_view name_of(CallState state);
 
 // One call of one rank in one group.
 struct CommCall {
-  std::int64_t sequence = 0;   // what the recorder numbers the group's calls by
-  std::uint32_t ordinal = 0;   // among calls of one number: coalesced ones
+  std::int64_t sequence = 0;   // the recorder's number of the call in the group
+  std::uint32_t ordinal = 0;   // among calls with one number (coalesced calls)
   std::uint32_t position = 0;  // among all calls of the rank, over its groups
   CollectiveKind kind = CollectiveKind::unknown;
   CallState state = CallState::unknown;
   StringId name{};      // as recorded, without the library: "all_reduce", "send"
-  StringId in_sizes{};  // "[[16], [4, 4]]"; of a log the number of elements
+  StringId in_sizes{};  // "[[16], [4, 4]]"; from a log, the number of elements
   StringId out_sizes{};
   StringId in_types{};  // "Float"; "float32"
   StringId out_types{};
-  StringId arguments{};           // of a log: the reduction and the root, "sum, root 0"
+  StringId arguments{};           // from a log: the reduction and the root, "sum, root 0"
   std::int64_t in_elements = -1;  // summed over the tensors; -1: not recorded
   std::int64_t out_elements = -1;
-  std::int32_t peer = -1;   // of a send or recv: the other one's place in the group
+  std::int32_t peer = -1;   // of a send or recv: the other rank's index in the group
   std::uint32_t stack = 0;  // in CommRecords::stacks; 0: not recorded
   Ns created{};             // UNIX; 0: not recorded
 };
 
-// What a recorder says of a group without naming calls. -1: nothing yet.
+// The state of a group that a recorder gives without naming calls. -1: none yet.
 struct GroupStatus {
   std::int64_t enqueued = -1;
   std::int64_t started = -1;
   std::int64_t completed = -1;
 };
 
-// All that one rank recorded of one group, each in the order it was called.
+// All calls that one rank recorded in one group, in call order.
 struct CommSequence {
   std::uint32_t group = 0;
   std::uint32_t rank = 0;      // in CommRecords::ranks
-  bool from_start = true;      // nothing was overwritten or cut before its first call
-  bool watchdog_only = false;  // the calls are those a watchdog named
+  bool from_start = true;      // nothing before its first call was overwritten or cut
+  bool watchdog_only = false;  // only calls that a watchdog named
   std::vector<CommCall> collectives{};
   std::vector<CommCall> pairs{};  // sends and receives
   std::optional<GroupStatus> status{};
 };
 
-// `id` as the recorder has it: a process group's name, a communicator's id.
+// `id` as recorded: a process group's name, or a communicator's id.
 struct RecordedGroup {
   std::string id{};
-  std::string name{};             // its description; may be empty
+  std::string name{};             // description; may be empty
   std::vector<int> members{};     // ranks of the job, in the group's order
-  bool members_recorded = false;  // else `members` are those that recorded calls
+  bool members_recorded = false;  // otherwise `members` are the ranks that recorded calls
   int size = 0;                   // 0: not recorded
-  bool from_log = false;          // of an NCCL log: calls are numbered by its opCount
+  bool from_log = false;          // from an NCCL log: calls are numbered by its opCount
 };
 
-// A rank of the job; of a log without ranks a process.
+// A rank of the job, or a process if the log has no ranks.
 struct CommRank {
   std::optional<int> number{};
   std::string label{};  // "rank 3", "process 1234 on host a, device 3"
@@ -79,7 +79,7 @@ struct CommRank {
   bool has_log = false;
 };
 
-// A watchdog gave up on a call.
+// A call on which a watchdog gave up.
 struct WatchdogTimeout {
   std::uint32_t rank = 0;
   std::uint32_t group = 0;
@@ -111,26 +111,26 @@ struct CommInput {
   std::optional<int> rank{};
   std::uint64_t calls = 0;
   bool truncated = false;
-  std::map<std::string, std::uint64_t> notes{};  // what was not understood, by reason
+  std::map<std::string, std::uint64_t> notes{};  // entries not understood, by reason
 };
 
 struct CommRecords {
   StringPool strings{};
-  std::vector<std::vector<StackFrame>> stacks{{}};  // innermost first; 0 is none
+  std::vector<std::vector<StackFrame>> stacks{{}};  // innermost frame first; stack 0 is empty
   std::vector<CommRank> ranks{};
   std::vector<RecordedGroup> groups{};
-  std::vector<CommSequence> sequences{};  // at most one of a group and a rank
+  std::vector<CommSequence> sequences{};  // at most one per group and rank
   std::vector<WatchdogTimeout> timeouts{};
   std::vector<LogMessage> messages{};
   std::vector<CommInput> inputs{};
   NcclSetup nccl{};
 
-  // The place of what is there, else of a new one.
+  // The index of the rank or group; a new one is added if it is missing.
   std::uint32_t rank_numbered(int number);
   std::uint32_t group_keyed(std::string_view key);
   CommSequence& sequence_of(std::uint32_t group, std::uint32_t rank);
 
-  // Where they were put, by their names.
+  // Index by name.
   std::map<int, std::uint32_t> rank_index{};
   std::map<std::string, std::uint32_t, std::less<>> group_index{};
   std::map<std::uint64_t, std::uint32_t> sequence_index{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader met and could not use, or had to mend: counted by reason, so that one bad event
-// never ends an import and nothing is dropped in silence.
+// Events that a reader could not use or had to mend, counted by reason. One bad event never ends an
+// import, and nothing is dropped in silence.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 namespace stepscope {
 
 struct ImportNotes {
-  std::uint64_t events = 0;                     // elements of traceEvents that were complete
+  std::uint64_t events = 0;                     // complete elements of traceEvents
   bool truncated = false;                       // the file ends in the middle
-  std::map<std::string, std::uint64_t> counts;  // reason → how often, e.g. "negative_duration"
+  std::map<std::string, std::uint64_t> counts;  // reason → count, e.g. "negative_duration"
   std::map<std::string, std::uint64_t>
       first_byte;  // reason → byte (of the inflated text) of its first case
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training job's log says of its steps, as its tools wrote it (read/log/read_job_log.h): one
-// record for each line that reports on steps, timers and tables of the tools beside them. What a
-// line does not say is absent. Units are SI; a tool's own reading of a unit is corrected by its
-// reader.
+// The steps of a training job as its log reports them (read/log/read_job_log.h). There is one
+// record for each line that reports on steps, and also the tools' timers and tables. Values that a
+// line does not give are absent. Units are SI; if a tool misuses a unit, its reader corrects it.
 #pragma once
 
 #include <array>
@@ -19,25 +18,25 @@
 
 namespace stepscope {
 
-// How a tool counts the FLOPs of a token (fit/log_rates.h).
+// A tool's method of counting the FLOPs of a token (fit/log_rates.h).
 enum class FlopCounting : std::uint8_t {
   none,
-  causal_halved,  // as this project does
+  causal_halved,  // as this project counts
   half_or_all,    // half of attention in current versions, all of it in older ones
-  megatron,       // likewise; Megatron-DeepSpeed counts what the hardware does
+  megatron,       // as above; Megatron-DeepSpeed counts what the hardware does
   torchtitan,
   llm_c,
   nanogpt
 };
 
-// A tool whose logs are read. The readers own one object for each (read/log/log_dialect.h).
+// A tool whose logs are read. log_dialect.h in read/log lists the reader of each.
 struct LogTool {
-  std::string_view name;   // in JSON: "hugging_face"
+  std::string_view name;   // name in JSON: "hugging_face"
   std::string_view label;  // "Hugging Face Trainer"
   FlopCounting counting = FlopCounting::none;
-  std::string_view rate_name = "TFLOP/s of a device";  // its FLOP rate
+  std::string_view rate_name = "TFLOP/s of a device";  // the name of its FLOP rate
 };
-// Any program that names its step time ("step_time_ms=…").
+// Any program that prints its step time ("step_time_ms=…").
 inline constexpr LogTool program_lines = {.name = "named", .label = "lines of the program"};
 
 struct LogToolLines {
@@ -47,44 +46,44 @@ struct LogToolLines {
 
 struct LogRecord {
   const LogTool* tool = nullptr;
-  bool evaluated = false;       // since the record before
-  bool saved = false;           // a checkpoint, likewise
-  std::int32_t rank = -1;       // that the line names; -1: none
-  std::int32_t launch = 0;      // how often the log had shown a start of a job before
+  bool evaluated = false;       // since the previous record
+  bool saved = false;           // a checkpoint was saved since the previous record
+  std::int32_t rank = -1;       // rank in the line; -1: none
+  std::int32_t launch = 0;      // number of job starts in the log before this record
   std::int32_t skipped = 0;     // steps that were not applied
-  std::int32_t not_finite = 0;  // steps whose loss was no number
-  std::int64_t iteration = -1;  // -1: the line names none
-  std::int64_t of_steps = 0;    // of a progress bar: where it ends
-  std::optional<Ns> stamp{};    // of the line, on the calendar of its writer
+  std::int32_t not_finite = 0;  // steps with a loss that is not finite
+  std::int64_t iteration = -1;  // -1: none in the line
+  std::int64_t of_steps = 0;    // last step of a progress bar
+  std::optional<Ns> stamp{};    // time stamp of the line, on the calendar of its writer
   OptionalReal wall_ns{};
-  OptionalReal elapsed_s{};  // of a progress bar: since it began
+  OptionalReal elapsed_s{};  // of a progress bar: time since it began
   OptionalReal loss{};
   OptionalReal samples_per_s{};        // of the whole job
   OptionalReal tokens_per_s{};         // of the whole job
   OptionalReal tokens_per_s_device{};  // of one device
   OptionalReal flops_per_s{};          // of one device, by the tool's convention
-  OptionalReal mfu{};                  // share of one, by the tool's convention
-  OptionalReal memory_bytes{};         // peak of the device
+  OptionalReal mfu{};                  // a share of 1, by the tool's convention
+  OptionalReal memory_bytes{};         // peak on the device
   OptionalReal memory_share{};         // of the device's memory
-  OptionalReal batch{};                // sequences of the step
+  OptionalReal batch{};                // sequences per step
 };
 
-// What a tool times within a step, in the order of the log.
+// A tool's timer within a step, in the order of the log.
 struct LogTimer {
   std::string name;
   const LogTool* tool = nullptr;
-  std::vector<double> ms;  // the largest of the ranks where a line gives several
+  std::vector<double> ms;  // the largest over ranks if a line gives several
 };
 
-// DeepSpeed's comms logger: of one operation and message size.
+// DeepSpeed's comms logger: one operation and message size.
 struct LogCommunication {
   std::string operation;
   std::string size;  // as printed: "1.21 MB" of 1024^2
   std::int64_t count = 0;
   double total_ms = 0;
-  double printed_algbw_gbit = 0;  // as printed: Gbit/s, the mean of the calls
+  double printed_algbw_gbit = 0;  // as printed: Gbit/s, mean over calls
   double printed_busbw_gbit = 0;
-  double calls_ms = 0;  // the usual time of a call
+  double calls_ms = 0;  // typical time of a call
 };
 
 // DeepSpeed's flops profiler, in FLOPs, seconds and parameters.
@@ -107,11 +106,11 @@ struct LogFlopsProfile {
 };
 
 struct JobLog {
-  std::deque<LogRecord> records{};  // never moved: they are most of what a log leaves
+  std::deque<LogRecord> records{};  // a deque never moves them; they are most of a log
   std::vector<LogTimer> timers{};
   std::vector<LogCommunication> communication{};
   std::vector<LogFlopsProfile> profiles{};
-  std::map<std::string, std::string, std::less<>> settings{};  // names as Megatron's arguments
+  std::map<std::string, std::string, std::less<>> settings{};  // keys as Megatron's arguments
   // Means over the whole run, as `run_tool` prints them.
   const LogTool* run_tool = nullptr;
   std::optional<double> run_s{};
@@ -119,27 +118,27 @@ struct JobLog {
   std::optional<double> run_steps_per_s{};
   std::optional<double> run_tokens_per_s{};
   std::optional<double> run_flops{};             // "total_flos"
-  std::vector<LogToolLines> tools{};             // all whose logs are read, most trusted first
-  std::map<std::string, std::uint64_t> notes{};  // what was not understood, and how often
+  std::vector<LogToolLines> tools{};             // all tools found, most trusted first
+  std::map<std::string, std::uint64_t> notes{};  // lines not understood, by reason
   std::uint64_t text_bytes = 0;
   bool truncated = false;
 };
 
-// A step of the job, or the mean of several, as the most trusted tool in the log tells it.
+// A step of the job, or the mean of several, from the most trusted tool in the log.
 struct LogStep {
   std::int64_t iteration = -1;
-  std::int64_t steps = 1;  // that `wall_ns` is the mean of
+  std::int64_t steps = 1;  // number of steps that `wall_ns` is the mean of
   double wall_ns = 0;      // of the slowest rank
-  std::size_t record = 0;  // of JobLog::records
-  std::string cause{};     // "restart", "checkpoint", "eval": what else the log says of it
+  std::size_t record = 0;  // index in JobLog::records
+  std::string cause{};     // "restart", "checkpoint", "eval": the log's note on the step
 };
 
 struct LogSteps {
   std::vector<LogStep> steps{};  // in the order they ran
   const LogTool* tool = &program_lines;
-  std::string how{};                    // what the tool says of time
-  std::vector<std::size_t> launches{};  // the first step of each, 0 at first
-  std::vector<std::int32_t> ranks{};    // that lines name
+  std::string how{};                    // source of the tool's times
+  std::vector<std::size_t> launches{};  // the first step of each launch, beginning with 0
+  std::vector<std::int32_t> ranks{};    // ranks that lines name
   std::uint64_t left_out = 0;           // records without a positive time
 };
 

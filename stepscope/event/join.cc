@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detail rows and collectives follow their part; only slices, memory events and counters, whose
-// order means something where instants are equal, are brought into the stretches' order.
+// Detail rows and collectives stay in the order of their part. Only slices, memory events and
+// counters are put into the stretches' order, because their order matters when instants are equal.
 #include "stepscope/event/join.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace stepscope {
 namespace {
 
-// Rows [first, first + count) of one table of a part, and where they go.
+// Rows [first, first + count) of one table of a part, and their destination.
 struct Rows {
   std::uint32_t part = 0;
   std::uint32_t first = 0;
@@ -40,7 +40,7 @@ std::vector<Rows> rows_of(std::span<const RowStretch> stretches, std::uint32_t R
   return rows;
 }
 
-// Brings a column (of the table that `table` names) into the order of `rows`; map(part, value).
+// Puts a column (of the table that `table` names) into the order of `rows`; map(part, value).
 template <class Table, class T, class Map>
 void join_column(std::vector<Trace>& parts, Table Trace::* table, std::vector<T> Table::* column,
                  std::span<const Rows> rows, Map map) {
@@ -55,7 +55,7 @@ void join_column(std::vector<Trace>& parts, Table Trace::* table, std::vector<T>
   (parts[0].*table).*column = std::move(all);
 }
 
-// Where a part's slices went. Stretches of a part are in ascending order.
+// New places of a part's slices. The stretches of a part are in ascending order.
 class SlicePlaces {
  public:
   SlicePlaces(std::span<const Rows> rows, std::size_t parts) : by_part_(parts) {
@@ -84,7 +84,7 @@ void concatenate_texts(std::vector<StringId>& into, std::vector<StringId>& from,
   std::vector<StringId>().swap(from);
 }
 
-// Appends the tables that keep their part's order. offsets[p] is where p's detail rows begin.
+// Appends the tables that keep their part's order. offsets[p] is the first detail row of part p.
 void join_details(std::vector<Trace>& parts, const std::vector<AbsorbMap>& maps) {
   Trace& into = parts[0];
   for (std::size_t p = 1; p < parts.size(); ++p) {
@@ -119,7 +119,7 @@ void join_collectives(std::vector<Trace>& parts, const std::vector<AbsorbMap>& m
   parts[0].collectives = std::move(all);
 }
 
-// Detail row numbers of part p move by the rows of the parts before it.
+// Shifts the detail row numbers of part p by the number of rows in the parts before it.
 void shift_details(std::vector<Trace>& parts) {
   DetailOffsets at;
   for (Trace& part : parts) {
@@ -141,7 +141,7 @@ std::vector<std::size_t> sizes_of(const std::vector<Trace>& parts, Size size) {
   return sizes;
 }
 
-// All columns that are brought into order, as tasks for parallel_for.
+// Reorders all columns, as tasks for parallel_for.
 void join_rows(std::vector<Trace>& parts, std::span<const RowStretch> stretches,
                const std::vector<AbsorbMap>& maps, unsigned threads) {
   const auto slices = rows_of(stretches, &RowStretch::first_slice,

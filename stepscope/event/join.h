@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the unsealed parts of one trace whose rows were dealt out in stretches (chunks of a file,
-// read by several threads) and restores the stretches' order: the result does not depend on who
-// read what.
+// Joins the unsealed parts of one trace. Several threads read its rows in stretches (chunks of a
+// file). The order of the stretches is restored, so the result does not depend on which thread read
+// which.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace stepscope {
 
-// Where a stretch begins in its part's tables; it ends where the part's next one begins.
+// Where a stretch begins in its part's tables. It ends where the part's next one begins.
 struct RowStretch {
   std::uint32_t part = 0;
   std::uint32_t first_slice = 0;
@@ -23,13 +23,13 @@ struct RowStretch {
 
 struct Joined {
   Trace trace;
-  std::vector<AbsorbMap> maps;  // where the ids of each part went
+  std::vector<AbsorbMap> maps;  // id maps of each part
 };
 
-// `stretches` in the order that the rows shall have; those of one part in the order they have in
-// it. Equal tracks (pid, tid, device) become one, notes add up, metadata is the first part's.
-// Columns are joined by `threads` threads and freed one by one, so the peak is about a column a
-// thread above the sum. REQUIRES: no part is sealed; the stretches cover all rows of all parts.
+// `stretches` is in the final order of rows, which within a part is the part's own. Equal tracks
+// (pid, tid, device) become one, notes are added, metadata is the first part's. `threads` threads
+// join columns and free them one by one, so the peak memory is the sum plus about a column per
+// thread. REQUIRES: no part is sealed; the stretches cover all rows of all parts.
 [[nodiscard]] Joined join(std::vector<Trace>&& parts, std::span<const RowStretch> stretches,
                           unsigned threads);
 

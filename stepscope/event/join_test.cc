@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// A part that holds one row of each kind for each number given, in order.
+// A part with one row of each kind for each given number, in order.
 Trace part(std::initializer_list<int> numbers) {
   Trace t;
   for (const int n : numbers) {
@@ -49,8 +49,8 @@ TEST(Join, StretchesComeInTheirOrderWhoeverReadThem) {
   seal(expected);
   for (const unsigned threads : {1U, 3U}) {
     std::vector<Trace> parts;
-    parts.push_back(part({3, 6}));  // the third, the sixth
-    parts.push_back(part({}));      // came too late for any
+    parts.push_back(part({3, 6}));  // the third and sixth stretch
+    parts.push_back(part({}));      // a part without stretches
     parts.push_back(part({1, 2, 4, 5}));
     const std::vector<RowStretch> order = {stretch(2, 0), stretch(0, 0), stretch(2, 2),
                                            stretch(2, 3), stretch(2, 4), stretch(0, 1)};
@@ -71,7 +71,7 @@ TEST(Join, MapsTellWhereIdsWent) {
   const Joined joined = join(std::move(parts), order, 1);
   EXPECT_EQ(joined.trace.strings[joined.maps[1].strings[index(two)]], "n2");
   EXPECT_EQ(joined.trace.tracks.size(), 2U);
-  EXPECT_EQ(joined.maps[1].tracks[1], TrackId{0});  // tid 1 was there already
+  EXPECT_EQ(joined.maps[1].tracks[1], TrackId{0});  // tid 1 already exists
   EXPECT_EQ(joined.trace.notes.events, 3U);
 }
 

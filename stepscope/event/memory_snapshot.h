@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PyTorch's caching allocator says of itself (torch.cuda.memory._snapshot): the segments it
-// holds and the blocks in them at one instant, and, where it was told to record its history, the
-// events before that instant. Sizes of events are what was asked for; sizes of blocks what was
-// given.
+// A memory snapshot of PyTorch's caching allocator (torch.cuda.memory._snapshot): its segments and
+// their blocks at one instant. If history was recorded, it also holds the events before that
+// instant. Sizes of events are requested bytes; sizes of blocks are allocated bytes.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +25,11 @@ struct SnapshotFrame {
   bool operator==(const SnapshotFrame&) const = default;
 };
 
-// Call stacks, each kept once, innermost frame first. Stack 0 is "not recorded".
+// Call stacks, each stored once, innermost frame first. Stack 0 is "not recorded".
 struct SnapshotStacks {
-  std::vector<SnapshotFrame> frames{};     // each once
-  std::vector<std::uint32_t> begin{0, 0};  // of stack i in `of`; one more than there are stacks
-  std::vector<std::uint32_t> of{};         // in `frames`
+  std::vector<SnapshotFrame> frames{};     // each stored once
+  std::vector<std::uint32_t> begin{0, 0};  // of stack i in `of`; one more entry than stacks
+  std::vector<std::uint32_t> of{};         // indices into `frames`
 
   [[nodiscard]] std::size_t size() const { return begin.size() - 1; }
   [[nodiscard]] std::span<const std::uint32_t> operator[](std::uint32_t stack) const {
@@ -40,23 +39,22 @@ struct SnapshotStacks {
 
 enum class BlockState : std::uint8_t {
   inactive,  // cached
-  active,    // a tensor's
-  pending    // freed, and another stream may still use it
+  active,    // used by a tensor
+  pending    // freed, but another stream may still use it
 };
 
 struct SnapshotBlock {
   std::uint64_t address = 0;
   Bytes size{};
-  Bytes requested{};  // of inactive blocks what the last owner had asked for
+  Bytes requested{};  // for inactive blocks: requested by the last owner
   BlockState state = BlockState::inactive;
   std::uint32_t stack = 0;  // of the allocation
-  StringId category{};      // as the file names it; mostly empty
+  StringId category{};      // as in the file; mostly empty
 };
 
-using MemoryPool = std::pair<std::int64_t, std::int64_t>;  // (0, 0): the common one
+using MemoryPool = std::pair<std::int64_t, std::int64_t>;  // (0, 0): the default pool
 
-// A stretch of device memory: of one cudaMalloc, or what is mapped side by side of an expandable
-// segment.
+// A range of device memory: one cudaMalloc, or adjacent mapped pages of an expandable segment.
 struct SnapshotSegment {
   std::uint64_t address = 0;
   Bytes size{};
@@ -65,7 +63,7 @@ struct SnapshotSegment {
   bool large = true;  // for requests above 1 MiB
   bool expandable = false;
   std::uint32_t stack = 0;
-  std::uint32_t first_block = 0;  // in SnapshotDevice::blocks
+  std::uint32_t first_block = 0;  // index in SnapshotDevice::blocks
   std::uint32_t blocks = 0;
 };
 
@@ -76,18 +74,18 @@ enum class AllocatorAction : std::uint8_t {
   segment_alloc,
   segment_free,
   segment_map,    // an expandable segment grows
-  segment_unmap,  // … gives pages back
+  segment_unmap,  // an expandable segment returns pages
   oom,
   snapshot,
   other
 };
 inline constexpr std::size_t allocator_action_count = 10;
-// As the files write them.
+// Names as the files write them.
 [[nodiscard]] std::string_view name_of(AllocatorAction action);
 
 struct AllocatorEvent {
   AllocatorAction action = AllocatorAction::other;
-  std::uint64_t address = 0;  // of an oom: bytes that the device had free
+  std::uint64_t address = 0;  // for oom: free bytes on the device
   Bytes size{};
   std::uint64_t stream = 0;
   MemoryPool pool{};
@@ -96,7 +94,7 @@ struct AllocatorEvent {
   StringId category{};
 };
 
-// A named stretch of the program (record_function, optimizer steps): one end of it.
+// One end of a named range of the program (record_function, optimizer steps).
 struct MemoryMark {
   Ns time{};
   StringId name{};
@@ -109,7 +107,7 @@ struct SnapshotDevice {
   int device = 0;                           // or pinned_host_memory
   std::vector<SnapshotSegment> segments{};  // by address
   std::vector<SnapshotBlock> blocks{};      // by address
-  std::vector<AllocatorEvent> events{};     // in the order they happened
+  std::vector<AllocatorEvent> events{};     // in time order
   std::vector<MemoryMark> marks{};
 };
 
@@ -118,7 +116,7 @@ struct AllocatorSettings {
   std::string text{};  // PYTORCH_CUDA_ALLOC_CONF
   bool expandable_segments = false;
   Bytes max_split_size{-1};  // larger blocks are never split; -1: no limit
-  // Sizes from 2^(20+i) bytes on are rounded up to that part of a power of two; 0 and 1: to 512
+  // Sizes from 2^(20+i) bytes on are rounded up to this fraction of a power of two. 0 and 1: to 512
   // bytes.
   std::vector<std::int64_t> roundup_divisions{};
 };
@@ -130,8 +128,8 @@ struct MemorySnapshot {
   StringPool strings{};
   SnapshotStacks stacks{};
   AllocatorSettings settings{};
-  std::vector<SnapshotDevice> devices{};         // that hold or held anything, by number
-  std::map<std::string, std::uint64_t> notes{};  // what could not be used, by reason
+  std::vector<SnapshotDevice> devices{};         // devices that hold or held memory, by number
+  std::map<std::string, std::uint64_t> notes{};  // entries that could not be used, by reason
 };
 
 }  // namespace stepscope

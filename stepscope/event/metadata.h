@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace file says about the process that was traced.
+// Metadata of a trace file about the traced process.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,17 @@ struct ProcessGroup {
   std::string description;  // "default_pg", "mesh_tp", "undefined"
   std::string backend;      // "cuda:nccl"
   int size = -1;
-  std::vector<int> ranks;  // empty = whole world, or not recorded
+  std::vector<int> ranks;  // empty: whole world, or not recorded
 };
 
 struct Metadata {
   std::string path;
   std::string format;       // "kineto", "chrome"
-  std::optional<int> rank;  // from the file's metadata; see read/rank.h for names
+  std::optional<int> rank;  // from the file's metadata; read/rows/rank_names.h reads file names
   std::optional<int> world_size;
   std::string backend;
   Clock clock = Clock::relative;
-  Ns base{};  // baseTimeNanoseconds, already added to every instant
+  Ns base{};  // baseTimeNanoseconds; already added to every instant
   std::vector<DeviceProperties> devices;
   std::vector<ProcessGroup> groups;
   std::optional<bool> with_shapes;  // record_shapes; absent ≠ off
@@ -49,7 +49,7 @@ struct Metadata {
   std::map<std::string, std::string>
       texts;  // other scalar keys: host_name, nccl_version, cupti_version, ...
   std::uint64_t file_bytes = 0;
-  std::uint64_t text_bytes = 0;  // after inflate
+  std::uint64_t text_bytes = 0;  // after inflating
 };
 
 }  // namespace stepscope

@@ -13,14 +13,14 @@ namespace {
 
 using namespace name_rules;
 
-// Word lists, all lower-case. Rules look mostly at the head of a kernel's name (the function,
-// without template and call arguments), because arguments name the types of other kernels
+// Word lists, all lower-case. Rules look mostly at the head of a kernel's name, that is the
+// function without template and call arguments. Arguments name the types of other kernels
 // ("cublasGemvTensor" in a dot product, "lambda" in everything).
 struct ClassRule {
   NameClass result;
   Words anywhere;
   Words head;
-  Words start;  // of the head
+  Words start;  // at the start of the head
 };
 
 constexpr auto copy_anywhere = words("direct_copy_kernel", "_copy_kernel");
@@ -71,9 +71,9 @@ constexpr auto elementwise_start =
           "add-dtype", "divide-dtype", "clip-dtype", "neg-dtype", "log2-dtype", "reciprocal",
           "eq_kernel", "customized_fba_mul");
 
-// First match wins. Attention before matmul, because flash kernels are cutlass kernels; losses and
-// norms before elementwise, which is only the shape of the loop; embeddings before the optimizer
-// fused into their backward.
+// The first match wins. Attention precedes matmul because flash kernels are cutlass kernels. Losses
+// and norms precede elementwise, which is only the shape of the loop. Embeddings precede the
+// optimizer that is fused into their backward.
 constexpr std::array<ClassRule, 9> kernel_rules = {{
     {NameClass::copy, copy_anywhere, copy_head, copy_start},
     {NameClass::attention, attention_anywhere, attention_head, {}},
@@ -86,7 +86,8 @@ constexpr std::array<ClassRule, 9> kernel_rules = {{
     {NameClass::elementwise, {}, elementwise_head, elementwise_start},
 }};
 
-// Operators: whole stems without underscores, so that masked_fill_ and MaskedFillBackward0 are one.
+// Operators: whole stems without underscores, so that masked_fill_ and MaskedFillBackward0 match
+// one.
 constexpr auto optimizer_stems =
     words("foreach", "fusedadam", "fusedsgd", "fusedadagrad", "multitensor", "amp");
 constexpr auto matmul_stems =
@@ -117,9 +118,8 @@ NameClass first_match(std::string_view name, std::string_view head) {
   return NameClass::other;
 }
 
-// Inductor names a kernel after the operators it fuses, and neighbours leave their names behind
-// too: a pointwise kernel after an attention is no attention. Only reductions and templates are
-// looked into.
+// Inductor names a kernel after the operators it fuses, and neighbours add their names too: a
+// pointwise kernel after an attention is not attention. Only reductions and templates are examined.
 NameClass classify_triton(std::string_view name) {
   static constexpr auto norms =
       words("rms_norm", "layer_norm", "batch_norm", "group_norm", "norm_backward", "rsqrt");
@@ -136,8 +136,8 @@ NameClass classify_triton(std::string_view name) {
   return has(name, "embedding") ? NameClass::embedding : NameClass::other;
 }
 
-// softmax_warp_forward<in, out, accumulate, log2_elements, is_log_softmax, …>: the log variant is a
-// loss's.
+// softmax_warp_forward<in, out, accumulate, log2_elements, is_log_softmax, …>: the log variant
+// belongs to a loss.
 bool is_log_softmax_warp(std::string_view name) {
   const auto at = name.find("softmax_warp_");
   if (at == std::string_view::npos) return false;
@@ -150,7 +150,7 @@ bool is_log_softmax_warp(std::string_view name) {
   return rest.starts_with(" true") || rest.starts_with("true");
 }
 
-// "flash_attn_3::fwd": the library says what its operators leave out.
+// "flash_attn_3::fwd": the library's name shows the attention, the operator's does not.
 bool is_attention_library(std::string_view operator_name) {
   const auto at = operator_name.rfind("::");
   return at != std::string_view::npos && has_any(operator_name.substr(0, at), attention_anywhere);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel or an operator does, from its name: decided once per distinct name, never per
-// event. Patterns: facts of CUDA, ROCm, Triton, NCCL, RCCL, gloo, DeepEP and MTIA names.
+// Classifies a kernel or an operator by its name, once per distinct name. The patterns are facts
+// about names of CUDA, ROCm, Triton, NCCL, RCCL, gloo, DeepEP and MTIA.
 #pragma once
 
 #include <array>
@@ -29,16 +29,16 @@ inline constexpr std::array<std::string_view, name_class_count> name_class_names
     "embedding", "loss",      "communication", "copy",        "other"};
 static_assert(name_class_names[static_cast<std::size_t>(NameClass::other)] == "other");
 
-// Of a device kernel's name. Memcpy and memset rows are `copy` by their category; a copy *kernel*
-// is `copy` here and still counts as compute in every budget.
+// The class of a device kernel's name. Memcpy and memset rows are `copy` by their category. A copy
+// *kernel* is `copy` here and still counts as compute in every budget.
 [[nodiscard]] NameClass classify_kernel(std::string_view name);
-// Of a host operator (aten::, autograd nodes, c10d).
+// The class of a host operator (aten::, autograd nodes, c10d).
 [[nodiscard]] NameClass classify_operator(std::string_view name);
 
-// The collective that a name speaks of: a kernel ("ncclDevKernel_AllGather_RING_LL"), an annotation
-// ("nccl:_all_gather_base"), a c10d operator or a "Collective name" argument. `unknown` for
-// communication whose kind the name hides (ncclDevKernel_Generic), `none` for a name that is no
-// communication.
+// The collective that a name means. The name is a kernel's ("ncclDevKernel_AllGather_RING_LL"), an
+// annotation's ("nccl:_all_gather_base"), a c10d operator's or a "Collective name" argument.
+// `unknown` for communication whose kind the name hides (ncclDevKernel_Generic), `none` for a name
+// that is not communication.
 [[nodiscard]] CollectiveKind collective_kind(std::string_view name);
 
 }  // namespace stepscope

@@ -6,7 +6,7 @@
 namespace stepscope::name_rules {
 namespace {
 
-// Libraries whose every kernel is communication, then functions by what they call themselves.
+// Libraries whose kernels are all communication, then names of communication functions.
 constexpr auto comm_libraries = words(
     "ncclkernel", "nccldevkernel", "ncclsymk", "rccl_main_kernel", "mscclpp", "mscclkernel",
     "nvshmem", "deep_ep::", "dpsk::ep::", "userbuffers", "c10d::symmetric_memory", "quickreduce");
@@ -34,7 +34,7 @@ std::string lower(std::string_view text) {
 std::string head_of(std::string_view lower_name) {
   std::string head(lower_name);
   erase_all(head, "(anonymous namespace)::");
-  erase_all(head, "fbgemm_gpu::");  // a library of embeddings that is called after a matmul
+  erase_all(head, "fbgemm_gpu::");  // an embedding library whose name contains "gemm"
   erase_all(head, "fbgemm::");
   constexpr std::string_view type = ">::type ";
   if (head.starts_with("std::enable_if<")) {
@@ -79,13 +79,13 @@ bool is_communication_kernel(std::string_view name, std::string_view head) {
 bool is_communication_operator(std::string_view name, std::string_view stem) {
   static constexpr auto starts =
       words("c10d::", "c10d_functional::", "_c10d_functional::", "symm_mem::", "record_param_comms",
-            "stepscope::wait_");  // of our own engine (zero/engine/trace_recorder.h)
-  // NCCL's API, as its own ranges name it.
+            "stepscope::wait_");  // from our own engine (zero/engine/trace_recorder.h)
+  // NCCL's API, as NCCL's own ranges name it.
   static constexpr auto api =
       words("ncclsend", "ncclrecv", "ncclbroadcast", "ncclreduce", "ncclgather", "ncclscatter");
   if (is_backend_annotation(name) || starts_with_any(name, starts) || starts_with_any(name, api))
     return true;
-  // A phrase is a user's range around a collective, and so are FSDP's own ranges.
+  // A phrase is a user's range around a collective. FSDP's own ranges are too.
   if (name.starts_with("fsdp::") || has(stem, " ") || has_any(stem, comm_neighbours)) return false;
   return has_any(stem, comm_words) || stem.ends_with("modelparallelregion");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the names of kernels and operators, and which names are communication. All text is
-// lower-case.
+// Splits names of kernels and operators into parts, and finds the names that are communication. All
+// text is lower-case.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ inline bool contains(Words list, std::string_view text) {
 [[nodiscard]] bool is_communication_kernel(std::string_view lower_name, std::string_view head);
 [[nodiscard]] bool is_communication_operator(std::string_view lower_name, std::string_view stem);
 
-// They carry those words but move data inside one device.
+// Names with communication words that move data inside one device.
 inline constexpr auto comm_neighbours =
     words("copy_in", "copy_out", "split_with_sizes_copy", "chunk_cat", "triton_");
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the INIT, GRAPH and TUNING lines of NCCL's logs say of processes and communicators: how they
-// are connected and which algorithms were chosen. No line says how long anything took but the
+// Processes and communicators from the INIT, GRAPH and TUNING lines of NCCL's logs: how they are
+// connected, and which algorithms were chosen. The only duration in these lines is that of the
 // initialisation.
 #pragma once
 
@@ -16,23 +16,23 @@ struct NcclProcess {
   std::string host{};
   std::int64_t pid = 0;
   std::optional<int> device{};
-  std::map<std::string, std::string> environment{};  // as "… set by environment to …" says
+  std::map<std::string, std::string> environment{};  // from "… set by environment to …"
   std::string network{};                             // "IB", "Socket", a plugin's name
 };
 
-// One rank's side of a communicator.
+// A rank as member of a communicator.
 struct NcclMember {
   std::uint32_t process = 0;
   int rank = -1;
   std::string bus{};
-  bool complete = false;  // its initialisation was finished
+  bool complete = false;  // its initialisation finished
   bool ended = false;     // destroyed or aborted
 };
 
 struct LoggedCommunicator {
-  std::string id{};  // commId; empty before NCCL 2.19: then told apart by size and order
+  std::string id{};  // commId; empty before NCCL 2.19, then size and order tell them apart
   int ranks = 0;
-  int nodes = 0;  // 0: not said
+  int nodes = 0;  // 0: not recorded
   std::optional<std::string> parent{};
   std::vector<NcclMember> members{};
   int channels = 0;                                   // collective channels
@@ -40,12 +40,12 @@ struct LoggedCommunicator {
   std::vector<std::string> rings{};                   // "0 1 2 3", by channel
   std::vector<std::string> trees{};                   // of rank 0, by channel
   std::map<std::string, std::uint64_t> transports{};  // "P2P/CUMEM/read" → connections
-  std::optional<double> init_seconds{};               // the longest of its ranks
+  std::optional<double> init_seconds{};               // the longest over its ranks
 };
 
-// A choice of the tuner, counted.
+// A choice of NCCL's tuner, with its count.
 struct NcclChoice {
-  std::string operation{};  // "AllReduce"; empty where the line does not say
+  std::string operation{};  // "AllReduce"; empty if not in the line
   std::string algorithm{};
   std::string protocol{};
   std::uint64_t calls = 0;

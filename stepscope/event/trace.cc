@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// append() and seal(). Readers append in file order, which is nearly sorted within a track: sealing
+// append() and seal(). Readers append in file order, which is nearly sorted within a track. Sealing
 // sorts an index and then moves each column once.
 #include "stepscope/event/trace.h"
 
@@ -24,8 +24,7 @@ struct Earlier {
   }
 };
 
-// Gives each track its range of slices and returns the slices in (track, start, longest first)
-// order.
+// Gives each track its range of slices. Returns the slices in (track, start, longest first) order.
 Order track_order(Trace& trace, unsigned threads) {
   const Slices& s = trace.slices;
   for (Track& track : trace.tracks) track.count = 0;
@@ -45,7 +44,7 @@ Order track_order(Trace& trace, unsigned threads) {
   return order;
 }
 
-// Each column moves into the memory that the one before leaves: new memory costs more than the
+// Each column moves into the memory of the previous one: allocating memory costs more than the
 // move.
 template <class T, class... More>
 void permute(std::span<const std::uint32_t> order, std::vector<T>& first, More&... more) {
@@ -69,7 +68,7 @@ void permute_slices(Slices& s, std::span<const std::uint32_t> order, unsigned th
 }
 
 void shrink(Trace& trace) {
-  // What a column has to spare was never touched, so a little of it costs no memory.
+  // The spare capacity of a column was never touched, so a little of it costs no memory.
   const auto fit_one = [](auto& column) {
     if (column.capacity() - column.size() > column.size() / 4) column.shrink_to_fit();
   };
@@ -94,7 +93,7 @@ void sort_memory(MemoryEvents& m) {
   permute(order, m.device);
 }
 
-// Slice ids held elsewhere follow their slices to the new places.
+// Maps slice ids held by other tables to the new places of the slices.
 void remap_slice_ids(Trace& trace, std::span<const std::uint32_t> order) {
   const bool counters =
       std::ranges::any_of(trace.counters.slice, [](SliceId id) { return id != no_slice; });

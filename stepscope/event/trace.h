@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace of one rank as columns. Filled by a reader or by hand through append(), then seal()ed
-// once; analyses take `const Trace&`. All vectors of one table have one length; a row's index is
-// its id.
+// The trace of one rank as columns. A reader, or a test by hand, fills it through append(), then it
+// is seal()ed once. Analyses take `const Trace&`. All vectors of one table have one length; the
+// index of a row is its id.
 //
-// Instants are Ns on the trace's clock: since the UNIX epoch (Clock::unix_epoch) or since an origin
-// of the profiler's own (Clock::relative), in which case no two traces may be compared in time.
+// Instants are Ns on the trace's clock: since the UNIX epoch (Clock::unix_epoch), or since an
+// origin of the profiler's own (Clock::relative). The times of two relative traces cannot be
+// compared.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +34,14 @@ inline constexpr SliceId no_slice{no_row};
 
 // A host thread, or one stream of a device.
 struct Track {
-  std::int64_t pid = 0;              // OS pid; the device index for a stream
-  std::int64_t tid = 0;              // OS tid; the stream id for a stream
-  StringId pid_text = empty_string;  // where the file names the process or thread with a string
+  std::int64_t pid = 0;              // OS pid; for a stream the device index
+  std::int64_t tid = 0;              // OS tid; for a stream the stream id
+  StringId pid_text = empty_string;  // if the file names the process or thread with a string
   StringId tid_text = empty_string;
   StringId process_name = empty_string;
   StringId thread_name = empty_string;
   bool device = false;             // holds device rows (kernels, copies, sync, gpu annotations)
-  std::int32_t device_index = -1;  // which GPU; -1 for a host thread
+  std::int32_t device_index = -1;  // GPU index; -1 for a host thread
   std::uint32_t first = 0;         // its slices are [first, first + count) after seal()
   std::uint32_t count = 0;
 };
@@ -60,8 +61,8 @@ struct Slices {
   [[nodiscard]] Ns end(SliceId id) const { return start[index(id)] + dur[index(id)]; }
 };
 
-// Detail of cpu_op (and user_annotation) rows recorded with shapes. Texts are as in the file ("[[8,
-// 16], []]").
+// Details of cpu_op (and user_annotation) rows recorded with shapes. Texts are as in the file
+// ("[[8, 16], []]").
 struct OpDetails {
   std::vector<StringId> input_dims;
   std::vector<StringId> input_types;      // ["float", "c10::BFloat16", ""]
@@ -73,13 +74,13 @@ struct OpDetails {
   [[nodiscard]] std::size_t size() const { return input_dims.size(); }
 };
 
-// Detail of memcpy and memset rows.
+// Details of memcpy and memset rows.
 struct CopyDetails {
   std::vector<Bytes> bytes;  // -1 = not recorded
   [[nodiscard]] std::size_t size() const { return bytes.size(); }
 };
 
-// Detail of sync rows ("Stream Wait Event"): which stream waits for which record. -1 = unknown.
+// Details of sync rows ("Stream Wait Event"): which stream waits for which record. -1 = unknown.
 struct SyncDetails {
   std::vector<std::int32_t> stream;
   std::vector<std::int32_t> wait_on_stream;
@@ -88,25 +89,25 @@ struct SyncDetails {
 };
 
 // Metadata of one collective as one rank recorded it, on a kernel, an operator (record_param_comms)
-// or an annotation. Element counts are of this rank. -1 = not recorded.
+// or an annotation. Element counts are this rank's. -1 = not recorded.
 struct Collective {
   SliceId slice = no_slice;
   StringId name = empty_string;        // "allreduce", "_allgather_base", ...
   StringId dtype = empty_string;       // c10 names: Float, BFloat16, ...
   StringId group_name = empty_string;  // Process Group Name
   StringId group_description = empty_string;
-  StringId group_ranks = empty_string;  // "[0, 1, ...]", perhaps cut after 30
+  StringId group_ranks = empty_string;  // "[0, 1, ...]", may be cut after 30 ranks
   StringId in_split = empty_string;
   StringId out_split = empty_string;
   std::int64_t in_elements = -1;
   std::int64_t out_elements = -1;
-  std::int64_t seq = -1;  // per group, the same on all ranks
+  std::int64_t seq = -1;  // per group, equal on all ranks
   std::int32_t group_size = -1;
   std::int32_t global_rank_start = -1;
   std::int32_t global_rank_stride = -1;
   std::int32_t src_rank = -1;
   std::int32_t dst_rank = -1;
-  // "Rank": within the group the root (broadcast, reduce, gather, scatter) or the peer (send,
+  // "Rank": the root within the group (broadcast, reduce, gather, scatter) or the peer (send,
   // recv); otherwise the recording rank.
   std::int32_t rank = -1;
   bool is_async = false;
@@ -150,14 +151,14 @@ struct Trace {
 
   [[nodiscard]] std::string_view name(SliceId id) const { return strings[slices.name[index(id)]]; }
   [[nodiscard]] const Track& track(TrackId id) const { return tracks[index(id)]; }
-  // The collective recorded on this slice, if any. After seal().
+  // The collective recorded on this slice, or null. After seal().
   [[nodiscard]] const Collective* collective(SliceId id) const;
   // Whether this device slice is a communication kernel. After seal().
   [[nodiscard]] bool is_communication(SliceId id) const {
     return slices.category[index(id)] == Category::kernel &&
            kernel_class[index(slices.name[index(id)])] == NameClass::communication;
   }
-  [[nodiscard]] std::size_t bytes() const;  // of all columns, without the string pool
+  [[nodiscard]] std::size_t bytes() const;  // all columns, without the string pool
 };
 
 // One slice by value, for filling a trace.
@@ -173,9 +174,9 @@ struct Slice {
 };
 SliceId append(Trace& trace, const Slice& slice);
 
-// Sorts every table, assigns each track its range of slices, remaps slice ids held by other tables,
-// and classifies each distinct name. Call once, after the last append; `threads` bounds its
-// parallelism.
+// Sorts every table, assigns each track its range of slices, maps slice ids held by other tables,
+// and classifies each distinct name. Call it once, after the last append. It uses at most `threads`
+// threads.
 void seal(Trace& trace, unsigned threads = 1);
 
 }  // namespace stepscope

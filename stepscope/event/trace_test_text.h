@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: all that a trace holds as text, with strings instead of ids, so that two traces can be
-// compared whatever their ids; and what must hold of every sealed trace.
+// For tests: the whole content of a trace as text, with strings in place of ids, so that traces
+// with different ids can be compared; and the invariants of every sealed trace.
 #pragma once
 
 #include <algorithm>
@@ -83,7 +83,7 @@ class TraceText {
 
 inline std::string text_of(const Trace& trace) { return TraceText(trace).text(); }
 
-// What is wrong with a sealed trace, or empty.
+// The first broken invariant of a sealed trace, or empty.
 inline std::string broken_rule(const Trace& t) {
   const Slices& s = t.slices;
   std::uint32_t next = 0;

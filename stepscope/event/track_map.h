@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks of several traces of one rank, found again by what makes them equal.
+// Merges the tracks of several traces of one rank. Equal pid, tid and device mean one track.
 #pragma once
 
 #include <unordered_map>
@@ -11,9 +11,9 @@ namespace stepscope {
 
 class TrackMap {
  public:
-  // Further tracks are appended to `tracks`, which must outlive this.
+  // New tracks are appended to `tracks`, which must outlive this.
   explicit TrackMap(std::vector<Track>& tracks);
-  // The place of each of `more`; its texts are read through `strings` (by StringId).
+  // The id of each track of `more`. Its texts are mapped through `strings` (by StringId).
   std::vector<TrackId> add(const std::vector<Track>& more, const std::vector<StringId>& strings);
 
  private:

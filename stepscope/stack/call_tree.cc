@@ -69,7 +69,7 @@ CallTree TreeBuilder::seal(std::vector<std::uint32_t>* place) const {
     total[i] += nodes_[i].self;
     if (i > 0) total[nodes_[i].parent] += total[i];
   }
-  // Siblings together, largest first; a parent always has a smaller number than its children.
+  // Siblings are adjacent, largest first. A parent always has a smaller number than its children.
   std::vector<std::uint32_t> order(n);
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin() + 1, order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -87,7 +87,7 @@ CallTree TreeBuilder::seal(std::vector<std::uint32_t>* place) const {
   tree.frame.resize(n);
   std::vector<std::uint32_t> number(n);
   struct Open {
-    std::uint32_t node;  // ours
+    std::uint32_t node;  // number in this builder
     std::uint32_t next;  // in `order`
   };
   std::vector<Open> open;

@@ -53,7 +53,7 @@ TEST(CallTree, GraftsUnderANodeWithOtherNames) {
   EXPECT_EQ(t.total, (std::vector<double>{20, 20, 20, 20}));
 }
 
-// Random stacks against a map of whole stacks.
+// Compares random stacks with a map of whole stacks.
 TEST(CallTree, IsTheSumOfItsStacks) {
   std::mt19937 engine(7);
   const auto below = [&engine](unsigned n) { return static_cast<unsigned>(engine() % n); };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbouring lines mostly begin alike, so a line is walked from where it leaves the one before;
-// what differs is looked up whole, then frame by frame.
+// Neighbouring lines mostly share a prefix, so a line is walked from its first difference to the
+// line before. The rest is looked up whole, then frame by frame.
 #include "stepscope/stack/collapsed.h"
 
 #include <charconv>
@@ -30,7 +30,7 @@ class Walker {
 
   std::uint32_t node_of(std::string_view stack) {
     const std::size_t common = common_length(stack, before_);
-    // Frames of the stack before whose text, with what ends it, stands here too.
+    // Keep the frames of the stack before whose text and separator match.
     while (!path_.empty() && !(path_.back().end <= common && ends_at(stack, path_.back().end)))
       path_.pop_back();
     const Step from = path_.empty() ? Step{0, TreeBuilder::root} : path_.back();
@@ -54,7 +54,7 @@ class Walker {
 
  private:
   struct Step {
-    std::size_t end;  // of the frame's text in the stack
+    std::size_t end;  // end of the frame's text in the stack
     std::uint32_t node;
   };
   static bool ends_at(std::string_view stack, std::size_t at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collapsed ("folded") stacks: `root;...;leaf count`, one line a stack, as FlameGraph, py-spy raw,
-// async-profiler, bpftrace and Austin write them. Lines that begin with # are comments; a count may
+// Collapsed ("folded") stacks: `root;...;leaf count`, one stack a line, as FlameGraph, py-spy raw,
+// async-profiler, bpftrace and Austin write them. Lines that begin with # are comments. Counts may
 // have a fraction.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// A line of it, for whoever guesses the format; false where it is none.
+// Splits one line, also for detecting the format. False if it is not such a line.
 [[nodiscard]] bool split_collapsed(std::string_view line, std::string_view& stack, double& count);
 
 [[nodiscard]] Result<Done> read_collapsed(ByteSource& source, ProfileBuilder& into);

@@ -43,7 +43,7 @@ TEST(Collapsed, TakesCrLfMarksAndUtf16) {
   EXPECT_EQ(folded_text(std::string("\xEF\xBB\xBF").append(simple)), simple_folded);
   EXPECT_EQ(folded_text(little), simple_folded);
   EXPECT_EQ(folded_text(big), simple_folded);
-  // U+1F600 as a pair, and half of one.
+  // U+1F600 as a surrogate pair, and half of a pair.
   const std::string pair = {'\xFF', '\xFE', '\x3D', '\xD8', '\0', '\xDE', ' ', '\0', '2', '\0'};
   EXPECT_EQ(folded_text(pair), (Folded{{"all threads;\xF0\x9F\x98\x80", 2}}));
   const std::string half = {'\xFF', '\xFE', '\x3D', '\xD8', 'x', '\0', ' ', '\0', '2', '\0'};
@@ -77,8 +77,8 @@ TEST(Collapsed, TellsThreadsApartWhereTheyAreNamed) {
                     {"all threads;free", 1}}));
 }
 
-// The fast way (prefix of the line before, cache of rests) against a map of whole lines, through
-// buffers so small that lines straddle them.
+// Compares the fast path (prefix of the line before, cache of rests) with a map of whole lines.
+// Buffers are so small that lines straddle them.
 TEST(Collapsed, IsTheSumOfItsLines) {
   std::mt19937 engine(3);
   const auto below = [&engine](unsigned n) { return static_cast<unsigned>(engine() % n); };

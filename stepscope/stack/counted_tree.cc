@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_rows = 1 << 20;
 
-// ' " ` and the typographic quotes of UTF-8.
+// Position of ' " ` or a typographic quote in UTF-8.
 std::size_t quote_at(std::string_view text) {
   if (text.empty()) return 0;
   if (text[0] == '\'' || text[0] == '"' || text[0] == '`') return 1;
@@ -35,7 +35,7 @@ bool drop_last_quote(std::string_view& text) {
   return false;
 }
 
-// What an optical reader makes of a digit.
+// The digit that an optical reader misread.
 char digit_of(char c) {
   if (c == 'l' || c == 'I' || c == '|') return '1';
   return c == 'O' || c == 'o' ? '0' : c;
@@ -60,7 +60,7 @@ std::optional<std::uint64_t> take_count(std::string_view& text, bool& repaired) 
   return count;
 }
 
-// "Ox1ac", "lac": a hexadecimal number with or without its prefix; empty where it is none.
+// "Ox1ac", "lac": a hexadecimal number with or without its prefix; empty if it is not one.
 std::string hexadecimal(std::string_view text) {
   if (text.size() > 2 && (text[0] == '0' || text[0] == 'O' || text[0] == 'o') && text[1] == 'x')
     text.remove_prefix(2);
@@ -71,7 +71,7 @@ std::string hexadecimal(std::string_view text) {
   return good ? out : std::string();
 }
 
-// " [0x1ac] [1ac]" at the end, as "0x1ac"; empty where there is none.
+// " [0x1ac] [1ac]" at the end, as "0x1ac"; empty if there is none.
 std::string take_instruction(std::string_view& name) {
   std::string_view rest = name;
   std::array<std::string, 2> found;
@@ -93,14 +93,14 @@ std::string take_instruction(std::string_view& name) {
   return std::string("0x").append(found[n - 1]);
 }
 
-// Blanks of a name that were underscores.
+// Replaces blanks in a name by underscores.
 std::string with_underscores(std::string_view name) {
   std::string out(name);
   std::ranges::replace(out, ' ', '_');
   return out;
 }
 
-// "libstdc++.50.6" was "libstdc++.so.6".
+// "libstdc++.50.6" is a misread "libstdc++.so.6".
 void mend_library(std::string& library) {
   const std::size_t at = library.find(".50");
   if (library.starts_with("lib") && at != std::string::npos &&
@@ -217,9 +217,9 @@ class TreeReader {
   }
 
   ProfileBuilder& into_;
-  std::vector<Node> nodes_;  // 0: above all trees
+  std::vector<Node> nodes_;  // 0: root above all trees
   std::map<std::tuple<std::size_t, std::uint64_t, std::string>, std::size_t> known_;
-  std::vector<std::size_t> chain_;    // the row above and its callers
+  std::vector<std::size_t> chain_;    // the previous row and its callers
   std::vector<std::string> pending_;  // rows without a count
   std::uint64_t rows_ = 0;
   std::uint64_t prose_ = 0;
@@ -235,7 +235,7 @@ class TreeReader {
 std::optional<CountedRow> parse_counted_row(std::string_view line) {
   std::string_view rest = trimmed(line);
   CountedRow row;
-  // "(6) " or, behind what was a line of the picture, "1(6) ".
+  // "(6) ", or "1(6) " if a line of the picture was misread as a digit.
   if (rest.size() > 1 && rest[1] == '(' && digit_of(rest[0]) == '1') {
     rest.remove_prefix(1);
     row.repaired = true;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call tree printed as text: rows `(k) 'frame' (samples)`, outermost first, counts inclusive, as
-// tools of Meta's pystacks family show it, and slides that an optical reader made text again.
+// A call tree printed as text: rows `(k) 'frame' (samples)`, outermost first, with inclusive
+// counts. Tools of Meta's pystacks family print it, and optical readers extract it from slides.
 //
-// There is no indentation: a row is called from the row above it, and where its count is larger
-// than that from the nearest row that has as many. `total` begins a new tree; a tree of the same
-// total is another excerpt of the same profile, whose equal rows are one. What a row counts beyond
-// the rows shown below it is kept as hidden_frame. Prose is skipped; blanks that were underscores,
-// Ox and l in numbers, and quotes are repaired; both are counted.
+// There is no indentation. A row is called from the row above it; if its count is larger, from the
+// nearest row with at least that count. `total` begins a new tree. A tree with the same total is
+// another excerpt of the same profile, and equal rows are merged. The part of a row's count that is
+// beyond the rows below it becomes hidden_frame. Prose is skipped. Blanks in place of underscores,
+// Ox and l in numbers, and quotes are repaired. Both are counted.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct CountedRow {
   bool repaired = false;
 };
 
-// None where the line is no row.
+// Absent if the line is not a row.
 [[nodiscard]] std::optional<CountedRow> parse_counted_row(std::string_view line);
 
 [[nodiscard]] bool is_counted_tree(std::string_view head);

@@ -22,7 +22,7 @@ TEST(CountedTree, ReadsRowsAndMendsThem) {
   EXPECT_EQ(row("(6) '[unknown] in libc.so.6' (1246)"), "[unknown] in libc.so.6 = 1246");
   EXPECT_EQ(row("(2) 'BackwardCFunction.apply [0x5d] [5d]' (1245)"),
             "BackwardCFunction.apply [0x5d] = 1245");
-  // What an optical reader loses: underscores, 0 for O, 1 for l, quotes, the edge of a picture.
+  // Errors of an optical reader: underscores, 0 for O, 1 for l, quotes, the edge of a picture.
   EXPECT_EQ(row(" \u2018total' (12)"), "total = 12 repaired");
   EXPECT_EQ(row("'python3.11\"' (20461)"), "python3.11 = 20461 repaired");
   EXPECT_EQ(row("(5) 'CheckpointFunction.backward [Oxlac] [lac]' (563)"),

@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-// The weight that no more than `most` nodes are above; below all where there are no more.
+// The weight that at most `most` nodes exceed; below all weights if there are no more nodes.
 double threshold(std::vector<double> weights, std::size_t most) {
   if (weights.size() <= most) return -1;
   std::nth_element(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(most),
@@ -82,11 +82,11 @@ std::vector<std::string> thread_labels(const Profile& p) {
   return names;
 }
 
-// Function and file of each node, in one pool for both profiles.
+// The function and file of each node, in one pool for both profiles.
 class Places {
  public:
   explicit Places(StringPool& pool) : pool_(pool) {}
-  // Element i stands for frame i of the profile.
+  // Element i is the place of frame i of the profile.
   std::vector<StringId> of(const Profile& p) {
     std::vector<StringId> ids(p.strings.size());
     for (std::uint32_t i = 0; i < ids.size(); ++i) {
@@ -101,7 +101,7 @@ class Places {
   StringPool& pool_;
 };
 
-// Adds a profile to a tree of both; element n is the node of the profile's node n.
+// Adds a profile to a tree of both. Element n of the result is the node of the profile's node n.
 std::vector<std::uint32_t> add_places(const Profile& p, StringPool& pool, TreeBuilder& tree,
                                       bool weigh) {
   const std::vector<StringId> places = Places(pool).of(p);
@@ -138,7 +138,7 @@ std::string lasting_thread_name(const std::string& name) {
   if (const std::size_t colon = name.find("): ");
       name.starts_with("thread (") && colon != std::string::npos)
     return name.substr(colon + 3);
-  // "python-12/34": the command alone.
+  // "python-12/34": only the command.
   std::size_t end = name.size();
   while (end > 0 && (is_digit(name[end - 1]) || name[end - 1] == '/')) --end;
   if (end > 1 && end < name.size() && name[end - 1] == '-' && !name.starts_with("Thread"))

@@ -49,7 +49,8 @@ bool is_python_file(std::string_view file) {
          file == "<string>" || file.starts_with("<ipython");
 }
 
-// " (file:12)", " (file)" or " (python) [file:12]" at the end; not the arguments of a function.
+// Takes " (file:12)", " (file)" or " (python) [file:12]" off the end, but not a function's
+// arguments.
 void take_file(Frame& f) {
   char close = ')';
   char open = '(';
@@ -74,14 +75,14 @@ void take_file(Frame& f) {
       line = static_cast<int>(*n);
       inside = inside.substr(0, colon);
     }
-  if (inside == "python") return;  // "name (python)": no file
+  if (inside == "python") return;  // "name (python)" has no file
   f.function = f.function.substr(0, at - 1);
   f.file = inside;
   f.line = line;
   take_suffix(f.function, " (python)");
 }
 
-// "file.py:function:12" of Austin.
+// "file.py:function:12" from Austin.
 void take_austin(Frame& f) {
   const std::size_t last = f.function.rfind(':');
   if (last == std::string_view::npos || last == 0) return;

@@ -29,7 +29,7 @@ bool read_range(std::string_view text, int base, Number& first, Number& last) {
   return dash == std::string_view::npos || (one(text.substr(dash + 1), last) && last >= first);
 }
 
-// Whether the words stand in the text, by themselves on the sides that are not open.
+// Whether the text contains the words, delimited on the sides without a *.
 bool holds_words(const FramePattern& p, std::string_view text) {
   for (std::size_t at = text.find(p.words); at != std::string_view::npos;
        at = text.find(p.words, at + 1)) {

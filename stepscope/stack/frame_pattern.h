@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns of frames, as rule files write them, and the frames that they match.
+// Patterns of frames, as rule files write them, and matching of frames.
 //
-//   fetch_sub_module                  these words in the function: what stands beside them is no
-//                                     letter, digit or underscore; runs of underscores count as one
-//   _multi_tensor_*, *Backward0       * at an end: the word goes on
-//   synchronize @ torch/cuda          and this text in the file or library; "@ FILE" alone: any
-//   fetch_sub_module [0x366-0x36a]    and its CPython instruction lies there
-//   fetch_sub_module :326-334         and its source line does
-//   _PyEval_EvalFrameDefault $        and it is the innermost frame
+//   fetch_sub_module                  the function contains these words, delimited by characters
+//                                     that are not letters, digits or underscores; runs of
+//                                     underscores count as one
+//   _multi_tensor_*, *Backward0       * at an end: the word may continue there
+//   synchronize @ torch/cuda          this text is in the file or library; "@ FILE": any function
+//   fetch_sub_module [0x366-0x36a]    the CPython instruction is in this range
+//   fetch_sub_module :326-334         the source line is in this range
+//   _PyEval_EvalFrameDefault $        it is the innermost frame
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@
 namespace stepscope {
 
 struct FramePattern {
-  std::string words{};  // underscores in runs made one; empty: any function
+  std::string words{};  // runs of underscores collapsed; empty: any function
   bool open_begin = false;
   bool open_end = false;
   std::string file{};
@@ -36,17 +37,17 @@ struct FramePattern {
   bool operator==(const FramePattern&) const = default;
 };
 
-// Errors say what is wrong with the text; they name no file.
+// Errors describe the text; they do not name a file.
 [[nodiscard]] Result<FramePattern> parse_frame_pattern(std::string_view text);
 
-// All but `innermost`, which is no matter of the frame. `line` is that of the frame or, where a
-// table told it, of its instruction.
+// Checks all but `innermost`, which is not a property of the frame. `line` is the frame's own, or
+// that of its instruction in the table.
 [[nodiscard]] bool matches(const FramePattern& pattern, const Frame& frame, int line);
 
-// Numbers patterns, and finds those that match a frame by its words rather than one by one.
+// Numbers patterns, and finds those that match a frame by an index of words.
 class FramePatterns {
  public:
-  // The number of the pattern, the same for equal ones.
+  // The number of the pattern; equal patterns have the same number.
   std::uint32_t add(const FramePattern& pattern);
   void match(const Frame& frame, int line, std::vector<std::uint32_t>& numbers) const;
   [[nodiscard]] const FramePattern& operator[](std::uint32_t n) const { return patterns_[n]; }
@@ -54,7 +55,7 @@ class FramePatterns {
 
  private:
   std::vector<FramePattern> patterns_;
-  std::unordered_map<std::string, std::vector<std::uint32_t>> by_word_;  // its first whole word
+  std::unordered_map<std::string, std::vector<std::uint32_t>> by_word_;  // by the first whole word
   std::vector<std::uint32_t> others_;
 };
 

@@ -55,7 +55,7 @@ bool fits(std::string_view pattern, std::string_view text) {
   if (!p) return false;
   const Frame f = frame_of(text);
   const bool alone = matches(*p, f, f.line);
-  // The index finds the same.
+  // The index gives the same matches.
   FramePatterns all;
   const std::uint32_t other = all.add(*parse_frame_pattern("zzz"));
   const std::uint32_t number = all.add(*p);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source lines of CPython instruction indices ("[0x36a]"): a table of tab-separated rows
-// `file  function_qualname  unit_first  unit_last  source_line`, units hexadecimal, # begins a
-// comment. It holds for one version of the sources and of CPython.
+// Source lines of CPython instruction indices ("[0x36a]"): a table of tab-separated rows `file
+// function_qualname  unit_first  unit_last  source_line`, with hexadecimal units and # for
+// comments. It is valid for one version of the sources and of CPython.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@
 namespace stepscope {
 
 struct SourceLine {
-  std::string_view file;  // lives as long as the table
+  std::string_view file;  // valid while the table lives
   int line = 0;
 };
 
 class InstructionTable {
  public:
-  // Errors name the line that is none.
+  // Errors name the invalid line.
   [[nodiscard]] static Result<InstructionTable> parse(std::string_view text, std::string_view path);
-  // Of a frame with an instruction in a function of the table; none where two files disagree.
+  // The line of a frame with an instruction in a function of the table. Absent if two files
+  // disagree.
   [[nodiscard]] std::optional<SourceLine> find(const Frame& frame) const;
-  // Whether the table knows the function at all.
+  // Whether the table contains the function.
   [[nodiscard]] bool knows(const Frame& frame) const;
   [[nodiscard]] std::size_t rows() const { return rows_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SAMPLING_CALLCHAINS has a row a frame, innermost first, of the COMPOSITE_EVENTS row of its id;
-// OSRT_CALLCHAINS the same of OSRT_API's callchainId.
+// SAMPLING_CALLCHAINS has one row per frame, innermost first; its id refers to a COMPOSITE_EVENTS
+// row. OSRT_CALLCHAINS is the same for the callchainId of OSRT_API.
 #include "stepscope/stack/nsys_samples.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-// What a chain belongs to.
+// The thread and instant that a chain belongs to.
 struct Owner {
   std::int64_t global_tid = 0;
   std::int64_t start = 0;
@@ -25,7 +25,7 @@ class ChainReader {
  public:
   ChainReader(const SqliteFile& file, ProfileBuilder& into) : file_(file), into_(into) {}
 
-  // Whether there were any.
+  // Returns whether there were chains.
   bool read(std::string_view chains, std::string_view owners, bool by_time) {
     if (file_.table(chains) == nullptr || file_.table(owners) == nullptr) return false;
     load_texts();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call chains in an SQLite export of Nsight Systems: samples of the CPU (nsys profile
-// --sample=process-tree), or, where there are none, the chains of calls of the operating system
-// that took long (--osrt-backtrace), which weigh what the calls took.
+// Call chains in an SQLite export of Nsight Systems: CPU samples (nsys profile
+// --sample=process-tree). Without samples, the chains of long operating system calls
+// (--osrt-backtrace), weighted by the duration of the calls.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace stepscope {
 
-// Errors: an export without chains, and no export.
+// Errors: an export without chains; not an export.
 [[nodiscard]] Result<Profile> read_nsys_samples(const SqliteFile& file, const std::string& path,
                                                 bool keep_samples);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of a frame is parsed once: later ones of the same text are found by its hash.
+// Each distinct line of a frame is parsed once. Repeated lines are found by their hash.
 #include "stepscope/stack/perf_script.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-// The last word, taken off the text with the blanks before it.
+// Takes the last word off the text, with the blanks before it.
 std::string_view take_last_word(std::string_view& text) {
   text = trimmed(text);
   std::size_t at = text.size();
@@ -30,7 +30,7 @@ bool all_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
-// "12.345678:" as nanoseconds.
+// Converts "12.345678:" to nanoseconds.
 std::optional<Ns> time_of(std::string_view word) {
   if (!word.ends_with(':')) return std::nullopt;
   word.remove_suffix(1);
@@ -41,7 +41,7 @@ std::optional<Ns> time_of(std::string_view word) {
     return std::nullopt;
   std::int64_t seconds = 0;
   for (const char c : word.substr(0, dot)) seconds = 10 * seconds + (c - '0');
-  // 9223372036 s are what nanoseconds hold.
+  // Nanoseconds overflow at 9223372036 s.
   if (seconds > 9'000'000'000) return std::nullopt;
   std::int64_t ns = 0;
   for (const char c : fraction) ns = 10 * ns + (c - '0');
@@ -63,7 +63,7 @@ bool ids(std::string_view word, PerfHeader& header) {
   return id(header.tid);
 }
 
-// Where the word "seconds.fraction:" begins and ends.
+// Finds the begin and end of the word "seconds.fraction:".
 bool find_time(std::string_view line, std::size_t& begin, std::size_t& end,
                std::optional<Ns>& time) {
   for (std::size_t colon = line.find(':'); colon != std::string_view::npos;
@@ -78,7 +78,7 @@ bool find_time(std::string_view line, std::size_t& begin, std::size_t& end,
   return false;
 }
 
-// "cycles:u: ffff..." → the event and what follows; the period before it is skipped.
+// "cycles:u: ffff..." → the event and the rest. The period before the event is skipped.
 void split_event(std::string_view text, PerfHeader& header) {
   text = trimmed(text);
   std::size_t at = 0;
@@ -90,7 +90,7 @@ void split_event(std::string_view text, PerfHeader& header) {
   header.rest = trimmed(text.substr(blank));
 }
 
-// The address of a frame and what follows it.
+// Splits the address of a frame from the rest.
 bool split_address(std::string_view line, std::string_view& symbol) {
   line = trimmed(line);
   std::size_t at = 0;
@@ -221,7 +221,7 @@ class PerfReader {
     }
     std::string_view symbol;
     if (!split_address(text, symbol)) {
-      // Source lines of -F +srcline stand below their frame: "  file.c:12".
+      // Source lines of -F +srcline are below their frame: "  file.c:12".
       if (text.rfind(':') == std::string_view::npos) ++bad_;
       return;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of `perf script`: a header line a sample, then its frames, innermost first, then an
-// empty line. Each sample counts one. Frames become "function (library)"; addresses and offsets
+// The text of `perf script`: for each sample a header line, its frames from the innermost, and an
+// empty line. Each sample counts as one. Frames become "function (library)"; addresses and offsets
 // are dropped.
 #pragma once
 
@@ -16,14 +16,14 @@ namespace stepscope {
 
 struct PerfHeader {
   std::string_view command;
-  std::string_view pid{};  // empty where perf printed the thread alone
+  std::string_view pid{};  // empty if perf printed only the thread
   std::string_view tid;
   std::optional<Ns> time{};
   std::string_view event;
-  std::string_view rest{};  // behind the event: a frame, where there is no call chain
+  std::string_view rest{};  // behind the event: a frame if there is no call chain
 };
 
-// "python3  12/34 [003] 5.678901:  1001 cycles:u: "; false where the line is none.
+// "python3  12/34 [003] 5.678901:  1001 cycles:u: "; false if the line is not a header.
 [[nodiscard]] bool parse_perf_header(std::string_view line, PerfHeader& header);
 
 [[nodiscard]] bool is_perf_script(std::string_view head);

@@ -81,7 +81,7 @@ class RuleReader {
     p.explanation = f.text("explanation", "");
     p.fallback = f.flag("fallback", false);
     const auto number = static_cast<std::uint32_t>(known - rules_.phases.begin());
-    if (old) {  // what an earlier file said holds
+    if (old) {  // the entry of the earlier file wins
       if (known->label.empty()) known->label = p.label;
       if (known->explanation.empty()) known->explanation = p.explanation;
       if (!kind_known_[number] && has_kind) known->kind = p.kind;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that say to which phase of training a stack belongs: data/phases/*.json, and files of the
-// same shape that users add (docs/reference/phase-rules.md).
+// Rules that assign stacks to phases of training: data/phases/*.json, and files of the same form
+// that users add (docs/reference/phase-rules.md).
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@
 
 namespace stepscope {
 
-// What a thread does in a phase, as far as it matters to the device.
+// The kind of a thread's activity in a phase, as seen from the device.
 enum class PhaseKind : std::uint8_t {
-  work,           // computes, or runs code of the model
+  work,           // computes, or runs model code
   submit,         // gives work to the device
   communication,  // prepares or does communication
-  wait,           // stands still until something else is done
+  wait,           // blocked until something else is done
   memory,         // allocates, copies, offloads
   data,           // loads samples
   io,             // files and logs
-  overhead,       // Python, compiler, garbage
-  idle,           // a thread with nothing to do
+  overhead,       // Python, compiler, garbage collection
+  idle,           // an idle thread
   hidden,         // the profile does not show it
 };
 constexpr std::array<std::string_view, 10> phase_kind_names = {
@@ -37,10 +37,10 @@ struct HostPhase {
   std::string label;  // "ZeRO-3 fetch throttle"
   PhaseKind kind = PhaseKind::work;
   std::string explanation;  // one sentence: what the thread does or waits for there
-  bool fallback = false;    // only where no other phase is recognised
+  bool fallback = false;    // only if no other phase matches
 };
 
-// The part of a step a stack belongs to.
+// The part of a step that a stack belongs to.
 struct StepPass {
   std::string name;
   std::string label;
@@ -52,19 +52,19 @@ struct PassRule {
   std::vector<std::uint32_t> inside{};  // only within these passes; empty: anywhere
 };
 
-// A path of patterns, outermost first, other frames between them.
+// A path of patterns, outermost first. Other frames may be in between.
 struct PhaseRule {
   std::vector<std::uint32_t> path;
   std::uint32_t phase = 0;
 };
 
 struct PhaseRules {
-  std::vector<HostPhase> phases;  // the last are those of stacks without a rule
+  std::vector<HostPhase> phases;  // the last ones are for stacks without a rule
   std::vector<StepPass> passes;   // the last is "other"
   std::vector<PhaseRule> rules;
   std::vector<PassRule> pass_rules;
   FramePatterns patterns;
-  std::uint32_t python = 0;  // phases of stacks that no rule knows, by their innermost frame
+  std::uint32_t python = 0;  // phases of stacks without a rule, by their innermost frame
   std::uint32_t native = 0;
   std::uint32_t unknown = 0;
   std::uint32_t hidden = 0;
@@ -72,12 +72,12 @@ struct PhaseRules {
 };
 
 struct RuleFile {
-  std::string_view path;  // in messages
+  std::string_view path;  // for messages
   std::string_view json;
 };
 
-// The rules of `files`, then the program's own: where both match equally deep, the former hold.
-// Errors name file, line and field.
+// Joins the rules of `files` and the program's own. If both match equally deep, those of `files`
+// win. Errors name file, line and field.
 [[nodiscard]] Result<PhaseRules> make_phase_rules(std::span<const RuleFile> files = {});
 
 }  // namespace stepscope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One walk over the tree in preorder. How far each rule's path has been met is kept while going
-// down and taken back on the way up, so a node costs what its frame matches.
+// One walk over the tree in preorder. The progress along each rule's path is recorded on the way
+// down and undone on the way up, so the cost of a node is the number of its matches.
 #include "stepscope/stack/phases_of.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Level {
   std::uint32_t end = 0;
   std::size_t log = 0;  // length of the log before this node
   std::uint32_t phase = 0;
-  bool found = false;     // by a rule
+  bool found = false;     // by any rule
   bool fallback = false;  // by a fallback rule only
   std::uint8_t pass = 0;
   FrameKind kind = FrameKind::unknown;
@@ -154,11 +154,11 @@ class Walk {
   const StringPool& strings_;
   const PhaseRules& rules_;
   NodePhases& out_;
-  std::vector<std::vector<Place>> at_pattern_;    // by pattern
+  std::vector<std::vector<Place>> at_pattern_;    // rule positions by pattern
   std::vector<std::vector<std::uint32_t>> hits_;  // patterns that match a frame
-  std::vector<std::uint32_t> met_;                // elements of a rule's path, on the way here
+  std::vector<std::uint32_t> met_;                // matched elements of each rule's path
   std::vector<std::uint32_t> advanced_;           // the node that last advanced a rule
-  std::vector<std::uint32_t> log_;                // rules advanced on the way here
+  std::vector<std::uint32_t> log_;                // rules advanced on the path to here
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages may stand in any order, so the tables are read first and the samples last.
+// Messages may be in any order, so tables are read first and samples last.
 #include "stepscope/stack/pprof.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct ValueType {
   std::uint64_t unit = 0;
 };
 
-// Both spellings of a repeated number: packed and one by one.
+// Accepts both encodings of a repeated number: packed and one by one.
 void append_numbers(const ProtoFields& f, std::vector<std::uint64_t>& out) {
   if (!f.is_bytes()) return out.push_back(f.number());
   std::string_view bytes = f.bytes();
@@ -287,7 +287,7 @@ Result<std::string> whole(ByteSource& source) {
 
 }  // namespace
 
-// The head is whole fields of a Profile, the first of them a table.
+// The head consists of whole fields of a Profile, the first of them a table.
 bool is_pprof(std::string_view head) {
   ProtoFields f(head);
   int fields = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // pprof's protocol buffer (perftools.profiles.Profile, proto/profile.proto of
-// github.com/google/pprof), usually gzip: Go, parca, pyroscope, gperftools and OpenTelemetry write
-// it. Counted is the default sample type, else the last one, as pprof does. Inlined functions are
-// frames of their own; a location without a function is its mapping's file.
+// github.com/google/pprof), usually compressed with gzip. Go, parca, pyroscope, gperftools and
+// OpenTelemetry write it. The default sample type is counted, else the last one, as in pprof.
+// Inlined functions become separate frames. A location without a function is shown as its mapping's
+// file.
 #pragma once
 
 #include <string_view>

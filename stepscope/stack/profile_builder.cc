@@ -18,7 +18,7 @@ void order_threads(Profile& profile) {
   });
 }
 
-// No machine has been up for as long as the epoch lies back.
+// A time since boot is never as large as a time since the epoch.
 void tell_clock(Profile& profile) {
   constexpr Ns year_2001{1'000'000'000'000'000'000};
   ProfileInput& input = profile.inputs.front();
@@ -34,7 +34,7 @@ void append_subtree(Profile& to, const Profile& from, const std::vector<StringId
                     std::vector<std::uint32_t>& place) {
   const CallTree& tree = from.tree;
   CallTree& all = to.tree;
-  const std::uint32_t shift = all.size() - 1;  // the roots are one
+  const std::uint32_t shift = all.size() - 1;  // the roots are merged
   for (std::uint32_t n = 1; n < tree.size(); ++n) {
     all.frame.push_back(frames[index(tree.frame[n])]);
     all.parent.push_back(tree.parent[n] == 0 ? 0 : tree.parent[n] + shift);

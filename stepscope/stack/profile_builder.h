@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every reader of a profile fills.
+// The builder that every profile reader fills.
 #pragma once
 
 #include <string>
@@ -21,13 +21,13 @@ struct ProfileBuilder {
   bool keep_samples = false;
   std::vector<TimedSample> samples{};  // of nodes of `tree`
 
-  // The node below the root under which a thread's stacks belong: threads of one label are one.
+  // The node of a thread below the root. Threads with one label share a node.
   std::uint32_t thread(std::string_view process, std::string_view name);
   void note(std::string_view reason, std::uint64_t count = 1);
-  // After the last line: how many bytes there were, and what the lines lost.
+  // Call after the last line: records the number of bytes, and lines that were cut.
   [[nodiscard]] Result<Done> close(const LineReader& lines);
 
-  // Threads named by the first frames of stacks (py-spy, Austin, stackcollapse) are told apart, the
+  // Threads named in the first frames of stacks (py-spy, Austin, stackcollapse) are told apart. The
   // other stacks become "all threads".
   [[nodiscard]] Profile seal();
 
@@ -40,7 +40,7 @@ struct ProfileBuilder {
   std::vector<Labelled> labelled_{};
 };
 
-// One profile whose threads are those of all, each of its own input. Errors: units that differ.
+// Merges profiles; each thread keeps its input. Error: different units.
 [[nodiscard]] Result<Profile> merged(std::vector<Profile> profiles);
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formats, in the order in which they are tried.
+// The profile formats, in the order in which they are tried.
 #pragma once
 
 #include <span>
@@ -14,15 +14,14 @@ namespace stepscope {
 
 struct ProfileFormat {
   std::string_view name;
-  // `head`: the first bytes, up to 64 KiB.
+  // `head`: up to 64 KiB from the start of the file.
   bool (*recognises)(std::string_view head);
   Result<Done> (*read)(ByteSource& source, ProfileBuilder& into);
 };
 
 [[nodiscard]] std::span<const ProfileFormat> profile_formats();
 
-// What a file is that is no profile, as a sentence that ends in what to do with it; empty where it
-// is not known.
+// Describes a file that is not a profile in one sentence, with advice at the end. Empty if unknown.
 [[nodiscard]] std::string what_it_is(std::string_view head);
 
 }  // namespace stepscope

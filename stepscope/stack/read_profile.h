@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front door: a file, plain or compressed, of any format this module reads, recognised by what
-// it begins with.
+// The entry point: reads a file, plain or compressed, of any format in this module. The first bytes
+// tell the format.
 #pragma once
 
 #include <functional>
@@ -16,17 +16,17 @@
 namespace stepscope {
 
 struct ProfileOptions {
-  std::string format{};  // of profile_format_names(); empty: recognised
+  std::string format{};  // from profile_format_names(); empty: detected
   bool keep_samples = false;
 };
 
 [[nodiscard]] std::span<const std::string_view> profile_format_names();
 
-// An SQLite export of Nsight Systems too (nsys_samples.h). Errors: a file that cannot be read, is
-// empty, or is no profile; then its hint names what it is where that is known (a Chrome trace).
+// Also reads SQLite exports of Nsight Systems (nsys_samples.h). Errors: the file cannot be read, is
+// empty or is not a profile; the hint then names the kind of file if it is known (a Chrome trace).
 [[nodiscard]] Result<Profile> read_profile(const std::string& path,
                                            const ProfileOptions& options = {});
-// The same of any bytes; `name` stands for the path.
+// The same for any bytes; `name` replaces the path.
 [[nodiscard]] Result<Profile> read_profile_from(std::unique_ptr<ByteSource> raw,
                                                 const std::string& name,
                                                 const ProfileOptions& options = {});

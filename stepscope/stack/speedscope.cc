@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `profiles` may stand before the frames they refer to and their keys in any order, so a profile is
-// first a tree over frame numbers with weights as written; names, unit and merging come at the end.
+// `profiles` may precede the frames that they refer to, with keys in any order. So a profile is
+// first a tree over frame numbers with weights as written. Names, unit and merging follow at the
+// end.
 #include "stepscope/stack/speedscope.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t most_frames = 1 << 26;
 constexpr std::size_t deepest_open = 1 << 16;
 
-// Bytes of a source one at a time, for the parser.
+// The bytes of a source one at a time, for the parser.
 class SourceIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -79,14 +80,14 @@ struct RawProfile {
   std::string unit;
   std::optional<double> start{};
   std::optional<double> end{};
-  TreeBuilder tree;                    // frames are numbers + 1
-  std::vector<std::uint32_t> samples;  // nodes, of sampled profiles
+  TreeBuilder tree;                    // a frame is its number + 1
+  std::vector<std::uint32_t> samples;  // nodes, for sampled profiles
   std::vector<double> weights;
   std::vector<Timed> timed;
   std::uint64_t stacks = 0;
 };
 
-// The stack of an evented profile as its events come.
+// The current stack of an evented profile.
 class Events {
  public:
   void apply(RawProfile& p, char type, double at, std::uint32_t frame, bool keep) {
@@ -146,7 +147,7 @@ class Events {
   std::uint64_t too_deep_ = 0;
 };
 
-// Which key's value is being read, by the keys on the way to it.
+// The current value's key, determined by the keys on the path to it.
 enum class At : std::uint8_t {
   other,
   top,
@@ -323,7 +324,7 @@ class Handler {
     }
   }
 
-  // Sampled: each sample takes its weight; one where the file has no weights at all.
+  // Sampled profiles: each sample has its weight, or one if the file has no weights.
   void end_profile() {
     RawProfile& p = profiles_.back();
     events_.finish(p, into_, into_.keep_samples);
@@ -390,7 +391,7 @@ class Handler {
       names[number] = frame_id(number - 1);
     }
     const std::uint32_t thread = into_.thread("", p.name.empty() ? "all threads" : p.name);
-    // Sums of decimal fractions of seconds are whole nanoseconds again.
+    // Rounds sums of decimal fractions of seconds to whole nanoseconds.
     std::vector<std::uint32_t> place(p.tree.size(), thread);
     for (std::uint32_t n = 0; n < p.tree.size(); ++n) {
       if (n > 0)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// speedscope's JSON (https://www.speedscope.app/file-format-schema.json), also of py-spy: sampled
-// and evented profiles, one a thread. Read as a stream; what follows a syntax error is left out and
-// said. Times become nanoseconds. Evented profiles that are not nested are mended and counted.
+// speedscope's JSON (https://www.speedscope.app/file-format-schema.json), also written by py-spy:
+// sampled and evented profiles, one per thread. It is read as a stream. Data behind a syntax error
+// is left out, with a note. Times become nanoseconds. Evented profiles that are not nested are
+// mended and counted.
 #pragma once
 
 #include <string_view>

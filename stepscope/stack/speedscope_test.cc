@@ -75,7 +75,7 @@ TEST(Speedscope, KeepsWhatCameBeforeTheCut) {
   EXPECT_TRUE(cut->inputs[0].truncated);
   EXPECT_EQ(test::folded(*cut), (Folded{{"one;a", 1}, {"one;a;frame 1", 2}}));
   EXPECT_EQ(cut->inputs[0].notes.count("frames_without_a_name"), 1U);
-  // Any cut says something and breaks nothing.
+  // Every truncation is reported, and none crashes.
   for (std::size_t n = 1; n < whole.size(); ++n) {
     const auto p = test::profile_of(std::string_view(whole).substr(0, n), {.format = "speedscope"});
     if (p) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash of 128 bits, so wide that two texts of one hash are taken for the same, and a cache of
-// fixed size from it to a number.
+// A 128-bit hash, and a cache of fixed size from hash to number. The hash is so wide that texts
+// with equal hashes are taken as equal.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ inline std::uint64_t folded(std::uint64_t a, std::uint64_t b) {
 }
 }  // namespace detail
 
-// Two lanes that read 16 bytes a turn; the last words overlap, so no length needs a byte loop.
+// Two lanes read 16 bytes per iteration. The last words overlap, so no length needs a loop over
+// bytes.
 inline WideHash wide_hash(std::string_view text) {
   constexpr std::uint64_t k0 = 0x9E3779B97F4A7C15ULL;
   constexpr std::uint64_t k1 = 0xD6E8FEB86659FD93ULL;
@@ -59,7 +60,7 @@ class HashCache {
  public:
   explicit HashCache(std::size_t slots = window_bytes / 16) : slots_(slots) {}  // a power of two
 
-  // Null where the hash is not there.
+  // Null if the hash is not in the cache.
   [[nodiscard]] const std::uint32_t* find(const WideHash& hash) const {
     const Slot& slot = slots_[hash.low & (slots_.size() - 1)];
     return slot.used && slot.hash == hash ? &slot.value : nullptr;

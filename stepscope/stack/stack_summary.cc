@@ -39,7 +39,7 @@ std::vector<FunctionWeight> functions_of(const Profile& profile, const NodePhase
   const CallTree& tree = profile.tree;
   std::vector<FunctionWeight> all(profile.strings.size());
   std::vector<double> largest(all.size());
-  std::vector<std::uint32_t> open(all.size());  // how often a frame is on the way to here
+  std::vector<std::uint32_t> open(all.size());  // occurrences of a frame on the path
   std::vector<std::uint32_t> way;
   std::vector<bool> is_thread(tree.size());
   for (const ProfileThread& t : profile.threads) is_thread[t.node] = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profile tells of its threads: shares by phase and pass, and the functions that cost most.
-// A share is always of one thread or of its busy weight (without idling and without samples whose
-// stacks are not shown): summed over all threads, everything would look idle.
+// A summary of a profile's threads: shares by phase and pass, and the most expensive functions. A
+// share is always of one thread or of its busy weight (without idle samples and samples without
+// shown stacks). Summed over all threads, everything would look idle.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct PhaseWeight {
 };
 
 struct ThreadSummary {
-  std::uint32_t thread = 0;  // of Profile::threads
+  std::uint32_t thread = 0;  // index in Profile::threads
   double weight = 0;
-  double busy = 0;  // weight without idle and hidden
+  double busy = 0;  // weight without idle and hidden samples
   double idle = 0;
   double hidden = 0;
   std::vector<PhaseWeight> phases{};  // by phase and pass, largest first; sums to weight
@@ -30,9 +30,9 @@ struct ThreadSummary {
 
 struct FunctionWeight {
   StringId frame;
-  std::uint32_t phase = 0;  // of most of its own weight
+  std::uint32_t phase = 0;  // the phase with most of its own weight
   double self = 0;
-  double total = 0;  // with what it calls; recursion counted once, summed over threads
+  double total = 0;  // including callees; recursion once; summed over threads
 };
 
 struct StackSummary {
@@ -40,7 +40,7 @@ struct StackSummary {
   double busy = 0;
   double idle = 0;
   double hidden = 0;
-  std::vector<ThreadSummary> threads;     // as in the profile, those with most busy weight first
+  std::vector<ThreadSummary> threads;     // as in the profile, but busiest first
   std::vector<PhaseWeight> phases;        // over all threads, by phase and pass
   std::vector<FunctionWeight> functions;  // by own weight, largest first
 };
@@ -51,8 +51,8 @@ struct StackSummary {
 // Weights of one phase over its passes, largest first.
 [[nodiscard]] std::vector<PhaseWeight> by_phase(std::span<const PhaseWeight> weights);
 
-// Stacks read from the innermost frame: its callers below it, `depth` frames deep, without stacks
-// under `least` of the weight. The children of the root are the innermost frames.
+// Stacks from the innermost frame: its callers are below it, `depth` frames deep, without stacks
+// below `least` of the weight. The children of the root are the innermost frames.
 [[nodiscard]] CallTree bottom_up(const Profile& profile, std::uint32_t depth, double least);
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: profiles from texts, and what became of them as folded stacks.
+// For tests: profiles from texts, and their stacks in folded form.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline Result<Profile> profile_of(std::string_view text, const ProfileOptions& o
   return read_profile_from(std::make_unique<TextSource>(text), "input", options);
 }
 
-// "thread;root;...;leaf" → weight, for stacks that have one.
+// "thread;root;...;leaf" → weight, for stacks with a weight.
 inline std::map<std::string, double> folded(const Profile& p) {
   std::map<std::string, double> out;
   std::map<std::uint32_t, std::string> thread;
@@ -37,13 +37,13 @@ inline std::map<std::string, double> folded(const Profile& p) {
 
 using Folded = std::map<std::string, double>;
 
-// The stacks of a text that can be read; the error as a stack where it cannot.
+// The stacks of a readable text; for an unreadable one the error as a stack.
 inline Folded folded_text(std::string_view text, const ProfileOptions& options = {}) {
   const auto p = profile_of(text, options);
   return p ? folded(*p) : Folded{{p.error().message(), -1}};
 }
 
-// Sums, subtrees and order of a sealed tree hold; empty where they do.
+// Checks sums, subtrees and order of a sealed tree; empty if correct.
 inline std::string broken_tree(const CallTree& t) {
   if (t.size() == 0 || t.end[0] != t.size()) return "the root ends elsewhere";
   std::vector<double> below(t.size());

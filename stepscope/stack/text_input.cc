@@ -141,9 +141,9 @@ bool LineReader::next(std::string_view& line) {
       }
       break;
     }
-    searched = end_ - begin_;  // refill moves what is left to the front
+    searched = end_ - begin_;  // refill moves the rest to the front
     if (refill()) continue;
-    if (!over_) {  // a line that does not fit
+    if (!over_) {  // the line does not fit
       if (!skipping_) ++cut_lines_;
       skipping_ = true;
       begin_ = end_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text file as UTF-8 lines: the first bytes can be looked at before it is read, UTF-16 with a
-// byte order mark is transcoded, a byte order mark is dropped, lines may end in CR LF.
+// A text file as UTF-8 lines. The first bytes can be examined before reading. UTF-16 with a byte
+// order mark is transcoded, byte order marks are dropped, and lines may end in CR LF.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace stepscope {
 
-// Gives `head` first. position() and damage() are those of the source behind it.
+// Delivers `head` first. position() and damage() are those of the source behind it.
 class PeekedSource final : public ByteSource {
  public:
   static Result<std::unique_ptr<PeekedSource>> open(std::unique_ptr<ByteSource> raw,
@@ -31,7 +31,7 @@ class PeekedSource final : public ByteSource {
   std::size_t given_ = 0;
 };
 
-// UTF-8 of a source that may begin with a byte order mark; broken UTF-16 becomes U+FFFD.
+// The UTF-8 of a source that may begin with a byte order mark. Invalid UTF-16 becomes U+FFFD.
 [[nodiscard]] Result<std::unique_ptr<PeekedSource>> open_text(std::unique_ptr<ByteSource> raw);
 
 class LineReader {
@@ -39,22 +39,22 @@ class LineReader {
   static constexpr std::size_t longest_line = 1 << 24;
   explicit LineReader(ByteSource& source, std::size_t buffer = window_bytes);
 
-  // False at the end, or where the source failed. The view is valid until the next call, and
-  // longer as long as generation() stays the same.
+  // False at the end, or if the source failed. The view is valid until the next call, and longer as
+  // long as generation() does not change.
   bool next(std::string_view& line);
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }          // read so far
-  [[nodiscard]] std::uint64_t cut_lines() const { return cut_lines_; }  // beyond longest_line
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }          // bytes read so far
+  [[nodiscard]] std::uint64_t cut_lines() const { return cut_lines_; }  // longer than longest_line
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
   bool refill();
   ByteSource& source_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // of what is not yet given
+  std::size_t begin_ = 0;  // start of the unread part
   std::size_t end_ = 0;
   bool over_ = false;
-  bool skipping_ = false;  // the rest of a line that was too long
+  bool skipping_ = false;  // in the rest of a line that is too long
   std::uint64_t generation_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t cut_lines_ = 0;

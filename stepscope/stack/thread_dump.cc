@@ -83,7 +83,7 @@ class DumpReader {
   }
 
  private:
-  // "Arguments:", "Locals:" and what stands below them, deeper than the frames.
+  // "Arguments:", "Locals:" and their contents, which are indented deeper than the frames.
   bool locals(std::string_view text, std::string_view words) {
     const std::size_t indent = text.size() - trimmed_front(text).size();
     if (words == "Arguments:" || words == "Locals:") {

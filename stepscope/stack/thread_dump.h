@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every thread does at one moment, as text: `py-spy dump` (innermost frame first) and Python's
+// Text dumps of all threads at one moment: `py-spy dump` (innermost frame first) and Python's
 // faulthandler. Each thread is one sample.
 #pragma once
 

@@ -13,7 +13,7 @@ bool digits(std::string_view text) {
          std::ranges::all_of(text, [](unsigned char c) { return isdigit(c) != 0; });
 }
 
-// "python", "python3", "python3.11": the kernel's name of a process.
+// "python", "python3", "python3.11": the kernel's name of a Python process.
 bool is_python(std::string_view text) {
   constexpr std::string_view name = "python";
   if (!text.starts_with(name)) return false;
@@ -21,7 +21,7 @@ bool is_python(std::string_view text) {
                              [](unsigned char c) { return isdigit(c) != 0 || c == '.'; });
 }
 
-// "comm-123" and "comm-123/124" of stackcollapse-perf --pid and --tid.
+// "comm-123" and "comm-123/124" from stackcollapse-perf --pid and --tid.
 FrameRole numbered_command(std::string_view text) {
   const std::size_t dash = text.rfind('-');
   if (dash == std::string_view::npos || dash == 0) return FrameRole::function;

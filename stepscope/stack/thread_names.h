@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First frames of stacks that are no functions: processes and threads, as py-spy, Austin,
-// stackcollapse-perf and the kernel name them.
+// First frames of stacks that are not functions but processes or threads, as named by py-spy,
+// Austin, stackcollapse-perf and the kernel.
 #pragma once
 
 #include <cstdint>

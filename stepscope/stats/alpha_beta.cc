@@ -16,7 +16,7 @@ constexpr double huber_reach = 1.345;
 constexpr double normal_mad = 1.4826;
 constexpr double least_noise = 1e-4;  // relative: clocks count whole nanoseconds
 constexpr std::size_t most_boundaries = 64;
-// Start, slope, and where it begins, which counts twice because it is the best of many places.
+// Start, slope and boundary. The boundary counts twice because it is the best of many positions.
 constexpr double parameters_of_piece = 4;
 constexpr std::size_t most_resampled = 200;  // calls of one size
 
@@ -50,7 +50,7 @@ std::vector<Size> by_size(std::span<const SizedTime> calls) {
   return sizes;
 }
 
-// Huber's location with the median deviation for its scale; the median of fewer than four.
+// Huber's location, scaled by the median deviation; the median of fewer than four values.
 double typical(std::span<const double> times) {
   const double middle = *median(times);
   if (times.size() < 4) return middle;
@@ -83,7 +83,7 @@ std::vector<Point> typical_points(std::span<const Size> sizes) {
   return points;
 }
 
-// What one size's typical time is off by: how far it lies from the line through its neighbours.
+// The noise of one size's typical time: its distance from the line through its neighbours.
 double roughness(std::span<const Point> points) {
   std::vector<double> off;
   for (std::size_t i = 1; i + 1 < points.size(); ++i) {
@@ -140,7 +140,7 @@ Line robust_line(std::span<const Point> points, double noise) {
   return line;
 }
 
-// Squares up to twice the noise, beyond that linear: an outlying size buys no piece.
+// Quadratic up to twice the noise, then linear, so that an outlying size does not cause a piece.
 double loss(std::span<const Point> points, const Line& line, double noise) {
   const double reach = 2 * noise;
   double sum = 0;
@@ -151,7 +151,7 @@ double loss(std::span<const Point> points, const Line& line, double noise) {
   return sum;
 }
 
-// All divisions at up to 64 boundaries, each piece with enough sizes.
+// Searches all divisions at up to 64 boundaries. Each piece has enough sizes.
 class Divider {
  public:
   Divider(std::span<const Point> points, double noise, std::size_t most_pieces)
@@ -160,7 +160,7 @@ class Divider {
     const std::size_t steps = std::min(n, most_boundaries);
     for (std::size_t k = 0; k <= steps; ++k) cuts_.push_back(k * n / steps);
   }
-  // First points of the pieces, and the end.
+  // The first points of the pieces, and the end.
   std::vector<std::size_t> divide();
 
  private:
@@ -213,7 +213,7 @@ std::vector<std::size_t> Divider::divide() {
   return firsts;
 }
 
-// SplitMix64 (Steele, Lea and Flood 2014): the same numbers everywhere.
+// SplitMix64 (Steele, Lea and Flood 2014): the same numbers on every machine.
 class Random {
  public:
   std::size_t below(std::size_t n) {
@@ -232,7 +232,7 @@ Interval middle_95(std::span<const double> values) {
   return {*quantile(values, 0.025), *quantile(values, 0.975)};
 }
 
-// The calls of each size are drawn again; where each size has one, the piece's relative errors are.
+// Resamples the calls of each size, or the piece's relative errors if each size has one call.
 void bootstrap(std::span<const Size> sizes, std::span<const Point> points, double noise,
                int replicates, AlphaBetaPiece& piece) {
   const Line line{piece.start, piece.slope};
@@ -304,7 +304,7 @@ AlphaBetaAnswer fit_alpha_beta(std::span<const SizedTime> calls, const AlphaBeta
                                    std::span(points).subspan(firsts[p], count), noise,
                                    options.replicates));
   }
-  // A time that no piece sees grow gives no rate.
+  // If no piece grows with size, there is no rate.
   if (std::ranges::all_of(fit.pieces, [](const AlphaBetaPiece& p) { return p.slope <= 0; }))
     return refuse(FitRefusal::no_growth);
   for (const Point& p : points) {

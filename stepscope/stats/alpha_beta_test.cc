@@ -71,7 +71,7 @@ TEST(AlphaBeta, RecoversThreeProtocolsUnderNoiseAndOutliers) {
       EXPECT_LT(piece.start_interval.high / piece.start_interval.low, 1.1);
     }
     EXPECT_LE(fit.mean_error, 0.01);
-    // Against the truth, not only against what was measured.
+    // Compare with the truth, not only with the measurements.
     double error = 0;
     int count = 0;
     for (double size = fit.smallest(); size <= fit.largest(); size *= 1.37, ++count)
@@ -107,7 +107,7 @@ TEST(AlphaBeta, ExactDataGiveExactParameters) {
   EXPECT_LT(answer.fit->max_error, 1e-12);
 }
 
-// The textbook's way: unweighted least squares over all calls.
+// The textbook method: unweighted least squares over all calls.
 TEST(AlphaBeta, UnweightedLeastSquaresIsOffWhereThisIsNot) {
   const auto calls = measured(three, {});
   double n = 0;

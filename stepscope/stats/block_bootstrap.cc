@@ -7,7 +7,7 @@
 namespace stepscope {
 namespace {
 
-// SplitMix64 (Steele, Lea and Flood, 2014), and a number below `bound` by multiplication.
+// SplitMix64 (Steele, Lea and Flood, 2014). A number below `bound` is made by multiplication.
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : state_(seed) {}
@@ -22,16 +22,16 @@ class Draws {
   std::uint64_t state_;
 };
 
-// A stretch twice in a row, so that a block that runs over its end goes on at its beginning.
+// A stretch stored twice in a row, so that a block past its end continues at its beginning.
 struct Doubled {
   std::vector<std::uint32_t> below;   // prefix counts of values below the window
   std::vector<std::uint32_t> inside;  // prefix counts of values in the window
-  std::vector<std::uint32_t> ranks;   // of those in the window, in time order
+  std::vector<std::uint32_t> ranks;   // of the values in the window, in time order
   std::uint32_t length = 0;
 };
 
-// Only values of ranks [first, last) can be a replicate's median, but for a chance of 1e-9; others
-// are counted.
+// The medians of replicates have ranks in [first, last), except with a probability of 1e-9. Other
+// values are only counted.
 struct Window {
   std::vector<double> values;  // distinct and ascending
   double low = 0;
@@ -60,7 +60,7 @@ class Resampler {
 
   [[nodiscard]] bool whole() const { return whole_; }
 
-  // The median of one replicate; false where it lies outside the window.
+  // Draws the median of one replicate; false if it is outside the window.
   bool draw(Draws& draws, double& median) {
     std::ranges::fill(histogram_, 0U);
     std::uint64_t below = 0;
@@ -118,7 +118,7 @@ class Resampler {
   std::vector<std::uint32_t> histogram_;
 };
 
-// Mean over all circular blocks of (sum of signs)^2 / length.
+// Mean of (sum of signs)^2 / length over all circular blocks.
 double sign_variance(std::span<const Series> stretches, double median, std::size_t block) {
   double sum = 0;
   double blocks = 0;

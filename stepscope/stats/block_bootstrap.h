@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sampling distribution of the median of autocorrelated numbers: the median of series put
-// together anew from blocks of neighbours (the circular block bootstrap of Politis and Romano,
-// 1992). Blocks shorter than the memory of the series make it too narrow; `variance` lets the
-// caller say by how much (median_ratio.h).
+// The sampling distribution of the median of autocorrelated numbers. The circular block bootstrap
+// (Politis and Romano, 1992) makes new series from blocks of neighbours and takes their medians. If
+// blocks are shorter than the memory of the series, the distribution is too narrow; `variance` lets
+// the caller correct it (median_ratio.h).
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ struct BootstrapOptions {
 struct MedianBootstrap {
   double median = 0;               // of the values themselves
   std::vector<double> replicates;  // medians, in the order drawn
-  // Of the signs of value - median, summed over a block, divided by its length: what the blocks
-  // keep of the long-run variance of the signs.
+  // The part of the signs' long-run variance that the blocks keep: the variance of sign(value -
+  // median) summed over a block, divided by the block's length.
   double sign_variance = 0;
   std::size_t block = 0;
 };
 
-// Blocks do not cross from one stretch to another, and each stretch keeps its length. The same
-// options give the same replicates everywhere. Not empty, no NaN. A replicate costs one step a
-// block and one a value near the median.
+// Blocks do not cross stretches, and each stretch keeps its length. The same options give the same
+// replicates on every machine. REQUIRES: not empty, no NaN. A replicate costs one operation per
+// block and one per value near the median.
 [[nodiscard]] MedianBootstrap bootstrap_median(std::span<const Series> stretches,
                                                const BootstrapOptions& options = {});
 

@@ -41,7 +41,7 @@ TEST(BlockBootstrap, OfIndependentValuesHasTheErrorOfTheMedian) {
   EXPECT_NEAR(boot.sign_variance, 1, 1e-9);
 }
 
-// Of an AR(1) its variance is larger by sum asin(r^|k|) over asin(1).
+// For an AR(1) the variance is larger by sum asin(r^|k|) over asin(1).
 TEST(BlockBootstrap, LongBlocksKeepTheCorrelation) {
   const double rho = 0.6;
   double factor = 1;
@@ -51,7 +51,7 @@ TEST(BlockBootstrap, LongBlocksKeepTheCorrelation) {
   EXPECT_NEAR(boot.sign_variance / factor, 1, 0.15);
 }
 
-// Against medians of series put together one by one: the window is only a way to be quick.
+// Compares with medians of series that are built value by value. The window is only faster.
 TEST(BlockBootstrap, RepeatsWithItsSeed) {
   const Doubles x = normal(301, 3, 0.5);
   const auto once = of(x, {.replicates = 200, .seed = 9});
@@ -62,7 +62,7 @@ TEST(BlockBootstrap, RepeatsWithItsSeed) {
   for (const double m : once.replicates) EXPECT_TRUE(values.contains(m));
 }
 
-// A block as long as the stretch is a rotation of it, and its median the stretch's.
+// A block as long as the stretch is a rotation of it, so its median is the stretch's.
 TEST(BlockBootstrap, AWholeBlockIsARotation) {
   for (const std::size_t n : {7U, 8U, 1000U}) {
     const Doubles x = normal(n, 4);
@@ -71,7 +71,7 @@ TEST(BlockBootstrap, AWholeBlockIsARotation) {
   }
 }
 
-// Two launches of far different levels: each keeps its share, so the median stays between them.
+// Two launches have far different levels. Each keeps its share, so the median stays between them.
 TEST(BlockBootstrap, KeepsTheLengthOfEachStretch) {
   const Doubles low(50, 1.0);
   const Doubles high(50, 3.0);

@@ -20,11 +20,11 @@ constexpr std::size_t most_values = 4096;
 struct Split {
   std::size_t at = 0;  // first value of the new level
   std::size_t from = 0;
-  std::size_t to = 0;  // of the interval that shows it
+  std::size_t to = 0;  // end of the interval that shows it
   double p = 1;
 };
 
-// Student's t at one split. Constant halves differ beyond chance.
+// Student's t at one split. If both halves are constant and differ, the difference is significant.
 double p_at(std::span<const double> v, std::size_t at) {
   const std::array<Series, 2> halves = {v.first(at), v.subspan(at)};
   const LongRun noise = long_run(halves);
@@ -93,7 +93,8 @@ class Segmentation {
 
   [[nodiscard]] std::optional<Split> narrowest(std::size_t begin, std::size_t end) const {
     std::optional<Split> found;
-    // From the shortest intervals to the whole; those of one length overlap by half.
+    // Tries the shortest intervals first and the whole series last. Intervals of one length overlap
+    // by half.
     for (std::size_t length = 4 * options_.shortest; !found; length *= 2) {
       const std::size_t size = std::min(length, end - begin);
       if (size < 2 * options_.shortest) break;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the level of a series changes for good. In intervals of many lengths (seeded binary
-// segmentation: Kovacs, Buehlmann, Li and Munk, 2023) the best split is the one with the largest
-// standardised difference of means, values beyond Hampel's limits moved onto them. It is a change
-// where Student's t, with a standard error and degrees of freedom that know the autocorrelation
-// (long_run.h), is too large for chance and the medians differ by `least`; the shortest interval
-// that shows one counts, as it holds no other. Each change is then held against the stretches on
-// both sides once more.
+// Lasting changes of the level of a series. Seeded binary segmentation (Kovacs, Buehlmann, Li and
+// Munk, 2023) looks at intervals of many lengths. The split of an interval has the largest
+// standardised difference of means, with values beyond Hampel's limits moved onto the limits. It is
+// a change if Student's t is significant and the medians differ by `least`. The t has a standard
+// error and degrees of freedom that account for autocorrelation (long_run.h). The shortest interval
+// that shows a change is used, because it holds no other. Each change is then tested again between
+// the stretches on both sides.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ struct ChangePoint {
 };
 
 struct ChangeOptions {
-  double least = 0.01;       // share of the level before
-  std::size_t shortest = 8;  // values of a stretch
+  double least = 0.01;       // as a share of the level before
+  std::size_t shortest = 8;  // values in a stretch
   double p = 1e-6;           // of one split; the search tries many
 };
 
-// In time order. Positive values. O(n log n) a change; a series of more than 4096 is looked at by
-// medians of as many neighbours as make it shorter.
+// The changes in time order. REQUIRES: positive values. O(n log n) per change. A series of more
+// than 4096 values is first reduced to medians of neighbours.
 [[nodiscard]] std::vector<ChangePoint> find_changes(std::span<const double> values,
                                                     const ChangeOptions& options = {});
 

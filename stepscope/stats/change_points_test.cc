@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// An AR(1) of this correlation around the levels, two percent wide.
+// An AR(1) with this correlation around the levels, with a deviation of two percent.
 std::vector<double> series(unsigned seed, double correlation,
                            const std::vector<std::pair<std::size_t, double>>& levels) {
   std::mt19937 random(seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recent mean of a rate: sum of numerators over sum of denominators, both forgotten with the time
-// constant tau. Unlike a mean of rates, a short sample weighs as little as it lasts.
+// A recent mean of a rate: sum of numerators over sum of denominators. Both decay with the time
+// constant tau. Unlike a mean of rates, it weighs a sample by its duration.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ struct DecayedRatio {
   double denominator = 0;  // as of `at`
   double at = 0;           // seconds on the caller's clock
 
-  // What it is at `now`, not before `at`.
+  // The ratio decayed to `now`, which must not be before `at`.
   [[nodiscard]] DecayedRatio decayed_to(double now) const {
     const double factor = std::exp(-(now - at) / tau);
     return {.tau = tau,
@@ -27,13 +27,14 @@ struct DecayedRatio {
     numerator += numerator_added;
     denominator += denominator_added;
   }
-  // Absent before anything was added.
+  // Absent before the first sample.
   [[nodiscard]] std::optional<double> value() const {
     return denominator > 0 ? std::optional(numerator / denominator) : std::nullopt;
   }
 };
 
-// One source, an earlier and a later stretch: the earlier one decays to the later's instant.
+// Joins an earlier and a later stretch of one source. The earlier one decays to the later's
+// instant.
 [[nodiscard]] inline DecayedRatio concat(const DecayedRatio& earlier, const DecayedRatio& later) {
   DecayedRatio both = earlier.decayed_to(later.at);
   both.numerator += later.numerator;
@@ -41,8 +42,8 @@ struct DecayedRatio {
   return both;
 }
 
-// Parallel sources over the same time, whose denominators are wall time: numerators add, the wall
-// does not.
+// Joins parallel sources over the same time, whose denominators are wall time: numerators add, wall
+// time does not.
 [[nodiscard]] inline DecayedRatio gather(const DecayedRatio& a, const DecayedRatio& b) {
   const double now = std::fmax(a.at, b.at);
   DecayedRatio both = a.decayed_to(now);

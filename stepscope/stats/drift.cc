@@ -13,11 +13,11 @@
 namespace stepscope {
 namespace {
 
-// A parabola in orthogonal parts, so that its slope is that of the straight line.
+// A parabola in orthogonal terms, so that its slope is that of the straight line.
 struct Curve {
   double middle = 0;  // mean
-  double slope = 0;   // a value
-  double bend = 0;    // of the squared distance from the middle, less that distance's mean
+  double slope = 0;   // per value
+  double bend = 0;    // of the squared distance from the middle minus its mean
 };
 
 double distance(std::size_t i, std::size_t count) {
@@ -63,7 +63,7 @@ std::vector<double> around(std::span<const double> values, const Curve& curve) {
 std::optional<Drift> find_drift(std::span<const double> values, const DriftOptions& options) {
   const std::size_t count = values.size();
   if (count < std::max<std::size_t>(options.shortest, 3)) return std::nullopt;
-  // Once by all values, so that the limits follow the curve; then by those within them.
+  // The first fit uses all values and gives the limits; the second uses values within them.
   const Curve first = least_squares(values);
   const std::vector<double> rest = around(values, first);
   std::vector<double> held = clipped(rest, *hampel_limits(rest));

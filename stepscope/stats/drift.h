@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the level of a series rises or falls slowly from one end to the other, as no single
-// change of level says: the slope of a parabola by least squares, values beyond Hampel's limits
-// around it moved onto them, against a standard error that knows the autocorrelation of what is
-// left (long_run.h), by Student's t. A rise that flattens is one, too.
+// A slow rise or fall of a series that no single change of level explains. A parabola is fitted by
+// least squares, with values beyond Hampel's limits around it moved onto them. Student's t compares
+// its slope with a standard error that accounts for the residuals' autocorrelation (long_run.h). A
+// rise that flattens counts too.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace stepscope {
 
 struct Drift {
   double first = 0;  // the parabola at the first value
-  double last = 0;   // and at the last
+  double last = 0;   // the parabola at the last value
   double p = 1;
 };
 
@@ -23,7 +23,7 @@ struct DriftOptions {
   double p = 1e-4;
 };
 
-// Positive values in time order, evenly spaced. Absent where there is none. O(n).
+// REQUIRES: positive values in time order, evenly spaced. Absent if there is no drift. O(n).
 [[nodiscard]] std::optional<Drift> find_drift(std::span<const double> values,
                                               const DriftOptions& options = {});
 

@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// An AR(1) of this correlation, two percent wide, around a line from `first` to `last`.
+// An AR(1) with this correlation and a deviation of two percent around a line.
 std::vector<double> series(unsigned seed, double correlation, std::size_t count, double first,
                            double last) {
   std::mt19937 random(seed);
@@ -38,7 +38,7 @@ TEST(Drift, AStepThatBecomesLongerSlowly) {
   EXPECT_LT(falling->last, falling->first);
 }
 
-// As a curriculum's longer sequences make it.
+// The longer sequences of a curriculum have this shape.
 TEST(Drift, ARiseThatFlattens) {
   auto values = series(7, 0.5, 210, 100, 100);
   for (std::size_t i = 0; i < values.size(); ++i)

@@ -10,7 +10,7 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-// The example of Benjamini and Hochberg (1995), section 3.2: four of fifteen are called at 5 %.
+// The example of Benjamini and Hochberg (1995), section 3.2: 4 of 15 are significant at 5 %.
 TEST(FalseDiscovery, CallsFourOfThePapersExample) {
   const Doubles p = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
                      0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};

@@ -11,7 +11,7 @@ namespace {
 using Doubles = std::vector<double>;
 
 TEST(Hampel, IsNotBlindedByWhatItLooksFor) {
-  // Two of eight stand apart; by mean and sample deviation their z is 1.62 (below 2).
+  // Two of eight are outliers. By mean and sample deviation their z is only 1.62 (below 2).
   const Doubles x = {100, 101, 99, 100, 102, 98, 200, 200};
   const auto limits = hampel_limits(x);
   ASSERT_TRUE(limits);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t most_lags = 40;
 constexpr double largest_lag1 = 0.99;
 
-// sum of w_t w_{t+k}, in four sums so that none waits for the last.
+// sum of w_t w_{t+k}, in four independent sums so that none waits for the last.
 double lagged_products(std::span<const double> w, std::size_t k) {
   std::array<double, 4> sums{};
   const std::size_t n = w.size() - k;
@@ -50,7 +50,7 @@ struct Autoregression {
   double sum = 0;         // of the coefficients
 };
 
-// Levinson's recursion on autocorrelations r[0] = 1, ...; the order with the least BIC.
+// Levinson's recursion on autocorrelations r[0] = 1, ...; returns the order with the least BIC.
 Autoregression best_autoregression(std::span<const double> r, double count) {
   Autoregression best;
   double least = 0;
@@ -74,7 +74,7 @@ Autoregression best_autoregression(std::span<const double> r, double count) {
   return best;
 }
 
-// A sum of AR coefficients, corrected for the mean having been estimated from `each` values.
+// A sum of AR coefficients, corrected because the mean was estimated from `each` values.
 double corrected(double sum, double each) {
   return std::clamp((each * sum + 1) / std::max(each - 4, 1.0), 0.0, largest_lag1);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much autocorrelated numbers know about their mean: the integrated autocorrelation time, the
-// effective sample size, and how well both are known.
+// The precision of the mean of autocorrelated numbers: the integrated autocorrelation time, the
+// effective sample size, and the uncertainty of both.
 //
-// Two models of the series are fitted and the longer time is taken: an AR(1), whose coefficient is
-// corrected for the bias of small samples, -(1 + 4 r) / n (Marriott and Pope, 1954), and the AR(p)
-// that the Bayesian information criterion chooses by Levinson's recursion. Negative correlation is
-// not credited. Beside n / time the number of degrees of freedom counts how uncertain the time is
-// itself; without it a test of strongly correlated steps is wrong too often
+// Two models of the series are fitted, and the longer time is taken. The first is an AR(1); its
+// coefficient is corrected for the bias of small samples, -(1 + 4 r) / n (Marriott and Pope, 1954).
+// The second is the AR(p) that the Bayesian information criterion chooses by Levinson's recursion.
+// Negative correlation is not credited. The degrees of freedom are fewer than n / time because the
+// time itself is uncertain; without that, tests of strongly correlated steps are wrong too often
 // (docs/explanation/compare.md).
 #pragma once
 
@@ -27,14 +27,14 @@ struct LongRun {
   [[nodiscard]] double mean_variance() const {
     return count == 0 ? 0 : variance * time / static_cast<double>(count);
   }
-  // Of an AR(1) with this time.
+  // The lag-1 autocorrelation of an AR(1) with this time.
   [[nodiscard]] double equivalent_lag1() const { return (time - 1) / (time + 1); }
 };
 
 using Series = std::span<const double>;
 
-// Of stretches of one process that do not touch (launches of a program), each in time order and
-// with a mean of its own. Constant and single values have time 1 and variance 0. O(N) x at most 40
+// Takes stretches of one process that are not adjacent (launches of a program), each in time order
+// and with its own mean. Constant and single values have time 1 and variance 0. O(N) x at most 40
 // lags.
 [[nodiscard]] LongRun long_run(std::span<const Series> stretches);
 [[nodiscard]] LongRun long_run(Series values);

@@ -75,8 +75,8 @@ TEST(LongRun, KnowsLessOfFewerSteps) {
   EXPECT_GT(many.degrees, 300);
 }
 
-// Launches with means of their own: between their ends nothing is correlated, and the difference
-// of their means is no variance within.
+// Launches have their own means. Nothing is correlated across their ends, and the difference of
+// their means does not count as variance.
 TEST(LongRun, TakesStretchesApart) {
   const Doubles first = autoregression(5000, {0.5}, 11);
   Doubles second = autoregression(5000, {0.5}, 12);

@@ -26,7 +26,7 @@ std::vector<double> all_of(std::span<const Series> launches) {
   return all;
 }
 
-// The same with the values beyond Hampel's limits of all launches together moved onto them.
+// The same, with values beyond Hampel's limits of all launches together moved onto them.
 Launches within_limits(std::span<const Series> launches) {
   const auto limits = hampel_limits(all_of(launches));
   Launches kept;
@@ -34,7 +34,7 @@ Launches within_limits(std::span<const Series> launches) {
   return kept;
 }
 
-// A mean, its variance and how well that is known.
+// A mean, its variance and the degrees of freedom of that variance.
 struct Estimate {
   double mean = 0;
   double variance = 0;
@@ -85,8 +85,8 @@ std::optional<Welch> welch_of_launches(std::span<const Series> a, std::span<cons
   return welch(*of_a, *of_b);
 }
 
-// Long-run variance of the signs of an AR(1) around its median, by Sheppard's formula for the
-// normal distribution, for the sum of `n` of them.
+// Long-run variance of the signs of `n` values of an AR(1) around its median, by Sheppard's formula
+// for the normal distribution.
 double sign_variance(double lag1, double n) {
   double sum = 1;
   double power = lag1;
@@ -97,11 +97,11 @@ double sign_variance(double lag1, double n) {
   return sum;
 }
 
-// Replicates around the median of the logarithms, as wide as the long-run variance is.
+// Replicates around the median of the logarithms, scaled to the long-run variance.
 std::vector<double> deviations(std::span<const Series> launches, const LongRun& run,
                                const RatioOptions& options, std::uint64_t stream) {
   const double each = static_cast<double>(run.count) / static_cast<double>(launches.size());
-  // A thousand blocks are enough, however many steps there are.
+  // A thousand blocks are enough for any number of steps.
   const double length = std::max({2 * std::cbrt(each), 2 * run.time, each / 1000});
   const auto block =
       static_cast<std::size_t>(std::lround(std::clamp(length, 1.0, std::max(each / 4, 1.0))));
@@ -109,7 +109,7 @@ std::vector<double> deviations(std::span<const Series> launches, const LongRun& 
       launches,
       {.replicates = options.replicates, .block = block, .seed = 2 * options.seed + stream});
   if (!(boot.sign_variance > 0)) return std::vector<double>(boot.replicates.size(), 0.0);
-  // Of an estimate from n / block blocks, relative (Bartlett's window).
+  // Relative error of an estimate from n / block blocks (Bartlett's window).
   const double error =
       std::sqrt(8.0 / 3 * static_cast<double>(block) / static_cast<double>(run.count));
   const double variance =

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the steps of B take longer than those of A: the ratio of medians with its interval, a
-// test of the mean, and a verdict that needs both, and a difference that matters
-// (docs/explanation/compare.md).
+// Tests whether the steps of B take longer than those of A. Gives the ratio of medians with its
+// interval, a test of the mean, and a verdict. The verdict needs both, and a difference that
+// matters (docs/explanation/compare.md).
 //
-// *Interval*: block bootstrap of both medians on logarithms. Each arm's deviations are scaled to
-// the long-run variance of the signs of an AR(1) with the arm's correlation time, sum (2 / pi)
-// asin(r^|k|), because blocks lose a part of it; where the blocks show more than that by two
-// standard errors, they hold. Both ends are widened by t / z, because that time is an estimate.
-// *Test*: Welch's on the mean logarithm, values beyond Hampel's limits moved onto them, n_eff for
-// n, degrees of freedom of the long-run variances by Satterthwaite.
-// *Launches*: with two or more an arm, the same statements are made of the launches' means, n = the
-// number of launches; the wider interval and the larger p hold.
+// *Interval*: block bootstrap of both medians on logarithms. Blocks lose a part of the long-run
+// variance. So each arm's deviations are scaled to the long-run variance of the signs of an AR(1)
+// with the arm's correlation time, sum (2 / pi) asin(r^|k|). If the blocks show more than that by
+// two standard errors, the blocks' variance is used. Both ends are widened by t / z, because the
+// correlation time is an estimate.
+// *Test*: Welch's on the mean logarithm, with values beyond Hampel's limits moved onto them, n_eff
+// in place of n, and Satterthwaite's degrees of freedom for the long-run variances.
+// *Launches*: with two or more launches an arm, the same statistics are computed on launch means,
+// with n = the number of launches. The wider interval and the larger p are used.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ namespace stepscope {
 
 struct RatioOptions {
   double alpha = 0.05;
-  double floor = 0.01;         // smaller changes are not called, whatever their p
-  double least_effective = 8;  // fewer effective steps an arm: no verdict
+  double floor = 0.01;         // smaller changes are never called
+  double least_effective = 8;  // with fewer effective steps an arm there is no verdict
   std::size_t replicates = 2000;
   std::uint64_t seed = 1;
 };
@@ -36,8 +37,8 @@ enum class Verdict : std::uint8_t {
   not_enough_data,
   faster,        // B than A
   slower,        // B than A
-  same,          // the whole interval lies within the floor
-  inconclusive,  // the steps at hand cannot tell
+  same,          // the whole interval is within the floor
+  inconclusive,  // the data cannot decide
 };
 [[nodiscard]] std::string_view name_of(Verdict verdict);
 
@@ -50,22 +51,22 @@ struct RatioTest {
   RatioArm a;
   RatioArm b;
   double ratio = 1;                                   // median of B / median of A
-  std::optional<std::pair<double, double>> interval;  // of it; absent below two values an arm
+  std::optional<std::pair<double, double>> interval;  // of the ratio; absent below 2 values an arm
   std::optional<double> p_steps;                      // steps as the unit, corrected
   std::optional<double> p_launches;                   // launches as the unit
   std::optional<double> p;                            // the larger
   Verdict verdict = Verdict::not_enough_data;
 };
 
-// Each arm: its launches, steps in time order, all > 0, at least one in all.
+// Each arm is a list of launches with steps in time order, all > 0. At least one step in all.
 [[nodiscard]] RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
                                    const RatioOptions& options = {});
 
-// Of the logarithms of an arm's steps, values beyond Hampel's limits moved onto them: what n_eff
-// is made of. At least one step, all > 0.
+// The long_run() of the logarithms of an arm's steps, with values beyond Hampel's limits moved onto
+// them; the source of n_eff. REQUIRES: at least one step, all > 0.
 [[nodiscard]] LongRun long_run_of_steps(std::span<const Series> launches);
 
-// The same test on plain differences, for the seconds that a part of the step takes.
+// The same test on plain differences, for the seconds of one part of the step.
 struct DifferenceTest {
   double a = 0;  // means
   double b = 0;
@@ -76,13 +77,13 @@ struct DifferenceTest {
 [[nodiscard]] DifferenceTest test_difference(std::span<const Series> a, std::span<const Series> b,
                                              double alpha = 0.05);
 
-// Whether launches drift with the order they ran in, beside what the arms differ: the slope of a
-// line through both arms' values. `in_b` and `value` in order; absent below five launches or
-// without both arms.
+// Drift of launches with the order in which they ran, beside the difference of the arms: the slope
+// of a line through both arms' values. `in_b` and `value` are in order. Absent below five launches
+// or without both arms.
 struct LaunchDrift {
   double slope = 0;  // of `value`, from one launch to the next
   double p = 1;
-  // What the slope alone makes of B - A in this order; 0 for A B B A.
+  // The part of B - A that the slope alone causes in this order; 0 for A B B A.
   double bias = 0;
 };
 [[nodiscard]] std::optional<LaunchDrift> find_launch_drift(std::span<const bool> in_b,

@@ -67,7 +67,7 @@ TEST(MedianRatio, ExchangedArmsGiveTheInverse) {
   EXPECT_NEAR(*ab.p, *ba.p, 1e-9);
 }
 
-// The unit of time means nothing.
+// The result does not depend on the unit of time.
 TEST(MedianRatio, DoesNotDependOnTheUnit) {
   Steps steps(3);
   Doubles a = steps.draw(100, 0.5);
@@ -80,8 +80,8 @@ TEST(MedianRatio, DoesNotDependOnTheUnit) {
   EXPECT_NEAR(*in_ms.p, *in_ns.p, 1e-9);
 }
 
-// Same process in both arms. bench/compare counts more cases; here it must not have come undone.
-// At a true rate of 5 % more than 32 of 400 have a chance of 0.3 %.
+// Both arms are the same process. bench/compare counts more cases; this is a regression check. At a
+// true rate of 5 %, more than 32 of 400 have a probability of 0.3 %.
 TEST(MedianRatio, EqualArmsAreRarelyCalledDifferent) {
   for (const double rho : {0.0, 0.6}) {
     Steps steps(4);
@@ -93,7 +93,7 @@ TEST(MedianRatio, EqualArmsAreRarelyCalledDifferent) {
   }
 }
 
-// 2 % at a deviation of 3 % with 200 steps: at least 80 % at rho = 0.6.
+// 2 % at a deviation of 3 % with 200 steps: found in at least 80 % of cases at rho = 0.6.
 TEST(MedianRatio, AChangeOfTwoPercentIsFound) {
   Steps steps(5);
   int found = 0;
@@ -115,7 +115,7 @@ TEST(MedianRatio, WhatCannotBeToldIsSaid) {
   Steps steps(7);
   EXPECT_EQ(test(steps.draw(30, 0), steps.draw(30, 0)).verdict, Verdict::inconclusive);
   EXPECT_EQ(test(steps.draw(7, 0), steps.draw(500, 0)).verdict, Verdict::not_enough_data);
-  // Many steps that move together are few.
+  // Many correlated steps count as few.
   const RatioTest t = test(steps.draw(60, 0.95), steps.draw(60, 0.95, 110));
   EXPECT_LT(t.a.run.effective, 8);
   EXPECT_EQ(t.verdict, Verdict::not_enough_data);
@@ -140,7 +140,7 @@ TEST(MedianRatio, EqualStepTimesHaveAnIntervalOfNoWidth) {
   EXPECT_EQ(*equal.p, 1);
 }
 
-// Checkpoints every 20 steps in one arm do not hide a change of the others, nor make one.
+// Checkpoints every 20 steps in one arm neither hide a change of the other steps nor make one.
 TEST(MedianRatio, OutliersNeitherHideNorMakeAChange) {
   Steps steps(8);
   Doubles a = steps.draw(300, 0.3);
@@ -151,7 +151,7 @@ TEST(MedianRatio, OutliersNeitherHideNorMakeAChange) {
   EXPECT_FALSE(called(test(a, c)));
 }
 
-// Each launch has a level of its own: thousands of steps of two launches are two launches.
+// Each launch has its own level, so thousands of steps of two launches count as two launches.
 TEST(MedianRatio, LaunchesThatDifferAreTheUnit) {
   Steps steps(9);
   int wrong = 0;
@@ -166,7 +166,7 @@ TEST(MedianRatio, LaunchesThatDifferAreTheUnit) {
     wrong_joined += called(test(launch[0], launch[3], options));
   }
   EXPECT_LE(wrong, 20);          // at 5 %: 10
-  EXPECT_GE(wrong_joined, 100);  // one launch an arm cannot know
+  EXPECT_GE(wrong_joined, 100);  // one launch an arm cannot tell
 }
 
 TEST(MedianRatio, LaunchesThatAgreeFindAChange) {
@@ -207,7 +207,7 @@ TEST(Difference, OfPartsThatNeverVaryIsCertain) {
   EXPECT_FALSE(test_difference({&a, 1}, {&one, 1}).p);
 }
 
-// A machine that warms up by 1 a launch: A B A B counts it as a difference of 1, A B B A does not.
+// A machine warms up by 1 a launch. A B A B counts a difference of 1, A B B A counts none.
 TEST(Drift, OfTheLaunchesBiasesOnlyAnUnbalancedOrder) {
   constexpr std::array<bool, 8> abab = {false, true, false, true, false, true, false, true};
   constexpr std::array<bool, 8> abba = {false, true, true, false, false, true, true, false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether numbers that may depend on one another are above zero by more than they vary.
+// Tests whether the mean of numbers that may be autocorrelated is significantly above zero.
 #pragma once
 
 #include <cmath>
@@ -11,15 +11,15 @@
 
 namespace stepscope {
 
-// Fewer do not say how they depend on one another.
+// Fewer values do not show their autocorrelation.
 inline constexpr std::size_t least_for_chance = 8;
-// Of all ranks together, that one is called late and is not.
+// Over all ranks together: the probability that a rank is called late and is not.
 inline constexpr double job_chance = 0.01;
 
 // Student's t, one-sided, with the standard error and the degrees of freedom of long_run.h. Equal
-// numbers vary by nothing: then whether they are positive. False without any. Where the largest of
-// several is asked for, `chance` is shared among them (Bonferroni): of a thousand ranks fifty are
-// later than chance makes one of twenty.
+// numbers have no variance; the answer is then whether they are positive. False without numbers. To
+// test the largest of several, divide `chance` among them (Bonferroni): otherwise 50 of 1000 ranks
+// are called late at a chance of one in twenty.
 [[nodiscard]] inline bool more_than_chance(std::span<const double> values, double chance) {
   if (values.empty()) return false;
   const double mean =

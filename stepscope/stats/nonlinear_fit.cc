@@ -85,7 +85,7 @@ NormalEquations normal_equations(const Problem& p, const FitPoint& at,
   return e;
 }
 
-// Cholesky of matrix + damping x diagonal; absent where it is not positive definite.
+// Solves by Cholesky for matrix + damping x diagonal; absent if it is not positive definite.
 std::optional<std::vector<double>> damped_step(const NormalEquations& e, double damping) {
   const std::size_t n = e.n;
   std::vector<double> l = e.matrix;
@@ -112,7 +112,7 @@ std::optional<std::vector<double>> damped_step(const NormalEquations& e, double 
   return step;
 }
 
-// A parameter at a bound that the gradient pushes against stays there.
+// Freezes each parameter at a bound that the gradient pushes against.
 void freeze_at_bounds(const Problem& p, const FitPoint& at, NormalEquations& e) {
   for (std::size_t j = 0; j < e.n; ++j) {
     const bool stuck =
@@ -124,7 +124,7 @@ void freeze_at_bounds(const Problem& p, const FitPoint& at, NormalEquations& e) 
   }
 }
 
-// The first damped step that lowers the cost; absent where none does.
+// The first damped step that lowers the cost; absent if none does.
 std::optional<FitPoint> improve(const Problem& p, const FitPoint& at, const NormalEquations& e,
                                 double& damping) {
   for (int attempt = 0; attempt < 12; ++attempt) {

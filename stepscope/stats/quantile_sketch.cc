@@ -9,7 +9,7 @@ namespace {
 
 double cubic(double s) { return ((6.0 / 35 * s - 3.0 / 5) * s + 10.0 / 7) * s; }
 
-// s in [0, 1] with cubic(s) = y: the cubic rises from 0 to 1, its slope stays above 0.7.
+// s in [0, 1] with cubic(s) = y. The cubic rises from 0 to 1 with a slope above 0.7.
 double inverse_cubic(double y) {
   double s = y;
   for (int i = 0; i < 20; ++i) {

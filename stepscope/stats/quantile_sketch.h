@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantiles of a stream of positive numbers in bounded memory, within 1 % of the true value, and
-// mergeable: DDSketch (Masson, Rim, Lee, VLDB 2019). A value falls into a bucket whose edges have
-// the ratio g = (1 + a) / (1 - a), a = 0.01, and is answered by the point of its bucket that is at
-// most a × value away from both edges. The logarithm is the exponent of the double plus a cubic of
-// its significand, with as many buckets as keep every ratio below g.
+// Mergeable quantiles of a stream of positive numbers in bounded memory, within 1 % of the true
+// value: DDSketch (Masson, Rim, Lee, VLDB 2019). The edges of a bucket have the ratio g = (1 + a) /
+// (1 - a), a = 0.01. The answer for a bucket is the point that is at most a × value away from both
+// edges. The logarithm is the exponent of the double plus a cubic of its significand. There are
+// enough buckets to keep every ratio below g.
 //
-// Tracked are values in [1, 2^44): as ns, from 1 ns to 4.8 hours. Smaller and larger ones are
-// counted in a bucket each, answered as the least value and as 2^44; min(), max(), sum() and
-// count() are exact always. Merging adds counts: sketches of the same values are equal whatever the
-// order and the grouping.
+// Values in [1, 2^44) are tracked; in ns that is 1 ns to 4.8 hours. Smaller and larger values have
+// one bucket each and are answered as the least value and as 2^44. min(), max(), sum() and count()
+// are always exact. Merging adds counts, so sketches of the same values are equal in any order and
+// grouping.
 #pragma once
 
 #include <bit>
@@ -29,12 +29,12 @@ class QuantileSketch {
   static constexpr int bucket_count = static_cast<int>(octaves * buckets_per_octave) + 3;
 
   QuantileSketch() = default;
-  // From what counts(), first_bucket(), sum(), min() and max() gave; empty where `counts` holds no
-  // value or reaches beyond bucket_count.
+  // Rebuilds a sketch from counts(), first_bucket(), sum(), min() and max(). Empty if `counts`
+  // holds no value or exceeds bucket_count.
   QuantileSketch(std::span<const std::uint64_t> counts, int first_bucket, double sum, double min,
                  double max);
 
-  // Takes the memory of all buckets, so that add() never allocates (12 kB).
+  // Allocates all buckets (12 kB), so that add() never allocates.
   void reserve();
   // NaN is not allowed. A negative number counts as 0.
   void add(double value) {
@@ -57,10 +57,10 @@ class QuantileSketch {
   [[nodiscard]] std::optional<double> min() const;
   [[nodiscard]] std::optional<double> max() const;
   [[nodiscard]] std::optional<double> mean() const;
-  // The value of rank floor(q (n - 1)) in ascending order, q in [0, 1], clamped; q = 0 and 1 are
-  // exact. Absent without values.
+  // The value of rank floor(q (n - 1)) in ascending order, with q clamped to [0, 1]. Exact for q =
+  // 0 and 1. Absent without values.
   [[nodiscard]] std::optional<double> quantile(double q) const;
-  // How many values were at most `bound`, within the bucket that holds it: for histograms.
+  // The number of values up to `bound`, exact to the bucket that holds it. For histograms.
   [[nodiscard]] std::uint64_t count_up_to(double bound) const;
 
   [[nodiscard]] std::span<const std::uint64_t> counts() const { return counts_; }

@@ -13,7 +13,7 @@
 namespace stepscope {
 namespace {
 
-// The value of rank floor(q (n - 1)): what the sketch says it approximates.
+// The value of rank floor(q (n - 1)), which the sketch approximates.
 double exact(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
@@ -64,14 +64,14 @@ TEST(QuantileSketch, EdgesOfBucketsAreAtMostTheAllowedRatioApart) {
     const double high = QuantileSketch::upper_edge(b);
     ASSERT_GT(high, low);
     ASSERT_LE(high / low, allowed) << "bucket " << b;
-    // Just inside both edges is this bucket.
+    // Values just inside both edges belong to this bucket.
     ASSERT_EQ(QuantileSketch::bucket(low * (1 + 1e-9)), b);
     ASSERT_EQ(QuantileSketch::bucket(high * (1 - 1e-9)), b);
   }
 }
 
 TEST(QuantileSketch, EveryWholeNanosecondHasItsBucket) {
-  // Each single value is answered within 1 %, also next to others.
+  // Each single value is answered within 1 %, also beside other values.
   for (double v = 1; v < 20'000; ++v) {
     QuantileSketch sketch;
     sketch.add(0.5);
@@ -177,7 +177,7 @@ TEST(DecayedRatio, ConcatContinuesAndGatherAddsNumeratorsOnly) {
     (i <= 12 ? earlier : later).add(i, 100 + i, 1);
   }
   EXPECT_NEAR(*concat(earlier, later).value(), *whole.value(), 1e-9);
-  // Two ranks alike: twice the tokens in the same time.
+  // Two equal ranks process twice the tokens in the same time.
   EXPECT_NEAR(*gather(whole, whole).value(), 2 * *whole.value(), 1e-9);
 }
 

@@ -6,7 +6,7 @@
 namespace stepscope {
 namespace {
 
-// Beyond it the normal distribution is closer than a test can tell.
+// Beyond it a test cannot tell it from the normal distribution.
 constexpr double many_degrees = 1e8;
 
 double away_from_zero(double x) {
@@ -34,13 +34,13 @@ double beta_fraction(double a, double b, double x) {
   return value;
 }
 
-// log of the gamma function without lgamma()'s global sign.
+// The log of the gamma function, without lgamma()'s global sign.
 double log_gamma(double x) {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 }
 
-// Regularised: I_x(a, b), with `rest` = 1 - x given apart because it may be tiny.
+// The regularised I_x(a, b). `rest` = 1 - x is passed separately because it may be tiny.
 double incomplete_beta(double a, double b, double x, double rest) {
   if (x <= 0) return 0;
   if (rest <= 0) return 1;

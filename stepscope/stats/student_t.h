@@ -4,11 +4,11 @@
 
 namespace stepscope {
 
-// P(|T| > t), t >= 0; `degrees` > 0, the normal distribution where it is infinite. By the
+// P(|T| > t) for t >= 0 and `degrees` > 0; infinite degrees give the normal distribution. By the
 // continued fraction of the incomplete beta function (DLMF 8.17.22); relative error below 1e-10.
 [[nodiscard]] double student_t_tails(double t, double degrees);
 
-// The t that |T| exceeds with probability `alpha`, in (0, 1).
+// The t that |T| exceeds with probability `alpha`, which is in (0, 1).
 [[nodiscard]] double student_t_critical(double alpha, double degrees);
 
 }  // namespace stepscope

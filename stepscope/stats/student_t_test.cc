@@ -23,7 +23,7 @@ TEST(StudentT, IsTheNormalDistributionWithManyDegrees) {
   EXPECT_NEAR(student_t_tails(1.959963984540054, 9e7), 0.05, 1e-8);
 }
 
-// The usual table: two-sided 5 % and 1 %.
+// Values of the usual table: two-sided 5 % and 1 %.
 TEST(StudentT, HasTheTabulatedCriticalValues) {
   EXPECT_NEAR(student_t_critical(0.05, 1), 12.7062, 5e-5);
   EXPECT_NEAR(student_t_critical(0.05, 4), 2.776445, 5e-7);

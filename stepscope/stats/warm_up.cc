@@ -33,8 +33,8 @@ std::vector<double> medians_of_five(std::span<const double> values) {
   return medians;
 }
 
-// Groups to leave out so that the mean of the rest is known best: the least of the rest's variance
-// over its size.
+// The number of groups to leave out so that the mean of the rest is most precise: it minimises the
+// rest's variance over its size.
 std::size_t least_error(std::span<const double> y) {
   double sum = 0;
   double squares = 0;
@@ -65,7 +65,7 @@ bool differs(std::span<const double> head, std::span<const double> tail) {
   return change > standard_errors * error && change > least_change * *median(tail);
 }
 
-// A trend through the tail has no standard error that means anything.
+// If the tail has a trend, its standard error is meaningless.
 bool still_moves(std::span<const double> head, std::span<const double> tail) {
   const auto limits = hampel_limits(tail, 2);
   const double before = *median(head);

@@ -29,7 +29,7 @@ TEST(WarmUp, TheFirstStepsThatAreFarSlowerAreLeftOut) {
   x[0] = 900;
   x[1] = 150;
   EXPECT_EQ(find_warm_up(x).count, 2U);
-  x[30] = 900;  // an outlier among the others is none
+  x[30] = 900;  // an outlier in the middle is not warm-up
   EXPECT_EQ(find_warm_up(x).count, 2U);
 }
 

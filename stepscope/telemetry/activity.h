@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank of a training job does and counts, as enums that index arrays, with the names that
-// JSON and OpenMetrics use.
+// The activities and counters of one rank of a training job, as enums that index arrays, with their
+// names in JSON and OpenMetrics.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace stepscope {
 
-// What the main thread of a rank does: exactly one at a time, so that a step's times sum to its
-// wall time. The waits are of the main thread; what runs elsewhere meanwhile is not seen here.
+// The activity of a rank's main thread. It has exactly one at a time, so the times of a step sum to
+// its wall time. Waits are the main thread's; work on other threads is not seen here.
 enum class Activity : std::uint8_t {
   forward,
   backward,
@@ -43,14 +43,14 @@ inline constexpr std::array<std::string_view, transfer_direction_count> transfer
     "host_to_device", "device_to_host", "nvme_to_host",
     "host_to_nvme",   "nvme_to_device", "device_to_nvme"};
 
-// Why a collective was called.
+// The reason for a collective.
 enum class CollectivePurpose : std::uint8_t { parameters, gradients, other };
 inline constexpr std::size_t collective_purpose_count = 3;
 inline constexpr std::array<std::string_view, collective_purpose_count> collective_purpose_names = {
     "parameters", "gradients", "other"};
 
-// hit: there when needed, no stall. late: on its way when needed. miss: asked for only then.
-// wasted: evicted without being used.
+// hit: the unit was there when needed, no stall. late: on its way when needed. miss: requested only
+// when needed. wasted: evicted without use.
 enum class PrefetchOutcome : std::uint8_t { hit, late, miss, wasted };
 inline constexpr std::size_t prefetch_outcome_count = 4;
 inline constexpr std::array<std::string_view, prefetch_outcome_count> prefetch_outcome_names = {
@@ -64,7 +64,7 @@ enum class MemoryClass : std::uint8_t {
   buckets,          // of collectives
   activations,
   scratch,
-  staging,  // of offload
+  staging,  // for offload
   other
 };
 inline constexpr std::size_t memory_class_count = 9;

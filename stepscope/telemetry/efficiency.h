@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a window: rates, shares and efficiencies, computed from its sums when they are
-// asked for. Absent (std::nullopt) is what the window or the references cannot tell; nothing is
-// clamped. References (peak, links) are measured by the caller on the machine at hand, never
-// constants of ours. docs/reference/telemetry.md has each definition.
+// Rates, shares and efficiencies of a window, computed from its sums on request. A value is absent
+// (std::nullopt) if the window or the references cannot give it. Nothing is clamped. The caller
+// measures references (peak, links) on the machine in use; they are never constants of ours.
+// Definitions: docs/reference/telemetry.md.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@
 
 namespace stepscope {
 
-// What a message should take: start + bytes / rate.
+// The expected time of a message: start + bytes / rate.
 struct LinkReference {
   Seconds start{};
   ByteRate rate{};
 };
-// Of one kind in one group; bytes are bus bytes (CollectiveTotals).
+// For one kind of collective in one group. Bytes are bus bytes (CollectiveTotals).
 struct CollectiveReference {
   std::string group{};
   CollectiveKind kind = CollectiveKind::none;
@@ -43,13 +43,13 @@ struct ThroughputMetrics {
   Ns wall{};  // of the job: per step latest end - earliest begin
   std::optional<double> tokens_per_second{};
   std::optional<double> tokens_per_second_per_rank{};
-  // Tokens of forward passes over the time of forward passes, of all ranks together; likewise
-  // backward. Neither is a rate of training.
+  // Tokens of forward passes over the time of forward passes, over all ranks; likewise backward.
+  // Neither is a rate of training.
   std::optional<double> forward_tokens_per_second{};
   std::optional<double> backward_tokens_per_second{};
   std::optional<double> rolling_tokens_per_second{};  // last steps: sum of tokens / sum of wall
-  std::optional<double> decayed_tokens_per_second{};  // older steps count less
-  std::optional<double> peak_tokens_per_second{};     // best 10 steps in a row, warm-up left out
+  std::optional<double> decayed_tokens_per_second{};  // older steps have less weight
+  std::optional<double> peak_tokens_per_second{};     // best 10 consecutive steps, without warm-up
   std::optional<Ns> step_p50{};
   std::optional<Ns> step_p90{};
   std::optional<Ns> step_p99{};
@@ -57,7 +57,7 @@ struct ThroughputMetrics {
 
 struct ThroughputOptions {
   std::size_t rolling_steps = 10;
-  std::optional<Seconds> rolling_time{};  // instead: steps that ended in the last so many seconds
+  std::optional<Seconds> rolling_time{};  // instead: steps that ended within this time
   std::size_t warm_up_steps = 3;
   Seconds decay{30};  // time constant
 };
@@ -67,14 +67,14 @@ struct ThroughputOptions {
 struct TransferLinkStats {
   TransferDirection direction{};
   TransferTotals sum{};                // over ranks
-  std::optional<double> gb_per_s{};    // bytes / busy time, of one rank; GB = 1e9 bytes
+  std::optional<double> gb_per_s{};    // bytes / busy time of one rank; GB = 1e9 bytes
   std::optional<double> efficiency{};  // reference time / time; above 1: measure the link again
 };
 struct MemoryTransferMetrics {
   std::vector<TransferLinkStats> links{};  // directions that were used
   Bytes bytes{};
-  std::optional<double> gb_per_s{};    // all directions: bytes / sum of their busy times
-  std::optional<double> efficiency{};  // over the directions that have a reference
+  std::optional<double> gb_per_s{};    // over all directions: bytes / sum of their busy times
+  std::optional<double> efficiency{};  // over the directions with a reference
 };
 [[nodiscard]] MemoryTransferMetrics memory_transfers(const JobWindow& window,
                                                      const ReferenceRates& references = {});
@@ -83,19 +83,19 @@ struct CollectiveKindStats {
   JobCollective calls{};
   std::optional<double> busbw_gb_per_s{};  // bus bytes / transfer time of one rank
   std::optional<double> efficiency{};      // reference time / transfer time
-  std::optional<Ns> p50{};                 // of a call, submitted to finished
+  std::optional<Ns> p50{};                 // of a call, from submission to end
   std::optional<Ns> p99{};
 };
 struct CommunicationStats {
   std::vector<CollectiveKindStats> kinds{};
   std::uint64_t operations = 0;  // each once for all its members
-  Bytes bytes{};                 // that ranks contributed to the buses, summed
-  // Reference time / transfer time over the calls whose link has a reference and whose last arrival
-  // is known. Above 1: measure the links again.
+  Bytes bytes{};                 // sum of the ranks' contributions to the buses
+  // Reference time / transfer time, over the calls whose link has a reference and whose last
+  // arrival is known. Above 1: measure the links again.
   std::optional<double> efficiency{};
-  std::optional<double> efficiency_with_waiting{};  // the same over all calls from submission on
-  std::optional<double> overlap_efficiency{};       // 1 - stall / time with one under way
-  std::optional<double> exposed_share{};            // of the ranks' wall: main thread waits
+  std::optional<double> efficiency_with_waiting{};  // the same over all calls, from submission
+  std::optional<double> overlap_efficiency{};       // 1 - stall / time with a collective in flight
+  std::optional<double> exposed_share{};            // of the ranks' wall: waits of the main thread
 };
 [[nodiscard]] CommunicationStats communication(const JobWindow& window,
                                                const ReferenceRates& references = {});
@@ -106,13 +106,13 @@ struct EfficiencyTerm {
 };
 struct OptimizationEfficiency {
   std::optional<double> mfu{};      // model FLOPs / (ranks × peak × wall)
-  std::optional<double> hfu{};      // with recomputation
-  bool references_too_low = false;  // a share above 1: measure the peak again
+  std::optional<double> hfu{};      // includes recomputation
+  bool references_too_low = false;  // a share is above 1: measure the peak again
   // 1 = mfu + recompute + kernel_loss + exposed_communication + peer_wait + step_skew + transfers
   // + io + data + other, in this order. Empty without a peak.
   std::vector<EfficiencyTerm> terms{};
   std::optional<double> goodput{};            // wall of steps that no rank skipped / wall
-  std::optional<double> prefetch_hit_rate{};  // of bytes that were needed
+  std::optional<double> prefetch_hit_rate{};  // share of the needed bytes
   std::optional<double> prefetch_hidden{};    // 1 - stall / service
   Bytes prefetch_wasted{};
   std::optional<double> imbalance{};  // longest / mean compute of a rank - 1

@@ -15,11 +15,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Ns first_baseline = 2ms;
-constexpr Ns least_baseline = 1ms;  // shorter ones say less than they err
-constexpr Ns renewed_after = 16s;   // the clock's own rate is steered too (NTP)
-constexpr Ns least_period = 1s;     // in which a difference is made up for
+constexpr Ns least_baseline = 1ms;  // the error of a shorter one is larger than its information
+constexpr Ns renewed_after = 16s;   // NTP also steers the rate of CLOCK_MONOTONIC
+constexpr Ns least_period = 1s;     // least time to correct a difference
 constexpr double most_steering = 5e-4;
-constexpr double longest_reading_ns = 1000;  // beyond it was interrupted
+constexpr double longest_reading_ns = 1000;  // a longer reading was interrupted
 
 std::uint64_t counter() {
 #if defined(__x86_64__)
@@ -61,7 +61,7 @@ FastClock::Pair FastClock::read_once() {
   return {.ticks = before + (after - before) / 2, .time = time, .width = after - before};
 }
 
-// The tightest of some readings: one that was interrupted between counter and clock says little.
+// The tightest of several readings. An interruption between counter and clock spoils a reading.
 FastClock::Pair FastClock::read_pair() {
   Pair best = read_once();
   for (int i = 1; i < 8; ++i) {
@@ -98,7 +98,8 @@ bool FastClock::discipline() {
   const auto interrupted = [this](const Pair& pair) {
     return static_cast<double>(pair.width) * rate_ > longest_reading_ns;
   };
-  // After a long step the clock's code is in no cache and a reading takes some µs: then a second.
+  // After a long step the clock's code is not in a cache and a reading takes some µs, so a second
+  // is made.
   Pair pair = read_once();
   if (interrupted(pair)) pair = read_once();
   if (interrupted(pair)) return false;

@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between two readings of CLOCK_MONOTONIC stands one of ours, off by what calibration errs: far
-// more than it takes is allowed, for machines whose threads are stopped in between.
+// Our reading is between two readings of CLOCK_MONOTONIC, up to the calibration error. The
+// tolerance is generous, for machines that stop threads in between.
 TEST(FastClock, FollowsTheMonotonicClock) {
   FastClock clock;
   for (int i = 0; i < 200; ++i) {
@@ -31,8 +31,8 @@ TEST(FastClock, FollowsTheMonotonicClock) {
   }
 }
 
-// What a step computes on takes the caches, and the clock's own code and data are in none when the
-// step ends: a reading takes some µs then, as one that is interrupted does.
+// The data of a step fills the caches, so the clock's code and data are in none at the step's end.
+// Then a reading takes some µs, like an interrupted one.
 TEST(FastClock, IsComparedWhenItsCodeIsInNoCache) {
   FastClock clock;
   std::vector<char> caches(std::size_t{64} << 20);
@@ -44,7 +44,8 @@ TEST(FastClock, IsComparedWhenItsCodeIsInNoCache) {
   EXPECT_GT(compared, 0);
 }
 
-// Of a clock that is ahead by 20 µs: what is left after steps of one length, 20 s or 8 steps.
+// The remaining error of a clock that was ahead by 20 µs, after equal steps for 20 s or for 8
+// steps.
 TEST(FastClock, ComesBackToTheTruthHoweverLongTheStepsAre) {
   constexpr double rate = 0.37;
   for (const Ns step : {Ns{10ms}, Ns{1s}, Ns{1900ms}, Ns{2100ms}, Ns{15s}, Ns{10min}}) {
@@ -57,7 +58,7 @@ TEST(FastClock, ComesBackToTheTruthHoweverLongTheStepsAre) {
     }
     EXPECT_LT(std::abs(ahead), 1) << step.count();
   }
-  // Never faster or slower than this.
+  // The rate never leaves this range.
   EXPECT_DOUBLE_EQ(steered_rate(rate, 1e12, 1s), rate * (1 - 5e-4));
   EXPECT_DOUBLE_EQ(steered_rate(rate, -1e12, 1s), rate * (1 + 5e-4));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long at least one of some intervals lasted, counted as they come, in fixed memory: intervals
-// that may still be joined by later ones are kept apart, the oldest is closed when there are too
-// many. What comes later and lies before the end of a closed one counts nothing (it would take 16
-// gaps in flight at once).
+// The length of the union of intervals, computed as they come, in fixed memory. Intervals that
+// later ones may still join are kept separately; if there are too many, the oldest is closed. A
+// later interval before the end of a closed one is not counted (that needs 16 gaps in flight at
+// once).
 #pragma once
 
 #include <algorithm>
@@ -18,17 +18,17 @@ class IntervalUnion {
   void add(Ns begin, Ns end) {
     add(begin, end, [](Ns, Ns) {});
   }
-  // Adds [begin, end); empty and reversed ones are nothing. Each part of it that was not covered
-  // yet is told as piece(begin, end). O(1) for intervals in order of ends.
+  // Adds [begin, end); empty and reversed ones are ignored. Calls piece(begin, end) for each part
+  // that was not yet covered. O(1) for intervals in order of their ends.
   template <class Piece>
   void add(Ns begin, Ns end, const Piece& piece) {
     begin = std::max(begin, closed_);
     if (end <= begin) return;
-    if (first_ == last_ || open_[last_ - 1].end < begin) {  // as nearly all come
+    if (first_ == last_ || open_[last_ - 1].end < begin) {  // the usual case
       cover(begin, end, piece);
       return insert(last_, begin, end);
     }
-    // Those that touch [begin, end) are [low, high).
+    // The intervals that touch [begin, end) are [low, high).
     std::size_t high = last_;
     while (high > first_ && open_[high - 1].begin > end) --high;
     std::size_t low = high;
@@ -47,7 +47,7 @@ class IntervalUnion {
     std::move(place(high), place(last_), place(low) + 1);
     last_ -= high - low - 1;
   }
-  // Of everything added so far; never falls.
+  // Covered by everything added so far; never decreases.
   [[nodiscard]] Ns covered() const { return covered_; }
 
  private:
@@ -63,7 +63,7 @@ class IntervalUnion {
   }
   void insert(std::size_t at, Ns begin, Ns end) {
     if (last_ - first_ == most_open) {
-      if (at == first_) {  // older than all that are kept: closed at once
+      if (at == first_) {  // older than all open intervals: closed at once
         closed_ = end;
         return;
       }
@@ -80,7 +80,7 @@ class IntervalUnion {
     ++last_;
   }
   static constexpr std::size_t most_open = 16;
-  using Open = std::array<Interval, 4 * most_open>;  // so that few are moved when one is closed
+  using Open = std::array<Interval, 4 * most_open>;  // larger, so that closing rarely moves them
   Open::iterator place(std::size_t i) { return open_.begin() + static_cast<std::ptrdiff_t>(i); }
 
   Open open_{};  // [first_, last_): ascending, disjoint

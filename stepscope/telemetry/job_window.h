@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a job did over the same steps, side by side. gather() joins ranks: associative,
-// commutative, with the empty window as its identity; it refuses a rank that comes twice and ranks
-// over different steps. concat() appends a later stretch of the same ranks. In this order: gather
-// stretch by stretch, then concat; both orders give the same window as long as steps are kept.
+// The records of a job's ranks over the same steps. gather() joins ranks. It is associative and
+// commutative, with the empty window as its identity; it rejects a duplicate rank and ranks over
+// different steps. concat() appends a later stretch of the same ranks. Gather each stretch, then
+// concat; the other order gives the same window as long as steps are kept.
 //
-// Nothing is added over ranks until it is read: wall time is, step by step, the latest end minus
-// the earliest begin, never a sum; times keep their distribution over ranks; collectives count once
-// for all their members.
+// Ranks are summed only when a figure is read. Wall time is the latest end minus the earliest begin
+// of each step, never a sum. Times keep their distribution over ranks. A collective counts once for
+// all its members.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace stepscope {
 
-// What needs all ranks' steps at once, summed over steps.
+// Sums over steps of figures that need all ranks of a step at once.
 struct JobTotals {
   std::int64_t steps = 0;
   Ns wall{};            // sum over steps of (latest end - earliest begin)
@@ -35,49 +35,49 @@ struct JobTotals {
 };
 
 struct JobWindow {
-  std::vector<RankWindow> ranks{};  // ascending, one each
-  JobTotals folded{};               // of steps whose records are no longer kept
+  std::vector<RankWindow> ranks{};  // ascending, one per rank
+  JobTotals folded{};               // of steps whose records were dropped
   [[nodiscard]] bool empty() const { return ranks.empty(); }
 };
 
 [[nodiscard]] Result<JobWindow> gather(std::span<const RankWindow> ranks);
 [[nodiscard]] Result<JobWindow> gather(const JobWindow& a, const JobWindow& b);
-// The same ranks, later. An empty window is the identity.
+// Appends a later stretch of the same ranks. An empty window is the identity.
 [[nodiscard]] Result<JobWindow> concat(const JobWindow& earlier, const JobWindow& later);
-// The same in place. Where it refuses, ranks before the one that is named have been appended to.
+// The same in place. On an error, the ranks before the one in the error have been appended.
 [[nodiscard]] Result<Done> append(JobWindow& earlier, const JobWindow& later);
 
-// Sums up the records of single steps and collectives and lets them go: a long run's account stays
-// small. The window can no longer be gathered with other ranks.
+// Sums up the records of single steps and collectives and drops them, so that the window of a long
+// run stays small. It can then no longer be gathered with other ranks.
 void fold_steps(JobWindow& window);
 
 // One step of the job.
 struct JobStepTimes {
   std::int64_t index = 0;
-  Ns begin{};  // earliest of any rank, on the job's clock
+  Ns begin{};  // earliest of all ranks, on the job's clock
   Ns end{};    // latest
   int ranks = 0;
   std::int64_t tokens = 0;
   Flops model_flops{};
   Flops executed_flops{};
   bool skipped = false;
-  ActivityTimes activity_sum{};  // over ranks: device time; so are the two below
+  ActivityTimes activity_sum{};  // sum over ranks (device time), like the two below
   Ns overlapped{};
   ExposedTime exposed{};
   ActivityTimes longest{};  // of any rank
 };
 
-// The steps that are kept, ascending.
+// The kept steps, ascending.
 [[nodiscard]] std::vector<JobStepTimes> job_steps(const JobWindow& window);
-// Of all steps, kept or folded.
+// The totals of all steps, kept or folded.
 [[nodiscard]] JobTotals job_totals(const JobWindow& window);
 
-// A quantity over ranks.
+// The distribution of a quantity over ranks.
 struct OverRanks {
   double min = 0;
   double mean = 0;
   double max = 0;
-  double stdev = 0;  // of these ranks: divided by their number
+  double stdev = 0;  // population standard deviation
   int min_rank = 0;
   int max_rank = 0;
   double sum = 0;
@@ -94,7 +94,7 @@ struct JobCollective {
   CollectiveGroup group{};
   CollectiveKind kind = CollectiveKind::none;
   CollectivePurpose purpose = CollectivePurpose::other;
-  std::uint64_t unique = 0;  // each once, however many ranks took part; messages: each side's calls
+  std::uint64_t unique = 0;  // each once for all its ranks; messages: calls of both sides
   Bytes most_bytes{};        // of any rank
   CollectiveTotals sum{};    // over ranks
 };

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view no_metrics = "# EOF\n";
 constexpr std::size_t most_request = 8192;
-constexpr auto patience = 2s;  // with one client
+constexpr auto patience = 2s;  // time limit for one client
 
 Error socket_error(const std::string& doing, const MetricsTarget& target, int code) {
   const std::string place = target.address + ":" + std::to_string(*target.port);
@@ -46,7 +46,7 @@ bool send_all(int connection, std::string_view bytes) {
   return true;
 }
 
-// Up to the empty line after the headers; empty where the client is too slow or talks too much.
+// Reads up to the empty line after the headers. Empty if the client is too slow or sends too much.
 std::string read_request(int connection) {
   std::string request;
   std::array<char, 1024> part{};
@@ -96,7 +96,7 @@ Result<int> listen_at(const MetricsTarget& target) {
                  .hint = "give PORT, ADDRESS:PORT or a file name"};
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0) return socket_error("cannot open a socket for", target, errno);
-  const int on = 1;  // a port whose last connections linger is free
+  const int on = 1;  // allows a port with lingering connections
   ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (::bind(listener, generic, sizeof address) != 0 || ::listen(listener, 16) != 0) {
@@ -175,7 +175,7 @@ MetricsOutput::~MetricsOutput() {
 void MetricsOutput::publish(std::string text) {
   auto next = std::make_unique<std::string>(std::move(text));
   const std::unique_ptr<std::string> unread(fresh_.exchange(next.release()));
-  if (!file_.empty()) wake(wake_);  // an endpoint looks when it is asked
+  if (!file_.empty()) wake(wake_);  // an endpoint reads it on request
 }
 
 std::optional<Error> MetricsOutput::take_error() {

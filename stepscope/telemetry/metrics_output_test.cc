@@ -33,7 +33,7 @@ int connect_to(std::uint16_t port) {
   return -1;
 }
 
-// All that the server answers before it closes.
+// The server's whole answer.
 std::string ask(std::uint16_t port, const std::string& request) {
   const int client = connect_to(port);
   if (client < 0) return "no connection";
@@ -94,7 +94,7 @@ TEST(MetricsOutput, APortThatIsTakenIsAClearError) {
 TEST(MetricsOutput, ClientsThatSayNothingOrTooMuchDoNotStopIt) {
   const auto output = endpoint();
   output->publish("x 1\n# EOF\n");
-  ::close(connect_to(output->port()));  // goes away at once
+  ::close(connect_to(output->port()));  // disconnects at once
   const std::string endless(20'000, 'a');
   const int talker = connect_to(output->port());
   [[maybe_unused]] const auto sent = ::send(talker, endless.data(), endless.size(), MSG_NOSIGNAL);
@@ -117,7 +117,7 @@ TEST(MetricsOutput, ManyAskWhileOnePublishes) {
         const std::string body = answer.substr(answer.find("\r\n\r\n") + 4);
         if (body == "# EOF\n") continue;
         const std::string x = body.substr(2, body.find('\n') - 2);
-        EXPECT_EQ(body, "x " + x + "\ny " + x + "\n# EOF\n");  // never half of two
+        EXPECT_EQ(body, "x " + x + "\ny " + x + "\n# EOF\n");  // never a mixture of two texts
       }
     });
   for (std::thread& reader : readers) reader.join();

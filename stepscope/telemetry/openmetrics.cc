@@ -125,7 +125,7 @@ void collective_summary(MetricText& out, const CommunicationStats& communication
   }
 }
 
-// One family a figure, a sample a collective.
+// One family per figure, one sample per collective.
 void collective_families(MetricText& out, const CommunicationStats& communication) {
   if (communication.kinds.empty()) return;
   const auto counter = [&](std::string_view name, std::string_view unit, std::string_view help,

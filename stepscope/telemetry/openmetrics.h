@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's account as OpenMetrics text, for Prometheus and whatever reads it: counters since the
-// start of the window, so the window should be the whole run's (concat each stretch, fold_steps).
-// Times are seconds, as that world has them. docs/reference/telemetry.md lists the families.
+// A job's window as OpenMetrics text, for Prometheus and other readers. Counters run since the
+// start of the window, so the window should cover the whole run (concat each stretch, fold_steps).
+// Times are in seconds, the OpenMetrics base unit. Families: docs/reference/telemetry.md.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@
 
 namespace stepscope {
 
-// A figure that the window does not hold: a loss, a learning rate.
+// A figure that is not in the window: a loss, a learning rate.
 struct ExtraGauge {
-  std::string name{};  // "stepscope_" goes before it; a valid metric name
-  std::string unit{};  // may be empty; the name ends in it
+  std::string name{};  // a valid metric name; "stepscope_" is prepended
+  std::string unit{};  // may be empty; otherwise the name ends in it
   std::string help{};
   double value = 0;
 };
 
 struct MetricsContext {
   ReferenceRates references{};
-  // The last stretch, with steps kept: the gauges of present rates come from it. Null: from the
+  // The last stretch, with steps kept. The gauges of current rates come from it. Null: from the
   // whole window.
   const JobWindow* recent = nullptr;
   std::vector<ExtraGauge> gauges{};

@@ -16,10 +16,10 @@
 namespace stepscope {
 namespace {
 
-// A strict reader of OpenMetrics text 1.0, after the ABNF and the rules of its specification.
+// A strict parser of OpenMetrics text 1.0, after the ABNF and the rules of its specification.
 class Checker {
  public:
-  // The first fault; empty for a valid exposition.
+  // The first error; empty for a valid exposition.
   std::string fault(std::string_view text) {
     std::size_t line = 0;
     while (fault_.empty() && !text.empty()) {
@@ -117,7 +117,7 @@ class Checker {
     }
   }
 
-  // Labels without braces; le and quantile are taken out of the key.
+  // Labels without braces. le and quantile are removed from the key.
   std::map<std::string, std::string> labels(std::string_view s) {
     std::map<std::string, std::string> out;
     while (!s.empty() && fault_.empty()) {
@@ -251,10 +251,10 @@ TEST(OpenMetrics, TheCheckerFindsFaults) {
   EXPECT_EQ(fault("# TYPE a counter\n# HELP a x\na_total 1\n# EOF\n"), "");
   EXPECT_NE(fault("# TYPE a counter\na_total 1\n"), "");           // no EOF
   EXPECT_NE(fault("# TYPE a counter\na_total 1\n# EOF"), "");      // no newline
-  EXPECT_NE(fault("# TYPE a counter\na_total 1\n# EOF\n\n"), "");  // after it
+  EXPECT_NE(fault("# TYPE a counter\na_total 1\n# EOF\n\n"), "");  // text after EOF
   EXPECT_NE(fault("# TYPE a counter\na 1\n# EOF\n"), "");          // no _total
   EXPECT_NE(fault("# TYPE a counter\na_total -1\n# EOF\n"), "");   // below 0
-  EXPECT_NE(fault("# TYPE a gauge\na 1\na 2\n# EOF\n"), "");       // twice
+  EXPECT_NE(fault("# TYPE a gauge\na 1\na 2\n# EOF\n"), "");       // duplicate sample
   EXPECT_NE(fault("# TYPE a gauge\na 1\n# TYPE b gauge\n# TYPE a gauge\n# EOF\n"), "");
   EXPECT_NE(fault("# TYPE a gauge\na{x=\"1\",} 1\n# EOF\n"), "");
   EXPECT_NE(fault("# TYPE a gauge\na{x=\"\\q\"} 1\n# EOF\n"), "");
@@ -267,7 +267,7 @@ TEST(OpenMetrics, TheCheckerFindsFaults) {
             "");
   EXPECT_NE(fault("# TYPE h histogram\nh_bucket{le=\"1.0\"} 2\n# EOF\n"), "");
   EXPECT_NE(fault("# TYPE s summary\ns{quantile=\"1.5\"} 2\n# EOF\n"), "");
-  EXPECT_NE(fault("a 1\n# EOF\n"), "");  // of no family
+  EXPECT_NE(fault("a 1\n# EOF\n"), "");  // without a family
 }
 
 TEST(OpenMetrics, WhatIsWrittenIsValid) {

@@ -23,9 +23,9 @@ namespace range_detail {
 #ifdef STEPSCOPE_NVTX
 const bool with_nvtx = true;
 void nvtx_push(std::string_view name) {
-  // Its own first call fills a table that other threads may be reading.
+  // NVTX's own first call fills a table that other threads may be reading.
   [[maybe_unused]] static const bool ready = (nvtxInitialize(nullptr), true);
-  std::array<char, 128> text{};  // NVTX wants it terminated
+  std::array<char, 128> text{};  // NVTX needs a terminated string
   std::copy_n(name.begin(), std::min(name.size(), text.size() - 1), text.begin());
   nvtxRangePushA(text.data());
 }

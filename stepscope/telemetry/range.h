@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named nested ranges for any C++ trainer: a scope that becomes a slice in this rank's trace, and a
-// range in Nsight where the library was built with NVTX (nvtx3/nvToolsExt.h at configure time).
+// Named nested ranges for any C++ trainer. A scope becomes a slice in this rank's trace, and a
+// range in Nsight if the library was built with NVTX (nvtx3/nvToolsExt.h at configure time).
 //
 //   SpanRing ring(1 << 16);
 //   RangeRecording recording(ring);          // this thread, until the end of the scope
 //   { Range forward("forward"); { Range layer("layer 3"); … } }
 //
-// A thread without a recording passes ranges on to NVTX only; without NVTX they cost a test.
+// A thread without a recording passes ranges only to NVTX. Without NVTX such a range costs one
+// test.
 #pragma once
 
 #include <cstdint>

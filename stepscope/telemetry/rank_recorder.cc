@@ -13,7 +13,7 @@ std::size_t slot_number(std::uint16_t group, CollectiveKind kind, CollectivePurp
   return (group * collective_kind_count + slot(kind)) * collective_purpose_count + slot(purpose);
 }
 
-// Without giving back the memory of its quantiles.
+// Resets the totals but keeps the memory of the quantiles.
 void restart(CollectiveTotals& totals) {
   QuantileSketch durations = std::move(totals.durations);
   durations.clear();
@@ -50,8 +50,8 @@ RankRecorder::RankRecorder(const RecorderOptions& options) : clock_(options.cloc
   turn();
 }
 
-// What the main thread had done by t: from the last turn before it. Most questions are about the
-// last few turns: steps back double until one is before t.
+// The main thread's times up to t, from the last turn before t. Most questions are about the last
+// few turns, so the search doubles its steps back until a turn is before t.
 RankRecorder::StateTimes RankRecorder::spent_until(Ns t) const {
   const std::uint64_t oldest = turn_count_ > kept_turns ? turn_count_ - kept_turns : 0;
   std::uint64_t first = turn_count_ - 1;
@@ -70,7 +70,7 @@ RankRecorder::StateTimes RankRecorder::spent_until(Ns t) const {
   return spent;
 }
 
-// Of the open step.
+// Within the open step.
 RankRecorder::StateTimes RankRecorder::spent_between(Ns from, Ns until) const {
   from = std::max(from, open_.begin);
   if (until <= from) return {};
@@ -86,7 +86,7 @@ RankRecorder::StateTimes RankRecorder::spent_between(Ns from, Ns until) const {
   return spent;
 }
 
-// At least one collective was under way; what is new of it was beside something of this step.
+// At least one collective was in flight; the new part is attributed to this step's activities.
 void RankRecorder::under_way(Ns begin, Ns end) {
   comm_.add(begin, end, [this](Ns from, Ns until) {
     const StateTimes spent = spent_between(from, until);
@@ -104,7 +104,7 @@ Ns RankRecorder::neither_computing_nor_loading(Ns from, Ns until) const {
          spent[slot(State::other)];
 }
 
-// A collective that was under way had all its members.
+// A collective in flight had all its members.
 void RankRecorder::complete(Ns begin, Ns end) {
   complete_.add(begin, end, [this](Ns from, Ns until) {
     open_.exposed.transfer += neither_computing_nor_loading(from, until);
@@ -115,7 +115,7 @@ void RankRecorder::complete(Ns begin, Ns end) {
   });
 }
 
-// A collective was under way, and whether it had all its members is not known.
+// A collective was in flight, and the arrival of its members is unknown.
 void RankRecorder::unknown(Ns begin, Ns end) {
   if (!complete_or_unknown_) {
     complete_or_unknown_ = complete_;
@@ -126,7 +126,7 @@ void RankRecorder::unknown(Ns begin, Ns end) {
   });
 }
 
-// Instants of another clock may reach over the step's edges by a little.
+// Instants of another clock may exceed the step's edges slightly.
 void RankRecorder::close_exposed() {
   ExposedTime& exposed = open_.exposed;
   const Ns waits = collective_wait_time(open_.activity);
@@ -142,12 +142,12 @@ void RankRecorder::close_exposed() {
                              ? std::clamp(exposed_complete_or_unknown_, exposed.transfer, in_flight)
                              : exposed.transfer;
   exposed.wait = in_flight - not_waiting;
-  // Waiting with nothing under way: a collective that nobody told of.
+  // Waits with nothing in flight belong to a collective that was not reported.
   exposed.unsplit = not_waiting - exposed.transfer + waits - std::min(waiting_in_flight_, waits);
   waiting_in_flight_ = exposed_complete_or_unknown_ = {};
 }
 
-// Pieces of one activity that touch are one.
+// Adjacent pieces of one activity are merged.
 void RankRecorder::log_piece(Ns now) {
   if (now == since_) return;
   if (!log_->empty() && log_->back().activity == current_ && log_->back().end == since_)
@@ -299,7 +299,7 @@ void RankRecorder::take_window(RankWindow& into) {
   copy_rows(window_.layers, into.layers);
   copy_rows(window_.steps, into.steps);
   copy_rows(window_.arrivals, into.arrivals);
-  // Those with calls, in order of group, kind, purpose, as the slots are.
+  // Rows with calls, in order of group, kind, purpose, like the slots.
   std::size_t rows = 0;
   for (const Slot& place : slots_) {
     if (place.at == 0 || window_.collectives[place.at - 1U].calls == 0) continue;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the training thread of a rank calls while it trains: a few ns each besides reading the
-// clock, no lock, and no allocation after construction (but see prepare()). One thread owns a
-// recorder; what other threads should see is taken as a window and handed over.
+// The recorder that the training thread of a rank calls. A call takes a few ns beside reading the
+// clock, takes no lock, and does not allocate after construction (except as prepare() describes).
+// One thread owns a recorder. Data for other threads is taken as a window and passed on.
 //
-//   RankRecorder recorder({.rank = rank, .world = world, .units = names, .groups = {{"world",
-//   8}}}); for (each step) {
+//   RankRecorder recorder(
+//       {.rank = rank, .world = world, .units = names, .groups = {{"world", 8}}});
+//   for (each step) {
 //     { ActivityScope on(recorder, Activity::forward); … }
 //     …
 //     recorder.end_step(tokens, model_flops, executed_flops);
@@ -30,30 +31,30 @@ namespace stepscope {
 struct RecorderOptions {
   int rank = 0;
   int world = 1;
-  std::vector<std::string> units{};       // names of the layers; layer() takes their numbers
-  std::vector<CollectiveGroup> groups{};  // collective() takes their numbers
-  std::size_t steps = 1024;               // kept between two windows; what is beyond is only summed
-  std::size_t collectives = 16'384;       // likewise, of single collectives (56 bytes each)
+  std::vector<std::string> units{};       // names of the layers; layer() takes their index
+  std::vector<CollectiveGroup> groups{};  // collective() takes their index
+  std::size_t steps = 1024;               // kept between two windows; further steps are only summed
+  std::size_t collectives = 16'384;       // the same for single collectives (56 bytes each)
   std::int64_t first_step = 0;
-  Ns clock_offset{};  // job's clock less this host's CLOCK_MONOTONIC
+  Ns clock_offset{};  // job's clock minus this host's CLOCK_MONOTONIC
   ClockSource clock = ClockSource::automatic;
 };
 
-// One finished collective; sizes as CollectiveTotals counts them. Instants are CLOCK_MONOTONIC.
+// A finished collective. Sizes are as in CollectiveTotals, instants CLOCK_MONOTONIC.
 struct CollectiveRecord {
   CollectiveKind kind = CollectiveKind::none;
   CollectivePurpose purpose = CollectivePurpose::other;
   std::uint16_t group = 0;
-  std::uint64_t sequence = 0;  // the same at all members
+  std::uint64_t sequence = 0;  // equal at all members
   Bytes bytes{};
   Bytes padding{};  // part of bytes
   Ns submitted{};
   std::optional<Ns> last_arrival{};  // of the latest member
   Ns finished{};
-  Ns stall{};  // that the main thread waited for it
+  Ns stall{};  // wait of the main thread for it
 };
 
-// A piece of the main thread's time line.
+// A piece of the main thread's timeline.
 struct ActivitySpan {
   Activity activity = Activity::other;
   Ns begin{};
@@ -63,17 +64,18 @@ struct ActivitySpan {
 
 class RankRecorder {
  public:
-  // The first step begins here, with Activity::other.
+  // Begins the first step with Activity::other.
   explicit RankRecorder(const RecorderOptions& options);
   RankRecorder(RankRecorder&&) noexcept = default;
   RankRecorder& operator=(RankRecorder&&) noexcept = default;
-  RankRecorder(const RankRecorder&) = delete;  // a copy would lose the memory that was set aside
+  RankRecorder(const RankRecorder&) = delete;  // a copy would lose its reserved memory
   RankRecorder& operator=(const RankRecorder&) = delete;
   ~RankRecorder() = default;
 
-  // The main thread does `next` from now on. Returns what it did before.
+  // Switches the main thread to activity `next`. Returns the previous activity.
   Activity enter(Activity next) { return enter_at(next, clock_.now()); }
-  // The same at an instant that was read already; an instant before the last one counts as that.
+  // The same at an instant that was already read. An instant before the last one counts as the
+  // last.
   Activity enter_at(Activity next, Ns now) {
     advance(now);
     const Activity before = current_;
@@ -82,12 +84,12 @@ class RankRecorder {
     return before;
   }
   [[nodiscard]] Ns now() const { return clock_.now(); }
-  // Reads this clock from now on. With monotonic, instants of collectives that the same clock gave
-  // are never later than now(), so that what the main thread did until then is known.
+  // Uses this clock from now on. With monotonic, instants of collectives from the same clock are
+  // never later than now(), so the main thread's activity until then is known.
   void use_clock(ClockSource source) { clock_ = FastClock(source); }
   [[nodiscard]] bool uses_counter() const { return clock_.uses_counter(); }
-  // From now on the time line is also listed, for a trace, as long as `log` has capacity left: it
-  // is never made larger. Null: no longer; what went on until then is listed.
+  // From now on also lists the timeline in `log`, for a trace, as long as `log` has spare capacity;
+  // it never grows. Null ends the listing; the activity until now is still listed.
   void log_activities(std::vector<ActivitySpan>* log) {
     advance(clock_.now());
     log_ = log;
@@ -102,8 +104,8 @@ class RankRecorder {
     LayerTotals& totals = window_.layers[unit];
     (backward ? totals.backward : totals.forward).add(duration);
   }
-  // Submitted: it counts as under way until collective() tells of its end. Without this call a
-  // collective that lasts beyond the end of a step overlaps with nothing of that step.
+  // Submission of a collective. It is in flight until collective() reports its end. Without this
+  // call a collective that ends after the step overlaps with nothing in the step.
   void collective_submitted(std::uint16_t group, std::uint64_t sequence) {
     collective_submitted_at(clock_.now(), group, sequence);
   }
@@ -119,23 +121,23 @@ class RankRecorder {
     totals.stall += stall;
     totals.service += service;
   }
-  // A class now holds `current`, and held `peak` at most since it was last said.
+  // Sets the current bytes of a class, and its peak since the last call.
   void memory(MemoryClass memory_class, Bytes current, Bytes peak);
 
-  // The step ends here and the next one begins. What the main thread does goes on.
+  // Ends the step and begins the next one. The main thread's activity continues.
   void end_step(std::int64_t tokens, Flops model, Flops executed, bool skipped = false) {
     end_step_at(clock_.now(), tokens, model, executed, skipped);
     (void)clock_.discipline();
   }
   void end_step_at(Ns now, std::int64_t tokens, Flops model, Flops executed, bool skipped = false);
 
-  // The first collective of a kind, group and purpose takes memory for its quantiles (12 kB),
-  // unless it was announced here.
+  // Reserves the quantiles of a kind, group and purpose (12 kB). Without this call, the first such
+  // collective allocates them.
   void prepare(std::uint16_t group, CollectiveKind kind, CollectivePurpose purpose);
 
-  // What was recorded since the last window, which starts anew. Call it right after end_step().
-  // Uses the memory that `into` has: a window that is passed again needs no allocation once it has
-  // been as large.
+  // Takes the records since the last window and starts a new one. Call it right after end_step().
+  // It reuses the memory of `into`: a window that is passed again needs no allocation once it is
+  // large enough.
   void take_window(RankWindow& into);
   [[nodiscard]] RankWindow take_window();
 
@@ -143,7 +145,7 @@ class RankRecorder {
   [[nodiscard]] const std::optional<StepRecord>& last_step() const { return last_step_; }
 
  private:
-  // What an activity means for communication that is under way meanwhile.
+  // The effect of an activity on communication in flight.
   enum class State : std::uint8_t { computing, waiting, transfer, io, other, loading };
   static constexpr std::size_t state_count = 6;
   using StateTimes = std::array<Ns, state_count>;
@@ -171,7 +173,7 @@ class RankRecorder {
     since_ = now;
   }
   void log_piece(Ns now);
-  // The main thread's state changed at since_.
+  // Records a change of the main thread's state at since_.
   void turn() {
     turns_[turn_count_ % kept_turns] = {since_, state_of(current_), spent_};
     ++turn_count_;
@@ -190,9 +192,9 @@ class RankRecorder {
   std::vector<ActivitySpan>* log_ = nullptr;
   StepRecord open_;
   std::optional<StepRecord> last_step_;
-  RankWindow window_;  // its collectives in the order of slots, some without calls
+  RankWindow window_;  // its collectives are in slot order, some without calls
   struct Slot {
-    std::uint16_t at = 0;  // of window_.collectives, + 1; 0 = none yet
+    std::uint16_t at = 0;  // index in window_.collectives + 1; 0 = none yet
     double bus_factor = 0;
   };
   std::vector<Slot> slots_;  // by group, kind, purpose
@@ -201,10 +203,10 @@ class RankRecorder {
   StateTimes spent_{};  // since construction, until since_
   struct Turn {
     Ns at{};
-    State state = State::other;  // from then on
-    StateTimes spent{};          // until then
+    State state = State::other;  // state from this instant on
+    StateTimes spent{};          // times until this instant
   };
-  std::vector<Turn> turns_;  // the last ones, a ring
+  std::vector<Turn> turns_;  // ring of the last ones
   std::uint64_t turn_count_ = 0;
   struct Pending {
     Ns submitted{};
@@ -212,19 +214,20 @@ class RankRecorder {
     std::uint16_t group = 0;
   };
   std::vector<Pending> pending_;
-  IntervalUnion comm_;      // collectives under way
-  IntervalUnion complete_;  // those of them that had all their members
-  // Those, and the ones of which it is not known: absent before the first such, being the same.
+  IntervalUnion comm_;      // collectives in flight
+  IntervalUnion complete_;  // those that had all their members
+  // Those, and the ones with unknown arrivals. Absent before the first such, as both are equal
+  // then.
   std::optional<IntervalUnion> complete_or_unknown_;
-  // Of the open step.
+  // For the open step.
   Ns waiting_in_flight_{};
   Ns exposed_complete_or_unknown_{};
   std::array<IntervalUnion, transfer_direction_count> busy_{};
-  Ns comm_taken_{};  // covered when the last window was taken
+  Ns comm_taken_{};  // covered time at the last window
   std::array<Ns, transfer_direction_count> busy_taken_{};
 };
 
-// Does `activity` until the end of its scope, then what was done before.
+// Sets `activity` until the end of its scope, then restores the previous one.
 class ActivityScope {
  public:
   ActivityScope(RankRecorder& recorder, Activity activity)

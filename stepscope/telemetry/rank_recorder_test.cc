@@ -11,8 +11,8 @@
 
 #include "stepscope/telemetry/window_test_builder.h"
 
-// Counts this program's allocations by the thread that makes them; not under ThreadSanitizer, whose
-// own operator new cannot be replaced.
+// Counts this program's allocations per thread. Not under ThreadSanitizer, whose operator new
+// cannot be replaced.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define STEPSCOPE_COUNTS_ALLOCATIONS 0
@@ -52,7 +52,7 @@ Activity any_activity(std::mt19937_64& random) {
   return static_cast<Activity>(random() % activity_count);
 }
 
-// Opens and closes scopes at random and keeps its own account, ns by ns, of what ran.
+// Opens and closes scopes at random and keeps its own account of them, ns by ns.
 struct RandomNesting {
   std::mt19937_64 random;
   RankRecorder& recorder;
@@ -80,7 +80,7 @@ struct RandomNesting {
 TEST(RankRecorder, AStepIsTheSumOfItsActivitiesToTheNanosecond) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     RankRecorder recorder({.clock = ClockSource::monotonic});
-    recorder.end_step_at(recorder.now(), 0, {}, {});  // from here on instants are ours
+    recorder.end_step_at(recorder.now(), 0, {}, {});  // from here on the test sets instants
     const Ns start = recorder.last_step()->end;
     RandomNesting run{std::mt19937_64(seed), recorder, start};
     ActivityTimes told_before{};
@@ -143,7 +143,7 @@ TEST(RankRecorder, AnInstantBeforeTheLastCountsAsThat) {
   EXPECT_EQ(recorder.last_step()->activity[slot(Activity::backward)], 20ns);
 }
 
-// The listed pieces are the step's times again, and do not leave a gap.
+// The listed pieces sum to the step's times and leave no gap.
 TEST(RankRecorder, ListsItsTimeLineWhileAsked) {
   RankRecorder recorder({.clock = ClockSource::monotonic});
   std::vector<ActivitySpan> log;
@@ -175,7 +175,7 @@ struct RandomCall {
   std::uint64_t sequence = 0;
 };
 
-// In steps of 1000 ns. Told at once, or later in the same step.
+// In steps of 1000 ns. A call is reported at once, or later in the same step.
 std::vector<RandomCall> random_calls(std::mt19937_64& random) {
   const auto below = [&](std::int64_t most) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
@@ -192,8 +192,8 @@ std::vector<RandomCall> random_calls(std::mt19937_64& random) {
   return calls;
 }
 
-// One ns of a time line, by the definitions of ExposedTime. At the end of a step nothing is known
-// of the last arrival of a call that ends later.
+// One ns of a timeline, by the definitions of ExposedTime. At the end of a step the last arrival of
+// a call that ends later is unknown.
 void count_nanosecond(const std::vector<RandomCall>& calls, Ns now, Activity running,
                       StepRecord& expected) {
   bool any = false;
@@ -220,7 +220,8 @@ void count_nanosecond(const std::vector<RandomCall>& calls, Ns now, Activity run
   if (running == Activity::other) exposed.during_other += 1ns;
 }
 
-// Every ns of a random timeline: what does the main thread, and which collectives are under way?
+// Checks every ns of a random timeline for the main thread's activity and the collectives in
+// flight.
 TEST(RankRecorder, OverlapAndExposureEqualCountingEachNanosecond) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     std::mt19937_64 random(seed);
@@ -326,7 +327,7 @@ TEST(RankRecorder, KeepsCollectivesByGroupKindAndPurpose) {
   EXPECT_EQ(gathers.transfer, 70ns);
   EXPECT_EQ(gathers.peer_wait, 30ns);
   EXPECT_EQ(gathers.peer_stall,
-            10ns);  // the main thread waited from 20 to 100, the last came at 30
+            10ns);  // the main thread waits from 20 to 100, the last rank arrives at 30
   EXPECT_EQ(gathers.durations.count(), 2U);
   EXPECT_EQ(window.collectives[1].bus_bytes, Bytes{100});  // 2 (n - 1) / n = 1
   EXPECT_EQ(window.totals.comm_in_flight, 190ns);          // 0–150 and 300–340
@@ -371,7 +372,7 @@ TEST(RankRecorder, KeepsTransfersPrefetchesLayersPassesAndMemory) {
   EXPECT_EQ(window.totals.memory_total.current, Bytes{1020});
   EXPECT_EQ(window.totals.memory_total.peak, Bytes{1050});
 
-  // The next window starts from nothing, but what is held is still held.
+  // The next window starts empty, but held memory is still held.
   recorder.end_step(1, {}, {});
   window = recorder.take_window();
   EXPECT_EQ(window.totals.transfers[slot(TransferDirection::nvme_to_host)], TransferTotals{});
@@ -431,10 +432,10 @@ TEST(RankRecorder, TheTrainingThreadAllocatesNothing) {
   {
     const ActivityScope forward(run.recorder, Activity::forward);
   }
-  run.recorder.end_step(1, {}, {});  // on the clock
+  run.recorder.end_step(1, {}, {});  // on the real clock
   EXPECT_EQ(allocations, before);
 #if STEPSCOPE_COUNTS_ALLOCATIONS
-  EXPECT_GT(allocations, 0U);  // the hook works
+  EXPECT_GT(allocations, 0U);  // the hook counts allocations
 #endif
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank did in a range of steps, as raw facts: times, counts, bytes. No ratio is stored;
-// throughput.h, efficiency.h and the others compute them from sums. Windows of one rank follow each
-// other in time: concat(). Windows of several ranks over the same steps stand side by side:
-// gather() (job_window.h), another operation on another type.
+// The records of one rank in a range of steps, as raw facts: times, counts, bytes. Ratios are not
+// stored; efficiency.h and others compute them from sums. concat() joins windows of one rank that
+// follow one another in time. gather() (job_window.h) joins windows of several ranks over the same
+// steps into another type.
 //
-// All instants are CLOCK_MONOTONIC of the rank's host; clock_offset makes them the job's.
+// All instants are CLOCK_MONOTONIC of the rank's host. clock_offset converts them to the job's
+// clock.
 #pragma once
 
 #include <array>
@@ -23,13 +24,13 @@ namespace stepscope {
 
 using ActivityTimes = std::array<Ns, activity_count>;
 
-// Communication that no computing hides, as the time budget of a trace counts it: a collective is
-// under way, or the main thread waits for one, while that computes nothing and loads no data.
+// Communication that no computation hides, as in the time budget of a trace. A collective is in
+// flight, or the main thread waits for one, while the thread computes nothing and loads no data.
 struct ExposedTime {
-  Ns transfer{};  // one that is under way has all its members
-  Ns unsplit{};   // else: of one it is not known
-  Ns wait{};      // else: a member has not called yet
-  // Parts of these in which the main thread did something else than wait for a collective.
+  Ns transfer{};  // a collective in flight has all its members
+  Ns unsplit{};   // else: the arrivals of one in flight are unknown
+  Ns wait{};      // else: a member has not arrived yet
+  // Parts of these in which the main thread did other things than wait for a collective.
   Ns during_transfer{};  // wait_transfer
   Ns during_io{};        // wait_io
   Ns during_other{};     // other
@@ -38,27 +39,27 @@ struct ExposedTime {
   bool operator==(const ExposedTime&) const = default;
 };
 
-// One step: from the end of the one before to its own end, so that loading data, logging and
-// checkpoints are inside.
+// One step, from the end of the step before to its own end. It includes data loading, logging and
+// checkpoints.
 struct StepRecord {
   std::int64_t index = 0;
   Ns begin{};
   Ns end{};
   ActivityTimes activity{};  // sums to end - begin, exactly
-  std::int64_t tokens = 0;   // that this rank trained on
+  std::int64_t tokens = 0;   // trained on this rank
   Flops model_flops{};       // of this rank's tokens, without recomputation
-  Flops executed_flops{};    // with it
-  // Part of the computing activities with a collective of this rank under way.
+  Flops executed_flops{};    // includes recomputation
+  // Part of the computing activities during which a collective of this rank is in flight.
   Ns overlapped{};
   ExposedTime exposed{};
-  bool skipped = false;  // its update was not applied (NaN, overflow)
+  bool skipped = false;  // its update was skipped (NaN, overflow)
   bool operator==(const StepRecord&) const = default;
 };
 
 struct Durations {
   std::uint64_t count = 0;
   Ns total{};
-  Ns min{};  // of one or more
+  Ns min{};  // of at least one
   Ns max{};
   void add(Ns duration) {
     if (count == 0 || duration < min) min = duration;
@@ -70,7 +71,7 @@ struct Durations {
   bool operator==(const Durations&) const = default;
 };
 
-// Passes as a whole, waits inside them included; `items` are tokens, or parameters (optimizer).
+// Whole passes, including waits inside them. `items` are tokens, or parameters (optimizer).
 struct PassTotals {
   Durations time{};
   std::int64_t items = 0;
@@ -84,42 +85,42 @@ struct LayerTotals {
   bool operator==(const LayerTotals&) const = default;
 };
 
-// A communicator group. The name is the group's identity in the job: the same at all its members,
-// and no other group's.
+// A communicator group. The name identifies the group in the job: equal at all its members and
+// unique to the group.
 struct CollectiveGroup {
   std::string name{};
   int size = 0;
   bool operator==(const CollectiveGroup&) const = default;
 };
 
-// Calls of one kind in one group and for one purpose, as this rank saw them. Message size S as in
-// nccl-tests: of all-gather what a rank has afterwards, of reduce-scatter what it had before, else
-// its buffer. bus_bytes = S × busbw_factor (base/collective_kind.h), whole bytes.
+// Calls of one kind in one group for one purpose, as this rank saw them. Message size S as in
+// nccl-tests: for all-gather a rank's output, for reduce-scatter its input, else its buffer.
+// bus_bytes = S × busbw_factor (base/collective_kind.h), in whole bytes.
 struct CollectiveTotals {
-  std::uint16_t group = 0;  // of RankWindow::groups
+  std::uint16_t group = 0;  // index in RankWindow::groups
   CollectiveKind kind = CollectiveKind::none;
   CollectivePurpose purpose = CollectivePurpose::other;
   std::uint64_t calls = 0;
   Bytes bytes{};    // S, padding included
   Bytes padding{};  // part of it
   Bytes bus_bytes{};
-  Ns time{};   // submitted to finished
-  Ns stall{};  // that the main thread waited for them
-  // Only of calls whose last arrival is known: finished - last arrival; what was moved in that
-  // time; how long they waited for the last rank, and how much of that the main thread did.
+  Ns time{};   // from submission to end
+  Ns stall{};  // waits of the main thread for them
+  // Only calls whose last arrival is known: end - last arrival; bytes moved in that time; the wait
+  // for the last rank, and the main thread's part of that wait.
   std::uint64_t timed_calls = 0;
   Bytes timed_bus_bytes{};
   Ns transfer{};
   Ns peer_wait{};
   Ns peer_stall{};
-  QuantileSketch durations{};  // submitted to finished, ns
+  QuantileSketch durations{};  // from submission to end, in ns
 };
 
 struct TransferTotals {
   std::uint64_t calls = 0;
   Bytes bytes{};
   Ns time{};  // sum of durations
-  Ns busy{};  // at least one under way
+  Ns busy{};  // at least one in flight
   std::uint64_t parameter_calls = 0;
   Bytes parameter_bytes{};
   Ns parameter_time{};
@@ -129,8 +130,8 @@ struct TransferTotals {
 struct PrefetchTotals {
   std::uint64_t count = 0;
   Bytes bytes{};
-  Ns stall{};    // waited for when needed
-  Ns service{};  // launch to arrival
+  Ns stall{};    // wait when needed
+  Ns service{};  // from launch to arrival
   bool operator==(const PrefetchTotals&) const = default;
 };
 
@@ -151,22 +152,22 @@ struct RankTotals {
   Ns skipped_wall{};
   ActivityTimes activity{};  // sums to wall
   Ns overlapped{};           // as in StepRecord
-  ExposedTime exposed{};     // likewise
+  ExposedTime exposed{};     // as in StepRecord
   std::int64_t tokens = 0;
   Flops model_flops{};
   Flops executed_flops{};
   std::array<PassTotals, pass_count> passes{};
-  Ns comm_in_flight{};  // at least one collective under way
+  Ns comm_in_flight{};  // at least one collective in flight
   std::array<TransferTotals, transfer_direction_count> transfers{};
   std::array<PrefetchTotals, prefetch_outcome_count> prefetch{};
   std::array<MemoryTotals, memory_class_count> memory{};
-  MemoryTotals memory_total{};  // the peak of the sum, not the sum of peaks
-  Ns beyond_wall{};             // durations recorded by hand that did not fit into their steps
-  std::uint64_t arrivals_dropped = 0;  // beyond the recorder's capacity
+  MemoryTotals memory_total{};  // peak of the sum, not sum of peaks
+  Ns beyond_wall{};             // manually recorded durations that exceed their steps
+  std::uint64_t arrivals_dropped = 0;  // over the recorder's capacity
   bool operator==(const RankTotals&) const = default;
 };
 
-// One collective, for who came late (straggler.h).
+// One collective, to find late ranks (straggler.h).
 struct Arrival {
   std::uint16_t group = 0;
   CollectiveKind kind = CollectiveKind::none;
@@ -182,14 +183,14 @@ struct RankWindow {
   int rank = 0;
   int world = 1;
   std::int64_t first_step = 0;
-  std::int64_t end_step = 0;  // one after the last
+  std::int64_t end_step = 0;  // the last step + 1
   Ns begin{};
   Ns end{};
   Ns clock_offset{};
   RankTotals totals{};
   QuantileSketch step_wall{};  // ns
   std::vector<CollectiveGroup> groups{};
-  std::vector<CollectiveTotals> collectives{};  // by group, kind, purpose; those with calls
+  std::vector<CollectiveTotals> collectives{};  // by group, kind, purpose; only those with calls
   std::vector<LayerTotals> layers{};
   std::vector<StepRecord> steps{};  // ascending; all of totals.steps, unless folded
   std::vector<Arrival> arrivals{};  // in the order of their ends
@@ -197,13 +198,13 @@ struct RankWindow {
   [[nodiscard]] bool empty() const { return first_step == end_step && begin == end; }
 };
 
-// The later window appended to the earlier one. Refuses windows of different ranks and windows that
+// Appends the later window to the earlier one. Errors: windows of different ranks; windows that
 // overlap in steps or time. An empty window is the identity.
 [[nodiscard]] Result<RankWindow> concat(const RankWindow& earlier, const RankWindow& later);
-// The same in place, without copying the earlier one. Where it refuses, that one is as it was.
+// The same in place, without copying the earlier window. On an error it does not change.
 [[nodiscard]] Result<Done> append(RankWindow& earlier, const RankWindow& later);
 
-// Adds sums of the same rank, or of what is alike; the later one's current memory stands.
+// Adds sums of the same rank or of the same kind. The later one's current memory is used.
 void add_totals(RankTotals& sum, const RankTotals& later);
 void add_totals(CollectiveTotals& sum, const CollectiveTotals& other);
 void add_totals(PrefetchTotals& sum, const PrefetchTotals& other);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last named ranges of one thread, in memory that is set aside once: what range.h records and
-// what becomes slices of a trace. When the ring is full the oldest ranges are overwritten and
-// counted. One thread writes; it, or another after it has ended, reads.
+// A ring with the last named ranges of one thread, in memory that is reserved once. range.h records
+// them, and they become slices of a trace. A full ring overwrites and counts the oldest ranges. One
+// thread writes; the same thread, or another after it has ended, reads.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@ enum class SpanKind : std::uint8_t { range, step, phase, operation, collective }
 inline constexpr std::uint32_t no_span_row = 0xFFFFFFFF;
 
 struct NamedSpan {
-  std::array<char, 37> text{};  // the name's first bytes, cut between characters
+  std::array<char, 37> text{};  // start of the name, cut between characters
   std::uint8_t length = 0;
-  std::uint8_t depth = 0;  // 0: in no other range
+  std::uint8_t depth = 0;  // 0: outermost range
   SpanKind kind = SpanKind::range;
-  std::uint32_t shape = no_span_row;   // row of a table of the caller's, e.g. of input shapes
-  std::uint32_t detail = no_span_row;  // of another, e.g. of collectives
+  std::uint32_t shape = no_span_row;   // row in a table of the caller, e.g. input shapes
+  std::uint32_t detail = no_span_row;  // row in another table, e.g. collectives
   Ns begin{};
   Ns end{};
   [[nodiscard]] std::string_view name() const { return {text.data(), length}; }
@@ -33,11 +33,11 @@ static_assert(sizeof(NamedSpan) == 64);
 
 class SpanRing {
  public:
-  // 64 bytes each; at least one.
+  // Reserves `spans` ranges, at least one, of 64 bytes each.
   explicit SpanRing(std::size_t spans, ClockSource source = ClockSource::automatic)
       : clock_(source), spans_(std::max<std::size_t>(spans, 1)) {}
 
-  // Opens a range; its depth goes back to close().
+  // Opens a range and returns its depth, which close() needs.
   std::uint8_t open() { return depth_ < 255 ? depth_++ : depth_; }
   void close(std::string_view name, std::uint8_t depth, Ns begin, Ns end,
              SpanKind kind = SpanKind::range, std::uint32_t shape = no_span_row,
@@ -45,7 +45,7 @@ class SpanRing {
     depth_ = depth;
     add(name, depth, begin, end, kind, shape, detail);
   }
-  // A range that is over, as it was.
+  // Adds a finished range.
   void add(std::string_view name, std::uint8_t depth, Ns begin, Ns end, SpanKind kind,
            std::uint32_t shape = no_span_row, std::uint32_t detail = no_span_row) {
     NamedSpan& span = spans_[next_];
@@ -62,10 +62,10 @@ class SpanRing {
   }
   [[nodiscard]] std::uint8_t depth() const { return depth_; }
   [[nodiscard]] Ns now() const { return clock_.now(); }
-  // Keeps the clock to CLOCK_MONOTONIC; once a step.
+  // Disciplines the clock to CLOCK_MONOTONIC; call it once a step.
   void discipline() { (void)clock_.discipline(); }
 
-  // Those that are kept, in the order in which they ended.
+  // The kept ranges, in order of their ends.
   [[nodiscard]] std::vector<NamedSpan> spans() const;
   [[nodiscard]] std::uint64_t overwritten() const {
     return closed_ > spans_.size() ? closed_ - spans_.size() : 0;
@@ -73,7 +73,7 @@ class SpanRing {
   void clear() { closed_ = next_ = 0; }
 
  private:
-  // How many of the first `most` bytes end with a whole UTF-8 character.
+  // The length of the longest prefix up to `most` bytes that ends with a whole UTF-8 character.
   static std::size_t whole_characters(std::string_view text, std::size_t most) {
     if (text.size() <= most) return text.size();
     while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;

@@ -9,7 +9,7 @@
 
 namespace stepscope {
 
-// One object on one line; what is absent is null.
+// One object on one line. Absent values are null.
 [[nodiscard]] std::string stats_json(const PerformanceSummary& summary);
 
 }  // namespace stepscope

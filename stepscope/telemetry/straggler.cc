@@ -12,22 +12,22 @@ namespace stepscope {
 namespace {
 
 struct Member {
-  std::size_t rank = 0;  // row of the window's ranks
+  std::size_t rank = 0;  // row in the window's ranks
   std::int64_t step = 0;
   Ns arrival{};  // on the job's clock
   Ns stall{};
 };
 
-// Of one rank.
+// The account of one rank.
 struct StretchAccount {
   std::uint64_t collectives = 0;
   std::uint64_t last = 0;
   Ns cost{};
   struct Step {
-    Ns late{};    // in sum
-    Ns latest{};  // at most
+    Ns late{};    // sum
+    Ns latest{};  // maximum
   };
-  std::map<std::int64_t, Step> steps;  // those in which it was compared
+  std::map<std::int64_t, Step> steps;  // steps in which it was compared
 };
 
 using Key = std::tuple<std::string_view, std::uint64_t>;  // group, sequence
@@ -74,7 +74,7 @@ void account(std::vector<StretchAccount>& accounts, std::vector<Member>& members
   accounts[last.rank].cost += std::min(gain, std::max(waited, Ns{}));
 }
 
-// The row of the rank that was latest in each step, where one was late at all.
+// The row of the latest rank in each step with a late rank.
 std::map<std::int64_t, std::size_t> latest_of_steps(const std::vector<StretchAccount>& accounts) {
   std::map<std::int64_t, std::size_t> latest;
   std::map<std::int64_t, Ns> most;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that come late to collectives step after step, from the arrivals in a JobWindow, while the
-// job runs. Late = behind the median arrival of the collective's members (of an even number the
-// earlier of the middle two), on the job's clock: the work before a collective tells a slow rank,
-// the time after it does not, because all leave together. The same definition as
-// analysis/ranks/stragglers.h has for traces.
+// Finds ranks that are late to collectives in step after step, from the arrivals in a JobWindow,
+// during the run. Late means after the median arrival of the collective's members (for an even
+// number the earlier of the middle two), on the job's clock. The work before a collective shows a
+// slow rank; the time after it does not, because all ranks leave together.
+// analysis/ranks/stragglers.h uses the same definition for traces.
 //
-// What it costs: where a rank is the last to come, its peers would have begun when the last but one
-// came. That gain counts only as far as the peers' main threads really waited (the least of their
-// stalls): a delay hidden behind compute costs nothing, and shows again at the next collective.
+// Cost: without the last rank to arrive, its peers would begin when the second to last arrived.
+// That gain counts only as far as the peers' main threads really waited (the least of their
+// stalls). A delay hidden behind computation costs nothing, and shows again at the next collective.
 #pragma once
 
 #include <cstdint>
@@ -21,33 +21,33 @@ namespace stepscope {
 
 struct PersistentStraggler {
   int rank = 0;
-  std::uint64_t collectives = 0;  // in which it was compared
-  std::uint64_t last = 0;         // in which it came last
-  std::int64_t steps = 0;         // in which it was compared
-  std::int64_t latest_steps = 0;  // in which it was later, in sum, than any other
-  Ns late{};                      // in sum of a step's collectives, mean of the steps
-  Ns latest{};                    // at the one of a step where it was latest, mean of the steps
+  std::uint64_t collectives = 0;  // collectives in which it was compared
+  std::uint64_t last = 0;         // in which it was last
+  std::int64_t steps = 0;         // steps in which it was compared
+  std::int64_t latest_steps = 0;  // in which its total lateness was the largest
+  Ns late{};                      // sum over a step's collectives, mean over steps
+  Ns latest{};                    // maximum over a step's collectives, mean over steps
   Ns cost{};                      // of all steps: wall time that the job lost
   double cost_share = 0;          // of the job's wall
-  bool persistent = false;        // in its steps (stats/persistence.h), and above the floors
-  // With a rank as fast as the others; absent without tokens.
+  bool persistent = false;        // in its steps (stats/persistence.h), and above the limits
+  // The job's rate if this rank were as fast as the others; absent without tokens.
   std::optional<double> tokens_per_second{};
   std::optional<double> tokens_per_second_without{};
 };
 
 struct LatenessOptions {
   double least_share = 0.03;  // of the step's wall; smaller lateness is noise
-  Ns least_late{1'000'000};   // a step
-  Ns clock_uncertainty{};     // differences up to this count as none
+  Ns least_late{1'000'000};   // per step
+  Ns clock_uncertainty{};     // differences up to this are ignored
 };
 
-// A long run's lateness, stretch by stretch: arrivals need not be kept. A collective counts where
-// all its members told of it in the same stretch.
+// The lateness of a long run, added up stretch by stretch, so that arrivals need not be kept. A
+// collective counts if all its members reported it in the same stretch.
 class Lateness {
  public:
   explicit Lateness(const LatenessOptions& options = {}) : options_(options) {}
   void add(const JobWindow& stretch);
-  // As late_ranks() of all stretches in one.
+  // Like late_ranks() of all stretches in one.
   [[nodiscard]] std::vector<PersistentStraggler> ranks() const;
 
  private:
@@ -68,8 +68,8 @@ class Lateness {
   Ns wall_{};
 };
 
-// Of all ranks that ever came late, the costliest first. Empty where no collective has two members
-// with arrivals. Messages are left out, and arrivals of steps that have not ended.
+// All ranks that were ever late, the most expensive first. Empty if no collective has two members
+// with arrivals. Messages and arrivals of unfinished steps are left out.
 [[nodiscard]] std::vector<PersistentStraggler> late_ranks(const JobWindow& window,
                                                           const LatenessOptions& options = {});
 

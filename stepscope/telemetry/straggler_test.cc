@@ -16,8 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A job that works and then reduces, several times a step, all ranks waiting for one another: the
-// wall time of any set of speeds is known exactly.
+// A job that works and then reduces several times a step. All ranks wait for one another, so the
+// wall time for any set of speeds is known exactly.
 struct Simulated {
   JobWindow window;
   Ns wall{};
@@ -35,7 +35,7 @@ Simulated simulate(const std::vector<std::vector<Ns>>& work, std::size_t calls,
     recorders.back().end_step(0, {}, {});
     (void)recorders.back().take_window();
   }
-  // One clock for all, and each rank's own reading of it.
+  // One clock for the job, and each rank's own reading of it.
   Ns start{};
   for (const RankRecorder& recorder : recorders) start = std::max(start, recorder.last_step()->end);
   start += 1s;
@@ -81,7 +81,7 @@ std::vector<std::vector<Ns>> even_work(std::size_t ranks, std::size_t calls, std
 
 TEST(Stragglers, ASlowRankIsNamedWithWhatItCosts) {
   auto work = even_work(4, 60, 1);
-  Ns second{};  // the wall time if rank 2 were no slower than the others
+  Ns second{};  // wall time if rank 2 were as fast as the others
   for (std::size_t k = 0; k < 60; ++k) {
     work[2][k] += 3ms;
     second += std::max({work[0][k], work[1][k], work[3][k]}) + 100us;

@@ -77,7 +77,7 @@ struct Reader {
     number(max);
     if (ok) sketch = QuantileSketch(counts, first, sum, min, max);
   }
-  // How many rows follow, each of a byte at least.
+  // The number of rows that follow; each has at least a byte.
   bool size(std::size_t& count) {
     std::uint32_t rows = 0;
     number(rows);
@@ -87,7 +87,7 @@ struct Reader {
   }
 };
 
-// One list of fields for both directions.
+// One list of fields serves both directions.
 template <class Archive, class Row, class Fields>
 void rows(Archive& archive, std::vector<Row>& list, const Fields& fields) {
   std::size_t count = list.size();
@@ -141,7 +141,7 @@ void encode(const RankWindow& window, std::vector<std::byte>& out) {
   out.clear();
   Writer writer{out};
   writer.number(magic);
-  // The fields are only read: Writer takes what it is given by const reference.
+  // The fields are only read: Writer takes its arguments by const reference.
   window_fields(writer, const_cast<RankWindow&>(window));  // NOLINT
 }
 

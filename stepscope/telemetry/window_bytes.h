@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RankWindow as bytes, to send it to the rank that gathers. Little-endian, one version; both ends
-// run the same build.
+// Serialises a RankWindow, to send it to the rank that gathers. Little-endian, one version; both
+// ends run the same build.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace stepscope {
 
-// Replaces what `out` holds; uses its memory.
+// Replaces the contents of `out` and reuses its memory.
 void encode(const RankWindow& window, std::vector<std::byte>& out);
-// Bytes after the window are ignored, so that a collective may pad. Fails on what encode() does not
-// write: cut short, of another version, or damaged.
+// Bytes behind the window are ignored, so that a collective may pad. Errors: data that encode()
+// does not write (truncated, of another version, or damaged).
 [[nodiscard]] Result<RankWindow> decode_window(std::span<const std::byte> bytes);
 
 }  // namespace stepscope

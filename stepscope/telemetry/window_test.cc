@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways to put windows together, and what they must satisfy.
+// The two operations that join windows, and their laws.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -174,7 +174,7 @@ TEST(Windows, AJobsStepLastsFromTheEarliestBeginToTheLatestEnd) {
   EXPECT_EQ(totals.wall, 210ns);  // 100 and 110
   EXPECT_EQ(totals.device_wall, 420ns);
   EXPECT_EQ(totals.tokens, 400);
-  // Per step the longest, then the sum: 80 + 70, not max(130, 90).
+  // The longest of each step is summed: 80 + 70, not max(130, 90).
   EXPECT_EQ(totals.longest[slot(Activity::forward)], 150ns);
   const auto forward = *over_ranks(job, Activity::forward);
   EXPECT_EQ(forward.min, 90);

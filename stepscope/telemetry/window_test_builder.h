@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random windows for tests: the same seed gives the same records, at instants of our own.
+// Random windows for tests: one seed gives the same records, at instants that the test sets.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Builder {
                   .units = {"embed", "block 0", "block 1"},
                   .groups = {{"world", world}, {"node", 2}},
                   .clock_offset = Ns{rank * 1000}}) {
-    // Real instants differ from run to run: the first step is thrown away.
+    // Real instants differ from run to run, so the first step is discarded.
     recorder.end_step(0, {}, {});
     now = recorder.last_step()->end;
     (void)recorder.take_window();
@@ -93,7 +93,7 @@ inline void expect_same(const CollectiveTotals& a, const CollectiveTotals& b) {
   EXPECT_TRUE(a.durations.same_distribution(b.durations));
 }
 
-// All but instants: two builders of one seed start at different times of the clock.
+// Compares all but instants: two builders of one seed start at different clock times.
 inline void expect_same(const RankWindow& a, const RankWindow& b) {
   EXPECT_EQ(a.rank, b.rank);
   EXPECT_EQ(a.world, b.world);

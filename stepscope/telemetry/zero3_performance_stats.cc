@@ -133,7 +133,7 @@ void Zero3PerformanceStats::record_forward_pass(Ns duration, std::int64_t num_to
   PassTotals& pass = own().totals.passes[slot(TrainingPass::forward)];
   pass.time.add(duration);
   pass.items += num_tokens;
-  open_.tokens += num_tokens;  // here only: each token is trained on once
+  open_.tokens += num_tokens;  // only here: each token is trained on once
   claim(Activity::forward, duration);
 }
 
@@ -239,7 +239,7 @@ void Zero3PerformanceStats::end_step() {
   const Ns claimed = sum(open_.activity);
   if (claimed <= wall) {
     open_.activity[slot(Activity::other)] += wall - claimed;
-  } else {  // they overlapped: to scale, so that the step still sums to its wall
+  } else {  // they overlapped: scaled, so that the step sums to its wall
     std::array<double, activity_count> parts{};
     for (std::size_t i = 0; i < activity_count; ++i)
       parts[i] = static_cast<double>(open_.activity[i].count()) *
@@ -278,7 +278,7 @@ std::uint64_t Zero3PerformanceStats::backward_passes() const {
 std::uint64_t Zero3PerformanceStats::optimizer_steps() const {
   const std::uint64_t passes = most_passes(window_, TrainingPass::optimizer);
   if (passes > 0) return passes;
-  std::int64_t applied = 0;  // a recorder need not be told of optimizer passes
+  std::int64_t applied = 0;  // reporting optimizer passes to a recorder is optional
   for (const RankWindow& rank : window_.ranks)
     applied = std::max(applied, rank.totals.steps - rank.totals.skipped_steps);
   return static_cast<std::uint64_t>(applied);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The performance statistics of a ZeRO-3 trainer as one object: a view over a JobWindow, and for
-// trainers without a RankRecorder a way to fill one by durations they measured. Everything that is
-// read is computed from the window's raw sums; what the window cannot tell is absent.
+// The performance statistics of a ZeRO-3 trainer as one object: a view of a JobWindow. Trainers
+// without a RankRecorder can fill one with durations that they measure. All figures are computed
+// from the window's raw sums; a figure that the window cannot give is absent.
 //
 //   Zero3PerformanceStats stats(rank, world);
 //   …                                    // each step:
@@ -11,7 +11,7 @@
 //   stats.record_optimizer_step(update, parameters);   // ends the step
 //   stats.tokens_per_second();
 //
-// docs/reference/telemetry.md says how each definition differs from the usual one. One thread.
+// docs/reference/telemetry.md compares each definition with the usual one. For one thread.
 #pragma once
 
 #include <cstdint>
@@ -59,34 +59,34 @@ struct PerformanceSummary {
   Ns gradient_sync_time{};
   ActivityTimes budget{};  // device time of all ranks; sums to rank_wall
   Ns rank_wall{};
-  Ns beyond_wall{};  // durations recorded by hand that did not fit into their steps
+  Ns beyond_wall{};  // manually recorded durations that exceed their steps
   std::map<std::string, LayerTimingStats, std::less<>> layers{};
   ThroughputMetrics throughput{};
   MemoryTransferMetrics memory_transfers{};
   CommunicationStats communication{};
   OptimizationEfficiency efficiency{};
-  std::array<MemoryTotals, memory_class_count> memory_most{};  // of any rank
+  std::array<MemoryTotals, memory_class_count> memory_most{};  // maximum over ranks
   MemoryTotals memory_total_most{};
 };
 
 class Zero3PerformanceStats {
  public:
   using Clock = Ns (*)();
-  // A rank's own statistics; the first step begins now.
+  // The statistics of one rank. The first step begins now.
   explicit Zero3PerformanceStats(int rank = 0, int world = 1, Clock clock = host_now);
-  // What recorders took, gathered or not. Recording goes on as the lowest rank of it.
+  // From windows of recorders, gathered or not. Recording continues as the lowest rank in it.
   explicit Zero3PerformanceStats(JobWindow window, Clock clock = host_now);
 
-  // Durations that a trainer measured, each when it is over. They exclude one another: a forward
-  // pass is given without the waits that are recorded by themselves. `num_tokens` are tokens, not
+  // Durations that a trainer measured, reported when they are over. They exclude one another: a
+  // forward pass is without the waits that are recorded separately. `num_tokens` counts tokens, not
   // elements.
   void record_forward_pass(Ns duration, std::int64_t num_tokens);
   void record_backward_pass(Ns duration, std::int64_t num_tokens);
-  // Ends the step: what its wall time holds besides the recorded durations is Activity::other.
+  // Ends the step. Its wall time beyond the recorded durations is Activity::other.
   void record_optimizer_step(Ns duration, std::int64_t num_params);
   void record_layer_execution(std::string_view layer_name, Ns duration);
   void record_layer_backward(std::string_view layer_name, Ns duration);
-  // The main thread waited for all of it, or for `stall`.
+  // The main thread waited for the whole transfer, or for `stall`.
   void record_parameter_transfer(Ns duration, Bytes bytes, TransferDirection direction,
                                  std::optional<Ns> stall = std::nullopt);
   // `num_gradients` elements of `type`, reduce-scattered (stages 2, 3) or all-reduced.
@@ -96,18 +96,18 @@ class Zero3PerformanceStats {
   struct CommunicationDetail {
     int group_size = 0;  // 0: the world
     CollectivePurpose purpose = CollectivePurpose::other;
-    std::optional<Ns> stall{};             // of the main thread; absent: all of it
-    std::optional<Ns> waited_for_peers{};  // from the call to the last rank's
+    std::optional<Ns> stall{};             // of the main thread; absent: the whole duration
+    std::optional<Ns> waited_for_peers{};  // from the call to the last rank's call
   };
-  // `bytes` as CollectiveTotals counts them.
+  // `bytes` as in CollectiveTotals.
   void record_communication(CommunicationOperation operation, Ns duration, Bytes bytes,
                             const CommunicationDetail& detail);
   void record_communication(CommunicationOperation operation, Ns duration, Bytes bytes) {
     record_communication(operation, duration, bytes, CommunicationDetail{});
   }
-  // Of the step under way: for MFU.
+  // For the current step, used for MFU.
   void record_flops(Flops model, Flops executed);
-  // For loops without an optimizer step.
+  // Ends the step in loops without an optimizer step.
   void end_step();
 
   // The thirteen members. Times of several ranks are their mean; over_ranks() has the distribution.
@@ -118,7 +118,7 @@ class Zero3PerformanceStats {
   [[nodiscard]] Ns total_backward_time() const;
   [[nodiscard]] Ns total_optimizer_time() const;
   [[nodiscard]] Ns parameter_transfer_time() const;
-  [[nodiscard]] Ns gradient_sync_time() const;  // submitted to finished, overlapped or not
+  [[nodiscard]] Ns gradient_sync_time() const;  // from submission to end, overlapped or not
   [[nodiscard]] std::map<std::string, LayerTimingStats, std::less<>> layer_timings() const;
   [[nodiscard]] ThroughputMetrics throughput_metrics() const { return throughput(window_); }
   [[nodiscard]] MemoryTransferMetrics memory_transfer_metrics() const {
@@ -134,20 +134,20 @@ class Zero3PerformanceStats {
   [[nodiscard]] std::optional<Ns> average_forward_time() const;
   [[nodiscard]] std::optional<Ns> average_backward_time() const;
   [[nodiscard]] std::optional<Ns> average_optimizer_time() const;
-  // Tokens of all ranks / wall time of the job, everything in it.
+  // Tokens of all ranks / the whole wall time of the job.
   [[nodiscard]] std::optional<double> tokens_per_second() const;
   [[nodiscard]] std::optional<double> memory_bandwidth_gb_per_s() const;  // GB = 1e9 bytes
   [[nodiscard]] std::optional<double> communication_efficiency() const;
   [[nodiscard]] std::optional<double> training_efficiency() const;  // MFU
   [[nodiscard]] PerformanceSummary performance_summary() const;
 
-  // Forgets all and begins a step.
+  // Drops all records and begins a step.
   void reset();
-  // gather(): takes in the ranks of another. Refuses a rank that is here already and ranks over
-  // other steps; this object is unchanged then.
+  // gather(): adds the ranks of another. Errors: a rank that is already here; ranks over other
+  // steps. On an error this object does not change.
   [[nodiscard]] Result<Done> merge(const Zero3PerformanceStats& other);
 
-  // Peaks and links, measured by the caller, that efficiencies are held against.
+  // References for efficiencies: peaks and links, measured by the caller.
   void set_references(ReferenceRates references) { references_ = std::move(references); }
   [[nodiscard]] const JobWindow& window() const { return window_; }
 
@@ -162,7 +162,7 @@ class Zero3PerformanceStats {
   JobWindow window_;
   ReferenceRates references_;
   StepRecord open_;
-  std::map<std::string, std::uint64_t, std::less<>> sequences_;  // next of each group
+  std::map<std::string, std::uint64_t, std::less<>> sequences_;  // next number of each group
   IntervalUnion comm_;
   std::array<IntervalUnion, transfer_direction_count> busy_{};
 };

@@ -71,12 +71,12 @@ TEST_F(Stats, MergingParallelRanksAddsTokensAndNoTime) {
   EXPECT_EQ(a.forward_passes(), 1U);
   EXPECT_EQ(a.optimizer_steps(), 1U);
   EXPECT_EQ(a.total_forward_time(), 1s);
-  // Each collective once, and its bytes by both members.
+  // Each collective counts once; its bytes count for both members.
   const CommunicationStats comm = a.communication_stats();
   EXPECT_EQ(comm.operations, 1U);
   EXPECT_EQ(comm.kinds.at(0).calls.sum.calls, 2U);
   EXPECT_EQ(comm.kinds.at(0).calls.unique, 1U);
-  // Again, or with itself: refused, and nothing changes.
+  // Merging again, or with itself, gives an error and changes nothing.
   EXPECT_FALSE(a.merge(b));
   const Zero3PerformanceStats copy = a;
   EXPECT_FALSE(a.merge(copy));
@@ -118,20 +118,20 @@ TEST_F(Stats, TakesAllCollectives) {
 
 TEST_F(Stats, CommunicationEfficiencyIsAgainstTheMeasuredLink) {
   Zero3PerformanceStats stats(0, 2, test_clock);
-  // 8 MB all-gathered by 2: 4 MB on the bus, in 10 ms of which 6 were waiting for the peer.
+  // 8 MB all-gathered by 2: 4 MB on the bus, in 10 ms with 6 ms of waiting for the peer.
   test_time += 10ms;
   stats.record_communication(CollectiveKind::all_gather, 10ms, Bytes{8'000'000},
                              {.waited_for_peers = 6ms});
-  EXPECT_FALSE(stats.communication_efficiency());  // nothing to hold it against
+  EXPECT_FALSE(stats.communication_efficiency());  // no reference
   stats.set_references({.collectives = {{.group = "world",
                                          .kind = CollectiveKind::all_gather,
                                          .link = {.start = Seconds{1e-3}, .rate = {2e9}}}}});
-  // Reference 1 ms + 4 MB / (2 GB/s) = 3 ms; transferred in 4 ms; called for 10.
+  // Reference 1 ms + 4 MB / (2 GB/s) = 3 ms; transferred in 4 ms; the call took 10.
   EXPECT_NEAR(*stats.communication_efficiency(), 0.75, 1e-12);
   const CommunicationStats comm = stats.communication_stats();
   EXPECT_NEAR(*comm.efficiency_with_waiting, 0.3, 1e-12);
   EXPECT_NEAR(*comm.kinds[0].busbw_gb_per_s, 1.0, 1e-12);
-  // Faster than its reference is said, not clamped.
+  // A transfer faster than its reference is reported and not clamped.
   stats.set_references({.collectives = {{.group = "world",
                                          .kind = CollectiveKind::all_gather,
                                          .link = {.start = {}, .rate = {0.5e9}}}}});
@@ -187,7 +187,7 @@ TEST_F(Stats, AStepSumsToItsWallEvenWhereRecordsOverlap) {
   EXPECT_EQ(sum(step.activity), 10ms + 1ns);
   EXPECT_EQ(step.activity[slot(Activity::other)], 0ns);
   EXPECT_EQ(stats.window().ranks[0].totals.beyond_wall, 10ms + 6ns);
-  EXPECT_EQ(stats.total_forward_time(), 12ms);  // what was recorded stays
+  EXPECT_EQ(stats.total_forward_time(), 12ms);  // the recorded time stays
 }
 
 TEST_F(Stats, TrainingEfficiencyIsMfuAndItsTermsSumToOne) {

@@ -11,8 +11,8 @@
 namespace stepscope {
 namespace {
 
-// Rows of a stream beyond the first get thread ids above the streams', within the 32 bits that
-// viewers keep.
+// Further rows of a stream get thread ids above the streams', within the 32 bits that viewers
+// support.
 constexpr std::int64_t second_row = 100'000'000;
 
 class ChromeRankWriter final : public SliceArguments {
@@ -150,7 +150,7 @@ class ChromeRankWriter final : public SliceArguments {
     text_ += ':' + nlohmann::json(value).dump();
   }
   void text(std::string_view key, StringId value) override { text(key, trace_.strings[value]); }
-  // As the file had it, if that is JSON; else as a text.
+  // The list as in the file if that is JSON; otherwise a string.
   void list(std::string_view key, StringId id) override {
     const std::string_view value = trace_.strings[id];
     if (!nlohmann::json::accept(value)) return text(key, value);
@@ -158,7 +158,7 @@ class ChromeRankWriter final : public SliceArguments {
     text_ += value;
   }
 
-  // The arrow from a launch to its device work.
+  // Writes the arrow from a launch to its device work.
   void write_flow(SliceId id, std::int64_t pid, std::int64_t tid) {
     const std::size_t i = index(id);
     const Category c = trace_.slices.category[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks of a run as one Chrome trace on one time axis, for ui.perfetto.dev and for our own
-// reader: what was read comes back with the same slices, links, shapes, collectives and memory
-// events, and so with the same budget.
+// Writes all ranks of a run as one Chrome trace on one time axis, for ui.perfetto.dev and for our
+// own reader. Reading it again gives the same slices, links, shapes, collectives and memory events,
+// and so the same budget.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@
 
 namespace stepscope {
 
-// Writes `path` (gzip when it ends in .gz). Each rank becomes processes "rank N: …"; streams keep
-// their number, and kernels that overlap on one stream go to a second row of it, because viewers
-// drop overlapping slices. Traces with relative clocks keep their own time. The host's rows that
-// overlap without nesting are written as they are.
+// Writes `path` (gzip if it ends in .gz). Each rank becomes processes "rank N: …". Streams keep
+// their number. Overlapping kernels of one stream go to a second row, because viewers drop
+// overlapping slices. Traces with relative clocks keep their own time. Host rows that overlap
+// without nesting are written unchanged.
 [[nodiscard]] Result<Done> write_chrome_trace(std::span<const RankToWrite> ranks,
                                               const std::string& path,
                                               const StopFlag* stop = nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a merged trace says, row by row; that it reads back the same is tests/roundtrip's to show.
+// Checks a merged trace row by row. tests/roundtrip checks that it reads back the same.
 #include "stepscope/write/chrome_trace.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text into a file, compressed on the way where the name asks for it.
+// Writes text to a file, compressed if its name ends in .gz.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace stepscope {
 
 class GzipWriter {
  public:
-  // Compresses when `path` ends in .gz.
+  // Compresses if `path` ends in .gz.
   [[nodiscard]] static Result<GzipWriter> create(const std::string& path);
   GzipWriter(GzipWriter&&) noexcept;
   ~GzipWriter();

@@ -26,7 +26,7 @@ class GzipWriterTest : public testing::Test {
     return (folder_ / name).string();
   }
 
-  // Some text that compresses and some that does not, in pieces of all sizes.
+  // Compressible and incompressible text, in pieces of all sizes.
   static std::string write(const std::string& path, std::size_t pieces) {
     auto writer = GzipWriter::create(path);
     EXPECT_TRUE(writer.has_value());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON written by appending, for bulk output.
+// Appends JSON to a string, for bulk output.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace stepscope {
 
-// "text" with quotes; control characters escaped, bytes that are no UTF-8 replaced by U+FFFD.
+// "text" with quotes. Control characters are escaped; invalid UTF-8 is replaced by U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 void append_integer(std::string& out, std::int64_t value);
-// Microseconds with exactly three decimals: the ns lose nothing.
+// Microseconds with exactly three decimals, so no ns is lost.
 void append_microseconds(std::string& out, Ns t);
 
 }  // namespace stepscope

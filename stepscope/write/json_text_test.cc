@@ -32,8 +32,8 @@ TEST(JsonText, KeepsUtf8AndReplacesWhatIsNone) {
   const std::string bad = "\"\xEF\xBF\xBD\"";
   EXPECT_EQ(string_of("\xFF"), bad);
   EXPECT_EQ(string_of("\xC0\xAF"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");  // an overlong slash
-  EXPECT_EQ(string_of("\xE2\x82"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");  // cut
-  EXPECT_EQ(string_of("\xED\xA0\x80").size(), 11U);                  // a surrogate: three of them
+  EXPECT_EQ(string_of("\xE2\x82"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");  // truncated
+  EXPECT_EQ(string_of("\xED\xA0\x80").size(), 11U);                  // a surrogate: three U+FFFD
 }
 
 TEST(JsonText, OfAnyBytesIsValidJson) {

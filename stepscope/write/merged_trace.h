@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks of a run as one trace, in the format that the file's name asks for.
+// Writes all ranks of a run as one trace. The file's name selects the format.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace stepscope {
 
-// Native Perfetto where `path` ends in .pftrace or .perfetto-trace, else Chrome JSON; either with
-// .gz behind it compressed.
+// Native Perfetto if `path` ends in .pftrace or .perfetto-trace, else Chrome JSON. With .gz at the
+// end it is compressed.
 [[nodiscard]] Result<Done> write_merged_trace(std::span<const RankToWrite> ranks,
                                               const std::string& path,
                                               const StopFlag* stop = nullptr);

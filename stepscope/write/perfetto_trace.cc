@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One packet sequence for the whole file. Texts that repeat are interned: they get a number in the
-// packet that first needs them. The slices of one track come one behind the other, so that begins
-// and ends of a track are in the order of time, as they must be; tracks are not.
+// The whole file is one packet sequence. Repeated texts are interned: the packet that first needs a
+// text gives it a number. Slices are written track by track, so the begins and ends of a track are
+// in the required time order; different tracks are not.
 #include "stepscope/write/perfetto_trace.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ enum Interned : std::uint32_t {
 
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
-// Packets, one at a time: begin_event, arguments, end_event.
+// Writes packets one at a time: begin_event, arguments, end_event.
 class PacketWriter {
  public:
   explicit PacketWriter(GzipWriter& out) : out_(out) {}
@@ -87,7 +87,7 @@ class PacketWriter {
     append_real(annotation_, 5, value);
     append_bytes(event_, 4, annotation_);
   }
-  // A text that may come again.
+  // A text that may repeat.
   void text(std::string_view key, std::string_view value) {
     begin_annotation(key);
     append_number(annotation_, 17, iid(annotation_texts, value));
@@ -119,7 +119,7 @@ class PacketWriter {
     annotation_.clear();
     append_number(annotation_, 1, iid(annotation_names, key));
   }
-  // The number of a text, which is written with this packet if it is new.
+  // The number of a text. A new text is written with this packet.
   std::uint64_t iid(Interned kind, std::string_view text) {
     const StringId id = texts_.intern(text);
     std::vector<bool>& known = known_[kind];
@@ -136,7 +136,7 @@ class PacketWriter {
 
   GzipWriter& out_;
   StringPool texts_;
-  std::unordered_map<std::uint32_t, std::vector<bool>> known_;  // texts that have a number, by kind
+  std::unordered_map<std::uint32_t, std::vector<bool>> known_;  // texts with a number, by kind
   std::uint64_t tracks_ = 0;
   std::string event_;
   std::string annotation_;
@@ -189,8 +189,8 @@ class PerfettoRankWriter final : public SliceArguments {
     process_uuids_.push_back(out_.describe(descriptor));
   }
 
-  // Threads by their ids; streams, which are no threads, and rows beyond the first by name. The
-  // description says which row of the profiler it is.
+  // Threads are described by their ids. Streams, which are not threads, and further rows are
+  // described by name. The description gives the profiler's row.
   std::uint64_t describe_row(std::size_t t, std::size_t row) {
     const Track& track = trace_.tracks[t];
     const std::size_t process = processes_.of_track[t];
@@ -214,7 +214,7 @@ class PerfettoRankWriter final : public SliceArguments {
     return out_.describe(descriptor);
   }
 
-  // What the rank's file said of it, where a viewer finds it too.
+  // The metadata of the rank's file, where viewers find it too.
   void write_metadata() {
     out_.begin_event(EventType::instant, process_uuids_[0]);
     out_.category("stepscope");
@@ -306,7 +306,7 @@ class PerfettoRankWriter final : public SliceArguments {
   std::vector<std::uint64_t> track_uuids_;  // of each track's first row
 };
 
-// The format's instants are not negative: a relative clock that counts from later begins anew.
+// Instants of the format are not negative, so a relative clock with negative instants is shifted.
 Ns shift_of(std::span<const RankToWrite> ranks) {
   Ns first{};
   for (const RankToWrite& r : ranks)

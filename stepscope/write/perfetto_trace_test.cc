@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a native merged trace says, packet by packet; that it reads back the same is
-// tests/roundtrip's to show, and that Perfetto's own parser reads it, tests/roundtrip/peer.py's.
+// Checks a native merged trace packet by packet. tests/roundtrip checks that it reads back the
+// same; tests/roundtrip/perfetto_peer.py checks that Perfetto's own parser reads it.
 #include "stepscope/write/perfetto_trace.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a merged trace says about each rank, in the keys that the profiler uses for its one.
+// The metadata of each rank in a merged trace, with the profiler's own keys.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 
 namespace stepscope {
 
-// distributedInfo, deviceProperties, the profiler's switches that are known, and all other texts.
+// distributedInfo, deviceProperties, the known switches of the profiler, and all other texts.
 [[nodiscard]] nlohmann::json rank_metadata(int rank, const Metadata& metadata);
 
 }  // namespace stepscope

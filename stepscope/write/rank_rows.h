@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every writer of merged traces says of a rank, whatever the format: its processes, on which
-// row of a track a slice fits, the arguments of a slice, and which rows an arrow joins.
+// The parts of merged traces that do not depend on the format: the processes of a rank, the row of
+// a track for each slice, the arguments of a slice, and the rows that an arrow joins.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct RankToWrite {
   const Trace* trace = nullptr;  // sealed
 };
 
-// What readers call each category; "" for rows of none.
+// The names of categories for readers; "" for rows without one.
 [[nodiscard]] std::string_view cat_name(Category category);
 inline constexpr bool is_launch(Category c) {
   return c == Category::runtime || c == Category::driver;
 }
 
-// Each process of a rank, and each of its GPUs, has a pid that no other rank has.
+// A process or GPU of a rank. Its pid is unique among all ranks.
 struct RankProcess {
   std::int64_t pid = 0;
   std::string name;  // "rank 3: python", "rank 3: GPU 0"
@@ -37,23 +37,23 @@ struct RankProcesses {
 };
 [[nodiscard]] RankProcesses rank_processes(const RankToWrite& rank, std::int64_t first_pid);
 
-// A thread that has a text for its id gets a number beside the real ones.
+// A thread with a text as its id gets a number beside the real ones.
 [[nodiscard]] std::int64_t tid_of(const Track& track);
-// "stream 7" where the track has no name.
+// The track's name, or "stream 7" if it has none.
 [[nodiscard]] std::string row_name(const Trace& trace, const Track& track);
 
-// Correlations that both a call and device work have: viewers want both ends of an arrow.
+// Correlations that both a call and device work have. Viewers need both ends of an arrow.
 [[nodiscard]] std::unordered_set<std::uint32_t> linked_correlations(const Trace& trace);
-// No two ranks share one.
+// Unique for each rank and correlation.
 [[nodiscard]] constexpr std::int64_t flow_id(int rank, std::uint32_t correlation) {
   return static_cast<std::int64_t>(rank) * 4'294'967'296 + correlation;
 }
 
-// The rows of a track on which slices that come in the order of time nest.
+// The rows of a track. On each row, slices in time order nest.
 class NestingRows {
  public:
-  // The first row that has room for the slice; `ended(row, end)` is called for each slice of a row
-  // that was looked at and is over by `start`.
+  // The first row with room for the slice. Calls `ended(row, end)` for each slice of an examined
+  // row that ends by `start`.
   template <class Ended>
   std::size_t place(Ns start, Ns end, Ended ended) {
     for (std::size_t r = 0;; ++r) {
@@ -65,7 +65,7 @@ class NestingRows {
       return r;
     }
   }
-  // Ends all that is open.
+  // Ends all open slices.
   template <class Ended>
   void finish(Ended ended) {
     for (std::size_t r = 0; r < open_.size(); ++r)
@@ -77,17 +77,17 @@ class NestingRows {
   std::vector<std::vector<Ns>> open_;  // ends, the innermost last
 };
 
-// Takes the arguments of a slice one by one.
+// Receives the arguments of a slice one by one.
 class SliceArguments {
  public:
   virtual ~SliceArguments() = default;
   virtual void integer(std::string_view key, std::int64_t value) = 0;
   virtual void real(std::string_view key, double value) = 0;
   virtual void text(std::string_view key, StringId value) = 0;
-  virtual void list(std::string_view key, StringId value) = 0;  // a list as the file spelled it
+  virtual void list(std::string_view key, StringId value) = 0;  // a list as spelled in the file
 };
 
-// The slices of one trace with what belongs to them.
+// The slices of one trace with their details.
 class ArgumentsOf {
  public:
   explicit ArgumentsOf(const Trace& trace);
@@ -101,8 +101,8 @@ class ArgumentsOf {
   std::vector<std::uint32_t> metrics_;  // rows of `counters` that belong to a slice, by slice
 };
 
-// What all instants are written relative to: the first of any rank, cut to seconds. Zero where a
-// clock is relative.
+// The origin of all written instants: the first of any rank, truncated to seconds. Zero if a clock
+// is relative.
 [[nodiscard]] Ns common_base(std::span<const RankToWrite> ranks);
 
 }  // namespace stepscope

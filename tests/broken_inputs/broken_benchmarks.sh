@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# broken_benchmarks.sh STEPSCOPE: outputs of benchmarks that calibrate --from cannot use, or only in part. Prints the table.
+# broken_benchmarks.sh STEPSCOPE: benchmark outputs that calibrate --from cannot use fully. Prints the table.
 # shellcheck source=tests/broken_inputs/expect.sh
 . "$(dirname "$0")/expect.sh"
 
 calibrate() { rm -f out.json; "$stepscope" calibrate out.json "$@"; }
 
-# ranks N HOSTS: the rank lines of nccl-tests.
+# ranks N HOSTS: prints the rank lines of nccl-tests.
 ranks() { for i in $(seq 0 $(($1 - 1))); do echo "#  Rank  $i Group  0 Pid 1$i on host$((i % $2)) device  0 [0x07] NVIDIA H100 80GB HBM3"; done; }
 title='#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong'
-# rows FACTOR: times of 20 us + S / 200 GB/s; busbw = FACTOR algbw.
+# rows FACTOR: prints times of 20 us + S / 200 GB/s, with busbw = FACTOR algbw.
 rows() { for k in $(seq 14 28); do awk -v s=$((1 << k)) -v f="$1" 'BEGIN { t = 20 + s / 200e3; a = s / t / 1e3; printf "%d %d float sum -1 %.2f %.2f %.2f 0 %.2f %.2f %.2f N/A\n", s, s / 4, t, a, a * f, t * 1.01, a / 1.01, a * f / 1.01 }'; done; }
 
 { echo '# Collective test starting: all_reduce_perf'; ranks 8 1; echo "$title"; rows 1.75; } >all_reduce.txt

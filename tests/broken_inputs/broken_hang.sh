@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# broken_hang.sh STEPSCOPE: broken dumps and logs, and what is still answered. Prints the table.
+# broken_hang.sh STEPSCOPE: broken dumps and logs, and the remaining answers. Prints the table.
 # shellcheck source=tests/broken_inputs/expect.sh
 . "$(dirname "$0")/expect.sh"
 
 hang() { "$stepscope" hang "$@" --json out.json; }
 
-# dump RANK N: a JSON dump of N calls.
+# dump RANK N: prints a JSON dump of N calls.
 dump() {
   local entries="" i
   for i in $(seq "$2"); do

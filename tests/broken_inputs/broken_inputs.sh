@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # broken_inputs.sh STEPSCOPE: makes each broken input in a directory of its own, runs `stepscope analyze` on it and
-# checks the exit code, the lines on standard error, and what is still analysed. Prints the table.
+# checks the exit code, the lines on standard error, and the remaining analysis. Prints the table.
 # shellcheck source=tests/broken_inputs/expect.sh
 . "$(dirname "$0")/expect.sh"
 
@@ -10,7 +10,7 @@ event() {
   printf '{"ph": "X", "cat": "%s", "name": "%s", "pid": %s, "tid": %s, "ts": %s, "dur": %s, "args": {%s}},\n' \
     "$1" "$2" "$3" "$4" "$5" "$6" "${7:-}"
 }
-# step NUMBER: an annotation of 1000 µs in which an operator launches a kernel that waits for nothing.
+# step NUMBER: an annotation of 1000 µs; an operator in it launches a kernel that does not wait.
 step() {
   local at=$((1000 * $1))
   event user_annotation "ProfilerStep#$1" 10 11 $at 1000
@@ -110,7 +110,7 @@ expect "an empty JSON of rocprofv3" 1 "results.json: .*rocprofv3.*without kernel
 echo '{"rocprofiler-sdk-tool": [{"metadata": {"pid": 1' >results.json
 expect "a JSON of rocprofv3 that was cut" 1 "results.json: .*byte" -- analyze results.json
 
-# sysfs states 4096 bytes and gives fewer: what a file does that shrinks while it is read.
+# sysfs reports 4096 bytes and delivers fewer, like a file that shrinks during reading.
 shrunk=/sys/devices/system/cpu/online
 if [ -f $shrunk ] && [ "$(stat -c %s $shrunk)" -gt "$(wc -c <$shrunk)" ]; then
   expect "a file that shrinks meanwhile" 1 "online: byte .*the file shrank from .*; read it when" -- analyze $shrunk

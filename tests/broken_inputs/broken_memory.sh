@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# broken_memory.sh STEPSCOPE: broken memory snapshots, and what is still answered. Prints the table.
+# broken_memory.sh STEPSCOPE: broken memory snapshots, and the remaining answers. Prints the table.
 # shellcheck source=tests/broken_inputs/expect.sh
 . "$(dirname "$0")/expect.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# broken_plans.sh STEPSCOPE: what `stepscope predict` and `stepscope plan` say to models, machines, plans and numbers
-# that cannot be: one line on standard error, exit code 1 where a file or the plan is at fault, 2 for wrong usage.
-# Prints the table.
+# broken_plans.sh STEPSCOPE: errors of `stepscope predict` and `stepscope plan` for impossible models, machines, plans
+# and numbers. Each is one line on standard error; the exit code is 1 for a bad file or plan, 2 for wrong usage. Prints
+# the table.
 # shellcheck source=tests/broken_inputs/expect.sh
 . "$(dirname "$0")/expect.sh"
 one_line=yes
@@ -39,7 +39,7 @@ expect "ZeRO-3 of an unknown stage" 2 "write 0, 1, 2 or 3" -- gpt3 --zero 4
 expect "longer than the positions" 2 "2048" -- gpt3 --tp 8 --pp 16 --seq 4096
 
 echo "Numbers:"
-# each NAME PATTERN VALUES -- COMMAND...: the same of every value, with `$flag=value` behind; prints the first row.
+# each NAME PATTERN VALUES -- COMMAND...: tries each value as `$flag=value` at the end; prints the first row.
 each() {
   local flag=$1 pattern=$2 values=() value rows=
   shift 2

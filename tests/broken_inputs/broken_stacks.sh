@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # broken_stacks.sh STEPSCOPE: makes each broken profile in a directory of its own, runs `stepscope stacks` on it and
-# checks the exit code, the lines on standard error, and what is still answered. Prints the table.
+# checks the exit code, the lines on standard error, and the remaining answer. Prints the table.
 # shellcheck source=tests/broken_inputs/expect.sh
 . "$(dirname "$0")/expect.sh"
 

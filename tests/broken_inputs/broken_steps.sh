@@ -7,7 +7,7 @@
 compare() { "$stepscope" compare "$@" --json out.json; }
 check() { "$stepscope" check "$@" --json out.json; }
 
-# steps N LEVEL: a list with a little noise that repeats.
+# steps N LEVEL: prints a list with a little reproducible noise.
 steps() { awk -v n="$1" -v level="$2" 'BEGIN { srand(7); for (i = 0; i < n; ++i) print level * (1 + 0.02 * (rand() - 0.5)) }'; }
 
 steps 100 10 >a.txt
@@ -52,7 +52,7 @@ printf 'step_time_ms\n%s\n' "$(steps 60 10)" >launch1.csv
 printf 'step_time_ms\n%s\n' "$(steps 60 10.1)" >launch2.csv
 says='"p_launches":0' expect "several launches" 0 -- compare --a launch1.csv launch2.csv --b launch1.csv launch2.csv launch2.csv --order ABBAB
 
-# record STEP MS: a line of Megatron-LM.
+# record STEP MS: prints a line of Megatron-LM.
 record() { printf ' iteration %8d/ 1000 | elapsed time per iteration (ms): %s | lm loss: 2.5E+00 |\n' "$1" "$2"; }
 for i in $(seq 1 60); do record "$i" "50$((i % 5)).0"; done >run.log
 says='"kind":"log"' expect "a log of Megatron-LM" 0 -- check run.log

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# broken_tables.sh STEPSCOPE: broken tables of a job's operations: exit code, standard error, and what is still said.
-# Prints the table.
+# broken_tables.sh STEPSCOPE: broken tables of a job's operations; checks the exit code, standard error, and the
+# remaining answer. Prints the table.
 # shellcheck source=tests/broken_inputs/expect.sh
 . "$(dirname "$0")/expect.sh"
 
-# table STEPS: two DP ranks of one stage, a step of forward, backward, reduce-scatter and optimizer; DP rank 1 is slow.
+# table STEPS: two DP ranks of one stage; a step is forward, backward, reduce-scatter and optimizer; DP rank 1 is slow.
 table() {
   echo "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc"
   for ((step = 0; step < $1; ++step)); do
@@ -23,7 +23,7 @@ job() { "$stepscope" analyze "$@" --json out.json; }
 
 table 3 >trace-T.csv
 meta 2 2 >meta-T.yaml
-# 3 + 2 + 1 + 1 s; ideal (1 + 3) / 2 + 2 + 2 (the median of transfers 1, 1 …) is in the sentence.
+# 3 + 2 + 1 + 1 s. The ideal (1 + 3) / 2 + 2 + 2 (the median of transfers 1, 1 …) is in the sentence.
 says='"m_w":1' expect "sound table" 0 -- job trace-T.csv
 says="rank 1" expect "its text" 0 -- "$stepscope" analyze trace-T.csv
 mkdir -p folder && cp trace-T.csv meta-T.yaml folder

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the tables of broken inputs: runs a command on an input in a directory of its own, checks exit code,
-# standard error and what is still said, and prints a row. The caller ends with `exit $failed`.
+# Sourced by the tables of broken inputs. Runs a command on an input in a directory of its own, checks the exit code,
+# standard error and the remaining answer, and prints a row. The caller ends with `exit $failed`.
 set -uo pipefail
 
 stepscope=$(realpath "$1")
@@ -9,9 +9,9 @@ trap 'umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
 
-# expect NAME CODE STDERR-PATTERN... -- COMMAND...: each pattern (a basic regular expression) is on a line of its own
-# of standard error, and there are no other lines. `ranks=N` before it: so many ranks are in out.json. `says=PATTERN`:
-# standard output or out.json has it.
+# expect NAME CODE STDERR-PATTERN... -- COMMAND...: each pattern (a basic regular expression) matches a line of its own
+# on standard error, and there are no other lines. Prefixed `ranks=N`: out.json has N ranks. Prefixed `says=PATTERN`:
+# standard output or out.json matches.
 expect() {
   local name=$1 code=$2 got lines=0 ok=1 patterns=()
   shift 2

@@ -18,7 +18,7 @@ class Chromium:
         to_browser, self.out = os.pipe()
         self.inp, from_browser = os.pipe()
 
-        def place_pipes():  # the protocol wants descriptors 3 and 4
+        def place_pipes():  # the protocol uses descriptors 3 and 4
             high = [os.dup2(fd, 100 + i) for i, fd in enumerate((to_browser, from_browser))]
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)

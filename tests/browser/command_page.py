@@ -11,7 +11,7 @@ from chromium import Chromium
 
 
 class CommandPage(unittest.TestCase):
-    verb = None  # of the program; a test class names it
+    verb = None  # subcommand; a test class sets it
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// render_page REPORT.json PAGE.html: the page of a report, for the browser tests.
+// render_page REPORT.json PAGE.html: writes the page of a report, for the browser tests.
 #include <cstdio>
 #include <fstream>
 #include <iterator>

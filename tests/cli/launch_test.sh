@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: launch_test.sh STEPSCOPE
-# Ctrl-C while a launch runs: exit code 130, and no process of the launch's group is left.
+# Ctrl-C during a launch: the exit code is 130, and no process of the launch's group is left.
 set -u
 stepscope=$(realpath "$1")
 dir=$(mktemp -d)
@@ -12,7 +12,7 @@ fail() {
   echo "FAILED: $1"
   failed=1
 }
-# wait_for CONDITION…: at most 60 s.
+# wait_for CONDITION…: waits at most 60 s.
 wait_for() {
   for ((i = 0; i < 600; ++i)); do
     "$@" && return 0
@@ -23,7 +23,7 @@ wait_for() {
 started() { [ -s child ]; }
 gone() { ! kill -0 "$(cat child)" 2>/dev/null; }
 
-# The shell's own child, one that ignores SIGTERM: it ends with the group all the same.
+# A child of the shell that ignores SIGTERM. It must end with the group too.
 cat >stubborn.sh <<'STUBBORN'
 trap '' TERM
 echo $$ >child.new && mv child.new child

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: process_test.sh STEPSCOPE TRACES
-# Runs the program as a user does and looks at exit codes and at what is on which stream.
+# Runs the program as a user does and checks exit codes and the contents of each stream.
 set -u
 stepscope=$1
 traces=$2
@@ -14,7 +14,7 @@ fail() {
   sed 's/^/  stderr: /' "$dir/err" | head -5
   failed=1
 }
-# run CODE NAME ARGUMENT…: standard output and error are in $dir/out and $dir/err.
+# run CODE NAME ARGUMENT…: puts standard output and error into $dir/out and $dir/err.
 run() {
   local code=$1 name=$2
   shift 2
@@ -46,7 +46,7 @@ then fail "text among the JSON"; fi
 "$stepscope" analyze "$traces" --json "$dir/a.json" >/dev/null 2>"$dir/err" || fail "JSON to a file"
 [ "$(head -c 1 "$dir/a.json")" = "{" ] || fail "the JSON file does not begin as JSON"
 
-# Together they share what is built; each is what it is alone.
+# Several outputs together share intermediate results; each must equal the output made alone.
 run 0 "all outputs at once" analyze "$traces" --json "$dir/b.json" --html "$dir/b.html" --csv "$dir/b"
 cmp -s "$dir/a.json" "$dir/b.json" || fail "a page beside it changes the JSON"
 grep -q '"timeline":{"origin_ns"' "$dir/b.html" || fail "the page has no timeline"
@@ -75,7 +75,7 @@ out_has "matrix products"
 err_empty "a prediction"
 run 0 "its help" predict --help
 out_has "Example: stepscope predict gpt3-175b"
-# What the help shows works.
+# The examples in the help work.
 while read -r example; do
   # shellcheck disable=SC2086
   run 0 "example of the help: $example" $example
@@ -102,7 +102,7 @@ out_has "^fc1 forward = .* = .* ms; of layer, 96 layers"
 run 0 "all formulas" $gpt3 --explain all
 out_has "^lm_head backward = "
 
-# A DeepSpeed config is a plan: the batch, its accumulation and ZeRO are the file's, degrees the flags'.
+# A DeepSpeed config as plan: batch, accumulation and ZeRO come from the file, degrees from the flags.
 cat >"$dir/ds.json" <<EOF
 {"train_batch_size": 512, "train_micro_batch_size_per_gpu": 2,
  "bf16": {"enabled": true},
@@ -123,7 +123,7 @@ run 0 "the plan that it is" $of_deepspeed --plan "$dir/ds_plan.json" --json "$di
 run 0 "with degrees beside it" $of_deepspeed --ds-config "$dir/ds.json" --tp 4 --json "$dir/ds_tp.json"
 grep -q '"dp":16' "$dir/ds_tp.json" || fail "--tp beside a DeepSpeed config leaves dp"
 printf '{\n  "tp": 8,\n  "tq": 1\n}\n' >"$dir/bad.json"
-# ARGUMENTS|what standard error says
+# ARGUMENTS|text on standard error
 while IFS='|' read -r arguments says; do
   # shellcheck disable=SC2086
   run 2 "wrong usage: $arguments" $arguments
@@ -154,7 +154,7 @@ predict --collective all_reduce --group 8 --bytes 2GB:1KB --machine h100_sxm_80g
 predict --collective all_reduce --group 8|the machine is missing
 EOF
 
-# A file at fault is no wrong usage.
+# A bad file is not wrong usage.
 while IFS='|' read -r arguments says; do
   # shellcheck disable=SC2086
   run 1 "a bad file: $arguments" $arguments
@@ -231,8 +231,8 @@ if [ -w /dev/full ]; then
   err_has "standard output"
 fi
 
-# The same of every output. A limit on the size of files stands for a disk that fills up under a
-# file of its own; standard output is a pipe there, which has none.
+# A full disk during each output. A file size limit stands in for a full disk; standard output is a pipe there, which
+# has no limit.
 for flag in --json --html --perfetto; do
   if [ -w /dev/full ]; then
     run 1 "$flag on a full disk" analyze "$traces" "$flag" /dev/full
@@ -256,9 +256,9 @@ echo kept >"$dir/kept.json"
 (ulimit -f 1 && exec "$stepscope" analyze "$traces" --json "$dir/kept.json" 2>&1) | cat >"$dir/err"
 [ "$(cat "$dir/kept.json")" = kept ] || fail "a failure spoils the file that was there"
 
-# Large enough that a signal meets it at work; whether it does is up to the machine, so the delay
-# is tried shorter and shorter. A background process of a script ignores SIGINT unless it asks for
-# it, so 130 can only be the program's own.
+# The input is large enough for a signal during the work. Timing depends on the machine, so shorter and shorter delays
+# are tried. A script's background process ignores SIGINT unless it installs a handler, so the 130 can only be the
+# program's own.
 awk 'BEGIN {
   print "{\"traceEvents\":[";
   for (i = 0; i < 400000; i++)
@@ -280,8 +280,8 @@ for delay in 0.2 0.1 0.05 0.02; do
 done
 [ $interrupted = yes ] || fail "Ctrl-C does not end with 130"
 
-# Ctrl-C in the middle of writing: the temporary file shows that it has begun, 0 that it was done
-# sooner than looked at.
+# Ctrl-C during writing. The temporary file shows that writing has begun; exit code 0 means that it finished before the
+# signal.
 met=no
 for _ in 1 2 3 4 5; do
   rm -f "$dir/merged.json"

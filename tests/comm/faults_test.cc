@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks say, and what is left, when one of them does wrong.
+// Messages and leftovers of the ranks when one of them fails.
 #include <gtest/gtest.h>
 #include <signal.h>
 

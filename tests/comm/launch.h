@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run of comm_rank as a process of its own, and what it and its ranks print.
+// Runs comm_rank as a separate process and captures the output of its ranks.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@ namespace stepscope::comm_test {
 
 class Launch {
  public:
-  // RANKS copies in MODE, with so many bytes of bucket.
+  // Starts RANKS copies in MODE, with this bucket size in bytes.
   Launch(int ranks, const std::string& mode, long bucket = 1 << 20, int grace_ms = 3000);
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
@@ -20,14 +20,14 @@ class Launch {
   ~Launch();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // Reads until `lines` lines hold `word`.
+  // Reads until `lines` lines contain `word`.
   void read_until(const std::string& word, int lines);
-  // Reads to the end; its exit status, or 128 + the signal that ended it.
+  // Reads to the end. Returns the exit status, or 128 + the signal that ended it.
   int finish();
   [[nodiscard]] const std::string& printed() const { return printed_; }
-  // The first line that begins so, without its beginning; empty without one.
+  // The rest of the first line with this beginning; empty if there is none.
   [[nodiscard]] std::string line(const std::string& beginning) const;
-  // Of the ranks, as they printed them.
+  // Process ids of the ranks, as they printed them.
   [[nodiscard]] std::vector<pid_t> rank_pids() const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// comm_rank spawn RANKS BUCKET GRACE_MS MODE: starts RANKS copies of itself as `comm_rank MODE`,
-// and prints how each ended. The modes are what a rank does, rightly or wrongly; each line that a
-// rank prints begins with its number.
+// comm_rank spawn RANKS BUCKET GRACE_MS MODE: starts RANKS copies of itself as `comm_rank MODE` and
+// prints how each ended. MODE is the behaviour of a rank, correct or faulty. Each line that a rank
+// prints begins with its number.
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@
 namespace stepscope {
 namespace {
 
-// One write a line: lines of several ranks do not mix.
+// Writes a line at once, so that lines of several ranks do not mix.
 void say(const std::string& line) {
   const std::string text = line + "\n";
   [[maybe_unused]] const ssize_t sent = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -40,7 +40,7 @@ int say_error(const Communicator& comm, const Error& error) {
   return 7;
 }
 
-// Exit status of a rank after these tickets.
+// The exit status of a rank after these tickets.
 int wait_all(Communicator& comm, const std::vector<Result<Ticket>>& tickets) {
   for (const auto& ticket : tickets) {
     if (const auto done = wait_for(comm, ticket); !done) return say_error(comm, done.error());
@@ -88,7 +88,7 @@ int run_shuffled(Communicator& comm) {
   return 0;
 }
 
-// Odd and even ranks, then a pair of messages within each half, then all again.
+// Runs odd and even ranks, then a pair of messages within each half, then all again.
 int run_subgroups(Communicator& comm) {
   std::vector<int> even;
   std::vector<int> odd;
@@ -143,7 +143,7 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-// Under mpirun: `comm_rank mpi MODE`, `comm_rank mpi-messages MODE` without shared memory.
+// Runs under mpirun: `comm_rank mpi MODE`, or `comm_rank mpi-messages MODE` without shared memory.
 int run_mpi(bool shared_memory, std::string_view mode) {
   MpiOptions options;
   options.bucket = {64 << 10};
@@ -154,7 +154,7 @@ int run_mpi(bool shared_memory, std::string_view mode) {
   if (mode == "cases") return run_cases(comm);
   if (mode == "shuffled") return run_shuffled(comm);
   if (mode == "subgroups") return run_subgroups(comm);
-  run_fault(comm, mode);  // MPI wants all ranks to end alike
+  run_fault(comm, mode);  // MPI requires that all ranks end alike
   return 0;
 }
 
@@ -179,7 +179,7 @@ int run_rank(std::string_view mode) {
       status = run_fault(comm, mode);
     }
   }
-  // The segment's descriptor was open before.
+  // The segment's descriptor was already open.
   if (open_descriptors() + 1 != before) return say("descriptors left open"), 8;
   return status;
 }

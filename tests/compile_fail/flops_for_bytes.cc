@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number of operations is no number of bytes, even where a function would take either as a
+// A number of operations is not a number of bytes, even if a function would take either as a
 // double.
 #include "stepscope/base/quantity.h"
 

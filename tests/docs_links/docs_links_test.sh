@@ -1,11 +1,11 @@
 #!/bin/bash
-# docs_links_test.sh SOURCE: every relative link of the pages leads to a file, and to a heading of it where it names one; every page
-# is reached from README.md directly or through one other page; and every path docs/….md that the code names exists.
+# docs_links_test.sh SOURCE: every relative link of the pages leads to a file, and to a heading of it if it names one.
+# Every page is reachable from README.md directly or through one other page. Every path docs/….md in the code exists.
 set -euo pipefail
 cd "$1"
 export LC_ALL=C.UTF-8
 
-# Pages that are generated from tables of the program and are not there yet.
+# Pages that are generated from tables of the program and do not exist yet.
 pending="docs/reference/flags.md docs/reference/terms.md"
 
 failed=0
@@ -14,7 +14,7 @@ fail() {
   failed=1
 }
 
-# What a page links to, without code: path of the target from the root, and #heading where it names one. One a line.
+# The links of a page, without code: path of the target from the root, with #heading if given. One a line.
 links_of() {
   local folder target
   folder=$(dirname "$1")
@@ -44,7 +44,7 @@ while IFS= read -r page; do pages+=("$page"); done < <(find docs examples -name 
 
 links=0
 declare -A reached=()
-near=()  # README.md, then what it links to
+near=()  # README.md, then the pages it links to
 for page in "${pages[@]}"; do
   while IFS= read -r link; do
     links=$((links + 1))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Examples of the profiling chapter, computed again (docs/reference/errata.md).
+// Recomputes examples of the profiling chapter (docs/reference/errata.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ TEST(Chapter, ElevenOfFifteenMillisecondsAreHidden) {
   EXPECT_NEAR(o->ratio.value_or(0), 0.55, 1e-9);
 }
 
-// "max(sum of compute, sum of communication)": two steps that hide nothing look as if they could.
+// "max(sum of compute, sum of communication)": two steps that hide nothing seem to hide everything.
 TEST(Chapter, StepsThatHideNothingAreNotSavedByTheirSums) {
   TraceBuilder b;
   const std::string_view all_reduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
@@ -112,8 +112,8 @@ TEST(Chapter, StepsThatHideNothingAreNotSavedByTheirSums) {
   EXPECT_EQ(o->perfect_overlap, Ns{200}) << "not max(100, 100)";
 }
 
-// The chapter fits T = a + S / b to timings of 8 ranks and then counts 2(P - 1) a +
-// 2(P - 1)/P S / b.
+// The chapter fits T = a + S / b to timings of 8 ranks and then predicts with 2(P - 1) a + 2(P -
+// 1)/P S / b.
 TEST(Chapter, AFitOfTransfersIsUsedAsItWasFitted) {
   constexpr double ranks = 8;
   const auto time = [](double size) { return 30e-6 + size / 200e9; };
@@ -147,7 +147,7 @@ TEST(Chapter, NvlinkMovesGigabytesNotGigabits) {
   EXPECT_LT(bus, 500e9);
 }
 
-// "max_allocated > 0.95 * reserved: near the limit" holds nearly always, however empty the device.
+// "max_allocated > 0.95 * reserved: near the limit" is nearly always true, even on an empty device.
 TEST(Chapter, NearTheLimitIsSaidOfTheDevice) {
   TestReport r({{{BudgetCategory::compute, 100}}});
   r.rank(0).gpu_memory = Bytes{80'000'000'000};

@@ -1,5 +1,5 @@
 #!/bin/bash
-# errata_test.sh SOURCE: every test that docs/reference/errata.md names is one of ours, and every row names one.
+# errata_test.sh SOURCE: every test that docs/reference/errata.md names exists, and every row names one.
 set -euo pipefail
 cd "$1"
 tests=$(grep -rhoE 'TEST(_F|_P)?\([A-Za-z_]+, *[A-Za-z_0-9]+\)' --include='*_test.cc' stepscope tests |

@@ -16,7 +16,7 @@ LINK = "throttle:50us:"
 SLOW_START = "throttle:300us:400MB"
 SLOW = ["--zero", "3", "--inject", LINK + "100MB"]
 
-# name, flags of the baseline, flags with the change, what is asked
+# name, flags of the baseline, flags with the change, question
 CASES = [
     ("rank 1 slower by 30 %", ["--zero", "3"], ["--zero", "3", "--inject", "slow:1:30%"],
      "compute:%.6f@1" % (1 / 1.3)),
@@ -27,7 +27,7 @@ CASES = [
     ("loader's 20 ms gone", ["--zero", "3", "--inject", "data:1:20ms"], ["--zero", "3"], "data_free"),
     ("link at half the rate", ["--zero", "3", "--inject", LINK + "400MB"],
      ["--zero", "3", "--inject", LINK + "200MB"], "bandwidth:0.5"),
-    # Gradients: a link with much latency, whose messages are merged; and one whose messages are split.
+    # Gradients: a high-latency link with merged messages, and one with split messages.
     ("all-reduces of 64 KiB merged to 256", ["--zero", "0", "--bucket", "64KiB", "--inject", SLOW_START],
      ["--zero", "0", "--bucket", "256KiB", "--inject", SLOW_START], "bucket:256KiB"),
     ("reduce-scatters of 64 KiB merged to 256", ["--zero", "3", "--bucket", "64KiB", "--inject", SLOW_START],

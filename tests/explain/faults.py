@@ -227,7 +227,7 @@ def main():
 
     def write(row):
         if log:
-            log.write("\n" * (log.tell() > 0) + json.dumps(row))  # behind a line that was cut too
+            log.write("\n" * (log.tell() > 0) + json.dumps(row))  # also after a truncated line
             log.flush()
 
     if header is None:

@@ -22,7 +22,7 @@ import tempfile
 STEPS = 4
 KERNELS = ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", "flash_fwd_kernel",
            "nvjet_tst_128x256_64x4_2x1_v_bz_TNT", "nvjet_tst_256x128_64x4_1x2_h_bz_TNT")
-RECEIVE, SEND = 20, 21  # streams; two more for what comes back
+RECEIVE, SEND = 20, 21  # streams; two more for the way back
 
 
 class Rank:
@@ -122,7 +122,7 @@ def simulate(draw, moved):
             k.host = now + r.uniform(5, 40)
             k.free = collections.defaultdict(lambda at=k.host: at + 20)
         todo = [order_of(stages, batches, gpipe, s) for s in range(stages)]
-        made = {}  # (forward, batch, stage): when its output is there, and the row that sends it
+        made = {}  # (forward, batch, stage): the time of its output, and the row that sends it
         while any(todo):
             went = False
             for s, rank in enumerate(ranks):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as collapsed stacks; those that are plain text are also read line by line into a map of
-// whole stacks, which must weigh the same.
+// Any bytes as collapsed stacks. Plain text is also read line by line into a map of whole stacks,
+// which must have the same weights.
 #include "stepscope/stack/collapsed.h"
 #include "tests/fuzz/profile_fuzz.h"
 

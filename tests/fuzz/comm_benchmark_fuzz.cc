@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as the output of a benchmark of collectives: what is accepted has a collective, and
+// Any text as the output of a benchmark of collectives. An accepted text has a collective, and
 // points of positive size and time.
 #include <cmath>
 #include <cstddef>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a log of NCCL, and as two ranks' dump of a flight recorder (pickle or JSON), and the
-// question of who is missing, asked of what came out. What is found names ranks and groups that are
-// there.
+// Any bytes as a log of NCCL, and as flight recorder dumps of two ranks (pickle or JSON). The hang
+// analysis runs on the result, and its findings name existing ranks and groups.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

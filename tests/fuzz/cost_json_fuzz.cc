@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a model, a machine, a plan and a DeepSpeed config. What is accepted is written and
-// read back to the same, counts without overflow, and can be checked and printed as flags.
+// Any text as a model, a machine, a plan and a DeepSpeed config. An accepted one survives writing
+// and reading, counts without overflow, and can be checked and printed as flags.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ void try_model(std::string_view json) {
   const Result<Transformer> again = parse_model(text, "again");
   expect(again.has_value(), "a written model is read");
   expect(model_json(*again) == text, "a model is read back to the same");
-  // Counting walks the layers.
+  // Counting walks over the layers.
   if (model->layers > 1000) return;
   const ParameterCount n = parameter_count(*model);
   expect(n.total > 0 && n.active > 0 && n.active <= n.total, "parameters are counted");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a job's table in CSV, as its meta file, and what the analysis makes of the rows: the
+// Any bytes as a job's table in CSV and as its meta file, followed by the analysis of the rows. Its
 // figures are finite, and the numbers of the graph are those of the table.
 #include <cmath>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as the log of a training job, whole and in small reads, and what is told of it: both
-// ways give the same steps, which take positive time and stand in launches that cover them.
+// Any text as the log of a training job, read whole and in small reads. Both give the same steps,
+// which have positive times and are in launches that cover them.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TextSource source(text);
   const auto streamed = read_job_log(source, "input");
   if (streamed) look(*streamed);
-  // A trainer's JSON is told from a log before it is streamed.
+  // A trainer's JSON is detected before streaming.
   if (whole && streamed && whole->text_bytes == streamed->text_bytes && size < (1 << 20))
     expect(text.find("\"log_history\"") != std::string_view::npos ||
                text.find("\"best_model_checkpoint\"") != std::string_view::npos ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes through the whole reader (inflate, document, events, ranks, seal): read by one thread
-// in one piece and by two threads in tiny chunks, which must give the same, and what must hold of
-// every sealed trace holds.
+// Any bytes through the whole reader (inflate, document, events, ranks, seal). One thread in one
+// piece and two threads in tiny chunks must give the same result, and the invariants of sealed
+// traces hold.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -44,8 +44,8 @@ Outcome outcome_of(std::string_view bytes, const ReadControl& control) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stepscope;
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  // How much of a damaged compressed text is delivered may depend on the size of the reads, so the
-  // comparison is on what inflated in one.
+  // The amount of text delivered before damage may depend on the size of the reads, so both read
+  // text that was inflated in one.
   std::string text;
   if (auto source = inflated(std::make_unique<TextSource>(bytes), bytes.substr(0, 4));
       bytes.starts_with("\x1f\x8b") || bytes.starts_with("\x28\xb5\x2f\xfd")) {
@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     size = text.size();
   }
   const Outcome whole = outcome_of(bytes, {.chunk_bytes = size + 64});
-  // Starting a thread costs more than reading so little, so not every time.
+  // Starting a thread costs more than so small a read, so it is not done every time.
   const Outcome pieces =
       outcome_of(bytes, {.threads = size % 4 == 0 ? 2U : 1U, .chunk_bytes = 48 + (size % 7) * 64});
   if (whole.text != pieces.text) {

@@ -69,7 +69,7 @@ random.seed(5)
 for n in range(12):
     (OUT / f"recipe{n}").write_bytes(bytes([0 if n < 6 else 130]) + random.randbytes(40 + 60 * n))
 
-# Recipes that say something: the tables and texts as nsys_fuzz.cc numbers them.
+# Useful recipes: the tables and texts are numbered as in nsys_fuzz.cc.
 TABLES = ("KERNEL RUNTIME NVTX_EVENTS StringIds MEMCPY MEMSET GRAPH_TRACE SYNCHRONIZATION CUDA_EVENT MEMORY_USAGE "
           "GPU_METRICS INFO_GPU_METRICS INFO_GPU INFO_CUDA_DEVICE SESSION_START ANALYSIS_DETAILS CAPTURE EXPORT "
           "SCHEMA_ENTRIES OSRT OSRT_CALLCHAINS SAMPLING_CALLCHAINS COMPOSITE ThreadNames PROCESSES MPI_RANKS SYSTEM_ENV DIAGNOSTIC").split()
@@ -78,7 +78,7 @@ ENVIRONMENT, RANK, COMMUNICATOR_ID = 108, 109, 111
 (SUM, RANK_0, RANK_1, TO_0, TO_1, KERNEL_NAME, COMMAND, ARGUMENT, PER_NODE, WORLD, HOSTNAME, LOST, RANKS, GATHER,
  SCATTER, AS_TEXT, NODES_APART) = range(115, 132)
 NULL = 255
-PROCESS, THREAD = 162, 162  # both of process 0 and thread 0
+PROCESS, THREAD = 162, 162  # process 0 and thread 0
 
 
 def small(number):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a memory snapshot (pickle, JSON or page), and its account. What comes out sums up:
-// segments to what is reserved, uses to what is live, columns of the tree to one another.
+// Any bytes as a memory snapshot (pickle, JSON or page), and its account. The results add up:
+// segments to the reserved bytes, uses to the live bytes, columns of the tree to one another.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports of Nsight Systems. Bytes that begin as a database does are read as they are; all others
-// are a recipe: tables with some of their columns, rows of small and extreme values, and at the end
-// bytes of the finished database that are changed. What must hold of every sealed trace holds, and
-// an error says something.
+// Exports of Nsight Systems. Bytes that begin like a database are read directly. All others are a
+// recipe: tables with some of their columns, rows of small and extreme values, and at the end
+// changed bytes of the finished database. The invariants of sealed traces hold, and errors have a
+// text.
 #include <sqlite3.h>
 
 #include <array>
@@ -44,7 +44,7 @@ struct Table {
   std::string_view name;
   std::string_view columns;
 };
-// make_nsys_seeds.py has them in the same order.
+// In the same order as in make_nsys_seeds.py.
 constexpr std::array<Table, 28> tables = {{
     {"CUPTI_ACTIVITY_KIND_KERNEL",
      "start,end,deviceId,contextId,streamId,correlationId,globalPid,demangledName,shortName"},
@@ -164,7 +164,7 @@ std::vector<std::string> names_of(std::string_view columns) {
 }
 
 void add_table(Recipe& recipe, const Table& table, std::string& sql) {
-  const unsigned left_out = recipe.byte();  // of 16 a column, of 64 none
+  const unsigned left_out = recipe.byte();  // index of the omitted column; a larger one omits none
   std::vector<std::string> columns = names_of(table.columns);
   if (left_out < columns.size())
     columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(left_out));
@@ -212,7 +212,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!is_sqlite(bytes)) {
     Recipe recipe(data, size);
     bytes = cooked(recipe);
-    // A part of it, for every fourth first byte.
+    // Reads a part of it, for every fourth first byte.
     if (size > 0 && data[0] % 4 == 3) window = {.from = Ns{10}, .until = Ns{60}};
   }
   auto traces = read_nsys_bytes(bytes, "input", {.window = window});

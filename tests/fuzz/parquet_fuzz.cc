@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a Parquet file: a table whose columns are as long as each other, or an error that
+// Any bytes as a Parquet file: the result is a table with columns of equal length, or an error that
 // names a byte of the file.
 #include <cstddef>
 #include <cstdint>

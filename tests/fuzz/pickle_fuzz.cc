@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a pickle. What is accepted is a tree whose texts and items lie where it says, whose
-// way down from the root ends, and that takes no more nodes and items than the input has bytes.
+// Any bytes as a pickle. An accepted one is a tree with valid texts and items and without cycles,
+// and it has no more nodes and items than the input has bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -20,7 +20,7 @@ void expect(bool ok, const char* what) {
   std::abort();
 }
 
-// Each node once, however often it is shared.
+// Visits each node once, however often it is shared.
 void walk(const PlainTree& tree) {
   std::vector<bool> seen(tree.nodes.size(), false);
   std::vector<std::uint32_t> open = {tree.root};
@@ -41,7 +41,7 @@ void walk(const PlainTree& tree) {
   }
 }
 
-// Ends only where nothing contains itself; bounded, as sharing can make the way long.
+// Ends only if nothing contains itself. Bounded, because sharing can make the walk long.
 std::size_t steps_down(const PlainValue& value, std::size_t depth, std::size_t left) {
   expect(value.kind() < PlainKind::list || depth <= deepest_pickle, "nesting is bounded");
   for (std::size_t i = 0; i < value.size() && left > 0; ++i)

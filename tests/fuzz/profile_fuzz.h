@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold of any bytes read as a host profile of one format: an error says something, and
-// what is read is a tree whose sums hold, whose threads cover it, and whose stacks have a phase.
+// Invariants for any bytes read as a host profile of one format: an error has a text; a profile is
+// a tree with correct sums, threads that cover it, and stacks with a phase.
 #pragma once
 
 #include <cmath>
@@ -44,7 +44,7 @@ inline void check_profile(const Profile& p) {
   expect(test::broken_tree(bottom_up(p, 5, 0)).empty(), "a tree from below holds");
 }
 
-// False where it could not be read.
+// False if it could not be read.
 inline bool run(const std::uint8_t* data, std::size_t size, const char* format) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto p = test::profile_of(bytes, {.format = format, .keep_samples = size % 2 == 0});
@@ -53,7 +53,7 @@ inline bool run(const std::uint8_t* data, std::size_t size, const char* format) 
     return false;
   }
   check_profile(*p);
-  // As a user gives it: the format is told from its first bytes.
+  // Without a given format: the first bytes tell it.
   if (const auto told = test::profile_of(bytes)) check_profile(*told);
   return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target's function over every file of the directories named: the corpus as a test, and
-// as the program whose coverage is measured.
+// Runs a fuzz target's function over every file of the given directories: the corpus as a test, and
+// the program for measuring coverage.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a snappy block: a text of the length that it says, or an error at one of its bytes.
+// Any bytes as a snappy block: a text of the stated length, or an error at one of its bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a list of step times and as what `stepscope train` writes. What is accepted holds
-// positive times only, each with its cause or none with any, and is read back to the same from the
-// table it is written to.
+// Any text as a list of step times and as the output of `stepscope train`. An accepted one holds
+// only positive times, has a cause for each or none at all, and survives being written as a table
+// and read back.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,7 +47,7 @@ void try_unit(std::string_view text, TimeUnit unit) {
          "a written table is read back to the same");
 }
 
-// As a file, of which it is told what it is.
+// As a file whose kind is detected.
 void try_file(std::string_view text) {
   const int file = memfd_create("input", 0);
   expect(file >= 0 && write(file, text.data(), text.size()) == std::ssize(text),

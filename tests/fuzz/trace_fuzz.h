@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes through a reader of traces: in one window and in tiny ones, which must give the same;
-// what must hold of every sealed trace holds, and an error says something.
+// Any bytes through a reader of traces. One window and tiny ones must give the same result, the
+// invariants of sealed traces hold, and errors have a text.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as the header of a safetensors file, as a checkpoint's manifest, and as files of a
-// checkpoint's rank and of llm.c. What is accepted lies within its file, and a manifest that is
-// accepted is written and read back to the same.
+// checkpoint's rank and of llm.c. Accepted data is inside its file, and an accepted manifest
+// survives writing and reading.
 #include <unistd.h>
 
 #include <array>
@@ -30,7 +30,7 @@ void expect(bool ok, const char* what) {
 
 void try_header(std::string_view bytes) {
   if (bytes.empty()) return;
-  // The first byte says how many bytes follow the header.
+  // The first byte is the number of bytes behind the header.
   const std::uint64_t data = static_cast<unsigned char>(bytes.front());
   const std::string_view json = bytes.substr(1);
   const std::uint64_t size = 8 + json.size() + data;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fifty hangs of eight ranks, made at random with fixed seeds: the rank and the collective have to
-// be named each time. And dumps that PyTorch 2.14 wrote of three gloo processes.
+// Fifty random hangs of eight ranks with fixed seeds. The rank and the collective must be named
+// each time. Also dumps of three gloo processes, written by PyTorch 2.14.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -55,7 +55,7 @@ std::string seen(const CommFiles& files, const HangAccount& result) {
   return out;
 }
 
-// The first finding names what was made wrong, and no other is a cause.
+// The first finding names the injected fault, and no other finding is a cause.
 void expect_named(const SimulatedJob& job, const std::string& input, bool log) {
   const std::vector<std::string> inputs = {input};
   const CommFiles files = read_comm_files(inputs);

@@ -14,7 +14,7 @@ constexpr int world = 8;
 using Random = std::mt19937_64;
 std::size_t below(Random& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
 
-// By level: all, fours, twos.
+// By level: all ranks, groups of four, groups of two.
 std::size_t group_of(std::size_t level, int rank) {
   const auto r = static_cast<std::size_t>(rank);
   return level == 0 ? 0 : level == 1 ? 1 + r / 4 : 3 + r % 4;
@@ -37,7 +37,7 @@ std::vector<Item> program(Random& random) {
   return items;
 }
 
-// A call ends when it is the next one of all members, and they call the same.
+// A call completes when it is the next call of all members and all made the same call.
 void run_on(SimulatedJob& job, const std::vector<std::vector<JobCall>>& wanted) {
   for (bool moved = true; moved;) {
     moved = false;
@@ -100,7 +100,7 @@ SimulatedJob simulate(Fault fault, std::uint64_t seed) {
   job.ranks.resize(world);
   run_on(job, wanted);
   for (std::size_t r = 0; r < world; ++r) {
-    // What the host enqueued behind the call that its rank stands in.
+    // The host has enqueued calls behind the one in which its rank waits.
     const std::size_t ahead = 1 + 1 + below(random, 3);
     job.ranks[r].calls = wanted[r];
     job.ranks[r].calls.resize(std::min(wanted[r].size(), job.ranks[r].done + ahead));

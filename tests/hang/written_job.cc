@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulated job's ranks leave: pickles as c10 writes them (protocol 2, keys memorised),
+// The records of a simulated job's ranks: pickles as c10 writes them (protocol 2, keys memorised),
 // JSON, and NCCL's lines.
 #include <algorithm>
 #include <array>
@@ -174,7 +174,7 @@ std::string as_json(const SimulatedJob& job, std::size_t rank) {
   return out + "]}";
 }
 
-// "AllReduce" of "all_reduce".
+// "AllReduce" for "all_reduce".
 std::string nccl_name(const std::string& operation) {
   std::string out;
   bool upper = true;
@@ -256,7 +256,7 @@ void write_log(const SimulatedJob& job, const std::filesystem::path& file, std::
       case 1:
         out << "\x1b[32m" << line << "\x1b[0m\r\n";
         break;
-      case 2:  // another process wrote into the same line
+      case 2:  // another process writes into the same line
         out << "Loading extension module fused_adam..." << line << '\n';
         break;
       case 3:

@@ -1,4 +1,4 @@
-# Installs the build into a fresh prefix, moves the prefix (a package must not know where it was born), builds the
+# Installs the build into a fresh prefix, moves the prefix (a package must not depend on its first place), builds the
 # consumer against it, and runs the consumer and the installed command.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# at_level.sh LEVEL ISA_LEVELS PROGRAM [ARGUMENT...]: runs PROGRAM with STEPSCOPE_ISA=LEVEL; 77 where that shows nothing new.
+# at_level.sh LEVEL ISA_LEVELS PROGRAM [ARGUMENT...]: runs PROGRAM with STEPSCOPE_ISA=LEVEL; exits 77 if the run is
+# redundant.
 set -euo pipefail
 level=$1
 mapfile -t levels < <("$2")

@@ -117,7 +117,7 @@ void add_row(const std::string& line, Shape& shape) {
 }
 
 struct Section {
-  std::string name;  // of the key it describes; empty for the top level
+  std::string name;  // key that it describes; empty for the top level
   Shape table;
   std::string text;
 };

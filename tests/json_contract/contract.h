@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/reference/json.md promises, read from its tables and shapes, and held against what the
-// program writes.
+// The contract in docs/reference/json.md, read from its tables and shapes, and compared with the
+// program's output.
 //
 // A shape is a code span such as `{start_ns, notes{reason: count}, largest[] {wall_ns, culprit}}`:
-// key, key{} for an object with keys of its own making, key[] for a list, and the shape of what is
-// in either behind it; * stands for every key. A table's rows give key, type and, in the text,
-// perhaps the shape. The document has a part for each schema, under a heading of the first level
-// that names the command in a code span.
+// key, key{} for an object with dynamic keys, key[] for a list, each followed by the shape of its
+// content; * matches every key. The rows of a table give key, type and, possibly in the text, the
+// shape. The document has one part per schema, under a heading of the first level with the command
+// in a code span.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ namespace stepscope::contract {
 struct Shape;
 
 struct Member {
-  std::string type;              // as the table's second column has it; empty = not said there
+  std::string type;              // second column of the table; empty = not given
   bool list = false;             // key[]
   bool object = false;           // key{}
   std::shared_ptr<Shape> shape;  // of its value, or of its elements; null = free
@@ -32,18 +32,18 @@ struct Shape {
   std::map<std::string, Member> members;
 };
 
-// What stands under "# … `command` …" up to the next such heading. Throws where there is none.
+// The text under "# … `command` …" up to the next such heading. Throws if there is none.
 [[nodiscard]] std::string part_of(const std::string& markdown, const std::string& command);
 
-// The shape of one part. Throws std::runtime_error where the text is not as described.
+// The shape of one part. Throws std::runtime_error if the text does not have this form.
 [[nodiscard]] Shape read_contract(const std::string& part);
 
 // One shape, as "{…}".
 [[nodiscard]] Shape parse_shape(std::string_view text);
 
 struct Comparison {
-  std::vector<std::string> problems;  // a key missing, not documented, or of another kind
-  std::set<std::string> seen;         // paths ("ranks.steps.index") whose value was not null
+  std::vector<std::string> problems;  // a key that is missing, not documented, or of another type
+  std::set<std::string> seen;         // paths ("ranks.steps.index") with a value that was not null
 };
 void compare(const Shape& shape, const nlohmann::json& value, Comparison& comparison);
 

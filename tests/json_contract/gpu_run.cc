@@ -107,7 +107,7 @@ class RunWriter {
           {"Process Group Ranks", "[0, 1]"},
           {send ? "Dst Rank" : "Src Rank", 1 - rank_}});
   }
-  // Two micro-batches, one after the other: each forward and backward takes 1 ms on either stage.
+  // Two micro-batches one after the other. Each forward and backward takes 1 ms on either stage.
   void add_stage_step(int step, double t) {
     host("user_annotation", "ProfilerStep#" + std::to_string(step), t, 19'000);
     for (int batch = 0; batch < 2; ++batch) {
@@ -144,7 +144,7 @@ class RunWriter {
   }
 
   void add_step(int step, double t) {
-    const double late = rank_ == 1 ? 3000 : 0;  // what rank 1 does before it communicates
+    const double late = rank_ == 1 ? 3000 : 0;  // delay of rank 1 before it communicates
     host("user_annotation", "ProfilerStep#" + std::to_string(step), t, 19'000);
     host("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", t + 10,
          500);

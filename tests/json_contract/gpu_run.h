@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small run of two GPU ranks in the profiler's format, made so that every part of the answer has
-// something to say: products with shapes, alone and beside communication, copies, waits of streams
-// for each other, collectives of which one rank is late, memory events, calls that block, hardware
-// counters.
+// A small run of two GPU ranks in the profiler's format that fills every part of the answer:
+// matmuls with shapes, alone and beside communication; copies; waits between streams; collectives
+// with a late rank; memory events; blocking calls; hardware counters.
 #pragma once
 
 #include <string>

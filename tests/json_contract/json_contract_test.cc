@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/reference/json.md against what the program writes: every documented key is there and of its
-// kind, no other key is, and the runs at hand give nearly every key a value.
+// Compares docs/reference/json.md with the program's output: every documented key is present with
+// its type, no other key is, and the test runs give nearly every key a value.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -25,7 +25,7 @@ Shape documented(const std::string& command) {
 }
 Shape documented() { return documented("stepscope analyze"); }
 
-// The top level's timeline is written only where it is asked for.
+// The top level's timeline is written only on request.
 Shape without_timeline(Shape shape) {
   shape.members.erase("timeline");
   return shape;
@@ -122,7 +122,7 @@ TEST(JsonContract, IsCoveredByTheseRuns) {
   for (const Comparison& run : {example("ddp"), example("fsdp"), gpu_run(), gpu_run_of_a_model(),
                                 pipeline_run(), job_table_run()})
     for (const std::string& path : run.seen) unseen.erase(path);
-  // Only for inputs that fail, ranks that lack a step, and captures that do not match.
+  // Only for failed inputs, ranks that lack a step, and captures that do not match.
   for (const char* rare :
        {"inputs.error", "job.missing_steps.rank", "job.missing_steps.index",
         "collective_mismatches.group", "collective_mismatches.ordinal",
@@ -130,7 +130,7 @@ TEST(JsonContract, IsCoveredByTheseRuns) {
         // Only for a critical path that changes ranks.
         "explanation.critical_path.hops.from", "explanation.critical_path.hops.to",
         "explanation.critical_path.hops.count",
-        // Only for a question that cannot be answered (HoldsForAWhatIf has one).
+        // Only for an unanswerable question (HoldsForAWhatIf has one).
         "explanation.scenarios.refused"})
     unseen.erase(rare);
   EXPECT_EQ(unseen, std::set<std::string>{});
@@ -156,7 +156,7 @@ TEST(JsonContract, HoldsForAWhatIf) {
     EXPECT_EQ(json["scenarios"].size() == 2, asked);
     for (const std::string& path : comparison.seen) unseen.erase(path);
   }
-  // Messages of two sizes that are close tell no line by which other sizes could be timed.
+  // Messages of two similar sizes do not give a line for timing other sizes.
   const auto run = program::run({"whatif", "--json", "-", "--change", "bucket:5MB",
                                  STEPSCOPE_SOURCE_DIR "/examples/train_tiny/traces/ddp"});
   EXPECT_EQ(run.exit_code, 1) << run.errors;
@@ -229,11 +229,12 @@ TEST(JsonContract, HoldsForStacks) {
   std::set<std::string> unseen = paths(shape);
   for (const std::string& path : comparison.seen) unseen.erase(path);
   for (const std::string& path : std::set(unseen))
-    if (path.starts_with("trace")) unseen.erase(path);  // below
+    if (path.starts_with("trace")) unseen.erase(path);  // checked below
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
-// Two ranks' dumps, of which the second stops early and sends what nobody receives, and a log.
+// Dumps of two ranks and a log. The second rank stops early and sends a message that nobody
+// receives.
 void write_hang(const program::ScratchFolder& scratch, std::vector<std::string>& words) {
   const auto dump =
       [&](int rank, const std::string& entries) {
@@ -296,7 +297,7 @@ TEST(JsonContract, HoldsForAHang) {
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
-// Two ranks' memory snapshots, of which the second has too little memory.
+// Memory snapshots of two ranks. The second one has too little memory.
 TEST(JsonContract, HoldsForMemorySnapshots) {
   const program::ScratchFolder scratch;
   const std::vector<std::string> words = {"memory", scratch.file("rank0.pickle"),
@@ -314,11 +315,11 @@ TEST(JsonContract, HoldsForMemorySnapshots) {
   std::set<std::string> unseen = paths(shape);
   for (const std::string& path : comparison.seen) unseen.erase(path);
   unseen.erase("inputs.settings.max_split_bytes");  // no limit
-  unseen.erase("devices.end.holders.operator");     // what is live between steps came from none
+  unseen.erase("devices.end.holders.operator");     // no operator holds memory between steps
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
-// One rank whose device is idle while its main thread waits for the GIL, on no common clock.
+// One rank whose device is idle while its main thread waits for the GIL, without a common clock.
 TEST(JsonContract, HoldsForStacksBesideATrace) {
   const program::ScratchFolder scratch;
   const std::string trace = scratch.file("trace.json");
@@ -427,7 +428,7 @@ TEST(JsonContract, HoldsForACheck) {
   EXPECT_EQ(comparison.problems, std::vector<std::string>{});
 }
 
-// Forty records of Megatron-DeepSpeed, a restart, a slower end, and what else a log may hold.
+// Forty records of Megatron-DeepSpeed, a restart, a slower end, and other lines of logs.
 std::string log_of_training(const std::string& path) {
   std::ofstream out(path);
   for (const char* line :
@@ -461,7 +462,7 @@ TEST(JsonContract, HoldsForALog) {
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   expect_contract("stepscope check", run,
                   {"steps.outliers.every", "log.memory_share", "log.rates.remark",
-                   // Told where no change is.
+                   // Present only without a change.
                    "log.drift", "log.drift.first_ns", "log.drift.last_ns", "log.drift.p"});
 }
 

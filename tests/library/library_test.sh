@@ -1,6 +1,6 @@
 #!/bin/bash
-# library_test.sh PROGRAM FOLDER TRACES: the ten-line programs in FOLDER print the JSON of PROGRAM, byte for byte. The seconds
-# that reading took are the only figure that differs from one run to the next.
+# library_test.sh PROGRAM FOLDER TRACES: the ten-line programs in FOLDER print the JSON of PROGRAM, byte for byte. Only
+# the reading time in seconds differs from one run to the next.
 set -euo pipefail
 program=$1 folder=$2 traces=$3
 work=$(mktemp -d)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_memory_snapshot KIND SEED FORM > FILE: a snapshot of a simulated allocator. KIND is
+// make_memory_snapshot KIND SEED FORM > FILE: writes a snapshot of a simulated allocator. KIND is
 // "training", "large" (some hundred thousand events), "noise", "expandable" or "short" (too little
 // memory); FORM is "pickle", "json" or "page".
 #include <cstdio>

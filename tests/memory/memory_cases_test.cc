@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is found in snapshots of a simulated allocator against what that allocator knows.
+// Compares the analysis of a simulated allocator's snapshots with the allocator's own records.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ MemorySnapshot read(const std::string& text) {
   return std::move(snapshots->front());
 }
 
-// All that the snapshot holds at the end, by address.
+// Compares the whole content of the snapshot at the end, by address.
 void expect_end(const MemoryReplay& replay, const SimulatedAllocator& truth) {
   const MemoryState end = state_at(replay, static_cast<std::uint32_t>(replay.live.size() - 1));
   std::vector<std::tuple<std::uint64_t, std::int64_t, std::int64_t>> found;
@@ -89,7 +89,7 @@ TEST(MemoryReplay, GoesBackFromTheSnapshotWhereTheHistoryBeginsInTheMiddle) {
       ASSERT_EQ(replay.reserved[p], truth.reserved) << p;
       widest = std::max(widest, std::abs(replay.live[p] - truth.live));
     }
-    // Only rests of blocks whose allocation is not recorded, each at most 1 MiB.
+    // Only remainders of blocks without a recorded allocation, each at most 1 MiB.
     const auto earlier = std::ranges::count_if(replay.blocks, &BlockLife::before_trace);
     EXPECT_LE(widest, earlier << 20);
     EXPECT_EQ(replay.live.back(), run.allocator.totals.back().live);
@@ -129,7 +129,7 @@ TEST(MemoryAccount, ComposesThePeakExactly) {
     std::ranges::sort(found);
     EXPECT_EQ(found, expected);
     EXPECT_EQ(d.tree.total.front(), d.peak.fragments.live());
-    // Uses over time sum to what is live.
+    // The uses over time sum to the live bytes.
     for (const MemoryTimePoint& p : d.timeline) {
       Bytes sum{};
       for (const Bytes b : p.by_use) sum += b;
@@ -156,7 +156,7 @@ TEST(MemoryAccount, NamesLineOperatorAndNode) {
   EXPECT_EQ(init->use, MemoryUse::parameters);
 }
 
-// By going over the allocator's own list of blocks.
+// Computed from the allocator's own list of blocks.
 TEST(MemoryFragments, AreTheAllocatorsFreeBlocks) {
   for (unsigned seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE(seed);
@@ -266,7 +266,7 @@ TEST(SegmentRetries, AreCountedApartFromAnEmptiedCache) {
     const SimRun run = simulated_noise(1500, false, std::int64_t{300} << 20, seed);
     const MemoryAccount account = memory_account(read(pickled(run.allocator)));
     const SegmentRetries& r = account.devices.front().retries;
-    // A cache emptied right before a retry is one stretch of frees; nothing tells them apart.
+    // A cache emptied directly before a retry is one run of frees; they cannot be told apart.
     EXPECT_LE(r.count, run.allocator.retries);
     EXPECT_GE(r.count + r.emptied, run.allocator.retries);
     EXPECT_EQ(r.count, r.certain);

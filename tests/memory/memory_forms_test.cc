@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of a snapshot say the same; what lacks a part says less; what is broken or hostile is
-// refused.
+// All forms of a snapshot give the same result. A form that lacks a part gives less. Broken or
+// hostile files are refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -140,7 +140,7 @@ TEST(SnapshotForms, OtherFilesAreNotSnapshots) {
     EXPECT_FALSE(parse_memory_snapshots(text, "other")) << text;
 }
 
-// Segments alone, as torch.cuda.memory_snapshot() gives them; blocks of PyTorch 1.13.
+// Segments alone, as from torch.cuda.memory_snapshot(); blocks of PyTorch 1.13.
 TEST(SnapshotForms, OldOnesAreUnderstood) {
   const std::string json =
       "[{\"device\": 0, \"address\": 4096, \"total_size\": 2097152, \"stream\": 0, "

@@ -72,7 +72,7 @@ bool SimulatedAllocator::grow(std::int64_t size, std::uint64_t stream, bool larg
   return true;
 }
 
-// One segment a pool and stream; pages go to its end.
+// One segment per pool and stream; pages are mapped at its end.
 bool SimulatedAllocator::grow_expandable(std::int64_t size, std::uint64_t stream, bool large,
                                          std::size_t stack) {
   const std::int64_t page = large ? 20 * mib : 2 * mib;
@@ -92,7 +92,7 @@ bool SimulatedAllocator::grow_expandable(std::int64_t size, std::uint64_t stream
     segment.blocks[next_address_] = {.size = bytes};
     segments.emplace(next_address_, std::move(segment));
     emit("segment_map", next_address_, bytes, stream, stack);
-    next_address_ += std::uint64_t{1} << 40U;  // of virtual addresses there are enough
+    next_address_ += std::uint64_t{1} << 40U;  // virtual addresses are plentiful
     return true;
   }
   SimSegment& segment = last->second;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caching allocator by the description of PyTorch's (c10/cuda/CUDACachingAllocator: requests are
-// rounded to 512 bytes; up to 1 MiB they come from segments of 2 MiB, up to 10 MiB from segments of
-// 20 MiB, else from one of their own in multiples of 2 MiB; the smallest free block that fits is
-// taken and split; free neighbours merge; without room the segments nobody uses go back to the
-// device). It keeps lists of blocks, as the original does and the replay does not, and knows after
-// each of its events what is held.
+// A caching allocator after the description of PyTorch's (c10/cuda/CUDACachingAllocator). Requests
+// are rounded to 512 bytes. Up to 1 MiB they come from segments of 2 MiB, up to 10 MiB from
+// segments of 20 MiB, else from a segment of their own in multiples of 2 MiB. The smallest free
+// block that fits is taken and split; free neighbours merge. Without room, unused segments are
+// returned to the device. It keeps lists of blocks, as the original does and the replay does not,
+// and records the held bytes after each event.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ using SimStack = std::vector<SimFrame>;  // innermost first
 
 struct SimEvent {
   std::string action;
-  std::uint64_t address = 0;  // of an oom: what the device has free
+  std::uint64_t address = 0;  // for oom: free bytes of the device
   std::int64_t size = 0;
   std::uint64_t stream = 0;
   std::int64_t time_us = 0;
-  std::size_t stack = 0;  // in SimulatedAllocator::stacks
+  std::size_t stack = 0;  // index in SimulatedAllocator::stacks
 };
 
 struct SimBlock {
@@ -43,10 +43,10 @@ struct SimSegment {
   bool large = true;
   bool expandable = false;
   std::int64_t size = 0;
-  std::map<std::uint64_t, SimBlock> blocks;  // by address, side by side
+  std::map<std::uint64_t, SimBlock> blocks;  // by address, adjacent
 };
 
-// What is held after an event.
+// Held bytes after an event.
 struct SimTotals {
   std::int64_t live = 0;
   std::int64_t requested = 0;
@@ -55,15 +55,15 @@ struct SimTotals {
 
 class SimulatedAllocator {
  public:
-  // `capacity` of the device, in bytes.
+  // `capacity` of the device in bytes.
   SimulatedAllocator(std::int64_t capacity, bool expandable);
 
   std::size_t stack(SimStack frames);
   void at(std::int64_t time_us) { now_us_ = time_us; }
-  // The address, or nothing where there is no room.
+  // The address, or nothing without room.
   std::optional<std::uint64_t> allocate(std::int64_t bytes, std::uint64_t stream,
                                         std::size_t stack);
-  // `later`: another stream still uses it; finish() makes it free.
+  // `later`: another stream still uses it; finish() frees it.
   void free(std::uint64_t address, std::size_t stack, bool later = false);
   void finish(std::uint64_t address);
   void empty_cache(std::size_t stack);

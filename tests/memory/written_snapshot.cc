@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One walk over the allocator, told to a writer of pickles or of JSON.
+// Walks over the allocator once and passes its data to a writer of pickles or of JSON.
 #include "tests/memory/written_snapshot.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class PickleWriter {
     ++memorised_;
   }
   void key(std::string_view k) { text(k); }
-  // Whether the same list was written before, and is recalled.
+  // Whether the same list was written before and is recalled from the memo.
   bool known_stack(std::size_t stack) { return recall(stacks_, stack); }
   void begin_stack(std::size_t stack) {
     out_ += ']';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulated allocator holds and did, in the forms that PyTorch and its tools write.
+// The state and history of a simulated allocator, in the forms that PyTorch and its tools write.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ struct WrittenAs {
   bool stacks = true;
   bool history = true;
   bool times = true;
-  std::size_t ring = std::numeric_limits<std::size_t>::max();  // the last events that are kept
+  std::size_t ring = std::numeric_limits<std::size_t>::max();  // number of last events kept
   int device = 0;
 };
 
-// Protocol 4, memorising what repeats, as Python's pickle module writes it.
+// Protocol 4 with a memo for repeated values, as Python's pickle module writes it.
 [[nodiscard]] std::string pickled(const SimulatedAllocator& allocator, const WrittenAs& as = {});
 [[nodiscard]] std::string as_json(const SimulatedAllocator& allocator, const WrittenAs& as = {});
-// As torch.cuda._memory_viz.trace_plot does.
+// As torch.cuda._memory_viz.trace_plot writes it.
 [[nodiscard]] std::string as_page(const std::string& pickle);
 
 }  // namespace stepscope::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worked example of docs/explanation/mfu.md, computed: every line that the page shows is
-// printed here first.
+// Computes the worked example of docs/explanation/mfu.md. Every line on the page is first printed
+// here.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

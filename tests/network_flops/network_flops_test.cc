@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-// The same network as cost/ describes it.
+// The same network as a Transformer of cost/.
 Transformer transformer(const nn::NetworkConfig& c) {
   Transformer t;
   t.layers = c.layers;

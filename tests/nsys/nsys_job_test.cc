@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job of two processes in one export: steps from ranges, collectives of NCCL's payloads matched
-// by communicator, waits, and bytes that equal the payloads.
+// A job of two processes in one export: steps from ranges, NCCL collectives matched by
+// communicator, waits, and bytes equal to the payloads.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,13 +17,13 @@ using test::NsysBuilder;
 constexpr std::int64_t communicator = 0x77;
 constexpr int steps = 3;
 constexpr std::int64_t reduced = 4096;    // bytes of an all-reduce
-constexpr std::int64_t gathered = 1000;   // that a rank gives to an all-gather
+constexpr std::int64_t gathered = 1000;   // a rank's input to an all-gather
 constexpr std::int64_t length = 100'000;  // of a step, ns
 
 std::string u64(std::int64_t v) { return NsysBuilder::little_endian(v, 8); }
 std::string i32(std::int64_t v) { return NsysBuilder::little_endian(v, 4); }
 
-// Rank 1 comes 5 us late to each all-reduce.
+// Rank 1 is 5 us late to each all-reduce.
 void add_rank(NsysBuilder& b, int rank) {
   const std::int64_t pid = 10 + rank;
   int correlation = 1;
@@ -78,7 +78,7 @@ TEST(NsysJob, CollectivesStepsAndWaitsComeOutOfOneExport) {
     }
   }
   EXPECT_EQ(bytes[CollectiveKind::all_reduce], 2 * steps * reduced);
-  // What a rank gives, times the ranks of its communicator.
+  // A rank's input times the ranks of its communicator.
   EXPECT_EQ(bytes[CollectiveKind::all_gather], 2 * steps * 2 * gathered);
 
   const auto waited = [&](std::size_t rank) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `predict --csv` has every column of the notebook's tables (docs/reference/notebook.md), and the
-// notebook's figures in those that no convention of counting changes.
+// `predict --csv` has every column of the notebook's tables (docs/reference/notebook.md), and equal
+// figures in columns that no counting convention changes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,7 +75,8 @@ std::vector<PrintedRow> printed() {
   return all;
 }
 
-// The notebook's column, and those of predict that hold it; times and shares it derives are given.
+// The notebook's column, and predict's columns with the same content; derived times and shares are
+// given.
 TEST(NotebookColumns, AreAllInTheTableOfLayers) {
   const std::map<std::string, std::vector<std::string>> columns{
       {"layer", {"name"}},
@@ -145,12 +146,12 @@ TEST(NotebookColumns, HoldTheNotebooksFiguresWhereNoConventionChangesThem) {
     for (const Column& c : same) {
       const double expected = theirs.*c.theirs * c.unit;
       const double got = std::stod(ours.at(std::string(c.ours)));
-      // Means and variances of a norm, which the notebook leaves out.
+      // The notebook leaves out the means and variances of a norm.
       const double statistics = theirs.layer.starts_with("layer_norm") ? 8.0 * 512 : 0;
       EXPECT_NEAR(got, expected, 1e-9 * expected + statistics) << theirs.layer << " " << c.ours;
       ++compared;
     }
-    // GPT-3 has biases but in qkv_proj here; the notebook counts them in the weights too.
+    // Here GPT-3 has biases except in qkv_proj; the notebook also counts them in the weights.
     EXPECT_NEAR(std::stod(ours.at("weight_fwd_bytes")), theirs.weights_mem * 1e9,
                 1e-9 * theirs.weights_mem * 1e9)
         << theirs.layer;
@@ -167,7 +168,8 @@ TEST(NotebookColumns, HoldTheNotebooksFiguresWhereNoConventionChangesThem) {
     EXPECT_NEAR(std::stod(ours.at("t_memory_bwd_ns")),
                 std::stod(ours.at("mem_bwd_bytes")) / 1555 * 1.0, 1e-3)
         << theirs.layer;
-    // A collective that stands at the operation that reads; the notebook's may stand at the writer.
+    // Our collective is at the operation that reads its result; the notebook's may be at the
+    // writer.
     const bool same_place = !theirs.comm_fwd_type.empty() && !ours.at("comm_fwd").empty();
     if (!same_place) continue;
     EXPECT_EQ(ours.at("comm_fwd"), printed_name(theirs.comm_fwd_type)) << theirs.layer;

@@ -47,7 +47,7 @@ if not found:
     sys.exit("no blocks in " + page)
 new = blocks.sub(held, text)
 
-# Both ways: every name that the program knows is asked for, and what is asked for is known (the block says so).
+# In both directions: every name of the program is asked for, and every name asked for is known (the block says so).
 asked = {name for command, _ in found for name in re.findall(r"--explain (\S+)", command)}
 plan = "stepscope predict llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 2048 --zero 3"
 names = {line.split(" = ")[0] for line in printed(plan + " --explain all").splitlines()}

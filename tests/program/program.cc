@@ -19,7 +19,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// Standard output and error go to files: neither can fill a pipe while the other is read.
+// Standard output and error go to files, so neither can fill a pipe while the other is read.
 int spawn_and_wait(std::vector<std::string> words, const std::string& out, const std::string& err) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

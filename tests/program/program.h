@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stepscope program as its users run it: a process, its exit code, what it printed, and the
-// JSON it wrote.
+// Runs the stepscope program as a process and returns its exit code, its output, and the JSON that
+// it wrote.
 #pragma once
 
 #include <filesystem>
@@ -11,26 +11,26 @@
 namespace stepscope::program {
 
 struct Outcome {
-  int exit_code = -1;  // -1: it could not be started, or a signal ended it
+  int exit_code = -1;  // -1: not started, or ended by a signal
   double seconds = 0;
   std::string printed;  // standard output
   std::string errors;   // standard error
 };
 
-// Runs the program that was built with these tests; behind a launcher's words (path first) if any.
+// Runs the program built with these tests, after a launcher's words (path first) if given.
 [[nodiscard]] Outcome run(const std::vector<std::string>& arguments,
                           const std::vector<std::string>& launcher = {});
 
 struct Analysis {
   Outcome outcome;
-  nlohmann::json json;  // null where none was written
+  nlohmann::json json;  // null if none was written
 };
 
-// `analyze files… --json`, with further flags.
+// `analyze files… --json` with more flags.
 [[nodiscard]] Analysis analyze(const std::vector<std::filesystem::path>& files,
                                const std::vector<std::string>& flags = {});
 
-// A folder of its own, removed with what it holds.
+// A temporary folder, removed with its contents.
 class ScratchFolder {
  public:
   ScratchFolder();

@@ -28,7 +28,7 @@ struct FlowEnd {
   std::int64_t time = 0;
 };
 
-// Times are written in microseconds with three decimals; a double holds them to the ns here.
+// Times are microseconds with three decimals. A double holds them exactly to the ns here.
 std::int64_t nanoseconds(const Json& microseconds) {
   return std::llround(microseconds.get<double>() * 1000);
 }
@@ -76,7 +76,7 @@ class Inspection {
     }
   }
 
-  // Sorted by start, longest first, a span must end within all that are open.
+  // In order of start, longest first, a span must end within all open ones.
   void check_row(const Row& row, std::vector<Span>& spans) {
     std::ranges::sort(spans, [](const Span& a, const Span& b) {
       return a.start != b.start ? a.start < b.start : a.end > b.end;
@@ -104,7 +104,7 @@ class Inspection {
           if (!begins_slice(end)) say("flow " + std::to_string(id) + " ends outside any slice");
   }
 
-  // Our flows sit at the start of their slices.
+  // Our flows are at the start of their slices.
   [[nodiscard]] bool begins_slice(const FlowEnd& end) const {
     const auto row = rows_.find(end.row);
     if (row == rows_.end()) return false;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole file's text, inflated.
+// The whole text of a file, inflated.
 #pragma once
 
 #include <string>
 
 namespace stepscope::roundtrip {
 
-// Throws std::runtime_error where the file cannot be read to its end.
+// Throws std::runtime_error if the file cannot be read to its end.
 [[nodiscard]] std::string file_text(const std::string& path);
 
 }  // namespace stepscope::roundtrip

@@ -62,7 +62,7 @@ def chrome(text):
             threads[e["pid"], e["tid"]] = e["args"]["name"]
     for e in trace["traceEvents"]:
         process = processes.get(e.get("pid"))
-        # Rows that a stream needs beyond its first have ids of their own.
+        # Further rows of a stream have their own ids.
         tid = e.get("tid", 0) % 100_000_000 if process and ": GPU " in process else e.get("tid")
         if e["ph"] == "X":
             arguments = {k: spelled(v) for k, v in e["args"].items() if k != "rank"}

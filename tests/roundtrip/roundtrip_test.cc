@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bundled example, merged into one trace of either format and read back, and that the
-// comparison which says so sees differences.
+// Merges the bundled example into one trace of either format and reads it back. Also checks that
+// the comparison detects differences.
 #include <gtest/gtest.h>
 
 #include <fstream>

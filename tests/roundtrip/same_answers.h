@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two answers of `analyze` say the same.
+// Compares two answers of `analyze`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,9 +8,8 @@
 
 namespace stepscope::roundtrip {
 
-// What differs, at most `limit` lines "path: left | right". The files that were read are left out,
-// and where a rank's number came from; numbers that are no integers may differ by 1e-9 of
-// themselves.
+// The differences, at most `limit` lines "path: left | right". The names of the files and the
+// source of rank numbers are ignored. Numbers that are not integers may differ by a relative 1e-9.
 [[nodiscard]] std::vector<std::string> differences(const nlohmann::json& left,
                                                    const nlohmann::json& right,
                                                    std::size_t limit = 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints, as markdown, what the tests of this folder check: all tables, or those that are named.
+// Prints the results of this folder's tests as markdown: all tables, or the named ones.
 #include <cstdio>
 #include <exception>
 #include <string>

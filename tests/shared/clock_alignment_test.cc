@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks of real runs: what is decided about them as they were recorded, and planted offsets and
-// drift found again. Prints both as tables.
+// Clocks of real runs: the decisions about them as recorded, and planted offsets and drift that
+// must be found again. Prints both as tables.
 #include "stepscope/analysis/matching/clock_alignment.h"
 
 #include <array>
@@ -41,7 +41,7 @@ void tell_hosts_apart(stepscope::Run& run) {
     r.trace.metadata.texts["host_name"] = "host" + std::to_string(r.rank);
 }
 
-// The clock of the last rank: ahead by this in the middle of its window, and gaining.
+// Shifts the clock of the last rank ahead by `offset` in the middle of its window, and adds drift.
 void plant(stepscope::Run& run, Ns offset, double drift) {
   Trace& trace = run.ranks.back().trace;
   const RankIndex index = index_rank(trace);
@@ -54,10 +54,11 @@ double us(Ns t) { return static_cast<double>(t.count()) / 1000; }
 
 struct Decision {
   const char* run;
-  bool applied;  // with a clock for each rank
+  bool applied;  // with one clock per rank
 };
-// In torchrec-resnet18 the GPU clocks of one host differ by 31 us, four times what its all-to-alls
-// last. In the larger torchrec runs they differ as much, but ends scatter by more than that.
+// In torchrec-resnet18 the GPU clocks of one host differ by 31 us, four times the duration of its
+// all-to-alls. In the larger torchrec runs they differ as much, but the ends scatter by more than
+// that.
 constexpr std::array decisions = {
     Decision{"megatron-tp2-et", false},
     Decision{"param-dlrm", false},
@@ -124,7 +125,8 @@ TEST_F(RealClocks, PlantedOffsetsAreFoundAgain) {
   }
 }
 
-// Over three seconds. In a window of 0.8 s whose ends scatter by 60 us no drift can be told.
+// Over three seconds. In a window of 0.8 s with ends that scatter by 60 us, drift cannot be
+// detected.
 TEST_F(RealClocks, PlantedDriftIsFoundAgain) {
   std::printf(
       "| run | planted ppm | found ppm | error at the window's end us |\n|---|---|---|---|\n");

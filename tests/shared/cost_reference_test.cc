@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two published models of the same layers, on complete outputs of theirs: Calculon (Isaev et al.
-// 2023) and transformer-perf-estimates (Subramanian et al. 2024). What differs is stated as a
-// convention of counting or, where it is no convention, as the very bytes it amounts to;
+// Compares with complete outputs of two published models of the same layers: Calculon (Isaev et al.
+// 2023) and transformer-perf-estimates (Subramanian et al. 2024). Each difference is stated as a
+// counting convention or, if it is not one, as its exact number of bytes;
 // docs/explanation/operations.md has the table.
 #include <algorithm>
 #include <fstream>
@@ -44,20 +44,20 @@ void expect_ratio(double ours, double theirs, double tolerance, const std::strin
   EXPECT_NEAR(ours / theirs, 1, tolerance) << what << ": " << ours << " for " << theirs;
 }
 
-// One of Calculon's runs, as a model and a plan of ours.
+// One of Calculon's runs, as our model and plan.
 struct CalculonCase {
   explicit CalculonCase(const Json& json);
 
   std::string name;
   Json stats;
-  bool overlapped;        // matmuls that contain their communication
+  bool overlapped;        // matmuls that include their communication
   bool fused_activation;  // the activation's input is not kept
   Transformer model;
   Plan plan;
   Operations ops;
 
   [[nodiscard]] double total(const char* key) const { return stats[key].get<double>(); }
-  // A figure of one of its layers, of which there may be several spellings.
+  // A figure of one of its layers, which may have several spellings.
   [[nodiscard]] double layer(std::string_view part, std::initializer_list<const char*> keys) const {
     double all = 0;
     std::size_t found = 0;
@@ -74,8 +74,8 @@ struct CalculonCase {
   }
 };
 
-// Calculon: no biases, 9 and 21 FLOPs an element of a norm, 5 and 8 of softmax, and both operands'
-// gradients of an addition.
+// Calculon: no biases, 9 and 21 FLOPs an element of a norm, 5 and 8 of softmax, and gradients of
+// both operands of an addition.
 constexpr Counting calculon_counting{.statistics = false,
                                      .layer_norm = {.forward = 9, .backward = 21},
                                      .softmax = {.forward = 5, .backward = 8},
@@ -111,7 +111,7 @@ CalculonCase::CalculonCase(const Json& json)
       .fused_attention = false,
       .precision = {.parameter_bytes = bytes, .gradient_bytes = bytes, .activation_bytes = bytes}};
   Counting counting = calculon_counting;
-  // Its overlapped matmuls book the adds of a reduction as time of the network.
+  // Its overlapped matmuls count the additions of a reduction as network time.
   counting.reduction_adds = !overlapped;
   ops = layer_operations(model, plan, 0, counting);
 }
@@ -134,8 +134,8 @@ TEST_F(Calculon, CountsTheSameFlops) {
   for (const CalculonCase& c : cases) {
     const double forward = sum(c.ops, [](const Operation& op) { return op.forward.flops().value; });
     expect_ratio(forward, c.total("block_fw_flops"), 1e-12, c.name);
-    // Where a tensor has several readers, Calculon adds their gradients in a layer of its own;
-    // here the addition to the stream has it (residual), and one matmul makes all of qkv's.
+    // If a tensor has several readers, Calculon adds their gradients in a separate layer. Here the
+    // addition to the stream does it (residual), and one matmul makes q, k and v.
     double forks = 0;
     for (const Json& l : c.stats["layers"]) {
       if (l["name"].get<std::string>().ends_with("Fork")) forks += l["agrad_flops"].get<double>();
@@ -171,7 +171,7 @@ TEST_F(Calculon, MovesTheSameBytesForward) {
       same("qkv_proj", "AttnBlock_QKV");
       continue;
     }
-    // Three matmuls read the input three times; one reads it once.
+    // Three matmuls read the input three times; one matmul reads it once.
     double three = 0;
     for (const auto* part : {"AttnBlock_Query", "AttnBlock_Key", "AttnBlock_Value"}) {
       three += c.layer(part, {"fw_mem_accessed"});
@@ -193,13 +193,13 @@ TEST_F(Calculon, MovesTheSameBytesBackwardButForStatedTensors) {
     // Two kernels of a norm's gradients read both inputs each, and none writes dX.
     const Pass norm = pass("attention_norm");
     expect_ratio(norm.bytes() + norm.output_bytes, theirs("AttnBlock_LayerNorm"), 1e-12, n);
-    // Products of the core: half of what is read and written.
+    // Matmuls of the core attention: half of the bytes read and written.
     expect_ratio(pass("logits").bytes(), 2 * theirs("AttnBlock_Multihead_Key_Query"), 1e-12, n);
     expect_ratio(pass("attend").bytes(), 2 * theirs("AttnBlock_Multihead_Attn"), 1e-12, n);
-    // Two tensors where three are needed: kept, gradient in, gradient out.
+    // It counts two tensors of the required three: kept, gradient in, gradient out.
     expect_ratio(pass("softmax").bytes(), 1.5 * theirs("AttnBlock_Multihead_SoftMax"), 1e-12, n);
     expect_ratio(pass("activation").bytes(), 1.5 * theirs("MlpBlock_GeLU"), 1e-12, n);
-    if (c.overlapped) continue;  // these count one tile of what is gathered, not all of it
+    if (c.overlapped) continue;  // these count one tile of the gathered tensor, not all
     expect_ratio(pass("attention_proj").bytes(), theirs("AttnBlock_MLP"), 1e-12, n);
     expect_ratio(pass("fc1").bytes(), theirs("MlpBlock_Mlp1"), 1e-12, n);
     expect_ratio(pass("fc2").bytes(), theirs("MlpBlock_Mlp2"), 1e-12, n);
@@ -219,8 +219,8 @@ TEST_F(Calculon, HasTheSameWeightsAndSendsTheSameBytes) {
     const double forward = sum(c.ops, [&](const Operation& op) { return sent(op.forward); });
     const double backward = sum(c.ops, [&](const Operation& op) { return sent(op.backward); });
     expect_ratio(forward, c.total("baseblock_fw_tp_size"), 1e-12, c.name);
-    // Gathering inputs again is an option of Calculon's (seq_par_ag_redo, or full recomputation);
-    // here it is what sequence parallelism does.
+    // Gathering inputs again is an option in Calculon (seq_par_ag_redo, or full recomputation).
+    // Here sequence parallelism does it.
     const double again = c.plan.sequence_parallel ? forward / 2 : 0;
     expect_ratio(backward - again, c.total("baseblock_bw_tp_size"), 1e-12, c.name);
   }
@@ -230,7 +230,7 @@ TEST_F(Calculon, KeepsTheSameActivations) {
   std::size_t compared = 0;
   for (const CalculonCase& c : cases) {
     const double theirs = c.total("block_act_storage_space");
-    if (theirs == 0) continue;  // full recomputation keeps the input alone, which it has elsewhere
+    if (theirs == 0) continue;  // full recomputation keeps only the input, counted elsewhere
     const double input = layer_input_bytes(c.model, c.plan);
     const double core = c.total("baseblock_recomm_size") > 0
                             ? kept_bytes(c.ops, Recompute::selective, input)
@@ -252,14 +252,14 @@ struct EstimateCase {
   bool two_d;
   Transformer model;
   Plan plan;
-  double layers;  // of a stage
+  double layers;  // per stage
   double in_flight;
   Operations ops;
-  Operations ops_of_ours;  // all other conventions as predict has them
+  Operations ops_of_ours;  // other conventions as in predict
 };
 
-// A score costs 4 FLOPs forward and 9 backward on vector units (dropout included), which it books
-// as many times as these are slower than the matrix units.
+// A score costs 4 FLOPs forward and 9 backward on vector units (dropout included). They are scaled
+// by the factor by which vector units are slower than matrix units.
 Counting estimates_counting(double slower) {
   return {.exact_adds = true,
           .keeps_gathered = true,
@@ -286,8 +286,8 @@ EstimateCase::EstimateCase(const Json& json, const Json& found)
            .dropout = 0.1,
            .activation_dropout = 0.1,
            .causal = false};
-  // "2d-seqp" is tensor times context parallel. "2d" was found best on 1 x tp devices, where each
-  // has what 1d with sequence parallelism gives it.
+  // "2d-seqp" is tensor times context parallelism. "2d" was best on 1 x tp devices, where each has
+  // the same work as in 1d with sequence parallelism.
   plan = {.devices = json["n_gpus"],
           .tp = context ? c["tp1"] : c["tp"],
           .sequence_parallel = true,
@@ -328,7 +328,7 @@ TEST_F(Estimates, CountTheSameFlops) {
       return op.forward.flops().value + op.backward.flops().value;
     };
     const double theirs = c.stats["flops_per_gpu"].get<double>() * 1e12;
-    // The exact adds within fused attention and those of 2d are theirs alone.
+    // Only theirs counts the exact additions within fused attention and those of 2d.
     expect_ratio(passes * sum(c.ops, flops), theirs, 1e-3, c.name);
     expect_ratio(passes * sum(c.ops_of_ours, flops), theirs, 0.01, c.name);
   }
@@ -338,7 +338,7 @@ TEST_F(Estimates, HaveTheSameWeights) {
   for (const EstimateCase& c : cases) {
     const double ours =
         2 * c.layers * sum(c.ops, [](const Operation& op) { return op.parameters; });
-    // 2d cuts gains and biases, which are whole in 1d; with context parallelism it cuts a bias.
+    // 2d shards gains and biases, which are whole in 1d; with context parallelism it shards a bias.
     const bool whole = !c.two_d && c.plan.cp == 1;
     expect_ratio(ours, c.stats["wts_mem"].get<double>() * 1e9, whole ? 1e-12 : 2e-4, c.name);
   }
@@ -347,12 +347,12 @@ TEST_F(Estimates, HaveTheSameWeights) {
 TEST_F(Estimates, KeepTheSameActivationsAndAttentionsOutputTwice) {
   for (const EstimateCase& c : cases) {
     double kept = sum(c.ops, [](const Operation& op) { return op.kept_bytes; });
-    // attention_proj keeps the same tensor; besides, two numbers a row of scores.
+    // attention_proj keeps the same tensor, and two numbers per row of scores.
     const Operation& attention = named(c.ops, "attention");
     kept += attention.forward.output_bytes;
     kept += 2 * attention.forward.output_bytes / static_cast<double>(c.model.head_size);
     if (c.two_d) {
-      // Its norm in 2d takes the sequence's length for the width: l / tp columns for e / tp.
+      // In 2d its norm uses the sequence length as the width: l / tp columns for e / tp.
       const double norm = named(c.ops, "attention_norm").kept_bytes;
       const double width =
           static_cast<double>(c.plan.sequence) / static_cast<double>(c.model.hidden);

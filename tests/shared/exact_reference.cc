@@ -17,8 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The reference computes in doubles: instants since an origin months ago step by a quarter of a ns
-// to a ns there, and the lengths of up to 22,000 rows are added. Measured: at most 0.08.
+// The reference computes in doubles. With an origin months ago, instants have steps of a quarter of
+// a ns to a ns, and the lengths of up to 22,000 rows are added. Measured: at most 0.08.
 constexpr double tolerance_us = 1;
 
 struct KnownDifference {
@@ -50,7 +50,7 @@ WindowShares shares_of(const WindowTimes& t) {
   return shares;
 }
 
-// Rows of a CSV file of that tool by its column names.
+// Rows of a CSV file of HolisticTraceAnalysis, by column name.
 std::vector<std::map<std::string, std::string>> csv(const std::filesystem::path& path) {
   std::ifstream in(path);
   std::vector<std::map<std::string, std::string>> rows;
@@ -75,7 +75,7 @@ std::optional<double> number(const std::map<std::string, std::string>& row, cons
   return std::stod(at->second);
 }
 
-// That tool's tables of one set, by rank.
+// HolisticTraceAnalysis' tables of one set, by rank.
 std::map<int, WindowShares> hta_shares(const std::filesystem::path& folder) {
   std::map<int, WindowShares> by_rank;
   for (const auto& row : csv(folder / "temporal_breakdown.csv")) {
@@ -88,7 +88,7 @@ std::map<int, WindowShares> hta_shares(const std::filesystem::path& folder) {
   return by_rank;
 }
 
-// The program's answers, each run analysed once.
+// The program's answers; each run is analysed once.
 class Answers {
  public:
   explicit Answers(const std::filesystem::path& folder) {
@@ -98,7 +98,7 @@ class Answers {
                                                                                                 i};
   }
 
-  // Null where no run has the file.
+  // Null if no run has the file.
   const Json* rank_of(const std::string& file) {
     const auto at = files_.find(file);
     if (at == files_.end()) return nullptr;
@@ -139,7 +139,7 @@ ExactRow row_of(const std::string& set, const std::string& file, const Json& sai
     row.ours = times_of(window);
     row.our_shares = shares_of(*row.ours);
   }
-  // That tool numbers a file whose rank it does not find 0.
+  // HolisticTraceAnalysis numbers a file 0 if it does not find its rank.
   auto at = hta.find(said.at("rank").is_number() ? said.at("rank").get<int>() : row.rank);
   if (at == hta.end() && hta.size() == 1) at = hta.begin();
   if (at != hta.end()) row.hta = at->second;
@@ -157,14 +157,14 @@ std::string cell(std::optional<double> v, int decimals = 2) {
 
 bool near(std::optional<double> a, std::optional<double> b) {
   if (!a || !b) return a.has_value() == b.has_value();
-  return std::abs(*a - *b) <= 0.0051;  // it prints two decimals
+  return std::abs(*a - *b) <= 0.0051;  // the tool prints two decimals
 }
 
 bool near(const WindowShares& a, const WindowShares& b) {
   return near(a.idle, b.idle) && near(a.compute, b.compute) && near(a.overlap, b.overlap);
 }
 
-// Why that tool is off, from what its code does.
+// The reason for HolisticTraceAnalysis' error, from its code.
 std::string why_hta_differs(const ExactRow& row) {
   if (!row.hta || !row.hta->idle) return "wrote no breakdown of this trace";
   if (!row.reference) return "no exact figures; it rounds starts up and ends down to whole us";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU window of each rank against data/reference/exact: an exact recomputation in
-// microseconds, made with HolisticTraceAnalysis' kernel classes. And both against that tool's own
-// tables, data/reference/hta.
+// Compares the GPU window of each rank with data/reference/exact, an exact recomputation in
+// microseconds with HolisticTraceAnalysis' kernel classes, and both with that tool's own tables,
+// data/reference/hta.
 #pragma once
 
 #include <array>
@@ -18,27 +18,28 @@ inline constexpr std::array<std::string_view, 7> window_quantities = {
     "kernel_time", "busy", "idle", "compute", "comm", "mem", "overlap"};
 using WindowTimes = std::array<double, window_quantities.size()>;  // microseconds
 
-// In percent, as that tool prints them: idle and compute of the window, overlap of communication.
+// In percent, as HolisticTraceAnalysis prints them: idle and compute of the window, overlap of
+// communication.
 struct WindowShares {
   std::optional<double> idle;
   std::optional<double> compute;
-  std::optional<double> overlap;  // none where there is no communication
+  std::optional<double> overlap;  // absent without communication
 };
 
 struct ExactRow {
-  std::string set;   // of the reference
-  std::string file;  // the trace, as data/runs.tsv names it
+  std::string set;   // set of the reference
+  std::string file;  // the trace, named as in data/runs.tsv
   int rank = 0;
   std::optional<WindowTimes> reference;
   std::optional<WindowTimes> ours;
   WindowShares reference_shares;
-  WindowShares without_last_step;  // of the reference, where there are several steps
+  WindowShares without_last_step;  // of the reference, if there are several steps
   std::size_t steps = 0;           // ProfilerStep annotations
   bool fractions = false;          // instants are finer than a microsecond
   WindowShares our_shares;
   std::optional<WindowShares> hta;
-  std::string reason;  // why the two differ, where that is known
-  // Beyond a microsecond, or one has a window and the other not.
+  std::string reason;  // reason for a difference, if known
+  // They differ by more than a microsecond, or only one has a window.
   [[nodiscard]] bool differs() const;
   [[nodiscard]] double largest_difference() const;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU windows are those of the exact reference, but for differences that are known.
+// The GPU windows equal the exact reference, except for known differences.
 #include <iostream>
 
 #include "tests/shared/exact_reference.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs of Megatron-DeepSpeed, with NCCL's output in between: the step times of both tools against
-// counts and sums taken from the text by regular expressions.
+// Logs of Megatron-DeepSpeed with NCCL's output in between. Compares the step times of both tools
+// with counts and sums that regular expressions take from the text.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,15 +17,15 @@ namespace stepscope::shared {
 namespace {
 
 // Python: re.findall(r'iteration +(\d+)/ *\d+ \|.*?elapsed time per iteration \(ms\): ([\d.]+) \|
-// .*?lm loss: (\S+)'), and of DeepSpeed's lines the differences of their time stamps over those of
-// their steps.
+// .*?lm loss: (\S+)'). For DeepSpeed's lines: the differences of their time stamps over the
+// differences of their steps.
 struct Expected {
-  const char* end;  // of the file's name
+  const char* end;  // end of the file's name
   std::size_t records;
   double sum_ms;
   double median_ms;
   double last_loss;
-  double deepspeed_sum_ms;  // of one step each, between its lines
+  double deepspeed_sum_ms;  // of single steps, between its lines
 };
 constexpr Expected logs[] = {
     {"gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4-with-kernel.log", 213, 137705.8, 606.0,
@@ -73,7 +73,7 @@ TEST_F(JobLogs, StepTimesAreThoseOfTheText) {
     EXPECT_NEAR(*median(ms), e.median_ms, 0.051) << e.end;
     const LogAccount account = account_of(*log, steps);
     EXPECT_NEAR(account.loss->last, e.last_loss, 1e-6) << e.end;
-    // Its sequences grow for all of its 2130 steps; no level changes at once.
+    // Its sequences grow over all of its 2130 steps; no level changes suddenly.
     EXPECT_TRUE(account.changes.empty()) << e.end;
     EXPECT_EQ(account.drift.has_value(), e.records == 213) << e.end;
     if (account.drift) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of which it is known what is wrong with them: the answer says it.
+// Runs with a known problem: the answer names it.
 #include <cmath>
 
 #include "tests/program/program.h"
@@ -17,7 +17,7 @@ class KnownRun : public SharedData {
   }
 };
 
-// What stands in front of the first table.
+// The text before the first table.
 std::string first_screen(const std::string& printed) {
   return printed.substr(0, printed.find("\nRanks "));
 }
@@ -28,7 +28,7 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-// Over all matched collectives: in how many `rank` arrived last, and of how many.
+// Over all matched collectives: the number with `rank` as the last to arrive, and their total.
 std::pair<long, long> last_arrivals(const nlohmann::json& answer, int rank) {
   long last = 0;
   long matched = 0;
@@ -53,7 +53,7 @@ TEST_F(KnownRun, WhereARankSleepsNamesItTheGapAndWhatOthersLose) {
   EXPECT_EQ(worst.at("rank"), 2);
   EXPECT_TRUE(worst.at("significant"));
   EXPECT_EQ(worst.at("persistence"), 1.0);
-  // What the others wait is the same second, seen from their side.
+  // The waits of the others are the same second, seen from their side.
   for (const auto& rank : json.at("ranks")) {
     const std::int64_t wait = rank.at("budget_ns").at("comm_exposed_wait");
     const std::int64_t host = rank.at("budget_ns").at("idle_host");
@@ -71,7 +71,7 @@ TEST_F(KnownRun, OfTwoTensorParallelRanksHasTheFirstLastInAllThirteen) {
   const auto [outcome, json] = answer("megatron-tp2-et");
   ASSERT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(last_arrivals(json, 0), std::pair(13L, 13L));
-  // One of them is no later than the clocks may be apart: it does not count against the rank.
+  // One of them is no later than the clock uncertainty, so it does not count against the rank.
   const auto& worst = json.at("stragglers").at(0);
   EXPECT_EQ(worst.at("rank"), 0);
   EXPECT_EQ(worst.at("collectives"), 13);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfer time by size, fitted to published NCCL timings and to the transfers of real runs.
+// Transfer time by size, fitted to published NCCL timings and to transfers of real runs.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -17,7 +17,7 @@ namespace {
 
 class LinkFits : public SharedData {};
 
-// A line of a table whose texts may be quoted.
+// A line of a table with possibly quoted texts.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells(1);
   bool quoted = false;
@@ -81,7 +81,7 @@ TEST_F(LinkFits, PublishedTimingsAreFittedWithinAFewPercent) {
   EXPECT_LT(middle, 0.03);
 }
 
-// Every other size is left out and predicted.
+// Every other size is held out and predicted.
 TEST_F(LinkFits, HeldOutSizesArePredicted) {
   std::vector<double> errors;
   for (const auto& [name, calls] : curves(root / "data" / "collectives.csv")) {

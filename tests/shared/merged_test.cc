@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every run merged into one trace of either format, which viewers show as it is and which we read
-// back with the same answers.
+// Merges every run into one trace of either format. Viewers show it correctly, and reading it gives
+// the same answers.
 #include "tests/program/program.h"
 #include "tests/roundtrip/chrome_file.h"
 #include "tests/roundtrip/same_answers.h"
@@ -42,7 +42,7 @@ TEST_F(Merged, RunsAreShownAsTheyAre) {
     std::uint64_t events = 0;
     for (const auto& input : original.json.at("inputs"))
       events += input.at("events").get<std::uint64_t>();
-    if (events > 150'000) continue;  // a tree of JSON values would take gigabytes
+    if (events > 150'000) continue;  // a JSON tree would take gigabytes
     const roundtrip::ChromeFile file = roundtrip::inspect(merged);
     EXPECT_EQ(file.problems, std::vector<std::string>{}) << run.name;
     device_slices += file.device_slices;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports of Nsight Systems: what was read equals what plain SQL sums, table by table.
+// Exports of Nsight Systems: the data read equals sums in plain SQL, table by table.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -30,7 +30,7 @@ std::ostream& operator<<(std::ostream& out, const Total& t) {
   return out << t.count << " rows, " << t.ns << " ns, " << t.bytes << " bytes";
 }
 
-// An export inflated into memory, asked in SQL.
+// An export inflated into memory and queried in SQL.
 class Database {
  public:
   explicit Database(const std::string& path) {
@@ -130,7 +130,7 @@ TEST_F(NsysTotals, EqualPlainSqlOnEveryExport) {
                                              "CUPTI_ACTIVITY_KIND_MEMSET"));
     EXPECT_EQ(of(Category::sync), db.total("SELECT count(*), sum(end-start) FROM "
                                            "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"));
-    // Of the processes with work on a GPU, which are all ranks.
+    // Only processes with GPU work, which are the ranks.
     const std::string of_ranks =
         " (globalTid & ~0xFFFFFF) IN (SELECT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL)";
     const Total api = db.total(
@@ -149,7 +149,7 @@ TEST_F(NsysTotals, EqualPlainSqlOnEveryExport) {
   }
 }
 
-// Covered time of intervals.
+// The total time covered by intervals.
 std::int64_t covered(std::vector<std::pair<std::int64_t, std::int64_t>> intervals) {
   std::ranges::sort(intervals);
   std::int64_t sum = 0;

@@ -11,7 +11,7 @@
 namespace stepscope::shared {
 namespace {
 
-// "12.3456" microseconds → 12346 ns, the fourth decimal rounded; exponents through a double.
+// "12.3456" microseconds → 12346 ns, rounded at the fourth decimal; exponents go through a double.
 std::int64_t nanoseconds(const std::string& text) {
   if (text.find_first_of("eE") != std::string::npos)
     return static_cast<std::int64_t>(std::stold(text) * 1000);
@@ -102,7 +102,7 @@ class WindowHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   int depth_ = 0;
-  int events_at_ = none;  // the depth inside the array of events
+  int events_at_ = none;  // depth inside the array of events
   std::string key_;
   Event event_;
   std::int64_t base_ = 0;
@@ -113,7 +113,7 @@ class WindowHandler final : public nlohmann::json_sax<nlohmann::json> {
 
 RawWindow raw_window(const std::string& path) {
   std::string text = roundtrip::file_text(path);
-  // No byte beyond ASCII matters here, and some files have ones that are no UTF-8.
+  // Bytes beyond ASCII do not matter here, and some files have invalid UTF-8.
   std::ranges::replace_if(text, [](char c) { return static_cast<signed char>(c) < 0; }, '?');
   WindowHandler handler;
   if (!nlohmann::json::sax_parse(text, &handler)) throw std::runtime_error(path + ": no JSON");

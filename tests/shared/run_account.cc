@@ -20,7 +20,7 @@ struct KnownReason {
   std::string_view run;
   std::string_view why;
 };
-// Runs with more unexplained idle time than that, and what their traces lack.
+// Runs with more unexplained idle time, and the information that their traces lack.
 constexpr std::array known_reasons = {
     KnownReason{"hta-mtia_trace_single_rank",
                 "MTIA: the dma_request rows that fill the gaps carry no correlation to a call"},
@@ -88,9 +88,9 @@ class RankCheck {
          "busy is nothing else");
   }
 
-  // Each row within its extremes, rows and classes the same sum. The table holds what starts inside
-  // the steps: but for a row that reaches in from before, it takes at least the time in which
-  // something runs. A row without runs is a kernel that only hardware counters speak of.
+  // Each row is within its extremes; rows and classes have the same sum. The table holds rows that
+  // start inside the steps. Except for a row that starts before, it takes at least the time in
+  // which something runs. A row without runs is a kernel that only hardware counters mention.
   void kernels() {
     std::int64_t total = 0;
     std::int64_t longest = 0;
@@ -119,7 +119,7 @@ class RankCheck {
   std::vector<std::string> problems_;
 };
 
-// Every file against its rank: one file a rank in these runs.
+// Compares every file with its rank; these runs have one file per rank.
 void check_windows(const TracedRun& run, const Json& answer, std::vector<std::string>& problems) {
   const std::int64_t origin = std::stoll(answer.at("origin_unix_ns").get<std::string>());
   for (std::size_t f = 0; f < run.files.size(); ++f) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collection is what its list of runs says, and the answer to each of its runs adds up.
+// The collection matches its list of runs, and the answer to each run adds up.
 #include <fstream>
 #include <iostream>
 
@@ -36,7 +36,7 @@ TEST_F(Runs, EveryNanosecondOfEachIsAccountedFor) {
   std::cout << runs_table(accounts);
 }
 
-// The check itself sees each kind of error.
+// The check detects each kind of error.
 TEST(RankProblems, AreFoundInABrokenAnswer) {
   const auto good = nlohmann::json::parse(R"({
     "rank": 0, "window_start_ns": 0, "window_end_ns": 120,

@@ -18,7 +18,7 @@ std::vector<TracedRun> runs(const std::filesystem::path& folder) {
   std::ifstream in(folder / "data" / "runs.tsv");
   std::vector<TracedRun> runs;
   std::string line;
-  std::getline(in, line);  // the heading
+  std::getline(in, line);  // header line
   while (std::getline(in, line)) {
     std::istringstream columns(line);
     std::string ranks;

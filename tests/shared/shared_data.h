@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trace collections that are not part of this repository: the folder that STEPSCOPE_SHARED names,
-// else ../shared beside the checkout. A test that needs them derives from SharedData and is
-// skipped, saying so, where there are none.
+// Trace collections outside this repository: in the folder STEPSCOPE_SHARED, else in ../shared
+// beside the checkout. Tests that need them derive from SharedData. Without them the tests are
+// skipped with a message.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace stepscope::shared {
 
-// One line of data/runs.tsv: the files that belong to one run.
+// One line of data/runs.tsv: the files of one run.
 struct TracedRun {
   std::string name;
   std::vector<std::filesystem::path> files;
@@ -20,7 +20,7 @@ struct TracedRun {
 
 [[nodiscard]] std::filesystem::path folder();
 
-// Of folder/data/runs.tsv; the files' paths are complete.
+// The lines of folder/data/runs.tsv, with full paths.
 [[nodiscard]] std::vector<TracedRun> runs(const std::filesystem::path& folder);
 
 class SharedData : public testing::Test {

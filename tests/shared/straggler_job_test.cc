@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published answers to ByteDance's sample traces (github.com/ByteDance-Seed/StragglerAnalysis,
-// data/result-*.json, mw-*.json, ms-*.json) against ours: every figure of theirs that we have.
+// Compares with the published answers for ByteDance's sample traces
+// (github.com/ByteDance-Seed/StragglerAnalysis, data/result-*.json, mw-*.json, ms-*.json): every
+// figure that we have too.
 #include "stepscope/analysis/job_table/straggler_job.h"
 
 #include <gtest/gtest.h>

@@ -140,7 +140,7 @@ for path in sorted(shared.rglob("*")):
         print("  ours  ", dict(list(ours.items())[:5]), "\n  python", dict(list(threads.items())[:5]), "\n  frames", wrong[:3])
 
 
-# The slide of a ZeRO-3 profile, as an optical reader saw it, with the table of instructions of DeepSpeed 0.16.7.
+# The slide of a ZeRO-3 profile after optical reading, with the instruction table of DeepSpeed 0.16.7.
 def slide():
     root = shared.parent.parent
     run = subprocess.run([program, "stacks", str(root / "seeds" / "deepspeed_zero3_profile_slide.txt"), "--lasti",

@@ -36,7 +36,7 @@ class Run:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-        # The folder's name marks the processes.
+        # The folder's name identifies the processes.
         exports = ['--export', f'{folder}/weights.safetensors'] if export else ['--prompt', folder]
         self.process = subprocess.Popen([STEPSCOPE] + TRAIN + ['--steps', str(steps)] + flags + exports,
                                         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=folder,
@@ -112,7 +112,7 @@ def dying(folder, kind, phase, sound):
     need(injected, run, 'nothing was injected')
     named = run.first(r'[Rr]ank 1\b', injected[0] + 1e-9)
     need(named, run, 'rank 1 is not named')
-    # Who dies in the optimizer is missed at the next collective, after the others' step.
+    # A death in the optimizer is noticed at the next collective, after the others' step.
     step = 'step [45]' if phase == 'optimizer' else 'step 4'
     need(phase == 'start' or re.search(step, named[1]), run, 'the step is not named')
     need(run.first('starting again'), run, 'it does not say that it starts again')

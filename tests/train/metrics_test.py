@@ -120,7 +120,7 @@ def main():
                                stdout=subprocess.DEVNULL, text=True, cwd=folder)
         try:
             said = ''
-            for said in job.stderr:  # ranks that share cores are told of first
+            for said in job.stderr:  # ranks that share cores are reported first
                 if said.startswith('metrics: '):
                     break
             port = int(re.search(r'^metrics: http://127\.0\.0\.1:(\d+)/metrics$', said)[1])
@@ -148,7 +148,7 @@ def main():
             job.terminate()
             job.communicate()
         assert job.returncode == 130, job.returncode
-        # A taken port: one line that names it, at once.
+        # A taken port: one line names it, at once.
         with socket.socket() as taken:
             taken.bind(('127.0.0.1', 0))
             taken.listen()
@@ -158,7 +158,7 @@ def main():
         lines = [line for line in refused.stderr.splitlines() if 'share' not in line]
         assert refused.returncode == 1, refused
         assert len(lines) == 1 and f'127.0.0.1:{port}' in lines[0] and 'choose another' in lines[0], lines
-        # A file, as a whole.
+        # A file that is replaced as a whole.
         done = subprocess.run(common + ['--steps', '3', '--metrics', 'metrics.txt'], capture_output=True, text=True,
                               cwd=folder, check=False)
         assert done.returncode == 0, done.stderr

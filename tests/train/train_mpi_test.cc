@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepscope train` on ranks that mpirun has started, beside those that it starts itself.
+// Compares `stepscope train` on ranks started by mpirun with ranks that it starts itself.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 class TrainOverMpi : public testing::Test {
  protected:
-  // Tests may run as root; and mpirun needs some network interface, be it the loopback.
+  // Tests may run as root. mpirun needs a network interface; a loopback suffices.
   void SetUp() override {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
@@ -121,7 +121,7 @@ TEST_F(TrainOverMpi, SaysWhatIsWrongAndHowItEnded) {
   complains(train({"--data", text, "--checkpoint", "x", "--restarts", "1"}, mpirun), 2,
             "--restarts");
   complains(train({"--data", "/nowhere/x.txt"}, mpirun), 1, "/nowhere/x.txt");
-  // A rank whose loss is not finite stops all, and each says what it saw.
+  // A rank with a loss that is not finite stops all, and each prints its own observation.
   complains(train({"--data", text, "--lr", "1e9", "--clip", "0", "--steps", "30"}, mpirun), 1,
             "not finite");
 }

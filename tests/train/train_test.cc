@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepscope train` as its users run it.
+// `stepscope train` as users run it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,9 +61,9 @@ std::int64_t sum(const Json& parts) {
 struct Accounted {
   const char* name;
   std::vector<std::string> flags;
-  // At stages 1 and 2 a step leaves gathers under way into the next one. Whether their last rank
-  // had called is told when the engine has closed the step; and of those that began before the
-  // first recorded step, another rank's trace may hold nothing.
+  // At stages 1 and 2 a step leaves gathers in flight for the next one. The arrival of their last
+  // rank is reported after the engine has closed the step. For gathers from before the first
+  // recorded step, another rank's trace may have nothing.
   bool to_the_nanosecond = true;
 };
 
@@ -71,8 +71,8 @@ void PrintTo(const Accounted& a, std::ostream* out) { *out << a.name; }
 
 class Accounts : public testing::TestWithParam<Accounted> {};
 
-// Engine and analyzer look at the same steps by different means: the engine's own account against
-// its trace, read back. Exposed communication of each step and rank is within 1 % then, too.
+// Engine and analyzer measure the same steps by different means: compares the engine's own account
+// with its trace, read back. Exposed communication of each step and rank is within 1 %, too.
 TEST_P(Accounts, OfEngineAndAnalyzerAreTheSame) {
   const ScratchFolder folder;
   const std::string traces = folder.file("traces");
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
         Accounted{"Zero3ThreeRanks", {"3", "--zero", "3", "--prefetch", "2", "--grad-accum", "2"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-// By unit and pass; how often each comes depends on the plan alone, when it comes does not matter.
+// By unit and pass. The counts depend on the plan alone; the times do not matter.
 TEST(Train, TracesTellWhichUnitEachFetchIsFor) {
   for (const std::uint32_t ahead : {0U, 2U}) {
     const ScratchFolder folder;
@@ -164,7 +164,7 @@ TEST(Train, TracesTellWhichUnitEachFetchIsFor) {
       most = std::max(most, fetch["ahead"].get<std::uint32_t>());
     }
     EXPECT_EQ(most, ahead);
-    // The page shows units, not each fetch.
+    // The page shows units, not single fetches.
     const std::string page = folder.file("page.html");
     ASSERT_EQ(run({"analyze", traces, "--html", page}).exit_code, 0);
     std::ifstream in(page);
@@ -174,7 +174,7 @@ TEST(Train, TracesTellWhichUnitEachFetchIsFor) {
   }
 }
 
-// A rank that sleeps before each step is named while training goes on, with what it costs.
+// A rank that sleeps before each step is named during training, with its cost.
 TEST(Train, NamesALateRankLive) {
   const ScratchFolder folder;
   const Outcome outcome = run({"train", "--data", text_of_the_project(), "--preset", "llama-tiny",
@@ -203,7 +203,7 @@ TEST(Train, EveryStageWritesTheSameLosses) {
   }
 }
 
-// Stopped after two steps and gone on with, at another stage, is the same run.
+// A run stopped after two steps and resumed at another stage is the same run.
 TEST(Train, GoesOnFromACheckpointAtAnotherStage) {
   const ScratchFolder folder;
   const Trained whole = train(folder, {"2", "--zero", "1", "--steps", "4"});
@@ -229,7 +229,7 @@ TEST(Train, MemoryIsAsPlanned) {
     EXPECT_EQ(row["planned_bytes"], row["measured_bytes"]) << row["name"];
 }
 
-// Measured after training: what was trained is the same.
+// Measured after training, so the trained model is the same.
 TEST(Train, IsolatesComputationAndCommunicationOfAStep) {
   const ScratchFolder folder;
   const Trained plain = train(folder, {"2", "--zero", "2", "--steps", "2"});
@@ -259,8 +259,8 @@ TEST(Train, IsolatesComputationAndCommunicationOfAStep) {
   EXPECT_NE(trained.outcome.printed.find("communication alone"), std::string::npos);
 }
 
-// States that live in files: the losses of memory, and the engine's account of the time that it
-// waited for files is the analyzer's.
+// States in files: the losses equal those with states in memory, and the engine's time of waiting
+// for files equals the analyzer's.
 TEST(Train, OptimizerStatesInFilesChangeNoLoss) {
   const ScratchFolder folder;
   const std::vector<std::string> plain = {"2", "--zero",      "3",   "--steps",

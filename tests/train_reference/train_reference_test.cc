@@ -17,7 +17,7 @@ constexpr int steps = 20;
 constexpr std::int64_t batch = 4;
 constexpr std::int64_t tokens = 24;
 
-// As in train_reference.py.
+// Equal to the generator in train_reference.py.
 class Integers {
  public:
   explicit Integers(std::uint32_t seed) : state_(seed) {}
@@ -111,7 +111,7 @@ std::vector<double> train(const NetworkConfig& config, const RecomputePlan& plan
         const auto at = static_cast<std::size_t>(p.offset);
         T* parameter = model.parameters[u].data() + at;
         float* own = master[u].data() + at;
-        if constexpr (std::is_same_v<T, float>) own = parameter;  // one and the same in f32
+        if constexpr (std::is_same_v<T, float>) own = parameter;  // the same tensor in f32
         adamw<T>(p.count, optimizer, model.gradients[u].data() + at, static_cast<float>(1 / count),
                  own, m[u].data() + at, v[u].data() + at, parameter);
       }

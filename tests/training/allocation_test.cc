@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of training takes no memory: malloc and its kin are replaced by ones that count while a
-// thread asks them to. oneDNN's product is replaced by one that calls it and counts apart what it
-// takes.
+// A training step allocates no memory. malloc and related functions are replaced by counting ones.
+// oneDNN's matmul is wrapped, and its allocations are counted separately.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <oneapi/dnnl/dnnl.h>
@@ -17,7 +16,7 @@
 #include "stepscope/base/isa.h"
 #include "stepscope/zero/engine/engine_test_run.h"
 
-// glibc's own, behind the names that are replaced here.
+// glibc's own functions, under the names that are replaced here.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
@@ -100,10 +99,10 @@ TEST(Allocation, TheCountersCount) {
   EXPECT_EQ(taken.ours.largest, 4000U);
 }
 
-// The first steps set up what the matrix library and the windows of statistics keep. Later steps
-// take nothing. At avx512 every product of f32 is the engine's own. At avx2 and baseline it is
-// oneDNN's, which takes a table of arguments and packing buffers at each product and gives them
-// back.
+// The first steps allocate buffers of the matrix library and of the windows of statistics. Later
+// steps allocate nothing. At avx512 every f32 matmul is the engine's own. At avx2 and baseline it
+// is oneDNN's, which allocates a table of arguments and packing buffers for each matmul and frees
+// them.
 TEST(Allocation, AStepTakesNoMemory) {
   const std::string drive = testing::TempDir();
   const zero::OffloadDirs all{.optimizer = drive, .gradients = drive, .parameters = drive};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of one's own, removed with what it holds.
+// A temporary folder, removed with its contents.
 #pragma once
 
 #include <cstdlib>

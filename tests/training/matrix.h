@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stage matrix: trainings that may differ in their numbers, and for each the variants of it
-// that may not, by a bit: stage, size of messages, prefetching, recomputation.
+// The stage matrix: trainings whose results may differ from each other, and for each its variants
+// whose results must be equal in every bit: stage, message size, prefetching, recomputation.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,26 @@ struct Training {
 
 struct Variant {
   int stage = 0;
-  bool whole = true;  // one message a unit and at a time; else four, of 37 elements for each rank
+  bool whole = true;  // one message a unit and at a time; else four, of 37 elements per rank
   int depth = 1;
   nn::Recompute recompute = nn::Recompute::none;
 };
 
-// `core` is what every run of the tests has time for; both cover every value of each member.
+// `core` fits into every run of the tests; both cover every value of each member.
 enum class Extent : std::uint8_t { core, full };
 [[nodiscard]] std::vector<Training> trainings(Extent extent);
 [[nodiscard]] std::vector<Variant> variants(Extent extent);
 
-// Two steps; the ranks bring unequally many tokens.
+// Two steps. The ranks have different numbers of tokens.
 [[nodiscard]] zero::TestRun run_of(const Training& training, const Variant& variant, int ranks);
-// What variants are compared with: stage 0, one message a unit, nothing recomputed, on threads.
+// The reference of all variants: stage 0, one message a unit, no recomputation, on threads.
 [[nodiscard]] zero::TestOutcome reference(const Training& training, int ranks);
 
 // "gpt2  f32   accumulates, then reduces".
 [[nodiscard]] std::string text_of(const Training& training);
 [[nodiscard]] std::string text_of(const Variant& variant);
 
-// Values that differ, of weights and moments and of what each step said on every rank.
+// The number of different values among weights, moments and each step's results on every rank.
 [[nodiscard]] std::int64_t differences(const zero::TestOutcome& outcome,
                                        const zero::TestOutcome& reference);
 

@@ -23,7 +23,7 @@ T get(std::istream& in) {
   return value;
 }
 
-// False where the file ends early or says what cannot be.
+// False if the file ends early or has impossible values.
 bool read_outcome(std::istream& in, std::size_t rank, zero::TestOutcome& outcome) {
   for (auto unit = get<std::int64_t>(in); unit >= 0; unit = get<std::int64_t>(in)) {
     const auto first = get<std::int64_t>(in);
@@ -56,7 +56,7 @@ Result<SpawnReport> start(const Job& job, int ranks) {
       std::to_string(job.training), std::to_string(job.delays), job.file};
   if (job.transport == Transport::shm) return spawn_ranks(argv, ranks);
 #ifdef STEPSCOPE_MPIEXEC
-  // One process that starts the others, and takes them with it when it is ended.
+  // One process that starts the others and ends them when it is ended.
   argv.insert(argv.begin(), {STEPSCOPE_MPIEXEC, "--oversubscribe", "-n", std::to_string(ranks)});
   return spawn_ranks(
       argv, 1, {.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variants of a training on ranks that are processes: matrix_rank runs them, one group of processes
-// for all variants of a training, and leaves what it came to in a file.
+// Variants of a training on ranks that are processes. matrix_rank runs them, with one group of
+// processes for all variants of a training, and writes the results to a file.
 #pragma once
 
 #include <cstddef>
@@ -17,32 +17,32 @@ namespace stepscope::matrix {
 struct Tally {
   int configurations = 0;
   std::int64_t differences = 0;
-  int clipped = 0;                    // steps of the references
+  int clipped = 0;                    // steps with clipping in the references
   std::vector<std::string> faults{};  // variants that differ
   Tally& operator+=(const Tally& other);
 };
 
 enum class Transport : std::uint8_t {
   shm,  // shared memory
-  mpi   // messages of MPI, between ranks that mpirun starts
+  mpi   // MPI messages between ranks that mpirun starts
 };
 
-// What a group of processes is asked for.
+// The task of a group of processes.
 struct Job {
   Transport transport = Transport::shm;
   Extent extent = Extent::core;
-  std::size_t training = 0;  // of trainings(extent)
+  std::size_t training = 0;  // index in trainings(extent)
   std::uint64_t delays = 0;  // seed of random delays in every call and kernel; 0: none
   std::string file{};        // rank r writes `file`.r
 };
-// As the arguments of matrix_rank say it.
+// Parses the arguments of matrix_rank.
 [[nodiscard]] Result<Job> job_of(int count, char** arguments);
 
 // One rank's part of an outcome.
 void write_outcome(std::ostream& out, const zero::TrainingState& state,
                    const std::vector<zero::StepResult>& steps);
 
-// Starts `ranks` processes for the job and compares each variant with the reference. Error: they
+// Starts `ranks` processes for the job and compares each variant with the reference. Errors: they
 // cannot be started, or one failed.
 [[nodiscard]] Result<Tally> compare_processes(const Job& job, int ranks);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// matrix_rank core|full TRAINING DELAYS FILE: one rank of a group of processes trains every variant
-// of a training (matrix.h) and writes what each came to to FILE.RANK.
+// matrix_rank core|full TRAINING DELAYS FILE: one rank of a group of processes. It runs every
+// variant of a training (matrix.h) and writes each result to FILE.RANK.
 #include <chrono>
 #include <cstdio>
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are processes come to the same bits as ranks that are threads, at every stage: the
-// core of the stage matrix. stage_matrix runs all of it.
+// Ranks that are processes give the same bits as ranks that are threads, at every stage. This is
+// the core of the stage matrix; stage_matrix runs all of it.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -49,7 +49,7 @@ TEST(TrainingProcesses, ComeToThemWithRandomDelaysInEveryCallAndKernel) {
   EXPECT_EQ(tally.configurations, 2 * 20);
 }
 
-// Or the comparison would say nothing: another training comes to other bits.
+// Without this the comparison would be meaningless: another training gives other bits.
 TEST(TrainingProcesses, OtherTrainingsComeToOtherBits) {
   const auto all = trainings(Extent::full);
   for (std::size_t t = 0; t + 1 < all.size(); t += 2) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stage matrix on ranks that are processes, against stage 0 on threads: a row for each world
-// size and kind of training, and what differed. Status 1 where anything did.
+// size and kind of training, with the differences. Exit status 1 if anything differs.
 //
 //   build/release/tests/training/stage_matrix core|full shm|mpi RANKS...
 #include <cstddef>
@@ -22,7 +22,7 @@ void print_row(const std::string& where, const std::string& what, const matrix::
   std::fflush(stdout);
 }
 
-// Trainings of one text differ in clipping and dropout; they follow each other.
+// Trainings with one text differ in clipping and dropout; they are adjacent.
 bool run(matrix::Job job, int ranks, matrix::Tally& all) {
   const matrix::Folder folder;
   job.file = folder.file("outcome");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes and calls that ranks ask of their group while they train, counted, against the formulas of
-// the performance model (cost/step/data_parallel.h).
+// Counts the bytes and calls of ranks during training and compares them with the formulas of the
+// performance model (cost/step/data_parallel.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,12 +38,12 @@ std::string text_of(const Case& c) {
          (c.tied ? ", tied" : ", untied");
 }
 
-// What one rank counted, and the plan it followed.
+// The counts of one rank, and its plan.
 struct Counted {
   CommCounters counters;
   std::vector<zero::PlannedCalls> planned;  // of `kinds`
   double parameters = 0;
-  double used_once = 0;  // of units that one pass of a micro-batch reads, no two
+  double used_once = 0;  // of units read by a single pass of a micro-batch
   std::size_t units = 0;
 };
 
@@ -75,7 +75,7 @@ std::vector<Counted> train_counted(const Case& c) {
     for (std::size_t u = 0; u < plan.units.size(); ++u) {
       const auto parameters = static_cast<double>(plan.units[u].count);
       mine.parameters += parameters;
-      // An untied head trains in one pass, and an untied embedding's backward reads nothing.
+      // An untied head trains in one pass, and the backward of an untied embedding reads nothing.
       if (!c.tied && (u == 0 || u + 1 == plan.units.size())) mine.used_once += parameters;
     }
   };
@@ -95,9 +95,9 @@ DataVolume volume_of(const Case& c, double parameters) {
   return data_volume(plan, parameters, 0);
 }
 
-// The model has stages 2 and 3 reduce each micro-batch, and stage 3 gather each unit twice for it.
-// Reduced at once, gradients are sent as often as with one micro-batch; a unit that one pass reads
-// is gathered half as often.
+// In the model, stages 2 and 3 reduce each micro-batch, and stage 3 gathers each unit twice for it.
+// If gradients are reduced at once, they are sent as often as with one micro-batch. A unit that
+// only one pass reads is gathered half as often.
 DataVolume expected_volume(const Case& c, const Counted& counted) {
   DataVolume volume = volume_of(c, counted.parameters);
   if (c.accumulation == Accumulation::accumulate_then_reduce) {
@@ -128,7 +128,7 @@ void compare(const Case& c) {
       return static_cast<std::int64_t>(counted.counters[kinds[kind]].calls);
     };
     const DataVolume volume = expected_volume(c, counted);
-    // Each all-reduce counts whole bytes; all else is exact.
+    // Each all-reduce counts whole bytes; all other figures are exact.
     const double sums = c.stage == 0 ? volume.reduced : 0;
     const double rounding = 0.5 * static_cast<double>(calls(0)) / steps + 1e-6;
     ASSERT_NEAR(sent(CollectiveKind::all_reduce), sums + 2 * share * small_sums(counted), rounding)

@@ -47,7 +47,7 @@ bool allows(const Layer& from, std::string_view to) {
   return from.folder == to || std::ranges::find(from.may_include, to) != from.may_include.end();
 }
 
-// What users of the library include: in no folder, it shows them two.
+// The header for users of the library. It is in no folder and includes headers of two.
 constexpr std::string_view umbrella = "stepscope/stepscope.h";
 
 std::string place(const SourceFile& file, const Include& include) {
@@ -63,7 +63,7 @@ bool is_test(std::string_view path) {
 
 using Graph = std::map<std::string, std::set<std::string>, std::less<>>;
 
-// The paths by which a node reaches itself: one line each.
+// The cycles of a graph as paths, one line each.
 std::vector<std::string> circles(const Graph& graph) {
   enum class Visit : std::uint8_t { never, open, done };
   std::map<std::string, Visit, std::less<>> states;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small trees with one fault each: the checks find it, and nothing in a tree that is in order.
+// Small trees with one fault each. The checks find it, and find nothing in a correct tree.
 #include "tests/tree/layers.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This very tree keeps its own rules: the layer table of ARCHITECTURE.md, the lengths of files and
-// lines, and flags that run on every x86-64.
+// This tree follows its own rules: the layer table of ARCHITECTURE.md, the lengths of files and
+// lines, and compiler flags that run on every x86-64.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ TEST_F(Repository, NoPairsOfHeaderAndSourceIncludeEachOther) {
   EXPECT_EQ(pair_circles(files), Lines{});
 }
 
-// report/ and cli/ are not divided into rooms yet: they may only lose files.
+// report/ and cli/ are not divided into rooms yet; their number of files may only decrease.
 TEST_F(Repository, NoFolderIsCrowded) {
   Lines crowded = crowded_folders(files, 25);
   const Lines fewer = crowded_folders(files, 45);

@@ -13,7 +13,7 @@ std::string_view without_leading_blanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-// The path of `#include "path"`, however it is spaced; empty for every other line.
+// The path of `#include "path"` with any spacing; empty for every other line.
 std::string_view included_path(std::string_view line) {
   line = without_leading_blanks(line);
   if (!line.starts_with('#')) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source tree as the tests of its order see it: files, their lines, and what they include.
+// The source tree for these tests: files, their lines, and their includes.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace stepscope::tree {
 
-// An #include "..." line: of the project, never of the system.
+// A line #include "..." of a project file, never of a system file.
 struct Include {
   std::string path;  // as written: "stepscope/event/trace.h"
   std::size_t line = 0;
 };
 
 struct SourceFile {
-  std::string path;  // from the root of the tree: "stepscope/event/trace.h"
+  std::string path;  // relative to the root: "stepscope/event/trace.h"
   std::vector<std::string> lines;
   std::vector<Include> includes;
 };
@@ -29,13 +29,13 @@ struct SourceFile {
 
 [[nodiscard]] std::string read_text(const std::filesystem::path& file);
 
-// "event" of "stepscope/event/trace.h"; empty for a path that is not in a folder of stepscope/.
+// "event" for "stepscope/event/trace.h"; empty for a path outside the folders of stepscope/.
 [[nodiscard]] std::string_view folder_of(std::string_view path);
 
-// "analysis/steps" of "stepscope/analysis/steps/steps.h"; "event" of "stepscope/event/trace.h".
+// "analysis/steps" for "stepscope/analysis/steps/steps.h"; "event" for "stepscope/event/trace.h".
 [[nodiscard]] std::string_view room_of(std::string_view path);
 
-// Characters, not bytes, of a line of UTF-8.
+// The number of characters, not bytes, in a line of UTF-8.
 [[nodiscard]] std::size_t columns(std::string_view line);
 
 }  // namespace stepscope::tree

@@ -18,7 +18,7 @@ struct Token {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Words and punctuation, without comments and the preprocessor's lines.
+// Splits into words and punctuation, without comments and preprocessor lines.
 class Lexer {
  public:
   explicit Lexer(const SourceFile& file) : lines_(file.lines) {}
@@ -74,7 +74,7 @@ class Lexer {
     const bool number = std::isdigit(static_cast<unsigned char>(text_.front())) != 0;
     put(std::string(text_.substr(0, length)));
     skip(length);
-    // 1'000'000: the quotes belong to the number.
+    // 1'000'000: the quotes are part of the number.
     while (number && text_.size() > 1 && text_[0] == '\'' && is_word(text_[1])) skip(2);
   }
 
@@ -106,7 +106,7 @@ class Lexer {
   bool continued_ = false;
 };
 
-// Follows the braces and notes what is defined where only named namespaces are open.
+// Follows the braces and records definitions while only named namespaces are open.
 class Reader {
  public:
   explicit Reader(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
@@ -138,7 +138,7 @@ class Reader {
     return at < tokens_.size() ? std::string_view(tokens_[at].text) : std::string_view{};
   }
 
-  // From an opening token to behind the one that closes it.
+  // Skips from an opening token to behind the one that closes it.
   void skip_pair(std::string_view open, std::string_view close) {
     int depth = 0;
     for (; at_ < tokens_.size(); ++at_) {
@@ -152,10 +152,10 @@ class Reader {
   void open_namespace() {
     std::string name;
     for (++at_; at_ < tokens_.size() && text(at_) != "{"; ++at_) {
-      if (text(at_) == ";") return;  // an alias of a namespace
+      if (text(at_) == ";") return;  // a namespace alias
       name += text(at_);
     }
-    if (name.empty()) return skip_pair("{", "}");  // one file's own
+    if (name.empty()) return skip_pair("{", "}");  // local to one file
     ++at_;
     namespaces_.push_back(name);
   }
@@ -166,7 +166,7 @@ class Reader {
     return out + name;
   }
 
-  // Attributes and alignas(...) stand before a name.
+  // Attributes and alignas(...) may precede a name.
   void skip_attributes() {
     while (text(at_) == "[" || text(at_) == "alignas") {
       if (text(at_) == "alignas") ++at_;
@@ -202,7 +202,7 @@ class Reader {
     const std::size_t line = at_ < tokens_.size() ? tokens_[at_].line : 0;
     const std::string name = take_name();
     if (text(at_) == "final") ++at_;
-    if (text(at_) == ":") {  // bases, or what an enumeration is made of
+    if (text(at_) == ":") {  // bases, or the underlying type of an enumeration
       while (at_ < tokens_.size() && text(at_) != "{" && text(at_) != ";") ++at_;
     }
     if (text(at_) != "{") return;

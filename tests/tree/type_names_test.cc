@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts with types at all kinds of places: those that other files can see are found, and a name
+// Texts with types in all kinds of places. Types that other files can see are found, and a name
 // that two files define is a fault.
 #include "tests/tree/type_names.h"
 

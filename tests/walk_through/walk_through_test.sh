@@ -1,12 +1,12 @@
 #!/bin/bash
-# walk_through_test.sh PROGRAM SOURCE PAGE [--write]: runs the commands of a page (README.md, docs/walk-through.md), in order,
-# in one shell and in a temporary copy of what they need, and compares their outputs with the page.
+# walk_through_test.sh PROGRAM SOURCE PAGE [--write]: runs the commands of a page (README.md, docs/walk-through.md) in
+# order, in one shell and in a temporary copy of their files, and compares their outputs with the page.
 #
-# A block of commands is fenced as ```sh. Behind it may stand
-#   <!-- output: FILTER -->   and a block fenced as ```text: what FILTER leaves of the block's standard output, to the letter
-#   <!-- live: FILTER -->     the same where the figures are those of this machine: not compared
+# A block of commands is fenced as ```sh. Comments may follow it:
+#   <!-- output: FILTER -->   and a block fenced as ```text: the block's standard output after FILTER, to the letter
+#   <!-- live: FILTER -->     the same for figures of this machine: not compared
 #   <!-- expect: REGEX -->    a line of the block's standard output matches
-# --write puts what the program prints now into the page.
+# --write puts the program's current output into the page.
 set -euo pipefail
 program=$(realpath "$1")
 source=$(realpath "$2")
@@ -19,7 +19,7 @@ cp -r "$source/examples" "$work/run/"
 ln -s "$program" "$work/bin/stepscope"
 export PATH=$work/bin:$PATH
 
-# The page as blocks: N.sh with its commands, N.filter, N.kind (output or live), N.text as the page has it, N.expect.
+# Splits the page into blocks: N.sh (commands), N.filter, N.kind (output or live), N.text (as on the page), N.expect.
 block=0
 state=prose
 while IFS= read -r line; do
@@ -40,7 +40,7 @@ while IFS= read -r line; do
 done <"$page"
 [ "$block" -ge 3 ] || { echo "only $block blocks of commands in $page"; exit 1; }
 
-# One shell runs all blocks, so that what one sets the next can use; it ends at the first command that fails.
+# One shell runs all blocks, so that later blocks see variables of earlier ones. It ends at the first failing command.
 for ((i = 1; i <= block; i++)); do
   echo "echo $i >'$work/at'; exec >'$work/$i.out' 2>'$work/$i.err'"
   cat "$work/$i.sh"
@@ -55,7 +55,7 @@ fi
 failed=0
 for ((i = 1; i <= block; i++)); do
   if [ -e "$work/$i.filter" ]; then
-    shown=$(bash -c "$(cat "$work/$i.filter")" <"$work/$i.out" || true)  # no empty lines at its end
+    shown=$(bash -c "$(cat "$work/$i.filter")" <"$work/$i.out" || true)  # drops empty lines at the end
     printf '%s\n' "$shown" >"$work/$i.now"
     [ -n "$shown" ] || { echo "FAILED: nothing is left of the output of"; cat "$work/$i.sh"; failed=1; }
     if [ "$mode" != --write ] && [ "$(cat "$work/$i.kind")" = output ] && ! diff -u "$work/$i.text" "$work/$i.now"; then

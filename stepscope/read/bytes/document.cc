@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members are small next to the events: each is cut out and given to a JSON library. What it
-// refuses is counted.
+// Members are small compared with the events, so each is cut out and parsed by a JSON library.
+// Members that the library refuses are counted.
 #include "stepscope/read/bytes/document.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The year 2096: with every ts that a reader accepts the sum stays within 64 bits.
+// The year 2096. The sum with any ts that a reader accepts fits 64 bits.
 constexpr std::int64_t latest_base = 4'000'000'000'000'000'000;
 
 constexpr std::size_t npos = std::string_view::npos;
@@ -27,7 +27,7 @@ std::size_t skip_space(std::string_view text, std::size_t p) {
 
 std::size_t skip_bom(std::string_view text) { return text.starts_with("\xEF\xBB\xBF") ? 3 : 0; }
 
-// Behind the string that opens at p; npos when it does not end.
+// The position behind the string that opens at p; npos if the string does not end.
 std::size_t string_end(std::string_view text, std::size_t p) {
   for (++p; p < text.size(); ++p) {
     if (text[p] == '\\')
@@ -38,11 +38,12 @@ std::size_t string_end(std::string_view text, std::size_t p) {
   return npos;
 }
 
-// No writer nests deeper; a parser's destructors and printers might recurse.
+// No writer nests deeper. A limit is needed because a parser's destructors and printers may
+// recurse.
 constexpr int deepest = 100;
 
-// Behind the value that begins at p; npos when it does not end. `too_deep` is set where it nests
-// deeper than `deepest`.
+// The position behind the value that begins at p; npos if it does not end. Sets `too_deep` if the
+// value is nested deeper than `deepest`.
 std::size_t value_end(std::string_view text, std::size_t p, bool& too_deep) {
   if (text[p] == '"') return string_end(text, p);
   if (text[p] != '{' && text[p] != '[') {
@@ -83,7 +84,7 @@ std::string text(const Json& object, const char* key) {
   return at->is_string() ? at->get<std::string>() : at->dump();
 }
 
-// A list, or a string that spells one, perhaps cut: "[0, 1, ...".
+// Reads a list, or a string that contains one and may be cut: "[0, 1, ...".
 std::vector<int> ranks_of(const Json& value) {
   std::vector<int> ranks;
   if (value.is_array()) {
@@ -138,7 +139,7 @@ void read_devices(const Json& list, Metadata& metadata) {
   }
 }
 
-// An integer, or a text that spells one.
+// An integer, or a string that contains one.
 std::optional<std::int64_t> spelled_integer(const Json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (!value.is_string()) return std::nullopt;
@@ -156,7 +157,7 @@ void read_base(const Json& value, Metadata& metadata, ImportNotes& notes, std::u
   metadata.base = Ns{*base};
 }
 
-// Events that the plugin of NCCL had no room for.
+// Events that the NCCL plugin dropped for lack of space.
 void note_dropped(const Json& value, ImportNotes& notes, std::uint64_t at) {
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > 0)
     notes.add("nccl_events_dropped", at, value.get<std::uint64_t>());
@@ -184,7 +185,7 @@ void read_member(std::string_view key, const Json& value, Metadata& metadata, Im
     metadata.texts[std::string(key)] = value.dump();
 }
 
-// Bare inf and nan are no JSON, but old writers put them into numbers; and names hold control
+// Bare inf and nan are not JSON, but old writers write them as numbers. Names may contain control
 // characters and broken UTF-8.
 Json parse_lenient(std::string_view raw) {
   Json value = Json::parse(raw, nullptr, false);
@@ -215,10 +216,10 @@ Json parse_lenient(std::string_view raw) {
   return Json::parse(mended, nullptr, false);
 }
 
-// How far behind a damaged member the next one is looked for.
+// Range in bytes for the search of the next member behind a damaged one.
 constexpr std::size_t near = 1 << 20;
 
-// The next member behind a damaged one: a comma, a key and a colon. npos where there is none near.
+// The next member behind a damaged one: a comma, a key and a colon. npos if none is near.
 std::size_t next_member(std::string_view text, std::size_t from) {
   constexpr std::size_t longest_key = 256;
   const std::size_t stop = std::min(text.size(), from + near);
@@ -241,7 +242,7 @@ struct MemberReader {
   Metadata& metadata;
   ImportNotes& notes;
 
-  // Members from p, which stands behind '{' or a member, up to traceEvents or the closing brace.
+  // Reads members from p, which is behind '{' or a member, up to traceEvents or the closing brace.
   OuterText run(std::size_t p) {
     for (;;) {
       while (p < text.size() && (is_space(text[p]) || text[p] == ',')) ++p;
@@ -263,13 +264,13 @@ struct MemberReader {
   }
 
  private:
-  // The text ends here, in the middle of the document.
+  // The text ends here, inside the document.
   OuterText cut(std::size_t p) {
     if (final) notes.truncated = true;
     return {Outer::need_more, p};
   }
 
-  // One member at p; ended: read, `at` is behind it.
+  // Reads one member at p. ended: the member was read, and `at` is behind it.
   OuterText member(std::size_t p) {
     if (text[p] != '"') return {Outer::not_json, p};
     const std::size_t key_end = string_end(text, p);

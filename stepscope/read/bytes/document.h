@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What surrounds the events of a trace file: the object whose members stand before and after
-// traceEvents, or nothing around a bare array.
+// The part of a trace file around the events: the members of the object before and after
+// traceEvents. A bare array has none.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace stepscope {
 
 enum class Outer : std::uint8_t {
   events,     // the events begin at `at`
-  ended,      // the document ended at `at` without (further) events
+  ended,      // the document ended at `at` without (more) events
   need_more,  // the text ends inside a member
-  not_json,   // the text at `at` is no JSON
+  not_json,   // the text at `at` is not JSON
 };
 
 struct OuterText {
@@ -24,19 +24,19 @@ struct OuterText {
   std::size_t at = 0;
 };
 
-// Reads members from the document's first byte (after a BOM) up to the events. Members are put into
-// `metadata`; one that cannot be read is counted and stepped over. `final`: no more text follows.
+// Reads members from the document's first byte (after a BOM) up to the events. Members are stored
+// in `metadata`; an unreadable one is counted and skipped. `final`: no more text follows.
 OuterText read_head(std::string_view text, bool final, Metadata& metadata, ImportNotes& notes);
 
 struct TailText {
-  std::string_view text;     // behind the array's ']', or behind members that were read
-  std::uint64_t offset = 0;  // of it in the inflated file
-  bool final = false;        // no more text follows: a missing brace means that the file was cut
+  std::string_view text;     // starts behind the array's ']', or behind members that were read
+  std::uint64_t offset = 0;  // of the text in the inflated file
+  bool final = false;        // no more text follows: a missing brace means that the file is cut
 };
-// Continues behind the events of an object: further members, perhaps a second traceEvents.
+// Continues behind the events of an object: more members, perhaps a second traceEvents.
 OuterText read_tail(const TailText& tail, Metadata& metadata, ImportNotes& notes);
-// In a file that our own writer merged: replaces what `metadata` says about the process by what the
-// member stepscopeRanks (kept in metadata.texts) says about `rank`.
+// For a file that our own writer merged: replaces the process data in `metadata` by the data for
+// `rank` in the member stepscopeRanks (kept in metadata.texts).
 void read_rank_metadata(int rank, Metadata& metadata);
 [[nodiscard]] bool is_bare_array(std::string_view text);
 

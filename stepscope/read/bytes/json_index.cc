@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of 64 bytes becomes three masks (quotes, backslashes, brackets). A quote after an odd run
-// of backslashes is escaped; the prefix XOR of the remaining quotes marks what lies inside strings;
-// brackets there do not count.
+// A block of 64 bytes gives three masks: quotes, backslashes, brackets. A quote after an odd run of
+// backslashes is escaped. The prefix XOR of the other quotes marks the insides of strings, where
+// brackets do not count.
 #include "stepscope/read/bytes/json_index.h"
 
 #include <array>
@@ -24,14 +24,14 @@ struct Masks {
   std::uint64_t bracket = 0;
 };
 
-// Carried from block to block.
+// State carried from block to block.
 struct State {
   std::uint64_t in_string = 0;    // all ones inside a string
   std::uint64_t escape_next = 0;  // 1 when the next byte is escaped
-  std::uint64_t backslashes = 0;  // any seen
+  std::uint64_t backslashes = 0;  // any backslash so far
 };
 
-// The bytes that a backslash before them escapes. Rare, so bit by bit.
+// The bytes escaped by a backslash before them. Backslashes are rare, so this goes bit by bit.
 inline std::uint64_t escaped_bytes(std::uint64_t backslash, State& state) {
   std::uint64_t escaped = state.escape_next;
   backslash &= ~state.escape_next;
@@ -53,8 +53,7 @@ inline std::uint64_t prefix_xor(std::uint64_t bits) {
   return bits;
 }
 
-// Writes the positions of the set bits eight at a time: the surplus is overwritten by the next
-// block.
+// Writes the positions of the set bits eight at a time. The next block overwrites the surplus.
 inline std::uint32_t* write_bits(std::uint64_t bits, std::uint32_t base, std::uint32_t* out) {
   const auto count = static_cast<unsigned>(std::popcount(bits));
   for (unsigned done = 0; done < count; done += 8)
@@ -110,7 +109,7 @@ void index_portable(std::string_view text, JsonIndex& index) {
 
 #if defined(__x86_64__)
 
-// SSE2 is part of x86-64: the baseline of a portable build.
+// SSE2 is part of x86-64, so every build has it.
 void index_sse2(std::string_view text, JsonIndex& index) {
   const auto load = [](const char* p) {
     Masks masks;

@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-// Byte by byte, as the definition says it.
+// The definition, byte by byte.
 std::vector<std::uint32_t> reference(std::string_view text) {
   std::vector<std::uint32_t> at;
   bool in_string = false;

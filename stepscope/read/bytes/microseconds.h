@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instants and durations as a Chrome trace spells them: microseconds with three decimals, which
-// lose no ns.
+// Instants and durations as Chrome traces write them: microseconds with three decimals, so no ns is
+// lost.
 #pragma once
 
 #include <array>

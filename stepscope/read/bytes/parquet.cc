@@ -31,8 +31,8 @@ T number(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-// Runs of one value and packed groups of eight (parquet-format Encodings.md, "RLE"). False where
-// the bytes end before `count` values.
+// Decodes runs of one value and packed groups of eight (parquet-format Encodings.md, "RLE"). False
+// if the bytes end before `count` values.
 bool unpack_runs(std::string_view bytes, unsigned width, std::size_t count,
                  std::vector<std::uint32_t>& out) {
   out.clear();
@@ -76,7 +76,7 @@ bool unpack_runs(std::string_view bytes, unsigned width, std::size_t count,
   return true;
 }
 
-// Appends values to the column that a name asked for, chunk by chunk.
+// Decodes the chunks of a requested column and appends their values.
 class Decoder {
  public:
   Decoder(std::string_view file, const ParquetLeaf& leaf, std::uint64_t rows,
@@ -190,7 +190,7 @@ class Decoder {
     return std::nullopt;
   }
 
-  // Moves the values that are there to their rows.
+  // Moves present values to their rows.
   void append(const ParquetColumn& found, std::uint64_t values) {
     const std::size_t first = count();
     const auto spread = [&](const auto& from, auto& to) {
@@ -290,9 +290,9 @@ class Decoder {
   std::uint64_t rows_;
   const std::string& path_;
   ParquetColumn column_;
-  ParquetColumn dictionary_;  // of the chunk at hand; its text holds places in column_.texts
+  ParquetColumn dictionary_;  // of the current chunk; its text holds indices in column_.texts
   std::unordered_map<std::string, std::uint32_t> places_;
-  std::vector<std::uint32_t> present_;  // definition levels of a page; empty = all there
+  std::vector<std::uint32_t> present_;  // definition levels of a page; empty = all present
   std::vector<std::uint32_t> indices_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat Parquet files (parquet-format, version 1 data pages): columns of PLAIN and RLE_DICTIONARY
-// values, uncompressed or snappy, required or optional. Anything else is refused by its name.
+// Reads flat Parquet files (parquet-format, version 1 data pages). Columns are PLAIN or
+// RLE_DICTIONARY, uncompressed or snappy, required or optional. For anything else the error names
+// the feature.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +18,19 @@ namespace stepscope {
 struct ParquetColumn {
   std::string name;
   ParquetType type = ParquetType::int32;
-  // One value a row, zero where it is absent; of the three the one that its type fills.
+  // One value a row, zero if absent. The column's type decides which of the three vectors is
+  // filled.
   std::vector<std::int64_t> integers;
   std::vector<double> reals;
-  std::vector<std::uint32_t> text;  // places in `texts`
+  std::vector<std::uint32_t> text;  // indices in `texts`
   std::vector<std::string> texts;
-  std::vector<bool> absent;  // by row; empty where none is
+  std::vector<bool> absent;  // by row; empty if no value is absent
 };
 
 [[nodiscard]] bool is_parquet(std::string_view head);
 
-// The columns that are called `names`, in that order; others are not decoded. `path` is for errors,
-// whose byte is that of the file.
+// The columns in `names`, in that order; others are not decoded. Errors name `path` and the byte of
+// the file.
 [[nodiscard]] Result<std::vector<ParquetColumn>> read_parquet(
     std::string_view file, std::span<const std::string_view> names, const std::string& path);
 

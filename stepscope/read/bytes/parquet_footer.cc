@@ -9,11 +9,10 @@ namespace stepscope {
 namespace {
 
 constexpr std::string_view magic = "PAR1";
-// Rows of a table of operations take several bytes each; what claims less is damage.
+// Rows of a table of operations take several bytes each. A file that claims less is damaged.
 constexpr std::uint64_t most_rows_per_byte = 64;
 
-// Calls `take(field)` for each field of a structure; what it does not read (returns false) is
-// skipped.
+// Calls `take(field)` for each field of a structure. Fields for which it returns false are skipped.
 template <class Take>
 void each_field(ThriftReader& in, Take take) {
   int last = 0;
@@ -71,7 +70,7 @@ struct ColumnMetadata {
   std::int64_t bytes = 0;
   std::int64_t data_page = 0;
   std::int64_t dictionary_page = 0;  // 0 = none
-  std::size_t names = 0;             // of its path
+  std::size_t names = 0;             // number of names in its path
 };
 
 ColumnMetadata column_metadata(ThriftReader& in) {
@@ -139,7 +138,7 @@ FileMetadata file_metadata(ThriftReader& in) {
   return m;
 }
 
-// Why the schema is not flat; empty where it is.
+// Why the schema is not flat; empty if it is flat.
 std::string not_flat(const FileMetadata& m) {
   if (m.schema.empty()) return "no schema";
   for (std::size_t i = 1; i < m.schema.size(); ++i) {
@@ -152,7 +151,7 @@ std::string not_flat(const FileMetadata& m) {
   return {};
 }
 
-// nullopt where the pages do not lie in the file.
+// nullopt if the pages are not inside the file.
 std::optional<ParquetChunk> chunk_of(const ColumnMetadata& m, std::uint64_t file_bytes) {
   const bool dictionary = m.dictionary_page > 0 && m.dictionary_page < m.data_page;
   const std::int64_t begin = dictionary ? m.dictionary_page : m.data_page;

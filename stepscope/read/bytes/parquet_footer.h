@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Parquet file says of itself: its columns and where their pages lie (parquet.thrift).
+// The footer of a Parquet file: its columns and the places of their pages (parquet.thrift).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// Parquet's physical types, by their numbers in the format.
+// Parquet's physical types, with their numbers in the format.
 enum class ParquetType : std::uint8_t {
   boolean,
   int32,
@@ -27,7 +27,7 @@ enum class ParquetType : std::uint8_t {
 // One column's pages in one row group.
 struct ParquetChunk {
   std::int64_t codec = 0;
-  std::int64_t values = 0;  // absent ones counted
+  std::int64_t values = 0;  // including absent ones
   std::uint64_t begin = 0;  // bytes of the file
   std::uint64_t end = 0;
 };
@@ -44,8 +44,8 @@ struct ParquetFooter {
   std::vector<ParquetLeaf> leaves;
 };
 
-// Refuses what is not flat (nested and repeated columns), and row counts that no file of this size
-// holds.
+// Errors: a schema that is not flat (nested or repeated columns), and row counts that are too large
+// for the size of the file.
 [[nodiscard]] Result<ParquetFooter> read_parquet_footer(std::string_view file,
                                                         const std::string& path);
 
@@ -59,7 +59,7 @@ struct ParquetPage {
   std::size_t header_bytes = 0;
 };
 
-// The page's header at the start of `bytes`; false where it is none.
+// Reads the page header at the start of `bytes`; false if there is none.
 [[nodiscard]] bool read_page_header(std::string_view bytes, ParquetPage& page);
 
 // "ZSTD", "DELTA_BINARY_PACKED"; "codec 12" for unknown ones.

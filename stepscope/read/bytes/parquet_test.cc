@@ -62,7 +62,7 @@ TEST(Parquet, RefusesByName) {
   EXPECT_NE(refusal(from_hex(test::delta)).find("n: DELTA_BINARY_PACKED is not read"),
             std::string::npos);
   EXPECT_NE(refusal(from_hex(test::nested)).find("the nested column l"), std::string::npos);
-  EXPECT_EQ(refusal(from_hex(test::delta), "s"), "read");  // only what is asked for is decoded
+  EXPECT_EQ(refusal(from_hex(test::delta), "s"), "read");  // only requested columns are decoded
   EXPECT_NE(refusal(from_hex(test::delta), "q").find("lacks the column q"), std::string::npos);
 }
 
@@ -74,7 +74,7 @@ TEST(Parquet, SaysWhereAFileIsCut) {
   EXPECT_NE(refusal("PAR1").find("does not end in PAR1"), std::string::npos);
 }
 
-// Whatever byte is damaged: an answer or an error, and never a crash (the sanitizers see to it).
+// Every damaged byte gives an answer or an error and never a crash (sanitizers check this).
 TEST(Parquet, SurvivesDamage) {
   for (const std::string_view hex : {test::dictionary_snappy, test::plain_uncompressed}) {
     const std::string file = from_hex(hex);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that Apache Arrow 19.0.1 wrote, in hexadecimal; pa is pyarrow, pq pyarrow.parquet:
+// Files written by Apache Arrow 19.0.1, in hexadecimal; pa is pyarrow, pq pyarrow.parquet:
 //   t = pa.table({'n': pa.array([1, -2, None, 300000, 1], pa.int64()),
 //                 's': pa.array(['one', 'two', 'one', None, 'one']),
 //                 'f': pa.array([0.5, 1.25, -3.0, 0.1, None], pa.float32())})

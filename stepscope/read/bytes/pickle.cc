@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stack machine over indices of nodes. A list or dict that is filled in several goes keeps the
-// stretches of its items; when all is read they are put side by side.
+// A stack machine over node indices. A list or dict that is filled in several steps keeps its
+// stretches of items. At the end they are copied side by side.
 #include "stepscope/read/bytes/pickle.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t most_pickle_bytes = 4'000'000'000;
 constexpr std::uint32_t small_integers = 256;
-// Nodes that every tree begins with.
+// Nodes at the start of every tree.
 constexpr std::uint32_t node_none = 0;
 constexpr std::uint32_t node_false = 1;
 constexpr std::uint32_t node_true = 2;
@@ -28,10 +28,10 @@ constexpr std::uint32_t node_builder = 3;  // torch.jit._pickle.build_*list; nev
 constexpr std::uint32_t node_zero = 4;     // and 255 more
 constexpr std::uint32_t no_node = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t longest_integer = 1024;
-// Writers number what they memorise from 0 or 1 on; a gap is no writer's.
+// Writers number memo entries from 0 or 1 without gaps. A larger gap is damage.
 constexpr std::uint64_t memo_gap = 4096;
 
-// Items of a container that lie side by side in PlainTree::children.
+// Items of a container that are adjacent in PlainTree::children.
 struct Stretch {
   std::uint64_t begin = 0;
   std::uint32_t count = 0;
@@ -42,7 +42,7 @@ std::uint64_t packed(std::uint32_t first, std::uint32_t last) {
   return std::uint64_t{first} << 32U | last;
 }
 
-// For a message: short, and nothing that a terminal obeys.
+// A short form for messages, without control characters that a terminal would obey.
 std::string harmless(std::string_view text) {
   std::string out(text.substr(0, 80));
   for (char& c : out)
@@ -55,7 +55,7 @@ class PickleMachine {
   PickleMachine(std::string bytes, std::string_view path) : path_(path) {
     tree_.text = std::move(bytes);
     size_ = tree_.text.size();
-    // Room for what snapshots and dumps hold, so that it is not copied as it grows.
+    // Reserves space for typical snapshots and dumps, so that nodes are not copied as they grow.
     tree_.nodes.reserve(node_zero + small_integers + size_ / 6);
     tree_.children.reserve(size_ / 3);
     tree_.nodes.resize(node_zero + small_integers);
@@ -63,7 +63,7 @@ class PickleMachine {
     tree_.nodes[node_true].word = 1;
     for (std::uint32_t i = 0; i < small_integers; ++i)
       tree_.nodes[node_zero + i] = {.word = i, .count = 0, .kind = PlainKind::integer};
-    stretches_.emplace_back();  // 0 is none
+    stretches_.emplace_back();  // stretch 0 means none
   }
 
   Result<PlainTree> run() {
@@ -118,7 +118,7 @@ class PickleMachine {
     at_ += end + 1;
     return true;
   }
-  // Little-endian, without a sign; 1 to 8 bytes.
+  // A little-endian unsigned number of 1 to 8 bytes.
   bool take_number(std::size_t bytes, std::uint64_t& value) {
     if (size_ - at_ >= sizeof value) {
       std::memcpy(&value, tree_.text.data() + at_, sizeof value);
@@ -162,7 +162,7 @@ class PickleMachine {
     if (!take(length, text)) return false;
     return push(add(kind, begin, static_cast<std::uint32_t>(length)));
   }
-  // Of what escapes became, behind the input.
+  // Appends decoded escapes behind the input.
   template <class Append>
   bool push_escaped(PlainKind kind, Append append) {
     const std::uint64_t line_at = at_;
@@ -177,14 +177,14 @@ class PickleMachine {
     return push(add(kind, begin, static_cast<std::uint32_t>(tree_.text.size() - begin)));
   }
 
-  // How many values stand above the last mark.
+  // The number of values above the last mark.
   [[nodiscard]] std::size_t above_mark() const {
     return stack_.size() - (marks_.empty() ? 0 : marks_.back());
   }
   bool need(std::size_t values) {
     return above_mark() >= values || fail("takes a value from an empty stack");
   }
-  // The items above the last mark, which is taken away.
+  // The items above the last mark. Removes the mark.
   bool pop_mark(std::size_t& first) {
     if (marks_.empty()) return fail("closes a list that was not begun");
     first = marks_.back();
@@ -196,7 +196,7 @@ class PickleMachine {
       if (stack_[i] == node_builder) return fail("keeps a function as a value");
     return true;
   }
-  // Every second one names a member.
+  // Checks the keys, which are every second value.
   bool plain_keys(std::size_t first) {
     if ((stack_.size() - first) % 2 != 0) return fail("a dict with a key and no value");
     for (std::size_t i = first; i < stack_.size(); i += 2) {
@@ -243,7 +243,7 @@ class PickleMachine {
   bool make_tuple(std::size_t items) {
     return need(items) && make(PlainKind::tuple, stack_.size() - items);
   }
-  // Values from `first` on go to the container below them.
+  // Appends the values from `first` on to the container below them.
   bool extend(PlainKind kind, std::size_t first) {
     if (first <= (marks_.empty() ? 0 : marks_.back()))
       return fail("takes a value from an empty stack");
@@ -295,7 +295,7 @@ class PickleMachine {
 
   std::string_view path_;
   PlainTree tree_;
-  std::uint64_t size_ = 0;  // of the input; the tree's text may grow behind it
+  std::uint64_t size_ = 0;  // of the input; decoded text may follow it in the tree
   std::uint64_t at_ = 0;
   std::uint64_t op_at_ = 0;
   bool stopped_ = false;
@@ -401,7 +401,7 @@ bool PickleMachine::step_text(PickleOp op) {
     case PickleOp::binbytes8:
     case PickleOp::bytearray8:
       return push_text(PlainKind::bytes, 8);
-    case PickleOp::short_binstring:  // Python 2's strings are texts here
+    case PickleOp::short_binstring:  // Python 2 strings are read as text
       return push_text(PlainKind::text, 1);
     case PickleOp::binstring:
       return push_text(PlainKind::text, 4);
@@ -476,7 +476,7 @@ bool PickleMachine::step_other(PickleOp op) {
   return fail(op_at_ == 0 ? "is no pickle" : "has no opcode " + hex(byte));
 }
 
-// A frame only says how many bytes belong together.
+// A frame only states how many bytes belong together.
 bool PickleMachine::start_frame() {
   std::uint64_t length = 0;
   if (!take_number(8, length)) return false;
@@ -526,7 +526,7 @@ void PickleMachine::lay_side_by_side() {
   }
 }
 
-// Depth first, each node once; the way down is never longer than what is allowed.
+// Depth first, each node once. The path is never longer than the allowed nesting.
 bool PickleMachine::check_nesting() {
   struct Open {
     std::uint32_t node;
@@ -535,7 +535,7 @@ bool PickleMachine::check_nesting() {
   };
   constexpr std::uint8_t on_the_way = 255;
   static_assert(deepest_pickle < on_the_way);
-  std::vector<std::uint8_t> depth(tree_.nodes.size(), 0);  // of what is inside, once known
+  std::vector<std::uint8_t> depth(tree_.nodes.size(), 0);  // depth of the content, once known
   std::vector<Open> way;
   const auto has_items = [&](std::uint32_t n) { return tree_.nodes[n].kind >= PlainKind::list; };
   const auto open = [&](std::uint32_t n) {
@@ -546,7 +546,7 @@ bool PickleMachine::check_nesting() {
   };
   op_at_ = size_;
   if (has_items(tree_.root)) open(tree_.root);
-  std::uint8_t below = 0;  // of the node that was just left
+  std::uint8_t below = 0;  // depth of the node that was just left
   while (!way.empty()) {
     Open& top = way.back();
     if (top.next == top.end) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The opcodes of pickles, as Python's pickletools names them.
+// The opcodes of pickles, named as in Python's pickletools.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ enum class PickleOp : std::uint8_t {
   bytearray8 = 0x96
 };
 
-// The name of an opcode that is no plain data; empty for a byte that is no opcode at all.
+// The name of an opcode that is not plain data; empty if the byte is not an opcode.
 [[nodiscard]] std::string_view refused_opcode(std::uint8_t byte);
 
 }  // namespace stepscope

@@ -24,7 +24,7 @@ std::string raw(const char (&bytes)[N]) {
   return {bytes, N - 1};
 }
 
-// One line of what was read, each node spelled out.
+// The tree as one line of text, each node written out.
 std::string spelled(const PlainValue& v) {
   switch (v.kind()) {
     case PlainKind::none:
@@ -231,17 +231,17 @@ TEST(Pickle, BoundsNestingAndSharing) {
   EXPECT_NE(read(std::string(deepest_pickle + 1, ']') + std::string(deepest_pickle, 'a') + ".")
                 .find("nested deeper than 64"),
             std::string::npos);
-  // A million openings and no end.
+  // A million openings without an end.
   EXPECT_NE(read(std::string(1000000, '(')).find("ends before its STOP"), std::string::npos);
   EXPECT_NE(read(std::string(1000000, ']') + ".").find("more than one value"), std::string::npos);
-  // Each list holds the one before ten times: 10^50 values, 51 nodes.
+  // Each list holds the previous one ten times: 10^50 values, 51 nodes.
   std::string bomb = "\x80\x02]q" + std::string(1, '\0');
   for (char level = 1; level <= 50; ++level) {
     bomb += "](";
     for (int i = 0; i < 10; ++i) bomb += std::string("h") + static_cast<char>(level - 1);
     bomb += std::string("eq") + level;
   }
-  bomb += "(t";  // the tuple of nothing above the mark
+  bomb += "(t";  // a tuple of the zero items above the mark
   const auto stacked = parse_pickle(bomb + ".", "dump");
   EXPECT_FALSE(stacked);  // all lists are still on the stack
   std::string last = "\x80\x02(";

@@ -21,7 +21,8 @@ std::optional<std::uint32_t> number_of(std::string_view digits, int base) {
   return value;
 }
 
-// One escape behind a backslash; how many characters of `rest` it took, 0 where it is none.
+// Decodes one escape behind a backslash. Returns the number of characters of `rest` used, 0 if
+// invalid.
 std::size_t append_escape(std::string_view rest, std::string& into) {
   constexpr std::array<std::pair<char, char>, 10> simple = {{{'\\', '\\'},
                                                              {'\'', '\''},
@@ -46,7 +47,7 @@ std::size_t append_escape(std::string_view rest, std::string& into) {
   }
   std::size_t digits = 0;
   while (digits < 3 && digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '7') ++digits;
-  if (digits == 0) {  // no escape: Python keeps the backslash
+  if (digits == 0) {  // not an escape: Python keeps the backslash
     into += '\\';
     into += rest.front();
     return 1;
@@ -82,7 +83,7 @@ WideInteger binary_integer(std::string_view bytes) {
     return static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i]));
   };
   const bool negative = (byte(bytes.size() - 1) & 0x80U) != 0;
-  // What only repeats the sign says nothing.
+  // Bytes that only repeat the sign are dropped.
   const std::uint64_t fill = negative ? 0xFFU : 0U;
   std::size_t size = bytes.size();
   while (size > 8 && byte(size - 1) == fill) --size;
@@ -92,7 +93,7 @@ WideInteger binary_integer(std::string_view bytes) {
     value.whole = static_cast<std::int64_t>(bits);
     return value;
   }
-  std::string hex;  // of the magnitude: a hexadecimal number is rounded once
+  std::string hex;  // digits of the magnitude; a hexadecimal number is rounded once
   constexpr std::string_view digits = "0123456789abcdef";
   std::uint64_t carry = negative ? 1 : 0;
   for (std::size_t i = 0; i < size; ++i) {
@@ -144,7 +145,7 @@ bool append_unicode(std::string_view raw, std::string& into) {
     if (high == 0) append_utf8(into, c);
   };
   for (std::size_t i = 0; i < raw.size();) {
-    if (raw.substr(i, 2) == "\\\\") {  // no escape, nor what follows the second one
+    if (raw.substr(i, 2) == "\\\\") {  // not an escape, and neither is the second backslash
       put('\\');
       put('\\');
       i += 2;

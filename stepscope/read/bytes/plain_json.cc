@@ -68,7 +68,7 @@ class JsonMachine {
                            tree_.text[at_] == '\r' || tree_.text[at_] == '\t'))
       ++at_;
   }
-  // The next byte that is no space; 0 at the end.
+  // The next byte that is not white space; 0 at the end.
   char next() {
     skip_space();
     return at_ < size_ ? tree_.text[at_] : '\0';
@@ -137,7 +137,7 @@ class JsonMachine {
     return add(real(wide), out);
   }
 
-  // The text stays where it is, unless an escape makes it another one.
+  // The text stays in the input unless an escape changes it.
   bool string(std::uint32_t& out) {
     const std::uint64_t begin = ++at_;
     const std::size_t stop = text().find_first_of("\"\\", at_);
@@ -204,7 +204,7 @@ class JsonMachine {
     return code == std::errc() && stop == digits.data() + 4;
   }
 
-  // Of a list or an object. Items wait on one stack until their container is complete.
+  // Items of a list or an object. They wait on one stack until their container is complete.
   bool items(std::uint32_t& out, std::size_t depth) {
     const bool object = tree_.text[at_++] == '{';
     const char close = object ? '}' : ']';
@@ -245,7 +245,7 @@ class JsonMachine {
 
   std::string_view path_;
   PlainTree tree_;
-  std::uint64_t size_ = 0;  // of the input; the tree's text may grow behind it
+  std::uint64_t size_ = 0;  // of the input; decoded text may follow it in the tree
   std::uint64_t at_ = 0;
   std::vector<std::uint32_t> waiting_;
   std::string scratch_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON of machines, large and plain, into the same tree that harmless pickles become. Python's NaN
-// and Infinity are numbers. Of a key given twice the last one holds.
+// Parses large JSON texts that programs write into the same tree as pickles. Python's NaN and
+// Infinity are numbers. If a key is given twice, the last value counts.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace stepscope {
 
-// Takes the whole text, at most 4 GB; the tree keeps it. Errors name `path` and the byte: a syntax
-// error, nesting beyond deepest_pickle. What follows the value but white space is counted in
-// trailing_bytes.
+// Parses the whole text, at most 4 GB; the tree owns it. Errors name `path` and the byte: a syntax
+// error, nesting beyond deepest_pickle. Bytes behind the value that are not white space are counted
+// in trailing_bytes.
 [[nodiscard]] Result<PlainTree> parse_plain_json(std::string text, std::string_view path);
 
 }  // namespace stepscope

@@ -13,7 +13,7 @@ class JsonCopy {
  public:
   explicit JsonCopy(PlainTree& tree) : tree_(tree) {}
 
-  // Nesting is bounded by parse_json.
+  // parse_json bounds the nesting.
   std::uint32_t value(const JsonValue& json) {
     switch (json.kind) {
       case JsonValue::Kind::null:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain data as JSON and harmless pickles hold it: none, bool, int, float, text, bytes, list, tuple
-// and dict, as one flat tree. What a pickle's memo shares is one node with several parents, so
-// whoever walks the tree caches by id() what is costly. No node contains itself.
+// Plain data of JSON and pickles: none, bool, int, float, text, bytes, list, tuple and dict, as one
+// flat tree. A value that a pickle's memo shares is one node with several parents, so walkers cache
+// costly results by id(). No node contains itself.
 #pragma once
 
 #include <bit>
@@ -30,7 +30,7 @@ enum class PlainKind : std::uint8_t {
 
 // One value, 16 bytes.
 struct PlainNode {
-  std::uint64_t word = 0;   // a number's bits; where a text begins in `text`, a list in `children`
+  std::uint64_t word = 0;   // bits of a number; start of a text in `text`, of items in `children`
   std::uint32_t count = 0;  // bytes of a text; items of a list or tuple; pairs of a dict
   PlainKind kind = PlainKind::none;
 };
@@ -38,17 +38,17 @@ struct PlainNode {
 class PlainValue;
 
 struct PlainTree {
-  std::string text{};                     // the input, and behind it what escapes became
-  std::vector<PlainNode> nodes{};         // never empty once read
+  std::string text{};                     // the input, followed by decoded escapes
+  std::vector<PlainNode> nodes{};         // never empty after reading
   std::vector<std::uint32_t> children{};  // items; of a dict key, value, key, value, …
   std::uint32_t root = 0;
-  std::uint64_t wide_integers = 0;   // beyond 64 bits: kept as the nearest real
-  std::uint64_t trailing_bytes = 0;  // of the input behind the value
+  std::uint64_t wide_integers = 0;   // beyond 64 bits: stored as the nearest real
+  std::uint64_t trailing_bytes = 0;  // bytes of the input behind the value
 
   [[nodiscard]] PlainValue value() const;
 };
 
-// A view of one value; valid while its tree is neither moved nor destroyed.
+// A view of one value. Valid while its tree is neither moved nor destroyed.
 class PlainValue {
  public:
   PlainValue(const PlainTree& tree, std::uint32_t node) : tree_(&tree), node_(node) {}
@@ -56,7 +56,7 @@ class PlainValue {
   [[nodiscard]] PlainKind kind() const { return node().kind; }
   [[nodiscard]] std::uint32_t id() const { return node_; }
   [[nodiscard]] bool is_none() const { return kind() == PlainKind::none; }
-  // nullopt where it is of another kind; real() takes integers too.
+  // nullopt for another kind; real() also accepts integers.
   [[nodiscard]] std::optional<bool> boolean() const;
   [[nodiscard]] std::optional<std::int64_t> integer() const {
     if (kind() != PlainKind::integer) return std::nullopt;
@@ -64,14 +64,15 @@ class PlainValue {
   }
   [[nodiscard]] std::optional<double> real() const;
   [[nodiscard]] std::optional<std::string_view> text() const;  // of text and bytes
-  // Of lists and tuples: items; of dicts: pairs; else 0.
+  // Lists and tuples: number of items. Dicts: number of pairs. Otherwise 0.
   [[nodiscard]] std::size_t size() const { return kind() >= PlainKind::list ? node().count : 0; }
   // Item i, or the value of pair i.
   [[nodiscard]] PlainValue operator[](std::size_t i) const {
     return child(kind() == PlainKind::dict ? node().word + 2 * i + 1 : node().word + i);
   }
   [[nodiscard]] PlainValue key(std::size_t i) const { return child(node().word + 2 * i); }
-  // The value of the last pair whose key is this text; nullopt where there is none, or no dict.
+  // The value of the last pair with this text as key; nullopt if there is none or this is not a
+  // dict.
   [[nodiscard]] std::optional<PlainValue> find(std::string_view key) const;
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command tells every reader that it starts: threads, when to stop, where to count, which
-// part to read.
+// Settings of one command for all its readers: threads, stop flag, progress counter, time window.
 #pragma once
 
 #include <atomic>
@@ -21,8 +20,8 @@ struct ReadControl {
   unsigned threads = 1;                              // for this file
   const StopFlag* stop = nullptr;                    // may be null
   std::atomic<std::uint64_t>* bytes_read = nullptr;  // compressed bytes, for progress; may be null
-  std::size_t chunk_bytes = window_bytes;            // of text, that a thread takes at once
-  std::optional<TimeWindow> window{};                // only what lies in it; read_trace.h
+  std::size_t chunk_bytes = window_bytes;            // bytes of text that a thread takes at once
+  std::optional<TimeWindow> window{};                // read only this part; see read_trace.h
 };
 
 [[nodiscard]] inline bool stopped(const ReadControl& control) {

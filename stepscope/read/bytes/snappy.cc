@@ -8,10 +8,10 @@
 namespace stepscope {
 namespace {
 
-// No element gives more than this for each of its bytes (a copy of 64 takes three).
+// Upper limit of output bytes per input byte (a copy of 64 bytes takes three).
 constexpr std::uint64_t most_ratio = 22;
 
-// Little-endian; nullopt where the block ends before.
+// A little-endian number; nullopt if the block ends before it.
 std::optional<std::uint32_t> number(std::string_view block, std::size_t at, std::size_t bytes) {
   if (block.size() - at < bytes) return std::nullopt;
   std::uint32_t value = 0;
@@ -20,18 +20,18 @@ std::optional<std::uint32_t> number(std::string_view block, std::size_t at, std:
   return value;
 }
 
-// What an element asks for: `length` bytes, of the block where `offset` is 0, else of what was
-// written `offset` bytes before.
+// One element: `length` bytes of the block if `offset` is 0, else of the output `offset` bytes
+// back.
 struct Element {
   std::uint64_t length = 0;
   std::uint64_t offset = 0;
-  std::size_t header = 1;  // bytes of its own
+  std::size_t header = 1;  // bytes of the element itself
 };
 
 std::optional<Element> element(std::string_view block, std::size_t at) {
   const auto tag = static_cast<unsigned char>(block[at]);
   const std::uint32_t upper = tag >> 2U;
-  constexpr std::uint32_t long_literal = 60;  // its length stands in 1 to 4 bytes
+  constexpr std::uint32_t long_literal = 60;  // from here the length is in 1 to 4 further bytes
   switch (tag & 3U) {
     case 0: {
       if (upper < long_literal) return Element{.length = upper + 1};

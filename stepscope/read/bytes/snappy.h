@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One block of Snappy's raw format (github.com/google/snappy, format_description.txt), unpacked.
+// Decompresses one block of Snappy's raw format (github.com/google/snappy, format_description.txt).
 #pragma once
 
 #include <string>
@@ -9,8 +9,7 @@
 
 namespace stepscope {
 
-// The error says what is wrong and, in Error::byte, at which byte of the block. Allocates no more
-// than such a block can give.
+// Error::byte is the damaged byte of the block. Allocates no more than the block's size allows.
 [[nodiscard]] Result<std::string> unpack_snappy(std::string_view block);
 
 }  // namespace stepscope

@@ -16,7 +16,7 @@ std::string unpacked(const std::string& block) {
   return text ? *text : "error: " + text.error().message();
 }
 
-// Blocks by hand, from the format's description.
+// Blocks written by hand from the description of the format.
 TEST(Snappy, UnpacksLiterals) {
   EXPECT_EQ(unpacked("\0"s), "");
   EXPECT_EQ(unpacked("\x03\x08"s + "abc"), "abc");
@@ -25,16 +25,16 @@ TEST(Snappy, UnpacksLiterals) {
 }
 
 TEST(Snappy, UnpacksCopies) {
-  // "abcd", then 4 bytes from 4 before with a one-byte offset.
+  // "abcd", then a copy of 4 bytes from 4 back with a one-byte offset.
   EXPECT_EQ(unpacked("\x08\x0c"s + "abcd" + "\x01\x04"s), "abcdabcd");
-  // A copy that overlaps what it writes repeats: "ab" 5 times more, two-byte offset.
+  // A copy that overlaps its output repeats: "ab" 5 times more, with a two-byte offset.
   EXPECT_EQ(unpacked("\x0c\x04"s + "ab" + "\x26\x02\x00"s), "abababababab");
   // Four-byte offset.
   EXPECT_EQ(unpacked("\x06\x08"s + "xyz" + "\x0b\x03\x00\x00\x00"s), "xyzxyz");
 }
 
-// What the library makes of 100 times "stepscope" (pyarrow 19.0.1:
-// pa.compress(b'stepscope' * 100, codec='snappy', asbytes=True).hex()).
+// The library's output for 100 times "stepscope" (pyarrow 19.0.1: pa.compress(b'stepscope' * 100,
+// codec='snappy', asbytes=True).hex()).
 TEST(Snappy, UnpacksWhatTheLibraryPacked) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "stepscope";

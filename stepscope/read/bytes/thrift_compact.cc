@@ -122,7 +122,7 @@ void ThriftReader::skip(ThriftType type, int depth) {
       return;
     }
     case ThriftType::map:
-      return fail();  // Parquet has none
+      return fail();  // not used in Parquet
     case ThriftType::structure: {
       int last = 0;
       for (ThriftField f = field(last); f.type != ThriftType::stop; f = field(last)) {

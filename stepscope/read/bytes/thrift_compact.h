@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thrift's compact protocol (thrift-compact-protocol.md), read within bounds: the metadata of
-// Parquet files. A reader that met something wrong is no longer `good()` and gives zeros.
+// Thrift's compact protocol (thrift-compact-protocol.md), read within bounds. The metadata of
+// Parquet files uses it. After an error the reader is no longer `good()` and returns zeros.
 #pragma once
 
 #include <cstddef>
@@ -37,13 +37,13 @@ class ThriftReader {
   [[nodiscard]] bool good() const { return good_; }
   [[nodiscard]] std::size_t position() const { return at_; }
 
-  // The next field of a structure, whose one before had the id `last` (0 for none); `stop` at its
-  // end. The caller reads or skips its value.
+  // The next field of a structure; `last` is the id of the previous one (0 for none). `stop` at its
+  // end. The caller reads or skips the value.
   ThriftField field(int last);
   // i8 to i64.
   std::int64_t integer(ThriftType type);
   std::string_view binary();
-  // How many elements follow, of which type; each takes at least a byte.
+  // The number and type of the elements that follow; each takes at least a byte.
   std::size_t list(ThriftType& element);
   void skip(ThriftType type, int depth = 0);
 

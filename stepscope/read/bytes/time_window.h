@@ -5,7 +5,7 @@
 
 namespace stepscope {
 
-// Of a capture, counted from its start: [from, until).
+// A part [from, until) of a capture, counted from its start.
 struct TimeWindow {
   Ns from{0};
   Ns until = Ns::max();

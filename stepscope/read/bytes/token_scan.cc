@@ -9,9 +9,9 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t gram = 3;  // letters that are looked at
+constexpr std::size_t gram = 3;  // letters of a probe
 
-// Four letters, of which the table's hash takes three.
+// Four letters; the table's hash uses three of them.
 std::uint32_t four(const char* text) {
   std::uint32_t letters = 0;
   std::memcpy(&letters, text, sizeof letters);
@@ -30,7 +30,7 @@ TokenScan::TokenScan(std::span<const std::string_view> words) : words_(words.beg
   const std::size_t shortest = std::ranges::min(words, {}, &std::string_view::size).size();
   check(shortest >= gram, "a word has three letters");
   stride_ = shortest - gram + 1;
-  candidates_.resize(1);  // 0 is none
+  candidates_.resize(1);  // candidate 0 means none
   for (std::size_t before = stride_; before-- > 0;)
     for (std::size_t w = 0; w < words_.size(); ++w) {
       Candidate c{.word = w, .before = before};
@@ -62,7 +62,7 @@ TokenScan::Hit TokenScan::around(std::string_view text, std::size_t at, std::siz
 }
 
 TokenScan::Hit TokenScan::next(std::string_view text, std::size_t from) const {
-  // A word that begins before `from` is not around the first place, nor around any behind it.
+  // A word that begins before `from` does not contain this probe or a later one.
   std::size_t at = from + stride_ - 1;
   const auto slot_at = [&](std::size_t place) { return slot(four(text.data() + place)); };
   for (; at + 3 * stride_ + sizeof(std::uint32_t) <= text.size(); at += 4 * stride_) {

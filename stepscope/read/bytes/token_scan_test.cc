@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-// The words of one length alone and with longer ones, those of one front, one within another.
+// Words of one length, with longer ones, with a common prefix, and one inside another.
 class WordSets : public testing::TestWithParam<std::vector<std::string_view>> {};
 
 TEST_P(WordSets, AreFoundWhereTheyBegin) {

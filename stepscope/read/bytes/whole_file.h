@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that has to be in memory whole before anything of it can be understood.
+// Reads a file into memory as a whole, for formats that cannot be read in parts.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace stepscope {
 
 struct WholeFileLimit {
   std::uint64_t bytes = 0;
-  std::string_view what;  // "more than 2 GB of ...", where there are more
+  std::string_view what;  // "more than 2 GB of ...", for the error
   std::string_view hint;
 };
 
-// All bytes up to the end, or to damage, of which source.damage() tells. Fails where reading does,
-// beyond the limit, and when it is stopped.
+// All bytes up to the end, or up to damage, which source.damage() describes. Errors: reading fails,
+// the file exceeds the limit, the user stops it.
 [[nodiscard]] Result<std::string> read_whole_file(ByteSource& source, const std::string& path,
                                                   const ReadControl& control,
                                                   const WholeFileLimit& limit);

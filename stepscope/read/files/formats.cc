@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, 6> perfetto_endings = {
 
 constexpr std::array<std::string_view, 2> xplane_endings = {".xplane.pb", ".xplane.pb.gz"};
 
-// What is no JSON, or nobody's, gets the message of Kineto's reader, which names the byte.
+// Files that are not JSON, or of no known format, get the error of the Kineto reader, which names
+// the byte.
 constexpr std::array<Format, 5> all = {{
     {"nsys", is_sqlite, read_nsys, sqlite_endings},
     {"xplane", is_xplane, read_xplane, xplane_endings},

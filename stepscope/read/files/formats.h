@@ -19,7 +19,7 @@ struct Format {
   // Whether the first (inflated) bytes of a file look like this format.
   bool (*matches)(std::string_view head);
   Result<std::vector<Trace>> (*read)(const std::string& path, const ReadControl& control);
-  // Whether a file found in a directory is tried: by the end of its name.
+  // Name endings of files that are tried in a directory.
   std::span<const std::string_view> endings;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Runs of digits compare as numbers.
+// Natural order: runs of digits compare as numbers.
 bool natural_less(const std::string& a, const std::string& b) {
   std::size_t i = 0;
   std::size_t j = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user named (files, directories, glob patterns) → the files to read.
+// Expands the user's inputs (files, directories, glob patterns) to the files to read.
 #pragma once
 
 #include <span>
@@ -12,13 +12,13 @@ namespace stepscope {
 
 struct InputFiles {
   std::vector<std::string>
-      files;  // sorted by natural order ("rank2" before "rank10") within each input, no file twice
+      files;  // in natural order ("rank2" before "rank10") within each input, no file twice
   std::vector<Error>
-      errors;  // an input that gave nothing: no such file, a directory without traces, no match
+      errors;  // inputs that gave nothing: no such file, a directory without traces, no match
 };
 
-// Directories are searched to any depth for the endings of read/formats; a file named outright may
-// end as it likes.
+// Directories are searched to any depth for the endings in read/files/formats. A file that is named
+// directly may have any ending.
 [[nodiscard]] InputFiles find_input_files(std::span<const std::string> inputs);
 
 }  // namespace stepscope

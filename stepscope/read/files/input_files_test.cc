@@ -20,7 +20,7 @@ class InputFilesTest : public testing::Test {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << "x";
   }
-  // What was found, below the root.
+  // The files found, relative to the root.
   [[nodiscard]] std::vector<std::string> found(const std::vector<std::string>& inputs) {
     std::vector<std::string> full;
     for (const std::string& input : inputs) full.push_back((root_ / input).string());

@@ -22,8 +22,8 @@ namespace {
 
 using Files = std::vector<std::vector<Trace>>;  // by file
 
-// Reads the format that matches first. Only the head decides, so the file is opened once more for
-// it.
+// Reads the file with the first format that matches. The format is detected from the file's head,
+// so the file is opened a second time for reading.
 Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl& control) {
   for (const std::string_view report : {".nsys-rep", ".qdrep"}) {
     if (path.ends_with(report))
@@ -50,7 +50,7 @@ Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl&
   return Error{.what = "no known trace format", .file = path, .byte = 0};
 }
 
-// Calls options.progress a few times a second while it lives.
+// Calls options.progress several times a second during its lifetime.
 class ProgressReporter {
  public:
   ProgressReporter(const ReadOptions& options, const std::atomic<std::uint64_t>& done,
@@ -71,8 +71,8 @@ class ProgressReporter {
   std::jthread thread_;
 };
 
-// Files that are large against a thread's share are read one after the other with all threads, the
-// rest side by side.
+// Reads large files one after the other with all threads, and the others in parallel. A file is
+// large if it exceeds a thread's share.
 Files read_files(std::span<const std::string> paths, const ReadOptions& options, Run& run) {
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -124,8 +124,8 @@ void report_inputs(const Files& files, Run& run) {
   }
 }
 
-// Gives each trace without a rank one, by name, as the only file, or by order. Several traces of
-// one file come in its order.
+// Gives each trace without a rank one: from its name, as the only file, or by order. Several traces
+// of one file keep its order.
 void assign_ranks(Files& files, Run& run, std::vector<RankSource>& sources) {
   sources.assign(files.size(), RankSource::metadata);
   std::vector<std::size_t> unknown;
@@ -173,7 +173,7 @@ struct Span {
 Span span_of(const Trace& trace) {
   Span span{Ns::max(), Ns::min()};
   for (std::size_t i = 0; i < trace.slices.size(); ++i) {
-    // The profiler's own row may reach beyond what was recorded.
+    // The profiler's own row may extend beyond the recorded events.
     if (trace.slices.category[i] == Category::trace_window) continue;
     span.begin = std::min(span.begin, trace.slices.start[i]);
     span.end = std::max(span.end, trace.slices.start[i] + trace.slices.dur[i]);
@@ -181,7 +181,7 @@ Span span_of(const Trace& trace) {
   return span;
 }
 
-// The smallest and largest id in use, 0 where there is none.
+// The smallest and largest id in use; 0 if none is.
 struct IdRange {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
@@ -197,8 +197,8 @@ IdRange range_of(const std::vector<std::uint32_t>& ids) {
   return range;
 }
 
-// By how much ids of a further window move so that they mean nothing in those before: profilers
-// count anew in each. 0 where they differ already, or where there is no room.
+// The shift that makes the ids of another window distinct from those before; profilers count anew
+// in each window. 0 if they are distinct already, or if there is no room.
 std::uint32_t shift_of(const std::vector<std::uint32_t>& have,
                        const std::vector<std::uint32_t>& more) {
   const IdRange a = range_of(have);
@@ -223,7 +223,8 @@ void separate_ids(const Trace& have, Trace& more) {
   }
 }
 
-// Adds a further file of a rank that is there already: a window of it, or an error that names both.
+// Adds a file of a rank that was read already: another window of it, or an error that names both
+// files.
 void add_window(RankTrace& have, std::vector<Span>& spans, Trace&& trace, Run& run) {
   const Span span = span_of(trace);
   const bool one_clock =

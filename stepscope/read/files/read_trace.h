@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front door of reading: files of one run → one sealed trace for each rank, in rank order.
+// The entry point of reading: the files of one run → one sealed trace for each rank, in rank order.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,26 @@ enum class RankSource : std::uint8_t { metadata, file_name, only_file, order };
 struct ReadOptions {
   unsigned threads = 1;
   const StopFlag* stop = nullptr;
-  // Of exports of Nsight Systems, memory for what lies in it alone: work and calls that overlap it,
-  // work that these calls launched, ranges that lie within (a step that is cut is none). Other
-  // formats are refused.
+  // Reads only this part of Nsight Systems exports, in memory for this part: work and calls that
+  // overlap it, work that these calls launched, and ranges inside it. Partial steps are dropped.
+  // Other formats give an error.
   std::optional<TimeWindow> window{};
-  // Called now and then from one thread, with compressed bytes done and in all. May be empty.
+  // Called now and then from one thread, with the compressed bytes done and the total. May be
+  // empty.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
 };
 
-// What became of one file.
+// The result of reading one file.
 struct InputReport {
   std::string path;
-  std::string format{};       // empty when it could not be read
-  std::optional<int> rank{};  // of its first rank
+  std::string format{};       // empty if it could not be read
+  std::optional<int> rank{};  // its first rank
   std::optional<Clock> clock{};
   std::uint64_t file_bytes = 0;
   std::uint64_t text_bytes = 0;
   ImportNotes notes{};
-  std::string damage{};          // of a compressed file: what and where
-  std::optional<Error> error{};  // why it gave nothing
+  std::string damage{};          // damage of a compressed file: what and where
+  std::optional<Error> error{};  // why it gave no trace
 };
 
 struct RankTrace {
@@ -49,17 +50,17 @@ struct RankTrace {
 };
 
 struct Run {
-  std::vector<RankTrace> ranks;     // by rank, each once
+  std::vector<RankTrace> ranks;     // in rank order, each rank once
   std::vector<InputReport> inputs;  // in the order of the files
-  std::vector<Error> errors;        // inputs that gave no file, and ranks that are claimed twice
+  std::vector<Error> errors;        // inputs without files, and ranks that two files claim
   std::optional<int> world_size;
 };
 
-// Reads every file; one that fails is reported and the others go on. Ranks by DESIGN: from the
-// file's metadata; else a number in the file name, or else in the directory's, if it is below the
-// world size or the names form 0…n−1; else the only file is rank 0; else by order. Files of one
-// rank with disjoint time spans are windows of it; otherwise both are named in an error and the
-// first is kept. After a stop there are no ranks.
+// Reads every file. A file that fails is reported and the others are still read. The rank of a file
+// is the first that applies: the file's metadata; a number in the file name, else in the directory
+// name, if it is below the world size or the names form 0…n−1; 0 for the only file; the order.
+// Files of one rank with disjoint time spans are windows of it; otherwise an error names both and
+// the first is kept. After a stop there are no ranks.
 [[nodiscard]] Run read_run(std::span<const std::string> files, const ReadOptions& options = {});
 
 }  // namespace stepscope

@@ -26,7 +26,7 @@ class ReadTraceTest : public testing::Test {
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
-  // A trace of `rank` (none if negative) on the unix clock, whose one row begins at `ts`.
+  // A trace of `rank` (none if negative) on the unix clock with one row that begins at `ts`.
   std::string write_rank(std::string_view name, int rank, std::string_view ts,
                          std::string_view more = "") {
     return write(name, joined({"{",
@@ -87,7 +87,7 @@ TEST_F(ReadTraceTest, FilesOfOneRankWithDisjointTimesAreWindows) {
   const Trace& t = run.ranks[0].trace;
   EXPECT_EQ(slices_of(t), "row 1711964646000005000 10000, row 1711964646000500000 10000");
   EXPECT_EQ(test::broken_rule(t), "");
-  // Ids count from one in each window, and mean different things.
+  // Ids count from one in each window and have different meanings.
   EXPECT_NE(t.slices.external_id[0], t.slices.external_id[1]);
   EXPECT_NE(t.slices.correlation[0], t.slices.correlation[1]);
 }
@@ -157,7 +157,7 @@ TEST_F(ReadTraceTest, RanksOfExportsWithoutNumbersGoOnFromFileToFile) {
   const auto two_gpus = [] {
     test::NsysBuilder b;
     b.session().kernel(1, 2, 1, "k", 20, 0).kernel(1, 2, 1, "k", 21, 1);
-    // The second node of a job whose size per node is not known.
+    // The second node of a job with an unknown number of ranks per node.
     b.sql("CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT)");
     b.sql("INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:ENVIRONMENT_VARIABLE','NODE_RANK=1')");
     return b.bytes();

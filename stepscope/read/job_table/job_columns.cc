@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t most = 1 << 20;
 constexpr std::int64_t most_stages = 1 << 12;
 constexpr std::int64_t most_steps = std::int64_t{1} << 53;
-// Differences of two ends in nanoseconds fit an int64.
+// The difference of two ends in nanoseconds fits an int64.
 constexpr double first_second = -0x1p31;
 constexpr double last_second = 0x1p32;
 constexpr double most_seconds = 0x1p31;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of a job's table of operations, whatever the format of its file.
+// The columns of a job's table of operations, for all file formats.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ inline constexpr std::array<std::string_view, job_column_count> job_column_names
     "duration", "seq_id", "mc",   "mb_id", "gmc"};
 static_assert(!job_column_names.back().empty());
 
-// One row: numbers by column (optype, start_ts and duration have none), and the others.
+// One row. Numbers are by column; optype, start_ts and duration are separate.
 struct JobRow {
   std::array<std::int64_t, job_column_count> number{};
   std::string_view optype;
@@ -38,10 +38,10 @@ struct JobRow {
   double duration = 0;
 };
 
-// Appends the row, or counts in the notes why it cannot be used: "unknown_optype",
+// Appends the row, or counts in the notes why it is unusable: "unknown_optype",
 // "number_out_of_range" (ids beyond 2^20, stages beyond 2^12, starts outside -2^31 to 2^32 s,
-// durations beyond 2^31 s, times that are not finite), "negative_duration". `byte` is where it
-// stands in the file.
+// durations beyond 2^31 s, times that are not finite), "negative_duration". `byte` is the position
+// of the row in the file.
 void append_row(JobOperations& table, const JobRow& row, std::uint64_t byte);
 
 }  // namespace stepscope

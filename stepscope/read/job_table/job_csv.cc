@@ -25,7 +25,8 @@ std::string_view without_quotes(std::string_view cell) {
   return cell;
 }
 
-// Cells of a line into `cells` (as many as fit); how many there are. A quoted cell may have commas.
+// Splits a line into `cells` (as many as fit) and returns their number. Quoted cells may contain
+// commas.
 std::size_t split(std::string_view line, std::span<std::string_view> cells) {
   std::size_t count = 0;
   for (std::size_t at = 0;;) {
@@ -48,7 +49,7 @@ bool parse(std::string_view cell, T& value) {
   return error == std::errc{} && end == cell.data() + cell.size();
 }
 
-// An id; pandas writes integer columns with gaps as 3.0.
+// An id. pandas writes integer columns with gaps as 3.0.
 bool parse_id(std::string_view cell, std::int64_t& value) {
   if (parse(cell, value)) return true;
   double real = 0;
@@ -60,7 +61,7 @@ bool parse_id(std::string_view cell, std::int64_t& value) {
 constexpr std::size_t most_cells = 256;
 
 struct Header {
-  std::array<std::size_t, job_column_count> place{};  // of each column in a line
+  std::array<std::size_t, job_column_count> place{};  // position of each column in a line
   std::size_t cells = 0;
 };
 
@@ -135,8 +136,8 @@ Result<JobOperations> read_job_csv(ByteSource& source, const std::string& path) 
   JobOperations table;
   std::optional<Header> header;
   std::string window;
-  std::uint64_t window_at = 0;  // byte of its first character
-  bool skip_line = false;       // the rest of one that is too long
+  std::uint64_t window_at = 0;  // byte offset of its first character
+  bool skip_line = false;       // skip the rest of a line that is too long
   for (bool ended = false; !ended;) {
     const std::size_t kept = window.size();
     window.resize(kept + window_bytes);
@@ -151,7 +152,7 @@ Result<JobOperations> read_job_csv(ByteSource& source, const std::string& path) 
       std::size_t end = window.find('\n', at);
       if (end == std::string::npos) {
         if (!ended) break;
-        if (table.notes.truncated) break;  // a line that may be cut
+        if (table.notes.truncated) break;  // the line may be cut
         end = window.size();
       }
       const std::string_view line = std::string_view(window).substr(at, end - at);

@@ -45,7 +45,7 @@ TEST(JobCsv, TakesColumnsInAnyOrderQuotesAndDosLineEnds) {
   ASSERT_EQ(table->size(), 1U);
   EXPECT_EQ(table->gmc[0], 7);
   EXPECT_EQ(table->op[0], JobOp::optimizer);
-  EXPECT_EQ(table->seq_id[0], 3);  // as pandas writes integers beside gaps
+  EXPECT_EQ(table->seq_id[0], 3);  // 3.0: pandas' integers in a column with gaps
   EXPECT_EQ(table->notes.counts.size(), 0U);
 }
 
@@ -82,7 +82,7 @@ TEST(JobCsv, NamesAMissingColumn) {
 
 TEST(JobCsv, DropsTheLastLineOfACutFile) {
   const std::string text = std::string(header) + "0,0,0,1,gc,1,2,0,0,0,0\n0,0,0,1,gc,1,2,0,0,0,1";
-  EXPECT_EQ(read(text)->size(), 2U);  // a last line need not end
+  EXPECT_EQ(read(text)->size(), 2U);  // the last line needs no line end
   const auto cut = read(text, "gzip member cut");
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->size(), 1U);

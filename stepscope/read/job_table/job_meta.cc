@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-// What of YAML a value uses that this reader does not know; empty for a plain one.
+// The YAML feature in a value that this reader does not support; empty for a plain value.
 std::string_view beyond_flat(std::string_view value) {
   if (value.empty()) return "a nested value";
   switch (value.front()) {
@@ -33,7 +33,7 @@ std::string_view beyond_flat(std::string_view value) {
   }
 }
 
-// A scalar without its quotes and the comment behind it.
+// A scalar without quotes and without the comment behind it.
 std::string_view scalar(std::string_view value) {
   if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'')) {
     const std::size_t end = value.find(value.front(), 1);
@@ -59,7 +59,7 @@ std::optional<int>* size_of(JobMeta& meta, std::string_view key) {
   return nullptr;
 }
 
-// Empty, or what is wrong with the pair.
+// Empty, or the error in the pair.
 std::string take(JobMeta& meta, std::string_view key, std::string_view value) {
   if (key == "trial_name") {
     meta.trial_name = value;

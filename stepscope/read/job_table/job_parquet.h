@@ -10,8 +10,8 @@
 
 namespace stepscope {
 
-// Rows with an absent value are counted as "absent_value", others that cannot be used by
-// append_row. Their byte is the file's size: rows have no place of their own.
+// Rows with an absent value are counted as "absent_value", other unusable rows as in append_row.
+// Their byte is the file's size, because rows have no position of their own.
 [[nodiscard]] Result<JobOperations> read_job_parquet(std::string_view file,
                                                      const std::string& path);
 

@@ -24,13 +24,13 @@ bool ends_like_table(const std::string& path) {
   return std::ranges::any_of(endings, [&](std::string_view e) { return path.ends_with(e); });
 }
 
-// Many traces need not be opened twice.
+// Avoids opening many trace files twice.
 bool ends_like_trace(const std::string& path) {
   return std::ranges::any_of(std::array{".json", ".json.gz", ".json.zst"},
                              [&](std::string_view e) { return path.ends_with(e); });
 }
 
-// As much of the file's inflated text as `bytes`.
+// The first `bytes` bytes of the file's inflated text.
 Result<std::string> text_of(const std::string& path, std::size_t bytes) {
   auto source = open_source(path);
   if (!source) return source.error();
@@ -46,7 +46,7 @@ bool is_job_table(const std::string& path) {
   return head && (is_parquet(*head) || is_job_csv(*head));
 }
 
-// "AR" of trace-AR.csv.gz.
+// "AR" from trace-AR.csv.gz.
 std::string job_name(const fs::path& path) {
   std::string name = path.filename().string();
   if (!name.starts_with("trace-")) return {};
@@ -54,7 +54,7 @@ std::string job_name(const fs::path& path) {
   return name.substr(0, name.find('.'));
 }
 
-// Empty where there is none.
+// Empty if there is none.
 std::string find_meta(const std::string& table) {
   const fs::path folder = fs::path(table).parent_path();
   const std::string job = job_name(table);

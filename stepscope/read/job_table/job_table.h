@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of a job's operations among the inputs, and the reading of one with the meta file beside
-// it.
+// Finds the tables of a job's operations among the inputs, and reads one with its meta file.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +18,20 @@ struct JobTable {
   std::string format;  // "job_csv", "job_parquet"
   std::uint64_t file_bytes = 0;
   JobOperations operations;
-  JobMeta meta;           // empty where there is none
-  std::string meta_path;  // empty where there is none
-  // What is wrong beside the table (its damage, the meta file's), or lacks. The table is of use all
-  // the same.
+  JobMeta meta;           // empty if there is no meta file
+  std::string meta_path;  // empty if there is none
+  // Damage of the table, and errors of the meta file or its absence. The table is usable in spite
+  // of them.
   std::vector<Error> errors;
   std::vector<std::string> warnings;
 };
 
-// The files among the inputs that are such tables, by their first bytes: those named outright (but
-// *.json…), and in directories those that end as tables do.
+// The inputs that are such tables, judged by their first bytes. Files named directly are tried
+// unless they end as traces do (*.json…); in directories, files that end as tables do.
 [[nodiscard]] std::vector<std::string> find_job_tables(std::span<const std::string> inputs);
 
-// With the meta file: meta-X.yaml for trace-X.csv(.gz) and trace-X.parquet, else the only
-// meta-*.yaml of the folder.
+// Reads the meta file too: meta-X.yaml for trace-X.csv(.gz) and trace-X.parquet, else the only
+// meta-*.yaml in the folder.
 [[nodiscard]] Result<JobTable> read_job_table(const std::string& path);
 
 }  // namespace stepscope

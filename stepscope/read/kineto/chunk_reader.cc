@@ -23,7 +23,7 @@ void ChunkReader::make_room(Chunk& chunk, std::size_t size) {
   if (chunk.bytes.size() < size + json_text_padding) chunk.bytes.resize(size + json_text_padding);
 }
 
-// Reads up to `want` more bytes behind the chunk's text.
+// Appends up to `want` more bytes to the chunk's text.
 Result<std::size_t> ChunkReader::fill(Chunk& chunk, std::size_t want) {
   make_room(chunk, chunk.size + want);
   const auto got = source_.read(std::span(chunk.bytes).subspan(chunk.size, want));

@@ -9,9 +9,9 @@
 namespace stepscope {
 namespace {
 
-// The index of one window stays in the second-level cache.
+// The index of one window fits the L2 cache.
 constexpr std::size_t first_window = 64 * 1024;
-// No event is larger: what seems to be is damage.
+// No event is larger. A larger one is damage.
 constexpr std::size_t largest_event = 16 * 1024 * 1024;
 
 class Stretch {
@@ -46,8 +46,8 @@ class Stretch {
  private:
   enum class Stop { needs_more, malformed, array_end };
 
-  // Reads the complete events of [at_, at_ + size) and leaves at_ behind the last of them
-  // (needs_more), on the event that is malformed, or behind the array's end.
+  // Reads the complete events of [at_, at_ + size). Leaves at_ behind the last of them
+  // (needs_more), on the malformed event, or behind the end of the array.
   Stop run_window(std::size_t size) {
     const std::string_view window = text_.substr(at_, size);
     index_json(window, index_);
@@ -93,11 +93,11 @@ class Stretch {
           ++cursor;
       }
     }
-    if (index_.count == 0) at_ = base + size;  // commas and space only
+    if (index_.count == 0) at_ = base + size;  // only commas and white space
     return Stop::needs_more;
   }
 
-  // The cursor behind the array that opens at `cursor`; beyond the index when it does not end.
+  // The cursor behind the array that opens at `cursor`; beyond the index if the array does not end.
   [[nodiscard]] std::size_t behind_array(std::string_view window, std::size_t cursor) const {
     int depth = 0;
     for (; cursor < index_.count; ++cursor) {
@@ -108,8 +108,8 @@ class Stretch {
     return cursor + 1;
   }
 
-  // at_ stands on an event the index could not follow, or that never ends. Mends it or finds the
-  // next. False when the text at hand is used up: more is needed, or the file is truncated.
+  // at_ is on an event that the index could not follow or that never ends. Mends it or finds the
+  // next one. False at the end of the text: more is needed, or the file is truncated.
   bool recover() {
     std::size_t length = 0;
     const std::string_view rest = text_.substr(at_);
@@ -124,7 +124,7 @@ class Stretch {
     }
     if (scan == Scan::incomplete && rest.size() <= largest_event) {
       if (!final_) return false;
-      sink_.truncated(offset_ + at_);  // well-formed as far as it goes
+      sink_.truncated(offset_ + at_);  // well-formed up to here
       at_ = text_.size();
       return false;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stretch of the traceEvents array → a sink. Well-formed text runs along its index; what is
-// damaged is mended or stepped over, counted, and reading goes on at the next event.
+// Parses a stretch of the traceEvents array into a sink. Well-formed text is read along its index.
+// Damaged events are mended or skipped and counted; reading goes on at the next event.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace stepscope {
 
 struct ParsedStretch {
-  std::size_t consumed = 0;  // up to here the text is done with; the rest is the beginning of an
-                             // event, or what follows the array
-  bool array_ended = false;  // a ']' closed traceEvents; consumed stands behind it
+  std::size_t consumed = 0;  // end of the text that is done; the rest is the beginning of an
+                             // event, or the text behind the array
+  bool array_ended = false;  // a ']' closed traceEvents; consumed is behind it
 };
 
 // `text` begins between two events (or before the first); json_text_padding readable bytes follow
-// it. `offset` is where it stands in the inflated file. With `final` no more text follows: a tail
-// that cannot be completed is counted as truncated. Memory of `index` is reused.
+// it. `offset` is its position in the inflated file. With `final` no more text follows, and an
+// incomplete tail is counted as truncated. The memory of `index` is reused.
 ParsedStretch parse_events(std::string_view text, std::uint64_t offset, bool final,
                            JsonIndex& index, EventSink& sink);
 

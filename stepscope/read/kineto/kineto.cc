@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::size_t first_head = 64 * 1024;
 constexpr std::size_t longest_head = 256 << 20;
-constexpr std::size_t longest_tail = 16 << 20;  // of one member behind the events
+constexpr std::size_t longest_tail = 16 << 20;  // limit for a member behind the events
 
-// The text before the events, and the document's kind.
+// The text before the events, and the kind of document.
 struct Head {
   std::string text;
   std::size_t events_at = 0;
@@ -78,11 +78,11 @@ Result<Head> read_until_events(ByteSource& source, const std::string& path,
 
 enum class Place : std::uint8_t { events, tail, behind };
 
-// What one attempt at the events gathers.
+// The result of one attempt to read the events.
 struct Events {
   EventSink sink;
-  Place place = Place::events;  // of the text that comes next
-  std::string tail;             // text behind the array's ']' that is not done with
+  Place place = Place::events;  // of the next text
+  std::string tail;             // unfinished text behind the array's ']'
   std::uint64_t tail_offset = 0;
 };
 
@@ -114,7 +114,7 @@ class Reading {
     reported_ = std::max(reported_, now);
   }
 
-  // One thread: what a chunk cuts is put back in front of the next, so nothing needs to be
+  // One thread: the cut end of a chunk is put back in front of the next one, so nothing needs to be
   // verified.
   Result<Events> in_sequence(ChunkReader& reader) {
     Events events;
@@ -153,8 +153,7 @@ class Reading {
     events.place = Place::events;
   }
 
-  // Reads what stands behind the events as far as it can; what is left of the tail is not done
-  // with.
+  // Reads the text behind the events as far as possible. The rest of the tail stays unfinished.
   Outer end_of_tail(Events& events, bool final) {
     OuterText outer{Outer::ended, 0};
     if (!bare_) outer = read_tail({events.tail, events.tail_offset, final}, metadata_, notes_);
@@ -179,7 +178,7 @@ class Reading {
     notes_.add("text_behind_the_document", offset + at);
   }
 
-  // After a worker's first chunk: what the whole file will give it, if the rest is like this.
+  // After a worker's first chunk: estimates its share of the whole file and reserves space.
   void expect(EventSink& sink, const Chunk& chunk, unsigned threads) const {
     const auto size = file_size(path_);
     if (chunk.last || !size || chunk.position == 0) return;
@@ -189,8 +188,8 @@ class Reading {
         static_cast<std::size_t>(static_cast<double>(sink.slices()) * chunks * 1.1 / threads));
   }
 
-  // Several threads: each parses chunks of its own, and every chunk but the last must end between
-  // two events.
+  // Several threads: each parses its own chunks. Every chunk but the last must end between two
+  // events.
   Result<Events> in_parallel(ChunkReader& reader, unsigned threads) {
     std::vector<Events> parts(threads);
     std::atomic<bool> stop{false};
@@ -244,7 +243,7 @@ class Reading {
     }
     all.sink = EventSink::join(std::move(sinks), static_cast<unsigned>(parts.size()));
     if (all.place == Place::tail && end_of_tail(all, true) == Outer::events) {
-      unclean_ = true;  // a second traceEvents: one thread reads on there
+      unclean_ = true;  // a second traceEvents: one thread reads it
       return Error{.what = "a second traceEvents array", .file = path_};
     }
     return all;
@@ -267,7 +266,7 @@ class Reading {
     }
     if (events.place == Place::events) {
       trace.notes.add("unterminated_array", text_bytes);
-      // A bare array may lack its ']' by the Chrome trace format; an object may not.
+      // The Chrome trace format allows a bare array without ']'; an object must be closed.
       if (!bare_) trace.notes.truncated = true;
     }
     const auto& counts = trace.notes.counts;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chrome-trace JSON as torch.profiler (Kineto, and the legacy autograd exporter) and its relatives
-// write it, for CUDA, ROCm, MTIA, XPU and CPU. Read in bounded chunks, in parallel within one file:
-// a chunk is cut where an event seems to begin, and that each chunk ended exactly there is
-// verified; if not, the file is read again in one piece.
+// Chrome-trace JSON as torch.profiler (Kineto, and the legacy autograd exporter) and similar tools
+// write it, for CUDA, ROCm, MTIA, XPU and CPU. One file is read in bounded chunks in parallel. A
+// chunk is cut where an event seems to begin. The reader verifies that each chunk ended exactly
+// there; if not, it reads the file again in one piece.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@
 
 namespace stepscope {
 
-// The traces of one file, unsealed, base time added: one, or several where the file holds several
-// ranks. Fails when the file cannot be read or holds no trace events; damage inside is counted in
+// The traces of one file, unsealed, with the base time added; several if the file holds several
+// ranks. Errors: the file cannot be read, or it holds no trace events. Damage inside is counted in
 // the notes.
 [[nodiscard]] Result<std::vector<Trace>> read_kineto(const std::string& path,
                                                      const ReadControl& control);
 
-// The same from any source of bytes; `path` is only a name. `open` gives the text from its
-// beginning and is called again where it must be read twice.
+// The same from any source of bytes; `path` is only a name. `open` returns the text from its
+// beginning. It is called again if the text must be read twice.
 using OpenSource = std::function<Result<std::unique_ptr<ByteSource>>()>;
 [[nodiscard]] Result<std::vector<Trace>> read_kineto_from(const OpenSource& open,
                                                           const std::string& path,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that end anywhere, files read by several threads, files larger than any window, Ctrl-C.
+// Truncated files, several reading threads, files larger than any window, Ctrl-C.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -29,7 +29,7 @@ const std::string small_trace = joined(
 
 TEST(KinetoDamage, ATraceCutAtAnyByteKeepsEveryCompleteEvent) {
   const std::size_t events = small_trace.find('[') + 1;
-  std::vector<std::size_t> ends;  // behind each event
+  std::vector<std::size_t> ends;  // the end of each event
   for (const std::string_view last :
        {"\"dur\": 1}", "\"External id\": 5}}", "\"ts\": 5}", "\"ts\": 8}"})
     ends.push_back(small_trace.find(last, events) + last.size());
@@ -82,8 +82,8 @@ TEST(KinetoDamage, GzipMembersAreOneText) {
   EXPECT_NE(none.error().message().find("gzip"), std::string::npos);
 }
 
-// Several MiB with all that distinguishes events: ties, edges, memory, counters, collectives,
-// names, quotes to mend and damage.
+// Several MiB with every kind of event: ties, edges, memory, counters, collectives, names, quotes
+// to mend and damage.
 std::string large_trace(std::size_t bytes, bool nested) {
   std::mt19937 random(7);
   std::string text = R"({"distributedInfo": {"rank": 1, "world_size": 2}, "traceEvents": [)";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What trace writers do, well-formed or not, as whole files.
+// Whole files as trace writers produce them, well-formed or not.
 #include "stepscope/read/kineto/kineto.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a text as a source of bytes, the traces of a text, and events as writers spell them.
+// For tests: a text as a byte source, the traces of a text, and events in writers' spelling.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ inline Result<std::vector<Trace>> read_text(std::string_view text,
   return read_kineto_from(open, "text", control);
 }
 
-// The traces of a text, sealed; a test fails where there are none or where a rule is broken.
+// The traces of a text, sealed. A test fails if there are none or an invariant is broken.
 inline std::vector<Trace> traces_of(std::string_view text, const ReadControl& control = {}) {
   auto traces = read_text(text, control);
   EXPECT_TRUE(traces.has_value()) << traces.error().message() << '\n' << text.substr(0, 2000);
@@ -48,7 +48,7 @@ inline std::string all_text(std::vector<Trace> traces) {
   return text;
 }
 
-// Pieces one behind the other (std::string's + warns without cause in g++ 12).
+// Concatenates pieces (std::string's + warns without cause in g++ 12).
 inline std::string joined(std::initializer_list<std::string_view> pieces) {
   std::string text;
   for (const std::string_view piece : pieces) text += piece;

@@ -17,10 +17,10 @@ namespace stepscope {
 namespace {
 
 constexpr std::string_view root_key = "rocprofiler-sdk-tool";
-constexpr std::size_t records_between_looks = 4096;  // records between two looks at the stop flag
+constexpr std::size_t records_between_looks = 4096;  // records between two checks of the stop flag
 constexpr std::int64_t gpu_agent = 2;                // rocprofiler_agent_type_t
 
-// Lists of buffer_records that become rows; each is also the rows' category.
+// Lists of buffer_records that become rows. The list's name is the rows' category.
 constexpr std::array<std::string_view, 6> lists = {"hip_api",  "hsa_api",         "marker_api",
                                                    "rccl_api", "kernel_dispatch", "memory_copy"};
 
@@ -47,7 +47,7 @@ void each_of(const std::optional<PlainValue>& list, Each&& each) {
   for (std::size_t i = 0; i < list->size(); ++i) each((*list)[i]);
 }
 
-// What the records of one process name by numbers.
+// Names that the records of one process refer to by number.
 class Names {
  public:
   explicit Names(const PlainValue& process) {
@@ -153,7 +153,7 @@ class ProcessRows {
     sink_.add(event_, 0);
   }
 
-  // Its stream of HIP where it has one, else its queue of HSA.
+  // The row's track is its HIP stream if it has one, else its HSA queue.
   void add_device_row(std::string_view list, const PlainValue& record) {
     const bool kernel = list == "kernel_dispatch";
     const auto dispatch = kernel ? record.find("dispatch_info") : std::nullopt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON of rocprofv3 (--output-format json; rocprofiler-sdk, source/lib/output/generateJSON.cpp):
 // kernels, copies, calls of HIP and HSA, roctx ranges, RCCL calls. Times are ns of a clock that all
-// processes of a host share and that says nothing about UNIX time.
+// processes of a host share and that has no relation to UNIX time.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ namespace stepscope {
 
 [[nodiscard]] bool is_rocprof(std::string_view head);
 
-// A trace for each process in the file, unsealed. The text, at most 4 GB, and a tree of it are held
-// in memory meanwhile. Fails when the file cannot be read, is no whole JSON text or holds no
-// records; a record that cannot be understood is counted in the notes, at the byte 0.
+// One unsealed trace for each process in the file. The text, at most 4 GB, and its tree are in
+// memory meanwhile. Errors: the file cannot be read, is not a whole JSON text or holds no records.
+// A record that is not understood is counted in the notes, at byte 0.
 [[nodiscard]] Result<std::vector<Trace>> read_rocprof(const std::string& path,
                                                       const ReadControl& control);
 

@@ -17,7 +17,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t events_between_looks = 4096;  // events between two looks at the stop flag
+constexpr std::size_t events_between_looks = 4096;  // events between two checks of the stop flag
 constexpr std::string_view gpu_plane = "/device:GPU:";
 constexpr std::string_view environment_plane = "Task Environment";
 
@@ -170,7 +170,7 @@ Event event_of(std::string_view bytes, const Plane& plane) {
   return event;
 }
 
-// Python's rows are "$file.py:12 function"; CUDA's and HIP's calls have their names.
+// Python's rows are "$file.py:12 function"; calls of CUDA and HIP have their own names.
 std::string_view host_category(const Event& event, bool calls) {
   if (calls)
     return event.name.starts_with("cuda") || event.name.starts_with("hip") ? "cuda_runtime"
@@ -192,7 +192,7 @@ class XplaneRows {
     sink_.begin_chunk(0);
   }
 
-  // What the instants count from, where the profile says.
+  // Sets the origin of the instants, if the profile has it.
   void set_base(std::int64_t base_ns) { base_ns_ = base_ns; }
   [[nodiscard]] ImportNotes& notes() { return sink_.notes(); }
 
@@ -202,7 +202,7 @@ class XplaneRows {
     const bool device = plane.name.starts_with(gpu_plane);
     for (const std::string_view bytes : plane.lines) {
       const Line line = line_of(bytes);
-      // Streams; the other lines of a GPU repeat them by module and by step.
+      // Reads streams; the other lines of a GPU repeat them by module and by step.
       const bool read = host || (device && line.name.starts_with("Stream"));
       if (!read) {
         left_out_ += line.events.size();
@@ -241,7 +241,7 @@ class XplaneRows {
   struct Place {
     std::string_view pid;
     std::string_view tid;
-    std::string_view category;  // empty: of a device
+    std::string_view category;  // empty: device work
   };
 
   void add_event(const Event& event, Ns start, const Place& place) {
@@ -275,7 +275,7 @@ class XplaneRows {
     return Ns{ns};
   }
 
-  // "/device:GPU:3", perhaps with words behind it.
+  // "/device:GPU:3", perhaps followed by words.
   static std::string device_number(std::string_view plane) {
     const std::string_view rest = plane.substr(gpu_plane.size());
     const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
@@ -313,7 +313,7 @@ constexpr WholeFileLimit xplane_limit = {.bytes = std::uint64_t{2} << 30,
                                          .what = "more than 2 GB of a profile of XLA",
                                          .hint = "profile fewer steps"};
 
-// When the profile began, where instants count from it.
+// The start of the profile, if instants count from it.
 std::int64_t base_of(const std::vector<Plane>& planes) {
   std::int64_t begin = 0;
   for (const Plane& plane : planes) {
@@ -338,7 +338,7 @@ bool is_xplane(std::string_view head) {
   if (!take_varint(head, size)) return false;
   for (ProtoFields f(head.substr(0, size)); f.next();) {
     if (f.field() == 1 && !f.is_bytes()) continue;
-    // A plane's name; in a packet of Perfetto this field is a message.
+    // A plane's name. In a Perfetto packet this field is a message.
     return f.field() == 2 && !f.bytes().empty() &&
            std::ranges::all_of(f.bytes(), [](char c) { return c >= ' ' && c <= '~'; });
   }

@@ -9,9 +9,9 @@
 namespace stepscope {
 namespace {
 
-constexpr double gib = 1024.0 * 1024 * 1024;  // what DeepSpeed prints as "GB"
+constexpr double gib = 1024.0 * 1024 * 1024;  // DeepSpeed prints it as "GB"
 
-// "global_step=10," or, of old versions, "] 0/10, Running".
+// "global_step=10,", or in old versions "] 0/10, Running".
 std::optional<std::int64_t> global_step(std::string_view text, std::size_t end) {
   constexpr std::string_view key = "global_step=";
   const std::string_view before = text.substr(0, end);
@@ -58,7 +58,7 @@ std::size_t words_of(std::string_view text, std::array<std::string_view, 12>& wo
   return count;
 }
 
-// "1.21 MB", "0B", "2.0 KB": how many words it takes.
+// The number of words in a size: "1.21 MB", "0B", "2.0 KB".
 std::size_t size_words(std::span<const std::string_view> words) {
   const auto size = number_and_unit(words[0]);
   if (!size || size->number < 0) return 0;
@@ -66,7 +66,7 @@ std::size_t size_words(std::span<const std::string_view> words) {
   return words.size() > 1 && size->unit.empty() && words[1].ends_with('B') ? 2 : 0;
 }
 
-// One size of an operation: size, count, total and mean latency, algbw, busbw.
+// One message size of an operation: size, count, total and mean latency, algbw, busbw.
 bool take_summary_row(std::string_view text, LogState& state) {
   std::array<std::string_view, 12> words{};
   const std::size_t count = words_of(text, words);
@@ -86,7 +86,7 @@ bool take_summary_row(std::string_view text, LogState& state) {
   const std::string size =
       first == 1 ? std::string(words[0]) : std::string(words[0]) + ' ' + std::string(words[1]);
   LogCommunication& row = row_of(state.log, state.table_name, size);
-  // The table is cumulative: a later one holds the earlier.
+  // The table is cumulative: a later one contains the earlier ones.
   row.count = values[0] < 1e15 ? static_cast<std::int64_t>(values[0]) : 0;
   row.total_ms = values[1];
   row.calls_ms = values[2];
@@ -95,7 +95,7 @@ bool take_summary_row(std::string_view text, LogState& state) {
   return true;
 }
 
-// "1.24 B", "4.1 TMACs", "123.4 ms", "66 TFLOPS" in their plain unit.
+// "1.24 B", "4.1 TMACs", "123.4 ms", "66 TFLOPS" in their base unit.
 std::optional<double> scaled(std::string_view text) {
   const auto value = number_and_unit(text);
   if (!value || !std::isfinite(value->number)) return std::nullopt;
@@ -117,7 +117,7 @@ std::optional<double> scaled(std::string_view text) {
 }
 
 struct ProfileField {
-  std::string_view title;  // what the line begins with
+  std::string_view title;  // the beginning of the line
   std::optional<double> LogFlopsProfile::* field;
 };
 
@@ -201,7 +201,7 @@ bool take_deepspeed_operation(const LogLine& line, LogState& state) {
   }
   const std::string_view rest = text.substr(size_at + size_key.size());
   LogCommunication& row = row_of(state.log, operation, trimmed(rest.substr(0, rest.find('|'))));
-  // Means over the calls so far.
+  // Mean over the calls so far.
   ++row.count;
   row.total_ms += *ms;
   const double n = static_cast<double>(row.count);

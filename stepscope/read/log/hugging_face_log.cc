@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// The value of a Python dict's key, a number or one in quotes.
+// The value of a Python dict's key: a number, possibly in quotes.
 std::optional<double> value_of(std::string_view dict, std::string_view key) {
   const std::size_t at = dict.find(key);
   if (at == std::string_view::npos) return std::nullopt;
@@ -34,7 +34,7 @@ void take_means(JobLog& log, auto value) {
   keep("total_flos", log.run_flops);
 }
 
-// "01:23", "1:02:03": seconds.
+// "01:23", "1:02:03" in seconds.
 std::optional<double> clock_time(std::string_view text) {
   double seconds = 0;
   for (bool more = true; more;) {
@@ -48,7 +48,7 @@ std::optional<double> clock_time(std::string_view text) {
   return seconds;
 }
 
-// Of a bar that begins again with each epoch: "Epoch 3:  10%|█  | 100/1000", "Epoch 3/10: …".
+// The epoch of a bar that restarts with each epoch: "Epoch 3:  10%|█  | 100/1000", "Epoch 3/10: …".
 std::int64_t epoch_of_bar(std::string_view before) {
   constexpr std::string_view key = "Epoch ";
   constexpr std::int64_t most = 1'000'000;
@@ -101,7 +101,7 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
 
 // " 10%|█  | 100/1000 [01:23<12:30,  1.20it/s]".
 bool take_progress_bar(const LogLine& line, LogState& state) {
-  // "100/1000 [01:23<12:30,  1.20it/s": from the unit backwards.
+  // "100/1000 [01:23<12:30,  1.20it/s", parsed backwards from the unit.
   const std::string_view text = line.text;
   bool fast = false;
   std::size_t unit = std::string_view::npos;
@@ -126,7 +126,7 @@ bool take_progress_bar(const LogLine& line, LogState& state) {
   const std::string_view before = trimmed(text.substr(0, open));
   const std::size_t slash = before.rfind('/');
   if (!rate || !elapsed || !(*rate > 0) || !std::isfinite(*rate) || slash == std::string_view::npos)
-    return false;  // "?it/s": nothing known yet
+    return false;  // "?it/s": no rate is known yet
   std::size_t number = slash;
   while (number > 0 && before[number - 1] != ' ' && before[number - 1] != '|') --number;
   const auto done = clean_integer(before.substr(number, slash - number));
@@ -142,7 +142,7 @@ bool take_progress_bar(const LogLine& line, LogState& state) {
   return true;
 }
 
-// The bar that trains is the one that runs longest; lines without a number come at its place.
+// The training bar is the one that runs longest. Lines without a number are placed by its position.
 void settle_bars(JobLog& log) {
   std::int64_t total = 0;
   double longest = -1;
@@ -185,7 +185,7 @@ constexpr std::array hugging_face_words = {
     LogWord{"{'train_", take_hugging_face_dict},
     LogWord{"it/s]", take_progress_bar},
     LogWord{"s/it]", take_progress_bar},
-    LogWord{"it/s, ", take_progress_bar},  // what is behind it is the program's
+    LogWord{"it/s, ", take_progress_bar},  // the text behind it is the program's
     LogWord{"s/it, ", take_progress_bar}};
 
 }  // namespace
@@ -214,7 +214,7 @@ Result<Done> take_trainer_state(std::string_view text, std::string_view path, Jo
     LogRecord record;
     record.tool = &hugging_face_log.tool;
     record.iteration = static_cast<std::int64_t>(*step);
-    // "NaN" is no number of JSON.
+    // "NaN" is not a JSON number.
     set_loss(record, number_of_key(entry, "loss"));
     log.records.push_back(record);
     count_line(log, hugging_face_log.tool);

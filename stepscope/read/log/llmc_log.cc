@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// llm.c, its Python twin, and nanoGPT.
+// Logs of llm.c, its Python twin, and nanoGPT.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-// The number that ends where `unit` begins: "521.30" of "| 521.30 ms |".
+// The number that ends where `unit` begins: "521.30" from "| 521.30 ms |".
 std::optional<double> number_before(std::string_view text, std::string_view unit) {
   const std::size_t end = text.find(unit);
   if (end == std::string_view::npos) return std::nullopt;
@@ -22,7 +22,7 @@ std::optional<double> number_before(std::string_view text, std::string_view unit
 
 bool is_step_time(const std::optional<double>& ms) { return ms && *ms > 0 && std::isfinite(*ms); }
 
-// What stands behind the last `key` before `time`: a line that was cut may stand before another.
+// The text behind the last `key` before `time`. A truncated line may precede another one.
 std::optional<std::string_view> behind_key(std::string_view text, std::string_view key,
                                            std::string_view time) {
   const std::size_t end = text.find(time);
@@ -34,7 +34,7 @@ std::optional<std::string_view> behind_key(std::string_view text, std::string_vi
   return text;
 }
 
-// A step of `tool`, unless its number was cut.
+// Adds a step of `tool`, unless its number was cut.
 LogRecord* add_step(const LogTool& tool, const LogLine& line, std::string_view step, double ms,
                     LogState& state) {
   const auto iteration = clean_integer(step.substr(0, step.find_first_of("/ :")));
@@ -49,14 +49,14 @@ LogRecord* add_step(const LogTool& tool, const LogLine& line, std::string_view s
   return &record;
 }
 
-// What is unknown yet is printed as -100 %.
+// An unknown MFU is printed as -100 %.
 void take_mfu(LogRecord& record, std::optional<double> percent) {
   if (percent && *percent > 0) record.mfu = *percent / 100;
 }
 
 struct Setting {
   std::string_view title;
-  const char* name;  // as Megatron's arguments
+  const char* name;  // named as Megatron's arguments
 };
 constexpr std::array<Setting, 7> llmc_settings = {{
     {"num_layers L", "num_layers"},
@@ -99,7 +99,7 @@ bool take_llmc_setting(const LogLine& line, LogState& state) {
     settings.insert_or_assign("mfu_peak", std::to_string(*value * 1e12));
     return true;
   }
-  if (title == "total batch size") {  // in tokens
+  if (title == "total batch size") {  // counted in tokens
     const auto sequence = settings.find("seq_length");
     const auto tokens = sequence == settings.end() ? std::nullopt : clean_number(sequence->second);
     if (tokens && *tokens >= 1)
@@ -122,7 +122,7 @@ bool take_nanogpt_record(const LogLine& line, LogState& state) {
   if (record == nullptr) return false;
   set_loss(*record, clean_number_behind(*text, "loss ", " ,"));
   take_mfu(*record, clean_number_behind(*text, "mfu "));
-  state.log.settings.try_emplace("mfu_peak", "312000000000000");  // whatever the device
+  state.log.settings.try_emplace("mfu_peak", "312000000000000");  // for every device
   return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools whose logs are read: one object a tool, in a file of its own. A new one is a file
-// x_log.cc and a line of STEPSCOPE_LOG_DIALECTS. What the lines look like:
-// docs/reference/inputs.md.
+// The tools whose logs are read, one object per tool in a file of its own. To add one, write
+// x_log.cc and add a line to STEPSCOPE_LOG_DIALECTS. docs/reference/inputs.md shows the lines of
+// each tool.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@
 
 namespace stepscope {
 
-// A word that lines of a tool hold, and who reads such a line. Of several words of one reader in a
-// line the first counts.
+// A word in lines of a tool, and the function that reads such a line. If a line has several words
+// of one function, the first counts.
 struct LogWord {
   std::string_view word;
   TakeLine take;
@@ -23,14 +23,14 @@ struct LogWord {
 struct LogDialect {
   LogTool tool;
   std::span<const LogWord> words;
-  std::string_view how{};                          // where the times of its steps come from
-  bool by_stamps = false;                          // they lie between the stamps of two lines
+  std::string_view how{};                          // source of the step times
+  bool by_stamps = false;                          // step times are differences of time stamps
   bool means = false;                              // a record may be the mean of several steps
-  LogSteps (*steps)(const JobLog& log) = nullptr;  // where `how` does not say it all
+  LogSteps (*steps)(const JobLog& log) = nullptr;  // used if `how` is not enough
   void (*settle)(JobLog& log) = nullptr;           // after the last line
 };
 
-// Most trusted first: of a log that holds several, the first one's steps count.
+// Most trusted first. If a log has steps of several tools, the first one's count.
 #define STEPSCOPE_LOG_DIALECTS(DIALECT) \
   DIALECT(megatron_log)                 \
   DIALECT(nemo_log)                     \
@@ -49,11 +49,11 @@ STEPSCOPE_LOG_DIALECTS(STEPSCOPE_DECLARED)
 
 [[nodiscard]] std::span<const LogDialect* const> log_dialects();
 
-// The steps of records that are `wanted`, in the order they ran.
+// The steps of the `wanted` records, in the order they ran.
 [[nodiscard]] LogSteps place_steps(const JobLog& log, const LogDialect& dialect, bool by_stamps,
                                    std::string_view how, bool (*wanted)(const LogRecord&));
 
-// trainer_state.json. Error: no log_history in it.
+// Reads trainer_state.json. Error: it has no log_history.
 [[nodiscard]] Result<Done> take_trainer_state(std::string_view text, std::string_view path,
                                               JobLog& log);
 

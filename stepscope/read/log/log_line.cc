@@ -10,9 +10,9 @@
 namespace stepscope {
 namespace {
 
-// What most numbers are: digits, a point among them, an exponent. Up to 15 digits and 22 places are
-// a whole number and a power of ten that doubles hold exactly, so that their quotient or product is
-// the nearest double. nullopt: another reading is needed.
+// A fast path for most numbers: digits, perhaps a point and an exponent. With up to 15 digits and
+// 22 places the number is the quotient or product of a whole number and a power of ten that are
+// exact as doubles, so the result is the nearest double. nullopt: use the general path.
 std::optional<double> plain_decimal(std::string_view text, std::size_t& used) {
   constexpr std::array<double, 23> powers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                              1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -52,7 +52,7 @@ std::optional<double> plain_decimal(std::string_view text, std::size_t& used) {
   return negative ? -value : value;
 }
 
-// Digits with commas between them ("2,793") need room; others are read where they stand.
+// Numbers with commas between digits ("2,793") are copied; others are read in place.
 std::optional<double> leading(std::string_view text, std::size_t& used) {
   if (const auto plain = plain_decimal(text, used)) return plain;
   std::array<char, 64> room{};
@@ -76,7 +76,7 @@ std::optional<double> leading(std::string_view text, std::size_t& used) {
   const char* const end = room.data() + length;
   const auto [stop, error] = std::from_chars(begin, end, value);
   if (error != std::errc()) return std::nullopt;
-  // "1.20e" of "1.20examples" is a number and a unit.
+  // "1.20e" in "1.20examples" is a number and a unit.
   used -= static_cast<std::size_t>(end - stop);
   if (commas && stop != end) return std::nullopt;
   return value;
@@ -91,7 +91,7 @@ std::optional<int> digits(std::string_view text, std::size_t at, std::size_t cou
   return value;
 }
 
-// "2026-01-01 12:00:00" and a fraction at `at`.
+// "2026-01-01 12:00:00" with an optional fraction, at `at`.
 std::optional<Ns> stamp_at(std::string_view text, std::size_t at) {
   const auto year = digits(text, at, 4);
   const auto month = digits(text, at + 5, 2);
@@ -170,7 +170,7 @@ std::int32_t rank_of_line(std::string_view text) {
     for (const std::string_view key : {"[rank", "[Rank", "[default"})
       if (front.substr(at).starts_with(key))
         if (const auto rank = rank_behind(front, at + key.size())) return *rank;
-  // "3: " of srun --label.
+  // "3: " from srun --label.
   std::int32_t rank = 0;
   const std::size_t first = std::min(front.find_first_not_of(' '), front.size());
   const auto [end, error] =

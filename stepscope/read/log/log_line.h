@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of a job's log, and what its parts say: who wrote it and when, numbers that nobody cut.
+// One line of a job's log and its parts: rank, time stamp, complete numbers.
 #pragma once
 
 #include <bitset>
@@ -18,58 +18,58 @@ namespace stepscope {
 
 inline constexpr std::size_t most_log_tools = 32;
 
-// The number that is all of `text` but for blanks, or that a blank, '(' or '%' follows: what
-// another writer cut into is none. Commas between digits are no part of it.
+// The number in `text`. It must be the whole text without blanks, or be followed by a blank, '(' or
+// '%': a number that another writer cut into is rejected. Commas between digits are ignored.
 [[nodiscard]] std::optional<double> clean_number(std::string_view text);
 [[nodiscard]] std::optional<std::int64_t> clean_integer(std::string_view text);
-// The clean number behind the first `key`, until `end`.
+// The clean number behind the first `key`, up to a character of `ends`.
 [[nodiscard]] std::optional<double> clean_number_behind(std::string_view text, std::string_view key,
                                                         std::string_view ends = " |,");
-// What the line says of the loss; one that is no number counts as such a step.
+// Sets the loss; a loss that is not a number counts as a non-finite step.
 void set_loss(LogRecord& record, std::optional<double> loss);
-// "[rank3]:", "[Rank 3]", "[default3]:", "3: ", of launchers and of DeepSpeed; -1 where none stands
-// at the front or in brackets.
+// The rank in "[rank3]:", "[Rank 3]", "[default3]:" or "3: " (launchers, DeepSpeed), at the front
+// or in brackets. -1 if there is none.
 [[nodiscard]] std::int32_t rank_of_line(std::string_view text);
-// "2026-01-01 12:00:00.123" or with ',' before the fraction, the first in the line, since 1970 on
-// the calendar of its writer.
+// The first "2026-01-01 12:00:00.123" in the line, with '.' or ',' before the fraction, as time
+// since 1970 on the calendar of its writer.
 [[nodiscard]] std::optional<Ns> stamp_of_line(std::string_view text);
-// "5.66" of "5.66GB", "1.24 B", "4.1 TMACs", "123.4 ms": number and what follows it.
+// A number and its suffix, from "5.66GB", "1.24 B", "4.1 TMACs", "123.4 ms".
 struct NumberAndUnit {
   double number = 0;
   std::string_view unit{};
 };
 [[nodiscard]] std::optional<NumberAndUnit> number_and_unit(std::string_view text);
 
-// A line without colours, and the log that it belongs to.
+// A line without colour codes, and the log it belongs to.
 struct LogLine {
   std::string_view text;
   std::int32_t rank = -1;
 };
 
 struct LogState;
-// Takes a line in which a word of its tool stands; false where the line is not the tool's.
+// Reads a line that contains a word of its tool. False if the line is not the tool's.
 using TakeLine = bool (*)(const LogLine& line, LogState& state);
 
 void count_line(JobLog& log, const LogTool& tool);
 
-// What a reader of lines keeps between them.
+// State of the line readers between lines.
 struct LogState {
   JobLog& log;
-  TimeUnit assumed = TimeUnit::ms;  // of step times that name none
+  TimeUnit assumed = TimeUnit::ms;  // of step times without a unit
   std::int32_t launch = 0;
   std::size_t records_at_launch = 0;
-  // By JobLog::tools: an evaluation or a checkpoint that its records have not been told of. One log
-  // may hold records of two, and each has the time of that in its next one.
+  // By JobLog::tools: an evaluation or a checkpoint that no record has yet. A log may hold records
+  // of two tools, and the next record of each contains that time.
   std::bitset<most_log_tools> evaluated{};
   std::bitset<most_log_tools> saved{};
-  // Takes the lines that follow the title of a table, until it returns false.
+  // Reads the lines below a table's title until it returns false.
   TakeLine follow = nullptr;
   std::size_t table_lines = 0;
   std::string table_name{};
 
-  // The record of a line that reports on a step.
+  // Adds the record of a line that reports on a step.
   LogRecord& add(const LogTool& tool, const LogLine& line);
-  // A job begins: what is logged from now on is another launch, if anything was before.
+  // Marks the start of a job: if anything was logged before, later lines are another launch.
   void begin_launch();
   void note(const char* what) { ++log.notes[what]; }
   void time(const LogTool& tool, std::string_view name, double ms);

@@ -11,11 +11,11 @@
 namespace stepscope {
 namespace {
 
-// What was last seen of one rank.
+// The last position of one rank.
 struct RankPlace {
-  std::int32_t launch = 0;  // of the record
+  std::int32_t launch = 0;  // launch of the record
   std::int64_t iteration = -1;
-  std::int32_t segment = 0;  // how often it began again
+  std::int32_t segment = 0;  // number of restarts of the numbering
   std::optional<Ns> stamp{};
   bool any = false;
 };
@@ -25,7 +25,7 @@ struct PlacedStep {
   std::int32_t segment = 0;
 };
 
-// The steps of one tool. `by_stamps`: times are what lies between two of its lines.
+// Builds the steps of one tool. `by_stamps`: step times are differences between two of its lines.
 class StepPlacing {
  public:
   StepPlacing(const JobLog& log, const LogDialect& dialect, bool by_stamps)
@@ -47,14 +47,14 @@ class StepPlacing {
     if (follows && r.iteration > before.iteration && before.iteration >= 0)
       step.steps = r.iteration - before.iteration;
     else if (by_stamps_)
-      return;  // nothing before it: how long it took is not said
+      return;  // no earlier line, so its time is unknown
     if (by_stamps_) {
       if (!r.stamp || !before.stamp) return;
       step.wall_ns =
           static_cast<double>((*r.stamp - *before.stamp).count()) / static_cast<double>(step.steps);
     } else {
       step.wall_ns = r.wall_ns.value_or(0);
-      if (!follows) step.steps = 0;  // as usual, below
+      if (!follows) step.steps = 0;  // the usual number, set below
       if (!dialect_.means) step.steps = 1;
     }
     if (!is_step(step.wall_ns)) {
@@ -93,7 +93,7 @@ class StepPlacing {
     return true;
   }
 
-  // The slowest of the ranks that have this step, or another print of it.
+  // Keeps the slowest of the ranks that report this step, also for repeated prints.
   void put(LogStep step, std::int32_t segment) {
     if (step.iteration >= 0) {
       const auto [found, added] = index_.try_emplace({segment, step.iteration}, placed_.size());
@@ -106,7 +106,7 @@ class StepPlacing {
     placed_.push_back({std::move(step), segment});
   }
 
-  // A first record is the mean of as many steps as the others, or of all up to it.
+  // The first record is a mean over as many steps as the others, or over all steps up to it.
   void fill_usual() {
     std::map<std::int64_t, std::size_t> counts;
     for (const PlacedStep& p : placed_) ++counts[p.step.steps];

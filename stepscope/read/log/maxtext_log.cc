@@ -17,7 +17,7 @@ bool take_maxtext_record(const LogLine& line, LogState& state) {
   const auto field = [&](std::string_view name) { return clean_number_behind(text, name, " ,"); };
   const std::string_view number = text.substr(key.size(), text.find(',') - key.size());
   const auto step = clean_integer(number);
-  // Another line's time may stand behind a step that was cut.
+  // A truncated step may be followed by another line's time.
   const bool whole = text.substr(key.size() + number.size()).starts_with(", seconds: ");
   const auto seconds = field(", seconds: ");
   if (!step || !whole || !seconds || *step < 0 || !(*seconds > 0) || !std::isfinite(*seconds)) {
@@ -30,7 +30,7 @@ bool take_maxtext_record(const LogLine& line, LogState& state) {
   set_loss(record, field(", loss: "));
   record.tokens_per_s_device = field(", Tokens/s/device: ");
   auto rate = field(", TFLOP/s/device: ");
-  if (!rate) rate = field(", TFLOP/s: ");  // of a device, too, in older versions
+  if (!rate) rate = field(", TFLOP/s: ");  // also per device, in older versions
   if (rate) record.flops_per_s = *rate * 1e12;
   count_line(state.log, maxtext_log.tool);
   return true;

@@ -10,14 +10,14 @@
 namespace stepscope {
 namespace {
 
-// Of the last ": ".
+// The colon of the last ": ".
 std::size_t last_colon(std::string_view field) {
   for (std::size_t at = field.size(); at > 1; --at)
     if (field[at - 1] == ' ' && field[at - 2] == ':') return at - 2;
   return std::string_view::npos;
 }
 
-// "iteration       10/ 1716613", behind a date or other words.
+// "iteration       10/ 1716613", after a date or other words.
 std::optional<std::int64_t> iteration_in(std::string_view field) {
   constexpr std::string_view key = "iteration ";
   const std::size_t slash = field.rfind('/');
@@ -29,7 +29,7 @@ std::optional<std::int64_t> iteration_in(std::string_view field) {
   return iteration && *iteration >= 0 ? iteration : std::nullopt;
 }
 
-// "elapsed time per iteration (ms)": ns in one of its unit.
+// The unit in "elapsed time per iteration (ms)", in ns.
 std::optional<double> unit_of(std::string_view key) {
   constexpr std::string_view elapsed = "elapsed time per iteration (";
   if (!key.ends_with(')')) return std::nullopt;
@@ -58,7 +58,7 @@ bool take_field(std::string_view key, double value, LogRecord& record, LogState&
     record.batch = value;
   } else if (key == "throughput per GPU (TFLOP/s/GPU)") {
     record.flops_per_s = value * 1e12;
-  } else if (key == "TFLOPs") {  // of Megatron-DeepSpeed, which counts otherwise
+  } else if (key == "TFLOPs") {  // Megatron-DeepSpeed; it counts differently
     record.flops_per_s = value * 1e12;
     state.log.settings.try_emplace("rate_field", "TFLOPs");
   } else if (key == "samples per second") {
@@ -78,7 +78,7 @@ bool take_field(std::string_view key, double value, LogRecord& record, LogState&
   return true;
 }
 
-// A record is of use with an iteration and a time; what was cut off it is counted.
+// A record needs an iteration and a time. Records without them are counted.
 void close(const LogRecord& record, LogState& state) {
   if (!record.wall_ns || record.iteration < 0) state.note("records_cut");
 }
@@ -110,7 +110,7 @@ constexpr std::array<std::string_view, 26> wanted = {"num_layers",
                                                      "steps_per_print",
                                                      "log_interval"};
 
-// " iteration 100/ 1000 | consumed samples: … | elapsed time per iteration (ms): 1234.5 | …", of
+// " iteration 100/ 1000 | consumed samples: … | elapsed time per iteration (ms): 1234.5 | …" from
 // Megatron-LM and Megatron-DeepSpeed.
 bool take_megatron_record(const LogLine& line, LogState& state) {
   std::string_view rest = line.text;
@@ -137,7 +137,7 @@ bool take_megatron_record(const LogLine& line, LogState& state) {
     const std::string_view key = trimmed(field.substr(0, colon));
     if (record == nullptr) {
       if (!unit_of(key)) continue;
-      record = &state.add(megatron_log.tool, line);  // its number was cut off
+      record = &state.add(megatron_log.tool, line);  // its iteration number was cut off
     }
     take_field(key, *value, *record, state);
   }
@@ -149,7 +149,7 @@ bool take_megatron_record(const LogLine& line, LogState& state) {
 
 // "time (ms) | forward-compute: 340.72 | …", "    forward-backward ....: (1203.11, 1204.56)".
 bool take_timers(const LogLine& line, LogState& state) {
-  // "    forward-backward ....: (1203.11, 1204.56)" or one number.
+  // "    forward-backward ....: (1203.11, 1204.56)", or with one number.
   if (const std::size_t dots = line.text.find("...: "); dots != std::string_view::npos) {
     const std::string_view name = trimmed(line.text.substr(0, line.text.find(" .")));
     std::string_view value = trimmed(line.text.substr(dots + 5));
@@ -194,7 +194,7 @@ bool take_timers(const LogLine& line, LogState& state) {
       ++parts;
     }
   }
-  if (parts == 3) {  // wall_clock_breakdown: one line a step
+  if (parts == 3) {  // wall_clock_breakdown: one line per step
     LogRecord& record = state.add(deepspeed_log.tool, line);
     record.wall_ns = whole_step * 1e6;
     count_line(state.log, deepspeed_log.tool);
@@ -202,7 +202,7 @@ bool take_timers(const LogLine& line, LogState& state) {
   return true;
 }
 
-// "  hidden_size ........ 768": arguments that say what is trained, on what.
+// "  hidden_size ........ 768": arguments about the model and the devices.
 bool take_setting(const LogLine& line, LogState& state) {
   std::string_view text = trimmed(line.text);
   const std::size_t dots = text.find(" ..");

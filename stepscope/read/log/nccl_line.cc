@@ -27,7 +27,7 @@ std::optional<std::uint64_t> pointer(std::string_view text) {
   return leading<std::uint64_t>(text, 16);
 }
 
-// "host:pid:tid", and perhaps the "[dev]" glued behind it.
+// "host:pid:tid", with an optional "[dev]" directly behind it.
 bool take_process(std::string_view token, NcclSaying& into) {
   const std::size_t last = token.rfind(':');
   if (last == std::string_view::npos || last == 0) return false;
@@ -55,8 +55,8 @@ std::optional<int> device_in(std::string_view token) {
   return std::ranges::all_of(digits, is_digit) ? leading<int>(digits) : std::nullopt;
 }
 
-// The writer stands within the last words before "NCCL": host:pid:tid [dev] and, of warnings and
-// traces, a file and a function. Gives where it begins in `before`.
+// Finds "host:pid:tid [dev]" among the last words before "NCCL"; in warnings and traces a file and
+// a function follow it. Returns where it begins in `before`.
 std::optional<std::size_t> find_process(std::string_view before, NcclSaying& into) {
   std::size_t end = before.size();
   for (int words = 0; words < 7; ++words) {
@@ -75,7 +75,8 @@ std::optional<std::size_t> find_process(std::string_view before, NcclSaying& int
   return std::nullopt;
 }
 
-// Of the shortest host that is known and ends this one; those before it are taken off.
+// Removes letters of other writers before the host. Looks for the shortest known host that ends
+// this one.
 std::size_t letters_before_host(NcclSaying& saying, const HostNames& known) {
   if (known.contains(saying.host)) return 0;
   std::size_t letters = 0;
@@ -140,7 +141,7 @@ std::string_view without_colours(std::string_view line, std::string& room) {
 void split_sayings(std::string_view line, const HostNames& known, std::vector<NcclSaying>& into) {
   constexpr std::string_view token = "NCCL ";
   into.clear();
-  std::size_t from = 0;  // behind the last message's level
+  std::size_t from = 0;  // behind the level of the last message
   for (std::size_t at = line.find(token); at != std::string_view::npos;
        at = line.find(token, at + 1)) {
     const std::string_view rest = line.substr(at + token.size());
@@ -158,7 +159,7 @@ void split_sayings(std::string_view line, const HostNames& known, std::vector<Nc
       before.text = trimmed(line.substr(begin, from + process.value_or(at - from) - begin));
     }
     saying.text = trimmed(rest.substr(level->word.size()));
-    // INFO lines say their version, too: "NCCL INFO NCCL version 2.19.3".
+    // INFO lines contain their version too: "NCCL INFO NCCL version 2.19.3".
     into.push_back(saying);
     from = at + token.size() + level->word.size();
   }
@@ -171,7 +172,7 @@ std::optional<NcclCallLine> parse_call(std::string_view text) {
   call.operation = text.substr(0, colon);
   std::string_view rest = text.substr(colon + 2);
   bool counted = false;
-  // Pairs of a key and a value; only "[nranks=8]" is one word.
+  // The words are pairs of a key and a value; only "[nranks=8]" is a single word.
   while (!rest.empty()) {
     const std::string_view key = word_of(rest);
     rest = trimmed(rest.substr(key.size()));

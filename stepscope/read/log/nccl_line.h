@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of a log in which NCCL or PyTorch's watchdog may have written: who says it, and what.
-// Several writers may have cut into one another's lines, launchers put their own words in front, a
-// terminal's colours may stand in between.
+// One log line with possible messages of NCCL or PyTorch's watchdog: the writer and the message.
+// Writers may interrupt each other's lines, launchers add prefixes, and terminals' colour codes may
+// be in between.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace stepscope {
 
 enum class NcclLevel : std::uint8_t { info, warn, trace, call, version };
 
-// A message and the process that wrote it; views of the line.
+// A message and the process that wrote it. Both are views of the line.
 struct NcclSaying {
   NcclLevel level = NcclLevel::info;
   std::string_view
-      host{};  // empty for a bare "NCCL version …"; may have letters of others in front
+      host{};  // empty for a bare "NCCL version …"; may begin with letters of other writers
   std::int64_t pid = 0;
   std::int64_t tid = 0;
   std::optional<int> device{};
@@ -28,11 +28,11 @@ struct NcclSaying {
 
 using HostNames = std::set<std::string, std::less<>>;
 
-// The messages of a line, in order; each ends where the next one's process begins. Where another
-// writer's letters stand in front of one of `known` hosts, they belong to the message before.
+// Splits a line into its messages, in order. A message ends where the next one's process begins.
+// Letters of another writer before one of the `known` hosts belong to the message before.
 void split_sayings(std::string_view line, const HostNames& known, std::vector<NcclSaying>& into);
 
-// `line` without escape sequences of terminals; the line itself where it has none.
+// `line` without terminal escape sequences; the line itself if it has none.
 [[nodiscard]] std::string_view without_colours(std::string_view line, std::string& room);
 
 // "AllReduce: opCount 2a sendbuff 0x… recvbuff 0x… count 1048576 datatype 7 op 0 root 0 comm 0x…
@@ -45,12 +45,12 @@ struct NcclCallLine {
   int reduction = -1;
   int root = -1;
   std::optional<std::uint64_t> communicator{};
-  int ranks = 0;  // 0: not said
+  int ranks = 0;  // 0: not recorded
 };
 [[nodiscard]] std::optional<NcclCallLine> parse_call(std::string_view text);
 
-// "comm 0x… rank 3 nranks 16 … commId 0x… - Init COMPLETE", and what else a line says of one
-// communicator of one rank.
+// "comm 0x… rank 3 nranks 16 … commId 0x… - Init COMPLETE", and other lines about one communicator
+// of one rank.
 struct NcclCommLine {
   std::uint64_t communicator = 0;
   int rank = -1;
@@ -65,8 +65,8 @@ struct NcclCommLine {
 };
 [[nodiscard]] std::optional<NcclCommLine> parse_comm(std::string_view text);
 
-// "1048576 Bytes -> Algo RING proto SIMPLE …", with or without the operation; numbers of old
-// versions become names.
+// "1048576 Bytes -> Algo RING proto SIMPLE …", with or without the operation. Numbers in old
+// versions are converted to names.
 struct NcclChoiceLine {
   std::string operation{};
   std::int64_t bytes = 0;
@@ -75,29 +75,29 @@ struct NcclChoiceLine {
 };
 [[nodiscard]] std::optional<NcclChoiceLine> parse_choice(std::string_view text);
 
-// What a watchdog of torch.distributed says of a rank and a group.
+// A message of torch.distributed's watchdog about a rank and a group.
 struct WatchdogLine {
   int rank = -1;
-  std::string_view group{};  // PG GUID; empty where the message names none
+  std::string_view group{};  // PG GUID; empty if not in the message
   std::string_view group_name{};
-  bool timeout = false;          // a call was given up: the fields below
-  std::int64_t sequence = -1;    // of the call, or the one that a failure was seen at
+  bool timeout = false;          // a call timed out; see the fields below
+  std::int64_t sequence = -1;    // of the call, or of the call where a failure was seen
   std::string_view operation{};  // "BROADCAST"
   std::optional<std::int64_t> in_elements{};
   std::optional<std::int64_t> out_elements{};
   std::optional<std::int64_t> limit_ms{};
   std::optional<std::int64_t> ran_ms{};
-  std::optional<std::int64_t> enqueued{};  // last numbers of the group on that rank
+  std::optional<std::int64_t> enqueued{};  // the group's last sequence numbers on that rank
   std::optional<std::int64_t> started{};
   std::optional<std::int64_t> completed{};
 };
 [[nodiscard]] std::optional<WatchdogLine> parse_watchdog(std::string_view line);
 
-// "float32" of 7; empty for a number that NCCL does not have.
+// "float32" for 7; empty for a number that is not a type of NCCL.
 [[nodiscard]] std::string_view nccl_type_name(int type);
 [[nodiscard]] std::string_view nccl_reduction_name(int reduction);
 
-// The text behind the first `key`; nullopt where it is not there.
+// The text behind the first `key`; nullopt if the key is missing.
 [[nodiscard]] std::optional<std::string_view> behind(std::string_view text, std::string_view key);
 // The decimal number that follows `key`.
 [[nodiscard]] std::optional<std::int64_t> number_behind(std::string_view text,

@@ -7,7 +7,7 @@
 namespace stepscope {
 namespace {
 
-// "global_step: 4 |" of its lines, "global_step=4.000," of its progress bar.
+// The number in "global_step: 4 |" (lines) or "global_step=4.000," (progress bar).
 std::optional<double> number_after(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(key);
   if (at == std::string_view::npos) return std::nullopt;
@@ -19,7 +19,7 @@ std::optional<double> number_after(std::string_view text, std::string_view key) 
 
 // "Training epoch 0, iteration 4/999 | global_step: 4 | … | train_step_timing in s: 7.633".
 bool take_nemo_record(const LogLine& line, LogState& state) {
-  // A line that was cut may stand before another.
+  // A truncated line may precede another one.
   const std::size_t time = line.text.find("train_step_timing in s");
   const std::size_t number = line.text.rfind("global_step", time);
   const std::string_view text = line.text.substr(number == std::string_view::npos ? 0 : number);

@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-// The whole number behind "step" or "iteration", with '=', ':', quotes or blanks between.
+// The whole number behind "step" or "iteration"; '=', ':', quotes or blanks may be between.
 std::int64_t number_of_step(std::string_view text) {
   for (const std::string_view key : {"step", "iteration", "iter"})
     for (std::size_t at = text.find(key); at != std::string_view::npos;
@@ -45,7 +45,7 @@ std::optional<double> tokens_per_second(std::string_view text) {
   return factor > 0 ? std::optional(value->number * factor) : std::nullopt;
 }
 
-// "step     3  loss 4.2242  …  412.345 ms  571 tokens/s", of stepscope train.
+// "step     3  loss 4.2242  …  412.345 ms  571 tokens/s" from stepscope train.
 bool take_stepscope_record(const LogLine& line, LogState& state) {
   const auto ns = train_time(line.text);
   if (!ns) return false;

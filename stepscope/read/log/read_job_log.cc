@@ -24,7 +24,7 @@ bool take_checkpoint(const LogLine& /*line*/, LogState& state) {
   return true;
 }
 
-// Of no tool alone.
+// Words that several tools share.
 constexpr std::array shared_words = {LogWord{"validation loss at ", take_evaluation},
                                      LogWord{"val loss ", take_evaluation},
                                      LogWord{"aving checkpoint", take_checkpoint},
@@ -32,7 +32,7 @@ constexpr std::array shared_words = {LogWord{"validation loss at ", take_evaluat
                                      LogWord{"aving model checkpoint", take_checkpoint},
                                      LogWord{"aved checkpoint", take_checkpoint}};
 
-// All words, and where they stand in a text.
+// All words, and a scanner that finds them in a text.
 struct WordScan {
   std::vector<TakeLine> take;
   TokenScan scan;
@@ -59,7 +59,7 @@ class LogReader {
  public:
   LogReader(JobLog& log, TimeUnit assumed) : state_{.log = log, .assumed = assumed} {}
 
-  // Whole lines.
+  // Takes whole lines.
   void feed(std::string_view text) {
     std::size_t at = 0;
     while (at < text.size()) {
@@ -80,7 +80,7 @@ class LogReader {
   }
 
  private:
-  // In pieces: the lines of a progress bar end in '\r' alone, and the next '\n' is far.
+  // Searches piece by piece: lines of a progress bar end in '\r', and the next '\n' may be far.
   static std::size_t line_end(std::string_view text, std::size_t from) {
     constexpr std::size_t piece = 512;
     for (std::size_t at = from; at < text.size(); at += piece) {
@@ -101,7 +101,7 @@ class LogReader {
     return behind(behind(from, '\n'), '\r');
   }
 
-  // Where the next line begins.
+  // Returns where the next line begins.
   std::size_t take_line(std::string_view text, std::size_t from, TokenScan::Hit hit) {
     const std::size_t begin = line_begin(text, from, hit.at);
     const std::size_t end = line_end(text, hit.at);

@@ -107,12 +107,12 @@ TEST(JobLog, OfMegatronDeepSpeed) {
   EXPECT_EQ(log.records[0].tool->name, "deepspeed");
   EXPECT_EQ(log.records[0].iteration, 199);
   EXPECT_DOUBLE_EQ(*log.records[0].samples_per_s, 61.5);
-  EXPECT_DOUBLE_EQ(*log.records[0].memory_bytes, 19.5 * 1073741824);  // what it calls GB is GiB
+  EXPECT_DOUBLE_EQ(*log.records[0].memory_bytes, 19.5 * 1073741824);  // the log's GB are GiB
   EXPECT_DOUBLE_EQ(*log.records[1].flops_per_s, 69.85e12);
   EXPECT_DOUBLE_EQ(*log.records[1].tokens_per_s_device, 1146.733);
   EXPECT_EQ(log.settings.at("rate_field"), "TFLOPs");
   EXPECT_EQ(log.settings.at("seq_length"), "4096");
-  // 768 sequences in that time.
+  // The time is for 768 sequences.
   EXPECT_NEAR(768 / (*log.records[1].wall_ns / 1e9), *log.records[1].samples_per_s, 0.001);
   EXPECT_EQ(steps_of(log).tool->name, "megatron");
 }
@@ -269,7 +269,7 @@ TEST(JobLog, OfTorchtitanWithColours) {
   EXPECT_DOUBLE_EQ(*r.memory_bytes, 47.61 * 1073741824);
   EXPECT_DOUBLE_EQ(*r.memory_share, 0.6015);
   const LogSteps steps = steps_of(log);
-  EXPECT_EQ(walls(steps), (Doubles{2.94e9, 2.0e9}));  // the slower rank's
+  EXPECT_EQ(walls(steps), (Doubles{2.94e9, 2.0e9}));  // the times of the slower rank
   EXPECT_EQ(iterations(steps), (Numbers{11, 21}));
   EXPECT_EQ(steps.ranks, (std::vector<std::int32_t>{0, 1}));
 }
@@ -471,7 +471,7 @@ TEST(JobLog, ABarMayEndInWordsOfTheProgram) {
              "Epoch 1:   1%|1   | 10/1000 [00:01<01:48,  5.00it/s, v_num=0]\r"));
   EXPECT_EQ(walls(steps), (Doubles{1e9 / 8, 4e9, 1e9 / 5}));
   EXPECT_EQ(iterations(steps), (Numbers{10, 20, 1010}));
-  EXPECT_EQ(causes(steps), (Texts{"", "", ""}));  // the next epoch is no restart
+  EXPECT_EQ(causes(steps), (Texts{"", "", ""}));  // the next epoch is not a restart
 }
 
 TEST(JobLog, ARestartBeginsAnotherLaunch) {
@@ -481,14 +481,14 @@ TEST(JobLog, ARestartBeginsAnotherLaunch) {
   EXPECT_EQ(walls(steps), (Doubles{900e6, 500e6, 501e6, 800e6, 502e6}));
   EXPECT_EQ(steps.launches, (std::vector<std::size_t>{0, 3}));
   EXPECT_EQ(causes(steps), (Texts{"", "", "", "restart", ""}));
-  // The arguments are printed again, so the same number is another launch too.
+  // The arguments are printed again, so the same step number starts another launch.
   const LogSteps again = steps_of(log_of(megatron(10, "900") + "  num_layers ........ 12\n" +
                                          megatron(10, "901") + megatron(20, "500")));
   EXPECT_EQ(again.launches, (std::vector<std::size_t>{0, 1}));
 }
 
 TEST(JobLog, LinesCutIntoOneAnother) {
-  // Two records in a line, a record that another writer cut, a number that was cut.
+  // Two records in a line, a record that another writer cut, and a truncated number.
   std::string two = megatron(10, "500");
   two.pop_back();
   const JobLog log =

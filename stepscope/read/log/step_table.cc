@@ -22,7 +22,7 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// The number that begins `text`, however it goes on.
+// The number at the start of `text`, whatever follows it.
 std::optional<double> leading_number(std::string_view text) {
   text = trimmed(text);
   double value = 0;
@@ -98,7 +98,7 @@ std::optional<TimeColumn> time_column(std::string_view name) {
   return std::nullopt;
 }
 
-// "step_time_ms=412", "step_time: 412": the key begins a word and a number follows.
+// "step_time_ms=412", "step_time: 412": the key begins a word, and a number follows.
 std::optional<double> named_time(std::string_view line, TimeUnit assumed) {
   for (const std::string_view key : {names[0], names[1], names[2]})
     for (std::size_t at = line.find(key); at != std::string_view::npos;

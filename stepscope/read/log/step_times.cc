@@ -32,7 +32,7 @@ bool says_something(std::string_view line) {
   return !text.empty() && text.front() != '#';
 }
 
-// Beyond 30 years and below a femtosecond is no step.
+// Values beyond 30 years or below a femtosecond are not steps.
 void take(StepTimes& times, double ns, std::string_view cause = {}) {
   if (!is_step(ns)) {
     ++times.left_out;
@@ -61,7 +61,7 @@ Result<StepTimes> numbers(std::string_view text, std::string_view path, TimeUnit
   return finished(std::move(times), path);
 }
 
-// Which cells of a row mean something.
+// The columns of a table that are used.
 struct TableColumns {
   std::size_t time = 0;
   std::optional<TimeUnit> unit{};
@@ -129,7 +129,7 @@ std::string counted_words(std::uint64_t n, const std::string& what) {
   return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
 }
 
-// What a reader of the times should know of where they come from.
+// Remarks about the source of the times.
 void take_remarks(const JobLog& log, const LogSteps& steps, StepTimes& times) {
   const auto mean_of = std::ranges::max(steps.steps, {}, &LogStep::steps).steps;
   if (mean_of > 1)
@@ -181,7 +181,7 @@ Result<StepTimes> train_steps(std::string_view text, std::string_view path) {
   return finished(std::move(times), path);
 }
 
-// Whether numbers or a table begin here, or nothing at all: no log does.
+// Whether a list of numbers or a table begins here, or the text is empty. A log does not.
 bool is_list(std::string_view text) {
   StepLines lines(text);
   for (std::string_view line; lines.next(line);) {
@@ -232,8 +232,8 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
                            text.front() == '\t'))
     text.remove_prefix(1);
   if (text.starts_with('{') && is_trainer_state(text)) return StepFileKind::log;
-  // JSON lines name a time in the first of them; a trace does not begin so. Lines of DeepSpeed and
-  // of launchers begin with a bracket and a word.
+  // JSON lines have a time in the first line; a trace does not. Lines of DeepSpeed and of launchers
+  // begin with a bracket and a word.
   const std::string_view line = text.substr(0, text.find('\n'));
   const bool bracket =
       text.size() > 1 && text[0] == '[' && std::isalnum(static_cast<unsigned char>(text[1])) != 0;

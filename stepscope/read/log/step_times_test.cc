@@ -84,7 +84,7 @@ TEST(StepTimes, LogLinesNameThem) {
                   "tokens/s    0.1 % MFU\n"),
             Doubles{412.345e6});
   EXPECT_EQ(parse_step_times("iter_time=3\n", "list", TimeUnit::s)->wall_ns, Doubles{3e9});
-  // Another name that ends so is another thing.
+  // A longer name with the same end is a different quantity.
   EXPECT_NE(error_of("last_step_time_ms=4\n").find("names no step time"), std::string::npos);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Units of step times, by their names.
+// Units of step times and their names.
 #pragma once
 
 #include <cmath>

@@ -9,8 +9,8 @@
 namespace stepscope {
 namespace {
 
-// "step: 10  loss:  9.8934  grad_norm:  1.2345  memory: 47.61GiB(60.15%)  tps: 2,793": what stands
-// behind the first of each key, without blanks. Commas are of thousands here.
+// Reads "step: 10  loss:  9.8934  grad_norm:  1.2345  memory: 47.61GiB(60.15%)  tps: 2,793": the
+// text behind the first occurrence of each key, without blanks. Commas separate thousands.
 struct Fields {
   std::string_view step{};
   std::string_view loss{};
@@ -22,7 +22,7 @@ struct Fields {
 
 Fields fields_of(std::string_view text) {
   Fields fields;
-  std::size_t word = 0;  // where the word that is read began
+  std::size_t word = 0;  // start of the current word
   for (std::size_t at = 0; at + 1 < text.size(); ++at) {
     if (is_blank(text[at])) word = at + 1;
     if (text[at] != ':' || text[at + 1] != ' ') continue;
@@ -40,7 +40,7 @@ Fields fields_of(std::string_view text) {
     std::size_t end = begin;
     while (end < text.size() && !is_blank(text[end])) ++end;
     *field = text.substr(begin, end - begin);
-    word = at = begin;  // where there is no value, the next key stands in its place
+    word = at = begin;  // the next key is here, so the value is missing
   }
   return fields;
 }
@@ -80,7 +80,7 @@ bool take_torchtitan_record(const LogLine& line, LogState& state) {
   return true;
 }
 
-// What it says before the first step: batch, sequence, mesh, device, peak.
+// Lines before the first step: batch, sequence, mesh, device, peak.
 bool take_torchtitan_start(const LogLine& line, LogState& state) {
   const std::string_view text = line.text;
   auto& settings = state.log.settings;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the JSON of `stepscope train` says of the whole run.
+// The summary of a whole run in the JSON of `stepscope train`.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 namespace stepscope {
 
 struct TrainSummary {
-  std::optional<double> mfu;  // shares of one
+  std::optional<double> mfu;  // shares of 1
   std::optional<double> hfu;
   std::vector<std::string> stragglers;
-  // Sums over the steps of a rank, in ns by category of the budget, and its steps.
+  // Sums over the steps of a rank, in ns by budget category, and the number of its steps.
   struct Rank {
     std::map<std::string, double> budget_ns;
     std::uint64_t steps = 0;
@@ -26,7 +26,7 @@ struct TrainSummary {
   std::map<int, Rank> ranks;
 };
 
-// Errors: no JSON, or not of `stepscope train`.
+// Errors: not JSON, or not of `stepscope train`.
 [[nodiscard]] Result<TrainSummary> read_train_summary(const std::string& path);
 [[nodiscard]] Result<TrainSummary> parse_train_summary(std::string_view text,
                                                        std::string_view path);

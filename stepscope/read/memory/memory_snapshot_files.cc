@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three forms of a snapshot, and files and directories of them.
+// The three forms of a snapshot, and files and directories of snapshots.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -52,7 +52,7 @@ Result<std::vector<MemorySnapshot>> snapshots_in_page(const std::string& page,
   const bool several = files.size() > 1;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string name = several ? path + '#' + std::to_string(i + 1) : path;
-    // The writer fills the last group up with zero bytes.
+    // The writer pads the last group with zero bytes.
     const Form form = form_of(files[i]);
     if (form != Form::pickle && form != Form::json)
       return Error{.what = "holds a file that is no pickle",
@@ -68,7 +68,7 @@ Result<std::vector<MemorySnapshot>> snapshots_in_page(const std::string& page,
 
 struct Candidate {
   std::string path;
-  bool found = false;  // in a directory, not named
+  bool found = false;  // found in a directory, not named
 };
 
 std::vector<Candidate> candidates(std::span<const std::string> inputs, SnapshotFiles& out) {
@@ -95,7 +95,7 @@ std::vector<Candidate> candidates(std::span<const std::string> inputs, SnapshotF
   return files;
 }
 
-// Of a file that was only found: whether it may be a snapshot.
+// Whether a file found in a directory may be a snapshot.
 bool promising(const std::string& path) {
   auto source = open_source(path);
   if (!source) return false;

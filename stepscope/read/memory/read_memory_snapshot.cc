@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pickle's memo makes texts, frames and stacks of equal objects one node, so what a node means is
-// remembered by its index; a JSON text repeats them, so what they say is compared as well.
+// A pickle's memo makes texts, frames and stacks of equal objects one node, so results are cached
+// by node index. A JSON text repeats them, so their content is compared as well.
 #include "stepscope/read/memory/read_memory_snapshot.h"
 
 #include <algorithm>
@@ -95,7 +95,7 @@ AllocatorAction action_named(std::string_view name) {
   return AllocatorAction::other;
 }
 
-// Frames and stacks, each once.
+// Stores each frame and stack once.
 class StackBuilder {
  public:
   explicit StackBuilder(MemorySnapshot& into) : into_(into) {}
@@ -140,7 +140,7 @@ class SnapshotReader {
         meaning_(tree.nodes.size(), unknown_index) {}
 
   void read(const PlainValue& root) {
-    if (root.kind() != PlainKind::dict) {  // segments alone: torch.cuda.memory_snapshot()
+    if (root.kind() != PlainKind::dict) {  // only segments: torch.cuda.memory_snapshot()
       segments(root, std::nullopt);
     } else {
       if (const auto value = root.find("segments")) segments(*value, std::nullopt);
@@ -178,7 +178,7 @@ class SnapshotReader {
     return StringId{known};
   }
 
-  // All of a file together stay far below 2^63, so sums of them need no care later.
+  // All sizes in a file together stay far below 2^63, so their sums cannot overflow.
   bool size(const PlainValue& value, Bytes& into) {
     const auto whole = value.integer();
     if (!whole || *whole < 0 || *whole > most_bytes || *whole > most_in_all - sum_of_sizes_)
@@ -190,7 +190,7 @@ class SnapshotReader {
   // Addresses and streams: any 64 bits.
   static std::uint64_t bits(const PlainValue& value) {
     if (const auto whole = value.integer()) return static_cast<std::uint64_t>(*whole);
-    // Beyond 2^63 a pickle's integer became a real.
+    // A pickle's integer beyond 2^63 was read as a real.
     const auto real = value.real();
     return real && *real >= 0 && *real < 1.8e19 ? static_cast<std::uint64_t>(*real) : 0;
   }
@@ -236,8 +236,8 @@ class SnapshotReader {
     return into_.devices.back();
   }
 
-  // A pickle can repeat a list without a byte for its items; no allocator's does, and all of a file
-  // stays linear in its size.
+  // A pickle can repeat a list at no cost in bytes; no allocator writes such lists. Reading stops
+  // there with a note, so the work stays linear in the size of the file.
   bool spend(const char* repeats) {
     if (spent_ < tree_.nodes.size()) {
       ++spent_;
@@ -282,7 +282,7 @@ class SnapshotReader {
       note("segments_whose_blocks_do_not_fill_them");
     d.segments.push_back(s);
   }
-  // Blocks lie side by side; older files do not write their addresses.
+  // Blocks are adjacent; older files do not write their addresses.
   void block(const PlainValue& value, std::uint64_t& address, SnapshotDevice& d) {
     SnapshotBlock b;
     bool sized = false;
@@ -441,7 +441,7 @@ class SnapshotReader {
   MemorySnapshot& into_;
   StackBuilder builder_;
   std::vector<Key> keys_;               // by node
-  std::vector<std::uint32_t> meaning_;  // by node: a text's id, a frame or a stack
+  std::vector<std::uint32_t> meaning_;  // by node: the id of a text, frame or stack
   std::vector<std::uint8_t> actions_;   // by node
   std::vector<std::uint32_t> frames_;
   std::int64_t sum_of_sizes_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory snapshots of PyTorch 1.13 to 2.x: the pickle that torch.cuda.memory._dump_snapshot writes
-// (of XPU and other devices that follow it too), the same as JSON, and the pages that
-// torch.cuda._memory_viz writes, which hold such a pickle. Nothing in them is ever run
+// Reads memory snapshots of PyTorch 1.13 to 2.x: the pickle of torch.cuda.memory._dump_snapshot
+// (also for XPU and other devices with the same format), the same as JSON, and the HTML pages of
+// torch.cuda._memory_viz, which contain such a pickle. Nothing in them is ever executed
 // (read/bytes/pickle.h).
 #pragma once
 
@@ -17,23 +17,23 @@
 
 namespace stepscope {
 
-// Whether this is such a snapshot, and not another file of plain data.
+// Whether this is such a snapshot and not another file of plain data.
 [[nodiscard]] bool is_memory_snapshot(const PlainValue& value);
 
-// What cannot be used is counted in notes. Errors: no snapshot.
+// Unusable entries are counted in notes. Error: not a snapshot.
 [[nodiscard]] Result<MemorySnapshot> memory_snapshot_of(const PlainTree& tree,
                                                         std::string_view path);
 
-// Of one file's inflated text, whatever its form; a page may hold several. Errors name `path`.
+// Reads one file's inflated text in any form; a page may hold several. Errors name `path`.
 [[nodiscard]] Result<std::vector<MemorySnapshot>> parse_memory_snapshots(std::string text,
                                                                          const std::string& path);
 
 struct SnapshotFiles {
   std::vector<MemorySnapshot> snapshots{};
-  std::vector<Error> errors{};  // one a file that gave nothing
+  std::vector<Error> errors{};  // one for each file that gave nothing
 };
 
-// Files, compressed or not; directories stand for the snapshots in them.
+// Reads files, compressed or not; directories stand for the snapshots in them.
 [[nodiscard]] SnapshotFiles read_memory_snapshots(std::span<const std::string> inputs,
                                                   const StopFlag* stop = nullptr);
 

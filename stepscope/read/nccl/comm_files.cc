@@ -23,7 +23,7 @@ enum class FileKind : std::uint8_t { pickle, json, log };
 struct CommFile {
   std::string path;
   FileKind kind = FileKind::log;
-  bool found = false;  // in a directory, not named
+  bool found = false;  // found in a directory, not named
 };
 
 Result<FileKind> file_kind_of(const std::string& path) {
@@ -160,7 +160,7 @@ class FilesReader {
       out_.records.inputs.push_back(std::move(input));
   }
 
-  // Whether it was a log.
+  // Returns whether the file is a log.
   bool log_text(const CommFile& file) {
     CommInput input;
     auto source = open_source(file.path);

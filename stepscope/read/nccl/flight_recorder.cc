@@ -15,7 +15,7 @@ std::string_view text_of(const PlainValue& dict, std::string_view key) {
   return value ? value->text().value_or(std::string_view()) : std::string_view();
 }
 
-// An integer, or a text that is one: the JSON form writes some so.
+// An integer, or a string that contains one: the JSON form writes some so.
 std::optional<std::int64_t> whole(const std::optional<PlainValue>& value) {
   if (!value) return std::nullopt;
   if (const auto number = value->integer()) return number;
@@ -75,7 +75,7 @@ class DumpReader {
       known.members = std::move(members);
       known.members_recorded = true;
       by_name_[std::string(name)] = at;
-      // A member without calls is one, too.
+      // A member without calls is still a member.
       (void)into_.sequence_of(at, rank_);
     }
   }
@@ -146,7 +146,7 @@ class DumpReader {
     return call;
   }
 
-  // "1->2" or "3<-0": the number at the end.
+  // The number at the end of "1->2" or "3<-0".
   static std::int32_t peer_in(std::string_view words) {
     const std::size_t arrow = std::min(words.find("->"), words.find("<-"));
     if (arrow == std::string_view::npos) return -1;
@@ -207,7 +207,7 @@ class DumpReader {
     return at->second;
   }
 
-  // By the number of a group, which only its calls join to its name.
+  // Statuses by the number of a group. Only the group's calls relate that number to its name.
   void statuses(const PlainValue& status) {
     for (std::size_t i = 0; i < status.size() && status.kind() == PlainKind::dict; ++i) {
       const auto number = whole(status.key(i));
@@ -231,14 +231,13 @@ class DumpReader {
   std::uint32_t position_ = 0;
 };
 
-// Moves the calls of a sequence to another group; nothing where that has some of this rank already
-// and both have calls.
+// Moves the calls of a sequence to another group, unless both have calls of this rank.
 void join_sequence(CommRecords& records, std::uint32_t from, std::uint32_t to) {
   const std::uint32_t rank = records.sequences[from].rank;
   CommSequence moved = records.sequences[from];
   moved.group = to;
   CommSequence& there = records.sequence_of(to, rank);
-  // What a watchdog named is in the ring already.
+  // The ring already contains the call that a watchdog named.
   const bool keep_there = !there.collectives.empty() && !there.watchdog_only;
   if (there.collectives.empty() || (there.watchdog_only && !moved.watchdog_only)) {
     const auto status = there.status;
@@ -252,7 +251,7 @@ void join_sequence(CommRecords& records, std::uint32_t from, std::uint32_t to) {
   records.sequences[from].status.reset();
 }
 
-// The one group of that name that has the rank.
+// The only group with that name and this rank.
 std::optional<std::uint32_t> settled_group(const CommRecords& records, const std::string& id,
                                            int rank) {
   std::optional<std::uint32_t> found;

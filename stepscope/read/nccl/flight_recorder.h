@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dumps of PyTorch's flight recorder (torch.distributed), versions 2.x: the pickle that a timeout
-// writes, and the same as JSON. A dump is one rank's ring of calls; it does not say whose.
+// Dumps of PyTorch's flight recorder (torch.distributed), versions 2.x: the pickle that is written
+// on a timeout, and the same as JSON. A dump is one rank's ring of calls; it does not contain the
+// rank.
 #pragma once
 
 #include <string_view>
@@ -11,22 +12,22 @@
 
 namespace stepscope {
 
-// Whether this is such a dump, and not another file of plain data.
+// Whether this is such a dump and not another file of plain data.
 [[nodiscard]] bool is_flight_dump(const PlainValue& dump);
 
-// Adds the calls of rank `rank`. What cannot be used is counted in input.notes. Errors: no dump,
-// a version that is not known.
+// Adds the calls of rank `rank`. Unusable entries are counted in input.notes. Errors: not a dump,
+// an unknown version.
 [[nodiscard]] Result<Done> add_flight_dump(const PlainTree& dump, int rank, CommInput& input,
                                            CommRecords& into);
 
-// The largest number of ranks that a group of this dump has; 0 where it names none.
+// The largest number of ranks in a group of this dump; 0 if it names none.
 [[nodiscard]] int world_size_of(const PlainTree& dump);
 
-// A rank of the job that a group of this dump has (`pg_config`) in "[0, 1, 2]".
+// The ranks in a text like "[0, 1, 2]" (`pg_config`).
 [[nodiscard]] std::vector<int> ranks_in_text(std::string_view text);
 
-// After the last dump and log: calls in groups whose members are not recorded go to the one group
-// of the same name that has their rank; where there is none, the members are those who called.
+// Call after the last dump and log. Calls in groups without recorded members are moved to the only
+// group with that name and their rank. If there is none, the members are the ranks that called.
 void settle_groups(CommRecords& records);
 
 }  // namespace stepscope

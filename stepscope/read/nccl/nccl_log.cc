@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view token = "NCCL";
 
-// "[rank3]:" at the front.
+// "[rank3]:" at the front of a line.
 std::optional<int> launcher_rank_of(std::string_view line) {
   if (!line.starts_with("[rank")) return std::nullopt;
   const auto rank = number_behind(line, "[rank");
@@ -37,12 +37,12 @@ struct CommLogs::State {
   LogProcesses processes;
   std::vector<NcclSaying> sayings;
   std::string room;
-  struct Unnamed {  // a timeout of a rank whose group is not said
+  struct Unnamed {  // a timeout of a rank with an unknown group
     WatchdogTimeout timeout;
     bool settled = false;
   };
   std::vector<Unnamed> unnamed;
-  std::uint64_t spoken = 0;  // lines that were NCCL's or a watchdog's
+  std::uint64_t spoken = 0;  // lines of NCCL or a watchdog
 
   void line(std::string_view text, CommInput& input);
   void watchdog(const WatchdogLine& said);
@@ -96,7 +96,7 @@ void CommLogs::State::add_timeout(const WatchdogTimeout& timeout) {
   std::ranges::sort(s.collectives, {}, &CommCall::sequence);
 }
 
-// Timeouts of this rank that wait for the name of their group.
+// Gives timeouts of this rank the name of their group.
 void CommLogs::State::name_groups(std::uint32_t rank, std::int64_t sequence, std::uint32_t group) {
   for (Unnamed& u : unnamed) {
     if (u.settled || u.timeout.rank != rank) continue;
@@ -133,7 +133,7 @@ void CommLogs::State::watchdog(const WatchdogLine& said) {
     name_groups(rank, said.sequence, *group);
   }
   if (!said.enqueued && !said.completed) return;
-  if (!group) group = group_of("0", "default_pg");  // versions before groups were named
+  if (!group) group = group_of("0", "default_pg");  // versions without group names
   CommSequence& s = into.sequence_of(*group, rank);
   if (s.collectives.empty()) s.watchdog_only = true;
   GroupStatus status = s.status.value_or(GroupStatus{});

@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// What glues a communicator's two halves together in the lines of `Init timings`.
+// The lines of `Init timings` of one communicator are combined by their longest total.
 void keep_longest(std::optional<double>& seconds, std::string_view text) {
   const auto total = behind(text, " total ");
   double value = 0;
@@ -19,7 +19,7 @@ void keep_longest(std::optional<double>& seconds, std::string_view text) {
   if (code == std::errc()) seconds = std::max(seconds.value_or(0), value);
 }
 
-// One word where blanks were.
+// Replaces runs of blanks by one space.
 std::string narrowed(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -49,7 +49,7 @@ std::uint32_t LogProcesses::process_of(const NcclSaying& saying) {
   name_ += std::to_string(saying.pid);
   const auto known = by_name_.find(name_);
   if (known != by_name_.end()) return known->second;
-  // Where lines are cut, letters of another one stand in front of a host: now or the first time.
+  // Truncated lines may put letters of another line before a host, now or at its first appearance.
   std::vector<std::uint32_t>& same_pid = by_pid_[saying.pid];
   for (const std::uint32_t p : same_pid) {
     std::string& host = processes_[p].host;
@@ -85,7 +85,7 @@ bool LogProcesses::take(const NcclSaying& saying, std::optional<int> launcher_ra
   if (saying.device) processes_[process].device = saying.device;
   if (launcher_rank) processes_[process].launcher_rank = launcher_rank;
   if (saying.level == NcclLevel::warn) {
-    // The rank is not known yet: its process is named, settle() puts ranks in.
+    // The rank is unknown yet. The process is stored here, and settle() replaces it by the rank.
     LogMessage message{.rank = process, .text = std::string(saying.text), .times = 1};
     const auto same = std::ranges::find_if(into_.messages, [&](const LogMessage& m) {
       return m.rank == message.rank && m.text == message.text;
@@ -208,9 +208,8 @@ bool LogProcesses::take_choice(const NcclChoiceLine& line) {
   return true;
 }
 
-// Whose connections a line without a communicator speaks of: of the one being opened; where no
-// START is said, of the next that is complete; of the last one where ranks connect at their first
-// call.
+// The communicator that connection lines without a communicator belong to: the one being opened;
+// without START lines, the next to complete; the last one if ranks connect at their first call.
 LocalComm& LogProcesses::target(std::uint32_t process) {
   LogProcess& p = processes_[process];
   if (p.opening) return comms_[*p.opening];
@@ -270,7 +269,7 @@ bool LogProcesses::take_setup(std::uint32_t process, std::string_view text) {
   return false;
 }
 
-// Communicators that are one: by id, else by size and order of each process.
+// Groups communicators that are one: by id, else by size and order in each process.
 std::vector<std::vector<std::uint32_t>> LogProcesses::joined(bool& ambiguous) const {
   std::map<std::string, std::vector<std::uint32_t>> by_key;
   std::vector<std::map<int, int>> nth(processes_.size());
@@ -303,8 +302,8 @@ std::vector<std::vector<std::uint32_t>> LogProcesses::joined(bool& ambiguous) co
   return groups;
 }
 
-// A process's rank in the job: its rank in the largest communicator, where that is one for all;
-// else what the launcher wrote in front of its lines.
+// A process's rank in the job is its rank in the largest communicator if all share one, else the
+// launcher's prefix of its lines.
 std::vector<std::uint32_t> LogProcesses::ranks_of_processes(
     const std::vector<std::vector<std::uint32_t>>& groups) {
   int world = 0;
@@ -355,7 +354,7 @@ void LogProcesses::add_group(const std::vector<std::uint32_t>& comms,
   group.id = first.id;
   group.from_log = true;
   group.size = first.ranks;
-  std::map<int, int> members;  // place → rank of the job
+  std::map<int, int> members;  // index → rank of the job
   for (const std::uint32_t c : comms)
     if (const auto number = into_.ranks[ranks[comms_[c].process]].number;
         number && comms_[c].rank >= 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a log said of each process and of each communicator that it opened, before the processes are
-// joined to ranks and the communicators to each other.
+// Log data of each process and of each communicator that it opened, before processes are mapped to
+// ranks and communicators are joined.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct LocalComm {
   std::vector<CommCall> collectives{};
   std::vector<CommCall> pairs{};
   std::int64_t first_op_count = -1;
-  // Connections, by what the lines between START and COMPLETE (or before it) say.
+  // Connections, from the lines between START and COMPLETE (or before COMPLETE).
   int channels = 0;
   int pair_channels = 0;
   std::map<int, std::string> rings{};  // by channel
@@ -43,22 +43,22 @@ struct LogProcess {
   std::string host{};
   std::int64_t pid = 0;
   std::optional<int> device{};
-  std::optional<int> launcher_rank{};  // "[rank3]:" in front of its lines
-  bool says_start = false;             // its NCCL announces an initialisation
+  std::optional<int> launcher_rank{};  // from "[rank3]:" in front of its lines
+  bool says_start = false;             // its NCCL version writes START lines
   std::map<std::string, std::string> environment{};
   std::string network{};
   std::unordered_map<std::uint64_t, std::uint32_t> open{};  // pointer → comms
-  std::optional<std::uint32_t> opening{};                   // since its START
+  std::optional<std::uint32_t> opening{};                   // index since its START line
   std::optional<std::uint32_t> latest{};
   std::uint32_t calls = 0;
-  LocalComm pending{};  // what a line before COMPLETE said, where no START announces it
+  LocalComm pending{};  // data of lines before COMPLETE, without a START line
 };
 
 class LogProcesses {
  public:
   explicit LogProcesses(CommRecords& into) : into_(into) {}
 
-  // Takes a message in. False where it says nothing that is known.
+  // Processes a message. False if it contains nothing known.
   bool take(const NcclSaying& saying, std::optional<int> launcher_rank, CommInput& input);
   void settle();
   [[nodiscard]] const HostNames& hosts() const { return hosts_; }

@@ -23,7 +23,7 @@ struct TestName {
   CollectiveKind kind;
 };
 
-// As nccl-tests calls its programs, without "_perf".
+// Names of the nccl-tests programs, without "_perf".
 constexpr std::array<TestName, 10> nccl_tests = {{
     {"all_reduce", CollectiveKind::all_reduce},
     {"all_gather", CollectiveKind::all_gather},
@@ -37,7 +37,7 @@ constexpr std::array<TestName, 10> nccl_tests = {{
     {"hypercube", CollectiveKind::unknown},
 }};
 
-// As OSU's titles call them; of names that hold one another the longer stand first.
+// Names in OSU's titles. A name that contains another precedes it.
 struct OsuName {
   std::string_view name;
   CollectiveKind kind;
@@ -55,7 +55,7 @@ constexpr std::array<OsuName, 9> osu_tests = {{
     {"Reduce", CollectiveKind::reduce, false},
 }};
 
-// "[1,0]<stdout>:" of Open MPI, "0: " of srun.
+// The line without "[1,0]<stdout>:" of Open MPI or "0: " of srun.
 std::string_view without_launcher(std::string_view line) {
   constexpr std::string_view mark = "<stdout>:";
   const std::size_t at = line.substr(0, 40).find(mark);
@@ -78,7 +78,7 @@ void words_of(std::string_view text, std::vector<std::string_view>& words) {
   }
 }
 
-// "all_reduce" of ".../all_reduce_perf", the first such word of a text.
+// "all_reduce" from ".../all_reduce_perf": the first such word in a text.
 std::string_view test_in(std::string_view text) {
   for (std::size_t at = text.find("_perf"); at != std::string_view::npos;
        at = text.find("_perf", at + 1)) {
@@ -99,7 +99,7 @@ CollectiveKind kind_of(std::string_view test) {
   return CollectiveKind::unknown;
 }
 
-// Where the figures of one way of calling stand in a row.
+// The columns of the figures for one mode (out of place or in place).
 struct TimeColumns {
   std::size_t time = 0;
   std::optional<std::size_t> algbw{};
@@ -155,7 +155,7 @@ class BenchmarkReader {
     if (out_.tool.empty()) out_.tool = "nccl-tests";
   }
 
-  // "# Size   Avg Latency(us)   Min Latency(us) …": the first figure is the second column.
+  // "# Size   Avg Latency(us)   Min Latency(us) …": the first figure is in the second column.
   void take_osu_titles(std::string_view line) {
     const std::size_t bandwidth = line.find("Bandwidth");
     const std::size_t latency = line.find("Latency");
@@ -165,7 +165,7 @@ class BenchmarkReader {
     else if (latency == std::string_view::npos)
       return;
     columns_.push_back({.time = 1});
-    count_ = 0;  // of further columns there may be any number
+    count_ = 0;  // any number of further columns may follow
     if (out_.tool.empty()) out_.tool = "OSU";
   }
 
@@ -195,7 +195,7 @@ class BenchmarkReader {
       if (size) ++out_.notes["rows_not_understood"];
       return;
     }
-    if (!size || *size <= 0 || *size > (std::int64_t{1} << 50)) return;  // of no bytes: no point
+    if (!size || *size <= 0 || *size > (std::int64_t{1} << 50)) return;  // zero bytes are useless
     if (osu_) return take_osu_row(*size);
     if (redop_ && words_[*redop_] != "none") reduces_ = true;
     if (root_ && words_[*root_] != "-1") rooted_ = true;
@@ -234,7 +234,7 @@ class BenchmarkReader {
     if (!c.algbw || !c.busbw) return;
     const auto algbw = clean_number(words_[*c.algbw]);
     const auto busbw = clean_number(words_[*c.busbw]);
-    // Printed with two decimals: the largest rates tell the factor best.
+    // Values have two decimals, so the largest rates give the most precise factor.
     if (algbw && busbw && *algbw > best_algbw_ && *algbw >= 1) {
       best_algbw_ = *algbw;
       factor_ = *busbw / *algbw;
@@ -266,7 +266,7 @@ class BenchmarkReader {
     if (out_.ranks == 0) tell_ranks();
   }
 
-  // By reduction, root and factor; all-gather and all-to-all look alike.
+  // Determines the kind from reduction, root and factor. All-gather and all-to-all look alike.
   void tell_kind() {
     if (best_algbw_ <= 0) return;
     const int n = out_.ranks;
@@ -288,7 +288,7 @@ class BenchmarkReader {
     if (out_.kind == CollectiveKind::all_reduce && factor_ < 2) n = 2 / (2 - factor_);
     const auto one = busbw_factor(out_.kind, 2);
     if (one && *one == 0.5 && factor_ < 1) n = 1 / (1 - factor_);
-    // Two decimals tell it while it is small.
+    // Two decimals are enough for small n.
     const double whole = std::round(n);
     if (whole >= 2 && whole <= 64 && std::fabs(n - whole) < 0.1) {
       out_.ranks = static_cast<int>(whole);
@@ -301,11 +301,11 @@ class BenchmarkReader {
   std::vector<std::string_view> words_;
   std::string_view test_;
   std::vector<TimeColumns> columns_;
-  std::size_t count_ = 0;  // words of a row
+  std::size_t count_ = 0;  // number of words in a row
   std::optional<std::size_t> redop_;
   std::optional<std::size_t> root_;
   bool osu_ = false;
-  double rate_unit_ = 0;  // bytes/s of a printed one; 0: times are printed
+  double rate_unit_ = 0;  // bytes/s of a printed rate; 0: times are printed
   bool reduces_ = false;
   bool rooted_ = false;
   bool groups_ = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs of nccl-tests (all_reduce_perf and its siblings, also RCCL's; text of every version and
-// the JSON of -J) and of the OSU micro-benchmarks, among other output and behind launchers'
-// prefixes. Columns are found by their titles. A file of nccl-tests says how many ranks it had (its
-// rank lines, else the ratio of busbw to algbw); one of OSU does not.
+// Reads outputs of nccl-tests (all_reduce_perf and the others, also RCCL's; text of every version
+// and the JSON of -J) and of the OSU micro-benchmarks. Other output and launchers' prefixes are
+// allowed. Columns are found by their titles. nccl-tests gives the number of ranks (rank lines,
+// else the ratio of busbw to algbw); OSU does not.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace stepscope {
 
-// Errors: no row of either; an operation that the text does not tell.
+// Errors: no row of either tool; the text does not name the operation.
 [[nodiscard]] Result<CommBenchmark> parse_comm_benchmark(std::string_view text,
                                                          std::string_view path);
 [[nodiscard]] Result<CommBenchmark> read_comm_benchmark(const std::string& path);

@@ -62,7 +62,7 @@ TEST(CommBenchmark, OfNcclTests) {
   EXPECT_EQ(b.notes.at("rows_with_wrong_results"), 1U);
 }
 
-// The title of the columns tells where the times stand: without a root, with `error`, with more.
+// The column titles show where the times are: without a root, with `error`, with more columns.
 TEST(CommBenchmark, OfOtherVersionsAndBehindALauncher) {
   const CommBenchmark old = benchmark_of(
       "[1,0]<stdout>:$ ./build/all_gather_perf -b 8 -e 128M -f 2\n"

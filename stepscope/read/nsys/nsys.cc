@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work of the GPUs first: it tells which processes are ranks. Then what their host threads did.
+// Reads GPU work first, because it shows which processes are ranks; then the work of host threads.
 #include "stepscope/read/nsys/nsys.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void read_tables(NsysExport& nsys, NsysProcesses& processes) {
   read_nsys_other(nsys, processes);
 }
 
-// What the profiler itself says it lost.
+// Losses that the profiler itself reports.
 void read_diagnostics(NsysExport& nsys) {
   constexpr std::array<std::string_view, 2> columns = {"severity", "text"};
   nsys.each_row("DIAGNOSTIC_EVENT", columns, [&](const SqliteRows& row) {

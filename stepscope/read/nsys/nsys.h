@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports of NVIDIA Nsight Systems (nsys export --type sqlite), of schema 2 (2022) to 3.25 (2026):
-// one trace for each process with GPU work. Tables and columns that an export lacks are no error:
-// the import notes say what is missing.
+// SQLite exports of NVIDIA Nsight Systems (nsys export --type sqlite) are read, of schema 2 (2022)
+// to 3.25 (2026). Each process with GPU work becomes one trace. Missing tables and columns are not
+// errors; the import notes name them.
 #pragma once
 
 #include <string>
@@ -14,11 +14,12 @@
 
 namespace stepscope {
 
-// The traces of one export, unsealed, instants since the UNIX epoch where the export has its start.
-// Errors: as of SqliteFile::open; an SQLite database that is no export; one without CUDA and NVTX.
+// The traces of one export, unsealed. Instants are since the UNIX epoch if the export has its
+// start. Errors: those of SqliteFile::open; an SQLite database that is not an export; one without
+// CUDA and NVTX.
 [[nodiscard]] Result<std::vector<Trace>> read_nsys(const std::string& path,
                                                    const ReadControl& control);
-// The same of the bytes of a database; `name` stands for the path.
+// The same for the bytes of a database; `name` replaces the path.
 [[nodiscard]] Result<std::vector<Trace>> read_nsys_bytes(std::string_view bytes,
                                                          const std::string& name,
                                                          const ReadControl& control);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns and enumerations: https://docs.nvidia.com/nsight-systems/UserGuide (SQLite schema). Rows
-// are named as torch.profiler names them, so that every analysis treats both alike.
+// are named as in torch.profiler, so that every analysis treats both alike.
 #include "stepscope/read/nsys/nsys_device.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ int device_of(NsysExport& nsys, std::int64_t device) {
 }
 
 void reserve(NsysExport& nsys, std::string_view table, NsysProcess& process) {
-  // The rows of one process, if there is only one; a column that is too long costs address space.
+  // Reserves the rows for one process. If there are several, the surplus only costs address space.
   const auto rows = static_cast<std::size_t>(
       std::min<std::uint64_t>(nsys.file.last_row(table), nsys.file.bytes() / 16));
   Slices& s = process.trace.slices;
@@ -60,7 +60,7 @@ void read_kernels(NsysExport& nsys, NsysProcesses& processes) {
   if (!there) nsys.note("missing_table_CUPTI_ACTIVITY_KIND_KERNEL");
 }
 
-// ENUM_CUDA_MEMCPY_OPER and ENUM_CUDA_MEM_KIND, in the words of torch.profiler.
+// ENUM_CUDA_MEMCPY_OPER and ENUM_CUDA_MEM_KIND in the names of torch.profiler.
 constexpr std::array<std::string_view, 14> copy_kinds = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH",
                                                          "AtoA",    "AtoD", "DtoA", "DtoD", "HtoH",
                                                          "PtoP",    "HtoD", "DtoH", "DtoD"};
@@ -139,7 +139,7 @@ void read_memsets(NsysExport& nsys, NsysProcesses& processes) {
                           {.process = 5, .correlation = 6});
 }
 
-// --cuda-graph-trace=graph: one row a launch in place of the kernels inside.
+// --cuda-graph-trace=graph: one row per graph launch instead of the kernels inside.
 void read_graphs(NsysExport& nsys, NsysProcesses& processes) {
   constexpr std::array<std::string_view, 8> columns = {
       "start", "end", "deviceId", "contextId", "streamId", "globalPid", "correlationId", "graphId"};
@@ -160,7 +160,7 @@ void read_graphs(NsysExport& nsys, NsysProcesses& processes) {
                           {.process = 5, .correlation = 6});
 }
 
-// Where an event was recorded, for the streams that wait for it.
+// The streams where events were recorded, for the streams that wait for them.
 struct EventRecords {
   using Key = std::tuple<std::uint64_t, std::int64_t>;  // process, eventSyncId or eventId
   struct Record {
@@ -186,8 +186,8 @@ EventRecords read_records(NsysExport& nsys) {
   return records;
 }
 
-// The record that a wait is for: by the pair's own number where the export has one, else the last
-// of that event before the wait was called.
+// The record that a wait is for: by the pair's own number if the export has one, else the last
+// record of that event before the wait was called.
 EventRecords::Record record_of(const EventRecords& records, std::uint64_t pid,
                                const SqliteRows& row, std::int64_t correlation) {
   if (!row.is_null(8) && row.integer(8) != 0) {
@@ -215,7 +215,7 @@ void read_nsys_work(NsysExport& nsys, NsysProcesses& processes) {
   read_graphs(nsys, processes);
 }
 
-// deviceId of these rows is not the device of the context in every version: the context decides.
+// The context gives the device; deviceId of these rows is wrong in some versions.
 void read_nsys_waits(NsysExport& nsys, NsysProcesses& processes) {
   constexpr std::string_view table = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
   constexpr std::array<std::string_view, 9> columns = {"start",    "end",       "contextId",
@@ -255,7 +255,7 @@ void read_nsys_waits(NsysExport& nsys, NsysProcesses& processes) {
       {.process = 4, .correlation = 5});
 }
 
-// What the process took from the driver: the blocks of its caching allocator, not its tensors.
+// Memory that the process took from the driver: blocks of its caching allocator, not tensors.
 void read_nsys_memory(NsysExport& nsys, NsysProcesses& processes) {
   constexpr std::array<std::string_view, 7> columns = {
       "start", "globalPid", "deviceId", "address", "bytes", "memKind", "memoryOperationType"};
@@ -303,15 +303,15 @@ std::vector<NsysGpu> read_nsys_gpus(NsysExport& nsys) {
   nsys.each_row("TARGET_INFO_CUDA_DEVICE", devices, [&](const SqliteRows& row) {
     add(static_cast<std::uint64_t>(row.integer(2)), row.integer(1), row.integer(0));
   });
-  // Without that table ordinals are taken for numbers of GPUs, which they are unless hidden ones
-  // shift them.
+  // Without that table, ordinals are taken as GPU numbers. They are equal unless hidden GPUs shift
+  // the ordinals.
   if (found.empty())
     for (const auto& [gpu, properties] : gpus) add(0, gpu, gpu);
   if (found.empty()) nsys.note("no_gpu_description");
   return found;
 }
 
-// Sampled by GPU: to the process that has work on it.
+// Metrics are sampled per GPU and go to the process with work on that GPU.
 void read_nsys_metrics(NsysExport& nsys, NsysProcesses& processes) {
   if (!nsys.has("GPU_METRICS")) return;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> names;  // typeId, metricId

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran on the GPUs of an export: kernels, copies, memsets, whole graphs, what streams waited
-// for, memory, and sampled metrics.
+// Device rows of an export: kernels, copies, memsets, whole graphs, waits of streams, memory, and
+// sampled metrics.
 #pragma once
 
 #include <span>
@@ -9,16 +9,16 @@
 
 namespace stepscope {
 
-// Kernels, copies, memsets and graphs; a process comes into being with its first row.
+// Kernels, copies, memsets and graphs. The first row of a process creates it.
 void read_nsys_work(NsysExport& nsys, NsysProcesses& processes);
-// Of the processes that are there: waits of streams, allocations, metrics of the GPUs.
+// For existing processes: waits of streams, allocations, metrics of the GPUs.
 void read_nsys_waits(NsysExport& nsys, NsysProcesses& processes);
 void read_nsys_memory(NsysExport& nsys, NsysProcesses& processes);
 void read_nsys_metrics(NsysExport& nsys, NsysProcesses& processes);
 
 // A CUDA device ordinal of a process.
 struct NsysGpu {
-  std::uint64_t global_pid = 0;  // 0 = of all processes
+  std::uint64_t global_pid = 0;  // 0 = all processes
   int ordinal = 0;
   std::int64_t gpu = 0;  // id in TARGET_INFO_GPU
   DeviceProperties properties;

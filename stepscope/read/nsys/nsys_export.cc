@@ -44,7 +44,7 @@ bool read_export_settings(NsysExport& nsys) {
       const std::string_view name = row.text(0);
       if (name == "EXPORT_PRODUCT_VERSION") nsys.version = row.text(1);
       if (name == "EXPORT_SCHEMA_VERSION") nsys.schema = row.text(1);
-      // nsys export --ts-normalize: instants are UTC already.
+      // nsys export --ts-normalize: instants are already UTC.
       if (name == "EXPORT_PARAM_TIME_NORMALIZE") absolute = row.text(1) == "true";
     });
   }
@@ -67,7 +67,7 @@ void read_session(NsysExport& nsys) {
     const std::int64_t span = row.is_null(0) ? stop_time - start_time : row.integer(0);
     if (span > 0 && span < nsys_longest) nsys.duration = Ns{span};
   });
-  if (nsys.duration && absolute) nsys.duration.reset();  // counts from the session's start
+  if (nsys.duration && absolute) nsys.duration.reset();  // it counts from the session's start
 }
 
 void read_texts(NsysExport& nsys) {
@@ -77,7 +77,7 @@ void read_texts(NsysExport& nsys) {
   if (!there) nsys.note("missing_table_StringIds");
 }
 
-// What a database is that is no export, by its tables.
+// Describes a database that is not an export by its tables.
 std::string what_it_is(const SqliteFile& file) {
   if (file.tables().empty()) {
     return file.wal_bytes() > 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An Nsight Systems export (nsys export --type sqlite) as its readers see it: tables whose columns
-// come and go between versions, texts by number, and the session that all instants count from.
-// https://docs.nvidia.com/nsight-systems/UserGuide: a table exists only if it has rows.
+// differ between versions, texts by number, and the session whose start is the origin of all
+// instants. A table exists only if it has rows (https://docs.nvidia.com/nsight-systems/UserGuide).
 #pragma once
 
 #include <array>
@@ -23,15 +23,15 @@
 
 namespace stepscope {
 
-// StringIds. A text's place is dense, its id in the file need not be.
+// The table StringIds. Texts have a dense index; their ids in the file may have gaps.
 class NsysTexts {
  public:
   static constexpr std::uint32_t none = 0xFFFFFFFF;
 
   void add(std::int64_t id, std::string_view text);
-  [[nodiscard]] std::uint32_t place(std::int64_t id) const;  // `none` where there is no such id
+  [[nodiscard]] std::uint32_t place(std::int64_t id) const;  // `none` if the id does not exist
   [[nodiscard]] std::string_view operator[](std::uint32_t place) const { return texts_[place]; }
-  // Of an id; empty where there is none.
+  // The text of an id; empty if it does not exist.
   [[nodiscard]] std::string_view text(std::int64_t id) const;
   [[nodiscard]] std::size_t size() const { return texts_.size(); }
 
@@ -42,13 +42,13 @@ class NsysTexts {
   std::unordered_map<std::int64_t, std::uint32_t> sparse_;
 };
 
-// Of globalTid and globalPid: bits 0–23 thread, 24–47 process, 48–63 machine and hardware.
+// Bits of globalTid and globalPid: 0–23 thread, 24–47 process, 48–63 machine and hardware.
 constexpr std::uint64_t nsys_pid(std::int64_t global) {
   return static_cast<std::uint64_t>(global) & 0xFFFFFFFFFF000000ULL;
 }
 constexpr std::int64_t nsys_tid(std::int64_t global) { return global & 0xFFFFFF; }
 
-// Which columns of a row of device work join it to the call that launched it; -1: none.
+// The columns that join a row of device work to the call that launched it; -1: none.
 struct NsysLaunchColumns {
   int process = -1;
   int correlation = -1;
@@ -58,22 +58,22 @@ struct NsysExport {
   explicit NsysExport(SqliteFile opened) : file(std::move(opened)) {}
 
   SqliteFile file;
-  ImportNotes notes;  // of the export as a whole
+  ImportNotes notes;  // about the export as a whole
   NsysTexts texts;
   std::string version;                             // EXPORT_PRODUCT_VERSION
   std::string schema;                              // EXPORT_SCHEMA_VERSION
-  std::optional<Ns> utc_start;                     // what instants count from
+  std::optional<Ns> utc_start;                     // the origin of instants
   std::optional<Ns> duration;                      // of the capture
   std::string host;                                // Hostname
   std::map<std::string, std::string> environment;  // of the profiled command
   std::vector<std::string> arguments;              // of the profiled command, its name first
   bool interrupted = false;
-  std::optional<TimeWindow> window;  // by open_window
+  std::optional<TimeWindow> window;  // set by open_window
 
   [[nodiscard]] bool has(std::string_view table) const { return file.table(table) != nullptr; }
 
-  // Calls body(rows) at each row of a table, none where it is missing; damage ends the table, is
-  // noted and marks the import as truncated. Returns whether the table is there.
+  // Calls body(rows) for each row of a table; a missing table has none. Damage ends the table, is
+  // noted and marks the import as truncated. Returns whether the table exists.
   template <std::size_t n, class Body>
   bool each_row(std::string_view table, const std::array<std::string_view, n>& columns,
                 Body&& body) {
@@ -84,9 +84,9 @@ struct NsysExport {
     if (!rows.damage().empty() && !rows.interrupted()) note_damage(table);
     return true;
   }
-  // The same of a table whose first columns are when a row begins and, perhaps, when it "end"s:
-  // rows outside the window are passed over and counted. Work of a device is in it, too, if a call
-  // in it launched it, however far the host runs ahead: `launched_by` are then the columns of the
+  // The same for a table whose first columns are the start of a row and, perhaps, its "end". Rows
+  // outside the window are skipped and counted. Device work also counts as inside if a call in the
+  // window launched it, however far the host runs ahead; `launched_by` are then the columns of the
   // process and the correlation.
   template <std::size_t n, class Body>
   bool each_row_in_window(std::string_view table, const std::array<std::string_view, n>& columns,
@@ -104,7 +104,7 @@ struct NsysExport {
     if (outside > 0) note("outside_filter_time", outside);
     return there;
   }
-  // Sets the window and learns what calls in it launched.
+  // Sets the window and collects the launches of the calls inside it.
   void open_window(const TimeWindow& of);
   void note(const std::string& reason, std::uint64_t times = 1) { notes.add(reason, 0, times); }
   void note_damage(std::string_view table);
@@ -122,10 +122,10 @@ struct NsysExport {
   std::unordered_map<std::uint64_t, std::unordered_set<std::int64_t>> launches_;
 };
 
-// Reads what all tables need. Errors: an SQLite database that is no such export.
+// Reads the data that all tables need. Error: an SQLite database that is not such an export.
 [[nodiscard]] Result<NsysExport> open_nsys(SqliteFile file, const std::string& path);
 
-// Instants and durations beyond these are damage, as in event_sink.cc.
+// Instants and durations beyond these limits are damage, as in event_sink.cc.
 inline constexpr std::int64_t nsys_earliest = -100'000'000'000'000'000;
 inline constexpr std::int64_t nsys_latest = 2'000'000'000'000'000'000;
 inline constexpr std::int64_t nsys_longest = 2'600'000'000'000'000;

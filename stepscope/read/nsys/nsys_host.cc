@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// cudaLaunchKernel_v7000, cudaMemcpyAsync_ptsz_v7000 → as torch.profiler has them.
+// cudaLaunchKernel_v7000, cudaMemcpyAsync_ptsz_v7000 → the names in torch.profiler.
 std::string_view api_name(std::string_view name) {
   if (const std::size_t at = name.rfind("_v"); at != std::string_view::npos) {
     const std::string_view digits = name.substr(at + 2);
@@ -29,7 +29,8 @@ NsysProcess* process_of(NsysProcesses& processes, std::int64_t global_tid, bool 
   return create ? &processes.get(pid) : processes.find(pid);
 }
 
-// "iteration 3" written as a start/end range may end on another thread: it counts where it began.
+// A start/end range like "iteration 3" may end on another thread. It counts for the thread it began
+// on.
 enum NvtxType : std::int64_t {
   category_name = 33,
   mark = 34,
@@ -78,7 +79,7 @@ void add_operator(NsysExport& nsys, NsysProcess& process, const EmittedOperator&
               row.integer(0), end_of(row, 1));
 }
 
-// A range or a name; the text is the row's own or a registered one.
+// Adds a range or a name. The text is the row's own or a registered one.
 void add_range(NsysExport& nsys, NsysProcess& process, const NcclSchemas& schemas,
                const SqliteRows& row) {
   const TrackId track = process.host_track(nsys_tid(row.integer(5)));
@@ -105,14 +106,14 @@ void add_range(NsysExport& nsys, NsysProcess& process, const NcclSchemas& schema
   process.nccl.push_back(call);
 }
 
-// A range that is cut by the window would be a step with a part of its work.
+// A range that the window cuts would be a step with a part of its work.
 bool lies_outside(const NsysExport& nsys, const SqliteRows& row) {
   if (!nsys.window) return false;
   return row.integer(0) < nsys.window->from.count() || row.is_null(1) ||
          row.integer(1) > nsys.window->until.count();
 }
 
-// Communicators are made once, before the steps: what they are is known all the same.
+// Communicators are created once, before the steps, so their data is read outside the window too.
 void add_outside(NsysExport& nsys, NsysProcess& process, const NcclSchemas& schemas,
                  const SqliteRows& row) {
   const std::string_view own = row.text(3);
@@ -136,7 +137,7 @@ std::optional<int> mpi_rank(std::string_view name) {
   return rank;
 }
 
-// Tables of calls on host threads: which column names them, and what they are.
+// A table of calls on host threads: the column of their name, and their category.
 struct CallTable {
   std::string_view table;
   std::string_view name;

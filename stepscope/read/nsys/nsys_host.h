@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host threads of an export did: CUDA calls, ranges of NVTX, calls of the operating
-// system and of libraries, and what the profiler itself cost.
+// Host rows of an export: CUDA calls, NVTX ranges, calls of the operating system and of libraries,
+// and the overhead of the profiler.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,23 @@
 
 namespace stepscope {
 
-// Calls of the CUDA runtime and driver. With `create`, a process comes into being with its first
-// row: for exports without device work.
+// Calls of the CUDA runtime and driver. With `create`, the first row of a process creates it; that
+// is for exports without device work.
 void read_nsys_calls(NsysExport& nsys, NsysProcesses& processes, bool create);
-// Ranges of NVTX. Those that torch.autograd.profiler.emit_nvtx wrote become operators again; those
-// of NCCL fill NsysProcess::nccl.
+// NVTX ranges. Ranges of torch.autograd.profiler.emit_nvtx become operators again; ranges of NCCL
+// fill NsysProcess::nccl.
 void read_nsys_ranges(NsysExport& nsys, NsysProcesses& processes, bool create);
 // OS runtime, cuBLAS, cuDNN, MPI, overhead; names of threads and processes.
 void read_nsys_other(NsysExport& nsys, NsysProcesses& processes);
 
-// The text of a range as emit_nvtx writes it: "aten::mm, seq = 12, op_id = 7, sizes = [[8, 4]]".
+// A range text that emit_nvtx writes: "aten::mm, seq = 12, op_id = 7, sizes = [[8, 4]]".
 struct EmittedOperator {
   std::string_view name;
   std::int32_t sequence = -1;  // -1 = not in the text
   std::string_view sizes;      // "[[8, 4], []]", or empty
-  bool is_operator = false;    // else a record_function of the user or of a library
+  bool is_operator = false;    // otherwise a record_function of the user or of a library
 };
-// Absent for a text that emit_nvtx did not write.
+// Absent if emit_nvtx did not write the text.
 [[nodiscard]] std::optional<EmittedOperator> parse_emitted(std::string_view text);
 
 }  // namespace stepscope

@@ -53,7 +53,7 @@ int digit(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// Some versions export blobs as text. Empty where it is no hexadecimal number.
+// Some versions export blobs as text. Empty if the text is not hexadecimal.
 std::string from_hexadecimal(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
   std::string bytes;
@@ -70,7 +70,7 @@ bool is_message(CollectiveKind kind) {
   return kind == CollectiveKind::send || kind == CollectiveKind::recv;
 }
 
-// A kernel of NCCL and where its launch was called.
+// A kernel of NCCL and the instant of its launch call.
 struct Launch {
   std::uint32_t track = 0;
   Ns called{};
@@ -151,7 +151,7 @@ class Calls {
     }
   }
 
-  // What a call moves, per rank: NCCL's sizes are counts of the call times the size of an element.
+  // The data that a call moves, per rank. NCCL's sizes are the call's count times the element size.
   Collective collective_of(const NcclCall& call, CollectiveKind kind) {
     const int ranks = process_.communicators[call.communicator].ranks;
     StringPool& strings = process_.trace.strings;
@@ -193,7 +193,7 @@ class Calls {
     put(slice, collective_of(call, kind));
   }
 
-  // A slice has one at most: of launches or groups that share a kernel the first counts.
+  // A slice has at most one collective. If launches or groups share a kernel, the first one counts.
   void put(SliceId slice, Collective c) {
     if (!taken_.insert(index(slice)).second) return nsys_.note("nccl_calls_of_one_kernel");
     c.slice = slice;
@@ -212,14 +212,14 @@ class Calls {
     return kernels;
   }
 
-  // The calls of a group run in the kernels that its end launches.
+  // The calls of a group run in the kernels that the end of the group launches.
   void resolve(const std::vector<const NcclCall*>& group, const NcclCall& end) {
     if (group.empty() || group.front()->communicator == 0) return;
     const std::vector<SliceId> kernels = launched_in(*group.front(), end);
     if (kernels.empty()) return;
     if (std::ranges::all_of(group, [](const NcclCall* c) { return is_message(kind_of(*c)); })) {
       if (kernels.size() == 1) add_all_to_all(group, kernels.front());
-      return;  // else the analyses join messages and kernels
+      return;  // the analyses join messages and kernels instead
     }
     if (kernels.size() == group.size()) {
       for (std::size_t i = 0; i < group.size(); ++i)
@@ -246,7 +246,7 @@ class Calls {
     attach(kernel, sum, kind_of(sum));
   }
 
-  // One send to and one receive from each rank of a communicator is an all-to-all.
+  // A send to and a receive from each rank of a communicator form an all-to-all.
   void add_all_to_all(const std::vector<const NcclCall*>& group, SliceId kernel) {
     const int ranks = process_.communicators[group.front()->communicator].ranks;
     std::set<int> to;
@@ -274,7 +274,7 @@ class Calls {
   NsysExport& nsys_;
   NsysProcess& process_;
   std::optional<std::vector<Launch>> launches_;
-  std::unordered_set<std::uint32_t> taken_;  // slices that have a collective
+  std::unordered_set<std::uint32_t> taken_;  // slices with a collective
   std::uint64_t without_payload_ = 0;
 };
 
@@ -289,7 +289,7 @@ NcclSchemas read_nccl_schemas(NsysExport& nsys) {
     const std::uint32_t size = size_of_type(row.integer(1));
     const std::int64_t offset = row.integer(3);
     if (field == NcclField::none || size == 0 || offset < 0 || offset > 4096) return;
-    // The offset of the first entry is left out, and only of that.
+    // Only the first entry may omit its offset.
     if (offset == 0 && row.integer(4) != 0) return;
     recorded[static_cast<std::uint64_t>(row.integer(0))].push_back(
         {field, static_cast<std::uint32_t>(offset), size});

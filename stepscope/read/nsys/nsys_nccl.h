@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of NCCL as an export has them: NVTX ranges around its API, with a typed payload
-// (communicator, bytes, root or peer) where the export was made with --include-blobs=true.
-// Layouts: nccl/src/include/nvtx_payload_schemas.h, NVTX nvToolsExtPayload.h.
+// NCCL calls of an export: NVTX ranges around NCCL's API. They have a typed payload (communicator,
+// bytes, root or peer) if the export was made with --include-blobs=true. Layouts:
+// nccl/src/include/nvtx_payload_schemas.h, NVTX nvToolsExtPayload.h.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace stepscope {
 
-// Fields of a payload that are used, by their names in the schema.
+// The used fields of a payload, by their names in the schema.
 enum class NcclField : std::uint8_t { none, communicator, bytes, ranks, rank, peer };
 
 struct NcclEntry {
@@ -23,23 +23,23 @@ struct NcclEntry {
   std::uint32_t size = 0;  // 4 or 8 bytes, little endian
 };
 
-// By schema id. Those of an export, else what NCCL defines statically.
+// By schema id: those of the export, else those that NCCL defines statically.
 using NcclSchemas = std::map<std::uint64_t, std::vector<NcclEntry>>;
 [[nodiscard]] NcclSchemas read_nccl_schemas(NsysExport& nsys);
 
-// ncclAllReduce, ncclGroupEnd, …: a function of NCCL's API.
+// Whether the range is a function of NCCL's API: ncclAllReduce, ncclGroupEnd, ….
 [[nodiscard]] bool is_nccl_call(std::string_view range);
 
-// The name that a communicator has as a process group: "0x1f2e…".
+// The process group name of a communicator: "0x1f2e…".
 [[nodiscard]] std::string nccl_group_name(std::uint64_t communicator);
 
-// `data`: NVTX_EVENTS.binaryData, bytes or hexadecimal text. Fills what it tells; a payload of an
-// unknown schema or a damaged one tells nothing.
+// `data`: NVTX_EVENTS.binaryData, bytes or hexadecimal text. Fills the fields that the payload has.
+// A payload with an unknown schema or damage fills none.
 void read_nccl_payload(std::string_view data, const NcclSchemas& schemas, NcclCall& call);
 
-// Payloads → collectives on the ranges and, for calls in a group, on the kernels that the group
-// launched. Fills NsysProcess::communicators. Call once all tables are read. Sizes are in elements
-// of the type "bytes": NCCL's records have no type.
+// Turns payloads into collectives on the ranges and, for calls in a group, on the kernels that the
+// group launched. Fills NsysProcess::communicators. Call it once, after all tables are read. Sizes
+// are in elements of the type "bytes", because NCCL's records have no type.
 void add_nccl_collectives(NsysExport& nsys, NsysProcess& process);
 
 }  // namespace stepscope

@@ -68,7 +68,7 @@ TEST(NsysNccl, APayloadInHexadecimalTextReadsLikeABlob) {
   for (std::size_t i = 0; i < data.size(); i += 2)
     bytes += static_cast<char>(std::stoi(data.substr(i, 2), nullptr, 16));
   NsysBuilder b;
-  // The schemas that NCCL defines statically serve exports without schema tables.
+  // Exports without schema tables use the schemas that NCCL defines statically.
   const std::string kept = b.session().bytes();
   auto opened = SqliteFile::open_bytes(kept, "x", {});
   ASSERT_TRUE(opened.has_value());

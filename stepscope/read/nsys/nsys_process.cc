@@ -23,7 +23,7 @@ SliceId NsysProcess::add(NsysExport& nsys, Slice slice, std::int64_t start,
   }
   slice.start = Ns{start};
   if (end) {
-    // Both are bounded, or the difference would not be.
+    // Both are checked against the bounds, so their difference is bounded too.
     const bool sane = *end >= nsys_earliest && *end <= nsys_latest;
     const std::int64_t dur = sane ? *end - start : -1;
     if (dur < 0 || dur > nsys_longest)
@@ -31,7 +31,7 @@ SliceId NsysProcess::add(NsysExport& nsys, Slice slice, std::int64_t start,
     else
       slice.dur = Ns{dur};
   } else {
-    // Still open when the capture ended.
+    // The range was still open at the end of the capture.
     nsys.note("open_at_the_end");
     if (nsys.duration && nsys.duration->count() > start && start >= 0)
       slice.dur = Ns{nsys.duration->count() - start};

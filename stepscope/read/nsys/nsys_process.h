@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of an export: each becomes one trace, filled table by table.
+// The processes of an export. Each becomes one trace, filled table by table.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace stepscope {
 inline constexpr std::int64_t most_nsys_bytes = std::int64_t{1} << 50;
 inline constexpr int most_nsys_ranks = 1 << 24;
 
-// The end of an activity; nothing where the export has none.
+// The end of an activity; absent if the export has none.
 [[nodiscard]] inline std::optional<std::int64_t> end_of(const SqliteRows& row, int column) {
   const std::int64_t end = row.integer(column);
   if (end == 0 && row.is_null(column)) return std::nullopt;
@@ -34,15 +34,15 @@ struct NcclCall {
   std::int64_t tid = 0;
   Ns start{};
   Ns end{};
-  std::string_view name;           // "ncclAllReduce"; lives in the trace's strings
+  std::string_view name;           // "ncclAllReduce"; owned by the trace's strings
   std::uint64_t communicator = 0;  // 0 = its payload is not in the export
   std::int64_t bytes = -1;         // as passed to the call
   int peer = -1;                   // or root
-  int ranks = -1;                  // of an initialisation: how many, and which one this is
+  int ranks = -1;                  // of an initialisation: number of ranks, and this rank
   int rank = -1;
 };
 
-// How many ranks a communicator has, and which of them the process is; -1 = its initialisation is
+// The number of ranks of a communicator, and the process's rank in it; -1 = its initialisation is
 // not in the export.
 struct NcclCommunicator {
   int ranks = -1;
@@ -52,10 +52,10 @@ struct NcclCommunicator {
 struct NsysProcess {
   std::uint64_t global_pid = 0;
   Trace trace;
-  std::vector<StringId> names;            // by place of NsysTexts; `unmapped`
+  std::vector<StringId> names;            // by index in NsysTexts, or `unmapped`
   std::map<std::int64_t, int> device_of;  // by CUDA context
   std::vector<NcclCall> nccl;
-  std::map<std::uint64_t, NcclCommunicator> communicators;  // by id, the same on all ranks
+  std::map<std::uint64_t, NcclCommunicator> communicators;  // by id, equal on all ranks
   std::optional<int> rank_by_name;                          // "MPI Rank 3"
   std::uint64_t device_rows = 0;
 
@@ -64,9 +64,9 @@ struct NsysProcess {
   }
   TrackId host_track(std::int64_t tid) { return track(false, pid(), tid); }
   TrackId stream(int device, std::int64_t stream_id) { return track(true, device, stream_id); }
-  // The text of a StringIds row; `otherwise` where there is none.
+  // The text of a StringIds row; `otherwise` if there is none.
   StringId name(const NsysTexts& texts, std::int64_t id, StringId otherwise);
-  // Appends a row, its instants checked; no_slice where they are damage. `end` may be absent.
+  // Appends a row after checking its instants; no_slice if they are damaged. `end` may be absent.
   SliceId add(NsysExport& nsys, Slice slice, std::int64_t start, std::optional<std::int64_t> end);
 
   static constexpr StringId unmapped{no_row};
@@ -94,7 +94,7 @@ struct NsysProcess {
 
 class NsysProcesses {
  public:
-  // The process of this globalPid, created where it is new.
+  // The process of this globalPid; created if it is new.
   NsysProcess& get(std::uint64_t global_pid);
   [[nodiscard]] NsysProcess* find(std::uint64_t global_pid);
   [[nodiscard]] std::vector<std::unique_ptr<NsysProcess>>& all() { return all_; }
@@ -105,7 +105,7 @@ class NsysProcesses {
   NsysProcess* last_ = nullptr;
 };
 
-// Fits 32 bits in every known version; what does not joins nothing.
+// Correlations fit 32 bits in every known version. A larger one joins nothing.
 constexpr std::uint32_t nsys_correlation(std::int64_t id) {
   return id > 0 && id <= 0xFFFFFFFFLL ? static_cast<std::uint32_t>(id) : 0;
 }

@@ -32,7 +32,7 @@ std::optional<int> from_environment(const NsysExport& nsys,
   return std::nullopt;
 }
 
-// --nnodes=2 or --nnodes 2, with '-' for '_' as torchrun takes both.
+// --nnodes=2 or --nnodes 2; '-' may replace '_', as in torchrun.
 std::optional<int> argument(const NsysExport& nsys, std::string_view name) {
   for (std::size_t i = 0; i < nsys.arguments.size(); ++i) {
     std::string text = nsys.arguments[i].substr(0, nsys.arguments[i].find('='));
@@ -46,8 +46,8 @@ std::optional<int> argument(const NsysExport& nsys, std::string_view name) {
 }
 
 struct Launcher {
-  std::optional<int> node;      // which one this is
-  std::optional<int> per_node;  // processes
+  std::optional<int> node;      // index of this node
+  std::optional<int> per_node;  // processes per node
   std::optional<int> world;
 };
 
@@ -59,7 +59,7 @@ Launcher launcher_of(const NsysExport& nsys) {
   launcher.per_node = argument(nsys, "nproc_per_node");
   launcher.node = argument(nsys, "node_rank");
   if (!launcher.node) launcher.node = from_environment(nsys, nodes);
-  // Under torchrun the launcher's own environment speaks of launchers, not of ranks.
+  // Under torchrun the environment of the launcher is about launchers, not ranks.
   const auto count = argument(nsys, "nnodes");
   if (launcher.per_node) {
     const std::int64_t all = std::int64_t{count.value_or(1)} * *launcher.per_node;
@@ -86,7 +86,7 @@ int first_device(const NsysProcess& process) {
   return device;
 }
 
-// Whether each process has a rank, and no two the same.
+// Whether each process has a rank and all ranks differ.
 bool all_differ(const std::vector<std::unique_ptr<NsysProcess>>& processes) {
   std::set<int> ranks;
   return std::ranges::all_of(processes, [&](const auto& p) {
@@ -95,10 +95,10 @@ bool all_differ(const std::vector<std::unique_ptr<NsysProcess>>& processes) {
   });
 }
 
-// A communicator's ranks in its own order; those of processes that this export lacks stay open, and
-// then so does the list.
+// The ranks of a communicator, in its order. If this export lacks one of its processes, the list
+// stays empty.
 void name_groups(const std::vector<std::unique_ptr<NsysProcess>>& processes) {
-  std::map<std::uint64_t, std::map<int, int>> members;  // communicator → place → rank
+  std::map<std::uint64_t, std::map<int, int>> members;  // communicator → index → rank
   for (const auto& process : processes)
     for (const auto& [id, known] : process->communicators)
       if (known.rank >= 0 && process->trace.metadata.rank)

@@ -76,7 +76,7 @@ TEST(Nsys, TheOldestSchemaReadsAsTheNewest) {
     return b.kernel(100, 150, 11).call(80, 90, 11).range(70, 95, "forward");
   };
   NsysBuilder old;
-  // Schema 2: other names of the metadata, all columns there, values by default in place of nulls.
+  // Schema 2: other metadata names, all columns present, default values in place of nulls.
   old.sql(
       "CREATE TABLE EXPORT_META_DATA (name TEXT, value TEXT);"
       "INSERT INTO EXPORT_META_DATA VALUES ('EXPORT_SCHEMA_VERSION','2.9.1');"
@@ -181,7 +181,7 @@ TEST(Nsys, AWaitNamesTheStreamAndTheRecordThatItIsFor) {
       ",5);"
       "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, deviceId, contextId, "
       "streamId, correlationId, globalPid, syncType, eventId);"
-      // deviceId 0 is wrong, as nsys writes it: context 2 is of device 1.
+      // deviceId 0 is wrong, as nsys writes it: context 2 belongs to device 1.
       "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (60,61,0,2,13,35," +
       pid + ",2,5),(70,99,0,2,7,36," + pid + ",3,0)");
   const Trace trace = b.trace();
@@ -299,7 +299,8 @@ TEST(Nsys, TimesThatTheExportMadeAbsoluteAreLeftAlone) {
   EXPECT_EQ(b.trace().slices.start[0].count(), utc + 100);
 }
 
-// Three steps of 100 ns, each with a range, a call, a kernel and NCCL's call; the second alone.
+// Three steps of 100 ns, each with a range, a call, a kernel and NCCL's call. The second is read
+// alone.
 TEST(Nsys, AWindowKeepsWorkThatOverlapsItAndRangesThatLieWithin) {
   NsysBuilder b;
   b.session();
@@ -321,7 +322,7 @@ TEST(Nsys, AWindowKeepsWorkThatOverlapsItAndRangesThatLieWithin) {
   EXPECT_EQ(find(trace, "iteration 0"), no_slice);
   EXPECT_NE(find(trace, "iteration 1"), no_slice);
   EXPECT_EQ(find(trace, "iteration 2"), no_slice);
-  // The range, NCCL's, the call and the kernel of the second step; nothing of the others.
+  // The range, NCCL's range, the call and the kernel of the second step, and no others.
   ASSERT_EQ(trace.slices.size(), 4u);
   EXPECT_EQ(note(trace, "outside_filter_time"), 9u);
   ASSERT_EQ(trace.collectives.size(), 1u);
@@ -330,7 +331,7 @@ TEST(Nsys, AWindowKeepsWorkThatOverlapsItAndRangesThatLieWithin) {
   auto both = b.read(TimeWindow{.from = Ns{104}, .until = Ns{231}});
   ASSERT_TRUE(both);
   EXPECT_EQ(both->front().slices.size(), 7u) << "kernels that reach into it, and the next call";
-  // Of a window that ends before the kernel that its call launched.
+  // The window ends before the kernel that its call launched.
   auto ahead = b.read(TimeWindow{.from = Ns{105}, .until = Ns{128}});
   ASSERT_TRUE(ahead);
   EXPECT_EQ(ahead->front().slices.size(), 2u);
@@ -387,7 +388,7 @@ TEST(Nsys, ADamagedPageEndsItsTableAndMarksTheImport) {
   std::string bytes = b.bytes();
   const std::size_t page = 4096;
   ASSERT_GT(bytes.size(), 12 * page);
-  // A leaf of the large table in the middle of the file.
+  // Damages a leaf page of the large table in the middle of the file.
   for (std::size_t i = 0; i < page; ++i) bytes[bytes.size() / page / 2 * page + i] = '\xA5';
   auto result = read_nsys_bytes(bytes, "export.sqlite", {});
   ASSERT_TRUE(result.has_value()) << result.error().message();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a small export, made table by table as nsys makes them.
+// For tests: builds a small export table by table, as nsys does.
 #pragma once
 
 #include <sqlite3.h>
@@ -46,7 +46,7 @@ class NsysBuilder {
     return at->second;
   }
 
-  // Schema 3, the columns that are read and one that is not.
+  // Schema 3: the columns that are read and one that is not.
   NsysBuilder& session(std::int64_t utc = 1'700'000'000'000'000'000) {
     sql("CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
         "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION','2026.2.1'),"
@@ -85,7 +85,7 @@ class NsysBuilder {
     return insert("CUPTI_ACTIVITY_KIND_MEMCPY",
                   {start, end, 0, 1, 7, correlation, pid_of(pid), bytes, kind, 0, 2});
   }
-  // A push/pop range; `end` < 0 leaves it open. `payload`: SQL of a blob or text.
+  // A push/pop range; `end` < 0 leaves it open. `payload` is SQL of a blob or text.
   NsysBuilder& range(std::int64_t start, std::int64_t end, const std::string& text,
                      std::int64_t pid = 7, std::int64_t tid = 70, int type = 59,
                      const std::string& payload = "NULL", bool registered = false) {
@@ -105,7 +105,7 @@ class NsysBuilder {
                                 little_endian(32, 8) + fields;
     return range(start, end, name, pid, 70, 59, "x'" + payload + "'", true);
   }
-  // In hexadecimal.
+  // Little-endian bytes in hexadecimal.
   static std::string little_endian(std::int64_t value, int bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out;
@@ -129,7 +129,7 @@ class NsysBuilder {
       const std::optional<TimeWindow>& window = {}) const {
     return read_nsys_bytes(bytes(), "export.sqlite", {.window = window});
   }
-  // Sealed; the read must succeed.
+  // The sealed traces. The read must succeed.
   [[nodiscard]] std::vector<Trace> traces() const {
     auto result = read();
     check(result.has_value(), result ? "" : result.error().message());

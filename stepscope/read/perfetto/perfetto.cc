@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-// Packets between two looks at the clock and the stop flag.
+// Number of packets between two checks of the clock and the stop flag.
 constexpr std::uint64_t stride = 4096;
 
 Error no_events(const std::string& path, std::uint64_t packets, std::uint64_t bytes) {

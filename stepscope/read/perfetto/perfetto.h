@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Native Perfetto traces (.pftrace, .perfetto-trace; protos/perfetto/trace of
+// Reads native Perfetto traces (.pftrace, .perfetto-trace; protos/perfetto/trace of
 // github.com/google/perfetto): track events with their debug annotations, GPU render stages and GPU
-// counters, as torch.profiler's .pftrace, the Perfetto SDK and our own writer write them. Read in
-// the memory of one packet, through the same classification and columns as Chrome JSON. What else
-// such a file may hold (scheduling, ftrace, heaps) is stepped over.
+// counters. torch.profiler's .pftrace, the Perfetto SDK and our own writer write them. Memory is
+// that of one packet. Classification and columns are the same as for Chrome JSON. Other data in
+// such a file (scheduling, ftrace, heaps) is skipped.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@
 
 namespace stepscope {
 
-// The traces of one file, unsealed: one, or several where it holds several ranks. Fails when the
-// file cannot be read or holds no events; damage inside is counted in the notes.
+// The traces of one file, unsealed; several if it holds several ranks. Errors: the file cannot be
+// read, or it holds no events. Damage inside is counted in the notes.
 [[nodiscard]] Result<std::vector<Trace>> read_perfetto(const std::string& path,
                                                        const ReadControl& control);
 

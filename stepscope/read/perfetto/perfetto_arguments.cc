@@ -12,11 +12,12 @@
 namespace stepscope {
 namespace {
 
-// No writer nests deeper or writes longer lists; interned texts could make a short message long.
+// No writer nests deeper or writes longer lists. The limits are needed because interned texts can
+// expand a short message.
 constexpr int deepest_argument = 16;
 constexpr std::size_t longest_value = 1 << 20;
 
-// What an empty list becomes in the format: an annotation without a value.
+// An empty list in this format is an annotation without a value.
 constexpr std::string_view no_value = "[]";
 
 // Fields of DebugAnnotation.
@@ -69,7 +70,7 @@ struct PerfettoArguments::Value {
   std::string_view name;
   std::uint64_t number = 0;
   double real = 0;
-  std::string_view text;  // the whole annotation where nested
+  std::string_view text;  // the whole annotation if nested
 };
 
 void PerfettoArguments::clear(std::uint64_t byte) {
@@ -132,7 +133,7 @@ PerfettoArguments::Value PerfettoArguments::value_of(std::string_view annotation
   return v;
 }
 
-// Appends the value as JSON; false where it is too deep or too long.
+// Appends the value as JSON; false if it is too deep or too long.
 bool PerfettoArguments::render(std::string_view annotation, const PacketSequence& sequence,
                                int depth, std::string& out) const {
   using Kind = Value::Kind;
@@ -237,7 +238,7 @@ void PerfettoArguments::keep(std::string_view name, const Value& value) {
   using Kind = Value::Kind;
   if (const int field = arg_fields.find(name); field != unknown_field) {
     set(static_cast<Field>(field), value);
-  } else if (name == "corr_id") {  // rocprofv3's words, from here
+  } else if (name == "corr_id") {  // from here rocprofv3's names
     set(Field::correlation, value);
   } else if (name == "copy_bytes") {
     set(Field::bytes, value);

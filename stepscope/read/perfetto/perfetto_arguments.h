@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Debug annotations of a Perfetto track event → the fields of a raw event that the same arguments
-// have in a Chrome trace (protos/perfetto/trace/track_event/debug_annotation.proto). Nested values
-// become the JSON text that PyTorch would have written.
+// Converts the debug annotations of a Perfetto track event to the fields of a raw event, as the
+// same arguments in a Chrome trace (protos/perfetto/trace/track_event/debug_annotation.proto).
+// Nested values become the JSON text that PyTorch would have written.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace stepscope {
 
-// The arguments that tell what kind of row an event without a category is.
+// Arguments that show the kind of a row if the event has no category.
 struct ArgumentHints {
   bool python = false;       // Python id, Python parent id
   bool sync = false;         // cuda_sync_kind
@@ -31,21 +31,21 @@ class PerfettoArguments {
   PerfettoArguments(const PacketSequences& texts, ImportNotes& notes)
       : texts_(texts), notes_(notes) {}
 
-  // Begins an event: what was added before is gone. `byte` is its packet's, for notes.
+  // Begins an event and drops the previous arguments. `byte` is its packet's, for notes.
   void clear(std::uint64_t byte);
   // Adds one DebugAnnotation.
   void add(std::string_view annotation, const PacketSequence& sequence);
-  // Adds an argument that is a text; one that is the text of a JSON object gives its members.
+  // Adds a text argument. If it is the text of a JSON object, its members are added.
   void add_text(std::string_view name, std::string_view text);
   void add_number(Field field, std::int64_t value);
 
-  // Its values stay valid until the next clear() or change of the field; the caller adds more.
+  // Its values are valid until the next clear() or change of the field. The caller may add more.
   RawEvent event;
   ArgumentHints hints;
-  // Numbers by name, for the readings of a profiler range. Only where wants_numbers.
+  // Numbers by name, for the metrics of a profiler range. Filled only if wants_numbers.
   std::vector<std::pair<std::string, double>> numbers;
   bool wants_numbers = false;
-  std::string_view rank_metadata;  // "stepscopeRanks": what our own writer says of a rank
+  std::string_view rank_metadata;  // "stepscopeRanks": our own writer's data about a rank
 
  private:
   struct Value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/roundtrip/torch_pftrace.py holds budgets without categories against those with them.
+// tests/roundtrip/torch_pftrace.py compares budgets without categories with those with them.
 #include "stepscope/read/perfetto/perfetto_category.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 9> annotation_beginnings = {"ProfilerStep
 
 bool is_lower(char c) { return std::islower(static_cast<unsigned char>(c)) != 0; }
 
-// "nccl:all_reduce", "gloo:barrier": one colon behind a word.
+// "nccl:all_reduce", "gloo:barrier": a word and one colon.
 bool names_backend(std::string_view name) {
   const std::size_t colon = name.find(':');
   return colon != std::string_view::npos && colon > 1 && colon + 1 < name.size() &&
@@ -44,7 +44,7 @@ bool is_annotation(std::string_view name) {
          });
 }
 
-// Driver calls are cuSomething, the runtime's cudaSomething.
+// Driver calls begin with "cu", runtime calls with "cuda".
 bool is_driver_call(std::string_view name) {
   return name.size() > 2 && name.starts_with("cu") &&
          std::isupper(static_cast<unsigned char>(name[2])) != 0;

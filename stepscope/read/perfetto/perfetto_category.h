@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The category of a row of torch.profiler's .pftrace, which writes none: told by the arguments that
-// only one kind of row has, and where operators and annotations have the same, by the name.
+// The category of a row in torch.profiler's .pftrace, which does not write one. Arguments that only
+// one kind of row has decide. Operators and annotations have the same arguments, so the name
+// decides there.
 #pragma once
 
 #include <string_view>
@@ -10,13 +11,12 @@
 
 namespace stepscope {
 
-// In the words of a Chrome trace's `cat` ("cpu_op", "cuda_runtime", …); "other" for what could be
-// anything.
+// Returns a value of a Chrome trace's `cat` ("cpu_op", "cuda_runtime", …), or "other" if undecided.
 [[nodiscard]] std::string_view category_without_word(std::string_view name,
                                                      const RawEvent& arguments,
                                                      const ArgumentHints& hints);
 
-// Of a GPU render stage, by the name of the stage: "Kernel", "Memcpy", "Memset", "Annotation".
+// The category of a GPU render stage by its name: "Kernel", "Memcpy", "Memset", "Annotation".
 [[nodiscard]] std::string_view category_of_stage(std::string_view stage);
 
 }  // namespace stepscope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums wrap as two's complement: the caller refuses instants out of range.
+// Sums wrap as two's complement. The caller rejects instants out of range.
 #include "stepscope/read/perfetto/perfetto_clocks.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ namespace stepscope {
 namespace {
 
 constexpr std::uint32_t realtime = 1;
-constexpr std::uint32_t first_own = 64;  // of a sequence
+constexpr std::uint32_t first_own = 64;  // clocks of a sequence begin here
 constexpr std::uint32_t last_own = 127;
-constexpr std::size_t most_clocks = 1 << 16;  // of all sequences
+constexpr std::size_t most_clocks = 1 << 16;  // over all sequences
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::optional<PerfettoClocks::Reading> PerfettoClocks::read_clock(std::string_vi
   return Reading{key, state.last};
 }
 
-// By the last point that is not behind `time`, or the first.
+// Uses the last point at or before `time`, or the first point.
 std::optional<std::uint64_t> PerfettoClocks::convert(const ClockState& clock, std::uint64_t time) {
   if (clock.points.empty()) return std::nullopt;
   auto at = std::ranges::upper_bound(clock.points, time, {}, &Point::clock);
@@ -50,8 +50,8 @@ std::optional<std::uint64_t> PerfettoClocks::convert(const ClockState& clock, st
   return time - at->clock + at->trace;
 }
 
-// When a snapshot was taken: from the trace's clock where it is in it, else from one that earlier
-// snapshots have joined to it.
+// The instant of a snapshot: from the trace's clock if the snapshot has it, else from a clock that
+// an earlier snapshot joined to it.
 std::optional<std::uint64_t> PerfettoClocks::in_trace_time(
     const std::vector<Reading>& readings) const {
   for (const Reading& r : readings)
@@ -76,7 +76,7 @@ void PerfettoClocks::snapshot(std::string_view message, std::uint32_t sequence) 
   for (const Reading& r : readings) {
     if (r.key == realtime && !to_unix_) to_unix_ = static_cast<std::int64_t>(r.time - *now);
     std::vector<Point>& points = clocks_[r.key].points;
-    // A clock that was set back begins anew.
+    // A clock that was set back starts a new list of points.
     while (!points.empty() && points.back().clock >= r.time) points.pop_back();
     points.push_back({r.time, *now});
   }
@@ -96,7 +96,7 @@ std::optional<std::int64_t> PerfettoClocks::trace_time(std::uint64_t time, std::
     if (state.incremental) time = state.last += time;
     if (const auto t = convert(state, time)) return static_cast<std::int64_t>(*t);
   }
-  // A trace without snapshots counts by the one clock that its packets name.
+  // In a trace without snapshots, the only clock that its packets name is the trace's.
   if (any_snapshot_ || key >= first_own || in_use_) return std::nullopt;
   in_use_ = key;
   trace_clock_ = clock;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks of a Perfetto trace: packets are stamped by one of several, and clock snapshots say
-// what two of them showed at once (protos/perfetto/trace/clock_snapshot.proto). All instants are
-// brought to the trace's clock, and at the end to the UNIX epoch by the first snapshot that has
-// both: one offset, so that durations stay as recorded.
+// The clocks of a Perfetto trace. Packets are stamped by one of several clocks, and clock snapshots
+// hold simultaneous readings of two (protos/perfetto/trace/clock_snapshot.proto). All instants are
+// converted to the trace's clock. At the end the first snapshot with both clocks converts them to
+// the UNIX epoch; it is one offset, so durations do not change.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@ namespace stepscope {
 class PerfettoClocks {
  public:
   void snapshot(std::string_view message, std::uint32_t sequence);
-  // The instant on the trace's clock, or nullopt for a clock that no snapshot has joined to it.
-  // Clocks 64 to 127 are their sequence's own; incremental ones move on by each call.
+  // The instant on the trace's clock; nullopt for a clock that no snapshot joins to it. Clocks 64
+  // to 127 belong to their sequence; incremental ones advance with each call.
   [[nodiscard]] std::optional<std::int64_t> trace_time(std::uint64_t time, std::uint32_t clock,
                                                        std::uint32_t sequence);
-  // The clock of packets that name none.
+  // The clock of packets that do not name one.
   static constexpr std::uint32_t default_clock = 6;  // BOOTTIME
-  // What to add to give time since the UNIX epoch; nullopt where no snapshot says.
+  // The offset to time since the UNIX epoch; nullopt if no snapshot gives it.
   [[nodiscard]] std::optional<std::int64_t> to_unix() const { return to_unix_; }
 
  private:
   using Key = std::uint64_t;
   struct Point {
-    std::uint64_t clock = 0;  // what this clock showed …
-    std::uint64_t trace = 0;  // … when the trace's showed this
+    std::uint64_t clock = 0;  // reading of this clock …
+    std::uint64_t trace = 0;  // … at this instant of the trace's clock
   };
   struct ClockState {
     std::vector<Point> points{};
     std::uint64_t unit_ns = 1;
     bool incremental = false;
-    std::uint64_t last = 0;  // of an incremental clock
+    std::uint64_t last = 0;  // last value of an incremental clock
   };
   struct Reading {
     Key key = 0;
@@ -50,7 +50,7 @@ class PerfettoClocks {
   std::unordered_map<Key, ClockState> clocks_;
   std::uint32_t trace_clock_ = default_clock;
   bool any_snapshot_ = false;
-  std::optional<Key> in_use_;  // of packets so far, while no snapshot joins any
+  std::optional<Key> in_use_;  // clock of the packets so far, until a snapshot joins any
   std::optional<std::int64_t> to_unix_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Perfetto traces that are cut, damaged or made to harm: every whole packet is read, the rest is
-// noted with its byte, and memory stays within a small multiple of the file.
+// Truncated, damaged and malicious Perfetto traces. Every whole packet is read, the rest is noted
+// with its byte, and memory stays within a small multiple of the file.
 #include <gtest/gtest.h>
 #include <isa-l/igzip_lib.h>
 
@@ -74,7 +74,7 @@ TEST(PerfettoDamage, ReadsOnBehindADamagedPacketAndStopsWhereThereIsNone) {
   EXPECT_EQ(noted(t, "not_a_packet"), 1U);
   EXPECT_TRUE(t.notes.truncated);
   EXPECT_EQ(t.notes.first_byte.at("damaged_packet"), begin(1, 10, "a").size());
-  // Fields beside the packets are stepped over.
+  // Fields other than packets are skipped.
   EXPECT_EQ(slices_of(perfetto_trace({begin(1, 10, "a"), bytes(2, "later"), number(3, 1),
                                       test::real(4, 1), end(1, 20)})),
             "a 10 10");
@@ -94,7 +94,7 @@ TEST(PerfettoDamage, SmallWindowsReadTheSame) {
 
 TEST(PerfettoDamage, ALengthThatLiesTakesNoMemory) {
   std::string huge = begin(1, 10, "a");
-  huge += "\x0a\xff\xff\xff\xff\x0f";  // four gigabytes that are not there
+  huge += "\x0a\xff\xff\xff\xff\x0f";  // four gigabytes that do not exist
   auto traces = read_packets(huge);
   ASSERT_TRUE(traces.has_value());
   EXPECT_EQ(noted((*traces)[0], "oversized_packet"), 1U);

@@ -21,7 +21,7 @@ constexpr std::size_t inflate_block = 256 * 1024;
 
 constexpr bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-// A text that begins with an empty line begins with the tag of a packet too.
+// A text that begins with an empty line also begins with the tag of a packet.
 bool is_json(std::string_view head) {
   std::size_t p = 0;
   while (p < head.size() && is_space(head[p])) ++p;
@@ -34,8 +34,8 @@ bool is_json(std::string_view head) {
 
 void PerfettoPackets::consume(std::size_t size) { at_ += size; }
 
-// Makes `size` bytes readable behind at_ if the file has them; gives how many there are. The buffer
-// grows with what was read and not with what a length claims.
+// Makes `size` bytes readable behind at_ if the file has them; returns how many there are. The
+// buffer grows with the bytes read, not with the length in the file.
 Result<std::size_t> PerfettoPackets::ensure(std::size_t size) {
   while (filled_ - at_ < size && !ended_) {
     if (at_ > 0) {
@@ -54,7 +54,7 @@ Result<std::size_t> PerfettoPackets::ensure(std::size_t size) {
   return filled_ - at_;
 }
 
-// The file ends inside what begins at byte_.
+// The file ends inside the packet that begins at byte_.
 bool PerfettoPackets::cut(ImportNotes& notes) {
   notes.truncated = true;
   notes.add("truncated_event", byte_);
@@ -94,7 +94,7 @@ Result<bool> PerfettoPackets::next(std::string_view& packet, ImportNotes& notes)
       if (type == 5) size = 4;
     }
     if (!whole && *got < longest_head) return cut(notes);
-    if (!whole || !known) {  // where the next packet begins is lost
+    if (!whole || !known) {  // the start of the next packet is lost
       notes.truncated = true;
       notes.add("not_a_packet", byte_);
       ended_ = true;
@@ -125,7 +125,7 @@ bool is_perfetto(std::string_view head) {
     std::uint64_t tag = 0;
     std::uint64_t size = 0;
     if (!take_varint(rest, tag)) return rest.size() < longest_head;
-    if (tag != packet_tag) return packets > 1;  // something else behind a trace
+    if (tag != packet_tag) return packets > 1;  // other data behind a trace
     if (!take_varint(rest, size)) return rest.size() < longest_head;
     const bool whole = size <= rest.size();
     ProtoFields f(
@@ -145,7 +145,7 @@ bool inflate_packets(std::string_view compressed, std::size_t most,
   const auto state = std::make_unique<inflate_state>();
   isal_inflate_init(state.get());
   state->crc_flag = ISAL_ZLIB;
-  std::string input(compressed);  // ISA-L wants it writable
+  std::string input(compressed);  // ISA-L needs writable input
   state->next_in = reinterpret_cast<std::uint8_t*>(input.data());
   state->avail_in = static_cast<std::uint32_t>(input.size());
   std::string text;

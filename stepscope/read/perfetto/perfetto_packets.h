@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packets of a native Perfetto trace (protos/perfetto/trace/trace.proto: a Trace is nothing but
-// its packets, each with its length in front), one after the other through a window: a file of any
-// size in the memory of its largest packet.
+// Iterates over the packets of a native Perfetto trace (protos/perfetto/trace/trace.proto: a Trace
+// is a list of packets, each after its length). A file of any size is read through a window in the
+// memory of its largest packet.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace stepscope {
 
-// Larger ones are stepped over, noted as oversized_packet. Perfetto's own limit is below.
+// Larger packets are skipped and noted as oversized_packet. Perfetto's own limit is lower.
 inline constexpr std::size_t largest_packet = 64 << 20;
 
 class PerfettoPackets {
@@ -24,12 +24,12 @@ class PerfettoPackets {
   explicit PerfettoPackets(ByteSource& source, std::size_t window = window_bytes)
       : source_(source), window_(window) {}
 
-  // The next packet, valid until the next call; false at the end. A file that ends inside a packet,
-  // or goes on in bytes that are none, gives every packet before and a note with the byte.
+  // The next packet, valid until the next call; false at the end. If the file ends inside a packet
+  // or continues with other bytes, all packets before are given, and a note has the byte.
   Result<bool> next(std::string_view& packet, ImportNotes& notes);
-  // Where the packet begins in the inflated file.
+  // Position of the packet in the inflated file.
   [[nodiscard]] std::uint64_t byte() const { return byte_; }
-  // How far the file was read: to its end, or to where its packets end.
+  // Number of bytes read: up to the end of the file or of its packets.
   [[nodiscard]] std::uint64_t text_bytes() const { return offset_ + filled_; }
 
  private:
@@ -41,18 +41,18 @@ class PerfettoPackets {
   ByteSource& source_;
   std::size_t window_;
   std::vector<char> buffer_;
-  std::size_t at_ = 0;        // of what is not handed out, in buffer_
-  std::size_t filled_ = 0;    // of buffer_
+  std::size_t at_ = 0;        // start of the remaining bytes in buffer_
+  std::size_t filled_ = 0;    // bytes in buffer_
   std::uint64_t offset_ = 0;  // of buffer_[0] in the inflated file
   std::uint64_t byte_ = 0;
-  bool ended_ = false;  // the source is, or its packets are
+  bool ended_ = false;  // end of the source or of its packets
 };
 
-// What the first bytes of an (inflated) file say: whole packets, as far as they reach.
+// Whether the first (inflated) bytes of a file are whole packets.
 [[nodiscard]] bool is_perfetto(std::string_view head);
 
-// The packets inside TracePacket.compressed_packets: calls packet(bytes) for each. False where the
-// data is damaged or more than `most` bytes; what comes before is given.
+// Calls packet(bytes) for each packet inside TracePacket.compressed_packets. False if the data is
+// damaged or exceeds `most` bytes; the packets before are given.
 bool inflate_packets(std::string_view compressed, std::size_t most,
                      const std::function<void(std::string_view)>& packet);
 

@@ -35,7 +35,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Rows that a correlation joins.
+// Whether a correlation joins such rows.
 bool is_linked(std::string_view category, std::string_view name) {
   const Category c = category_of(category, name).value_or(Category::other);
   return c == Category::runtime || c == Category::driver || is_device_work(c);
@@ -151,11 +151,11 @@ void PerfettoReading::read_event(std::string_view message, const PacketSequence&
       case 44:
         event_.value = f.real();
         break;
-      case 36:  // flow_ids in their older spelling
+      case 36:  // older form of flow_ids
       case 47:
         if (!f.is_bytes() && !event_.flow) event_.flow = f.number();
         break;
-      case 42:  // terminating ones
+      case 42:  // terminating flow ids
       case 48:
         if (!f.is_bytes() && !event_.flow) event_.flow = f.number();
         break;
@@ -184,12 +184,12 @@ void PerfettoReading::add_event(std::string_view message, const Place& place) {
     case EventType::counter:
       add_counter(track, place);
       break;
-    default:  // written by Chrome's older tracing alone
+    default:  // only Chrome's older tracing writes it
       sink_.note("unknown_phase", place.byte);
   }
 }
 
-// Fills in the event and gives it to the sink; a slice's duration comes later.
+// Fills in the event and passes it to the sink. A slice's duration is set later.
 void PerfettoReading::add_arguments(const PerfettoTrack& track, const Place& place,
                                     std::string_view phase) {
   arguments_.clear(place.byte);
@@ -269,7 +269,7 @@ PerfettoReading::RenderStage PerfettoReading::read_stage(std::string_view messag
   return stage;
 }
 
-// GpuRenderStageEvent: PyTorch writes all work of a device as these, one hardware queue a stream
+// GpuRenderStageEvent: PyTorch writes all device work as these, with one hardware queue per stream
 // and the arguments as texts.
 void PerfettoReading::add_stage(std::string_view message, const Place& place) {
   const RenderStage stage = read_stage(message, *place.sequence, sequences_);
@@ -310,7 +310,7 @@ void PerfettoReading::add_stage(std::string_view message, const Place& place) {
              stage.queue, place.byte);
 }
 
-// GpuCounterEvent: readings by the numbers that its descriptor gives them.
+// GpuCounterEvent: readings by the numbers in its descriptor.
 void PerfettoReading::add_gpu_counters(std::string_view message, const Place& place) {
   const InternTable* names = nullptr;
   for (ProtoFields f(message); f.next();) {
@@ -337,7 +337,7 @@ void PerfettoReading::add_gpu_counters(std::string_view message, const Place& pl
   }
 }
 
-// As the metadata events of a Chrome trace name rows.
+// Names rows as the metadata events of a Chrome trace do.
 void PerfettoReading::name_row(RawValue pid, RawValue tid, std::string_view process,
                                std::string_view thread, std::uint64_t byte) {
   RawEvent names;

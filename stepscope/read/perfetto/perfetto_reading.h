@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Perfetto trace while it is read: packets in, columns out.
+// The state of reading one Perfetto trace: packets in, columns out.
 #pragma once
 
 #include <array>
@@ -21,21 +21,21 @@ namespace stepscope {
 
 class PerfettoReading {
  public:
-  // `byte`: where the packet begins in the inflated file, for notes.
+  // `byte`: position of the packet in the inflated file, for notes.
   void add(std::string_view packet, std::uint64_t byte);
   [[nodiscard]] ImportNotes& notes() { return sink_.notes(); }
-  // The slices have their durations and instants count from the UNIX epoch where the trace says
-  // how; unsealed.
+  // Returns the unsealed trace. Slices have their durations, and instants count from the UNIX epoch
+  // if the trace allows it.
   Trace finish();
 
  private:
-  // Where a packet's event stands.
+  // The position of a packet's event.
   struct Place {
     std::uint64_t byte = 0;
     Ns time{};
     const PacketSequence* sequence = nullptr;
   };
-  // The fields of a TrackEvent that are looked at twice.
+  // Fields of a TrackEvent that are needed twice.
   struct TrackEvent {
     std::uint64_t type = 0;
     std::string_view name;
@@ -75,7 +75,7 @@ class PerfettoReading {
   PerfettoSlices slices_;
   PerfettoArguments arguments_{sequences_, sink_.notes()};
   TrackEvent event_;
-  std::string rank_metadata_;  // our own writer's, a JSON array without its end
+  std::string rank_metadata_;  // of our own writer: a JSON array without its end
   std::set<std::string> named_queues_;
 };
 

@@ -7,7 +7,7 @@
 namespace stepscope {
 namespace {
 
-// What lasts longer (ns) is damage, as for the events of other formats: a month.
+// Longer slices (ns) are damage, as in other formats: a month.
 constexpr Ns longest{2'600'000'000'000'000};
 
 }  // namespace
@@ -35,8 +35,8 @@ bool PerfettoSlices::matches(Run& run) const {
   return true;
 }
 
-// Those that are paired one to one: an end right behind its begin in any case, longer runs where
-// most of what the file has in them could not be meant otherwise.
+// The runs to be paired one to one: an end directly behind its begin always; longer runs only if
+// most such runs of the file cannot be nested.
 std::vector<PerfettoSlices::Run> PerfettoSlices::runs() const {
   std::vector<Run> found;
   std::size_t in_order = 0;
@@ -92,7 +92,7 @@ void PerfettoSlices::pair(Trace& trace) {
   edges_ = {};
   std::vector<std::uint32_t> order;
   for (const auto& [track, edges] : tracks) order.push_back(track);
-  std::ranges::sort(order);  // the notes' first byte does not depend on the map's order
+  std::ranges::sort(order);  // makes the notes' first byte independent of the map's order
   for (const std::uint32_t track : order) pair_track(tracks[track], trace);
 }
 

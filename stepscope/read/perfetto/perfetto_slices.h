@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins and ends of slices on the tracks of a Perfetto trace → how long each slice lasted. By the
-// format an end closes the innermost slice of its track in the order of time. PyTorch writes all
-// begins of a kind of activity and then all their ends in the same order (torch.profiler's
-// .pftrace), rocprofv3 each begin with its end, in any order: those are paired one to one, which
-// keeps slices apart that meet or overlap.
+// Computes slice durations from begins and ends on the tracks of a Perfetto trace. By the format an
+// end closes the innermost slice of its track in time order. PyTorch (torch.profiler's .pftrace)
+// writes all begins of a kind of activity and then all their ends in the same order. rocprofv3
+// writes each begin with its end, in any order. Those are paired one to one, so slices that meet or
+// overlap stay separate.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class PerfettoSlices {
   }
   void end(std::uint32_t track, Ns time, std::uint64_t byte) { add({time, byte, track, no_row}); }
 
-  // Sets the durations of the slices that began. An end without any begin is noted and dropped;
-  // what stays open ends with the last begin or end of its track, and is noted.
+  // Sets the durations of the slices. An end without a begin is noted and dropped. An open slice
+  // ends with the last begin or end of its track, and is noted.
   void pair(Trace& trace);
 
  private:
@@ -34,11 +34,12 @@ class PerfettoSlices {
     [[nodiscard]] bool begins() const { return slice != no_row; }
   };
   void add(const Edge& edge);
-  // Begins and as many ends of the same tracks, in this order: edges_[first, first + 2 count).
+  // A run of begins and as many ends of the same tracks, in this order: edges_[first, first + 2
+  // count).
   struct Run {
     std::size_t first = 0;
     std::size_t count = 0;
-    bool in_order = true;  // of time, on every track: then it may as well nest as the format says
+    bool in_order = true;  // in time order on every track; such a run may be nested
   };
   [[nodiscard]] std::vector<Run> runs() const;
   [[nodiscard]] bool matches(Run& run) const;

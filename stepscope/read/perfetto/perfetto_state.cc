@@ -6,9 +6,9 @@
 namespace stepscope {
 namespace {
 
-// The service numbers its writers with 16 bits.
+// Perfetto's service numbers its writers with 16 bits.
 constexpr std::size_t most_sequences = 1 << 16;
-// A number this far beyond the count of texts is kept in the map.
+// A number that exceeds the count of texts by more is stored in the map.
 constexpr std::size_t gap = 64;
 
 enum SequenceFlags : std::uint64_t { state_cleared = 1, needs_state = 2 };
@@ -18,7 +18,7 @@ struct NumberedText {
   std::string_view text{};
 };
 
-// EventCategory, EventName, InternedString and the others alike: 1 the number, 2 the text.
+// EventCategory, EventName, InternedString and the like: field 1 is the number, 2 the text.
 NumberedText numbered_text(std::string_view message) {
   NumberedText t;
   for (ProtoFields f(message); f.next();) {
@@ -82,7 +82,7 @@ PacketSequence* PacketSequences::enter(std::string_view packet, PacketHead& head
       case 13:
         flags = f.number();
         break;
-      case 41:  // the flag's older spelling
+      case 41:  // older form of the flag
         if (f.number() != 0) flags |= state_cleared;
         break;
       case 42:
@@ -155,7 +155,7 @@ void PacketSequences::intern(std::string_view data, PacketSequence& sequence) {
   }
 }
 
-// InternedGpuCounterDescriptor: 1 its number, 2 a GpuCounterDescriptor.
+// InternedGpuCounterDescriptor: field 1 is its number, 2 a GpuCounterDescriptor.
 void PacketSequences::intern_counters(std::string_view descriptor, PacketSequence& sequence) {
   std::uint64_t iid = 0;
   std::string_view inner;

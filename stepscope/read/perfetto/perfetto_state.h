@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a packet of a Perfetto trace means depends on packets before it in its sequence: texts that
-// were given a number (InternedData), the defaults, and whether all of that is still valid
+// The state of a packet sequence in a Perfetto trace. A packet depends on earlier packets of its
+// sequence: interned texts (InternedData), defaults, and whether all of that is still valid
 // (protos/perfetto/trace/trace_packet.proto, interned_data.proto).
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace stepscope {
 
-// Texts by the number that their writer gave them: most count from 1.
+// Texts by the number that their writer assigned. Most writers count from 1.
 class InternTable {
  public:
   void set(std::uint64_t iid, StringId text);
-  [[nodiscard]] StringId find(std::uint64_t iid) const;  // empty_string where there is none
+  [[nodiscard]] StringId find(std::uint64_t iid) const;  // empty_string if unknown
   void clear();
 
  private:
@@ -32,16 +32,16 @@ struct PacketSequence {
   InternTable event_names;
   InternTable argument_names;
   InternTable argument_texts;
-  InternTable gpu_stages;  // specifications of stages and of hardware queues
+  InternTable gpu_stages;  // specifications of render stages and of hardware queues
   std::unordered_map<std::uint64_t, InternTable> gpu_counters;  // counter id → name, by descriptor
   std::optional<std::uint32_t> clock;                           // defaults
   std::optional<std::uint64_t> track;
-  bool valid = false;  // nothing was lost since the state was begun
+  bool valid = false;  // nothing was lost since the state began
 
   void clear();
 };
 
-// The head of a packet: what says how the rest is to be read.
+// The fields of a packet that are needed to read the rest.
 struct PacketHead {
   std::uint64_t time = 0;
   bool has_time = false;
@@ -51,8 +51,8 @@ struct PacketHead {
 
 class PacketSequences {
  public:
-  // Takes the flags, defaults and texts of a packet into its sequence. Null, and a note, where the
-  // packet needs what was lost.
+  // Applies the flags, defaults and texts of a packet to its sequence. Null, and a note, if the
+  // packet depends on lost data.
   PacketSequence* enter(std::string_view packet, PacketHead& head, std::uint64_t byte,
                         ImportNotes& notes);
   [[nodiscard]] std::string_view text(StringId id) const { return texts_[id]; }
@@ -65,7 +65,7 @@ class PacketSequences {
   std::unordered_map<std::uint32_t, PacketSequence> sequences_;
 };
 
-// The names of the counters of a GpuCounterDescriptor.
+// Reads the counter names of a GpuCounterDescriptor.
 void read_gpu_counter_names(std::string_view descriptor, StringPool& texts, InternTable& names);
 
 }  // namespace stepscope

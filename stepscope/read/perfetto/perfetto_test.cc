@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What writers of Perfetto traces do: the SDK, PyTorch, ring buffers.
+// Perfetto traces as their writers produce them: the SDK, PyTorch, ring buffers.
 #include "stepscope/read/perfetto/perfetto.h"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,8 @@ TEST(Perfetto, ClocksAreJoinedBySnapshots) {
     return message(1, {number(8, time), number(58, id), number(10, 1),
                        message(11, {number(9, type), number(11, 1), bytes(23, "x")})});
   };
-  // 3 (MONOTONIC) beside the trace's own 6, 5 beside 3 alone; a second snapshot moves 3 by ten.
+  // Snapshots join 3 (MONOTONIC) to the trace's own 6, and 5 only to 3. The second one moves 3 by
+  // ten.
   const Trace t = perfetto_trace({thread(1, 1, 1), snapshot({clock(3, 1'000), clock(6, 5'000)}),
                                   snapshot({clock(5, 70), clock(3, 1'000)}), on(3, 1, 1'100),
                                   on(5, 2, 270), snapshot({clock(3, 2'000), clock(6, 6'010)}),
@@ -109,7 +110,7 @@ TEST(Perfetto, ClocksAreJoinedBySnapshots) {
   EXPECT_EQ(slices_of(t), "x 5100 100, x 6011 1");
   EXPECT_EQ(t.metadata.clock, Clock::relative);
   EXPECT_EQ(noted(t, "timestamp_of_an_unknown_clock"), 1U);
-  // Without any snapshot the one clock that is named is the trace's.
+  // Without snapshots, the only clock in the packets is the trace's.
   const Trace lone = perfetto_trace({on(3, 1, 100), on(3, 2, 200), on(5, 1, 300)});
   EXPECT_EQ(slices_of(lone), "x 100 100");
   EXPECT_EQ(noted(lone, "timestamp_of_an_unknown_clock"), 1U);
@@ -182,7 +183,7 @@ TEST(Perfetto, OfPyTorchHasNoCategoriesAndAllBeginsBeforeTheEnds) {
   EXPECT_EQ(of("aten::mm"), "cpu_op 40");
   EXPECT_EQ(of("aten::add"), "cpu_op 3");
   EXPECT_EQ(of("ProfilerStep#3"), "user_annotation 50");
-  EXPECT_EQ(of("cudaLaunchKernel"), "runtime 10");  // the next begins where it ends
+  EXPECT_EQ(of("cudaLaunchKernel"), "runtime 10");  // the next slice begins where it ends
   EXPECT_EQ(of("cuLaunchKernelEx"), "driver 5");
   EXPECT_EQ(of("Stream Wait Event"), "sync 1");
   EXPECT_EQ(of("run.py(3): f"), "python_function 1");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: packets of Perfetto traces, written field by field.
+// For tests: writes packets of Perfetto traces field by field.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,12 +37,12 @@ inline std::string fixed64(std::uint32_t field, std::uint64_t value) {
   append_fixed64(out, field, value);
   return out;
 }
-// A length-delimited field of pieces.
+// A length-delimited field made of pieces.
 inline std::string message(std::uint32_t field, std::initializer_list<std::string_view> pieces) {
   return bytes(field, joined(pieces));
 }
 
-// A packet of a sequence with the state flag, at a time.
+// A packet of a sequence with the state flag and a time stamp.
 inline std::string packet(std::string_view body, std::uint64_t time = 0) {
   return message(1, {number(8, time), number(10, 1), body});
 }
@@ -84,7 +84,7 @@ inline Result<std::vector<Trace>> read_packets(std::string_view text,
   TextSource source(text);
   return read_perfetto_from(source, "text", control);
 }
-// The traces of a file, sealed; a test fails where there are none or where a rule is broken.
+// The traces of a file, sealed. A test fails if there are none or an invariant is broken.
 inline std::vector<Trace> perfetto_traces(std::string_view text) {
   auto traces = read_packets(text);
   EXPECT_TRUE(traces.has_value()) << traces.error().message();

@@ -10,9 +10,9 @@
 namespace stepscope {
 namespace {
 
-// No trace nests tracks deeper; a circle of parents ends here.
+// No trace nests tracks deeper. The limit also ends a cycle of parents.
 constexpr int deepest_track = 32;
-// Of any trace that was recorded; each costs half a kilobyte.
+// More than any recorded trace has. Each track costs half a kilobyte.
 constexpr std::size_t most_tracks = 1 << 18;
 
 constexpr std::string_view stream = "stream ";
@@ -21,7 +21,7 @@ RawValue value_of(const std::string& text, ValueKind kind) {
   return {text.data(), static_cast<std::uint32_t>(text.size()), kind};
 }
 
-// N of "stream N", "stream 007 ", "stream 7 (2)".
+// N from "stream N", "stream 007 ", "stream 7 (2)".
 std::string_view stream_number(std::string_view name) {
   if (!name.starts_with(stream)) return {};
   name.remove_prefix(stream.size());

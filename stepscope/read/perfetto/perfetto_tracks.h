@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks of a Perfetto trace → rows of ours (protos/perfetto/trace/track_event/
-// track_descriptor.proto). A track of a thread is that thread; a track inside a thread's belongs to
-// its thread; one inside a process is a row of that process: the stream N where it is called so or
-// where its description is "tid N", as our own writer describes them, else one by its name.
+// Maps tracks of a Perfetto trace to rows
+// (protos/perfetto/trace/track_event/track_descriptor.proto). A thread's track is that thread, and
+// so is a track inside it. A track inside a process is a row of that process: stream N if it has
+// that name or the description "tid N" (our own writer's), else a row with its name.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,27 @@
 namespace stepscope {
 
 struct PerfettoTrack {
-  // As described.
+  // As described in the file.
   std::uint64_t parent = 0;
   std::optional<std::int64_t> process;  // its pid
   std::optional<std::int64_t> thread_process;
   std::optional<std::int64_t> thread;
   std::string name;
-  std::optional<std::int64_t> row;  // N of a description "tid N"
+  std::optional<std::int64_t> row;  // N from a description "tid N"
   bool is_counter = false;
   bool incremental = false;
   double unit = 1;
-  // As resolved.
+  // Resolved from the track and its parents.
   std::string pid_text;
   std::string tid_text;
   ValueKind pid_kind = ValueKind::scalar;
   ValueKind tid_kind = ValueKind::scalar;
   std::string process_name;
   std::string thread_name;
-  std::string known_as;        // all four, as they were last given out
-  std::uint64_t resolved = 0;  // the tracks' generation
-  // Kept by the reader.
-  std::uint32_t number = 0;  // of the track, in the order that they were met
+  std::string known_as;        // all four, as last returned
+  std::uint64_t resolved = 0;  // generation of the tracks
+  // State that the reader keeps.
+  std::uint32_t number = 0;  // index of the track in order of appearance
   double sum = 0;            // of an incremental counter
 
   [[nodiscard]] RawValue pid() const;
@@ -45,10 +45,10 @@ struct PerfettoTrack {
 
 class PerfettoTracks {
  public:
-  // Takes a TrackDescriptor; it replaces what was described before.
+  // Applies a TrackDescriptor; it replaces an earlier description.
   void describe(std::string_view message);
-  // The track, resolved; `fresh` says that its ids or names changed since it was last asked for. It
-  // stays where it is. Null where there are too many (2^18) already.
+  // The resolved track, at a stable address. `fresh` is set if its ids or names changed since the
+  // last call. Null if there are too many tracks (2^18).
   PerfettoTrack* find(std::uint64_t uuid, bool& fresh);
 
  private:

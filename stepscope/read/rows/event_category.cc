@@ -29,7 +29,7 @@ constexpr std::array known = {
     Known{"cuda_sync", Category::sync}, Known{"xpu_sync", Category::sync},
     Known{"cuda_event", Category::device_event}, Known{"overhead", Category::overhead},
     Known{"cuda_profiler_range", Category::profiler_range}, Known{"Trace", Category::trace_window},
-    // of rocprofv3
+    // rocprofv3
     Known{"hip_api", Category::runtime}, Known{"hsa_api", Category::driver},
     Known{"marker_api", Category::user_annotation}, Known{"rccl_api", Category::user_annotation},
     Known{"kernel_dispatch", Category::kernel}, Known{"memory_copy", Category::memcpy}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `cat` values of trace writers, old and new, and what kind of row each is.
+// Maps the `cat` values of trace writers, old and new, to kinds of rows.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace stepscope {
 
-// nullopt for a category that is not known here (such rows are kept as Category::other). `name`
-// decides where one category holds both kernels and copies (MTIA).
+// nullopt for an unknown category (such rows are kept as Category::other). `name` decides if one
+// category holds both kernels and copies (MTIA).
 [[nodiscard]] std::optional<Category> category_of(std::string_view cat, std::string_view name);
-// The kind of a row without `cat`: the legacy autograd exporter says it by the process ("CPU
+// The kind of a row without `cat`. The legacy autograd exporter gives it in the process name ("CPU
 // functions", "CUDA functions").
 [[nodiscard]] Category legacy_category(std::string_view process, std::string_view name);
 

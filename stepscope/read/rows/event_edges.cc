@@ -66,13 +66,13 @@ class Pairing {
 
   Trace& trace_;
   std::vector<const Edge*> open_;                                   // null once closed
-  std::unordered_map<StringId, std::vector<std::size_t>> by_name_;  // places in open_, outer first
+  std::unordered_map<StringId, std::vector<std::size_t>> by_name_;  // indices in open_, outer first
 };
 
 }  // namespace
 
 void pair_edges(Trace& trace, std::vector<Edge>&& edges) {
-  // By texts, not by their ids: those depend on how the file was cut for the threads that read it.
+  // Compares texts and not ids, because ids depend on how the file was cut for its reading threads.
   const auto thread_of = [&](const Edge& e) {
     return std::tuple(e.pid.number, trace.strings[e.pid.text], e.tid.number,
                       trace.strings[e.tid.text]);

@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// "B1a E3 ...": begin or end, time in µs, name; on one track.
+// "B1a E3 ...": begin or end, time in µs, name; all on one track.
 Trace trace_of_edges(std::string_view spelled, std::string_view tid = "1") {
   std::string events;
   for (std::size_t p = 0; p < spelled.size();) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of a trace event, and of its args, that anything here uses; everything else is stepped
-// over. A scanned event is a set of raw values that point into the text: numbers and strings are
-// decoded where they are used.
+// The keys of a trace event and of its args that readers use; all others are skipped. A scanned
+// event is a set of raw values that point into the text. Numbers and strings are decoded where they
+// are used.
 #pragma once
 
 #include <array>
@@ -66,9 +66,9 @@ static_assert(field_count <= 64, "RawEvent::seen is a 64-bit mask");
 
 enum class ValueKind : std::uint8_t { scalar, string, composite, literal };
 
-// A value as it stands in the text: a string without its quotes, a scalar from its first character
-// to where the next token begins, an array or object with its brackets. A literal is a string of a
-// binary format: as it is meant, without escapes.
+// A value as it is in the text: a string without its quotes, a scalar from its first character to
+// the next token, an array or object with its brackets. A literal is a string of a binary format,
+// without escapes.
 struct RawValue {
   const char* at = nullptr;
   std::uint32_t size = 0;
@@ -79,7 +79,7 @@ struct RawValue {
 
 struct RawEvent {
   std::uint64_t seen = 0;
-  std::array<RawValue, field_count> values;  // valid where seen
+  std::array<RawValue, field_count> values;  // valid if seen
 
   [[nodiscard]] bool has(Field f) const { return (seen >> static_cast<unsigned>(f) & 1U) != 0; }
   [[nodiscard]] const RawValue& operator[](Field f) const {
@@ -91,5 +91,5 @@ struct RawEvent {
   }
 };
 
-inline constexpr int unknown_field = -1;  // no Field
+inline constexpr int unknown_field = -1;  // not a Field
 }  // namespace stepscope

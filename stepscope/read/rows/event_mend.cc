@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A quote ends a string only if what follows could follow a string: a closing bracket, or a comma
-// and then a key or a value. First with backslash escapes honoured; if that fails, without (names
-// that end in a backslash).
+// A quote ends a string only if the next text can follow a string: a closing bracket, or a comma
+// and then a key or a value. It is tried with backslash escapes first, then without (names that end
+// in a backslash).
 #include "stepscope/read/rows/event_mend.h"
 
 #include <bit>
@@ -24,7 +24,7 @@ class Mender {
   Mender(std::string_view text, bool escapes, const Member& member)
       : text_(text), escapes_(escapes), member_(member) {}
 
-  // An object at the cursor, which is left behind it.
+  // Reads the object at the cursor and moves the cursor behind it.
   Scan object(int depth) {
     if (depth > max_depth) return Scan::malformed;
     ++at_;
@@ -106,7 +106,7 @@ class Mender {
     }
   }
 
-  // The string at the cursor, up to the first quote that can end it.
+  // Reads the string at the cursor, up to the first quote that can end it.
   Scan read_string(bool in_object, RawValue& value) {
     const std::size_t open = at_;
     for (std::size_t p = open + 1; p < text_.size(); ++p) {
@@ -127,7 +127,7 @@ class Mender {
     return Scan::incomplete;
   }
 
-  // Whether the quote at p opens the first key of a further event: then the string has no end.
+  // Whether the quote at p opens the first key of another event. Then the string has no end.
   [[nodiscard]] bool opens_next_event(std::size_t p) const {
     for (const char expected : {'{', ',', '}'}) {
       while (p > 0 && is_space(text_[p - 1])) --p;
@@ -179,7 +179,7 @@ Scan mend(std::string_view text, bool escapes, std::size_t& consumed, RawEvent& 
   return s;
 }
 
-// How many of an event's own fields were found.
+// The number of an event's own fields that were found.
 int own_fields(const RawEvent& event) {
   constexpr std::uint64_t own = (1ULL << (static_cast<unsigned>(Field::args) + 1)) - 1;
   return std::popcount(event.seen & own);
@@ -198,7 +198,7 @@ bool is_event_start(std::string_view text, std::size_t brace) {
   return event_fields.find(text.substr(p + 1, close - p - 1)) != unknown_field;
 }
 
-// The four hex digits at p, or -1.
+// The value of the four hex digits at p, or -1.
 int hex4(std::string_view text, std::size_t p) {
   if (p + 4 > text.size()) return -1;
   int value = 0;
@@ -214,8 +214,8 @@ int hex4(std::string_view text, std::size_t p) {
   return value;
 }
 
-// \uXXXX at p (on the 'u'), a surrogate pair as one character. Returns how many bytes were used, 0
-// if it is none.
+// Decodes \uXXXX at p (on the 'u'), a surrogate pair as one character. Returns the number of bytes
+// used, 0 if it is invalid.
 std::size_t unescape_unicode(std::string_view raw, std::size_t p, std::string& out) {
   const int high = hex4(raw, p + 1);
   if (high < 0) return 0;
@@ -233,9 +233,9 @@ std::size_t unescape_unicode(std::string_view raw, std::size_t p, std::string& o
 
 }  // namespace
 
-// With backslashes as escapes, or (names that end in a backslash) as they stand: the reading that
-// finds more of what makes an event; if both find the same, the one that ends first, for the other
-// has swallowed part of the next event.
+// Reads with backslashes as escapes and without (names that end in a backslash). The reading that
+// finds more event fields wins. If both find the same, the one that ends first wins, because the
+// other has swallowed part of the next event.
 Scan mend_event(std::string_view text, bool more, std::size_t& consumed, RawEvent& event) {
   const Scan honoured = mend(text, true, consumed, event);
   const bool usable = honoured == Scan::complete && event.has(Field::ph);
@@ -244,7 +244,7 @@ Scan mend_event(std::string_view text, bool more, std::size_t& consumed, RawEven
   std::size_t length = 0;
   const Scan literal = mend(text, false, length, other);
   if (more && (honoured == Scan::incomplete || literal == Scan::incomplete))
-    return Scan::incomplete;  // what is better must not depend on where the text was cut
+    return Scan::incomplete;  // the choice must not depend on where the text was cut
   if (literal == Scan::complete && other.has(Field::ph)) {
     const int gain = own_fields(other) - (usable ? own_fields(event) : -1);
     if (gain > 0 || (gain == 0 && length < consumed)) {
@@ -273,7 +273,7 @@ std::size_t find_event_start(std::string_view text, std::size_t from) {
   return not_found;
 }
 
-// What has no "ph" near is rather a device or a process group behind the events.
+// An object without "ph" nearby is a device or a process group behind the events.
 std::size_t find_last_event_start(std::string_view text) {
   constexpr std::size_t near = 4096;
   for (std::size_t p = text.rfind('{'); p != std::string_view::npos;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index holds quotes and brackets only, so a key is two neighbouring entries, a string value
-// the next two, and a scalar value is what stands before the next entry. Commas are never looked at
-// where JSON has no choice, but a string must be followed by a comma or a closing bracket: that is
-// how an unescaped quote inside a name is noticed.
+// The index holds only quotes and brackets. So a key is two neighbouring entries, a string value is
+// the next two, and a scalar value is the text before the next entry. Commas are not checked where
+// JSON has no choice. But a comma or a closing bracket must follow a string; that detects unescaped
+// quotes inside a name.
 #include "stepscope/read/rows/event_scan.h"
 
 #include <array>
@@ -26,7 +26,7 @@ inline const char* skip_space(const char* p) {
   return p;
 }
 
-// How the depth changes at an index entry: brackets open and close, quotes do not count.
+// The change of depth at an index entry: brackets open and close, quotes do not count.
 constexpr auto depth_change = [] {
   std::array<std::int8_t, 256> change{};
   change['{'] = change['['] = 1;
@@ -34,8 +34,8 @@ constexpr auto depth_change = [] {
   return change;
 }();
 
-// Steps over an array or object; next stands on its opening bracket. Its entries follow no pattern
-// that a branch predictor could learn: the depth is summed.
+// Skips an array or object; next is on its opening bracket. The depth is summed without branches,
+// because its entries have no pattern for a branch predictor.
 Scan skip_composite(Cursor& c, RawValue& value) {
   const char* begin = c.at(0);
   const std::uint32_t* next = c.next;
@@ -74,7 +74,7 @@ Scan scan_string(Cursor& c, RawValue& value) {
   return Scan::complete;
 }
 
-// Reads `"key" :` and leaves p on the value's first character.
+// Reads `"key" :` and leaves p on the first character of the value.
 [[gnu::always_inline]] inline Scan scan_key(Cursor& c, std::string_view& key, const char*& p) {
   const char* open = c.at(0);
   const char* close = c.at(1);
@@ -93,7 +93,7 @@ Scan scan_string(Cursor& c, RawValue& value) {
   return Scan::complete;
 }
 
-// The members of an object whose '{' next stands on.
+// Reads the members of an object; next is on its '{'.
 template <class Member>
 [[gnu::always_inline]] inline Scan scan_object(Cursor& c, const FieldTable& fields, Member member) {
   ++c.next;
@@ -109,10 +109,10 @@ template <class Member>
   }
 }
 
-// An event that says first that it is a flow: nothing but its phase is used, so its members are
-// stepped over. False, and nothing moved, for any other event.
+// Skips a flow event whose phase is its first member, because only the phase is used. For any other
+// event it returns false and moves nothing.
 bool skip_flow(Cursor& c, RawEvent& event, Scan& result) {
-  // The index's padding makes five entries readable: '{', the key's quotes, the value's.
+  // The padding of the index makes five entries readable: '{', the key's quotes, the value's.
   const char* key = c.at(1);
   const char* value = c.at(3);
   if (c.at(4) == c.end || c.at(2) - key != 3 || key[1] != 'p' || key[2] != 'h') return false;

@@ -58,7 +58,7 @@ TEST(EventScan, WhatIsNoJsonIsMalformed) {
     EXPECT_EQ(scan(text).scan, Scan::malformed) << text;
 }
 
-// What both readers of an event accept, they read alike.
+// Both readers give the same result for events that both accept.
 TEST(EventScan, AgreesWithTheForgivingReader) {
   for (const std::string_view text :
        {spaced, std::string_view(R"({"ph":"X","args":{"External id":5,"a":"b"},"args":3})"),

@@ -13,14 +13,14 @@
 namespace stepscope {
 namespace {
 
-// What is beyond these (ns) is damage: three years before the origin, the year 2112, a month. Sums
-// with any base time, and differences, stay within 64 bits.
+// Values beyond these (ns) are damage: three years before the origin, the year 2112, a month. Sums
+// with any base time, and differences, fit 64 bits.
 constexpr std::int64_t earliest = -100'000'000'000'000'000;
 constexpr std::int64_t latest = 4'500'000'000'000'000'000;
 constexpr std::int64_t longest = 2'600'000'000'000'000;
 
-// So are a pebibyte and a tensor of 2^40 elements: sums over a trace, and elements times their size
-// and the ranks of a group, stay within 64 bits too.
+// So are more than a pebibyte and tensors of more than 2^40 elements. Then sums over a trace, and
+// elements times their size and the ranks of a group, fit 64 bits too.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
 constexpr std::int64_t most_elements = std::int64_t{1} << 40;
 
@@ -37,7 +37,7 @@ std::int32_t integer32(const RawEvent& event, Field field, std::int32_t absent =
              : absent;
 }
 
-// Correlation and external ids fit 32 bits in every known writer; wider ones fold.
+// Correlation and external ids fit 32 bits in every known writer. Wider ones are folded.
 std::uint32_t link_id(const RawEvent& event, Field field) {
   const std::int64_t v = integer(event, field, 0);
   if (v <= 0) return 0;
@@ -45,7 +45,7 @@ std::uint32_t link_id(const RawEvent& event, Field field) {
   return static_cast<std::uint32_t>(wide ^ wide >> 32);
 }
 
-// Indented writers spread "[[8, 16], []]" over lines; it is the same shape.
+// Indented writers spread "[[8, 16], []]" over lines. The shape is the same.
 std::string without_line_breaks(std::string_view list) {
   std::string out;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -92,8 +92,7 @@ void EventSink::add(const RawEvent& event, std::uint64_t byte) {
     case 'I':
     case 'R':
       return add_memory(event, byte);
-    // Flows repeat what correlation ids say; async and object events carry nothing that is
-    // accounted for.
+    // Flows repeat the correlation ids. Async and object events hold no data that is accounted for.
     case 's':
     case 't':
     case 'f':
@@ -189,8 +188,8 @@ Category EventSink::category_of(const RawEvent& event, std::string_view name, co
 
 TrackId EventSink::track_of(const RawEvent& event, Category category, const Id& pid,
                             std::uint64_t byte) {
-  // The stream of device work is its argument's where there is one: writers give overlapping
-  // kernels rows of their own.
+  // The stream of device work is the argument's, if present: writers put overlapping kernels on
+  // separate rows.
   const bool by_stream = is_device_work(category) && event.has(Field::stream);
   const TrackKey key{pid, by_stream ? stream_of(event) : id_of(event, Field::tid),
                      is_device_row(category)};
@@ -252,7 +251,7 @@ void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
   if (category == Category::profiler_range) add_range_metrics(event, slice, *start);
 }
 
-// Scalars of an operator's shapes matter only to these.
+// Only these operators need the scalars of their inputs.
 bool EventSink::keeps_concrete_inputs(StringId name) {
   if (concrete_.size() <= index(name)) concrete_.resize(trace_.strings.size() + 64, -1);
   std::int8_t& known = concrete_[index(name)];
@@ -328,7 +327,7 @@ void EventSink::add_collective(const RawEvent& event, SliceId slice, std::uint64
 void EventSink::add_range_metrics(const RawEvent& event, SliceId slice, Ns time) {
   if (!event.has(Field::args)) return;
   walk_members(event[Field::args].text(), [&](std::string_view key, const RawValue& value) {
-    // Beside a range's metrics a merged trace says where it ran.
+    // A merged trace also writes the device and rank of a range beside its metrics.
     if (slice != no_slice && (key == "device" || key == "rank")) return;
     const auto number = parse_real(value);
     if (number && value.kind != ValueKind::composite) add_reading(time, key, *number, slice);
@@ -424,7 +423,7 @@ EventSink EventSink::join(std::vector<EventSink>&& parts, unsigned threads) {
       edge.name = map.strings[index(edge.name)];
       all.edges_.push_back(edge);
     }
-    // The device of a track is what its first event in the file says.
+    // The device of a track is the one in its first event in the file.
     for (std::size_t t = 0; t < map.tracks.size(); ++t) {
       const Origin& origin = parts[p].origins_[t];
       const std::uint32_t to = index(map.tracks[t]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raw events → the columns of a trace: one sink a worker, joined afterwards. Instants stay as in
-// the file (without baseTimeNanoseconds, which may stand behind the events) until finish().
+// Converts raw events to the columns of a trace. Each worker has one sink; the sinks are joined
+// afterwards. Until finish(), instants are as in the file, without baseTimeNanoseconds, which may
+// follow the events.
 #pragma once
 
 #include <cstdint>
@@ -24,37 +25,37 @@ class EventSink {
   void add(const RawEvent& event, std::uint64_t byte);
   void note(const char* reason, std::uint64_t byte) { trace_.notes.add(reason, byte); }
   [[nodiscard]] ImportNotes& notes() { return trace_.notes; }
-  // Whether an instant as in the file is one that a profiler could have taken.
+  // Whether a profiler could have taken this instant (as in the file).
   [[nodiscard]] static bool in_range(Ns time);
-  // A reading of a counter, or of the profiler range `slice`.
+  // Adds a reading of a counter, or of the profiler range `slice`.
   void add_reading(Ns time, std::string_view metric, double value, SliceId slice = no_slice);
 
-  // Room for `slices` in all, so that columns that grow are not copied and their pages not touched
-  // twice.
+  // Reserves space for `slices` in all, so that growing columns are not copied and their pages not
+  // touched twice.
   void reserve(std::size_t slices);
   [[nodiscard]] std::size_t slices() const { return trace_.slices.size(); }
 
-  // The text ends inside an event that begins at `byte`.
+  // Notes that the text ends inside an event that begins at `byte`.
   void truncated(std::uint64_t byte) {
     trace_.notes.truncated = true;
     note("truncated_event", byte);
   }
 
-  // What follows comes from this chunk of the file (they are numbered in its order).
+  // Starts a chunk of the file. Chunks are numbered in file order.
   void begin_chunk(std::uint64_t number);
-  // One sink of all that several gathered from the chunks of one file, as if one had read them in
-  // order. REQUIRES: begin_chunk() was called before all else on each.
+  // Joins the sinks that read the chunks of one file, as if one sink had read them in order.
+  // REQUIRES: begin_chunk() was the first call on each.
   static EventSink join(std::vector<EventSink>&& parts, unsigned threads);
-  // Pairs B with E, names the tracks, and hands the trace over, unsealed.
+  // Pairs B with E, names the tracks, and returns the unsealed trace.
   Trace finish();
 
  private:
   using Id = RowId;
-  struct Origin {  // the first event of a track, and the device that it names
+  struct Origin {  // the first event of a track, and its device
     std::uint64_t byte = 0;
     std::int32_t device_index = -1;
   };
-  // A chunk's rows begin here.
+  // Start of a chunk's rows.
   struct Mark {
     std::uint64_t chunk = 0;
     RowStretch rows;
@@ -71,7 +72,7 @@ class EventSink {
   void add_range_metrics(const RawEvent& event, SliceId slice, Ns time);
 
   std::optional<Ns> time_of(const RawEvent& event, std::uint64_t byte);
-  // An integer that is no larger than `most` either way; `absent`, and a note, where it is.
+  // An integer within ±`most`; otherwise `absent`, with a note.
   std::int64_t size_of(const RawEvent& event, Field field, std::int64_t most, std::uint64_t byte,
                        std::int64_t absent = -1);
   Category category_of(const RawEvent& event, std::string_view name, const Id& pid);
@@ -90,7 +91,7 @@ class EventSink {
   std::vector<Origin> origins_;  // by track
   TrackKey last_key_;
   TrackId last_track_{};
-  std::vector<std::int8_t> concrete_;    // by name: 1 keep, 0 drop, -1 not looked at
+  std::vector<std::int8_t> concrete_;    // by name: 1 keep, 0 drop, -1 unknown
   std::string_view last_category_text_;  // the previous event's; points into the pool
   Category last_category_ = Category::other;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which Field a key is: looked up for each member of each event, hence inline. Keys are found
-// through a table indexed by a hash of their first 16 bytes; the tables are built, and
-// proven free of collisions, at compile time. Today's and the old spellings ("External id",
-// "external id").
+// Finds the Field of a key. It runs for each member of each event, so it is inline. A hash of a
+// key's first 16 bytes indexes the table. The tables are built, and proven free of collisions, at
+// compile time. They hold today's and the old spellings ("External id", "external id").
 #pragma once
 
 #include <algorithm>
@@ -71,7 +70,7 @@ inline constexpr std::array arg_keys = {
     FieldKey{"size", Field::size},
     FieldKey{"Rank", Field::rank}};
 
-// The first 16 bytes of a key as two words, zeros behind its end.
+// The first 16 bytes of a key as two words, padded with zeros.
 struct KeyWords {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -102,7 +101,7 @@ class FieldTable {
     std::copy(key.begin(), key.end(), padded.begin());
     return find_padded({padded.data(), key.size()});
   }
-  // The same for a key with 16 readable bytes from its first on: no branch depends on its length.
+  // The same for a key with 16 readable bytes at its start. No branch depends on its length.
   [[nodiscard]] int find_padded(std::string_view key) const {
     KeyWords words;
     std::memcpy(&words, key.data(), sizeof words);

@@ -11,8 +11,8 @@
 namespace stepscope {
 namespace {
 
-using Name = std::pair<std::string, int>;   // and size
-using Places = std::map<std::string, int>;  // group → the rank's place in it
+using Name = std::pair<std::string, int>;   // name and size
+using Places = std::map<std::string, int>;  // group → the rank's index in it
 
 Places take_places(Metadata& metadata) {
   Places places;
@@ -31,8 +31,8 @@ bool lacks_ranks(const ProcessGroup& group) { return group.ranks.empty() && grou
 }  // namespace
 
 void complete_groups(std::span<const int> ranks, std::span<Metadata* const> of) {
-  std::map<Name, std::map<int, int>> members;  // place → rank
-  std::set<Name> contradicted;                 // two ranks claim one place
+  std::map<Name, std::map<int, int>> members;  // index → rank
+  std::set<Name> contradicted;                 // two ranks claim one index
   for (std::size_t i = 0; i < of.size(); ++i) {
     const Places places = take_places(*of[i]);
     for (const ProcessGroup& group : of[i]->groups) {

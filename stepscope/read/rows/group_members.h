@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process groups of which each rank knows only its own place (communicators of NCCL).
+// Process groups in which each rank knows only its own index (NCCL communicators).
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace stepscope {
 
-// Lists the ranks of groups that are recorded without them, where each of a group's members is here
-// and says which it is: texts["group_places"], a JSON object {name: place}, which is used up.
-// Groups are known by name and size. `of[i]` is of rank `ranks[i]`.
+// Fills in the ranks of groups recorded without them, if all members of the group are here and know
+// their index. The index is in texts["group_places"], a JSON object {name: place}, which is
+// removed. Groups are identified by name and size. `of[i]` belongs to rank `ranks[i]`.
 void complete_groups(std::span<const int> ranks, std::span<Metadata* const> of);
 
 }  // namespace stepscope

@@ -54,7 +54,7 @@ TEST(GroupMembers, AMissingMemberAContradictionAndAKnownListAreLeftAlone) {
   EXPECT_TRUE(m[0].groups[0].ranks.empty());
   EXPECT_TRUE(m[0].groups[1].ranks.empty());
   EXPECT_EQ(m[0].groups[2].ranks, (Ranks{8, 9}));
-  EXPECT_TRUE(m[1].groups[2].ranks.empty());  // its place is none of the group's
+  EXPECT_TRUE(m[1].groups[2].ranks.empty());  // its index is not in the group
 }
 
 TEST(GroupMembers, PlacesThatAreNoneAreIgnored) {

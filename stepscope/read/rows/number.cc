@@ -23,7 +23,7 @@ std::string_view trimmed(const RawValue& value) {
   return text;
 }
 
-// The first eight bytes of [p, end), zeros behind its end.
+// The first eight bytes of [p, end), padded with zeros.
 std::uint64_t load_word(const char* p, const char* end) {
   std::uint64_t word = 0;
   const auto size = static_cast<std::size_t>(end - p);
@@ -46,8 +46,8 @@ struct Digits {
   unsigned count = 0;
 };
 
-// Up to eight leading digits, without a branch for each: they are moved to the word's upper end,
-// so that zeros stand before them, and summed in pairs, fours and eights.
+// Parses up to eight leading digits without a branch for each. They are moved to the word's upper
+// end, so that zeros precede them, and summed in pairs, fours and eights.
 Digits leading_digits(const char* p, const char* end) {
   const std::uint64_t word = load_word(p, end) ^ 0x3030303030303030ULL;
   const std::uint64_t other = (word | (word + 0x7676767676767676ULL)) & 0x8080808080808080ULL;
@@ -64,7 +64,7 @@ Digits leading_digits(const char* p, const char* end) {
 constexpr std::array<std::uint64_t, 9> powers_of_ten = {
     1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
-// Digits from p on; false when there is none or they pass 2^64.
+// Parses digits from p on; false if there are none or they exceed 2^64.
 bool parse_digits(const char*& p, const char* end, std::uint64_t& value) {
   const Digits first = leading_digits(p, end);
   value = first.value;
@@ -81,13 +81,13 @@ bool parse_digits(const char*& p, const char* end, std::uint64_t& value) {
   return true;
 }
 
-// What may stand behind a number: a scalar's text reaches to the next token.
+// Whether a number may end here: a scalar's text reaches to the next token.
 bool ends_number(const char* p, const char* end) {
   return p == end || *p == ',' || *p == ' ' || *p == '\n' || *p == '\r' || *p == '\t' ||
          *p == ']' || *p == '}';
 }
 
-// "1.25e3" (µs) → ns without rounding but the last: the digits are kept and the point is moved.
+// "1.25e3" (µs) → ns with a single rounding at the end: the digits are kept and the point is moved.
 std::optional<Ns> from_exponent(const char* p, const char* end, bool negative) {
   std::string digits;
   std::ptrdiff_t point = -1;
@@ -151,7 +151,7 @@ std::optional<Ns> parse_microseconds(const RawValue& value) {
 }
 
 std::optional<std::int64_t> parse_integer(const RawValue& value) {
-  // Nearly all are plain digits; only what is not goes through the cases below.
+  // Nearly all numbers are plain digits; others take the cases below.
   const char* p = value.at;
   if (std::uint64_t v = 0;
       parse_digits(p, value.at + value.size, v) && ends_number(p, value.at + value.size))

@@ -32,7 +32,7 @@ void cut_overruns(Trace& trace) {
     return std::tuple(index(s.track[i]), s.start[i], -s.dur[i], i);
   });
   std::uint64_t cut = 0;
-  for (std::size_t k = kernels.size(); k-- > 1;) {  // from the last: the next has its real end
+  for (std::size_t k = kernels.size(); k-- > 1;) {  // last first: the next has its real end
     const std::uint32_t i = kernels[k - 1];
     const std::uint32_t next = kernels[k];
     const bool one_launch = s.correlation[i] != 0 && s.correlation[i] == s.correlation[next];

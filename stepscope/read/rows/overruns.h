@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of ROCm traces whose recorded end lies far behind their real one.
+// Corrects kernels of ROCm traces whose recorded end is far too late.
 #pragma once
 
 #include "stepscope/event/trace.h"
 
 namespace stepscope {
 
-// A HIP stream runs its kernels one after the other, so one that ends after the whole of the next
-// on its stream has a wrong end (AMD-AGI/TraceLens#669): it is cut where the next begins, noted as
-// kernel_beyond_the_next. Kernels of one launch (a graph) may run side by side and are left alone;
-// so are copies, which engines of their own do, and traces without HIP calls. `trace` is not sealed
-// yet.
+// A HIP stream runs its kernels one after the other. So a kernel that ends after the whole next
+// kernel on its stream has a wrong end (AMD-AGI/TraceLens#669). It is cut where the next begins and
+// noted as kernel_beyond_the_next. Kernels of one launch (a graph), which may run in parallel, are
+// not changed. Copies have their own engines and are not changed, nor are traces without HIP calls.
+// REQUIRES: not sealed.
 void cut_overruns(Trace& trace);
 
 }  // namespace stepscope

@@ -10,7 +10,7 @@
 namespace stepscope {
 namespace {
 
-// A launch by `call` and kernels "stream start dur correlation" in µs.
+// A launch with the name `call`, and kernels "stream start dur correlation" in µs.
 Trace trace_of_kernels(std::string_view call, std::initializer_list<std::array<int, 4>> kernels) {
   std::string events = test::joined({R"({"ph": "X", "cat": "cuda_runtime", "name": ")", call,
                                      R"(", "pid": 1, "tid": 2, "ts": 0, "dur": 1})"});

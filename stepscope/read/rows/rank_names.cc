@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A name is cut into texts and numbers; the candidates are the positions where the names differ in
-// a number only.
+// A name is split into texts and numbers. Candidates are the positions where names differ only in a
+// number.
 #include "stepscope/read/rows/rank_names.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ std::vector<std::optional<int>> column(const Names& names, std::size_t place,
   return below_world || contiguous || said ? ranks : std::vector<std::optional<int>>{};
 }
 
-// Empty where these do not tell.
+// Empty if these names give no ranks.
 std::vector<std::optional<int>> ranks_of(const std::vector<std::string>& texts,
                                          std::optional<int> world_size) {
   Names names;
@@ -82,7 +82,7 @@ std::vector<std::optional<int>> ranks_of(const std::vector<std::string>& texts,
   }
   for (const bool only_behind_rank : {true, false})
     for (std::size_t place = 0; place < places; ++place) {
-      // One file: only a number that says it is a rank.
+      // With one file, only a number behind the word "rank" counts.
       if (!only_behind_rank && texts.size() < 2) continue;
       if (auto ranks = column(names, place, world_size, only_behind_rank); !ranks.empty())
         return ranks;
@@ -90,7 +90,7 @@ std::vector<std::optional<int>> ranks_of(const std::vector<std::string>& texts,
   return {};
 }
 
-// The directories' names at the innermost level at which they differ; empty where there is none.
+// The names of the directories at the innermost level where they differ; empty if there is none.
 std::vector<std::string> differing_directories(std::span<const std::string> paths) {
   std::vector<std::filesystem::path> places;
   for (const std::string& path : paths)

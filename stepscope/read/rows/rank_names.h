@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks from the names of files and their directories, where the files themselves do not say them.
+// Finds ranks in the names of files and their directories, for files without a rank inside.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace stepscope {
 
-// For each path its rank, or all nullopt when the names do not tell. A number counts if all names
-// carry one in the same place and the numbers are below `world_size`, or are exactly 0 … n−1, or
-// stand behind the word "rank" and differ. Where the files' names do not tell, the same is asked of
-// the innermost directories that differ: "rank_0/trace.json", "worker1/today/trace.json".
+// The rank of each path, or all nullopt if the names give none. A number counts if all names have
+// one in the same place and the numbers are below `world_size`, or are exactly 0 … n−1, or follow
+// the word "rank" and differ. If file names give none, the innermost directories that differ are
+// used: "rank_0/trace.json", "worker1/today/trace.json".
 [[nodiscard]] std::vector<std::optional<int>> ranks_from_names(std::span<const std::string> paths,
                                                                std::optional<int> world_size);
 

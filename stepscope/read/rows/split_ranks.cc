@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows are dealt out in file order; strings are interned anew in each rank's pool, through a map
+// Rows are distributed in file order. Strings are interned again in each rank's pool, through a map
 // that grows on demand.
 #include "stepscope/read/rows/split_ranks.h"
 
@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-// N of "rank N", "Rank 3 training loop process", "[rank 12] python"; nullopt for names without.
+// N from "rank N", "Rank 3 training loop process", "[rank 12] python"; nullopt for other names.
 std::optional<int> rank_in_name(std::string_view name) {
   std::string lower(name);
   std::ranges::transform(lower, lower.begin(), [](char c) {
@@ -35,7 +35,7 @@ std::optional<int> rank_in_name(std::string_view name) {
   return rank;
 }
 
-// One rank's part and how the whole's ids read in it.
+// One rank's part, and the map from ids of the whole to its ids.
 class Part {
  public:
   explicit Part(const Trace& whole)
@@ -145,11 +145,11 @@ Dealt make_parts(const Trace& whole, const std::vector<std::optional<int>>& rank
   return dealt;
 }
 
-// Counters that belong to a slice follow it; the others have no track and go to no rank.
+// Counters of a slice go where the slice goes. Others have no track and go to no rank.
 void deal(const Trace& whole, Dealt& dealt) {
   std::size_t collective = 0;
   std::size_t counter = 0;
-  std::vector<std::size_t> counters;  // those of a slice, by slice
+  std::vector<std::size_t> counters;  // counters of a slice, by slice
   for (std::size_t i = 0; i < whole.counters.size(); ++i)
     if (whole.counters.slice[i] != no_slice) counters.push_back(i);
   const auto slice_of = [&](std::size_t i) { return index(whole.counters.slice[i]); };
@@ -193,7 +193,7 @@ std::vector<Trace> split_ranks(Trace&& trace) {
     traces.push_back(std::move(trace));
     return traces;
   }
-  // Rows that other tables point to come in slice order only when they are sorted by it.
+  // Rows that refer to slices are in slice order only after sorting.
   std::ranges::stable_sort(trace.collectives, {},
                            [](const Collective& c) { return index(c.slice); });
   Dealt dealt = make_parts(trace, rank_of_track);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One file that holds several ranks → a trace for each. What tells ranks apart is what merging
-// tools write: process names "rank N" (also "Rank N", "[rank N]", "rank N: python"), or our own
+// Splits one file with several ranks into one trace for each. Ranks are recognised as merging tools
+// write them: process names "rank N" (also "Rank N", "[rank N]", "rank N: python"), or our own
 // member stepscopeRanks.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace stepscope {
 
-// The trace itself, alone, unless its processes name at least two ranks. Rows of processes that
-// name none go to no rank and are counted in the first trace's notes. REQUIRES: not sealed.
+// Returns only the trace itself unless its processes name at least two ranks. Rows of processes
+// without a rank are dropped and counted in the first trace's notes. REQUIRES: not sealed.
 [[nodiscard]] std::vector<Trace> split_ranks(Trace&& trace);
 
 }  // namespace stepscope

@@ -27,7 +27,7 @@ void keep_rows(const Kept& kept, Column&... columns) {
   (keep(columns), ...);
 }
 
-// The new ids of the slices that stay.
+// Removes slices and maps the ids of the remaining ones.
 void drop_slices(Trace& trace, const Kept& kept) {
   std::vector<SliceId> place(kept.size(), no_slice);
   std::uint32_t next = 0;
@@ -56,7 +56,7 @@ bool counts_from_epoch(const Trace& trace) {
 }
 
 void drop_strays(Trace& trace, bool epoch) {
-  if (trace.slices.size() == 0) return;  // nothing tells which side is astray
+  if (trace.slices.size() == 0) return;  // no row shows which side is right
   const std::size_t before = trace.slices.size() + trace.memory.size() + trace.counters.size();
   if (const Kept kept = kept_of(trace.slices.start, epoch); !all(kept)) drop_slices(trace, kept);
   MemoryEvents& m = trace.memory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of processes and threads from metadata events, and the order of the tracks.
+// Names of processes and threads from metadata events; the order of tracks.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace stepscope {
 
-// A pid or tid: a number, or a text.
+// A pid or tid: a number or a text.
 struct RowId {
   std::int64_t number = 0;
   StringId text = empty_string;
   bool operator==(const RowId&) const = default;
 };
 
-// What makes a track.
+// The identity of a track.
 struct TrackKey {
   RowId pid;
   RowId tid;
@@ -38,8 +38,8 @@ struct TrackName {
 
 void name_tracks(Trace& trace, std::vector<TrackName>&& names);
 
-// Brings the tracks of an unsealed trace into one order whatever the order of their rows: host
-// first, then by device, pid, tid and their texts.
+// Sorts the tracks of an unsealed trace, independent of the order of their rows: host first, then
+// by device, pid, tid and their texts.
 void order_tracks(Trace& trace);
 
 }  // namespace stepscope
