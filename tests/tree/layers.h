@@ -36,8 +36,9 @@ struct Layer {
 // of a module bottom first.
 [[nodiscard]] std::vector<std::string> parse_rooms(std::string_view markdown);
 
-// Includes of a room further down the table, within a module; rooms of the tree that the table
-// lacks, and rooms of the table that the tree lacks. Tests may include every room.
+// Includes of a room further down the table, within a module; includes of a room in files that lie
+// in the module's own folder, below its rooms; rooms of the tree that the table lacks, and rooms of
+// the table that the tree lacks. Tests may include every room.
 [[nodiscard]] std::vector<std::string> room_faults(std::span<const std::string> rooms,
                                                    std::span<const SourceFile> files);
 
