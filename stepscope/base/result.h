@@ -18,6 +18,7 @@ namespace stepscope {
 enum class ErrorCode : std::uint8_t {
   failed,
   interrupted,   // the user asked to stop; nothing is wrong with the input
+  refused,       // the request is wrong; nothing was begun
   group_failed,  // the ranks of a group can no longer communicate
   other_rank,    // another rank failed and knows the reason
   reported,      // another rank reports the failure; nothing is left to print

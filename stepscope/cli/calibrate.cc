@@ -5,6 +5,7 @@
 #include "stepscope/pipeline/calibrate.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -12,11 +13,13 @@
 
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/cli/rank_processes.h"
-#include "stepscope/cli/rank_transport.h"
+#include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/comm/communicator/cores.h"
+#include "stepscope/comm/groups/mpi_group.h"
+#include "stepscope/comm/groups/rank_processes.h"
+#include "stepscope/comm/groups/rank_transport.h"
 #include "stepscope/comm/groups/shm_group.h"
 #include "stepscope/cost/machine/machine_text.h"
 #include "stepscope/pipeline/calibrate_from.h"
@@ -56,15 +59,38 @@ int calibrate_rank(const CalibrateFlags& flags, Communicator* comm) {
   return failures.any() ? exit_failed : exit_done;
 }
 
+// What kept ranks from measuring, unless another process says it; the exit code.
+int failed(const Error& error) {
+  if (error.code == ErrorCode::interrupted) return exit_interrupted;
+  Failures failures;
+  if (error.code != ErrorCode::reported) failures.add(error);
+  return exit_failed;
+}
+
 // One of the processes that a launcher has started.
 int calibrate_launched(const CalibrateFlags& flags, RankTransport transport) {
-  return run_as_mpi_rank(transport, [&](const std::unique_ptr<Communicator>& comm) {
-    if (mpi_ranks_of_host() == comm->size())
-      return calibrate_rank(flags, comm->size() == 1 ? nullptr : comm.get());
-    if (comm->rank() != 0) return static_cast<int>(exit_usage);
+  const auto comm = join_launched(transport);
+  if (!comm) return failed(comm.error());
+  const int rank = (*comm)->rank();
+  const int ranks = (*comm)->size();
+  const auto cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (rank == 0 && mpi_ranks_of_host() > cores)
+    say("stepscope: {} ranks share {} cores: times show the sharing\n", mpi_ranks_of_host(), cores);
+  if (mpi_ranks_of_host() != ranks) {
+    if (rank != 0) return exit_usage;
     return refused({.what = "calibrate: the ranks are on several hosts, a machine file is of one",
                     .hint = "start all ranks on one host, and calibrate each kind of host"});
-  });
+  }
+  const int code = calibrate_rank(flags, ranks == 1 ? nullptr : comm->get());
+  if (code == exit_failed) abandon_mpi();  // else all ranks end alike
+  return code;
+}
+
+int calibrate_spawned(const CalibrateFlags& flags) {
+  const auto comm = join_shm_group();
+  if (comm) return calibrate_rank(flags, comm->get());
+  (void)failed(comm.error());
+  return lost_peer_status;
 }
 
 int fit_benchmarks_of(const CalibrateFlags& flags) {
@@ -96,18 +122,13 @@ int answer(CalibrateFlags flags) {
   const bool spawned = is_spawned_rank();
   const auto launched = spawned ? std::nullopt : launched_rank();
   const auto transport = rank_transport(spawned ? "shm" : flags.transport, flags.ranks, launched);
-  if (!transport) {
-    const bool speaks = !launched || launched->rank == 0;
-    return speaks ? refused(transport.error()) : exit_usage;
-  }
+  if (!transport) return speaks_for_launched() ? refused(transport.error()) : exit_usage;
   flags.transport = transport_name(*transport);
   if (*transport != RankTransport::shm) return calibrate_launched(flags, *transport);
-  if (spawned)
-    return run_as_rank([&](const std::unique_ptr<Communicator>& comm) {
-      return calibrate_rank(flags, comm.get());
-    });
+  if (spawned) return calibrate_spawned(flags);
   if (ranks == 1) return calibrate_rank(flags, nullptr);
-  return run_rank_processes({.ranks = ranks, .restarts = 0, .again = {}});
+  const auto done = run_rank_processes({.ranks = ranks});
+  return done ? static_cast<int>(exit_done) : failed(done.error());
 }
 
 }  // namespace

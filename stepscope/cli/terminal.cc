@@ -17,14 +17,14 @@ namespace stepscope {
 namespace {
 
 // Signal handlers reach nothing but statics.
-StopFlag stop_flag;
+StopFlag asked_to_stop;
 
 void on_signal(int signal) {
-  if (stop_flag.requested()) {
+  if (asked_to_stop.requested()) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-  stop_flag.request();
+  asked_to_stop.request();
 }
 
 double now() {
@@ -53,8 +53,10 @@ const StopFlag& stop_on_signals() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   std::signal(SIGXFSZ, SIG_IGN);
-  return stop_flag;
+  return asked_to_stop;
 }
+
+const StopFlag& stop_flag() { return asked_to_stop; }
 
 ProgressLine::ProgressLine(std::string what)
     : what_(std::move(what)), begin_(now()), terminal_(::isatty(STDERR_FILENO) == 1) {}

@@ -20,6 +20,8 @@ namespace stepscope {
 // From now on Ctrl-C and SIGTERM request a stop instead of killing; the second one kills. A file
 // that reaches the size limit of the process is an error of its writer.
 const StopFlag& stop_on_signals();
+// The flag that they set.
+[[nodiscard]] const StopFlag& stop_flag();
 
 // A line on standard error that is drawn over: only on a terminal, and only after the first second.
 class ProgressLine {

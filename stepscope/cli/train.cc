@@ -1,94 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepscope train`: starts the ranks, in processes or threads, watches over them and starts them
-// again from the last checkpoint where that is asked for; or is one of those that an MPI launcher
-// has started.
+// `stepscope train`: flags to request, what is told while it trains to standard error, result to
+// outputs. Ranks that are processes are copies of this command.
+#include "stepscope/pipeline/train/train.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstdio>
 #include <memory>
-#include <thread>
+#include <string>
 
 #include "stepscope/cli/outputs.h"
-#include "stepscope/cli/rank_processes.h"
-#include "stepscope/cli/rank_transport.h"
+#include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/cli/train_run.h"
-#include "stepscope/cli/train_setup.h"
-#include "stepscope/comm/communicator/cores.h"
+#include "stepscope/cli/train_flags.h"
+#include "stepscope/comm/groups/rank_processes.h"
+#include "stepscope/comm/groups/rank_transport.h"
 #include "stepscope/comm/groups/shm_group.h"
-#include "stepscope/comm/groups/thread_group.h"
+#include "stepscope/report/csv/train_csv.h"
+#include "stepscope/report/json/train_json.h"
+#include "stepscope/report/terminal/train_text.h"
+#include "stepscope/words/format.h"
+#include "stepscope/zero/plan/step_plan.h"
 
 namespace stepscope {
 namespace {
 
-int train_threads(const TrainFlags& flags, int ranks) {
-  auto group = make_thread_group(ranks);
-  if (!group) return refused(group.error());
-  const StopFlag& stop = stop_on_signals();
-  std::vector<int> codes(static_cast<std::size_t>(ranks), exit_done);
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t r = 0; r < codes.size(); ++r)
-      threads.emplace_back([&, r] { codes[r] = train_rank(flags, std::move((*group)[r]), stop); });
-  }
-  for (const int code : codes)
-    if (code != exit_done) return code == exit_lost_peer ? exit_failed : code;
-  return exit_done;
+// "late: rank 1 by 31.0 ms, costs 1.20 k tokens/s"
+std::string late_words(const PersistentStraggler& late) {
+  std::string words = fmt::format("late: rank {} by {}", late.rank, format_time(late.latest));
+  if (late.tokens_per_second && late.tokens_per_second_without)
+    words += fmt::format(", costs {} tokens/s",
+                         format_count(*late.tokens_per_second_without - *late.tokens_per_second));
+  return words;
 }
 
-// One of the processes that a launcher has started; rank 0 says what is wrong with the command.
-int train_launched(const TrainFlags& flags, RankTransport transport) {
-  const LaunchedRank own = launched_rank().value_or(LaunchedRank{});
-  if (flags.restarts > 0) {
-    const Error error{.what = "--restarts: ranks that a launcher has started, it alone can restart",
-                      .hint = "start the job again with --resume"};
-    return own.rank == 0 ? refused(error) : exit_usage;
-  }
-  return run_as_mpi_rank(transport, [&](std::unique_ptr<Communicator> comm) {
-    const int code = train_rank(flags, std::move(comm), stop_on_signals());
-    return code == exit_lost_peer ? exit_failed : code;
-  });
+void say_step(const TrainedStep& step) {
+  const double wall = seconds(step.wall).count();
+  std::string line =
+      fmt::format("step {:>5}  loss {:.4f}  norm {:.3f}  lr {:.2e}  {:>10.3f} ms  {:>7} tokens/s",
+                  step.index, step.loss, step.gradient_norm, step.learning_rate, wall * 1e3,
+                  format_count(static_cast<double>(step.tokens) / wall));
+  if (step.mfu) line += fmt::format("  {:>5.1f} % MFU", 100 * *step.mfu);
+  if (step.validation_loss) line += fmt::format("  validation {:.4f}", *step.validation_loss);
+  for (const PersistentStraggler& late : step.late) line += "  " + late_words(late);
+  if (!step.skipped.empty()) line += "  SKIPPED: " + step.skipped;
+  say("{}\n", line);
 }
 
-bool ends_a_rank(const Fault& fault) {
-  return fault.kind == FaultKind::kill || fault.kind == FaultKind::stop;
+void say_note(const TrainNote& note) {
+  const bool of_the_command =
+      note.kind == TrainNote::Kind::shared_cores || note.kind == TrainNote::Kind::restarting;
+  say("{}{}\n", of_the_command ? "stepscope: " : "", note.text);
 }
 
-int train(TrainFlags flags) {
-  const int cores = comm::usable_cores();
-  const int ranks = flags.ranks > 0 ? flags.ranks : cores;
-  if (!flags.offload.empty() && flags.isolate)
-    return refused({.what = "--isolate measures steps whose states are all in memory",
-                    .hint = "leave out --offload or --isolate"});
-  const auto launched = is_spawned_rank() ? std::nullopt : launched_rank();
-  const auto transport =
-      rank_transport(is_spawned_rank() ? "shm" : flags.transport, flags.ranks, launched);
-  if (!transport) {
-    const bool speaks = !launched || launched->rank == 0;
-    return speaks ? refused(transport.error()) : exit_usage;
+TrainProgress progress_of(const TrainFlags& flags) {
+  TrainProgress progress;
+  if (!flags.quiet) progress.step = say_step;
+  progress.note = [quiet = flags.quiet](const TrainNote& note) {
+    if (!quiet || note.kind != TrainNote::Kind::offload) say_note(note);
+  };
+  progress.failed = [](const Error& error) { say("stepscope: {}\n", printable(error.message())); };
+  progress.begins = [] { (void)stop_on_signals(); };
+  progress.stop = &stop_flag();
+  return progress;
+}
+
+int ended(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::refused:
+      return speaks_for_launched() ? refused(error) : exit_usage;
+    case ErrorCode::interrupted:
+      return exit_interrupted;
+    case ErrorCode::reported:
+      return exit_failed;
+    default:
+      break;
   }
-  flags.transport = transport_name(*transport);
-  if (*transport == RankTransport::mpi || *transport == RankTransport::mpi_messages)
-    return train_launched(flags, *transport);
-  if (is_spawned_rank())
-    return run_as_rank([&](std::unique_ptr<Communicator> comm) {
-      return train_rank(flags, std::move(comm), stop_on_signals());
-    });
-  const auto settings = train_settings(flags, ranks);
-  if (!settings) return refused(settings.error());
-  if (ranks > cores)
-    fmt::print(stderr, "stepscope: {} ranks share {} cores: times show the sharing\n", ranks,
-               cores);
-  if (*transport == RankTransport::threads || ranks == 1) {
-    if (std::ranges::any_of(settings->faults, ends_a_rank))
-      return refused({.what = "--inject kill and stop need ranks that are processes",
-                      .hint = "use --transport shm and two ranks or more"});
-    return train_threads(flags, ranks);
+  Failures failures;
+  failures.add(error);
+  const bool lost = error.code == ErrorCode::group_failed && is_spawned_rank();
+  return lost ? lost_peer_status : static_cast<int>(exit_failed);
+}
+
+int write(const TrainFlags& flags, const TrainResult& result) {
+  if (result.plan) {
+    print_text(zero::plan_text(*result.plan));
+    return exit_done;
   }
-  RankCommand command{.ranks = ranks, .restarts = flags.restarts, .again = {"--restarted"}};
-  if (!flags.resume) command.again.emplace_back("--resume");
-  return run_rank_processes(command);
+  const int code = result.interrupted ? exit_interrupted : exit_done;
+  if (!result.has_results) return code;
+  Failures failures;
+  const bool prints = flags.json != "-";
+  if (flags.request.generate > 0) fmt::print(prints ? stdout : stderr, "{}\n\n", result.generated);
+  write_json_text(flags.json,
+                  flags.json.empty() ? std::string() : train_tree(result).dump(2) + "\n", failures);
+  if (!flags.csv.empty()) write_tables(flags.csv, train_csv(result), failures);
+  if (prints) print_text(train_text(result, text_options()));
+  flush_output(failures);
+  if (failures.any()) failures.add({.what = "rank 0: not everything could be written"});
+  return failures.any() ? static_cast<int>(exit_failed) : code;
+}
+
+int answer(const TrainFlags& flags) {
+  const auto request = request_of(flags);
+  if (!request) return speaks_for_launched() ? refused(request.error()) : exit_usage;
+  const auto result = train(*request, progress_of(flags));
+  return result ? write(flags, *result) : ended(result.error());
 }
 
 }  // namespace
@@ -96,7 +114,7 @@ int train(TrainFlags flags) {
 std::function<int()> declare_train(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   declare(app, *flags);
-  return [flags] { return train(*flags); };
+  return [flags] { return answer(*flags); };
 }
 
 }  // namespace stepscope

@@ -31,57 +31,61 @@ CLI::Validator between(double low, double high) {
 
 void declare_model(CLI::App& app, TrainFlags& f) {
   const char* group = "Model and data";
-  app.add_option("--preset", f.preset, "Which network: gpt2-tiny, gpt2-124m, llama-tiny, …")
+  app.add_option("--preset", f.request.preset, "Which network: gpt2-tiny, gpt2-124m, llama-tiny, …")
       ->type_name(text_type)
       ->group(group);
-  app.add_option("--data", f.data, "Text, or token files (repeatable)")
+  app.add_option("--data", f.request.data, "Text, or token files (repeatable)")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--data-format", f.data_format, "text, u16, u32 or llmc; else told by the file")
       ->check(CLI::IsMember({"text", "u16", "u32", "llmc"}))
       ->group(group);
-  app.add_option("--validation", f.validation, "Share of the data kept for --evaluate-every")
+  app.add_option("--validation", f.request.validation,
+                 "Share of the data kept for --evaluate-every")
       ->check(between(0.0, 0.9))
       ->group(group);
-  app.add_option("--dropout", f.dropout, "Instead of the preset's")
+  app.add_option("--dropout", f.request.dropout, "Instead of the preset's")
       ->check(between(0.0, 0.95))
       ->group(group);
-  app.add_option("--init-from", f.init_from,
+  app.add_option("--init-from", f.request.init_from,
                  "Start from a .safetensors file or an llm.c checkpoint (.bin)")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--seed", f.seed, "Of initial values, data order and dropout")->group(group);
+  app.add_option("--seed", f.request.seed, "Of initial values, data order and dropout")
+      ->group(group);
 }
 
 void declare_job(CLI::App& app, TrainFlags& f) {
   const char* group = "Job";
-  app.add_option("--ranks", f.ranks, "Processes on this machine (default: its cores)")
+  app.add_option("--ranks", f.request.ranks, "Processes on this machine (default: its cores)")
       ->check(CLI::Range(1, 4096))
       ->group(group);
-  app.add_option("--transport", f.transport,
+  app.add_option("--transport", f.request.transport,
                  "shm (processes of this machine), threads, mpi (ranks that mpirun or srun has "
                  "started: the default there), mpi-messages (no shared memory on one host)")
       ->check(CLI::IsMember({"shm", "threads", "mpi", "mpi-messages"}))
       ->group(group);
-  app.add_option("--zero", f.zero, "ZeRO stage (default 3)")->check(CLI::Range(0, 3))->group(group);
+  app.add_option("--zero", f.request.zero, "ZeRO stage (default 3)")
+      ->check(CLI::Range(0, 3))
+      ->group(group);
   app.add_option("--precision", f.precision, "f32, or bf16 with f32 master weights")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->group(group);
-  app.add_option("--batch", f.batch, "Sequences of a micro-batch of one rank")
+  app.add_option("--batch", f.request.batch, "Sequences of a micro-batch of one rank")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->group(group);
-  app.add_option("--seq", f.sequence,
+  app.add_option("--seq", f.request.sequence,
                  "Tokens of a sequence (default: the model's context, at most 128)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->group(group);
-  app.add_option("--grad-accum", f.accumulation, "Micro-batches of a step")
+  app.add_option("--grad-accum", f.request.accumulation, "Micro-batches of a step")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->group(group);
   app.add_option("--accumulation", f.accumulation_policy,
                  "reduce_each_microstep or accumulate_then_reduce")
       ->check(CLI::IsMember({"reduce_each_microstep", "accumulate_then_reduce"}))
       ->group(group);
-  app.add_option("--steps", f.steps,
+  app.add_option("--steps", f.request.steps,
                  "Steps of the whole run, a resumed one's earlier steps included")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->group(group);
@@ -90,21 +94,23 @@ void declare_job(CLI::App& app, TrainFlags& f) {
 void declare_optimizer(CLI::App& app, TrainFlags& f) {
   const char* group = "AdamW";
   const auto above_zero = between(0, 1e9);
-  app.add_option("--lr", f.learning_rate, "Learning rate")->check(above_zero)->group(group);
-  app.add_option("--min-lr", f.minimum_rate, "Where a falling schedule ends")
+  app.add_option("--lr", f.request.learning_rate, "Learning rate")->check(above_zero)->group(group);
+  app.add_option("--min-lr", f.request.minimum_rate, "Where a falling schedule ends")
       ->check(above_zero)
       ->group(group);
-  app.add_option("--warmup", f.warmup, "Steps of linear rise")
+  app.add_option("--warmup", f.request.warmup, "Steps of linear rise")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   app.add_option("--schedule", f.schedule, "constant, linear or cosine")
       ->check(CLI::IsMember({"constant", "linear", "cosine"}))
       ->group(group);
-  app.add_option("--beta1", f.beta1)->check(between(0.0, 0.999999))->group(group);
-  app.add_option("--beta2", f.beta2)->check(between(0.0, 0.999999))->group(group);
-  app.add_option("--eps", f.epsilon)->check(above_zero)->group(group);
-  app.add_option("--weight-decay", f.weight_decay, "Of matrices")->check(above_zero)->group(group);
-  app.add_option("--clip", f.clip, "Largest norm of all gradients together; 0: none")
+  app.add_option("--beta1", f.request.beta1)->check(between(0.0, 0.999999))->group(group);
+  app.add_option("--beta2", f.request.beta2)->check(between(0.0, 0.999999))->group(group);
+  app.add_option("--eps", f.request.epsilon)->check(above_zero)->group(group);
+  app.add_option("--weight-decay", f.request.weight_decay, "Of matrices")
+      ->check(above_zero)
+      ->group(group);
+  app.add_option("--clip", f.request.clip, "Largest norm of all gradients together; 0: none")
       ->check(above_zero)
       ->group(group);
   app.add_option("--on-nan", f.on_nan,
@@ -118,7 +124,7 @@ void declare_memory(CLI::App& app, TrainFlags& f) {
   app.add_option("--bucket", f.bucket, "Bytes of one reduction or gathering message")
       ->type_name("BYTES")
       ->group(group);
-  app.add_option("--prefetch", f.prefetch, "Passes that parameters are gathered ahead")
+  app.add_option("--prefetch", f.request.prefetch, "Passes that parameters are gathered ahead")
       ->check(CLI::Range(0, 1 << 20))
       ->group(group);
   app.add_option("--recompute", f.recompute,
@@ -129,55 +135,60 @@ void declare_memory(CLI::App& app, TrainFlags& f) {
                  "on the drive of DIR instead of memory (repeatable)")
       ->type_name("PARTS:DIR")
       ->group(group);
-  app.add_flag("--plan", f.plan_only, "Print the memory and communication plan and stop")
+  app.add_flag("--plan", f.request.plan_only, "Print the memory and communication plan and stop")
       ->group(group);
 }
 
 void declare_files(CLI::App& app, TrainFlags& f) {
   const char* group = "Evaluation and checkpoints";
-  app.add_option("--evaluate-every", f.evaluate_every, "Steps between evaluations")
+  app.add_option("--evaluate-every", f.request.evaluate_every, "Steps between evaluations")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
-  app.add_option("--evaluate-batches", f.evaluate_batches, "Micro-batches of one, of each rank")
+  app.add_option("--evaluate-batches", f.request.evaluate_batches,
+                 "Micro-batches of one, of each rank")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  app.add_option("--checkpoint", f.checkpoint, "Directory of checkpoints")
+  app.add_option("--checkpoint", f.request.checkpoint, "Directory of checkpoints")
       ->type_name("DIR")
       ->group(group);
-  app.add_option("--checkpoint-every", f.checkpoint_every,
+  app.add_option("--checkpoint-every", f.request.checkpoint_every,
                  "Steps between them (default: at the end)")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
-  app.add_option("--keep", f.keep, "Checkpoints kept")->check(CLI::Range(1, 1000000))->group(group);
-  app.add_flag("--resume", f.resume,
+  app.add_option("--keep", f.request.keep, "Checkpoints kept")
+      ->check(CLI::Range(1, 1000000))
+      ->group(group);
+  app.add_flag("--resume", f.request.resume,
                "Go on from the last committed checkpoint, at any --zero and --ranks")
       ->group(group);
-  app.add_flag("--restarted", f.restarted, "")->group("");  // by the supervisor
-  app.add_option("--restarts", f.restarts,
+  app.add_option("--restarts", f.request.restarts,
                  "Start again from it when a rank dies or hangs, at most so often")
       ->check(CLI::Range(0, 1000000))
       ->group(group);
-  app.add_option("--export", f.export_file,
+  app.add_option("--export", f.request.export_file,
                  "Write the trained weights: .safetensors, or .bin as llm.c")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--generate", f.generate, "Tokens of text to write with the trained network")
+  app.add_option("--generate", f.request.generate,
+                 "Tokens of text to write with the trained network")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 20))
       ->group(group);
-  app.add_option("--prompt", f.prompt, "What that text goes on from")
+  app.add_option("--prompt", f.request.prompt, "What that text goes on from")
       ->type_name("TEXT")
       ->group(group);
 }
 
 void declare_views(CLI::App& app, TrainFlags& f) {
   const char* group = "What is seen";
-  app.add_option("--trace", f.trace, "Directory for a trace of each rank, for stepscope analyze")
+  app.add_option("--trace", f.request.trace,
+                 "Directory for a trace of each rank, for stepscope analyze")
       ->type_name("DIR")
       ->group(group);
   app.add_option("--trace-steps", f.trace_steps,
                  "wait,warmup,active,repeat, as torch.profiler.schedule")
       ->group(group);
-  app.add_option("--metrics", f.metrics, "OpenMetrics on this port of localhost, or in this file")
+  app.add_option("--metrics", f.request.metrics,
+                 "OpenMetrics on this port of localhost, or in this file")
       ->type_name("PORT|FILE")
       ->group(group);
   app.add_option("--inject", f.inject,
@@ -186,7 +197,8 @@ void declare_views(CLI::App& app, TrainFlags& f) {
                  "submitted), @FROM-UNTIL behind it; kill:RANK:PHASE@STEP, stop:RANK:PHASE@STEP "
                  "(repeatable)")
       ->group(group);
-  app.add_flag("--isolate", f.isolate, "Measure compute alone, communication alone, and both")
+  app.add_flag("--isolate", f.request.isolate,
+               "Measure compute alone, communication alone, and both")
       ->group(group);
   app.add_option("--peak-tflops", f.peak_tflops, "Of one core, instead of measuring it")
       ->check(between(1e-6, 1e6))
@@ -240,7 +252,7 @@ std::vector<std::string_view> parts_between(std::string_view text, char at) {
 }
 
 // "@from-until" behind a fault.
-bool parse_steps(std::string_view text, Fault& fault) {
+bool parse_steps(std::string_view text, TrainFault& fault) {
   const std::vector<std::string_view> ends = parts_between(text, '-');
   const auto from = parse_whole(ends.front());
   if (!from || ends.size() > 2) return false;
@@ -257,7 +269,7 @@ bool parse_steps(std::string_view text, Fault& fault) {
   return true;
 }
 
-bool parse_throttle(const std::vector<std::string_view>& parts, Fault& fault) {
+bool parse_throttle(const std::vector<std::string_view>& parts, TrainFault& fault) {
   if (parts.size() != 3) return false;
   const auto latency = parse_time(parts[1]);
   const auto rate = parse_bytes(parts[2]);
@@ -268,19 +280,19 @@ bool parse_throttle(const std::vector<std::string_view>& parts, Fault& fault) {
   return true;
 }
 
-bool parse_rank(std::string_view text, Fault& fault) {
+bool parse_rank(std::string_view text, TrainFault& fault) {
   const auto rank = parse_whole(text);
   if (!rank || *rank > std::numeric_limits<int>::max()) return false;
   fault.rank = static_cast<int>(*rank);
   return true;
 }
 
-bool parse_sync(const std::vector<std::string_view>& parts, Fault& fault) {
+bool parse_sync(const std::vector<std::string_view>& parts, TrainFault& fault) {
   fault.kind = FaultKind::sync;
   return parts.size() == 1 || (parts.size() == 2 && parse_rank(parts[1], fault));
 }
 
-bool parse_of_rank(const std::vector<std::string_view>& parts, Fault& fault) {
+bool parse_of_rank(const std::vector<std::string_view>& parts, TrainFault& fault) {
   if (parts.size() != 3 || !parse_rank(parts[1], fault)) return false;
   if (parts[0] == "slow") {
     std::string_view share = parts[2];
@@ -305,6 +317,51 @@ bool parse_of_rank(const std::vector<std::string_view>& parts, Fault& fault) {
   return true;
 }
 
+Result<nn::RecomputePlan> recompute_of(const std::string& text) {
+  if (text == "none") return nn::RecomputePlan{};
+  if (text == "selective") return nn::RecomputePlan{.kind = nn::Recompute::selective};
+  if (text == "full") return nn::RecomputePlan{.kind = nn::Recompute::full};
+  constexpr std::string_view head = "every:";
+  int every = 0;
+  if (text.starts_with(head)) {
+    const char* end = text.data() + text.size();
+    const auto read = std::from_chars(text.data() + head.size(), end, every);
+    if (read.ec == std::errc() && read.ptr == end && every > 0)
+      return nn::RecomputePlan{.kind = nn::Recompute::every_k, .every = every};
+  }
+  return Error{.what = fmt::format("--recompute {} is unknown", text),
+               .hint = "write none, selective, full or every:K"};
+}
+
+// "optimizer,gradients:/mnt/nvme", as often as wanted; each part has one place.
+Result<zero::OffloadDirs> offload_of(const std::vector<std::string>& texts) {
+  zero::OffloadDirs dirs;
+  for (const std::string& text : texts) {
+    const auto wrong = [&](std::string_view why) {
+      return Error{.what = fmt::format("--offload {}: {}", text, why),
+                   .hint =
+                       "write optimizer, gradients, parameters or several of them with commas, "
+                       "then : and a directory, such as optimizer:/mnt/nvme"};
+    };
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos || colon + 1 == text.size()) return wrong("names no directory");
+    const std::string dir = text.substr(colon + 1);
+    for (std::size_t from = 0; from <= colon;) {
+      const std::size_t to = std::min(text.find(',', from), colon);
+      const std::string_view part = std::string_view(text).substr(from, to - from);
+      std::string* const place = part == "optimizer"    ? &dirs.optimizer
+                                 : part == "gradients"  ? &dirs.gradients
+                                 : part == "parameters" ? &dirs.parameters
+                                                        : nullptr;
+      if (place == nullptr) return wrong(fmt::format("\"{}\" is none of its parts", part));
+      if (!place->empty()) return wrong(fmt::format("\"{}\" has two places", part));
+      *place = dir;
+      from = to + 1;
+    }
+  }
+  return dirs;
+}
+
 }  // namespace
 
 void declare(CLI::App& app, TrainFlags& f) {
@@ -319,15 +376,43 @@ void declare(CLI::App& app, TrainFlags& f) {
       "traces --html report.html");
 }
 
-bool TraceSchedule::records(std::int64_t step) const {
-  const std::int64_t period = wait + warmup + active;
-  if (period <= 0 || step < 0) return false;
-  if (repeat > 0 && step >= repeat * period) return false;
-  return step % period >= wait + warmup;
+Result<TrainRequest> request_of(const TrainFlags& f) {
+  TrainRequest r = f.request;
+  if (!f.data_format.empty()) r.data_format = zero::token_format(f.data_format);
+  r.precision = f.precision == "bf16" ? ElementType::bf16 : ElementType::f32;
+  r.accumulate = f.accumulation_policy == "accumulate_then_reduce"
+                     ? zero::Accumulation::accumulate_then_reduce
+                     : zero::Accumulation::reduce_each_microstep;
+  r.decay = f.schedule == "cosine"   ? zero::Decay::cosine
+            : f.schedule == "linear" ? zero::Decay::linear
+                                     : zero::Decay::constant;
+  r.non_finite = f.on_nan == "skip" ? zero::NonFinite::skip : zero::NonFinite::stop;
+  const auto recompute = recompute_of(f.recompute);
+  if (!recompute) return recompute.error();
+  r.recompute = *recompute;
+  const auto bucket = parse_bytes(f.bucket);
+  if (!bucket || *bucket <= 0)
+    return Error{.what = fmt::format("--bucket {} is no size", f.bucket), .hint = "write 16MiB"};
+  r.bucket = Bytes{*bucket};
+  auto offload = offload_of(f.offload);
+  if (!offload) return offload.error();
+  r.offload = *std::move(offload);
+  const auto schedule = parse_trace_schedule(f.trace_steps);
+  if (!schedule) return schedule.error();
+  r.trace_steps = *schedule;
+  for (const std::string& text : f.inject) {
+    auto fault = parse_fault(text);
+    if (!fault) return fault.error();
+    r.faults.push_back(*std::move(fault));
+  }
+  if (f.peak_tflops > 0) r.peak = FlopRate{f.peak_tflops * 1e12};
+  r.deadline = Ns{static_cast<std::int64_t>(f.deadline * 1e9)};
+  if (!f.json.empty() && f.json != "-") r.outputs.push_back(f.json);
+  return r;
 }
 
 Result<TraceSchedule> parse_trace_schedule(std::string_view text) {
-  if (text.empty()) return TraceSchedule{.wait = 2, .warmup = 1, .active = 5, .repeat = 1};
+  if (text.empty()) return TraceSchedule{};
   const std::vector<std::string_view> parts = parts_between(text, ',');
   std::array<std::int64_t, 4> numbers = {0, 0, 0, 1};
   constexpr std::int64_t most = 1 << 30;
@@ -343,8 +428,8 @@ Result<TraceSchedule> parse_trace_schedule(std::string_view text) {
   return TraceSchedule{numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
-Result<Fault> parse_fault(std::string_view text) {
-  Fault fault;
+Result<TrainFault> parse_fault(std::string_view text) {
+  TrainFault fault{.text = std::string(text)};
   const std::size_t at = text.find('@');
   const std::vector<std::string_view> parts = parts_between(text.substr(0, at), ':');
   const bool known = parts[0] == "throttle" ? parse_throttle(parts, fault)

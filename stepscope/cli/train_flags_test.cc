@@ -16,15 +16,15 @@ TrainFlags typed(std::string line) {
 
 TEST(TrainFlags, HaveTheFieldsDefaultsAndNames) {
   const TrainFlags none = typed("");
-  EXPECT_EQ(none.zero, 3);
+  EXPECT_EQ(none.request.zero, 3);
   EXPECT_EQ(none.precision, "f32");
-  EXPECT_EQ(none.ranks, 0);
+  EXPECT_EQ(none.request.ranks, 0);
   const TrainFlags all = typed(
       "--preset gpt2-124m --zero 2 --ranks 4 --batch 4 --seq 64 --grad-accum 2 --precision bf16 "
       "--lr 1e-3 --schedule cosine --warmup 10 --offload optimizer --offload parameters --inject "
       "slow:1:30%");
-  EXPECT_EQ(all.preset, "gpt2-124m");
-  EXPECT_EQ(all.accumulation, 2);
+  EXPECT_EQ(all.request.preset, "gpt2-124m");
+  EXPECT_EQ(all.request.accumulation, 2);
   EXPECT_EQ(all.offload, (std::vector<std::string>{"optimizer", "parameters"}));
   EXPECT_EQ(all.inject.size(), 1U);
 }
@@ -36,15 +36,63 @@ TEST(TrainFlags, RefuseWhatCannotBe) {
     EXPECT_THROW((void)typed(line), CLI::ParseError) << line;
 }
 
-TEST(TraceSchedule, CountsAsTheProfilersSchedule) {
+TEST(TrainFlags, MeanARequest) {
+  const auto request = request_of(
+      typed("--transport shm --precision bf16 --accumulation accumulate_then_reduce --schedule "
+            "cosine --on-nan skip --bucket 1MiB --recompute every:2 --offload "
+            "optimizer,gradients:/mnt/a --trace-steps 1,0,2 --inject sync:1 --peak-tflops 0.5 "
+            "--deadline 2 --json out.json --data-format u16"));
+  ASSERT_TRUE(request) << request.error().message();
+  EXPECT_EQ(request->transport, "shm");
+  EXPECT_EQ(request->precision, ElementType::bf16);
+  EXPECT_EQ(request->accumulate, zero::Accumulation::accumulate_then_reduce);
+  EXPECT_EQ(request->decay, zero::Decay::cosine);
+  EXPECT_EQ(request->non_finite, zero::NonFinite::skip);
+  EXPECT_EQ(request->bucket, Bytes{1 << 20});
+  EXPECT_EQ(request->recompute.every, 2);
+  EXPECT_EQ(request->offload.gradients, "/mnt/a");
+  EXPECT_TRUE(request->offload.parameters.empty());
+  EXPECT_EQ(request->trace_steps.active, 2);
+  ASSERT_EQ(request->faults.size(), 1U);
+  EXPECT_EQ(request->faults[0].text, "sync:1");
+  EXPECT_DOUBLE_EQ(request->peak->value, 0.5e12);
+  EXPECT_EQ(request->deadline, Ns{2'000'000'000});
+  EXPECT_EQ(request->outputs, std::vector<std::string>{"out.json"});
+  EXPECT_EQ(request->data_format, zero::TokenFormat::u16);
+}
+
+// What no flag says, the library's request does not say either, but for the transport.
+TEST(TrainFlags, WithoutFlagsTheRequestIsTheLibrarysOwn) {
+  const auto none = request_of(typed(""));
+  ASSERT_TRUE(none);
+  const TrainRequest own;
+  EXPECT_EQ(none->transport, "");
+  EXPECT_EQ(none->bucket, own.bucket);
+  EXPECT_EQ(none->deadline, own.deadline);
+  EXPECT_EQ(none->non_finite, own.non_finite);
+  EXPECT_EQ(none->accumulate, own.accumulate);
+  EXPECT_EQ(none->decay, own.decay);
+  EXPECT_FALSE(none->peak);
+  EXPECT_TRUE(none->outputs.empty());
+}
+
+TEST(TrainFlags, NameTheFlagThatCannotBeRead) {
+  for (const char* line : {"--recompute some", "--bucket none", "--offload optimizer",
+                           "--offload weights:/mnt/a", "--trace-steps 1", "--inject fast:1:5ms"}) {
+    const auto request = request_of(typed(line));
+    ASSERT_FALSE(request) << line;
+    EXPECT_EQ(request.error().what.substr(0, 5), std::string(line).substr(0, 5));
+    EXPECT_FALSE(request.error().hint.empty()) << line;
+  }
+}
+
+TEST(TraceSchedule, IsFourNumbers) {
   const auto s = parse_trace_schedule("2,1,3,2");
   ASSERT_TRUE(s);
-  std::string recorded;
-  for (int step = 0; step < 15; ++step) recorded += s->records(step) ? 'x' : '.';
-  EXPECT_EQ(recorded, "...xxx...xxx...");
-  const auto forever = parse_trace_schedule("0,0,1,0");
-  ASSERT_TRUE(forever);
-  EXPECT_TRUE(forever->records(1000));
+  EXPECT_EQ(s->wait, 2);
+  EXPECT_EQ(s->warmup, 1);
+  EXPECT_EQ(s->active, 3);
+  EXPECT_EQ(s->repeat, 2);
   EXPECT_EQ(parse_trace_schedule("")->active, 5);
   for (const char* wrong : {"1", "1,2", "1,2,0", "a,1,2,3", "1,2,3,4,5", "-1,0,1,1", "1,1,1,"})
     EXPECT_FALSE(parse_trace_schedule(wrong)) << wrong;

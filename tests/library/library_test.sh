@@ -1,8 +1,8 @@
 #!/bin/bash
-# library_test.sh PROGRAM FOLDER TRACES: the ten-line programs in FOLDER print the JSON of PROGRAM, byte for byte. Only
-# the reading time in seconds differs from one run to the next.
+# library_test.sh PROGRAM FOLDER TRACES TEXT: the ten-line programs in FOLDER print the JSON of PROGRAM, byte for byte. Only
+# the reading time in seconds differs from one run to the next. Of training, all results that do not depend on time are equal.
 set -euo pipefail
-program=$1 folder=$2 traces=$3
+program=$1 folder=$2 traces=$3 text=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for i in $(seq 1 60); do
@@ -29,3 +29,7 @@ same predict
 "$program" compare "$work/before.txt" "$work/after.txt" --json - >"$work/compare.command"
 "$folder/library_compare" "$work/before.txt" "$work/after.txt" >"$work/compare.library"
 same compare
+learned() { tr -d ' \n' | tr ',' '\n' | grep -oE '"(model|parameters|ranks|transport|loss|gradient_norm|calls|sent_bytes)":[^]}]+'; }
+"$program" train --data "$text" --ranks 2 --transport shm --batch 1 --seq 16 --steps 3 --quiet --json - | learned >"$work/train.command"
+"$folder/library_train" "$text" | learned >"$work/train.library"
+same train

@@ -180,20 +180,25 @@ std::vector<std::string> parse_rooms(std::string_view markdown) {
 std::vector<std::string> room_faults(std::span<const std::string> rooms,
                                      std::span<const SourceFile> files) {
   const auto place_of = [&](std::string_view room) { return std::ranges::find(rooms, room); };
+  // Files that lie in the module's own folder are below its rooms.
+  const auto is_room = [](std::string_view folder) {
+    return folder.find('/') != std::string_view::npos;
+  };
   std::vector<std::string> faults;
   std::set<std::string, std::less<>> seen;
   for (const SourceFile& file : files) {
     const std::string_view room = room_of(file.path);
-    if (room.find('/') == std::string_view::npos) continue;  // a module without rooms
-    if (place_of(room) == rooms.end()) {
+    const bool in_room = is_room(room);
+    if (in_room && place_of(room) == rooms.end()) {
       if (seen.emplace(room).second) faults.push_back(std::string(room) + " is not in the table");
       continue;
     }
-    seen.emplace(room);
+    if (in_room) seen.emplace(room);
     if (is_test(file.path)) continue;
     for (const Include& include : file.includes) {
       const std::string_view to = room_of(include.path);
-      if (folder_of(include.path) == folder_of(file.path) && place_of(to) > place_of(room)) {
+      if (folder_of(include.path) != folder_of(file.path) || !is_room(to)) continue;
+      if (!in_room || place_of(to) > place_of(room)) {
         faults.push_back(place(file, include) + std::string(room) + " may not include " +
                          std::string(to));
       }

@@ -123,6 +123,17 @@ TEST(Rooms, AreReadFromTheirTableAndMayBeIncludedFromFurtherDownOnly) {
             Lines{"a/gone is in the table, not in the tree"});
 }
 
+TEST(Rooms, LieAboveTheFilesOfTheirModule) {
+  const Lines rooms{"a/room"};
+  std::vector<SourceFile> files{
+      parse_source("stepscope/a/room/r.h", "#include \"stepscope/a/own.h\"\n"),
+      parse_source("stepscope/a/own.h", "#include \"stepscope/a/other.h\"\n"),
+      parse_source("stepscope/b/any.h", "#include \"stepscope/a/room/r.h\"\n")};
+  EXPECT_EQ(room_faults(rooms, files), Lines{});
+  files[1] = parse_source("stepscope/a/own.h", "#include \"stepscope/a/room/r.h\"\n");
+  EXPECT_EQ(room_faults(rooms, files), Lines{"stepscope/a/own.h:1: a may not include a/room"});
+}
+
 TEST(Rooms, HoldSoManyStemsAndNoMore) {
   std::vector<SourceFile> files{parse_source("stepscope/a/x.h", ""),
                                 parse_source("stepscope/a/x.cc", ""),

@@ -13,6 +13,7 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
+#include "stepscope/base/stop.h"
 #include "stepscope/comm/communicator/communicator.h"
 #include "stepscope/comm/groups/thread_group.h"
 
@@ -22,6 +23,7 @@ struct SpawnOptions {
   Bytes bucket = default_bucket;           // memory that each rank stages in
   Ns grace = std::chrono::seconds(5);      // from the first failure, or a signal, to harsher means
   std::vector<std::string> environment{};  // NAME=VALUE, besides this process's own
+  const StopFlag* stop = nullptr;          // once set, the ranks get SIGTERM; may be null
 };
 
 struct RankExit {
@@ -32,7 +34,7 @@ struct RankExit {
 struct SpawnReport {
   std::vector<RankExit> ranks{};
   std::optional<int> first_failed{};  // the rank that failed first: status not 0
-  int interrupted_by = 0;             // SIGINT, SIGTERM or SIGHUP, where one came
+  int interrupted_by = 0;             // SIGINT, SIGTERM or SIGHUP, where one came or `stop` was set
 };
 
 // Starts `ranks` copies of a program (argv[0] is looked for in PATH) and returns when all have

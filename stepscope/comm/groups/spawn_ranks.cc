@@ -152,8 +152,11 @@ Result<Child> start(Program& program, const sigset_t& mask) {
 // The ranks, from their start to their end.
 class Supervisor {
  public:
-  Supervisor(const comm::Window& window, std::vector<Child> children, Ns grace)
-      : window_(window), children_(std::move(children)), grace_(grace) {
+  Supervisor(const comm::Window& window, std::vector<Child> children, const SpawnOptions& options)
+      : window_(window),
+        children_(std::move(children)),
+        grace_(options.grace),
+        stop_(options.stop) {
     for (const Child& child : children_) report_.ranks.push_back({.pid = child.pid});
   }
 
@@ -166,6 +169,10 @@ class Supervisor {
       ::poll(ends.data(), ends.size(), timeout());
       ++look_;
       if (ends[0].revents != 0) take_signal(signals);
+      if (report_.interrupted_by == 0 && stop_ != nullptr && stop_->requested()) {
+        interrupt(SIGTERM);
+        kill_all(SIGTERM);
+      }
       for (std::size_t r = 0; r < children_.size(); ++r) {
         if (children_[r].end.get() >= 0 && ends[r + 1].revents != 0) reap(r);
       }
@@ -182,7 +189,8 @@ class Supervisor {
 
  private:
   [[nodiscard]] int timeout() const {
-    if (!harsher_at_) return -1;
+    constexpr int look_at_stop = 100;  // ms
+    if (!harsher_at_) return stop_ != nullptr ? look_at_stop : -1;
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(*harsher_at_ - monotonic_now())
             .count();
@@ -193,9 +201,13 @@ class Supervisor {
     signalfd_siginfo info{};
     if (::read(signals, &info, sizeof info) != sizeof info) return;
     if (report_.interrupted_by != 0) return kill_all(SIGKILL);
-    report_.interrupted_by = static_cast<int>(info.ssi_signo);
+    interrupt(static_cast<int>(info.ssi_signo));
     // What a terminal sends, the ranks have got themselves.
     if (info.ssi_code != SI_KERNEL) kill_all(report_.interrupted_by);
+  }
+
+  void interrupt(int signal) {
+    report_.interrupted_by = signal;
     last_ = SIGTERM;
     harsher_at_ = monotonic_now() + grace_;
   }
@@ -234,6 +246,7 @@ class Supervisor {
   const comm::Window& window_;
   std::vector<Child> children_;
   Ns grace_;
+  const StopFlag* stop_;
   SpawnReport report_;
   std::optional<Ns> harsher_at_;
   int last_ = 0;  // the harshest signal sent
@@ -268,7 +281,7 @@ Result<SpawnReport> spawn_ranks(std::span<const std::string> argv, int ranks,
       fault = child.error();
     }
   }
-  Supervisor supervisor(**window, std::move(children), options.grace);
+  Supervisor supervisor(**window, std::move(children), options);
   if (fault) supervisor.kill_all(SIGKILL);
   SpawnReport report = supervisor.watch(held.descriptor());
   if (fault) return *fault;

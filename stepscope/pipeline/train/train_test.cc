@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training through the library: ranks are threads of the test.
+#include "stepscope/pipeline/train/train.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/stop.h"
+#include "stepscope/zero/drive/disk_test_files.h"
+
+namespace stepscope {
+namespace {
+
+class TrainCall : public zero::DiskTest {
+ protected:
+  // Two ranks at stage 3, three steps of a small network.
+  [[nodiscard]] TrainRequest small() const {
+    std::string text;
+    for (int i = 0; text.size() < 20'000; ++i) text += std::to_string(i * i) + " is a square. ";
+    return {.preset = "llama-tiny",
+            .data = {write("text", text)},
+            .ranks = 2,
+            .batch = 1,
+            .sequence = 16,
+            .steps = 3,
+            .peak = FlopRate{1e11}};
+  }
+  static std::vector<double> losses(const TrainResult& result) {
+    std::vector<double> all;
+    for (const TrainStep& step : result.steps) all.push_back(step.loss);
+    return all;
+  }
+};
+
+TEST_F(TrainCall, AccountsForEveryStepOfEachRank) {
+  std::vector<std::int64_t> told;
+  const auto result =
+      train(small(), {.step = [&](const TrainedStep& step) { told.push_back(step.index); }});
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_TRUE(result->has_results);
+  EXPECT_FALSE(result->interrupted);
+  EXPECT_EQ(result->setup.ranks, 2);
+  EXPECT_EQ(result->setup.zero, 3);
+  EXPECT_EQ(result->setup.transport, "threads");
+  EXPECT_EQ(told, (std::vector<std::int64_t>{0, 1, 2}));
+  ASSERT_EQ(result->steps.size(), 3U);
+  for (const TrainStep& step : result->steps) {
+    EXPECT_EQ(step.tokens, 2 * 16);
+    ASSERT_EQ(step.ranks.size(), 2U);
+    for (const TrainRankStep& rank : step.ranks) {
+      EXPECT_EQ(std::accumulate(rank.budget.begin(), rank.budget.end(), Ns{}), rank.wall);
+      EXPECT_EQ(std::accumulate(rank.phases.begin(), rank.phases.end(), Ns{}), rank.wall);
+    }
+  }
+  EXPECT_FALSE(result->collectives.empty());
+  for (const TrainMemory& memory : result->memory)
+    EXPECT_EQ(memory.planned, memory.measured) << memory.name;
+  EXPECT_TRUE(result->stats.starts_with('{'));
+}
+
+TEST_F(TrainCall, GoesOnWhereItWasStopped) {
+  const auto whole = train(small());
+  ASSERT_TRUE(whole) << whole.error().message();
+
+  StopFlag stop;
+  TrainRequest request = small();
+  request.checkpoint = path("checkpoints");
+  const auto stopped =
+      train(request, {.step = [&](const TrainedStep&) { stop.request(); }, .stop = &stop});
+  ASSERT_TRUE(stopped) << stopped.error().message();
+  EXPECT_TRUE(stopped->interrupted);
+  EXPECT_TRUE(stopped->has_results);
+  ASSERT_GE(stopped->steps.size(), 1U);
+  ASSERT_LT(stopped->steps.size(), 3U);
+  ASSERT_EQ(stopped->checkpoints.size(), 1U);
+
+  request.resume = true;
+  std::vector<TrainNote::Kind> notes;
+  const auto rest =
+      train(request, {.note = [&](const TrainNote& note) { notes.push_back(note.kind); }});
+  ASSERT_TRUE(rest) << rest.error().message();
+  EXPECT_EQ(std::ranges::count(notes, TrainNote::Kind::resuming), 1);
+  std::vector<double> both = losses(*stopped);
+  const std::vector<double> later = losses(*rest);
+  both.insert(both.end(), later.begin(), later.end());
+  EXPECT_EQ(both, losses(*whole));
+}
+
+TEST_F(TrainCall, APlanNeedsNoData) {
+  TrainRequest request = small();
+  request.data.clear();
+  request.plan_only = true;
+  const auto result = train(request);
+  ASSERT_TRUE(result) << result.error().message();
+  ASSERT_TRUE(result->plan);
+  EXPECT_EQ(result->plan->request.stage, 3);
+  EXPECT_EQ(result->plan->request.world_size, 2);
+  EXPECT_TRUE(result->steps.empty());
+}
+
+TEST_F(TrainCall, GeneratedTextGoesOnFromThePrompt) {
+  TrainRequest request = small();
+  request.steps = 1;
+  request.generate = 4;
+  request.prompt = "16 is ";
+  const auto result = train(request);
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_TRUE(result->generated.starts_with(request.prompt));
+  EXPECT_GT(result->generated.size(), request.prompt.size());
+}
+
+TEST_F(TrainCall, RequestsThatCannotBeNameARemedy) {
+  const auto refusal = [&](auto change) {
+    TrainRequest request = small();
+    change(request);
+    const auto result = train(request);
+    EXPECT_FALSE(result);
+    if (result) return std::string();
+    EXPECT_EQ(result.error().code, ErrorCode::refused);
+    EXPECT_FALSE(result.error().hint.empty()) << result.error().message();
+    return result.error().message();
+  };
+  using R = TrainRequest;
+  EXPECT_NE(refusal([](R& r) { r.preset = "gpt2-tinny"; }).find("gpt2-tiny"), std::string::npos);
+  EXPECT_NE(refusal([](R& r) { r.data.clear(); }).find("nothing to train on"), std::string::npos);
+  EXPECT_NE(refusal([](R& r) { r.zero = 4; }).find("--zero 4"), std::string::npos);
+  EXPECT_NE(refusal([](R& r) { r.batch = 0; }).find("--batch 0"), std::string::npos);
+  EXPECT_NE(refusal([](R& r) { r.learning_rate = -1; }).find("--lr"), std::string::npos);
+  EXPECT_NE(refusal([](R& r) { r.resume = true; }).find("--checkpoint"), std::string::npos);
+  EXPECT_NE(refusal([](R& r) { r.transport = "mpi"; }).find("mpirun"), std::string::npos);
+  EXPECT_NE(
+      refusal([](R& r) { r.faults = {{.kind = FaultKind::kill, .rank = 1}}; }).find("processes"),
+      std::string::npos);
+}
+
+TEST_F(TrainCall, OutputsWithoutADirectoryStopItBeforeTheFirstStep) {
+  TrainRequest request = small();
+  request.outputs = {path("missing/train.json")};
+  int steps = 0;
+  const auto result = train(request, {.step = [&](const TrainedStep&) { ++steps; }});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::failed);
+  EXPECT_EQ(result.error().file, request.outputs.front());
+  EXPECT_EQ(steps, 0);
+}
+
+TEST(TraceSchedule, CountsAsTheProfilersSchedule) {
+  const TraceSchedule s{.wait = 2, .warmup = 1, .active = 3, .repeat = 2};
+  std::string recorded;
+  for (int step = 0; step < 15; ++step) recorded += s.records(step) ? 'x' : '.';
+  EXPECT_EQ(recorded, "...xxx...xxx...");
+  EXPECT_TRUE((TraceSchedule{.wait = 0, .warmup = 0, .active = 1, .repeat = 0}).records(1000));
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/json/train_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stepscope/report/sentences/train_sentence.h"
+#include "stepscope/stats/round_to_sum.h"
+
+namespace stepscope {
+namespace {
+
+template <std::size_t n>
+Json times_by_name(const std::array<Ns, n>& values, const std::array<std::string_view, n>& names) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < n; ++i) json[std::string(names[i])] = values[i].count();
+  return json;
+}
+
+// Mean over ranks in whole ns that sum to the mean wall time, rounded.
+template <std::size_t n>
+std::array<Ns, n> mean_over_train_ranks(const TrainStep& step,
+                                        std::array<Ns, n> TrainRankStep::* member) {
+  std::vector<double> sum(n, 0);
+  for (const TrainRankStep& rank : step.ranks)
+    for (std::size_t i = 0; i < n; ++i) sum[i] += nanoseconds_of((rank.*member)[i]);
+  for (double& s : sum) s /= std::max<double>(1, static_cast<double>(step.ranks.size()));
+  const std::vector<std::int64_t> whole = round_to_sum(sum);
+  std::array<Ns, n> mean{};
+  for (std::size_t i = 0; i < n; ++i) mean[i] = Ns{whole[i]};
+  return mean;
+}
+
+Json train_step_json(const TrainStep& s) {
+  return {
+      {"index", s.index},
+      {"loss", s.loss},
+      {"validation_loss", real(s.validation_loss)},
+      {"gradient_norm", real(s.gradient_norm)},
+      {"learning_rate", s.learning_rate},
+      {"tokens", s.tokens},
+      {"skipped", s.skipped},
+      {"wall_ns", s.wall.count()},
+      {"budget_ns",
+       times_by_name(mean_over_train_ranks(s, &TrainRankStep::budget), budget_category_names)},
+      {"phases_ns", times_by_name(mean_over_train_ranks(s, &TrainRankStep::phases), phase_names)}};
+}
+
+Json train_rank_steps_json(const TrainResult& r) {
+  Json rows = Json::array();
+  for (const TrainStep& step : r.steps)
+    for (std::size_t rank = 0; rank < step.ranks.size(); ++rank)
+      rows.push_back({{"rank", rank},
+                      {"index", step.index},
+                      {"tokens", step.ranks[rank].tokens},
+                      {"wall_ns", step.ranks[rank].wall.count()},
+                      {"budget_ns", times_by_name(step.ranks[rank].budget, budget_category_names)},
+                      {"phases_ns", times_by_name(step.ranks[rank].phases, phase_names)}});
+  return rows;
+}
+
+Json train_memory_json(const TrainResult& r) {
+  Json rows = Json::array();
+  for (const TrainMemory& m : r.memory)
+    rows.push_back({{"name", m.name},
+                    {"planned_bytes", m.planned.value},
+                    {"measured_bytes", m.measured.value}});
+  return rows;
+}
+
+Json train_collectives_json(const TrainResult& r) {
+  Json rows = Json::array();
+  for (const TrainCollective& c : r.collectives)
+    rows.push_back({{"kind", c.kind},
+                    {"group_size", c.group},
+                    {"calls", c.calls},
+                    {"bytes", c.payload.value},
+                    {"sent_bytes", c.sent.value},
+                    {"transfer_ns", c.transfer.count()},
+                    {"wait_ns", c.wait.count()},
+                    {"stall_ns", c.stall.count()}});
+  return rows;
+}
+
+Json train_setup_json(const TrainSetup& s) {
+  return {{"model", s.model},        {"parameters", s.parameters},     {"ranks", s.ranks},
+          {"zero", s.zero},          {"precision", s.precision},       {"batch", s.batch},
+          {"sequence", s.sequence},  {"accumulation", s.accumulation}, {"recompute", s.recompute},
+          {"transport", s.transport}};
+}
+
+Json isolation_range_json(Ns mean, const TrainIsolation::Range& range) {
+  return {
+      {"mean_ns", mean.count()}, {"min_ns", range.least.count()}, {"max_ns", range.most.count()}};
+}
+
+}  // namespace
+
+Json isolation_tree(const TrainIsolation& isolation) {
+  const TrainIsolation::Rank mean = isolation.mean();
+  Json ranks = Json::array();
+  for (std::size_t r = 0; r < isolation.ranks.size(); ++r) {
+    const TrainIsolation::Rank& rank = isolation.ranks[r];
+    ranks.push_back({{"rank", r},
+                     {"both_ns", rank.both.count()},
+                     {"exposed_ns", rank.exposed.count()},
+                     {"compute_ns", rank.compute.count()},
+                     {"communication_ns", rank.communication.count()},
+                     {"hidden_ns", rank.hidden().count()},
+                     {"contention_ns", rank.contention().count()}});
+  }
+  return {{"steps", isolation.steps},
+          {"both", isolation_range_json(mean.both, isolation.both)},
+          {"exposed", isolation_range_json(mean.exposed, isolation.exposed)},
+          {"compute", isolation_range_json(mean.compute, isolation.compute)},
+          {"communication", isolation_range_json(mean.communication, isolation.communication)},
+          {"hidden_ns", mean.hidden().count()},
+          {"contention_ns", mean.contention().count()},
+          {"ranks", std::move(ranks)}};
+}
+
+Json train_tree(const TrainResult& r) {
+  const TrainRates rates = train_rates(r);
+  Json steps = Json::array();
+  for (const TrainStep& step : r.steps) steps.push_back(train_step_json(step));
+  return {{"schema", "stepscope.train/1"},
+          {"version", r.version},
+          {"answer", {{"sentence", train_sentence(r)}}},
+          {"setup", train_setup_json(r.setup)},
+          {"peak_flops", r.peak ? Json(r.peak->value) : Json(nullptr)},
+          {"peak_source", text_or_null(r.peak_source)},
+          {"model_flops_per_step", r.model_flops.value},
+          {"executed_flops_per_step", r.executed_flops.value},
+          {"step_time_ns", rates.step_ns},
+          {"tokens_per_second", rates.tokens_per_second},
+          {"mfu", real(rates.mfu)},
+          {"hfu", real(rates.hfu)},
+          {"steps", std::move(steps)},
+          {"rank_steps", train_rank_steps_json(r)},
+          {"memory", train_memory_json(r)},
+          {"collectives", train_collectives_json(r)},
+          {"isolation", r.isolation ? isolation_tree(*r.isolation) : Json(nullptr)},
+          {"stragglers", r.stragglers},
+          {"offload", r.offload},
+          {"checkpoints", r.checkpoints},
+          {"stats", r.stats.empty() ? Json(nullptr) : Json::parse(r.stats)},
+          {"warnings", r.warnings}};
+}
+
+}  // namespace stepscope

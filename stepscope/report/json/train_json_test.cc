@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/json/train_json.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "stepscope/pipeline/train/train_test_result.h"
+
+namespace stepscope {
+namespace {
+
+TEST(TrainJson, AStepsMeanBudgetSumsToItsMeanWall) {
+  const Json tree = train_tree(train_test::run());
+  for (const Json& step : tree["steps"]) {
+    std::int64_t sum = 0;
+    for (const auto& [name, value] : step["budget_ns"].items()) sum += value.get<std::int64_t>();
+    EXPECT_EQ(sum, 100'000'001);  // the mean of two ranks is half a nanosecond more: rounded up
+  }
+  EXPECT_EQ(tree["rank_steps"].size(), 6U);
+  EXPECT_EQ(tree["steps"].size(), 3U);
+}
+
+TEST(TrainJson, WithoutStepsOrPeakNothingIsInvented) {
+  EXPECT_TRUE(train_tree({})["mfu"].is_null());
+  EXPECT_TRUE(train_tree({})["stats"].is_null());
+}
+
+TEST(TrainJson, TelemetrysExportStaysAsItIs) {
+  TrainResult result = train_test::run();
+  result.stats = R"({"steps":3,"ranks":[{"rank":0}]})";
+  EXPECT_EQ(train_tree(result)["stats"].dump(), result.stats);
+}
+
+TEST(TrainJson, IsolationAddsUpForEachRankAndForTheMean) {
+  const TrainIsolation isolation = train_test::isolation();
+  const Json json = isolation_tree(isolation);
+  EXPECT_EQ(json["steps"], 12);
+  EXPECT_EQ(json["both"]["mean_ns"], 100'000'000);
+  EXPECT_EQ(json["compute"]["mean_ns"], 70'000'000);
+  EXPECT_EQ(json["exposed"]["mean_ns"], 22'500'000);
+  EXPECT_EQ(json["hidden_ns"], 7'500'000);
+  EXPECT_EQ(json["contention_ns"], 7'500'000);
+  EXPECT_EQ(json["ranks"][0]["hidden_ns"], 20'000'000);
+  EXPECT_EQ(json["ranks"][0]["contention_ns"], 10'000'001);
+  EXPECT_EQ(json["ranks"][1]["hidden_ns"], -5'000'000);
+  EXPECT_EQ(json["ranks"][1]["contention_ns"], 5'000'000);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/terminal/train_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stepscope/diagnose/labels.h"
+#include "stepscope/report/account.h"
+#include "stepscope/report/sentences/train_sentence.h"
+#include "stepscope/report/text_table.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
+
+namespace stepscope {
+namespace {
+
+// Mean over the ranks of every counted step.
+template <std::size_t n>
+std::array<double, n> mean_over_steps(const TrainResult& r,
+                                      std::array<Ns, n> TrainRankStep::* member) {
+  std::array<double, n> sum{};
+  std::size_t count = 0;
+  for (const TrainStep& step : counted_steps(r)) {
+    for (const TrainRankStep& rank : step.ranks) {
+      for (std::size_t i = 0; i < n; ++i) sum[i] += nanoseconds_of((rank.*member)[i]);
+      ++count;
+    }
+  }
+  for (double& s : sum) s /= std::max(1.0, static_cast<double>(count));
+  return sum;
+}
+
+std::string train_headline(const TrainResult& r) {
+  const TrainSetup& s = r.setup;
+  return fmt::format(
+      "{} · {} parameters · {} × ZeRO-{} ({}, {}) · {} sequences of {} tokens a rank{}{}\n",
+      printable(s.model), format_count(static_cast<double>(s.parameters)),
+      counted(static_cast<std::uint64_t>(s.ranks), "rank"), s.zero, s.precision, s.transport,
+      s.batch * s.accumulation, s.sequence,
+      s.accumulation > 1 ? fmt::format(" in {} micro-batches", s.accumulation) : "",
+      s.recompute == "none" || s.recompute.empty() ? "" : ", recompute " + s.recompute);
+}
+
+// Compute by phase, since that is what a trainer can change; the rest by cause.
+std::string train_account_lines(const TrainResult& r) {
+  const auto budget = mean_over_steps(r, &TrainRankStep::budget);
+  const double step = std::accumulate(budget.begin(), budget.end(), 0.0);
+  std::vector<AccountLine> lines;
+  for (std::size_t c = 0; c < budget_category_count; ++c)
+    lines.push_back({std::string(words_of(static_cast<BudgetCategory>(c), true)), budget[c],
+                     step > 0 ? budget[c] / step * 100 : 0});
+  return std::string("Where it goes") +
+         (r.setup.ranks > 1 ? " (mean over ranks and steps):\n" : ":\n") +
+         account_text(std::move(lines));
+}
+
+std::string train_phases_line(const TrainResult& r) {
+  const auto mean = mean_over_steps(r, &TrainRankStep::phases);
+  std::string out = "By phase:";
+  for (std::size_t p = 0; p < phase_count; ++p)
+    if (mean[p] > 0)
+      out += fmt::format("{} {} {}", out.back() == ':' ? "" : " ·", phase_names[p],
+                         format_time(mean[p]));
+  return out + '\n';
+}
+
+std::string train_memory_table(const TrainResult& r, std::size_t width) {
+  if (r.memory.empty()) return {};
+  std::vector<std::vector<std::string>> rows;
+  Bytes planned{};
+  Bytes measured{};
+  const auto difference = [](Bytes a, Bytes b) {
+    return a.value == 0 ? std::string("-")
+                        : fmt::format("{:+.2f} %", 100.0 * static_cast<double>((b - a).value) /
+                                                       static_cast<double>(a.value));
+  };
+  const auto text = [](Bytes b) { return format_bytes(static_cast<double>(b.value)); };
+  for (const TrainMemory& m : r.memory) {
+    rows.push_back({m.name, text(m.planned), text(m.measured), difference(m.planned, m.measured)});
+    planned += m.planned;
+    measured += m.measured;
+  }
+  rows.push_back({"all", text(planned), text(measured), difference(planned, measured)});
+  return "Memory of the fullest rank, planned before step 1 and highest while training:\n" +
+         text_table({{"", false}, {"planned"}, {"measured"}, {"difference"}}, std::move(rows),
+                    width);
+}
+
+std::string train_collectives_table(const TrainResult& r, std::size_t width) {
+  if (r.collectives.empty()) return {};
+  std::vector<std::vector<std::string>> rows;
+  for (const TrainCollective& c : r.collectives) {
+    const double rate = c.transfer.count() > 0
+                            ? static_cast<double>(c.sent.value) / nanoseconds_of(c.transfer)
+                            : 0;  // bytes/ns = GB/s
+    rows.push_back({c.kind, std::to_string(c.group), std::to_string(c.calls),
+                    format_bytes(static_cast<double>(c.payload.value)),
+                    format_bytes(static_cast<double>(c.sent.value)),
+                    format_time(nanoseconds_of(c.transfer)), format_time(nanoseconds_of(c.wait)),
+                    format_time(nanoseconds_of(c.stall)),
+                    rate > 0 ? format_digits(rate) + " GB/s" : "-"});
+  }
+  return "Collectives of one rank, all steps:\n" + text_table({{"kind", false},
+                                                               {"ranks"},
+                                                               {"calls"},
+                                                               {"buffers"},
+                                                               {"sent"},
+                                                               {"transfer"},
+                                                               {"waiting"},
+                                                               {"stalled"},
+                                                               {"busbw"}},
+                                                              std::move(rows), width);
+}
+
+std::string isolation_share(Ns part, Ns whole) {
+  return whole.count() > 0
+             ? fmt::format("{:.1f} %", 100 * nanoseconds_of(part) / nanoseconds_of(whole))
+             : std::string("-");
+}
+
+// Negative ones too.
+std::string signed_time(Ns t) {
+  return t.count() < 0 ? fmt::format("-{}", format_time(Ns{-t.count()})) : format_time(t);
+}
+
+std::string isolation_sentence(const TrainIsolation& isolation, const TrainIsolation::Rank& mean) {
+  const Ns slowest = std::ranges::max(isolation.ranks, {}, &TrainIsolation::Rank::compute).compute;
+  const bool hides = mean.hidden().count() >= 0;
+  std::string out = hides ? fmt::format("Overlap hides {} of the communication",
+                                        isolation_share(mean.hidden(), mean.communication))
+                          : fmt::format(
+                                "Overlap hides nothing: ranks stand still {} longer than the "
+                                "communication takes alone",
+                                format_time(Ns{-mean.hidden().count()}));
+  const Ns contention = mean.contention();
+  out += fmt::format("; beside it, computation takes {} {} than alone",
+                     isolation_share(std::chrono::abs(contention), mean.compute),
+                     contention.count() < 0 ? "less" : "longer");
+  return out + fmt::format(". The slowest rank computes {} alone.", format_time(slowest));
+}
+
+}  // namespace
+
+std::string isolation_text(const TrainIsolation& isolation, std::size_t width) {
+  const TrainIsolation::Rank mean = isolation.mean();
+  std::vector<std::vector<std::string>> rows;
+  const auto measured = [&](std::string_view name, Ns t, const TrainIsolation::Range& range) {
+    rows.push_back({std::string(name), signed_time(t),
+                    fmt::format("{} … {}", signed_time(range.least), signed_time(range.most)),
+                    isolation_share(t, mean.both)});
+  };
+  measured("compute alone", mean.compute, isolation.compute);
+  measured("communication alone", mean.communication, isolation.communication);
+  measured("both together", mean.both, isolation.both);
+  measured("exposed communication", mean.exposed, isolation.exposed);
+  rows.push_back({"hidden by overlap", signed_time(mean.hidden()), "",
+                  isolation_share(mean.hidden(), mean.both)});
+  rows.push_back({"cost of contention", signed_time(mean.contention()), "",
+                  isolation_share(mean.contention(), mean.both)});
+  std::string out = fmt::format("Isolated, {} each way (mean over ranks, shortest and longest):\n",
+                                counted(static_cast<std::uint64_t>(isolation.steps), "step"));
+  out += text_table({{"", false}, {"mean"}, {"range"}, {"of a step"}}, std::move(rows), width);
+  return out + wrapped(isolation_sentence(isolation, mean), width);
+}
+
+std::string train_text(const TrainResult& r, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(std::max(40, options.width));
+  std::string out = train_headline(r) + '\n' + wrapped(train_sentence(r), width);
+  if (!r.steps.empty()) out += train_account_lines(r) + train_phases_line(r);
+  for (const std::string& s : r.stragglers) out += wrapped(s, width);
+  for (const std::string& s : r.offload) out += wrapped(s, width);
+  for (const std::string& table : {train_memory_table(r, width), train_collectives_table(r, width)})
+    if (!table.empty()) out += '\n' + table;
+  if (r.isolation) out += '\n' + isolation_text(*r.isolation, width);
+  for (const std::string& w : r.warnings) out += wrapped("note: " + w, width);
+  if (!options.details.empty()) out += fmt::format("Details: {}\n", options.details);
+  return out;
+}
+
+}  // namespace stepscope

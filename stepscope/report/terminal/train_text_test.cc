@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/terminal/train_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "stepscope/pipeline/train/train_test_result.h"
+
+namespace stepscope {
+namespace {
+
+TEST(TrainText, SaysTheAnswerFirst) {
+  const std::string text = train_text(train_test::run());
+  EXPECT_NE(text.find("A step takes 100 ms: 10.2 k tokens/s, 60.0 % of the f32 peak of 2 cores"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("HFU 80.0 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("loss 5.000 → 3.000 in 3 steps"), std::string::npos) << text;
+  EXPECT_NE(text.find("waiting for peers"), std::string::npos) << text;
+}
+
+TEST(TrainText, WithoutStepsOrPeakNothingIsInvented) {
+  EXPECT_NE(train_text({}).find("No step was completed."), std::string::npos);
+  TrainResult r = train_test::run();
+  r.peak.reset();
+  EXPECT_EQ(train_text(r).find("MFU"), std::string::npos);
+}
+
+TEST(TrainText, SaysTheIsolationInWords) {
+  const std::string text = isolation_text(train_test::isolation(), 200);
+  EXPECT_NE(text.find("Overlap hides 25.0 % of the communication"), std::string::npos) << text;
+  EXPECT_NE(text.find("computation takes 10.7 % longer than alone"), std::string::npos) << text;
+  EXPECT_NE(text.find("computes 80.0 ms alone"), std::string::npos) << text;
+  TrainIsolation waiting = train_test::isolation();
+  for (TrainIsolation::Rank& rank : waiting.ranks) rank.exposed = Ns{40'000'000};
+  const std::string waits = isolation_text(waiting, 200);
+  EXPECT_NE(waits.find("hides nothing"), std::string::npos) << waits;
+  EXPECT_NE(waits.find("10.0 ms longer than the communication"), std::string::npos) << waits;
+  EXPECT_NE(waits.find("takes 14.3 % less than alone"), std::string::npos) << waits;
+}
+
+}  // namespace
+}  // namespace stepscope
