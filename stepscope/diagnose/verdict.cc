@@ -12,6 +12,7 @@
 #include "stepscope/words/format.h"
 #include "stepscope/words/kernel_name.h"
 #include "stepscope/words/phrases.h"
+#include "stepscope/words/vocabulary.h"
 
 namespace stepscope {
 namespace {
@@ -106,14 +107,7 @@ BoundBy binding_group(const JobResult& job, const Groups& all,
 bool on_cpu(const JobResult& job) { return job.ranks.front().device == "cpu"; }
 
 std::string_view in_words(BoundBy b, bool cpu) {
-  static constexpr std::array<std::string_view, bound_by_names.size()> words = {
-      "compute",       "memory traffic",
-      "communication", "the host",
-      "data loading",  "synchronisation",
-      "copies",        "the pipeline's bubble",
-      "a straggler",   "idle time that the trace does not explain"};
-  if (cpu && b == BoundBy::host) return "what runs between the operators";
-  return words[static_cast<std::size_t>(b)];
+  return label_of("bound_by", bound_by_names[static_cast<std::size_t>(b)], cpu);
 }
 
 double mean_step(const JobResult& job) {

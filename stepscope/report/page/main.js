@@ -5,6 +5,7 @@
 import {h} from './draw/elements.js';
 import {start_tooltips} from './draw/tooltip.js';
 import {start_printing} from './printing.js';
+import {use_terms} from './terms.js';
 import {start_theme} from './theme.js';
 import {analyze_page} from './views/analyze/page.js';
 import {memory_page} from './views/memory/page.js';
@@ -75,7 +76,9 @@ function start() {
   const main = document.getElementById('top');
   let page = null;
   try {
-    page = page_of(JSON.parse(document.getElementById('data').textContent));
+    const report = JSON.parse(document.getElementById('data').textContent);
+    use_terms(report.terms);
+    page = page_of(report);
   } catch (error) {
     main.append(
         h('p', {class: 'missing broken', role: 'alert'},

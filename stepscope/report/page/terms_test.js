@@ -2,23 +2,41 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import {is_term, keys_of, label_of, term} from './terms.js';
+import {glossary_terms} from './glossary_terms.js';
+import {is_term, keys_of, label_of, term, use_terms} from './terms.js';
 
-test('a key has a label and, where it needs one, a meaning', () => {
-  assert.equal(label_of('budget', 'idle_host'), 'idle: host');
-  assert.equal(term('mfu', 'exposed_wait').what, term('budget', 'comm_exposed_wait').what);
-  for (const key of keys_of('budget')) {
-    assert.ok(term('budget', key).short, key);
-    assert.ok(term('budget', key).what.endsWith('.'), key);
-  }
+test('terms come from the data', () => {
+  use_terms({budget: {idle_host: {label: 'host-bound', brief: 'host', explanation: 'Idle.'}}});
+  assert.deepEqual(keys_of('budget'), ['idle_host']);
+  assert.deepEqual(
+    term('budget', 'idle_host'), {label: 'host-bound', brief: 'host', explanation: 'Idle.'});
 });
 
-test('a key that the page does not know is called by its own words', () => {
-  assert.deepEqual(term('budget', 'idle_for_fun'), {label: 'idle for fun', what: ''});
+test('a key without a label is called by its own words', () => {
+  use_terms({step_class: {tensor_comm: {label: 'tensor-parallel communication'}}});
+  assert.deepEqual(
+    term('step_class', 'tensor_comm'),
+    {label: 'tensor-parallel communication', brief: 'tensor-parallel communication',
+      explanation: ''});
   assert.equal(label_of('step_class', 'tensor_comm_2'), 'tensor comm 2');
+  assert.equal(label_of('nothing', 'idle_for_fun'), 'idle for fun');
 });
 
-test('names of the language itself are no terms', () => {
+test('names that every object has are no terms', () => {
+  use_terms({dtype: {}});
   assert.equal(is_term('dtype', 'constructor'), false);
+  assert.equal(is_term('constructor', 'name'), false);
   assert.equal(label_of('dtype', 'toString'), 'toString');
+});
+
+test('data without terms draws', () => {
+  use_terms(undefined);
+  assert.deepEqual(keys_of('budget'), []);
+});
+
+test('the glossary explains every category of the budget', () => {
+  const {budget} = glossary_terms();
+  assert.equal(Object.keys(budget).length, 12);
+  for (const [key, {explanation}] of Object.entries(budget))
+    assert.ok(explanation.endsWith('.'), key);
 });

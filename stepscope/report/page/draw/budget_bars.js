@@ -34,10 +34,11 @@ export function stack(budget, full, name, tall) {
           'data-category': c.key,
           'data-ns': Math.round(budget[c.key]),
           'data-tip':
-              `${name}\n${c.label}: ${ns(budget[c.key])}, ${part(budget[c.key], total)}\n${c.what}`,
+              `${name}\n${c.label}: ${ns(budget[c.key])}, ${part(budget[c.key], total)}\n` +
+                  c.explanation,
         },
         tall && width > 5 &&
-            h('span', null, h('b', null, percent(budget[c.key] / total)), c.short));
+            h('span', null, h('b', null, percent(budget[c.key] / total)), c.brief));
   });
   return h(
       'div', {
@@ -58,7 +59,7 @@ export function budget_legend(budget) {
                               type: 'button',
                               'aria-pressed': String(!chosen.hidden.has(c.key)),
                               'data-category': c.key,
-                              'data-tip': `${c.what}\nClick to hide or show.`,
+                              'data-tip': `${c.explanation}\nClick to hide or show.`,
                               on: {click: () => toggle(c.key)},
                             },
                               swatch(c.key, c.pattern), c.label,

@@ -16,7 +16,7 @@ const budget_looks = {
   idle_unexplained: {light: true, pattern: 'dotted'}
 };
 
-// The budget's categories in order: {key, label, short, what, light?, pattern?}.
+// The budget's categories in order: {key, label, brief, explanation, light?, pattern?}.
 export const categories = () => keys_of('budget').map(
     (key) => ({key, ...term('budget', key), ...budget_looks[key]}));
 
@@ -34,11 +34,11 @@ const mfu_looks = {
   pipeline_bubble: {colour: 'optimizer'}
 };
 
-// A term of the MFU account or a category of the budget: {label, what, colour, pattern?}.
+// A term of the MFU account or a category of the budget: {label, explanation, colour, pattern?}.
 export function look_of_term(name) {
-  const {label, what} = term(is_term('mfu', name) ? 'mfu' : 'budget', name);
+  const {label, explanation} = term(is_term('mfu', name) ? 'mfu' : 'budget', name);
   const colour = is_term('budget', name) ? name : 'other';
-  return {label, what, colour, pattern: budget_looks[name]?.pattern, ...mfu_looks[name]};
+  return {label, explanation, colour, pattern: budget_looks[name]?.pattern, ...mfu_looks[name]};
 }
 
 export const step_class_colours = {

@@ -3,13 +3,15 @@ import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import test from 'node:test';
 
-import {keys_of, label_of} from '../terms.js';
+import {glossary_terms} from '../glossary_terms.js';
+import {keys_of, label_of, use_terms} from '../terms.js';
 import {
   bubble_colours, categories, colour_of_phase, look_of_collective, look_of_term,
   memory_use_colour, operation_class_colours, path_colour, phase_colours,
   predicted_memory_colours, predicted_step_colours, step_class_colours
 } from './looks.js';
 
+use_terms(glossary_terms());
 const css = readFileSync(new URL('../page.css', import.meta.url), 'utf8');
 const has_colour = (name) => new RegExp(`--${name}:`).test(css);
 
@@ -33,7 +35,8 @@ test('every colour that is named is defined', () => {
 test('what has a label has a colour', () => {
   for (const key of keys_of('bubble')) assert.ok(bubble_colours[key], key);
   for (const key of keys_of('predicted_memory')) assert.ok(predicted_memory_colours[key], key);
-  for (const key of keys_of('step_class')) assert.ok(step_class_colours[key], key);
+  for (const key of keys_of('step_class'))
+    assert.ok(has_colour(step_class_colours[key] || key), key);
 });
 
 test('a term of the account looks like its category', () => {
@@ -43,5 +46,5 @@ test('a term of the account looks like its category', () => {
   const idle = look_of_term('idle_unexplained');
   assert.deepEqual([idle.colour, idle.pattern], ['idle_unexplained', 'dotted']);
   assert.deepEqual(look_of_term('unheard_of'),
-    {label: 'unheard of', what: '', colour: 'other', pattern: undefined});
+    {label: 'unheard of', explanation: '', colour: 'other', pattern: undefined});
 });

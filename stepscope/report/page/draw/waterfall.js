@@ -19,7 +19,7 @@ export function fall_row(row, from, kept, account) {
       'div', {
         class: `fall-row${kept ? ' end' : ''}`,
         'data-term': row.name,
-        'data-tip': `${row.label}: ${shown}, ${ns(row.ns)} a step\n${row.what}`
+        'data-tip': `${row.label}: ${shown}, ${ns(row.ns)} a step\n${row.explanation}`
       },
       h('span', {class: 'what'}, row.label),
       h('span', {class: 'track', 'aria-hidden': 'true'}, h('span', {

@@ -34,7 +34,7 @@ export function account_of(report) {
                                 label: c.label,
                                 colour: c.key,
                                 pattern: c.pattern,
-                                what: c.what,
+                                explanation: c.explanation,
                                 name: c.key,
                                 ns: job.budget_ns[c.key] || 0,
                                 share: (job.budget_ns[c.key] || 0) / whole
@@ -64,7 +64,7 @@ function waterfall(report) {
       {
         name: 'all',
         label: `${account.top}`,
-        what: 'All of it.',
+        explanation: 'All of it.',
         colour: 'strong-rule',
         ns: account.whole,
         share: 1,

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import {glossary_terms} from '../../glossary_terms.js';
+import {use_terms} from '../../terms.js';
 import {account_of} from './account.js';
+
+use_terms(glossary_terms());
 
 test('with MFU the account falls from the peak to the model FLOPs', () => {
   const account = account_of({job: {}, mfu: {
@@ -14,7 +18,7 @@ test('with MFU the account falls from the peak to the model FLOPs', () => {
   assert.equal(account.whole, 1000);
   assert.deepEqual(account.kept.map((r) => r.name), ['mfu']);
   assert.deepEqual(account.rows.map((r) => [r.label, r.share]),
-    [['waiting for a peer', 0.6], ['model FLOPs (MFU)', 0.4]]);
+    [['waiting for peers', 0.6], ['model FLOPs (MFU)', 0.4]]);
   assert.equal(account.priced, true);
   assert.equal(account.money, false);
 });

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import {glossary_terms} from '../../glossary_terms.js';
+import {use_terms} from '../../terms.js';
 import {roof_share, shape_text, types_text} from './operators.js';
+
+use_terms(glossary_terms());
 
 test('types in the words of the trade, each once, scalars left out', () => {
   assert.equal(types_text('["c10::BFloat16","c10::BFloat16","Scalar"]'), 'bf16');

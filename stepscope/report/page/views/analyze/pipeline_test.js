@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import {glossary_terms} from '../../glossary_terms.js';
+import {use_terms} from '../../terms.js';
 import {bubble_row} from './pipeline.js';
+
+use_terms(glossary_terms());
 
 test('a stage is shown by its means a step', () => {
   const parts = (idle, message, wait) => ({idle, message, wait});

@@ -42,7 +42,7 @@ function plan_hero(report) {
 
 function plan_account(report) {
   const best = report.best[0];
-  return step_fall(plan_terms(report, best), best.step_time_ns);
+  return step_fall(plan_terms(best), best.step_time_ns);
 }
 
 function plan_sections(report) {

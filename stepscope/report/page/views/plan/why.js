@@ -21,7 +21,7 @@ const fastest_beside = (report, p) => (p.label &&
 // From another plan's step to the fastest one's, a term at a time: what it saves, what it pays.
 function difference_fall(report, other) {
   const best = fastest_beside(report, other);
-  const gains = plan_terms(report, other)
+  const gains = plan_terms(other)
       .map((t) => ({...t, gain: t.ns - best.terms_ns[t.name]}))
       .filter((t) => t.gain !== 0)
       .sort((a, b) => Math.abs(b.gain) - Math.abs(a.gain));

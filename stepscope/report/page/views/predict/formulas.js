@@ -5,7 +5,7 @@ import {h} from '../../draw/elements.js';
 import {label_of} from '../../terms.js';
 
 export function predict_formulas(report) {
-  const terms = report.terms.filter((t) => t.formula && t.ns !== 0);
+  const terms = report.step_terms.filter((t) => t.formula && t.ns !== 0);
   const parts = Object.entries(report.memory.formulas)
       .filter(([name, text]) => text && report.memory_bytes[name] > 0);
   return h('dl', {class: 'formulas'}, terms.map((t) => [h('dt', null, t.label),

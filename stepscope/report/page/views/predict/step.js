@@ -12,7 +12,7 @@ export function step_fall(terms, step_ns) {
   const row = (t) => ({
     label: t.label,
     name: t.name,
-    what: t.formula || '',
+    explanation: t.formula || '',
     colour: predicted_step_colours[t.name] || 'other',
     ns: t.ns,
     share: t.share
@@ -24,7 +24,7 @@ export function step_fall(terms, step_ns) {
   const top = {
     label: 'the step',
     name: 'all',
-    what: 'All of it.',
+    explanation: 'All of it.',
     colour: 'strong-rule',
     ns: step_ns,
     share: 1
@@ -37,7 +37,7 @@ export function step_fall(terms, step_ns) {
 
 export function predict_account(report) {
   return [
-    step_fall(report.terms, report.step_time_ns),
+    step_fall(report.step_terms, report.step_time_ns),
     note(['MFU by convention: ',
       report.conventions.map((c) => `${c.name} ${percent(c.mfu)}`).join(' · '), '.'].join(''))
   ];

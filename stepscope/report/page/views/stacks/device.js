@@ -20,7 +20,7 @@ function meanwhile_bar(device, name) {
     class: `fill ${c.pattern || ''} ${c.light ? 'on-light' : ''}`,
     style: {width: `${(100 * device[c.key]) / total}%`, '--c': `var(--${c.key})`},
     'data-category': c.key,
-    'data-tip': `${name}\n${c.label}: ${part(device[c.key], total)}\n${c.what}`
+    'data-tip': `${name}\n${c.label}: ${part(device[c.key], total)}\n${c.explanation}`
   }));
   return h('div', {class: 'stack', role: 'img', style: {'min-width': '11em'},
     'aria-label': `${name}: ${spoken(device, total)}`}, parts);
@@ -87,7 +87,7 @@ export function stacks_device(report) {
     trace.findings.length > 0 && findings_section(
       {findings: trace.findings, job: {step_mean_ns: trace.step_mean_ns || 0}}),
     h('div', {class: 'legend'}, categories().filter((c) => used[c.key] > 0).map((c) =>
-      h('span', {class: 'plain', 'data-tip': c.what}, swatch(c.key, c.pattern), c.label))),
+      h('span', {class: 'plain', 'data-tip': c.explanation}, swatch(c.key, c.pattern), c.label))),
     trace.profiles.map((p) => beside_profile(report, p))
   ];
 }
