@@ -41,7 +41,8 @@ TYPED_TEST(Rotary, EqualsTheFormulaAndCentralDifferences) {
   for (const RotaryShape& s : shapes) {
     const auto x = numbers<T>(s.b * s.t * s.stride, 1), dy = numbers<T>(s.b * s.t * s.stride, 2);
     const auto want = rotated(s, 10000, doubles(x));
-    // Linear: the gradient is the transposed map, from a few outputs at a time where x is large.
+    // Rotation is linear, so the gradient is the transposed map. If x is large, test a few outputs
+    // at a time.
     const auto seed = doubles(dy);
     const bool small = x.size() < 500;
     const auto gradient =

@@ -12,7 +12,7 @@
 namespace stepscope::nn {
 namespace {
 
-// Four standard normal values: of the elements 4 group to 4 group + 3 of a unit.
+// Four standard normal values, for elements 4 group to 4 group + 3 of a unit.
 std::array<float, 4> normal4(std::uint64_t seed, std::uint64_t unit, std::uint64_t group) {
   const std::array<std::uint32_t, 4> bits = philox4x32(seed, unit, group);
   std::array<float, 4> z{};
