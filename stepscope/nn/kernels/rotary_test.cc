@@ -35,7 +35,7 @@ std::vector<double> rotated(const RotaryShape& s, double theta, std::vector<doub
 
 TYPED_TEST(Rotary, EqualsTheFormulaAndCentralDifferences) {
   using T = TypeParam;
-  const double tolerance = rounding<T> + 0x1p-22;  // one rounding; sines and cosines have one too
+  const double tolerance = rounding<T> + 0x1p-22;  // one rounding, and one of sines and cosines
   const RotaryShape shapes[] = {{1, 1, 1, 2, 2},   {2, 3, 2, 6, 12},   {1, 5, 3, 32, 128},
                                 {2, 9, 1, 34, 40}, {1, 300, 1, 8, 24}, {1, 2, 2, 66, 140}};
   for (const RotaryShape& s : shapes) {
