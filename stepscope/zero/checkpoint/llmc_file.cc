@@ -20,8 +20,7 @@ constexpr std::int32_t version_bf16 = 5;
 constexpr std::uint64_t llmc_header_bytes = 1024;
 using Header = std::array<std::int32_t, 256>;
 
-// The kinds of tensors in the file's order. Each layer has one tensor of each kind between the
-// first two and the last two.
+// The kinds of tensors in the file's order. The kinds of of_layers have one tensor per layer.
 constexpr std::array<std::string_view, 2> before_layers = {"transformer.wte.weight",
                                                            "transformer.wpe.weight"};
 constexpr std::array<std::string_view, 12> of_layers = {
