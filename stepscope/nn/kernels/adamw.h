@@ -19,9 +19,11 @@ struct AdamW {
 
 // g = grad * grad_scale
 // m = beta1 m + (1 - beta1) g;   v = beta2 v + (1 - beta2) g^2
-// master = master (1 - lr weight_decay) - lr / (1 - beta1^step) * m / (sqrt(v / (1 - beta2^step)) +
-// eps) param = master, rounded. All in f32. For T = float, param and master are the same memory. An
-// element's result depends only on its own values, not on `count` or its place in the range.
+// master = master (1 - lr weight_decay)
+//          - lr / (1 - beta1^step) * m / (sqrt(v / (1 - beta2^step)) + eps)
+// param = master, rounded.
+// Everything is computed in f32. For T = float, param and master are the same memory. An element's
+// result depends only on its own values, not on `count` or its place in the range.
 template <class T>
 void adamw(std::int64_t count, const AdamW& optimizer, const T* grad, float grad_scale,
            float* master, float* m, float* v, T* param);

@@ -2,13 +2,12 @@
 // Measures the cost of a step's communication beside its computation. The same step of the same
 // plan is measured in three ways, in turns.
 //
-//   both            as it is trained
-//   compute         collectives left out (comm/measured/isolation.h): packing, unpacking, the norm
-//   and the
-//                   update stay, as each rank would do them; parameters of other ranks are those
-//                   that came last, gradients those of this rank alone
-//   communication   the collectives of a step of `both`, in their order, with their bytes and the
-//                   waits where they were, and nothing else
+//   both            the normal training step
+//   compute         without collectives (comm/measured/isolation.h). Packing, unpacking, the norm
+//                   and the update remain. Other ranks' parameters are the latest received ones;
+//                   gradients are those of this rank alone
+//   communication   only the collectives of a step of `both`, in their order, with their bytes and
+//                   with the waits at their places
 //
 // The engine's values are meaningless afterwards. Save its state before if you need it.
 #pragma once
