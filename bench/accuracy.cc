@@ -55,7 +55,7 @@ struct Bench {
   TrainingRows data;
   bool as_stated = false;
   std::array<std::vector<double>, method_names.size()> steps;  // one a row and method
-  std::vector<double> memory;                                  // bytes a row, by the catalogue
+  std::vector<double> memory;                                  // bytes per row, by the catalogue
 };
 
 std::vector<double>& steps(Bench& bench, Method m) {

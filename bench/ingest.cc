@@ -26,7 +26,7 @@ namespace stepscope::bench {
 namespace {
 
 constexpr double mib = 1024.0 * 1024.0;
-// The limits of a read (the reader's contract, and the tables below).
+// The goals of a read (the reader's contract, and the tables below).
 constexpr double reader_of_floor = 0.7;
 constexpr double two_threads_of_one = 1.8;
 constexpr double analyze_of_floor = 0.5;

@@ -26,7 +26,7 @@ class GpuClock {
     std::int64_t gpu;
     std::int64_t offset;  // host - gpu
   };
-  static constexpr std::int64_t window_ns = 250'000'000;  // one candidate of the hull a window
+  static constexpr std::int64_t window_ns = 250'000'000;  // one hull candidate per window
   static constexpr std::size_t most_points = 128;
 
   void close_window();

@@ -173,7 +173,7 @@ void introduce(Communicator& communicator, const Call& call, int rank) {
   }
 }
 
-// Kinds of events that only some versions have.
+// Fills in the data of kinds of events that only some versions have.
 template <class Descriptor>
 void fill_late(Event& event, const Descriptor& d) {
   if constexpr (requires { d.kernel; }) {

@@ -346,8 +346,7 @@ Result<Done> Exchange::finish(const CollectiveInstants& times, Ns stall) {
   return Done{};
 }
 
-// NOLINTNEXTLINE(bugprone-exception-escape): without memory for an error's text the program must
-// end
+// NOLINTNEXTLINE(bugprone-exception-escape): an error's text without memory ends the program
 void Exchange::poll() noexcept {
   while (!idle() && !failed_) {
     auto done = comm_.test(oldest().ticket);

@@ -34,7 +34,7 @@ namespace stepscope::zero {
 // differ in the last bits. With one micro-batch both are the same.
 enum class Accumulation : std::uint8_t {
   reduce_each_microstep,  // sum over ranks, then over micro-batches: shards of gradients suffice
-  accumulate_then_reduce  // sum over micro-batches, then over ranks: one reduction a step, but
+  accumulate_then_reduce  // sum over micro-batches, then over ranks: one reduction per step, but
                           // every stage holds whole gradients meanwhile
 };
 

@@ -99,7 +99,7 @@ std::int64_t validation_of(std::int64_t samples, double share) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(part));
 }
 
-// The smallest number that leaves enough for training.
+// The smallest number of samples that leaves enough for training.
 std::int64_t samples_needed(const DataConfig& config) {
   const double about = static_cast<double>(config.least_samples - 1) / (1 - config.validation);
   std::int64_t n = std::max<std::int64_t>(1, static_cast<std::int64_t>(about) - 2);

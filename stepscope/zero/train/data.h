@@ -19,7 +19,7 @@
 namespace stepscope::zero {
 
 enum class TokenFormat : std::uint8_t {
-  text,  // bytes through the byte-level tokenizer; end_of_text after the last, where the vocabulary
+  text,  // bytes through the byte-level tokenizer; end_of_text after the last if the vocabulary
          // has it (257 or more)
   u16,   // raw little-endian tokens
   u32,
