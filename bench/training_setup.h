@@ -32,9 +32,8 @@ struct FrameworkHabits {
   int accumulated_bytes = 2;      // at 16 bits
   std::int64_t bucket_bytes = 0;  // 0: the plan's usual
   bool whole_in_pipeline =
-      false;  // FSDP keeps parameters and gradients whole between micro-batches
-  bool interleaves =
-      false;  // without given virtual stages, pipelines use the fastest number
+      false;                 // FSDP keeps parameters and gradients whole between micro-batches
+  bool interleaves = false;  // without given virtual stages, pipelines use the fastest number
   std::optional<std::int64_t> micro_batch_default{};  // in a pipeline
 };
 // Never fails: an unknown framework gets the defaults of today's frameworks.

@@ -12,9 +12,8 @@ struct AdamW {
   float beta1 = 0.9F;
   float beta2 = 0.999F;
   float eps = 1e-8F;
-  float weight_decay =
-      0.0F;  // for all elements of the call; call separately for ranges without decay
-  std::int64_t step = 1;  // from 1
+  float weight_decay = 0.0F;  // for all elements of the call; ranges without decay need another call
+  std::int64_t step = 1;      // from 1
 };
 
 // g = grad * grad_scale

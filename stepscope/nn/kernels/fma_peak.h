@@ -12,8 +12,8 @@
 namespace stepscope::nn {
 
 struct FmaPeak {
-  FlopRate rate;       // of the best loop; another program on the core can only lower it
-  FlopRate sustained;  // of all loops together: the core's present rate
+  FlopRate rate;                  // of the best loop; another program on the core can only lower it
+  FlopRate sustained;             // of all loops together: the core's present rate
   std::string_view instructions;  // "AVX-512", "AMX"
 };
 

@@ -65,8 +65,7 @@ TEST(Sgemm, IsTheReferencesProduct) {
       matmul(s, o.a.data(), o.b.data(), o.c.data(), bias, add);
       // Half a unit for each of k + 2 sums with terms below 1, and for the result.
       const double bound = static_cast<double>(k + 4) * 0x1p-23;
-      for (std::size_t i = 0; i < expected.size();
-           ++i) {  // the gaps between rows are untouched
+      for (std::size_t i = 0; i < expected.size(); ++i) {  // the gaps between rows are untouched
         ASSERT_NEAR(static_cast<double>(o.c[i]), static_cast<double>(expected[i]), bound)
             << m << "x" << n << "x" << k << " variant " << variant << " at " << i;
       }
