@@ -12,7 +12,7 @@ struct AdamW {
   float beta1 = 0.9F;
   float beta2 = 0.999F;
   float eps = 1e-8F;
-  float weight_decay = 0.0F;  // for all elements of the call; ranges without decay need another call
+  float weight_decay = 0.0F;  // for all elements of the call; call again for ranges without decay
   std::int64_t step = 1;      // from 1
 };
 
