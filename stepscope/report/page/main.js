@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the page. The answer is drawn at once, the rest when the browser is idle. Everything is drawn before the page
-// prints.
+// Builds the page. The answer is drawn at once, the rest when the browser is idle. Everything is
+// drawn before the page prints.
 
 import {h} from './draw/elements.js';
 import {start_tooltips} from './draw/tooltip.js';

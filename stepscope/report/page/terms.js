@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The labels of the data's keys and their meanings. They are defined only here. A group holds the keys of one object or
-// enumeration of the data (docs/reference/json.md); its order is the order of legends.
+// The labels of the data's keys and their meanings. They are defined only here. A group holds the
+// keys of one object or enumeration of the data (docs/reference/json.md); its order is the order of
+// legends.
 
 import {plain} from './format/names.js';
 
@@ -182,7 +183,8 @@ const terms = {
 
 export const keys_of = (group) => Object.keys(terms[group]);
 export const is_term = (group, key) => Object.hasOwn(terms[group], key);
-// {label, short?, what?} of a key. For a key that the group lacks, the key's own words are the label.
+// {label, short?, what?} of a key. For a key that the group lacks, the key's own words are the
+// label.
 export const term = (group, key) =>
     (is_term(group, key) ? terms[group][key] : {label: plain(key), what: ''});
 export const label_of = (group, key) => term(group, key).label;

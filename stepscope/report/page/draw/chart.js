@@ -16,7 +16,8 @@ export function grid_lines(box, values, place, label) {
   });
 }
 
-// Draws a chart for the available width, and again when the width changes, so its text keeps its size on a phone.
+// Draws a chart for the available width, and again when the width changes, so its text keeps its
+// size on a phone.
 export function fitted(draw) {
   const box = h('div');
   let drawn = 0;

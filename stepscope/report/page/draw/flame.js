@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph on a canvas. A node's width is its share; its callees are below it. A click makes a node as wide as the
-// graph. The search marks matching nodes.
+// A flame graph on a canvas. A node's width is its share; its callees are below it. A click makes a
+// node as wide as the graph. The search marks matching nodes.
 
 import {colour, redraws} from './colour.js';
 import {h} from './elements.js';

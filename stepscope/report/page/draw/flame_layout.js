@@ -11,7 +11,8 @@ export function flame_model(columns, phases) {
     end[i] = Math.max(end[i], i + 1);
     if (i > 0) end[columns.parent[i]] = Math.max(end[columns.parent[i]], end[i]);
   }
-  // The nodes' widths: the larger of the present and the earlier weight, and never less than the callees' width.
+  // The nodes' widths: the larger of the present and the earlier weight, and never less than the
+  // callees' width.
   const wide = Float64Array.from(columns.total);
   if (columns.before) {
     const below = new Float64Array(n);

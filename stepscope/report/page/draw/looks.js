@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours by the data's keys, as names of the colour variables in page.css. A key without a colour of its own has the
-// colour `other`.
+// Colours by the data's keys, as names of the colour variables in page.css. A key without a colour
+// of its own has the colour `other`.
 
 import {is_term, keys_of, term} from '../terms.js';
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table that sorts by any column, filters during typing, and draws no more rows than requested. A column: {label,
-// value(row), show(row)?, text?, share?, class?, tip?}; `value` sorts and filters, `show` makes the cell (a string or a
-// node), `share` draws a small bar for a value in [0, 1]. Numbers sort largest first.
+// A table that sorts by any column, filters during typing, and draws no more rows than requested. A
+// column: {label, value(row), show(row)?, text?, share?, class?, tip?}; `value` sorts and filters,
+// `show` makes the cell (a string or a node), `share` draws a small bar for a value in [0, 1].
+// Numbers sort largest first.
 
 import {h, swatch} from './elements.js';
 import {plural} from '../format/names.js';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interactive timeline. Wheel, drag, touch and keys move the window; a click picks an operation.
+// The interactive timeline. Wheel, drag, touch and keys move the window; a click picks an
+// operation.
 
 import {colour} from './colour.js';
 import {h} from './elements.js';

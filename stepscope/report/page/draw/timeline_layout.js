@@ -16,8 +16,8 @@ const folded_height = {
   copy: 3
 };
 
-// A track's columns, sorted by start. `reach[i]` is the latest end of rows 0..i. Rows may overlap, so a search uses it
-// to begin at the first row that can still be visible.
+// A track's columns, sorted by start. `reach[i]` is the latest end of rows 0..i. Rows may overlap,
+// so a search uses it to begin at the first row that can still be visible.
 export function columns_of(track) {
   if (track.columns) return track.columns;
   const rows = [...track.rows].sort((a, b) => a[0] - b[0]);
@@ -87,7 +87,8 @@ export function timeline_model(timeline) {
   return {groups: list, from, to, names: timeline.names || [], origin: timeline.origin_ns || 0};
 }
 
-// A folded rank's tracks are thin lines inside its head. A rank without other tracks keeps its host track.
+// A folded rank's tracks are thin lines inside its head. A rank without other tracks keeps its host
+// track.
 function fold_in(lanes, group, head, top) {
   const device = group.tracks.filter((t) => t.kind !== 'host');
   let y = top + 2;

@@ -5,7 +5,8 @@ import {colour} from './colour.js';
 import {columns_of, first_at_least, ruler_height} from './timeline_layout.js';
 import {ns, ticks, time_units} from '../format/numbers.js';
 
-// Rows narrower than a pixel share it. The pixel's shade is its busy share; its colour is that of the longest row.
+// Rows narrower than a pixel share it. The pixel's shade is its busy share; its colour is that of
+// the longest row.
 export function draw_rows(g, lane, view, look) {
   const c = columns_of(lane.track);
   const {from, scale, left, right, top} = view;

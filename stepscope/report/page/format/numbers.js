@@ -52,7 +52,8 @@ export function percent(v) {
 
 export const part = (v, whole) => (whole > 0 ? percent(v / whole) : none);
 
-// Shares of 1 as percentages whose sum is the rounded sum of the shares: the largest remainders are rounded up.
+// Shares of 1 as percentages whose sum is the rounded sum of the shares: the largest remainders are
+// rounded up.
 export function percents_to_sum(shares) {
   const tenths = shares.map((v) => Math.floor(v * 1000 + 1e-9));
   let lacking = Math.round(sum(shares) * 1000) - sum(tenths);

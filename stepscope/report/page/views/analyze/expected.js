@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected beside measured times: the step's classes by the model, operators by their shapes, collectives by their
-// sizes.
+// Expected beside measured times: the step's classes by the model, operators by their shapes,
+// collectives by their sizes.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {step_class_colours} from '../../draw/looks.js';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfer time by message size: the measurements and the pieces fitted to them, on logarithmic axes.
+// Transfer time by message size: the measurements and the pieces fitted to them, on logarithmic
+// axes.
 
 import {fitted, grid_lines, marker, scatter_legend, size_axis} from '../../draw/chart.js';
 import {h, note, s} from '../../draw/elements.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communication that is hidden behind compute, the rest that could be hidden, and the kernels that slow down
-// meanwhile.
+// The communication that is hidden behind compute, the rest that could be hidden, and the kernels
+// that slow down meanwhile.
 
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, note} from '../../draw/elements.js';

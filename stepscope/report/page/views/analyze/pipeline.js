@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bubble of each pipeline stage: the time in a step that it works, fills, waits between passes and drains, and the
-// causes. Traces give one row per rank, a job's table one row per stage.
+// The bubble of each pipeline stage: the time in a step that it works, fills, waits between passes
+// and drains, and the causes. Traces give one row per rank, a job's table one row per stage.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {bubble_colours} from '../../draw/looks.js';

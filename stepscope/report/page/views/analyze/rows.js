@@ -7,7 +7,8 @@ import {label_of} from '../../terms.js';
 const added = ['count', 'calls', 'total_ns', 'device_ns', 'host_self_ns', 'flops', 'bytes'];
 const weighted = ['tflops', 'gb_per_s', 'peak_share', 'bandwidth_share'];
 
-// Adds row `r` to `m`. Rates are means weighted by time; `time` is the sum of the rows added so far.
+// Adds row `r` to `m`. Rates are means weighted by time; `time` is the sum of the rows added so
+// far.
 function merge_row(m, r, time, so_far) {
   for (const name of weighted) {
     const both = known(m[name]) && known(r[name]);

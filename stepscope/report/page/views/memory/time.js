@@ -14,7 +14,8 @@ import {by_device} from './devices.js';
 // The layers from the bottom up.
 const use_order = ['parameters', 'optimizer', 'gradients', 'activations', 'temporary', 'unknown'];
 
-// The states to draw, as points with their place on the x axis: time, or events if no time is recorded.
+// The states to draw, as points with their place on the x axis: time, or events if no time is
+// recorded.
 function snapshot_points(d) {
   const timed = d.timeline.every((p) => known(p.time_ns));
   const points = d.timeline.map((p) => ({...p, time_ns: timed ? p.time_ns : p.event}));

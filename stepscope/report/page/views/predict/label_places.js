@@ -7,7 +7,8 @@ export const meet = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 
 const around = (x, y, r) => ({x0: x - r, x1: x + r, y0: y - r, y1: y + r});
 export const text_width = (text) => 7.1 * text.length;  // an upper bound for most texts
 
-// The possible places of a label: beside its point. The label of a large point may also be further away.
+// The possible places of a label: beside its point. The label of a large point may also be further
+// away.
 function label_places(p, large) {
   const width = text_width(p.label);
   const at = (x, y) => ({x0: x, x1: x + width, y0: y - 8, y1: y + 8});
@@ -45,8 +46,8 @@ export function along({x1, y1, x2, y2}, r = 2) {
     around(x1 + (x2 - x1) * i / pieces, y1 + (y2 - y1) * i / pieces, r));
 }
 
-// Places labels, those of the largest points first. A place must be free of points, other labels and the boxes in
-// `taken`. A label without such a place appears only in the tooltip.
+// Places labels, those of the largest points first. A place must be free of points, other labels
+// and the boxes in `taken`. A label without such a place appears only in the tooltip.
 export function placed_labels(points, box, taken) {
   const blocked = [...taken, ...points.map((q) => ({...around(q.px, q.py, q.r * 0.8), of: q}))];
   const out = [];
