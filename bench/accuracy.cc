@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/accuracy FILE.csv [--json OUT] [--as-stated]: how well the model of steps meets published
-// training runs. --as-stated: rows recompute as their column says, in doubt or not.
+// bench/accuracy FILE.csv [--json OUT] [--as-stated]: compares the model of steps with published
+// training runs. With --as-stated, rows recompute as their column says, even if that is in doubt.
 // For each source the error of
-//   catalogue  the machine files as they are
-//   folds      curves fitted without a fifth of the rows, which are predicted: all rows that share
+//   catalogue  the unchanged machine files
+//   folds      curves fitted without the predicted fifth of the rows: all rows that share
 //              a layer's shape on the same devices are in the same fifth
-//   source     curves fitted without the source that is predicted
+//   source     curves fitted without the predicted source
 //   HFU        one share of the peak for each GPU model, the median of the other sources
 //   Calculon   as published for the same runs (docs/reference/benchmarks.md)
 // and of peak memory where it was published.
@@ -55,14 +55,14 @@ struct Bench {
   TrainingRows data;
   bool as_stated = false;
   std::array<std::vector<double>, method_names.size()> steps;  // one a row and method
-  std::vector<double> memory;                                  // bytes a row, by the catalogue
+  std::vector<double> memory;                                  // bytes per row, by the catalogue
 };
 
 std::vector<double>& steps(Bench& bench, Method m) {
   return bench.steps[static_cast<std::size_t>(m)];
 }
 
-// Fits to the rows that `held` leaves and predicts the others.
+// Fits to the rows outside `held` and predicts the others.
 void hold_out(const TrainingModel& model, const TrainingRows& data,
               std::span<const FitParameter> parameters, const std::vector<double>& start,
               const std::vector<bool>& held, std::vector<double>& into) {
@@ -77,7 +77,7 @@ void hold_out(const TrainingModel& model, const TrainingRows& data,
   }
 }
 
-// Shapes are dealt to the folds in turn, in the order of their names.
+// Shapes are distributed over the folds in turn, in the order of their names.
 std::vector<std::size_t> folds_of(const TrainingRows& data) {
   std::map<std::string, std::size_t> shapes;
   for (const TrainingRow& row : data.rows) shapes[row.shape] = 0;

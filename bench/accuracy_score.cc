@@ -15,7 +15,7 @@
 namespace stepscope::bench {
 namespace {
 
-// Ranks from 0, those of equal values averaged.
+// Ranks from 0; equal values get their mean rank.
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -30,7 +30,7 @@ std::vector<double> ranks(const std::vector<double>& values) {
   return rank;
 }
 
-// Absent where one side is constant.
+// Absent if one side is constant.
 std::optional<double> correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const double mean_a = mean(a).value_or(0);
   const double mean_b = mean(b).value_or(0);
@@ -60,7 +60,7 @@ std::string gpu_model(const TrainingRows& data, const TrainingRow& row) {
   return name.substr(0, name.find_first_of("- "));
 }
 
-// A source of many rows says no more than one of few.
+// A source with many rows counts no more than one with few.
 double median_of_medians(const std::map<std::string, std::vector<double>>& sources) {
   std::vector<double> medians;
   for (const auto& [source, values] : sources) medians.push_back(*median(values));
@@ -74,7 +74,7 @@ void add_groups(const TrainingRows& data, const std::vector<std::size_t>& rows,
   std::vector<double> rank;
   std::vector<double> regret;
   for (const auto& [name, members] : groups) {
-    // A plan that was measured more than once counts by its mean.
+    // A plan with several measurements counts with their mean.
     std::map<std::string, std::vector<std::size_t>> plans;
     for (const std::size_t i : members) plans[plan_json(data.rows[i].plan)].push_back(i);
     if (plans.size() < 2) continue;
@@ -152,7 +152,7 @@ std::vector<double> constant_hfu(const TrainingRows& data) {
     ideal.push_back(step_flops(row) / (peak_rate * static_cast<double>(row.plan.devices)));
     known.push_back({row.source, gpu_model(data, row), ideal.back() / row.step});
   }
-  std::map<std::string, double> share;  // by source and GPU that are asked
+  std::map<std::string, double> share;  // by requested source and GPU
   std::vector<double> steps(data.rows.size());
   for (std::size_t i = 0; i < data.rows.size(); ++i) {
     const std::string key = known[i].source + '|' + known[i].gpu;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well predictions of published runs hold: errors, ranking within groups of the same model and
-// devices, and what it costs to run the plan that is predicted fastest.
+// The quality of predictions of published runs: errors, ranking within groups of the same model and
+// devices, and the cost of running the plan that is predicted fastest.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ struct Score {
   std::optional<double> worst_regret;
 };
 
-// Of the rows `which`; rows without a prediction (0) do not count.
+// The score of the rows `which`. Rows without a prediction (0) do not count.
 [[nodiscard]] Score score(const TrainingRows& data, const std::vector<std::size_t>& which,
                           const std::vector<double>& predicted);
 
-// Rows that are reported together: a source, its rows within a node apart from the others where it
-// has both.
+// Rows that are reported together: those of a source. If a source has rows within a node and
+// others, they are reported separately.
 struct Part {
   std::string name;
   std::string source;
@@ -37,8 +37,8 @@ struct Part {
 };
 [[nodiscard]] std::vector<Part> parts_of(const TrainingRows& data);
 
-// Step times by one share of the peak for a GPU model, recomputation counted as work: the median of
-// what the other sources reach on that model, or on any where no other has it.
+// Step times from one share of the peak for a GPU model; recomputation counts as work. The share is
+// the median that the other sources reach on that model, or on any model if no other source has it.
 [[nodiscard]] std::vector<double> constant_hfu(const TrainingRows& data);
 
 }  // namespace stepscope::bench

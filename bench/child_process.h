@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command run in a process of its own, and what it used.
+// Runs a command in a process of its own and measures its resources.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace stepscope::bench {
 
 struct ProcessUse {
   std::string output;  // standard output
-  int status = 0;      // exit status; 128 + signal where one ended it
+  int status = 0;      // exit status; 128 + signal if a signal ended it
   std::chrono::duration<double> wall{};
   std::chrono::duration<double> cpu{};  // user + system, all threads
   std::uint64_t peak_bytes = 0;         // peak resident set (VmHWM) of the process

@@ -14,7 +14,7 @@ namespace stepscope::bench {
 namespace {
 
 struct SystemWord {
-  std::string_view word;  // in the system's text, the more special ones first
+  std::string_view word;  // in the system's text; more specific ones first
   std::string_view machine;
 };
 constexpr std::array<SystemWord, 18> system_words = {{
@@ -77,7 +77,7 @@ std::optional<CollectiveKind> operation(std::string text) {
   return at->kind;
 }
 
-// "… Ring" and "… NVLS" say which algorithm was forced or ran.
+// "… Ring" and "… NVLS" name the algorithm that was forced or ran.
 std::optional<Algorithm> algorithm(const std::string& system) {
   if (system.ends_with(" Ring")) return Algorithm::ring;
   if (system.ends_with(" Tree")) return Algorithm::tree;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured collectives from a table with the columns source, system, op, n_gpus, nodes,
-// gpus_per_node, bytes, time_us, busbw_GBps (other columns are not read), joined with the machines
-// of the catalogue.
+// gpus_per_node, bytes, time_us, busbw_GBps, joined with the machines of the catalogue. Other
+// columns are not read.
 #pragma once
 
 #include <cstddef>
@@ -24,18 +24,18 @@ struct CollectiveRow {
 
 struct CollectiveRows {
   std::vector<const Machine*> machines;
-  std::vector<Network> networks;  // of them
+  std::vector<Network> networks;  // of `machines`
   std::vector<CollectiveRow> rows;
   std::map<std::string, std::size_t> left_out;  // reason, rows
 };
 
-// A row whose time is missing has it from busbw (nccl-tests' definition).
+// If a row has no time, the time is computed from busbw (nccl-tests' definition).
 [[nodiscard]] Result<CollectiveRows> read_collectives(const std::string& path);
 
-// Bytes that busbw counts.
+// The bytes that busbw counts.
 [[nodiscard]] double bus_bytes(const CollectiveTiming& timing);
 
-// The network of a machine with nothing measured on it: where a fit begins.
+// The network of a machine without measurements: the start of a fit.
 [[nodiscard]] Network unmeasured(const Machine& machine);
 
 }  // namespace stepscope::bench

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/collectives FILE.csv [--json OUT]: how well the model of collectives meets measurements.
-// For each source and operation the error of
-//   catalogue   the machine files as they are
-//   group       links fitted without the group that is predicted (its members and domains)
-//   nodes       links fitted without all groups over as many domains
-//   size        links fitted without the octave of sizes that is predicted
+// bench/collectives FILE.csv [--json OUT]: compares the model of collectives with measurements. For
+// each source and operation the error of
+//   catalogue   the unchanged machine files
+//   group       links fitted without the predicted group (its members and domains)
+//   nodes       links fitted without all groups over equally many domains
+//   size        links fitted without the predicted octave of sizes
 //   alpha-beta  a start and a bus rate, fitted to each group itself (not held out)
-//   spec        bytes on the wire over the rate on paper
+//   spec        bytes on the wire divided by the specified rate
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ using Predictions = std::array<std::optional<double>, method_names.size()>;  // 
 
 struct Bench {
   CollectiveRows data;
-  std::vector<Predictions> predicted;  // one a row
+  std::vector<Predictions> predicted;  // one per row
 };
 
 std::optional<double>& prediction(Bench& bench, std::size_t row, Method method) {
@@ -50,7 +50,7 @@ std::optional<double> modelled(const Network& network, const CollectiveRow& row)
   return time ? std::optional(time->count()) : std::nullopt;
 }
 
-// Fits to the rows of a machine where `held` is false and predicts the others.
+// Fits to a machine's rows for which `held` is false and predicts the others.
 template <class Held>
 void hold_out(Bench& bench, std::size_t machine, Method method, const Held& held) {
   std::vector<CollectiveTiming> known;
@@ -63,7 +63,7 @@ void hold_out(Bench& bench, std::size_t machine, Method method, const Held& held
     else
       known.push_back(row.timing);
   }
-  if (known.empty()) return;  // nothing to learn from: stays without a prediction
+  if (known.empty()) return;  // no data for a fit: no prediction
   const LinkFit fit = fit_links(unmeasured(*bench.data.machines[machine]), known);
   for (const std::size_t i : asked) {
     prediction(bench, i, method) = modelled(fit.network, bench.data.rows[i]);
@@ -89,7 +89,7 @@ void cross_validate(Bench& bench) {
     std::set<int> domain_counts;
     for (const auto& [domains, members] : groups) domain_counts.insert(domains);
     for (const int domains : domain_counts) {
-      if (domains == 1) continue;  // what is left would say nothing of the links in a domain
+      if (domains == 1) continue;  // the rest has no data on links in a domain
       hold_out(bench, m, Method::nodes,
                [&](const CollectiveTiming& t) { return t.group.domains == domains; });
     }

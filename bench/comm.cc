@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // comm [--rounds N] [--bucket BYTES] [--mpi PROGRAM]: times reduce-scatter, all-gather and
-// all-reduce of two processes over shared memory, beside what the memory allows (STREAM:
-// non-temporal copy and add of the same blocks, both processes at once, in the same run) and beside
-// Open MPI (bench/comm_mpi under mpirun), in turn. Prints Markdown: medians over the rounds, ratios
+// all-reduce of two processes over shared memory. It compares them in turn with the memory's limit
+// (STREAM: non-temporal copy and add of the same blocks, both processes at once, in the same run)
+// and with Open MPI (bench/comm_mpi under mpirun). Prints Markdown: medians over the rounds, ratios
 // as median (min … max).
 #include <immintrin.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ struct Buffers {
   std::vector<float> out;
 };
 
-// What one rank does besides: the floor of each collective, without any exchange.
+// The floor of each collective on one rank, without any exchange.
 void time_floor(Communicator& comm, std::size_t bytes, Buffers& at, std::array<double, 2>& took) {
   const std::size_t half = bytes / ranks;
   const auto* first = reinterpret_cast<const std::byte*>(at.in.data());
@@ -124,7 +124,7 @@ std::string time_text(double seconds) {
   return text.data();
 }
 
-// The ratios of two things measured in the same rounds.
+// The ratios of two quantities measured in the same rounds.
 std::string ratio_text(const std::vector<double>& above, const std::vector<double>& below) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(above.size(), below.size()); ++i) {
@@ -138,8 +138,8 @@ std::string ratio_text(const std::vector<double>& above, const std::vector<doubl
   return text.data();
 }
 
-// What the memory allows for it: reduce-scatter adds two blocks into a third, all-gather copies
-// one, all-reduce does both.
+// The memory's limit: reduce-scatter adds two blocks into a third, all-gather copies one,
+// all-reduce does both.
 std::vector<double> floor_of(const std::string& what, std::size_t bytes, const Samples& samples) {
   const auto& add = samples.at({"stream_add", bytes});
   const auto& copy = samples.at({"stream_copy", bytes});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The peer of bench/comm: the same messages by the MPI library. Run it under mpirun; rank 0 prints.
+// The peer of bench/comm: the same messages sent by the MPI library. Run it under mpirun; rank 0
+// prints.
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast dumps and logs are read: parse_pickle on a made pickle of a flight recorder's kind, and
-// CommLogs on a made log (one line in ten of a collective, the rest training output), each beside
-// memchr over the same bytes. comm_records [MB]
+// The reading speed of dumps and logs: parse_pickle on a generated pickle like a flight recorder's,
+// and CommLogs on a generated log (one line in ten of a collective, the rest training output). Each
+// is compared with memchr over the same bytes. Usage: comm_records [MB]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ std::string made_log(std::size_t bytes, std::size_t every) {
   return out;
 }
 
-// Lines, for the floor.
+// The number of lines, for the floor.
 std::size_t lines_of(std::string_view text) {
   std::size_t lines = 0;
   for (const char* at = text.data(); at < text.data() + text.size(); ++lines) {

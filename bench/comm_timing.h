@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How bench/comm and its MPI peer time collectives: the same messages, the same way.
+// The timing of collectives in bench/comm and its MPI peer: the same messages, timed in the same
+// way.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 namespace stepscope::bench {
 
-// Of the whole message: what reduce-scatter takes, all-gather gives, all-reduce sums.
+// The bytes of the whole message: reduce-scatter's input, all-gather's output, all-reduce's sum.
 inline constexpr std::array<std::size_t, 5> comm_sizes = {1 << 10, 64 << 10, 1 << 20, 16 << 20,
                                                           64 << 20};
 
@@ -19,7 +20,7 @@ inline int repetitions(std::size_t bytes) {
   return bytes >= (1U << 20U) ? 100 : 1000;
 }
 
-// Median of how long `timed` takes; before each time everybody prepares and meets.
+// The median time of `timed`. Before each run all ranks prepare and wait for each other.
 template <class Prepare, class Meet, class Timed>
 double median_seconds(int times, Prepare&& prepare, Meet&& meet, Timed&& timed) {
   std::vector<double> all;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often `compare` is wrong, how often it finds a change, and how fast it is.
+// Measures the error rate of `compare`, its power to find a change, and its speed.
 //
-// A/A: both arms from one AR(1) with a standard deviation of 3 %, by rho and steps an arm; calls
-// with the practical floor of 1 %, without it, and without the demand for 8 effective steps; beside
-// them Welch's test that takes steps as independent, and the block bootstrap as it is usually done.
-// Power: B 2 % slower. Real step times (FILES, lists as `compare` reads them): neighbouring
-// stretches from a random place are launches in the order A B, A B B A, or that twice; power: B 5 %
-// slower. Speed: two lists of a million.
+// A/A: both arms come from one AR(1) with a standard deviation of 3 %, by rho and steps per arm.
+// `compare` is called with the practical floor of 1 %, without it, and without the demand for 8
+// effective steps. Two other tests run on the same data: Welch's test, which takes steps as
+// independent, and the usual block bootstrap. Power: B is 2 % slower. Real step times (FILES, lists
+// as `compare` reads them): neighbouring stretches from a random place are launches in the order A
+// B, A B B A, or that twice; for the power, B is 5 % slower. Speed: two lists of a million steps.
 //
 //   compare [--repetitions N] [FILES…]
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ class Source {
 
 Series settled(const Doubles& x) { return Series(x).subspan(find_warm_up(x).count); }
 
-// What `compare` does with one launch an arm, warm-up included.
+// The call of `compare` with one launch per arm, including warm-up.
 RatioTest test_arms(const Doubles& a, const Doubles& b) {
   const Series in_a = settled(a);
   const Series in_b = settled(b);
@@ -131,8 +131,8 @@ void table_of_ar1(int repetitions) {
     }
 }
 
-// Neighbouring stretches from `at` on, `launches` an arm in the order A B B A A B …, n steps an
-// arm; those of B longer by `factor`.
+// Neighbouring stretches from `at` on: `launches` per arm in the order A B B A A B …, n steps per
+// arm. Steps of B are longer by `factor`.
 RatioTest test_stretches(const Doubles& x, std::size_t at, std::size_t n, std::size_t launches,
                          double factor = 1) {
   const std::size_t each = n / launches;
@@ -151,7 +151,7 @@ RatioTest test_stretches(const Doubles& x, std::size_t at, std::size_t n, std::s
   return test_ratio(a, b, {.replicates = 500});
 }
 
-// Of all places, or of `repetitions` random ones.
+// Uses all places, or `repetitions` random ones.
 void print_real(const Doubles& x, std::size_t n, std::size_t launches, int repetitions,
                 const std::string& file) {
   const std::size_t places = x.size() - 2 * n + 1;

@@ -16,7 +16,7 @@ struct Cursor {
   std::size_t line = 1;
 };
 
-// One field; false where a quote does not end.
+// Reads one field. False if a quote does not end.
 bool take_field(Cursor& c, std::string& field) {
   field.clear();
   bool quoted = false;

@@ -14,14 +14,14 @@ namespace stepscope::bench {
 struct CsvTable {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;  // each as long as `columns`
-  std::vector<std::size_t> lines;              // where each row begins, the header being line 1
+  std::vector<std::size_t> lines;              // first line of each row; the header is line 1
 };
 
-// Errors name the line: a row of another length, a quote that does not end.
+// Errors: a row of another length, a quote that does not end. Errors name the line.
 [[nodiscard]] Result<CsvTable> parse_csv(std::string_view text, const std::string& path);
 [[nodiscard]] Result<CsvTable> read_csv(const std::string& path);
 
-// The column's place. Errors name the column.
+// The column's index. Errors name the column.
 [[nodiscard]] Result<std::size_t> column(const CsvTable& table, std::string_view name);
 
 }  // namespace stepscope::bench

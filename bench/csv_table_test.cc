@@ -40,7 +40,7 @@ TEST(CsvTable, KeepsWhatQuotesHold) {
   EXPECT_EQ(t.rows[0], (Row{"x, y", "say \"yes\""}));
   EXPECT_EQ(t.rows[1], (Row{"two\nlines", "2"}));
   EXPECT_EQ(t.rows[2], (Row{"last", ""}));
-  // A row after a field of two lines begins a line later.
+  // A row after a field of two lines begins one line later.
   EXPECT_EQ(t.lines, (std::vector<std::size_t>{2, 3, 5}));
 }
 

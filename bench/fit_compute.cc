@@ -20,7 +20,7 @@ using namespace stepscope;
 using namespace stepscope::bench;
 using Json = nlohmann::ordered_json;
 
-// Three digits: more would claim a precision that no fit has.
+// Three digits: no fit is more precise.
 double rounded(double value) {
   const double scale = std::pow(10, 2 - std::floor(std::log10(value)));
   return std::round(value * scale) / scale;
@@ -36,7 +36,7 @@ std::string sources_of(const TrainingRows& data, std::string_view curve) {
   return text;
 }
 
-// What the fit says of this machine; null where no row ran on its chip.
+// The fit's result for this machine; null if no row ran on its chip.
 Json curves(const TrainingRows& data, std::span<const FitParameter> parameters,
             std::span<const double> values, const std::string& machine) {
   const std::string_view curve = curve_of(machine);
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   std::vector<double> prior;
   for (const FitParameter& p : parameters) prior.push_back(p.prior);
   const TrainingModel model(*data);
-  // A row whose micro-batch is a guess teaches nothing.
+  // Skip rows whose micro-batch is a guess.
   std::vector<bool> used;
   for (const TrainingRow& row : data->rows) used.push_back(!row.searches_micro_batch);
   const std::vector<double> values = fit(model, parameters, used, prior, 60);

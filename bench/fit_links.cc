@@ -28,7 +28,7 @@ constexpr std::array<Twin, 4> twins = {{{"A100-40GB SXM", "A100-80GB SXM"},
                                         {"H100-80GB SXM", "H200 SXM"},
                                         {"H100-96GB SXM HBM2e (Meta Grand Teton)", "H200 SXM"}}};
 
-// Three digits: more would claim a precision that no fit has.
+// Three digits: no fit is more precise.
 double rounded(double value) {
   const double scale = std::pow(10, 2 - std::floor(std::log10(value)));
   return std::round(value * scale) / scale;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// floor FILE: the least that a reader of trace JSON can do. Reads the file in blocks, inflates it
-// where it is gzip, and walks traceEvents with simdjson on demand, touching ts, dur and name of
-// each element; keeps nothing. One thread. Prints "seconds cpu_seconds json_bytes events 0
-// implementation".
+// floor FILE: the least work of a reader of trace JSON, on one thread. It reads the file in blocks,
+// inflates gzip, and walks traceEvents with simdjson on demand. It touches ts, dur and name of each
+// element and keeps nothing. Prints "seconds cpu_seconds json_bytes events 0 implementation".
 //
-// It does all of it twice and times the second: on demand needs the whole text and an index of it
-// in memory, and what a machine takes to hand out gigabytes for the first time is not the work.
+// It does everything twice and times the second run. On demand needs the whole text and an index of
+// it in memory; the time to allocate gigabytes for the first time must not count.
 //
-// simdjson finds the structure (stage 1) with the best code of this CPU, but its walk is header
-// code of the caller's instruction set, and a portable build would get the scalar one. So the walk
-// is compiled for AVX2 by pragma, in a program of its own that refuses other CPUs. clang does not
-// know the pragma and takes the scalar walk, which the output says.
+// simdjson finds the structure (stage 1) with the best code for this CPU. Its walk is header code
+// with the caller's instruction set, so a portable build would get the scalar walk. A pragma
+// therefore compiles the walk for AVX2, in a separate program that refuses other CPUs. clang does
+// not know the pragma and uses the scalar walk; the output says so.
 #if defined(__GNUC__) && !defined(__clang__)
 #define STEPSCOPE_FLOOR_AVX2
 #define SIMDJSON_BUILTIN_IMPLEMENTATION haswell
@@ -62,7 +61,7 @@ struct Text {
   }
 };
 
-// The text's size where the file says it: its own, or what a gzip trailer holds (modulo 2^32).
+// The text's size if known: the file's size, or the size in a gzip trailer (modulo 2^32).
 std::size_t expected_text(int fd, bool gzip) {
   const auto file_bytes = static_cast<std::size_t>(::lseek(fd, 0, SEEK_END));
   std::uint32_t trailer = 0;
@@ -113,7 +112,7 @@ bool load(const char* path, Text& text) {
   return done;
 }
 
-// Members stand in the writer's order: one pass that ends at the third of the three.
+// Members are in the writer's order: one pass ends at the third of the three.
 simdjson::error_code touch(simdjson::ondemand::object event, std::uint64_t& touched) {
   int left = 3;
   for (auto field : event) {
@@ -137,7 +136,7 @@ simdjson::error_code touch(simdjson::ondemand::object event, std::uint64_t& touc
 
 struct Floor {
   std::uint64_t events = 0;
-  std::uint64_t touched = 0;  // of the three members, so that no compiler can drop the work
+  std::uint64_t touched = 0;  // of the three members; keeps the compiler from dropping the work
 };
 
 simdjson::error_code walk(const Text& text, simdjson::ondemand::parser& parser, Floor& floor) {

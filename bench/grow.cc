@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // grow TRACE BYTES: writes TRACE's text (.json, .json.gz) to standard output with its events
-// repeated until it is about BYTES long. Each copy is later than the one before by the trace's
-// length, and the numbers that tie rows together or count steps go on from copy to copy, so the
-// result is one long recording and not many equal ones. Rows that name processes and threads (M)
-// stand once.
+// repeated until it is about BYTES long. Each copy is later than the previous one by the trace's
+// length. Numbers that link rows or count steps continue from copy to copy. The result is therefore
+// one long recording, not many equal ones. Rows that name processes and threads (M) appear once.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -22,7 +21,7 @@
 namespace stepscope::bench {
 namespace {
 
-// What moves on together from copy to copy.
+// The numbers that advance together from copy to copy.
 enum class Series : std::uint8_t { time, link, sequence, collective, step };
 constexpr std::size_t series_count = 5;
 
@@ -36,7 +35,7 @@ struct Patch {  // an unsigned number in the text
 struct Template {
   std::string text;
   std::size_t begin = 0;         // of the first event
-  std::size_t end = 0;           // behind the last
+  std::size_t end = 0;           // after the last
   std::string once{};            // the rows that are not repeated, joined
   std::string repeated{};        // one copy of the rest, joined
   std::vector<Patch> patches{};  // into `repeated`, ascending
@@ -70,7 +69,7 @@ constexpr std::array links = {Link{Field::ts, Series::time},
                               Link{Field::seq, Series::collective}};
 constexpr std::string_view step_prefix = "ProfilerStep#";
 
-// Remembers the number that `digits` begins with; 0 and negative ones mean "none" to every writer.
+// Records the number at the start of `digits`. 0 and negative numbers mean "none" to every writer.
 void add_patch(std::string_view event, std::string_view digits, Series series, Template& out) {
   std::uint64_t value = 0;
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -96,8 +95,8 @@ void add_event(std::string_view text, const RawEvent& event, Template& out) {
   to += text;
 }
 
-// Copies follow each other at the distance of the largest number, or of the span where the first
-// is not near zero.
+// The distance of copies is the largest number, or the span of numbers if the first is not near
+// zero.
 void set_strides(Template& out, std::uint64_t latest_us) {
   std::array<std::uint64_t, series_count> low;
   std::array<std::uint64_t, series_count> high{};

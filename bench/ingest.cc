@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingest [--analyze STEPSCOPE] [--rounds N] FILE...: reads each file with the floor, with our
-// reader and with the whole command, in turn and in processes of their own, and prints a Markdown
-// table. Files larger than 4 GiB are read once, by our reader alone (simdjson cannot).
-// ingest --child FILE THREADS: one run of our reader, for the parent. The floor is the program
-// beside this one.
+// ingest [--analyze STEPSCOPE] [--rounds N] FILE...: reads each file with the floor, with
+// stepscope's reader and with the whole command. They run in turn, in processes of their own.
+// Prints a Markdown table. Files larger than 4 GiB are read once, only by stepscope's reader
+// (simdjson cannot read them). ingest --child FILE THREADS: one run of the reader, for the parent.
+// The floor is the program beside this one.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ namespace stepscope::bench {
 namespace {
 
 constexpr double mib = 1024.0 * 1024.0;
-// What a read must keep to (the reader's contract, and the tables below).
+// The goals of a read (the reader's contract, and the tables below).
 constexpr double reader_of_floor = 0.7;
 constexpr double two_threads_of_one = 1.8;
 constexpr double analyze_of_floor = 0.5;
@@ -41,7 +41,7 @@ struct Scenario {
   unsigned threads = 1;
 };
 
-// What one run tells. Counts are of the reader; the command repeats none of them.
+// The output of one run. Counts come from the reader only; the command does not repeat them.
 struct Sample {
   double seconds = 0;
   double cpu_seconds = 0;
@@ -73,8 +73,8 @@ double median_of(const Series& series, double (*value)(const Sample&)) {
   return median(all);
 }
 
-// The child prints what bench/floor does: "seconds cpu_seconds json_bytes events
-// trace_bytes note".
+// The child prints the same line as bench/floor: "seconds cpu_seconds json_bytes events trace_bytes
+// note".
 int run_read_child(const std::string& path, unsigned threads) {
   const auto begin = std::chrono::steady_clock::now();
   const Run run = read_run(std::vector{path}, {.threads = threads, .stop = {}, .progress = {}});
@@ -96,7 +96,7 @@ int run_read_child(const std::string& path, unsigned threads) {
 struct Options {
   std::string self;       // this program
   std::string floor;      // the one beside it
-  std::string command{};  // stepscope; empty: analyze is not measured
+  std::string command{};  // stepscope; empty: do not measure analyze
   unsigned rounds = 5;
   std::vector<std::string> files{};
 };
@@ -139,7 +139,7 @@ std::vector<Series> scenarios(const Options& options, const std::string& file) {
   return all;
 }
 
-// Speed of `a` over speed of `b`, round by round: neighbours in time share the machine's mood.
+// Speed of `a` divided by speed of `b`, round by round: runs of a round share the machine's load.
 std::vector<double> ratios(const Series& a, const Series& b, double (*time)(const Sample&)) {
   std::vector<double> all;
   for (std::size_t i = 0; i < a.samples.size(); ++i)
@@ -267,6 +267,6 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace stepscope::bench
 
 int main(int argc, char** argv) {
-  stepscope::keep_freed_memory();  // as the program does
+  stepscope::keep_freed_memory();  // like the program
   return stepscope::bench::run({argv + 1, argv + argc});
 }

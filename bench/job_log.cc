@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast logs of training jobs are read: one line in ten or every line reports on a step, in each
-// tool's dialect, beside memchr over the lines of the same bytes. job_log [MB [TOOL|FILE]...]: of
-// a FILE as often one after another as MB asks for.
+// The reading speed of logs of training jobs, compared with memchr over the lines of the same
+// bytes. One line in ten or every line reports on a step, in each tool's dialect. Usage: job_log
+// [MB [TOOL|FILE]...]. A FILE is repeated up to MB.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each kernel of nn/ on one thread, at the shapes of two models, beside its limit: the multiply-add
-// peak of this core (matrix products, attention, the head) or the bandwidth of a copy between
-// buffers larger than the caches (all else; a smaller working set can exceed it).
+// Times each kernel of nn/ on one thread, at the shapes of two models, and compares it with its
+// limit. The limit of matrix products, attention and the head is the multiply-add peak of this
+// core. The limit of other kernels is the bandwidth of a copy between buffers larger than the
+// caches; a smaller working set can exceed it.
 //
 //   kernels [--model a|b] [--type f32|bf16] [--only PART-OF-A-NAME] [--rounds N]
 //
 // Model a: 4 layers, 4 heads, 256 channels, 128 tokens, 4096 words, batch 8. Model b: GPT-2 124M
-// with 4 x 64 tokens. Cases take turns within a round; times are the least, the middle and the most
-// of the rounds, each the mean of some milliseconds of processor time.
+// with 4 x 64 tokens. Cases take turns within a round. Times are minimum, median and maximum over
+// the rounds; each is the mean of some milliseconds of processor time.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -40,7 +41,7 @@
 namespace stepscope::nn {
 namespace {
 
-// Processor time of this thread: a neighbour who takes the core away does not count.
+// Processor time of this thread: time that other programs take on the core does not count.
 double now() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -55,8 +56,8 @@ constexpr Model model_b{4, 64, 12, 768, 50257, 50304};
 
 struct Case {
   std::string name;
-  double flops = 0;  // where the multiply-add peak is the limit
-  double bytes = 0;  // where memory is: what must be read and written
+  double flops = 0;  // if the multiply-add peak is the limit
+  double bytes = 0;  // if memory is the limit: bytes to read and write
   std::function<void()> run;
   std::vector<double> seconds{};
 };
@@ -109,7 +110,7 @@ template <class T>
 void add_attention(const Model& m, std::vector<Case>& cases) {
   const AttentionShape s{m.batch, m.tokens, m.heads, m.heads, m.c / m.heads};
   const std::int64_t rows = m.batch * m.tokens;
-  // Scores and their product with v, half of them behind the diagonal.
+  // Scores and their product with v; half of them lie beyond the diagonal.
   const double forward = 2.0 * static_cast<double>(rows * (m.tokens + 1) * m.c);
   T* qkv = buffer<T>(rows * 3 * m.c);
   T* out = buffer<T>(rows * m.c);

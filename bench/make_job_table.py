@@ -28,9 +28,9 @@ def order(stage):
 
 
 def pipeline(begin, row):
-    """Runs the computes of all stages of one DP rank; the stages' times when they are done."""
+    """Runs the computes of all stages of one DP rank. Returns the stages' end times."""
     free = [begin] * PP          # of each stage's compute
-    ready = {}                   # (op, batch, stage): when its input is there
+    ready = {}                   # (op, batch, stage): when its input is ready
     todo = [order(s) for s in range(PP)]
     stream = {}                  # last end of each stage's send and receive streams
     while any(todo):

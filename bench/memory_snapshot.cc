@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast memory snapshots are read and accounted for, on one core: parse_pickle, the snapshot of
-// it, its account and all of them, beside memchr over the same bytes. memory_snapshot [FILE]; the
-// default is a made training run of some hundred thousand events.
+// The speed of reading memory snapshots and computing their account, on one core: parse_pickle, the
+// snapshot from it, its account, and all together, compared with memchr over the same bytes. Usage:
+// memory_snapshot [FILE]. The default is a generated training run of some hundred thousand events.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ void timed(Stage& stage, Work work) {
   stage.seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
 }
 
-// Keeps what is measured from being dropped.
+// Keeps the compiler from dropping the measured work.
 std::uint64_t kept = 0;
 
 void round_of(const std::string& bytes, std::vector<Stage>& stages) {

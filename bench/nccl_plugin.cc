@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/nccl_plugin [ROUNDS]: what NCCL's plugin costs the threads that call it, in ns an event
-// (start, its states, stop), beside reading the clock. Each round times a batch of every kind of
-// event and of readings of the clock, interleaved, and then waits until the writer has emptied the
-// pool; printed are minimum, median and maximum over rounds. Then: the share of a thread's time at
-// the rates of a training step, and what the writer's thread takes of a core meanwhile.
+// bench/nccl_plugin [ROUNDS]: the plugin's cost to the threads that call it, in ns per event
+// (start, its states, stop), compared with reading the clock. Each round times a batch of every
+// kind of event and of clock readings, interleaved, then waits until the writer has emptied the
+// pool. Prints minimum, median and maximum over rounds. It also measures the share of a thread's
+// time at the rates of a training step, and the share of a core that the writer's thread uses
+// meanwhile.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -112,7 +113,7 @@ void time_batch(Row& row, const Call& call) {
   const double start = seconds_of(CLOCK_MONOTONIC);
   for (int i = 0; i < batch; ++i) {
     call(i);
-    asm volatile("" ::: "memory");  // each call by itself
+    asm volatile("" ::: "memory");  // keeps calls separate
   }
   row.ns.push_back((seconds_of(CLOCK_MONOTONIC) - start) * 1e9 / batch);
 }
@@ -125,12 +126,13 @@ void print(const Row& row) {
              median_of(row), high);
 }
 
-// The threads that NCCL calls from, for a second of a step's communication.
+// NCCL's calling threads during one second of a step's communication.
 void print_share(const char* what, double per_second, double ns) {
   fmt::print("| {} | {:.0f} | {:.3f} % |\n", what, per_second, per_second * ns * 1e-9 * 100);
 }
 
-// Events of all kinds at a given rate, and what the whole process takes of a core for them.
+// Events of all kinds at a given rate, and the share of a core that the whole process uses for
+// them.
 double writer_share(const Plugin& plugin, int calls_per_second, double seconds) {
   const double process = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   const double thread = seconds_of(CLOCK_THREAD_CPUTIME_ID);
@@ -179,8 +181,8 @@ int main(int argc, char** argv) {
   }
   fmt::print("| event | readings of the clock | ns, min | median | max |\n|---|---|---|---|---|\n");
   for (const Row* row : {&clock, &coll, &kernel, &proxy, &step}) print(*row);
-  // 64 layers, each gathered twice and reduced once, 4 steps a second, 16 channels; a proxy that
-  // moves 50 GB/s in steps of 512 KiB, both ways.
+  // 64 layers, each gathered twice and reduced once, 4 steps per second, 16 channels. The proxy
+  // moves 50 GB/s in steps of 512 KiB, in both directions.
   constexpr double calls = 64.0 * 3 * 4;
   constexpr double steps = 2 * 50e9 / (512.0 * 1024);
   fmt::print("\n| thread | events a second | of its time |\n|---|---|---|\n");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// nsys [--rows N] [--rounds N] [--folder DIR]: reads a generated export of Nsight Systems (schema
-// 3.25: N kernel rows, default 2,000,000, as many calls and a tenth as many ranges; removed at the
-// end) by one thread, kernels alone and the whole export. Beside it the floor, in turn: SQLite's
-// own file layer stepping over the same columns and taking each value. Prints Markdown: rows a
-// second as medians, ratios as median (min … max).
+// nsys [--rows N] [--rounds N] [--folder DIR]: reads a generated export of Nsight Systems by one
+// thread: kernels alone, and the whole export. The export has schema 3.25, N kernel rows (default
+// 2,000,000), equally many calls and a tenth as many ranges; it is removed at the end. The floor
+// runs in turn: SQLite's own file layer steps over the same columns and takes each value. Prints
+// Markdown: medians of rows per second, ratios as median (min … max).
 #include "stepscope/read/nsys/nsys.h"
 
 #include <sqlite3.h>
@@ -27,7 +27,7 @@ namespace {
   std::exit(1);
 }
 
-// When generated rows begin, in ns.
+// The start of generated rows, in ns.
 constexpr std::int64_t first_instant = 60'111'113'113;
 constexpr std::int64_t row_apart = 1500;
 
@@ -68,7 +68,7 @@ constexpr const char* kernel_columns =
 constexpr const char* call_columns =
     "start,end,eventClass,globalTid,correlationId,nameId,returnValue,callchainId";
 
-// Eight processes, interleaved in time, as one export of a node has them.
+// Eight processes, interleaved in time, as in the export of one node.
 void generate(const std::string& path, std::int64_t rows, bool whole) {
   Database db(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   db.run(
@@ -105,7 +105,7 @@ void generate(const std::string& path, std::int64_t rows, bool whole) {
   db.run("COMMIT");
 }
 
-// Each value of each row, as the reader must take it.
+// Takes each value of each row, as the reader must.
 std::int64_t step_over(const std::string& path, const std::string& sql, int columns) {
   Database db(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX);
   sqlite3_stmt* rows = db.prepare(sql);
@@ -164,8 +164,8 @@ double peak_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1e3;
 }
 
-// What lies in the middle tenth of the time. Before all other reading: memory is the process's
-// peak.
+// Reads the middle tenth of the time. It runs before all other reading, because memory is the
+// process's peak.
 void measure_window(const std::string& path, std::int64_t rows) {
   const Ns begin{first_instant + rows * row_apart * 9 / 20};
   const TimeWindow window{.from = begin, .until = begin + Ns{rows * row_apart / 10}};

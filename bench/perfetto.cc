@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // perfetto [--slices N] [--rounds N] [--folder DIR]: writes a generated trace (N slices, default
 // 3,000,000: operators with shapes, launches, kernels) as native Perfetto and as Chrome JSON, and
-// reads both, by one thread; the files are removed at the end. Beside reading the native one, in
-// turn, the floor: the same bytes through read(2), and every field of every packet, event and
-// annotation stepped over. Prints Markdown: medians, ratios as median (min … max).
+// reads both, by one thread. The files are removed at the end. The floor of reading the native
+// trace runs in turn: it reads the same bytes with read(2) and steps over every field of every
+// packet, event and annotation. Prints Markdown: medians, ratios as median (min … max).
 #include "stepscope/read/perfetto/perfetto.h"
 
 #include <sys/resource.h>
@@ -41,7 +41,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// A third operators, a third launches inside them, a third kernels.
+// One third are operators, one third launches inside them, one third kernels.
 Trace generate(std::uint32_t slices) {
   Trace t;
   t.metadata.clock = Clock::unix_epoch;
@@ -92,7 +92,7 @@ Trace generate(std::uint32_t slices) {
   return t;
 }
 
-// Every field of a message, and of the messages inside that the reader enters too.
+// Visits every field of a message, and of inner messages that the reader also enters.
 std::uint64_t walk(std::string_view message, int depth) {
   std::uint64_t sum = 0;
   for (ProtoFields f(message); f.next();) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast `plan` is: complete evaluations a second on one thread, what a second thread adds, and a
-// search over all dimensions on 16,384 devices with its memory. Rates are per second of processor
-// time, so that a busy machine does not change them. What a second thread adds is told twice: as it
-// ran, which a busy machine does change, and by handing out each shape's own processor time to two
-// threads as the search does. Beside them two models in Python: Calculon
-// evaluates 95 to 132 plans a second, transformer-perf-estimates 332 to 350.
+// The speed of `plan`: complete evaluations per second on one thread, the gain of a second thread,
+// and a search over all dimensions on 16,384 devices with its memory. Rates are per second of
+// processor time, so a busy machine does not change them. The gain of a second thread is reported
+// twice: as it ran, which a busy machine does change, and by distributing each shape's own
+// processor time over two threads as the search does. For comparison, two models in Python:
+// Calculon evaluates 95 to 132 plans per second, transformer-perf-estimates 332 to 350.
 //
 //   plan [--model NAME] [--machine NAME] [--gpus N] [--global-batch B] [--seq S] [--fix
 //   tp=8,zero=1]
@@ -59,7 +59,7 @@ struct Case {
 struct Run {
   SearchResult result;
   double processor = 0;
-  double busiest = 0;  // of the calling thread, or of the others together if that is more
+  double busiest = 0;  // of the calling thread, or of the others together if larger
 };
 
 int failed(const Error& error) {
@@ -78,8 +78,8 @@ Result<Run> run(const Transformer& model, const Machine& machine, const Network&
   return Run{.result = *std::move(found), .processor = all, .busiest = std::max(own, all - own)};
 }
 
-// All of a search on one thread, and what it would take where two share the shapes of a round and
-// the rest is done by one: seconds of processor time.
+// A whole search on one thread, and its time if two threads share the shapes of a round and one
+// does the rest: seconds of processor time.
 struct Replay {
   double alone = 0;
   double serial = 0;

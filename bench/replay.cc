@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// replay TABLE [ROUNDS]: what replaying a job's table of operations costs. One replay of all steps
-// against the floor, which reads the columns and indices that a replay reads once each and writes
-// as much; then the graph's making, and the sweep that mends each worker alone. One thread.
+// replay TABLE [ROUNDS]: the cost of replaying a job's table of operations, on one thread. It
+// compares one replay of all steps with the floor: reading each column and index of a replay once
+// and writing as much. Then it times the construction of the graph, and the sweep that makes each
+// worker alone ideal.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +61,7 @@ struct Case {
   [[nodiscard]] std::size_t workers() const {
     return layout.dp_ranks.size() * static_cast<std::size_t>(layout.stages);
   }
-  // What lasts how long where the worker alone is ideal.
+  // The durations if only this worker is ideal.
   void mend(std::size_t worker, std::vector<Lasting>& lasting) const {
     const std::size_t stages = static_cast<std::size_t>(layout.stages);
     const std::size_t ops = layout.ops.size();
@@ -69,8 +70,8 @@ struct Case {
       lasting[c] = c / ops * stages + stage == worker ? Lasting::ideal : Lasting::recorded;
     }
   }
-  // Held, or needed at once: the rows by cell, work and launch delays; what is measured while the
-  // graph is made, or the ends of a replay.
+  // Memory held or needed at once: the rows by cell, work and launch delays, and either the
+  // measurements during the graph's construction or the ends of a replay.
   [[nodiscard]] double bytes() const {
     const auto columns = static_cast<double>(replay.work.size());
     const auto nodes = static_cast<double>(replay.graph.size() * replay.steps);
@@ -111,7 +112,7 @@ Times measure(const Case& c, int rounds) {
       }
     }));
   }
-  if (kept == 0) fmt::print("\n");  // nothing is optimised away
+  if (kept == 0) fmt::print("\n");  // keeps the work from being optimised away
   return times;
 }
 

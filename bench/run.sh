@@ -7,8 +7,8 @@
 #   --big          also a file larger than 4 GiB, read once
 #   --hta PYTHON   also HolisticTraceAnalysis, with this interpreter (PYTHONPATH is honoured)
 #   --build DIR    where the release build is (default build/release)
-# On two cores about three minutes, and two more each for --big and --hta. Needs disk space of about 1.2 times
-# N, with --big 6 GB more, in TMPDIR, and nothing else running: a busy machine makes every ratio meaningless.
+# On two cores about three minutes, and two more for each of --big and --hta. Needs disk space of about 1.2 times N,
+# with --big 6 GB more, in TMPDIR, and nothing else running: a busy machine makes every ratio meaningless.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // stacks [--bytes N] [--rounds N] [--folder DIR] [--no-peer]: reads host profiles of N bytes
-// (default 1e9; made here, removed at the end) by one thread: collapsed stacks of which most are
-// repeated, collapsed stacks that are all different, and perf script. Beside it the floor, a scan
-// of the same bytes for line ends, and Perl merging the lines in a hash, in turn. Prints Markdown:
-// medians as MB/s, ratios as median (min … max).
+// (default 1e9; generated here, removed at the end) by one thread: collapsed stacks with many
+// repeats, collapsed stacks that are all different, and perf script. Two comparisons run in turn:
+// the floor, a scan of the same bytes for line ends, and Perl merging the lines in a hash. Prints
+// Markdown: medians as MB/s, ratios as median (min … max).
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -99,7 +99,7 @@ void write_collapsed(const std::string& path, std::uint64_t bytes, bool distinct
   std::vector<std::uint32_t> stack;
   std::string line;
   for (std::uint64_t n = 0; out.bytes() < bytes; ++n) {
-    // Different stacks stand sorted in a folded file: runs of neighbours share their beginning.
+    // Different stacks are sorted in a folded file: runs of neighbours share their beginning.
     if (!distinct || n % 24 == 0) program.walk(random, stack);
     line = "process 4242:\"python train.py\";thread (0x7F0012): MainThread";
     for (const std::uint32_t f : stack) line.append(";").append(program.functions[f].python);
@@ -135,7 +135,8 @@ void write_perf(const std::string& path, std::uint64_t bytes) {
     record = header;
     for (std::size_t i = stack.size(); i-- > 0;) {
       char address[32];
-      // The innermost frame stands anywhere in its function, callers at their calls.
+      // The innermost frame has any address in its function; callers have the addresses of their
+      // calls.
       const std::uint64_t inside = i + 1 == stack.size() ? random() % 512 : 64;
       std::snprintf(address, sizeof address, "\t%16llx ",
                     static_cast<unsigned long long>(0x7f0000000000 + stack[i] * 1024ULL + inside));
@@ -174,7 +175,7 @@ double our_seconds(const std::string& path, double& weight, std::uint32_t& nodes
   });
 }
 
-// What stackcollapse scripts do, in a few lines of Perl; prints the sum of weights.
+// The work of stackcollapse scripts in a few lines of Perl; prints the sum of weights.
 constexpr const char* perl_collapsed =
     "while (<>) { $h{$1} += $2 if /^(.*) (\\d+)$/ } $s += $_ for values %h; print $s";
 constexpr const char* perl_perf =
@@ -231,7 +232,7 @@ void measure(const std::string& name, const std::string& path, bool perf, const 
     floor.values.push_back(mb / scan);
     ours.values.push_back(mb / read);
     above.values.push_back(read / scan);
-    // Perl takes minutes a gigabyte: once is enough.
+    // Perl takes minutes per gigabyte: one run is enough.
     if (options.peer && round == 0) {
       faster.values.push_back(peer_seconds(path, perf, theirs) / read);
       if (theirs != weight) stop("Perl counts otherwise");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/telemetry [ROUNDS]: what a record of a RankRecorder costs the training thread, in ns,
-// beside reading the clock. Each round times a batch of every call and of an empty reading of the
-// recorder's clock, interleaved; printed are minimum, median and maximum over rounds, and the
-// median of the difference to the empty reading of the same round where a call reads the clock.
+// bench/telemetry [ROUNDS]: the cost of a RankRecorder's record to the training thread, in ns,
+// compared with reading the clock. Each round times a batch of every call and of an empty reading
+// of the recorder's clock, interleaved. Prints minimum, median and maximum over rounds. If a call
+// reads the clock, it also prints the median difference to the empty reading of the same round.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace stepscope;
 
-constexpr int batch = 2000;  // short beside a time slice of a busy machine
+constexpr int batch = 2000;  // shorter than a time slice of a busy machine
 
 struct Row {
   std::string name;
@@ -32,7 +32,7 @@ double ns_per(const Call& call) {
   const Ns start = host_now();
   for (int i = 0; i < batch; ++i) {
     call(i);
-    asm volatile("" ::: "memory");  // each call by itself
+    asm volatile("" ::: "memory");  // keeps calls separate
   }
   return static_cast<double>((host_now() - start).count()) / batch;
 }

@@ -64,7 +64,7 @@ class Gpt2(nn.Module):
 
 
 class TorchStep:
-    """`sharded` makes of a model the one that is trained, `optimizer` is given its parameters."""
+    """`sharded` turns a model into the trained one; `optimizer` gets its parameters."""
 
     def __init__(self, name, bf16=False, rank=0, sharded=lambda model: model, optimizer=torch.optim.AdamW):
         layers, heads, channels, vocab, batch, tokens = MODELS[name]
@@ -75,7 +75,7 @@ class TorchStep:
         self.tokens = torch.randint(vocab, (batch, tokens))
         self.targets = torch.randint(vocab, (batch, tokens))
         self.bf16 = bf16
-        self.loss = None  # of the last step, before its update
+        self.loss = None  # of the last step before its update
 
     def run(self, steps):
         cpu, wall = time.process_time(), time.perf_counter()

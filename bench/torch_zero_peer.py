@@ -7,7 +7,7 @@ ZeroRedundancyOptimizer; ZeRO-3 beside FSDP (full shard) and FSDP2 (fully_shard)
 The model, batch and optimizer (fused AdamW) are those of bench/torch_peer.py. Each peer is measured in turns with
 ours, which sleeps meanwhile, and the other way round. Setting up and the first steps of each are not counted.
 Prints milliseconds a step (processor time of both ranks, and wall time of the slower) and the ratio of each round:
-min, median, max. In the end all of PyTorch's peers have to have had the same loss at the same step."""
+min, median, max. At the end all of PyTorch's peers must have the same loss at the same step."""
 
 import argparse
 import functools
@@ -54,7 +54,7 @@ def peer(name, rank):
 
 
 def run_rank(rank, meeting, orders):
-    """Answers (peer, steps) with (processor ms, wall ms, loss) a step."""
+    """Answers (peer, steps) with (processor ms, wall ms, loss) per step."""
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=RANKS)

@@ -6,14 +6,14 @@
 //
 // Model A: GPT-2 style, 4 layers, 4 heads, 256 channels, 4096 tokens in the vocabulary, tied, B8
 // T128. Model B: GPT-2 124M, B4 T64. FLOPs are counted as 3 (2 B T (12 L C^2 + Vp C) + 2 B L T^2
-// C): causal attention half, the padded vocabulary, no recompute; the share is of the multiply-add
-// peak of one core in f32, measured here, and for bf16 also of the bf16 peak. It is told twice: of
-// the best rate seen in the whole run, and, step by step, of the mean rate in the 20 ms before and
-// after the step, which a neighbour on the core lowers as it lowers the step. Times are processor
-// time of the thread, which a busy machine disturbs less, and wall time. --products onednn: f32
-// products by oneDNN in place of our own. --serve answers each line
-// "N" on standard input with "<processor ms> <wall ms>" of N steps: bench/torch_peer.py measures in
-// turns.
+// C): half of causal attention, the padded vocabulary, no recompute. The share is relative to one
+// core's f32 multiply-add peak, measured here; for bf16 also to the bf16 peak. It is reported
+// twice. The first is relative to the best rate of the whole run. The second, step by step, is
+// relative to the mean rate in the 20 ms before and after the step, because another program on the
+// core lowers that rate and the step alike. Times are processor time of the thread, which a busy
+// machine disturbs less, and wall time. With --products onednn, oneDNN computes f32 products
+// instead of stepscope's own sgemm. --serve answers each line "N" on standard input with
+// "<processor ms> <wall ms>" of N steps, so bench/torch_peer.py can measure in turns.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -61,8 +61,8 @@ double seconds_of(clockid_t clock) {
 double processor_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 double wall_seconds() { return seconds_of(CLOCK_MONOTONIC); }
 
-// The processor time of each leaf operation: its mean, and the sum of the least that each of its
-// calls took in any step, which a busy neighbour disturbs less.
+// The processor time of each leaf operation: its mean, and the sum over its calls of each call's
+// minimum in any step. Other programs disturb the second less.
 class Breakdown : public OpObserver {
  public:
   void begin(const OpCall& call) noexcept override {
@@ -118,7 +118,7 @@ class Breakdown : public OpObserver {
         return leaf_op_name(static_cast<LeafOp>(i));
     }
   }
-  // Of products and, causal halved, attention.
+  // FLOPs of products and of attention; causal attention counts half.
   static double flops(const OpCall& call) {
     const auto size = [&](std::size_t input, std::size_t dim) {
       return static_cast<double>(call.inputs[input].size[dim]);
@@ -147,7 +147,7 @@ class Breakdown : public OpObserver {
     std::size_t op;
     double seconds;
   };
-  std::vector<Least> least_{};  // of each operation in its place in the step
+  std::vector<Least> least_{};  // of each operation at its place in the step
   std::size_t place_ = 0;
   std::size_t op_ = 0;
   double begin_ = 0;
@@ -159,7 +159,7 @@ struct FreeAligned {
   void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{large_page}); }
 };
 
-// Memory of a rank, zeroed (and so touched), in large pages as the engine's.
+// Memory of a rank, zeroed (and so touched), in large pages like the engine's.
 class Memory {
  public:
   explicit Memory(std::int64_t bytes)
@@ -310,7 +310,7 @@ void report(Trainer<T>& trainer, const Options& o) {
   trainer.step(nullptr);
   std::vector<double> processor;
   std::vector<double> wall;
-  std::vector<double> shares;  // of the peak around each step
+  std::vector<double> shares;  // relative to the peak around each step
   FmaPeak before = *fma_peak(ElementType::f32, 20ms);
   double peak = before.rate.value;
   double loss = 0;
@@ -381,7 +381,7 @@ int run(const Options& o) {
   return 0;
 }
 
-// The model's own batch and sequence where they were not given.
+// The model's own batch and sequence if none were given.
 bool choose_model(Options& o) {
   std::int64_t batch = 8;
   std::int64_t tokens = 128;

@@ -34,9 +34,9 @@ struct SharedPrior {
   ComputeParameter parameter;
   double prior, low, high, spread;
 };
-// What none of the machines' makers states, and all of them share. Elementwise kernels of real
-// traces reach 0.8 of the memory's rate and more, so the fit may not put it lower to make up for
-// what a step has and the model has not.
+// Parameters that no vendor states and that all machines share. Elementwise kernels in real traces
+// reach 0.8 of the memory's rate and more. The fit may not set a lower rate to compensate for work
+// that the model lacks.
 constexpr std::array<SharedPrior, 12> shared_priors = {
     {{ComputeParameter::memory_efficiency, 0.85, 0.8, 0.95, 0.1},
      {ComputeParameter::tail, 0.7, 0.2, 1.0, 0.3},
@@ -52,7 +52,8 @@ constexpr std::array<SharedPrior, 12> shared_priors = {
      {ComputeParameter::cast, 1.5, 0.3, 8.0, 0.5}}};
 
 constexpr double outlier_scale = 0.06;  // of an error's logarithm
-// Steps reach less than a matmul alone: clocks fall under sustained load, kernels share caches.
+// Steps reach less than a single matmul: clocks fall under sustained load, and kernels share
+// caches.
 constexpr double share_of_measured_matmul = 0.9;
 
 double matmul_prior(const Machine& machine, Dtype format) {
@@ -63,7 +64,7 @@ double matmul_prior(const Machine& machine, Dtype format) {
   return 0.65;
 }
 
-// Chips come with the processors of their years.
+// Chips are combined with the processors of their years.
 void add_hosts(const TrainingRows& data, std::vector<FitParameter>& to) {
   std::set<std::string> seen;
   for (const TrainingRow& row : data.rows) {
@@ -264,8 +265,8 @@ std::vector<double> fit(const TrainingModel& model, std::span<const FitParameter
     low[i] = std::log(parameters[i].low);
     high[i] = std::log(parameters[i].high);
   }
-  // What each system was computed with last: a derivative by one machine's number leaves the
-  // predictions of all others as they were.
+  // Each system's latest inputs. A derivative by one machine's parameter does not change the
+  // predictions of other machines.
   std::vector<std::vector<double>> known(data.systems.size());
   std::vector<Prediction> predicted(rows);
   const Residuals residuals = [&](std::span<const double> at, std::span<double> out) {
@@ -305,7 +306,7 @@ std::vector<double> fit(const TrainingModel& model, std::span<const FitParameter
 
 namespace {
 
-constexpr double runtime_bytes = 2e9;  // of the driver, NCCL and the allocator's waste
+constexpr double runtime_bytes = 2e9;  // for the driver, NCCL and the allocator's waste
 
 bool fits(const TrainingSystem& system, const Prediction& prediction) {
   return !system.machine.memory ||

@@ -23,7 +23,7 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-// One row by column names. Numbers that are none or not positive read as absent.
+// One row by column names. Invalid and non-positive numbers read as absent.
 class Fields {
  public:
   Fields(const CsvTable& table, std::size_t row) : table_(table), row_(table.rows[row]) {}
@@ -48,7 +48,8 @@ class Fields {
   const std::vector<std::string>& row_;
 };
 
-// A row on its way to a model and a plan; `reason` says why it cannot be expressed.
+// A row during its conversion to a model and a plan. `reason` says why the conversion is
+// impossible.
 struct Draft {
   TrainingRow row;
   const FrameworkHabits* habits = nullptr;
@@ -104,7 +105,7 @@ void apply_family(const Family& family, Transformer& m) {
   m.causal = family.word != "bert";
 }
 
-// A gated feed-forward of two thirds of 4 h, rounded up to 256 as Llama's own.
+// A gated feed-forward of two thirds of 4 h, rounded up to 256 like Llama's.
 Int usual_feed_forward(const Transformer& m) {
   if (!m.gated) return 4 * m.hidden;
   return (8 * m.hidden / 3 + 255) / 256 * 256;
@@ -129,7 +130,7 @@ bool read_model(const Fields& f, Draft& d) {
   m.layers = *layers;
   m.hidden = *hidden;
   apply_family(*kind, m);
-  // Heads of 128, the usual size, where their number is not published.
+  // Heads have the usual size of 128 if their number is not published.
   m.heads = f.count("heads").value_or(std::max<Int>(1, m.hidden / 128));
   m.kv_heads = f.count("kv_heads").value_or(m.heads);
   if (m.hidden % m.heads != 0) return d.fail("heads do not divide the hidden size");
@@ -195,7 +196,7 @@ void apply_habits(const Fields& f, Draft& d) {
   const std::string sp = lower_case(f.text("sp"));
   const bool stated = sp == "true" || sp == "1" || sp == "1.0" || sp == "yes" || sp == "sp";
   p.sequence_parallel = p.tp > 1 && (stated || (sp.empty() && h.sequence_parallel));
-  // The vocabulary is published as it ran: padded further only where it must be divided.
+  // The vocabulary is published as it ran. It is padded further only if it must be divided.
   if (p.tp == 1) p.vocabulary_multiple = 1;
   if (h.bucket_bytes > 0) p.bucket = Bytes{h.bucket_bytes};
   const Sharding sharding = stated_sharding(f.text("zero_or_fsdp"), d.devices_per_node);
@@ -219,7 +220,7 @@ bool read_degrees(const Fields& f, Draft& d) {
     return d.fail("degrees do not multiply to the devices");
   }
   p.dp = f.count("dp").value_or(p.devices / model_ranks);
-  // Sharding that MaxText writes as -1 takes all that is left.
+  // MaxText's sharding of -1 takes all remaining devices.
   if (p.dp * model_ranks != p.devices) return d.fail("degrees do not multiply to the devices");
   if (!d.row.model.experts) p.ep = 1;
   const Int chunks = f.count("vpp").value_or(1);
@@ -250,7 +251,7 @@ bool read_batch(const Fields& f, Draft& d) {
   return true;
 }
 
-// As many as divide the layers and the micro-batches: the smallest bubble.
+// The largest number that divides layers and micro-batches: it has the smallest bubble.
 void interleave(const Fields& f, Draft& d) {
   Plan& p = d.row.plan;
   const bool open = d.habits->interleaves && !f.count("vpp") && !d.row.searches_micro_batch;
@@ -265,7 +266,8 @@ void interleave(const Fields& f, Draft& d) {
   }
 }
 
-// Embedding and loss count as a layer each where that is even, else the ends have the fewer.
+// Embedding and loss count as one layer each if that divides evenly; otherwise the end stages have
+// fewer layers.
 void split_stages(Draft& d) {
   Plan& p = d.row.plan;
   const Int stages = p.pp * p.virtual_stages;
@@ -320,8 +322,8 @@ std::optional<double> measured_step(const Fields& f, const TrainingRow& row, dou
   return std::nullopt;
 }
 
-// A part of a chip whose own peak nobody states computes with the chip's: the share of it that is
-// fitted then holds its lower clocks too.
+// A part of a chip without a stated peak uses the chip's peak. The fitted share then includes its
+// lower clocks.
 void borrow_peaks(Machine& machine) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 2> chips = {
       {{"H100-96GB SXM HBM2e (Meta Grand Teton)", "H100-80GB SXM"},
@@ -389,7 +391,7 @@ bool published_twice_or_in_doubt(const Fields& f, Draft& d) {
   return true;
 }
 
-// MXFP8 and FP8 with one scale a tensor are two formats, though one peak is theirs.
+// MXFP8 and FP8 with one scale per tensor are two formats with the same peak.
 void name_groups(const Fields& f, Draft& d) {
   TrainingRow& row = d.row;
   const Plan& p = row.plan;

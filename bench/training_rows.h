@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Published training runs from a table with the columns of a collection of measured throughput
 // (source, framework, model and its sizes, gpu, interconnect, degrees of parallelism, batch,
-// precision, recompute, step_time_s and what it may be derived from, peak_mem_GB, ...): each row as
-// a model, a plan and a machine, or the reason why it cannot be.
+// precision, recompute, step_time_s and what it may be derived from, peak_mem_GB, ...): each row
+// becomes a model, a plan and a machine, or the reason why that is impossible.
 //
-// What a row leaves open follows from what its framework does by default (training_setup.h);
-// nothing is decided by a source's or a model's name. Columns that a file lacks read as empty.
+// The framework's defaults (training_setup.h) fill a row's gaps. Names of sources or models decide
+// nothing. Columns that a file lacks read as empty.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace stepscope::bench {
 
-// A machine of the catalogue with the network that rows say they ran on.
+// A machine of the catalogue with the network that the rows name.
 struct TrainingSystem {
   const Machine* catalogue = nullptr;
   Machine machine;
@@ -33,14 +33,14 @@ struct TrainingRow {
   std::size_t line = 0;
   std::string id;
   std::string source;
-  std::string group;  // rows that differ in their plan alone: same model, devices, batch, format
+  std::string group;  // rows that differ only in plan: same model, devices, batch, format
   std::string shape;  // rows with the same layer on the same devices, micro-batch and degrees
   std::size_t system = 0;
   Transformer model;
   Plan plan;
   bool several_nodes = false;
   bool searches_micro_batch = false;  // not published: the fastest that fits
-  bool recompute_in_doubt = false;    // stated of a simulator's configuration, not of the run
+  bool recompute_in_doubt = false;    // stated for a simulator's configuration, not for the run
   double step = 0;                    // seconds, measured
   std::optional<double> peak_memory;  // bytes
 };

@@ -86,8 +86,9 @@ TEST(TrainingRows, AskForTheMicroBatchWhereNobodyGaveIt) {
   EXPECT_TRUE(rows.rows[0].searches_micro_batch);
 }
 
-// 48 layers of 8192 over 16 devices keep more than 80 GB without recomputation in micro-batches of
-// 4 and of 1 hold less: one run that would not fit says that its fellows recomputed too.
+// Without recomputation, 48 layers of 8192 over 16 devices keep more than 80 GB in micro-batches of
+// 4, and less in micro-batches of 1. One run that would not fit means that the other runs
+// recomputed too.
 TEST(TrainingRows, RecomputeAConfigurationSaysOnlyWhereARunWouldNotFitWithout) {
   const std::string note = "use_checkpoint=true is from the shipped config";
   const std::string stated(megatron);
@@ -151,7 +152,7 @@ TEST(AccuracyScore, FindsBiasRankAndTheRegretOfThePick) {
   EXPECT_NEAR(s.mape, (0.1 + 1.0 / 12 + 0.1 + 3.0 / 14) / 4, 1e-12);
   EXPECT_NEAR(s.bias, (0.1 - 1.0 / 12 + 0.1 - 3.0 / 14) / 4, 1e-12);
   ASSERT_TRUE(s.regret && s.rank);
-  EXPECT_NEAR(*s.regret, 13 / 10.5 - 1, 1e-12);  // two runs of one plan count by their mean
+  EXPECT_NEAR(*s.regret, 13 / 10.5 - 1, 1e-12);  // two runs of one plan count with their mean
   EXPECT_NEAR(*s.rank, 0.5, 1e-12);
 }
 

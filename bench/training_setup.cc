@@ -9,10 +9,10 @@
 namespace stepscope::bench {
 namespace {
 
-// Megatron-LM before Megatron-Core and its DeepSpeed fork: scores in memory, dropout 0.1, one
+// Megatron-LM before Megatron-Core, and its DeepSpeed fork: scores in memory, dropout 0.1, one
 // reduction after the last backward. Megatron-Core, NeMo: fused kernels, user-buffer overlap,
-// gradients reduced in fp32. FSDP: every unit gathered and reduced by itself, in fp32 unless the
-// row says pure 16 bits.
+// gradients reduced in fp32. FSDP: every unit is gathered and reduced separately, in fp32 unless
+// the row says pure 16 bits.
 constexpr std::int64_t one_call = std::int64_t{1} << 40;
 constexpr std::int64_t megatron_bucket = 160'000'000;  // 40 million gradients in fp32
 constexpr std::array<FrameworkHabits, 15> habits = {{
@@ -93,7 +93,7 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .bucket_bytes = one_call},
     {.word = "deepspeed", .flash = false, .dropout = 0.1},
     {.word = "maxtext", .fused_loss = true, .zero = 3, .accumulated_bytes = 4},
-    // Any other: as the frameworks of today do.
+    // Any other framework: the defaults of today's frameworks.
     {.word = "",
      .vendor_attention = true,
      .fused_loss = true,
@@ -108,7 +108,7 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
 }};
 
 struct GpuWord {
-  std::string_view word;  // at the start of the GPU's name, the more special ones first
+  std::string_view word;  // at the start of the GPU's name; more specific ones first
   std::string_view machine;
 };
 constexpr std::array<GpuWord, 24> gpu_words = {{
@@ -138,7 +138,7 @@ constexpr std::array<GpuWord, 24> gpu_words = {{
     {"tpu v4", "TPU v4"},
 }};
 
-// Ports by their usual name, gigabits a second.
+// Ports by their usual name, in gigabits per second.
 struct PortWord {
   std::string_view word;
   double gigabits;
@@ -176,7 +176,7 @@ bool is_gigabits(std::string_view rest) {
   return begins(rest, "gb") && !begins(rest, "gb/s per dir") && !begins(rest, "gb with");
 }
 
-// "4x100 Gb", "8 x 200 Gbps", "1600 Gbps": bytes a second of all ports together.
+// "4x100 Gb", "8 x 200 Gbps", "1600 Gbps": bytes per second of all ports together.
 std::optional<double> rate_in(std::string_view text, double* per_what) {
   for (auto n = number_from(text, 0); n; n = number_from(text, n->end)) {
     double ports = 1;
@@ -288,7 +288,7 @@ Sharding stated_sharding(std::string_view zero_or_fsdp, std::int64_t devices_per
   if (const std::size_t at = text.find("groups of"); at != text.npos) {
     if (const auto n = number_from(text, at)) s.group = static_cast<std::int64_t>(n->value);
   }
-  // "FSDP=64": over so many ranks; "FSDP=0": the framework's own way without it.
+  // "FSDP=64": over 64 ranks. "FSDP=0": the framework's default without FSDP.
   if (const std::size_t at = text.find("fsdp="); at != text.npos && !has(text, "ici_fsdp")) {
     const auto n = number_from(text, at);
     if (n && n->value > 0) s.zero = 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a row of published training says in words, made into numbers: which machine and network,
-// and what a framework does where the row is silent (its documented defaults).
+// Turns the words of a published training row into numbers: machine and network, and the
+// framework's documented defaults for everything that the row does not state.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace stepscope::bench {
 
-// What a framework does unless a row says otherwise.
+// The defaults of a framework, unless a row says otherwise.
 struct FrameworkHabits {
-  std::string_view word;          // in the framework's name, lower case; the first that fits counts
+  std::string_view word;          // in the framework's name, lower case; the first match counts
   bool torch_buffers = false;     // PyTorch's fully_shard, DTensor and pipelining
-  bool memory_in_gib = false;     // its log, and tables made of it, print GiB (2^30 bytes)
+  bool memory_in_gib = false;     // its log and tables made from it print GiB (2^30 bytes)
   bool flash = true;              // attention that keeps no scores
   bool vendor_attention = false;  // cuDNN's instead of FlashAttention
   double dropout = 0;
@@ -32,12 +32,11 @@ struct FrameworkHabits {
   int accumulated_bytes = 2;      // at 16 bits
   std::int64_t bucket_bytes = 0;  // 0: the plan's usual
   bool whole_in_pipeline =
-      false;  // FSDP keeps parameters and gradients whole between micro-batches
-  bool interleaves =
-      false;  // pipelines have as many virtual stages as is fastest, where none are given
+      false;                 // FSDP keeps parameters and gradients whole between micro-batches
+  bool interleaves = false;  // without given virtual stages, pipelines use the fastest number
   std::optional<std::int64_t> micro_batch_default{};  // in a pipeline
 };
-// Never fails: a framework that is not known is taken for one of today's.
+// Never fails: an unknown framework gets the defaults of today's frameworks.
 [[nodiscard]] const FrameworkHabits& framework_habits(std::string_view framework);
 
 [[nodiscard]] std::string lower_case(std::string_view text);
@@ -46,13 +45,14 @@ struct FrameworkHabits {
 // Name of the catalogue's machine for a row's GPU and interconnect, or empty.
 [[nodiscard]] std::string_view machine_name(std::string_view gpu, std::string_view interconnect);
 
-// One device's share of the network between nodes as the row states it, bytes a second.
+// One device's share of the network between nodes as the row states it, in bytes per second.
 [[nodiscard]] std::optional<double> stated_network(std::string_view interconnect,
                                                    double devices_per_node);
 
 [[nodiscard]] std::optional<Dtype> stated_format(std::string_view precision);
 
-// Ranks that share the states ("ZeRO-1 over groups of 8"), and the stage, where the row says so.
+// The ranks that share the states ("ZeRO-1 over groups of 8"), and the stage, if the row states
+// them.
 struct Sharding {
   std::optional<int> zero;
   std::int64_t group = 0;

@@ -8,10 +8,10 @@ import subprocess
 class Served:
     def __init__(self, *command, **popen):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **popen)
-        self.answer = []  # all words of the last
+        self.answer = []  # all words of the last answer
 
     def run(self, steps):
-        """Milliseconds a step: processor time, wall time."""
+        """Milliseconds per step: processor time, wall time."""
         self.process.stdin.write(f"{steps}\n")
         self.process.stdin.flush()
         self.answer = self.process.stdout.readline().split()
@@ -21,7 +21,7 @@ class Served:
 
 
 def print_ratios(name, rows):
-    """`rows`: our and their (processor, wall) of each round. How often as fast we are: min, median, max."""
+    """`rows`: both programs' (processor, wall) of each round. Returns the ratio of speeds: min, median, max."""
     for i, clock in enumerate(["processor", "wall"]):
         ours = [row[0][i] for row in rows]
         theirs = [row[1][i] for row in rows]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sharing a model costs: two ranks (processes, shared memory) that train model A at ZeRO
-// stages 1 and 3, beside two ranks that train alone at the same time, in turns. Prints tokens/s of
-// both ranks together and the ratio to the independent ones: minimum, median, maximum over rounds.
+// The cost of sharding a model. Two ranks (processes, shared memory) train model A at ZeRO stages 1
+// and 3. They are compared, in turns, with two ranks that train independently at the same time.
+// Prints tokens/s of both ranks together and the ratio to the independent ranks: minimum, median,
+// maximum over rounds.
 //
 //   build/release/bench/zero [ROUNDS [STEPS]]
 //   build/release/bench/zero --serve STAGE
@@ -103,7 +104,7 @@ void print_row(const Contender& of, const Contender& alone) {
               ratios[middle], ratios.back());
 }
 
-// What one rank trains on, the same in every step.
+// One rank's batch, the same in every step.
 struct Tokens {
   std::vector<std::int32_t> inputs;
   std::vector<std::int32_t> targets;
@@ -111,7 +112,7 @@ struct Tokens {
   explicit Tokens(int rank) : inputs(some_tokens(rank)), targets(some_tokens(rank + 7)) {}
 };
 
-// Seconds of this rank for `steps`, which all ranks of `world` begin together.
+// This rank's seconds for `steps`. All ranks of `world` begin together.
 Result<double> train(Communicator& world, zero::Engine& engine, const Tokens& text, int steps) {
   const nn::MicroBatch micro{
       .batch = batch, .tokens = tokens, .inputs = text.inputs, .targets = text.targets};
@@ -129,14 +130,14 @@ double processor_seconds() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// -1 where the text is no whole number.
+// -1 if the text is not a whole number.
 int number(std::string_view text) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? value : -1;
 }
 
-// 0 at the end of rank 0's standard input. The others sleep until it has read a line.
+// Returns 0 at the end of rank 0's standard input. The other ranks sleep until it has read a line.
 Result<int> next_steps(Communicator& world) {
   std::array<std::int64_t, 1> steps = {0};
   std::string line;

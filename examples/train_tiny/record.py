@@ -124,7 +124,7 @@ def model_flops_per_step(shape, world_size):
 
 
 def measured_peak_flops():
-    """The best rate of a square fp32 product on one thread: what this core can be asked for."""
+    """The best rate of a square fp32 product on one thread: this core's attainable peak."""
     n, best = 1024, float("inf")
     a, b = torch.randn(n, n), torch.randn(n, n)
     for _ in range(10):
@@ -229,8 +229,8 @@ def main():
     args = parse_args()
     Path(args.out).mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    # In a step this short the page faults of fresh activations would be the largest cost: large
-    # blocks come from mmap each time (a threshold that does not adapt), in huge pages.
+    # In such a short step the page faults of fresh activations would be the largest cost. Large blocks therefore come
+    # from mmap each time (a threshold that does not adapt), in huge pages.
     os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(128 * 1024))
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's profiler interface, versions 1 to 6, as it lies in memory on 64-bit Linux: NCCL looks up
-// the newest ncclProfiler_vN that a library has, and hands its descriptors over by address. Only
-// what is read here has a name that means something to us; every member is where NCCL has it.
+// NCCL's profiler interface, versions 1 to 6, in its memory layout on 64-bit Linux. NCCL looks up
+// the newest ncclProfiler_vN that a library has, and passes its descriptors by address. Every
+// member is at NCCL's place; only members that the plugin reads have meaningful names.
 //
 //   v1  NCCL 2.23           v3  2.26    v5  2.28
 //   v2  NCCL 2.24 and 2.25  v4  2.27    v6  2.29 and 2.30
@@ -15,7 +15,7 @@ namespace stepscope::nccl::abi {
 // ncclResult_t
 enum class Result : int { success = 0, system_error = 2 };
 
-// What a descriptor describes, one bit each: `type` of a descriptor, and the mask that init() sets.
+// The kinds of events, one bit each: `type` of a descriptor, and the mask that init() sets.
 enum class EventType : std::uint64_t {
   group = 1U << 0U,
   coll = 1U << 1U,
@@ -34,7 +34,7 @@ enum class EventType : std::uint64_t {
   ce_batch = 1U << 14U
 };
 
-// The states that recordEventState() tells.
+// The states that recordEventState() passes.
 enum class State : int {
   send_posted = 0,  // 0 to 7: of a proxy operation, until v3
   recv_done = 7,
@@ -61,7 +61,7 @@ inline constexpr unsigned long log_profile = 0x4000;
 using Buffer = const void*;
 
 struct ProxyOp {
-  int pid;  // of the process that asked for it: another than ours where a peer's NIC is used
+  int pid;  // of the requesting process; another process if a peer's NIC is used
   std::uint8_t channel;
   int peer;
   int steps;
@@ -75,7 +75,7 @@ struct NetPlugin {
   std::int64_t id;
   const void* data;
 };
-// What the built-in network plugins put behind NetPlugin::data.
+// The data of the built-in network plugins, at NetPlugin::data.
 struct NetIb {
   std::uint8_t type;
   int device;
@@ -350,7 +350,7 @@ struct Descriptor {
 };
 }  // namespace v6
 
-// What a state comes with, until v3 and since v4.
+// The arguments of a state, until v3 and since v4.
 union OldStateArgs {
   struct {
     std::size_t bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where NCCL has each member of its descriptors, in bytes from the descriptor's first: the numbers
-// were taken from its headers with a compiler (x86-64 and aarch64, 2.23 to 2.30).
+// The offsets of each member of NCCL's descriptors, in bytes from the descriptor's start. A
+// compiler gave the numbers from NCCL's headers (x86-64 and aarch64, 2.23 to 2.30).
 #include "plugins/nccl/abi.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct Member {
   std::size_t must;
 };
 
-// Of a member of the union, whose members all begin at 24.
+// The offset of a member of the union; all its members begin at 24.
 #define OF(version, part, type, member) \
   (offsetof(abi::version::Descriptor, part) + offsetof(abi::type, member))
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations stand in a table by id (linear probing) and in a list by when they were last heard of.
+// Operations are in a table by id (linear probing) and in a list by the time of their last event.
 #include "plugins/nccl/collector.h"
 
 #include <sys/mman.h>
@@ -16,9 +16,9 @@
 namespace stepscope::nccl {
 namespace {
 
-// All channels of a call have ended: what its proxy still has to tell comes within this.
+// After all channels of a call have ended, its proxy's last events come within this time.
 constexpr std::int64_t settle_ns = 100'000'000;
-// Something of a call has ended, and how much there is to come is not known.
+// The wait when a part of a call has ended and the number of remaining events is unknown.
 constexpr std::int64_t quiet_ns = 2'000'000'000;
 
 std::uint64_t mixed(std::uint64_t id) { return (id * 0x9e3779b97f4a7c15ULL) >> 32U; }
@@ -31,7 +31,7 @@ bool complete(const Operation& operation, std::int64_t now) {
   return something && quiet >= quiet_ns;
 }
 
-// [A-Za-z0-9.-]: what a file's name may hold of a host's.
+// The characters of a host's name that a file's name may have: [A-Za-z0-9.-].
 void host_name(std::array<char, 65>& name) {
   if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0')
     std::strcpy(name.data(), "host");
@@ -42,8 +42,8 @@ void host_name(std::array<char, 65>& name) {
   }
 }
 
-// nccl_rank3_node01_4711, a further session of the process nccl_rank3_node01_4711_2; while the rank
-// may still turn out otherwise nccl_node01_4711, nccl_node01_4711_gpu1.
+// nccl_rank3_node01_4711; for a further session of the process nccl_rank3_node01_4711_2. While the
+// rank may still change: nccl_node01_4711, nccl_node01_4711_gpu1.
 struct Stem {
   std::array<char, 224> text = {};
 };
@@ -70,7 +70,7 @@ std::uint64_t sum(const std::array<std::atomic<std::uint64_t>, kind_count>& coun
   return total;
 }
 
-// Fresh zeros; null when there is no memory.
+// Zeroed memory; null if there is none.
 void* zeroed(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
@@ -127,7 +127,7 @@ void Collector::unlink(std::uint32_t slot) {
     newest_ = operation.older;
 }
 
-// Entries behind a freed bucket move up, so that probing never meets a hole too early.
+// Entries after a freed bucket move up, so probing never meets a hole too early.
 void Collector::remove(std::uint32_t slot) {
   std::uint32_t hole = bucket_of(tables_->operations[slot].event.id);
   for (std::uint32_t at = (hole + 1) % buckets; tables_->slot_of[at] != 0;
@@ -167,7 +167,7 @@ Operation& Collector::operation_of(std::uint64_t id, std::int64_t now) {
 }
 
 void Collector::add(Event& event, std::int64_t now) {
-  if (event.start < session_->began) return;  // of a session before, stopped too late for it
+  if (event.start < session_->began) return;  // of an earlier session, stopped too late for it
   ++recorded_;
   switch (event.kind) {
     case Kind::coll:
@@ -241,7 +241,7 @@ void Collector::add_proxy_operation(const Event& event, std::int64_t now) {
   proxy.sums = {};
 }
 
-// Steps end before their operation does, mostly.
+// Steps mostly end before their operation.
 void Collector::add_proxy_step(const Event& event, std::int64_t now) {
   if (event.parent == 0) return;
   Proxy& proxy = proxy_of(event.parent);

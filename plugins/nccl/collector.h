@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer's side: events, in any order, become operations; operations that are complete become
-// rows of their rank's file. Of fixed size: an operation that finds no room pushes out the one that
-// has been quiet for longest, which is written as far as it is known.
+// The writer's side. Events come in any order and are joined to operations. Complete operations
+// become rows of their rank's file. The table has a fixed size: if it is full, a new operation
+// replaces the one that has been quiet for longest. The replaced operation is written with the
+// events known so far.
 #pragma once
 
 #include <array>
@@ -16,16 +17,16 @@ namespace stepscope::nccl {
 
 class Collector {
  public:
-  // Of a session that begins; false without memory.
+  // Begins a session. False without memory.
   bool begin(Session& session);
-  // An event that has ended.
+  // Adds an event that has ended.
   void add(Event& event, std::int64_t now);
-  // One that NCCL never ended.
+  // Adds an event that NCCL never ended.
   void add_unfinished(const Event& event);
   // Writes the operations that are complete.
   void settle(std::int64_t now);
   void flush();
-  // Writes all that is left and completes the files.
+  // Writes all remaining operations and completes the files.
   void finish();
 
  private:
@@ -34,14 +35,14 @@ class Collector {
   static constexpr std::uint32_t most_proxies = 8192;
   static constexpr std::uint32_t most_api_calls = 8192;
 
-  // What is known of a proxy operation: whose it is, and steps that came before it.
+  // A proxy operation's owner, and the steps that came before the operation.
   struct Proxy {
     std::uint64_t id;
     std::uint64_t operation;  // 0 = not known yet
-    bool foreign;             // of another process
+    bool foreign;             // belongs to another process
     ProxySums sums;
   };
-  // What the user asked for, where NCCL's own call counts bytes (all-gather, broadcast).
+  // The user's request if NCCL's own call counts bytes (all-gather, broadcast).
   struct ApiCall {
     std::uint64_t id;
     std::uint64_t count;
@@ -51,7 +52,7 @@ class Collector {
   struct RankFile {
     TraceFile file;
     GpuClock clock;
-    bool begun = false;  // it was tried to open it
+    bool begun = false;  // opening was tried
     std::uint32_t correlation = 0;
     std::uint64_t rows_dropped = 0;             // the file is full or broken
     std::uint64_t orphans = 0;                  // children without their call
@@ -81,7 +82,7 @@ class Collector {
   void put_counts(RankFile& rank);
   void end_file(std::uint32_t seat);
 
-  // All that is large, in memory that begins as zeros and is only touched where it is used.
+  // All large data, in memory that begins as zeros and is touched only on use.
   struct Tables {
     std::array<Operation, most_operations> operations;
     std::array<std::uint32_t, buckets> slot_of;        // slot + 1 of an operation; 0 = none

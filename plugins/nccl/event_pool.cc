@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Free slots are a stack whose head carries a tag, or a slot that is taken, given back and taken
-// again between the load and the exchange would corrupt it. Stopped events are a stack that only
-// grows until the writer takes it whole, which needs no tag.
+// Free slots are a stack whose head carries a tag. Without the tag, a slot that is taken, given
+// back and taken again between load and exchange would corrupt the stack. Stopped events are a
+// stack that only grows until the writer takes all of it, so it needs no tag.
 #include "plugins/nccl/event_pool.h"
 
 #include <algorithm>

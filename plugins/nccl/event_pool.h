@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events that NCCL has begun and not ended, and those that wait for the writer: a fixed number
-// of slots, taken and given back without locks. When none is free an event is not recorded, and
-// counted.
+// The events that NCCL has begun and not ended, and the events that wait for the writer. The number
+// of slots is fixed. Slots are taken and given back without locks. If no slot is free, an event is
+// counted but not recorded.
 //
-// A handle is a slot's number and how often the slot was taken: never an address. So a child may
-// name its parent after that has ended, and a handle that is stale, foreign or nonsense is told
-// apart from a live one.
+// A handle is a slot's number and the count of the slot's uses, never an address. A child may
+// therefore name its parent after the parent has ended. Stale, foreign and invalid handles are
+// recognised.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ inline constexpr std::size_t wait_count = 6;
 struct CallPayload {  // coll, p2p, ce_coll, coll_api, p2p_api
   std::uint64_t nccl_seq;
   std::uint64_t count;
-  std::int64_t ordinal;  // of the collective in its communicator, counted by us; -1: a message
+  std::int64_t ordinal;  // of the collective in its communicator, counted here; -1: a message
   std::uint64_t stream;
   std::int32_t peer;  // or the root
   std::uint8_t function;
@@ -84,7 +84,7 @@ struct OtherPayload {  // group, group_api, kernel_launch, ce_sync, ce_batch
   bool flag;
 };
 
-// Trivial, as all that lies in memory which begins as zeros.
+// Trivial, because it lies in memory that begins as zeros.
 struct Event {
   std::uint64_t id;      // its handle
   std::uint64_t parent;  // a handle, or 0
@@ -115,27 +115,27 @@ class EventPool {
   static constexpr std::uint32_t most_slots = shard_count * shard_slots;
   static constexpr std::size_t storage_bytes = most_slots * sizeof(Slot);
 
-  // `memory`: storage_bytes of zeros, aligned to a cache line, that outlive the pool.
+  // `memory`: storage_bytes of zeros, aligned to a cache line. It must outlive the pool.
   constexpr explicit EventPool(unsigned char* memory) : memory_(memory) {}
 
-  // How many slots may be used, in [shard_count, most_slots]; before the first take().
+  // Sets the number of usable slots, in [shard_count, most_slots]. Call it before the first take().
   void limit(std::uint32_t slots);
 
-  // A slot of one's own until stop(), with `id` set; null when none is free. `thread` spreads
-  // threads over shards.
+  // Takes a slot with `id` set; the caller owns it until stop(). Null if none is free. `thread`
+  // spreads threads over shards.
   [[nodiscard]] Event* take(std::uint32_t thread);
-  // NCCL may use the handle from here on.
+  // NCCL may use the handle after this call.
   void publish(Event& event);
   // The event of a live handle; null for any other.
   [[nodiscard]] Event* find(std::uint64_t handle);
-  // Ends the event and leaves it to the writer; false for a handle that is not live.
+  // Ends the event and passes it to the writer. False for a handle that is not live.
   bool stop(std::uint64_t handle, std::int64_t now);
 
-  // Visits all events that were stopped, each shard's in the order of their stops, and frees them.
-  // One thread only.
+  // Visits all stopped events, each shard's in the order of the stops, and frees them. Only one
+  // thread may call it.
   template <class Visit>
   std::size_t drain(Visit visit);
-  // Visits events that have begun and not stopped, and frees them: NCCL must be done.
+  // Visits events that have begun and not stopped, and frees them. NCCL must be finished.
   template <class Visit>
   std::size_t drain_open(Visit visit);
 
@@ -157,7 +157,7 @@ class EventPool {
   }
   [[nodiscard]] std::uint32_t pop(std::uint32_t shard);
   void give_back(std::uint32_t index);
-  // A list of stopped slots, newest first, turned around.
+  // Reverses a list of stopped slots that is newest first.
   std::uint32_t in_order(std::uint32_t newest);
 
   unsigned char* memory_;

@@ -13,7 +13,7 @@
 namespace stepscope::nccl {
 namespace {
 
-// A pool with memory of its own, which begins as zeros and is only touched where it is used.
+// A pool with memory of its own, which begins as zeros and is touched only on use.
 struct TestPool {
   struct Free {
     void operator()(unsigned char* bytes) const {
@@ -99,7 +99,7 @@ TEST(EventPool, WhenItIsFullNothingIsTakenUntilSomethingIsDrained) {
   EXPECT_EQ(begin(t.pool), 0U);
 }
 
-// Each event carries its thread; what arrives is each exactly once.
+// Each event carries its thread. Each arrives exactly once.
 TEST(EventPool, ThreadsThatFightForSlotsLoseNone) {
   TestPool t;
   t.pool.limit(256);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hull grows by Andrew's monotone chain: a point that lies above the line from its neighbour
-// before to the one behind is no corner.
+// The hull grows by Andrew's monotone chain: a point above the line between its two neighbours is
+// not a corner.
 #include "plugins/nccl/gpu_clock.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace stepscope::nccl {
 
 namespace {
-// Timers differ by parts per million; beyond this a slope is a delay that varies, not a drift.
+// Timers differ by parts per million. A larger slope is a varying delay, not a drift.
 constexpr double most_drift = 200e-6;
 }  // namespace
 
@@ -60,7 +60,7 @@ std::int64_t GpuClock::offset_at(std::int64_t gpu) const {
   const auto at = static_cast<std::size_t>(after - hull_.begin());
   if (at == 0) return size_ > 1 ? drifted(hull_[0], hull_[1]) : hull_[0].offset;
   if (at < size_) return drifted(hull_[at - 1], hull_[at]);
-  // Behind the hull: its last edge goes on, unless something was seen below it since.
+  // After the hull's end its last edge continues, unless a later sighting lies below it.
   const Point& last = hull_[size_ - 1];
   std::int64_t offset = last.offset;
   if (size_ > 1) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's timer on the host's clock. NCCL's proxy thread sees what the GPU did a little later, by
-// a delay that is never negative and often short. So (host - GPU) of all sightings lies above the
-// true offset and touches it: the offset is the lower convex hull of the sightings, which also
-// follows a drift.
+// Converts the GPU's timer to the host's clock. NCCL's proxy thread sees the GPU's actions after a
+// delay that is never negative and often short. (host - GPU) of all sightings therefore lies above
+// the true offset and touches it. The offset is the lower convex hull of the sightings; the hull
+// also follows a drift.
 #pragma once
 
 #include <array>
@@ -13,9 +13,10 @@ namespace stepscope::nccl {
 
 class GpuClock {
  public:
-  // The host saw at `host` (ns) what the GPU's timer had stamped `gpu` (ns). Nearly in order.
+  // A sighting: at `host` (ns) the host saw an action that the GPU's timer had stamped `gpu` (ns).
+  // Sightings come nearly in order.
   void saw(std::uint64_t gpu, std::int64_t host);
-  // Whether anything was seen.
+  // Whether there was a sighting.
   [[nodiscard]] bool known() const { return seen_; }
   // The host's time of a GPU time. REQUIRES: known().
   [[nodiscard]] std::int64_t to_host(std::uint64_t gpu) const;
@@ -25,7 +26,7 @@ class GpuClock {
     std::int64_t gpu;
     std::int64_t offset;  // host - gpu
   };
-  static constexpr std::int64_t window_ns = 250'000'000;  // one candidate of the hull a window
+  static constexpr std::int64_t window_ns = 250'000'000;  // one hull candidate per window
   static constexpr std::size_t most_points = 128;
 
   void close_window();

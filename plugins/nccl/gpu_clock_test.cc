@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's timer with a known offset and drift, seen late by delays from a fixed generator.
+// A GPU's timer with a known offset and drift; a fixed generator delays its sightings.
 #include "plugins/nccl/gpu_clock.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Timer {
   }
 };
 
-// The largest error over `seconds`, asked for 100 ms after each sighting as the writer does.
+// The largest error over `seconds`. Like the writer, it asks 100 ms after each sighting.
 std::int64_t worst_error(const Timer& timer, std::int64_t seconds) {
   std::mt19937_64 random(7);
   std::exponential_distribution<double> delay(1.0 / 30'000);  // 30 us in the mean
@@ -55,7 +55,7 @@ TEST(GpuClock, AnyOffsetIsFoundToMicroseconds) {
   EXPECT_LT(worst_error({.offset = 0, .drift = 0}, 20), 5'000);
 }
 
-// Without following it, 50 ppm over 100 s would be 5 ms.
+// Without following the drift, the error of 50 ppm over 100 s would be 5 ms.
 TEST(GpuClock, ADriftIsFollowed) {
   EXPECT_LT(worst_error({.offset = 12345, .drift = 50e-6}, 100), 20'000);
   EXPECT_LT(worst_error({.offset = 12345, .drift = -50e-6}, 100), 20'000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared library as a file: what it exports, and what it needs.
+// The shared library as a file: its exports and its dependencies.
 #include <dlfcn.h>
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(NcclLibrary, ExportsTheSixVersionsAndNothingElse) {
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_info >> 4U == STB_LOCAL) continue;
     exported.insert(file.text(texts + symbol.st_name));
     EXPECT_EQ(symbol.st_info & 0xfU, unsigned{STT_OBJECT});
-#ifndef STEPSCOPE_SANITIZED  // which puts a red zone behind each
+#ifndef STEPSCOPE_SANITIZED  // sanitizers put a red zone behind each
     EXPECT_EQ(symbol.st_size, 48U);
 #endif
   }
@@ -65,7 +65,7 @@ TEST(NcclLibrary, ExportsTheSixVersionsAndNothingElse) {
                                    "ncclProfiler_v4", "ncclProfiler_v5", "ncclProfiler_v6"}));
 }
 
-// No CUDA, no NCCL, no C++ runtime. Sanitizers bring their own.
+// No CUDA, no NCCL, no C++ runtime. Sanitizers add their own libraries.
 TEST(NcclLibrary, NeedsTheCLibraryAlone) {
 #ifdef STEPSCOPE_SANITIZED
   GTEST_SKIP() << "a sanitizer's runtime is linked in";

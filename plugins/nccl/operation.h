@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective or message with all that its children tell of it. NCCL ends the event of a call when
-// it is enqueued; only its kernel's channels and its proxy operations say when it ran.
+// A collective or message with the data of all its children. NCCL ends the event of a call when the
+// call is enqueued. Only its kernel's channels and its proxy operations tell when it ran.
 #pragma once
 
 #include <array>
@@ -23,21 +23,21 @@ struct ProxySums {
 
 struct Operation {
   Event event;            // of the call; its `id` is the operation's
-  bool called;            // `event` is there, not only children
-  bool gpu_untimed;       // a channel did not tell the GPU's times
+  bool called;            // `event` is known, not only children
+  bool gpu_untimed;       // a channel lacks the GPU's times
   std::uint32_t kernels;  // channels that have ended
   std::uint64_t gpu_first;
   std::uint64_t gpu_last;
-  std::int64_t host_first;  // when the proxy's thread saw the channels begin and end
+  std::int64_t host_first;  // the proxy's thread saw the channels begin and end
   std::int64_t host_last;
   ProxySums proxy;
   std::uint32_t correlation;  // of its rows
-  std::int64_t touched;       // when the last of it came
+  std::int64_t touched;       // time of its last event
   std::uint32_t older;        // list by `touched` of calls; slot + 1
   std::uint32_t newer;
 };
 
-// Where the times of an operation are from, best first.
+// The sources of an operation's times, best first.
 enum class Timing : std::uint8_t { gpu, kernel_host, proxy, none };
 [[nodiscard]] const char* timing_text(Timing timing);
 
@@ -50,7 +50,7 @@ struct DeviceTime {
 
 void add_kernel(Operation& operation, const Event& event);
 void add_proxy(Operation& operation, const Event& event);
-// Closes the wait that a step was in when it ended.
+// Ends the wait that was open when a step ended.
 void close_wait(Event& step);
 void add_step(ProxySums& sums, const Event& step);
 void add_sums(ProxySums& into, const ProxySums& from);

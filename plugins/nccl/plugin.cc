@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NCCL calls, for each version of its interface. Nothing here throws, waits or dereferences a
-// handle; whatever goes wrong, NCCL is told success and goes on without the event.
+// The functions that NCCL calls, for each version of its interface. Nothing here throws, waits or
+// dereferences a handle. After any failure NCCL still gets success and continues without the event.
 #include <pthread.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using abi::Result;
 using abi::State;
 
-// Zeros that take no room in the file, and memory only where slots are used.
+// Zeros that take no space in the file, and memory only for slots in use.
 alignas(64) unsigned char slot_memory[EventPool::storage_bytes];
 constinit Session session{slot_memory};
 
@@ -162,7 +162,7 @@ OtherPayload other_of(std::uint64_t stream, std::uint64_t bytes, int number, boo
   return {.stream = stream, .bytes = bytes, .number = number, .flag = flag};
 }
 
-// Until v3 a call carries its communicator's name and hash; v6's wrapper around them gives none.
+// Until v3 a call carries its communicator's name and hash; v6's wrapper around calls has none.
 template <class Call>
 void introduce(Communicator& communicator, const Call& call, int rank) {
   if constexpr (requires { call.comm_hash; }) {
@@ -173,7 +173,7 @@ void introduce(Communicator& communicator, const Call& call, int rank) {
   }
 }
 
-// What the versions that have it say of kinds that not all have.
+// Fills in the data of kinds of events that only some versions have.
 template <class Descriptor>
 void fill_late(Event& event, const Descriptor& d) {
   if constexpr (requires { d.kernel; }) {
@@ -198,7 +198,7 @@ void fill_late(Event& event, const Descriptor& d) {
   }
 }
 
-// How many kinds a version has.
+// The number of kinds of a version.
 template <class Descriptor>
 constexpr unsigned kinds_of() {
   if constexpr (requires(Descriptor d) { d.ce_coll; }) return 15;
@@ -219,7 +219,7 @@ void fill(Event& event, const Descriptor& d, std::int64_t ordinal) {
       break;
     case Kind::proxy_op:
       event.proxy = proxy_of(d.proxy_op);
-      // A peer's operation on our NIC: its parent is an address in that process.
+      // A peer's operation on this process's NIC: its parent is an address in the peer's process.
       if (d.proxy_op.pid != session.process) event.parent = 0;
       break;
     case Kind::proxy_step:
@@ -251,7 +251,7 @@ Result start_event(void* context, void** handle, Descriptor* descriptor) {
   const auto number = static_cast<unsigned>(std::countr_zero(type));
   if (number >= kinds_of<Descriptor>()) return Result::success;
   const auto kind = static_cast<Kind>(number);
-  // Counted even where the event is dropped: the number must be the same on all ranks.
+  // Count it even if the event is dropped: the number must be the same on all ranks.
   std::int64_t ordinal = -1;
   if (kind == Kind::coll) {
     ordinal = communicator->collectives.fetch_add(1, std::memory_order_relaxed);
@@ -334,7 +334,7 @@ Result record_state(void* handle, int number, Args* args) {
       break;
     case Kind::proxy_step:
       change_wait(event->proxy, state, monotonic_ns());
-      // The states of a step carry its bytes since v4, those of its operation before.
+      // Since v4 the states of a step carry its bytes; before v4 the states of its operation do.
       if (since_v4 && args != nullptr)
         event->proxy.bytes = std::max(event->proxy.bytes, bytes_of(*args));
       break;
@@ -386,7 +386,7 @@ Result init_new(void** context, std::uint64_t hash, int* mask, const char* name,
 void end_session() { session.end(); }
 void forget_session() { session.forget(); }
 
-// When the library is loaded, and when it is unloaded or the process exits.
+// Run when the library is loaded, and when it is unloaded or the process exits.
 __attribute__((constructor)) void loaded() { pthread_atfork(nullptr, nullptr, forget_session); }
 __attribute__((destructor)) void unloaded() { end_session(); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs of several ranks: their files, read and analysed as those of any job, must give back what
-// was planted. The GPUs' times are made up, so nothing depends on how busy the machine is.
+// Jobs of several ranks. Their files are read and analysed like those of any job; the results must
+// equal the planted values. The GPUs' times are synthetic, so nothing depends on the machine's
+// load.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +19,8 @@ namespace {
 constexpr std::int64_t us = 1'000;
 constexpr std::int64_t ms = 1'000'000;
 
-// Ranks of one process, each with a communicator of the world and a GPU whose timer runs elsewhere.
+// Ranks of one process. Each has a communicator of the world and a GPU whose timer has another
+// offset.
 template <int V>
 struct Job {
   Job(const Library& library, int ranks) {
@@ -27,7 +29,7 @@ struct Job {
     for (int r = 0; r < ranks; ++r) players[static_cast<std::size_t>(r)]->calibrate(offset(r));
   }
   static std::int64_t offset(int rank) { return 5'000'000'000 * (rank + 1); }
-  // Rank `r` runs `call` on its device from `from` to `to`, both on the host's clock.
+  // Rank `r` runs `call` on its device from `from` to `to`; both are on the host's clock.
   static void run(Player<V>& player, int r, const Call& call, std::int64_t from, std::int64_t to) {
     void* handle = call.seq == ~0ULL ? player.p2p(call) : player.coll(call);
     player.stop(handle);
@@ -53,7 +55,7 @@ const CollectiveRow* row_of(const JobResult& job, CollectiveKind kind) {
   return nullptr;
 }
 
-// Each all-reduce: rank 1 arrives `late` behind the others, and 2 ms after it all leave.
+// In each all-reduce rank 1 arrives `late` after the others. All leave 2 ms later.
 template <int V>
 void expect_planted_waits(int ranks) {
   Scratch scratch;
@@ -89,7 +91,7 @@ void expect_planted_waits(int ranks) {
   EXPECT_EQ(row.bytes, Bytes{4 << 18});
   EXPECT_EQ(row.last_rank, 1);
   ASSERT_TRUE(row.wait && row.transfer);
-  // 20 us is what a GPU's clock may be off by, for each rank and call.
+  // A GPU's clock may be off by 20 us for each rank and call.
   EXPECT_NEAR(static_cast<double>(row.wait->count()), static_cast<double>(wait),
               static_cast<double>(2 * 20 * us * ranks * calls));
   EXPECT_NEAR(static_cast<double>(row.transfer->count()), static_cast<double>(calls * 2 * ms),
@@ -105,8 +107,8 @@ TEST(PluginJob, WaitsAndTransfersOfTwoRanksAreThosePlanted) { expect_planted_wai
 TEST(PluginJob, WaitsAndTransfersOfFourRanksAreThosePlanted) { expect_planted_waits<5>(4); }
 TEST(PluginJob, WaitsAndTransfersOfEightRanksAreThosePlanted) { expect_planted_waits<6>(8); }
 
-// Two pairs and the world, a process for each rank as a launcher would start them: groups of which
-// each rank knows its own place only are found with their ranks.
+// Two pairs and the world, with one process per rank as a launcher would start them. Each rank
+// knows only its own place in a group; the groups' ranks must be found.
 TEST(PluginJob, SubgroupsAreJoinedOverTheRanks) {
   Scratch scratch;
   scratch.set("WORLD_SIZE", "4");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each version's events as NCCL would send them, and what the file says of them.
+// Sends each version's events as NCCL would, and checks the file's rows.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -28,7 +28,7 @@ std::vector<SliceId> kernels(const Trace& trace) {
   return found;
 }
 
-// The only file of a test, read.
+// The trace of a test's only file.
 Run read_only_file(const Scratch& scratch) {
   const auto files = scratch.files();
   EXPECT_EQ(files.size(), 1U);
@@ -152,13 +152,13 @@ TYPED_TEST(EveryVersion, CallsInAnyOrderWithNullStaleAndNonsenseHandlesDoNoHarm)
   EXPECT_EQ(profiler.record_event_state(&foreign, 8, &args), abi::Result::success);
   EXPECT_EQ(profiler.finalize(nullptr), abi::Result::success);
   EXPECT_EQ(profiler.finalize(&foreign), abi::Result::success);
-  // Types of no kind, of several, and of later versions.
+  // Types without a kind, with several kinds, and of later versions.
   for (const unsigned type : {0U, 3U, 255U}) {
     auto odd = nccl.descriptor(EventType::group);
     odd.type = static_cast<decltype(odd.type)>(type);
     EXPECT_EQ(nccl.start(odd), nullptr) << type;
   }
-  // A child that ends before its parent, one that ends after, states of other kinds, two stops.
+  // A child that ends before its parent, one that ends after it, states of other kinds, two stops.
   void* coll = nccl.coll({.channels = 1});
   void* op = nccl.proxy_op(coll, false, 1);
   void* step = nccl.proxy_step(op, 0);  // steps are not asked for
@@ -266,7 +266,7 @@ TEST(Plugin, AFullPoolDropsCountsAndGoesOn) {
   }
   EXPECT_EQ(open.size(), 8U);
   for (void* coll : open) nccl.stop(coll);
-  // The writer frees what was stopped; the next call's number counts those that were dropped.
+  // The writer frees stopped events. The next call's number includes the dropped calls.
   void* next = nullptr;
   for (int i = 0; i < 2000 && next == nullptr; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -315,7 +315,7 @@ TEST(Plugin, ProxyStepsTellWhatTheNetworkWaitedFor) {
   void* sleeping = nccl.start(nccl.descriptor(EventType::proxy_ctrl));
   nccl.state(sleeping, State::ctrl_idle);
   nccl.stop(sleeping);
-  // Another process's operation on our NIC: its parent means nothing here.
+  // Another process's operation on this process's NIC: its parent has no meaning here.
   nccl.stop(nccl.proxy_op(coll, true, 1, getpid() + 1));
   nccl.finalize();
   const std::string text = Scratch::text(scratch.files().at(0));
@@ -492,7 +492,7 @@ TEST(Plugin, AForkedChildLeavesTheFileAlone) {
   EXPECT_EQ(read_only_file(scratch).ranks.at(0).trace.collectives.size(), 2U);
 }
 
-// What was flushed is there, and read, as a file that ends early.
+// The flushed rows are readable, as a file that ends early.
 TEST(Plugin, AKilledProcessLeavesWhatWasFlushed) {
   Scratch scratch;
   scratch.set("RANK", "5");

@@ -29,7 +29,7 @@ inline std::int64_t now_ns() {
   return t.tv_sec * 1'000'000'000 + t.tv_nsec;
 }
 
-// A folder of a test's own and the variables that name it; both go with it.
+// A test's own folder and the variables that name it. Both are removed at the end.
 class Scratch {
  public:
   Scratch() {
@@ -51,7 +51,7 @@ class Scratch {
     set_.push_back(name);
   }
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
-  // Of complete files, or of all that end like this, by name.
+  // The complete files, or all files with this ending, by name.
   [[nodiscard]] std::vector<std::string> files(const std::string& ending = ".json") const {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(folder_))
@@ -254,7 +254,7 @@ class Player {
     return start(d);
   }
 
-  // A channel of the kernel, from GPU time to GPU time (used since v4).
+  // A channel of the kernel, from one GPU time to another (used since v4).
   void kernel(void* parent, std::uint8_t channel, std::uint64_t from, std::uint64_t to) const {
     if constexpr (V >= 3) {
       Descriptor d = descriptor(abi::EventType::kernel_channel, parent);
@@ -282,8 +282,8 @@ class Player {
     return start(d);
   }
 
-  // Shows the plugin how the GPU's timer stands: repeats until a sighting took less than 20 us, so
-  // that the offset is known to that.
+  // Shows the plugin the GPU's timer. Repeats until a sighting takes less than 20 us, so the offset
+  // is known to 20 us.
   void calibrate(std::int64_t gpu_offset) const {
     for (int i = 0; i < 100'000; ++i) {
       const std::int64_t before = now_ns();

@@ -22,7 +22,7 @@ class RowText {
   void member_hex(const char* key, std::uint64_t value);  // ,"key":"0x1f"
 
   [[nodiscard]] std::string_view text() const { return {buffer_.data(), size_}; }
-  // Whether something did not fit: the text is useless then.
+  // Whether the buffer was too small. The text is then useless.
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
  private:

@@ -9,15 +9,15 @@
 namespace stepscope::nccl {
 namespace {
 
-// NCCL runs a communicator's calls one after the other, on whatever CUDA stream: each has a row of
-// its own.
+// NCCL runs a communicator's calls one after the other on any CUDA stream. Each communicator has a
+// row of its own.
 std::int64_t stream_of(const Communicator& communicator) { return communicator.number + 1; }
 
 bool is_function(const CallPayload& call, Function function) {
   return call.function == static_cast<std::uint8_t>(function);
 }
 
-// ncclAllReduce_RING_LL128: what NCCL chose for this call, not the name of the kernel it ran in.
+// ncclAllReduce_RING_LL128: NCCL's choice for this call, not the name of the kernel that ran it.
 void put_name(RowText& row, const CallPayload& call, bool detailed) {
   const char* function = function_text(call.function);
   row.put("nccl");
@@ -56,8 +56,9 @@ void put_span(RowText& row, std::int64_t start, std::int64_t stop) {
   row.put_microseconds(stop > start ? stop - start : 0);
 }
 
-// Elements that this rank gives and gets; NCCL counts what one rank gives (all-gather, gather),
-// gets (reduce-scatter, scatter), or exchanges with one peer (all-to-all). -1 = not known.
+// The elements that this rank sends and receives. NCCL's count is the elements that one rank sends
+// (all-gather, gather), receives (reduce-scatter, scatter), or exchanges with one peer
+// (all-to-all). -1 = not known.
 struct Elements {
   std::int64_t in;
   std::int64_t out;
@@ -88,7 +89,7 @@ void put_group(RowText& row, const Communicator& communicator) {
     row.member("Process Group Description", communicator.name.data());
 }
 
-// Their root or peer; of any other call, and of one whose function we do not know, the own rank.
+// The root or peer of these calls. The own rank for any other call and for unknown functions.
 std::int32_t rank_of(const CallPayload& call, const Communicator& communicator) {
   const bool names_another =
       is_function(call, Function::broadcast) || is_function(call, Function::reduce) ||
@@ -290,8 +291,8 @@ void put_async_pair(RowText& row, const Event& event, const char* category, cons
 
 }  // namespace
 
-// Asynchronous: that the host called is no launch of which idle time could be told, since the
-// compute in between is not in the file.
+// Asynchronous: the host's call is not a launch that explains idle time, because the file lacks the
+// compute in between.
 void put_enqueue(RowText& row, const Operation& operation, const RowPlace& place) {
   const Event& event = operation.event;
   put_async_pair(row, event, "nccl_enqueue", place);

@@ -18,9 +18,9 @@
 namespace stepscope::nccl {
 namespace {
 
-constexpr std::int64_t tick_ns = 20'000'000;      // the writer looks at the pool
+constexpr std::int64_t tick_ns = 20'000'000;      // the writer checks the pool
 constexpr std::int64_t settle_every = 5;          // ticks
-constexpr std::int64_t flush_ns = 1'000'000'000;  // what a killed process may lose
+constexpr std::int64_t flush_ns = 1'000'000'000;  // most time that a killed process loses
 
 constinit Collector collector;
 
@@ -30,7 +30,7 @@ std::int64_t clock_ns(clockid_t clock) {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// The tightest of some readings of one clock between two of the other.
+// The tightest of several readings of one clock between two readings of the other.
 std::int64_t offset_to_epoch() {
   std::int64_t best = 0;
   std::int64_t width = -1;
@@ -45,8 +45,8 @@ std::int64_t offset_to_epoch() {
   return best;
 }
 
-// The GPU of the calling thread, where the process has CUDA: NCCL asks with the communicator's GPU
-// current. -1 otherwise.
+// The GPU of the calling thread, if the process has CUDA; else -1. NCCL calls with the
+// communicator's GPU as the current one.
 std::int32_t current_device() {
   void* cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (cuda == nullptr) return -1;
@@ -87,7 +87,8 @@ std::uint16_t Session::seat_for(const Arrival& arrival) {
   const std::uint32_t count = seat_count.load(std::memory_order_relaxed);
   for (std::uint32_t s = 0; s < count; ++s) {
     if (seats[s].device != device) continue;
-    // A rank is in a communicator once: another of the same hash is another rank's.
+    // A rank is in a communicator once: a second communicator of the same hash belongs to another
+    // rank.
     bool taken = false;
     for (std::uint32_t c = 0; c < known; ++c) {
       const bool open = communicators[c].open.load(std::memory_order_relaxed);
@@ -150,7 +151,7 @@ bool Session::start(const Arrival& arrival) {
   return true;
 }
 
-// With all signals blocked: they are the program's.
+// All signals are blocked in this thread; the program handles them.
 bool Session::start_writer() {
   sigset_t all;
   sigset_t before;
@@ -247,7 +248,7 @@ void Session::write() {
   collector.finish();
 }
 
-// The seat's widest communicator is taken for the job's.
+// The seat's widest communicator is assumed to be the job's.
 void Session::number_ranks() {
   const std::uint32_t count = communicator_count.load(std::memory_order_acquire);
   const std::uint32_t seats_here = seat_count.load(std::memory_order_acquire);
@@ -259,7 +260,7 @@ void Session::number_ranks() {
     }
     if (widest == nullptr) continue;
     const std::int32_t member = widest->rank.load(std::memory_order_relaxed);
-    // A launcher may number processes that are no ranks: it must not contradict NCCL.
+    // A launcher may number processes that are not ranks, so its numbers must not contradict NCCL.
     const bool launched = seats_here == 1 && settings.rank >= 0 &&
                           (widest->ranks < settings.world_size ||
                            (widest->ranks == settings.world_size && member == settings.rank));

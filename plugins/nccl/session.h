@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one process records, from its first communicator to its last: communicators, the ranks they
-// belong to, the pool of events, and the thread that writes.
+// The recording of one process, from its first communicator to its last: communicators, their
+// ranks, the pool of events, and the writer's thread.
 //
-// Hot calls (begin, find, stop) take no lock and make no system call but the first of a thread.
+// Hot calls (begin, find, stop) take no lock. They make no system call except the first call of a
+// thread.
 #pragma once
 
 #include <pthread.h>
@@ -21,7 +22,7 @@ class Collector;
 
 struct Communicator {
   std::atomic<std::int64_t> collectives = 0;  // begun so far, recorded or not
-  std::atomic<std::uint64_t> hash;            // the same on all its ranks; 0 = not known
+  std::atomic<std::uint64_t> hash;            // equal on all its ranks; 0 = not known
   std::atomic<std::int32_t> rank;             // within it; -1 = not known
   std::atomic<int> naming;                    // `name` is: 0 not known, 1 being written, 2 there
   std::array<char, 64> name;
@@ -33,7 +34,8 @@ struct Communicator {
   std::atomic<bool> open;
 };
 
-// A rank that this process holds: usually one, one for each GPU of a process that drives several.
+// A rank of this process. Usually there is one; a process that drives several GPUs has one for
+// each.
 struct Seat {
   std::int32_t device;  // -1 = not known
   std::int32_t rank;    // of the job
@@ -62,22 +64,23 @@ class Session {
     std::int32_t rank = -1;
     abi::Logger logger = nullptr;
   };
-  // A communicator comes: null where nothing can be recorded (the reason was logged). The first one
-  // starts the writer. Sets *mask.
+  // Opens a communicator. Null if nothing can be recorded (the reason was logged). The first
+  // communicator starts the writer. Sets *mask.
   Communicator* open(const Arrival& arrival, int* mask);
-  // It goes; with the last one the files are completed.
+  // Closes a communicator. With the last one the files are completed.
   void close(Communicator* communicator);
-  // The process ends or the library is unloaded: completes the files if there are any.
+  // Called when the process ends or the library is unloaded. Completes the files if there are any.
   void end();
-  // In the child of a fork: records nothing, and leaves the parent's files alone.
+  // Called in the child of a fork. The child records nothing and does not touch the parent's files.
   void forget();
 
-  // Its name, which until v3 comes with its first call. The first name stays.
+  // Sets the communicator's name. Until v3 the name comes with the first call. The first name
+  // stays.
   static void name(Communicator& communicator, const char* text);
 
   // The communicator of a context that NCCL holds; null for any other address.
   [[nodiscard]] Communicator* communicator(void* context);
-  // An event of the thread and the moment; null where this kind is not recorded or no slot is free.
+  // An event of this thread at this moment. Null if this kind is not recorded or no slot is free.
   [[nodiscard]] Event* begin(const Communicator& communicator, Kind kind);
 
   EventPool pool;
@@ -91,9 +94,9 @@ class Session {
   std::int64_t began = 0;         // ns, CLOCK_MONOTONIC
   std::int64_t epoch_offset = 0;  // CLOCK_REALTIME - CLOCK_MONOTONIC when the session began, ns
 
-  // Gives each seat its rank in the job, by all that is known so far. The writer's.
+  // Gives each seat its rank in the job, by all data known so far. Only the writer calls it.
   void number_ranks();
-  // Sessions of this process so far, this one among them.
+  // The number of this process's sessions so far, including this one.
   [[nodiscard]] std::uint32_t runs() const { return runs_; }
 
   void log(bool warning, const char* format, ...) const __attribute__((format(printf, 3, 4)));

@@ -43,7 +43,7 @@ void complain(Settings& settings, const char* variable, const char* value, const
                 "%s=%.40s is not understood: %s", variable, value, remedy);
 }
 
-// A whole number in [low, high]; false leaves `number` as it is.
+// Reads a whole number in [low, high]. If false, `number` is unchanged.
 bool read_number(const char* text, long long low, long long high, long long& number) {
   char* end = nullptr;
   errno = 0;
@@ -79,7 +79,8 @@ struct Launcher {
   const char* size;
 };
 
-// The first launcher that names both: one that started another sets its variables last.
+// The first launcher that names both rank and size: a launcher that another one started sets its
+// variables last.
 void read_rank(Settings& settings) {
   constexpr std::array<Launcher, 5> launchers = {{{"RANK", "WORLD_SIZE"},
                                                   {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},

@@ -84,7 +84,7 @@ TEST_F(SettingsTest, TheRankIsThatOfTheFirstLauncherThatSaysBoth) {
   set("SLURM_NTASKS", "2");
   EXPECT_EQ(settings_of_environment().rank, 1);
   set("RANK", "5");
-  EXPECT_EQ(settings_of_environment().rank, 1);  // without WORLD_SIZE it says nothing
+  EXPECT_EQ(settings_of_environment().rank, 1);  // without WORLD_SIZE it is ignored
   set("WORLD_SIZE", "8");
   EXPECT_EQ(settings_of_environment().rank, 5);
   EXPECT_EQ(settings_of_environment().world_size, 8);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's trace on disk: `NAME.partial.json` while it is written, renamed when it is complete.
-// What flush() wrote survives the process.
+// One rank's trace on disk: `NAME.partial.json` during the writing, renamed when it is complete.
+// Data that flush() wrote survives the process.
 #pragma once
 
 #include <array>
@@ -15,13 +15,14 @@ class TraceFile {
   // Creates FOLDER/STEM.partial.json. False, with errno set, when that cannot be done.
   bool open(const char* folder, const char* stem, std::uint64_t most_bytes);
   [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-  // A whole row, or several. Past `most_bytes` and after a failed write it is dropped: false.
+  // Writes one or several whole rows. Past `most_bytes` and after a failed write the rows are
+  // dropped and the result is false.
   bool append(std::string_view rows);
-  // What must be there whatever the size: the end of the document.
+  // Writes text that the file needs at any size: the end of the document.
   bool append_end(std::string_view text);
   void flush();
-  // Flushes, closes and renames to FOLDER/STEM.json. False, with errno set, when a write, the close
-  // or the renaming failed; the partial file stays then.
+  // Flushes, closes and renames to FOLDER/STEM.json. False, with errno set, if a write, the close
+  // or the renaming failed. The partial file then stays.
   bool close(const char* folder, const char* stem);
 
   [[nodiscard]] const char* path() const { return path_.data(); }

@@ -29,7 +29,7 @@ constexpr std::array<const char*, 3> protocols = {"LL", "LL128", "SIMPLE"};
 
 constexpr std::uint8_t uint8_code = 1;
 
-// Jobs repeat few words: the last one found is asked for first.
+// Jobs repeat few words: try the last one found first.
 template <std::size_t N>
 std::uint8_t code_of(const std::array<const char*, N>& words, std::atomic<std::uint8_t>& last,
                      const char* text) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's words for functions, types, algorithms and protocols as the small numbers of its
-// enumerations (interface v1 has the numbers, later ones the texts), and as our traces spell them.
+// NCCL's words for functions, types, algorithms and protocols: as the small numbers of its
+// enumerations (interface v1 has the numbers, later ones the texts), and in the spelling of
+// stepscope's traces.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ enum class Function : std::uint8_t {
   unknown = unknown_word
 };
 
-// The number of a text; unknown_word for a null pointer and for texts that we do not know.
-// "Unknown" as a type is ncclUint8 and "Invalid" as a function AllGatherV: NCCL lacks the words.
+// The number of a text; unknown_word for a null pointer and for unknown texts. "Unknown" as a type
+// is ncclUint8 and "Invalid" as a function AllGatherV: NCCL lacks the words.
 [[nodiscard]] std::uint8_t function_code(const char* text);   // "AllReduce"
 [[nodiscard]] std::uint8_t datatype_code(const char* text);   // "ncclFloat32"
 [[nodiscard]] std::uint8_t algorithm_code(const char* text);  // "RING"

@@ -1,4 +1,4 @@
-# mpi_group.cc says so where MPI is not there.
+# Without MPI, mpi_group.cc reports that this build lacks it.
 if(MPI_CXX_FOUND)
   target_compile_definitions(stepscope_comm PRIVATE STEPSCOPE_HAS_MPI)
 endif()

@@ -1,4 +1,4 @@
-# Files of the offload tier are read and written by io_uring where liburing is there.
+# With liburing, io_uring reads and writes the files of the offload tier.
 if(Uring_FOUND)
   target_link_libraries(stepscope_zero PRIVATE Uring::Uring)
   target_compile_definitions(stepscope_zero PRIVATE STEPSCOPE_IO_URING=1)

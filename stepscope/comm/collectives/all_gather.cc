@@ -10,7 +10,7 @@ std::size_t chunks(const StepPlace& at) { return pieces(at.payload, at.slot_byte
 void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k, std::byte* slot) {
   if (at.ranks == 1) return;
   const Extent own = piece(at.payload, at.slot_bytes, k);
-  // Not past the caches: the others read it at once.
+  // Ordinary stores: the other ranks read the bucket at once.
   copy_cached(slot, request.in.data() + own.begin, own.size);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short messages: each rank takes everything and reduces it itself. Long ones, by segments: each
-// rank reduces its piece of the segment (as reduce_scatter does), then stages the reduced piece for
-// the others (as all_gather does). Chunks run pieces(0), pieces(1), gather(0), pieces(2),
-// gather(1), …: one segment ahead, so that no rank waits for another between the two.
+// Short messages: each rank takes the whole message of every rank and reduces it itself. Long
+// messages are reduced segment by segment: each rank reduces its piece of the segment (as
+// reduce_scatter does), then stages the reduced piece for the others (as all_gather does). The
+// order of chunks is pieces(0), pieces(1), gather(0), pieces(2), gather(1), …: the pieces run one
+// segment ahead, so no rank waits between the two halves of a segment.
 #include <array>
 
 #include "stepscope/comm/collectives/collective_steps.h"
@@ -47,7 +48,7 @@ std::size_t taken_before(const StepPlace& at, std::size_t k) {
   if (is_short(at)) return 0;
   const Chunk chunk = chunk_at(segments(at), k);
   if (!chunk.gather) return 0;
-  return chunk.segment == 0 ? 1 : 2 * chunk.segment;  // its pieces are chunk 2·segment - 1
+  return chunk.segment == 0 ? 1 : 2 * chunk.segment;  // the segment's pieces: 2·segment - 1
 }
 
 void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k, std::byte* slot) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How each collective goes through the ring of buckets: in chunks, each of which every rank first
-// stages (copies what others need of its data into its next bucket) and then takes (copies or
-// reduces what it needs from the buckets of the others). Pure functions over memory, one file a
-// collective; window_group.h says when they run.
+// How each collective goes through the ring of buckets. A message is cut into chunks. Every rank
+// first stages a chunk: it copies the data that others need into its next bucket. Then it takes the
+// chunk: it copies or reduces the data that it needs from the buckets of the others. These are pure
+// functions over memory, one file per collective; window_group.h says when they run.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +18,24 @@ struct StepPlace {
   int ranks = 1;
   std::size_t slot_bytes = 0;
   std::size_t payload = 0;  // S
-  bool streaming = false;   // S is so large that it leaves the caches anyway
+  bool streaming = false;   // S does not fit the caches
 };
 inline constexpr std::size_t streaming_from_bytes = 1 << 20;
-// Up to here, of all ranks together, each rank reduces the whole of an all_reduce itself.
+// Up to this many bytes, summed over all ranks, each rank reduces a whole all_reduce itself.
 inline constexpr std::size_t all_reduce_short_bytes = 128 * 1024;
 
-// What of a bucket goes where: all of it to all ranks, each part to its rank, all of the root's to
-// all, nothing.
+// Which data of a bucket goes to which rank. whole: every bucket to all ranks. parts: each part to
+// its rank. from_root: the root's bucket to all ranks. nothing: no data.
 enum class BucketPattern : std::uint8_t { whole, parts, from_root, nothing };
 
 struct CollectiveSteps {
   // At least one.
   std::size_t (*chunks)(const StepPlace&);
   BucketPattern (*pattern)(const StepPlace&, std::size_t k);
-  // How many chunks of this collective a rank must have taken before it can stage chunk k.
+  // The number of this collective's chunks that a rank must have taken before it can stage chunk k.
   std::size_t (*taken_before)(const StepPlace&, std::size_t k);
   void (*stage)(const StepPlace&, const CollectiveRequest&, std::size_t k, std::byte* slot);
-  // slots[p] is the bucket of rank p (its own among them).
+  // slots[p] is the bucket of rank p; the rank's own bucket is among them.
   void (*take)(const StepPlace&, const CollectiveRequest&, std::size_t k,
                std::span<const std::byte* const> slots);
 };
@@ -47,10 +47,10 @@ extern const CollectiveSteps broadcast_steps;
 extern const CollectiveSteps all_to_all_steps;
 extern const CollectiveSteps barrier_steps;
 
-// Null for what is no collective of a group (send, recv, …).
+// Null for operations that are not collectives of a group (send, recv, …).
 [[nodiscard]] const CollectiveSteps* collective_steps(CollectiveKind kind);
 
-// --- shared by the files of the collectives
+// --- Shared by the files of the collectives
 
 struct Extent {
   std::size_t begin = 0;
@@ -66,12 +66,12 @@ struct Extent {
   return total == 0 ? 1 : (total + step - 1) / step;
 }
 
-// A bucket as one part for each other rank.
+// A bucket divided into one part for each other rank.
 [[nodiscard]] inline std::size_t part_bytes(const StepPlace& at) {
   const auto others = static_cast<std::size_t>(at.ranks > 1 ? at.ranks - 1 : 1);
   return at.slot_bytes / others / 64 * 64;
 }
-// Where the bucket of rank `from` holds the part for rank `to`.
+// The place of the part for rank `to` in the bucket of rank `from`.
 [[nodiscard]] inline std::size_t part_offset(const StepPlace& at, int from, int to) {
   return static_cast<std::size_t>(to < from ? to : to - 1) * part_bytes(at);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of every collective with their right answers: plain loops over all ranks' inputs, in rank
-// order, in none of the product's code.
+// Test cases of every collective with the right answers. The answers come from plain loops over all
+// ranks' inputs, in rank order; they use none of the product's code.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline std::uint64_t scrambled(std::uint64_t x) {  // splitmix64
   return x ^ (x >> 31U);
 }
 
-// Of magnitudes so different that the order of a sum shows in its bits.
+// Values of such different magnitudes that the order of a sum shows in its bits.
 inline double real_value(std::uint64_t random) {
   const double mantissa = static_cast<double>(random >> 11U) / 9007199254740992.0 - 0.5;
   return std::ldexp(mantissa, static_cast<int>(random % 21U) - 10);
@@ -62,7 +62,7 @@ inline void put_value(ElementType type, std::uint64_t random, std::byte* to) {
   }
 }
 
-// blocks × S bytes of a rank's data.
+// A rank's data: blocks × S bytes.
 inline std::vector<std::byte> data_of(const Case& c, int rank, std::size_t blocks) {
   const std::size_t size = element_bytes(c.type);
   std::vector<std::byte> bytes(blocks * c.elements * size);
@@ -153,7 +153,7 @@ inline void append(std::vector<std::byte>& to, const std::vector<std::byte>& fro
   to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(count));
 }
 
-// What `out` of `rank` must hold.
+// The right contents of `out` of `rank`.
 inline std::vector<std::byte> expected(const Case& c, int rank, int ranks) {
   const auto n = static_cast<std::size_t>(ranks);
   const auto r = static_cast<std::size_t>(rank);
@@ -177,17 +177,17 @@ inline std::vector<std::byte> expected(const Case& c, int rank, int ranks) {
   }
 }
 
-// A case that is under way at one rank: its memory, and its ticket.
+// The memory and the ticket of a case that one rank has submitted.
 struct Running {
   Case c;
-  std::vector<std::byte> in;   // empty where out holds it
-  std::vector<std::byte> out;  // the whole of in where it is in place
-  std::size_t result = 0;      // where in `out` the answer begins
+  std::vector<std::byte> in;   // empty when out holds it
+  std::vector<std::byte> out;  // all of in for in-place calls
+  std::size_t result = 0;      // begin of the answer in `out`
   std::size_t result_bytes = 0;
   Result<Ticket> ticket = Ticket{};
 };
 
-// Fills `run`, which must then stay where it is, and submits it.
+// Fills `run` and submits it. `run` must not move afterwards.
 inline void start(Communicator& comm, const Case& c, Running& run) {
   const auto n = static_cast<std::size_t>(comm.size());
   const auto r = static_cast<std::size_t>(comm.rank());
@@ -223,7 +223,7 @@ inline void start(Communicator& comm, const Case& c, Running& run) {
   run.ticket = comm.submit(request);
 }
 
-// Empty when the answer is right.
+// Returns an empty text when the answer is right.
 inline std::string fault_of(Communicator& comm, const Running& run) {
   const auto right = expected(run.c, comm.rank(), comm.size());
   const auto* begin = run.out.data() + run.result;
@@ -239,7 +239,7 @@ inline std::string fault_of(Communicator& comm, const Running& run) {
   return {};
 }
 
-// Every collective × type × reduction that makes a difference × size.
+// Every collective × type × size, and every reduction where it makes a difference.
 inline std::vector<Case> all_cases(const std::vector<std::size_t>& sizes, int ranks) {
   std::vector<Case> cases;
   std::uint64_t seed = 1;

@@ -15,7 +15,7 @@ namespace {
 // A block of the result is kept in the first-level cache while the sources pass by.
 constexpr std::size_t block_elements = 1024;
 
-// What elements are summed in.
+// The type in which elements are summed.
 template <class T>
 struct Wide {
   using Type = T;

@@ -15,7 +15,7 @@ void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   for (int to = 0; to < at.ranks; ++to) {
     if (to == at.rank) continue;
     const std::byte* block = request.in.data() + static_cast<std::size_t>(to) * at.payload;
-    // Not past the caches: its rank reads it at once.
+    // Ordinary stores: its rank reads the part at once.
     copy_cached(slot + part_offset(at, at.rank, to), block + part.begin, part.size);
   }
 }

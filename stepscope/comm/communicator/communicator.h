@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a group say to each other: collectives with tickets, over any transport.
-// All ranks of a group submit the same collectives in the same order; a ticket may be waited for at
-// any later time and in any order. One thread of a rank calls at a time.
+// The interface between the ranks of a group: collectives with tickets, over any transport. All
+// ranks of a group submit the same collectives in the same order. A rank may wait for its tickets
+// at any later time and in any order. Only one thread of a rank may call at a time.
 #pragma once
 
 #include <array>
@@ -33,10 +33,10 @@ inline constexpr std::array<std::string_view, 3> reduction_names = {"sum", "max"
 //   broadcast       in = S at the root, out = S at all ranks (may be the same memory)
 //   all_to_all      in = out = n·S: block j of in goes to block r of rank j's out
 //   send            in = S, to peer         recv   out = S, from peer        barrier   no data
-// Other overlaps of in and out are refused.
-// Reductions run in rank order, ((x0+x1)+x2)+…, element by element: the same bits from all_reduce
-// and reduce_scatter, at every transport, split and time. bf16 is summed in f32 and rounded once;
-// i64 and u8 wrap around.
+// Any other overlap of in and out is an error. Reductions run in rank order, ((x0+x1)+x2)+…,
+// element by element. all_reduce and reduce_scatter therefore give the same bits with every
+// transport, every split and in every run. bf16 is summed in f32 and rounded once; i64 and u8 wrap
+// around.
 struct CollectiveRequest {
   CollectiveKind kind = CollectiveKind::none;
   ElementType type = ElementType::u8;
@@ -48,8 +48,8 @@ struct CollectiveRequest {
   std::source_location where = std::source_location::current();
 };
 
-// `sequence` counts the group's collectives from 0; sends to and receives from a rank are counted
-// by channels of their own.
+// `sequence` counts the group's collectives from 0. Sends to a rank have a channel of their own,
+// and so have receives from it; each channel counts from 0.
 struct Ticket {
   std::uint64_t sequence = 0;
   std::int32_t channel = -1;  // -1: collectives; 2p: sends to rank p; 2p+1: receives from rank p
@@ -57,10 +57,10 @@ struct Ticket {
   constexpr bool operator==(const Ticket&) const = default;
 };
 
-// When a finished collective happened, on this host's CLOCK_MONOTONIC.
+// The instants of a finished collective, on this host's CLOCK_MONOTONIC.
 struct CollectiveInstants {
   Ns submitted{};
-  // When the latest rank submitted; absent where the transport cannot know.
+  // The submission of the last rank; absent when the transport cannot know it.
   std::optional<Ns> last_arrival{};
   Ns finished{};  // when this rank saw it finished
 };
@@ -78,29 +78,29 @@ class Communicator {
   [[nodiscard]] virtual int size() const = 0;
   [[nodiscard]] virtual std::string_view name() const = 0;  // of the group: "world", …
 
-  // Does not wait for other ranks. `in` must stay unchanged and `out` untouched until wait() has
-  // returned or test() said true. Error: sizes, peer or overlap that the table above does not
-  // allow; too many unfinished collectives; or the group has failed before.
+  // Does not wait for other ranks. Do not change `in` or touch `out` until wait() has returned or
+  // test() has returned true. Error: sizes, peer or overlap that the table above does not allow;
+  // too many unfinished collectives; or the group has failed before.
   [[nodiscard]] virtual Result<Ticket> submit(const CollectiveRequest& request) = 0;
-  // Makes progress without blocking; true when this ticket is complete.
+  // Makes progress without blocking. Returns true when this ticket is complete.
   [[nodiscard]] virtual Result<bool> test(Ticket ticket) = 0;
-  // Blocks until complete, making progress on all that was submitted. Error: ranks called different
-  // collectives, a peer died, left or failed, or nothing moved for the deadline; it names rank,
-  // collective, sequence number, `what` and call site of both sides. The group has failed then:
-  // each later call returns the same error, and so do the other ranks' calls.
+  // Blocks until this ticket is complete and makes progress on everything that was submitted.
+  // Error: ranks called different collectives; a peer died, left or failed; or nothing moved until
+  // the deadline. The error names rank, collective, sequence number, `what` and call site of both
+  // sides. The group has then failed: every later call of every rank returns the same error.
   [[nodiscard]] virtual Result<CollectiveInstants> wait(Ticket ticket) = 0;
-  // How long test() and wait() may see nothing move before they give up. Default 60 s.
+  // The time without progress after which test() and wait() give up. Default 60 s.
   virtual void set_deadline(Ns deadline) = 0;
-  // A group of these ranks (of this group), in this order; called by all ranks of this group with
-  // the same arguments. Null for a rank not named.
+  // Makes a group of these ranks (of this group), in this order. All ranks of this group call it
+  // with the same arguments. Null for a rank that is not named.
   [[nodiscard]] virtual Result<std::unique_ptr<Communicator>> subgroup(std::span<const int> ranks,
                                                                        std::string_view name) = 0;
-  // The last collectives of this rank, oldest first, each with its state (submitted, arrived,
-  // done), as a JSON object.
+  // A JSON object of this rank's last collectives, oldest first. Each has its state (submitted,
+  // arrived, done).
   [[nodiscard]] virtual std::string flight_record() const = 0;
 };
 
-// S of the request (above) in a group of n: the bytes that each rank gives and gets by block.
+// S of the request (table above) in a group of n: the bytes of one rank's block.
 [[nodiscard]] Bytes collective_payload(const CollectiveRequest& request, int ranks);
 
 template <class T>
@@ -118,7 +118,7 @@ inline constexpr std::optional<ElementType> element_type_of<std::uint8_t>{Elemen
 template <>
 inline constexpr std::optional<ElementType> element_type_of<std::byte>{ElementType::u8};
 
-// A vector, span or array of elements that a message can hold.
+// A vector, span or array whose elements a message can hold.
 template <class R>
 concept MessageRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                        element_type_of<std::ranges::range_value_t<R>>.has_value();
@@ -136,7 +136,7 @@ template <MessageRange R>
 inline constexpr ElementType message_type = *element_type_of<std::ranges::range_value_t<R>>;
 }  // namespace detail
 
-// One line a collective: all_reduce(comm, gradients, "block 3 gradients"). Blocking:
+// One line per collective: all_reduce(comm, gradients, "block 3 gradients"). To block:
 // wait_for(comm, all_reduce(…)).
 template <MessageRange Data>
 [[nodiscard]] Result<Ticket> all_reduce(
@@ -204,10 +204,10 @@ template <MessageRange Out>
 [[nodiscard]] Result<Ticket> barrier(Communicator& comm, std::string_view what = "barrier",
                                      std::source_location where = std::source_location::current());
 
-// Waits for what a submission returned; its error where it has none.
+// Waits for the ticket of a submission. Returns the submission's error if it has no ticket.
 [[nodiscard]] Result<CollectiveInstants> wait_for(Communicator& comm, const Result<Ticket>& ticket);
 
-// CLOCK_MONOTONIC now: the clock of CollectiveInstants.
+// The present time of CLOCK_MONOTONIC, the clock of CollectiveInstants.
 [[nodiscard]] Ns monotonic_now();
 
 }  // namespace stepscope

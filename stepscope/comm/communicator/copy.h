@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of messages. Long ones go past the caches: ordinary stores would first read each line, or
-// fetch it from the core that has read it.
+// Copies of messages. Long copies bypass the caches: an ordinary store would first read each line
+// from memory or fetch it from the core that last read it.
 #pragma once
 
 #include <cstddef>
 
 namespace stepscope::comm {
 
-// The memory must not overlap. Non-temporal stores of full lines, by the widest of AVX-512, AVX2
-// and SSE2 that this CPU has; ends with a store fence.
+// The two ranges must not overlap. Full lines are written by non-temporal stores, with the widest
+// of AVX-512, AVX2 and SSE2 that this CPU has. The copy ends with a store fence.
 void copy_streaming(std::byte* to, const std::byte* from, std::size_t bytes);
-// For short messages, or what this core reads next.
+// For short messages, and for data that this core reads next.
 void copy_cached(std::byte* to, const std::byte* from, std::size_t bytes);
 
 inline void copy_message(std::byte* to, const std::byte* from, std::size_t bytes, bool streaming) {

@@ -7,7 +7,7 @@
 
 namespace stepscope::comm {
 
-// One bit a core, the first 1024 of them.
+// One bit per core; the first 1024 cores.
 using CoreMask = std::array<std::uint64_t, 16>;
 [[nodiscard]] CoreMask core_mask();
 [[nodiscard]] int count_cores(const CoreMask& mask);

@@ -22,7 +22,7 @@ std::optional<std::uint64_t> system_room() {
 std::optional<std::uint64_t> number_in(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::uint64_t number = 0;
-  if (!(in >> number)) return std::nullopt;  // "max" is no number
+  if (!(in >> number)) return std::nullopt;  // "max" is not a number
   return number;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory this process can still get.
+// The memory that this process can still get.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace stepscope::comm {
 
-// The least of what the system has available and what the control groups (version 2) of this
-// process leave; absent where neither says.
+// The minimum of the system's available memory and the memory that the control groups (version 2)
+// of this process leave. Absent if neither is known.
 [[nodiscard]] std::optional<std::uint64_t> memory_room();
 
 }  // namespace stepscope::comm

@@ -65,12 +65,12 @@ MpiExchange::~MpiExchange() {
   int ended = 0;
   MPI_Finalized(&ended);
   mpi_failed() = mpi_failed() || failure_;
-  if (ended != 0 || failure_) return;  // what is still under way after a failure cannot be ended
+  if (ended != 0 || failure_) return;  // after a failure, unfinished operations cannot be ended
   MPI_Comm_free(&headers_);
   MPI_Comm_free(&data_);
 }
 
-// What goes to one rank at once: no more than a short message needs.
+// The bytes sent to one rank at once; no more than a short message needs.
 std::size_t MpiExchange::message_bytes(const Operation& operation) const {
   const auto n = static_cast<std::size_t>(ranks_);
   std::size_t most = operation.header.bytes;
@@ -128,7 +128,7 @@ Result<Ticket> MpiExchange::submit(const CollectiveRequest& request) {
   return Ticket{sequence, -1};
 }
 
-// A header and the data, each of its own tag; MPI keeps the order of a pair.
+// Header and data have tags of their own; MPI keeps the order within a pair of ranks.
 void MpiExchange::start_pair(Operation& operation, Flight& flight) {
   const CollectiveRequest& request = operation.request;
   const bool sends = request.kind == CollectiveKind::send;
@@ -325,7 +325,7 @@ Result<bool> MpiExchange::test(Ticket ticket) {
   return false;
 }
 
-// MPI has no way to sleep: looks for a while, then now and then.
+// MPI cannot sleep: it polls all the time for a while, then now and then.
 Result<CollectiveInstants> MpiExchange::wait(Ticket ticket) {
   if (failure_) return *failure_;
   const auto found = find(ticket);
@@ -385,14 +385,14 @@ int ranks_on_this_host(MPI_Comm group) {
 
 namespace {
 
-// Where rank 0 of a group holds its window open; the same at all ranks.
+// The process and descriptor that hold rank 0's window open; the same at all ranks.
 struct Held {
-  std::int64_t process = -1;  // -1: it could not be made
+  std::int64_t process = -1;  // -1: rank 0 could not make it
   std::int64_t descriptor = -1;
   std::array<char, 256> why{};
 };
 
-// Whether this is so at every rank.
+// Whether the condition holds at every rank.
 bool everywhere(MPI_Comm group, bool here) {
   int all = here ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, group);

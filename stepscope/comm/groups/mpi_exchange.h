@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A communicator over MPI for ranks of several hosts.
 //
-// Each collective first gathers its header from all ranks, so that different calls are an error and
-// no hang, then sends its chunks (collective_steps.h) one after the other: what a rank stages goes
-// out as one MPI collective, what comes in is taken from where the buckets of the others would be.
+// Each collective first gathers its header from all ranks: different calls are an error, not a
+// hang. Then it sends its chunks (collective_steps.h) one after the other. A staged chunk goes out
+// as one MPI collective. Received data lies where the buckets of the other ranks would be.
 #pragma once
 
 #ifdef STEPSCOPE_HAS_MPI
@@ -23,14 +23,15 @@
 
 namespace stepscope::comm {
 
-// Shared memory if all ranks of `group` are on one host, else MPI. Takes `group`; all its ranks
-// call.
+// Uses shared memory if all ranks of `group` are on one host, else MPI. Takes ownership of `group`.
+// All ranks of the group call it.
 [[nodiscard]] Result<std::unique_ptr<Communicator>> connect(MPI_Comm group, std::string name,
                                                             const MpiOptions& options, Ns deadline);
 
 [[nodiscard]] int ranks_on_this_host(MPI_Comm group);
 
-// Whether a group has failed: what is under way then would never let MPI_Finalize end.
+// Whether a group has failed. Its unfinished operations would keep MPI_Finalize from ever
+// returning.
 [[nodiscard]] bool& mpi_failed() noexcept;
 
 class MpiExchange final : public Communicator {
@@ -54,11 +55,11 @@ class MpiExchange final : public Communicator {
   [[nodiscard]] std::string flight_record() const override;
 
  private:
-  // What MPI holds of an operation while it is under way.
+  // The memory of an operation that MPI uses until the operation is complete.
   struct Flight {
-    BucketHeader own;                   // what is sent for it: stays in place
+    BucketHeader own;                   // sent for it; must not move
     std::vector<BucketHeader> headers;  // of all ranks
-    std::vector<MPI_Request> requests;  // its header's, or the messages of a send or receive
+    std::vector<MPI_Request> requests;  // of its header, or of a send or receive
     std::size_t chunks_done = 0;
   };
   struct Lane {

@@ -38,7 +38,7 @@ std::optional<LaunchedRank> launched_rank() {
   for (const auto& [rank, ranks] : launchers)
     if (const auto own = environment_number(rank))
       return LaunchedRank{*own, environment_number(ranks).value_or(0)};
-  // A batch script has SLURM_PROCID too, but is no step.
+  // A batch script has SLURM_PROCID too, but is not a step.
   if (const auto own = environment_number("SLURM_PROCID");
       own && environment_number("SLURM_STEP_ID"))
     return LaunchedRank{*own, environment_number("SLURM_STEP_NUM_TASKS").value_or(0)};
@@ -66,7 +66,7 @@ namespace {
 void finalize() {
   int ended = 0;
   MPI_Finalized(&ended);
-  if (ended == 0 && !mpi_failed()) MPI_Finalize();  // else the launcher ends the job
+  if (ended == 0 && !mpi_failed()) MPI_Finalize();  // otherwise the launcher ends the job
 }
 
 int& ranks_of_host() {

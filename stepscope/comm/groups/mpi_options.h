@@ -9,7 +9,7 @@ namespace stepscope {
 
 struct MpiOptions {
   Bytes bucket = default_bucket;
-  bool shared_memory = true;  // false: messages on one host too
+  bool shared_memory = true;  // false: MPI messages on one host too
 };
 
 }  // namespace stepscope

@@ -45,7 +45,7 @@ class Descriptor {
   int value_;
 };
 
-// Holds back the signals that go on to the ranks, while it lives.
+// Blocks the signals that are passed on to the ranks, as long as the object lives.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -101,11 +101,11 @@ std::vector<std::string> environment_of(int rank, int ranks, int segment,
   return all;
 }
 
-// In the child: from here to exec only what is safe after fork.
+// In the child: from here to exec, only calls that are safe after fork.
 [[noreturn]] void become(char* const* argv, char* const* environment, int segment, int report,
                          pid_t parent, const sigset_t& mask) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it died before
+  if (::getppid() != parent) ::_exit(1);  // the parent died before
   ::fcntl(segment, F_SETFD, 0);           // inherited by the program
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::execvpe(argv[0], argv, environment);
@@ -149,7 +149,7 @@ Result<Child> start(Program& program, const sigset_t& mask) {
   return Child{pid, Descriptor(end)};
 }
 
-// The ranks, from their start to their end.
+// The processes of the ranks, from their start to their end.
 class Supervisor {
  public:
   Supervisor(const comm::Window& window, std::vector<Child> children, const SpawnOptions& options)
@@ -202,7 +202,7 @@ class Supervisor {
     if (::read(signals, &info, sizeof info) != sizeof info) return;
     if (report_.interrupted_by != 0) return kill_all(SIGKILL);
     interrupt(static_cast<int>(info.ssi_signo));
-    // What a terminal sends, the ranks have got themselves.
+    // The ranks get a terminal's signals themselves.
     if (info.ssi_code != SI_KERNEL) kill_all(report_.interrupted_by);
   }
 
@@ -220,7 +220,7 @@ class Supervisor {
   }
 
   void reap(std::size_t r) {
-    // Said before its number is free for another process.
+    // Report the end before the pid can be used by another process.
     comm::RankControl& control = window_.control(static_cast<int>(r));
     for (auto state : {comm::RankState::absent, comm::RankState::joined}) {
       control.state.compare_exchange_strong(state, comm::RankState::dead);
@@ -233,7 +233,8 @@ class Supervisor {
     exit.status = exit.signal != 0 ? 128 + exit.signal : WEXITSTATUS(status);
     for (int p = 0; p < window_.ranks(); ++p) comm::ring(window_.control(p));
     if (exit.status == 0) return;
-    // Of those that had ended at one look, one that was killed came before those that gave up.
+    // Among ranks that ended in one poll, a killed rank counts as the first failure, before ranks
+    // that gave up.
     const bool takes_over =
         report_.first_failed && exit.signal != 0 && last_ == 0 && failed_at_look_ == look_ &&
         report_.ranks[static_cast<std::size_t>(*report_.first_failed)].signal == 0;
@@ -251,7 +252,7 @@ class Supervisor {
   std::optional<Ns> harsher_at_;
   int last_ = 0;  // the harshest signal sent
   std::uint64_t look_ = 0;
-  std::uint64_t failed_at_look_ = 0;  // when first_failed was set
+  std::uint64_t failed_at_look_ = 0;  // poll at which first_failed was set
 };
 
 }  // namespace

@@ -10,11 +10,11 @@
 
 namespace stepscope {
 
-// Small enough to stay in the caches: with 8 MiB messages of 1 MiB take 1.3 times as long.
+// Small enough for the caches: with a bucket of 8 MiB, messages of 1 MiB take 1.3 times as long.
 inline constexpr Bytes default_bucket{4 << 20};
 
-// One communicator a rank, each for a thread of its own; `bucket` is the memory a rank stages in.
-// Error: not 1 to 1024 ranks, or no room.
+// One communicator per rank, each for a thread of its own. A rank stages its data in `bucket`
+// bytes. Error: the number of ranks is not 1 to 1024, or there is no memory.
 [[nodiscard]] Result<std::vector<std::unique_ptr<Communicator>>> make_thread_group(
     int ranks, Bytes bucket = default_bucket);
 

@@ -12,19 +12,19 @@
 namespace stepscope {
 
 struct HostClock {
-  std::int64_t boot = 0;  // the same where the clock is the same
+  std::int64_t boot = 0;  // equal for processes with the same clock
   std::function<Ns()> now = monotonic_now;
 };
-// Of this process, by the kernel's boot id.
+// The clock of this process; `boot` comes from the kernel's boot id.
 [[nodiscard]] HostClock host_clock();
 
 struct ClockOffset {
-  Ns offset{};       // rank 0's clock less this one's
-  Ns uncertainty{};  // the offset is off by no more
+  Ns offset{};       // rank 0's clock minus this one's
+  Ns uncertainty{};  // bound of the offset's error
 };
-// Zero, exactly, for a rank on rank 0's host. Else by Cristian's method: of 64 round trips to rank
-// 0 the shortest, its reply taken to be from the middle; the uncertainty is half that trip. Called
-// by all ranks. Error: the transport's.
+// The offset is exactly zero for a rank on rank 0's host. For other ranks it comes from Cristian's
+// method: the shortest of 64 round trips to rank 0, with the reply assumed at the middle of the
+// trip. The uncertainty is half that trip. All ranks call it. Error: the transport's.
 [[nodiscard]] Result<ClockOffset> clock_offset(Communicator& comm,
                                                const HostClock& clock = host_clock());
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what one rank asks for: what the formulas of cost/ are held against.
+// Counts what one rank submits. Tests compare the formulas of cost/ with these counts.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// Everything a rank submitted, by kind.
+// All submissions of a rank, by kind.
 struct CommCounters {
   struct Kind {
     std::uint64_t calls = 0;
@@ -29,13 +29,14 @@ struct CommCounters {
   }
 };
 
-// What the collective costs the link of each of n ranks by the standard formulas (nccl-tests,
-// PERFORMANCE.md: busbw factor × total): all_reduce 2(n-1)/n·S, rounded to a byte; all_gather,
-// reduce_scatter, all_to_all (n-1)·S; broadcast and send S; recv and barrier 0; a group of one 0.
+// Bytes that the collective sends over the link of each of n ranks, by the standard formulas
+// (nccl-tests, PERFORMANCE.md: busbw factor × total): all_reduce 2(n-1)/n·S, rounded to a byte;
+// all_gather, reduce_scatter, all_to_all (n-1)·S; broadcast and send S; recv and barrier 0; a group
+// of one 0.
 [[nodiscard]] Bytes collective_sent(const CollectiveRequest& request, int ranks);
 
-// Adds every accepted submission to `counters`, which outlives the communicator and its subgroups
-// (they count into the same).
+// Adds every accepted submission to `counters`. The communicator's subgroups count into the same
+// counters. `counters` must outlive them all.
 [[nodiscard]] std::unique_ptr<Communicator> counting(std::unique_ptr<Communicator> inner,
                                                      CommCounters& counters);
 

@@ -55,7 +55,8 @@ TEST(Jitter, random_delays_and_orders_of_waiting_change_no_bit) {
   }
 }
 
-// S and what the links carry, by the formulas of nccl-tests, written anew.
+// S and the bytes on the links, by the formulas of nccl-tests, written independently of the
+// product.
 std::pair<std::int64_t, double> formula(const Case& c, int ranks) {
   const auto payload = static_cast<std::int64_t>(c.elements * element_bytes(c.type));
   const double n = ranks;
@@ -124,7 +125,8 @@ TEST(Counting, subgroups_count_into_the_same_and_refused_calls_do_not_count) {
   EXPECT_EQ(counters[0][CollectiveKind::broadcast].calls, 0U);
 }
 
-// Exactly, unless this thread did not run when the link was free: so the best of some rounds.
+// The time is exact unless this thread was not running when the link became free, so take the best
+// of several rounds.
 TEST(Throttle, collectives_hold_the_link_one_after_the_other) {
   constexpr Ns alpha = std::chrono::milliseconds(2);
   constexpr ByteRate beta{10e6};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator that passes everything on: what decorators derive from.
+// A communicator that passes every call on; decorators derive from it.
 #pragma once
 
 #include <memory>

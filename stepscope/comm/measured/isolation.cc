@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t small_message = 4096;
 
-// A place for both buffers; where one lay within the other, it does again.
+// One allocation for both buffers. If one lay within the other, it does so in the copy too.
 std::unique_ptr<std::byte[]> give_memory(CollectiveRequest& request) {
   const std::size_t in = request.in.size();
   const std::size_t out = request.out.size();
@@ -99,7 +99,7 @@ Result<Done> Isolation::replay(const CollectiveScript& script) {
     }
     auto& step = event.index < 0 ? before_ : now_;
     const std::int64_t at = event.index < 0 ? std::ssize(step) + event.index : event.index;
-    if (at < 0) continue;  // left under way by no replay
+    if (at < 0) continue;  // no replay left this one unfinished
     if (auto done = finish(step[static_cast<std::size_t>(at)]); !done) return done;
   }
   return Done{};

@@ -49,8 +49,8 @@ TEST(Isolation, LeavesCollectivesOutAndTheirBuffersAlone) {
   });
 }
 
-// A step that ends while its last collective is under way, and begins by waiting for the one of the
-// step before.
+// A step that ends before its last collective is complete, and begins with the wait for the
+// previous step's last collective.
 TEST(Isolation, RepeatsWhatAStepAskedFor) {
   run_ranks([](Isolation& comm, CommCounters& counters) {
     std::vector<float> large(4096, 1.0F);

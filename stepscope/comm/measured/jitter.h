@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random delays in every call: for tests that no result depends on when the ranks come.
+// Random delays in calls. Tests use them to show that no result depends on the ranks' timing.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace stepscope {
 
-// About half of all calls sleep before they go on, for up to `most`. The delays depend on the seed,
-// the rank and the number of the call.
+// About half of all calls first sleep for up to `most`. The delays depend on the seed, the rank and
+// the number of the call.
 [[nodiscard]] std::unique_ptr<Communicator> jitter(std::unique_ptr<Communicator> inner,
                                                    std::uint64_t seed, Ns most);
 

@@ -13,7 +13,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t kept = 1024;
-// While a ticket waits for the link, others must still move.
+// Other tickets must still make progress while one waits for the link.
 constexpr Ns longest_sleep = std::chrono::microseconds(200);
 
 struct Link {
@@ -84,7 +84,7 @@ class Throttle final : public comm::Forwarding {
   };
   struct Lane {  // tickets of one channel
     std::vector<Entry> entries;
-    std::uint64_t next = 0;  // the first that has no time on the link yet
+    std::uint64_t next = 0;  // first ticket without a time on the link
     std::uint64_t submitted = 0;
   };
 

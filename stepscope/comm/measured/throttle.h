@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slower link than the machine has, the same on every machine.
+// Simulates a link slower than the machine's own, with the same speed on every machine.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 namespace stepscope {
 
 // Each collective holds this rank's link for α + sent/β, where sent is collective_sent()
-// (counting.h; what is received, for recv): one after the other in the order of their tickets, none
-// before the last rank has submitted it. A ticket is complete when its time on the link is over,
-// and not before `inner` has completed it. Subgroups share the link. At most 1024 unfinished
-// tickets.
+// (counting_communicator.h); for recv, the received bytes. Collectives use the link one after the
+// other in the order of their tickets, and none starts before the last rank has submitted it. A
+// ticket is complete when its time on the link is over and `inner` has completed it. Subgroups
+// share the link. At most 1024 tickets may be unfinished.
 [[nodiscard]] std::unique_ptr<Communicator> throttle(std::unique_ptr<Communicator> inner, Ns alpha,
                                                      ByteRate beta);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last collectives of one rank of a group, as it submitted and finished them.
+// One rank's record of the last collectives that it submitted and finished.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct Operation {
   std::uint64_t chunks = 0;
   CollectiveInstants times;
   OperationState state = OperationState::submitted;
-  std::optional<Ns> polled_since{};  // by test(), while nothing moved
+  std::optional<Ns> polled_since{};  // test() has seen no progress since
 };
 
-// The last `capacity` operations of a queue that is worked off in order.
+// The last `capacity` operations of a queue that is processed in order.
 class OperationQueue {
  public:
   explicit OperationQueue(std::size_t capacity) : ring_(capacity) {}
@@ -42,7 +42,7 @@ class OperationQueue {
   [[nodiscard]] const Operation& operator[](std::uint64_t sequence) const {
     return ring_[sequence % ring_.size()];
   }
-  // The oldest one still held.
+  // The oldest operation still held.
   [[nodiscard]] std::uint64_t oldest() const {
     return submitted_ > ring_.size() ? submitted_ - ring_.size() : 0;
   }

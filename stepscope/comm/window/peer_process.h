@@ -24,7 +24,7 @@ class PeerProcess {
 
  private:
   pid_t pid_ = 0;
-  int descriptor_ = -1;  // a pidfd: refers to this process even after its number is used again
+  int descriptor_ = -1;  // a pidfd: stays valid when its pid is used again
 };
 
 }  // namespace stepscope::comm

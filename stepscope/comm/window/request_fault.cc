@@ -12,7 +12,7 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
          before(b.data(), a.data() + a.size());
 }
 
-// The memory that in and out may share; null where they may not.
+// The memory that in and out may share; null if they may not share any.
 const std::byte* shared_begin(const CollectiveRequest& request, int rank, std::size_t payload) {
   const std::size_t own_block = static_cast<std::size_t>(rank) * payload;
   switch (request.kind) {

@@ -53,7 +53,7 @@ Error no_room(const WindowShape& shape, int reason) {
                    "communication buckets"};
 }
 
-// Asked before: the kernel would end other programs to make room.
+// Check before reserving: the kernel would kill other programs to make room.
 bool fits(const WindowLayout& at) {
   const auto room = memory_room();
   return !room || at.end < *room;
@@ -125,7 +125,7 @@ std::optional<BucketHeader> Position::load() const {
     if (version == 0) return std::nullopt;
     for (std::size_t i = 0; i < words; ++i) image[i] = words_[i].load(std::memory_order_acquire);
     if (version % 2 == 0 && version_.load() == version) break;
-  }  // else its writer died while it wrote: the words as they are
+  }  // else the writer died during the write: return the words as they are
   return std::bit_cast<BucketHeader>(image);
 }
 
@@ -142,7 +142,7 @@ WindowShape window_shape(int ranks, Bytes bucket) {
   WindowShape shape;
   shape.ranks = n;
   shape.slots = std::clamp<std::uint64_t>(bytes / (64 * 1024), 16, 128);
-  // A line for each peer at least.
+  // At least one cache line for each peer.
   const std::uint64_t least = round_up(n * 64, page_bytes);
   shape.slot_bytes = std::max(least, round_up(bytes / shape.slots, page_bytes));
   shape.pair_slots = 4;
@@ -192,7 +192,7 @@ Result<int> make_segment(const WindowShape& shape) {
   Prefix prefix;
   prefix.magic = magic;
   prefix.shape = shape;
-  // Reserved now: a page that is missing later would kill the rank that touches it.
+  // Reserve all pages now: a page missing later would kill the rank that touches it.
   if (::fallocate(descriptor, 0, 0, static_cast<off_t>(at.end)) != 0 ||
       ::pwrite(descriptor, &prefix, sizeof prefix, 0) != sizeof prefix) {
     const int reason = errno;

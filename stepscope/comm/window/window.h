@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that all ranks of a group see: for each rank its progress, its place to sleep and a ring
-// of buckets; for each ordered pair of ranks a smaller ring. All-zero memory is a fresh window.
+// Memory that all ranks of a group share. Each rank has its progress counters, a word to sleep on
+// and a ring of buckets. Each ordered pair of ranks has a smaller ring. All-zero memory is a fresh
+// window.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ namespace stepscope::comm {
 inline constexpr std::size_t what_characters = 40;
 inline constexpr std::size_t place_characters = 48;
 
-// Where in the source a collective was called: the last two parts of the path.
+// The source location of a collective's call: the last two parts of the path, and the line.
 struct CallSite {
   std::array<char, place_characters> file{};
   std::uint32_t line = 0;
@@ -34,8 +35,8 @@ struct CallSite {
 // The characters before the first NUL.
 [[nodiscard]] std::string_view text_of(std::string_view padded);
 
-// What a rank says of the collective that a bucket belongs to. Ranks that disagree in anything but
-// `submitted`, `what` and `site` have called different collectives.
+// A rank's description of the collective that a bucket belongs to. Two ranks have called different
+// collectives if any member but `submitted`, `what` and `site` differs.
 struct BucketHeader {
   std::uint64_t sequence = 0;
   std::uint64_t bytes = 0;  // S
@@ -55,7 +56,7 @@ struct BucketHeader {
 enum class RankState : std::uint32_t { absent, joined, left, failed, dead };
 inline constexpr std::size_t failure_characters = 512;
 
-// The latest header of a rank, readable at any time by other ranks.
+// The latest header of a rank. Other ranks can read it at any time.
 class Position {
  public:
   void store(const BucketHeader& header);
@@ -75,12 +76,12 @@ struct RankControl {
   alignas(64) std::atomic<std::uint32_t> doorbell{};  // rung by peers when this rank sleeps
   alignas(64) std::atomic<RankState> state{};
   std::atomic<std::int32_t> pid{};                                              // 0: a thread
-  std::array<std::atomic<std::uint64_t>, std::tuple_size_v<CoreMask>> cores{};  // it may run on
+  std::array<std::atomic<std::uint64_t>, std::tuple_size_v<CoreMask>> cores{};  // it may use
   alignas(64) Position position;
   std::array<char, failure_characters> failure{};  // written before `state` becomes failed
 };
 
-// Wakes the rank if it sleeps.
+// Wakes the rank if it is asleep.
 void ring(RankControl& control);
 
 struct PairControl {
@@ -97,7 +98,7 @@ struct WindowShape {
 
   bool operator==(const WindowShape&) const = default;
 };
-// A ring of about `bucket` bytes a rank; smaller rings for pairs, of about a quarter of it.
+// Each rank has a ring of about `bucket` bytes. The rings of pairs have about a quarter of that.
 [[nodiscard]] WindowShape window_shape(int ranks, Bytes bucket);
 
 // Offsets of a window's parts.
@@ -108,9 +109,10 @@ struct WindowLayout {
 
 class Window {
  public:
-  // Of this process: for ranks that are threads.
+  // A window in this process's memory, for ranks that are threads.
   [[nodiscard]] static Result<std::shared_ptr<Window>> create(const WindowShape& shape);
-  // Of a segment (make_segment) that other processes map too; the descriptor stays the caller's.
+  // A window in a segment (make_segment) that other processes map too. The caller keeps the
+  // descriptor.
   [[nodiscard]] static Result<std::shared_ptr<Window>> map(int descriptor);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
@@ -135,8 +137,8 @@ class Window {
   WindowLayout at_;
 };
 
-// A memfd (close-on-exec) with all its memory reserved: nothing is left when its users are gone.
-// Error: no room.
+// A memfd (close-on-exec) with all its memory reserved. It disappears with its last user. Error: no
+// memory.
 [[nodiscard]] Result<int> make_segment(const WindowShape& shape);
 
 // The segment that another process of this host holds open as `descriptor`.

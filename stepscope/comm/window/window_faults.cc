@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a window group says when it cannot go on.
+// Detects that a window group cannot go on, and reports why.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -25,7 +25,8 @@ std::string_view state_text(RankState state) {
 
 }  // namespace
 
-// Whether the oldest unfinished collective waits for this rank's data, or for a bucket it holds.
+// Whether the oldest unfinished collective waits for this rank's data or for a bucket that this
+// rank holds.
 bool WindowGroup::blocks(int peer) const {
   if (peer == setup_.rank || taking_ == queue_.submitted()) return false;
   const RankControl& control = window_.control(peer);
@@ -45,7 +46,7 @@ std::string WindowGroup::last_text(int peer) const {
   return last ? "its last was " + header_text(*last) : "it has called nothing yet";
 }
 
-// Whether the peer gave up before it brought what is waited for.
+// Whether the peer gave up before it brought the data that the operation waits for.
 bool WindowGroup::peer_gave_up(int peer) {
   const RankControl& control = window_.control(peer);
   if (control.state.load() != RankState::failed || progress()) return false;
@@ -58,13 +59,13 @@ bool WindowGroup::peer_gave_up(int peer) {
   return true;
 }
 
-// Whether the peer, for which the operation waits, is gone.
+// Whether the peer that the operation waits for is gone.
 bool WindowGroup::peer_ended(const Operation& operation, int peer) {
   const RankState state = window_.control(peer).state.load();
   const PeerProcess& process = peers_[static_cast<std::size_t>(peer)];
   const bool dead = state == RankState::dead || (state != RankState::left && process.dead());
   if (!dead && state != RankState::left) return false;
-  if (progress()) return false;  // what it staged before its end still counts
+  if (progress()) return false;  // data staged before its end still counts
   std::string text = waiting_text(operation) + ": rank " + std::to_string(peer);
   text += dead ? " died" : " left the group";
   if (process.pid() != 0) text += " (process " + std::to_string(process.pid()) + ")";
@@ -72,7 +73,8 @@ bool WindowGroup::peer_ended(const Operation& operation, int peer) {
   return true;
 }
 
-// Nothing moves: looks now and then whether it ever can, and gives up at the deadline.
+// Without progress: checks now and then whether progress is still possible, and gives up at the
+// deadline.
 void WindowGroup::look_for_faults(Ns now, Ns waited) {
   if (now - looked_at_ < look_interval) return;
   looked_at_ = now;
@@ -114,7 +116,7 @@ void WindowGroup::give_up(Ns waited) {
     operation = &pairs_[c]->queue[pairs_[c]->finished];
     who = late_text(static_cast<int>(c / 2));
   }
-  if (operation == nullptr) return;  // it has just come
+  if (operation == nullptr) return;  // the data has just come
   fail(waiting_text(*operation) + ": nothing moved for " + seconds_text(waited) + ": " + who,
        "raise the deadline if this was no hang; " + std::string(see_record));
 }
@@ -126,7 +128,7 @@ void WindowGroup::report_mismatch(const Operation& operation, int peer,
        "all ranks of a group must call the same collectives in the same order");
 }
 
-// The group is of no use any more: tells the other ranks.
+// Marks the group as failed and tells the other ranks.
 void WindowGroup::fail(const std::string& text, const std::string& hint) {
   if (!failure_) failure_ = Error{.what = text, .hint = hint, .code = ErrorCode::group_failed};
   RankControl& control = window_.control(setup_.rank);

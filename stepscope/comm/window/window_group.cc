@@ -131,7 +131,7 @@ bool WindowGroup::slot_free(std::uint64_t chunk) {
   return chunk < free_until_;
 }
 
-// Stages the next chunk, if its bucket is free and its data is there.
+// Stages the next chunk if its bucket is free and its data is ready.
 bool WindowGroup::stage_chunk() {
   if (staging_ == queue_.submitted()) return false;
   const Operation& operation = queue_[staging_];
@@ -160,7 +160,7 @@ bool WindowGroup::peers_staged() {
   return true;
 }
 
-// The first chunk of an operation is there from all ranks.
+// All ranks have staged the first chunk of an operation.
 void WindowGroup::note_arrival(Operation& operation) {
   Ns last = operation.times.submitted;
   for (int p = 0; p < ranks_; ++p) {
@@ -170,7 +170,7 @@ void WindowGroup::note_arrival(Operation& operation) {
   operation.state = OperationState::arrived;
 }
 
-// Takes the next chunk, if all ranks have staged theirs.
+// Takes the next chunk if all ranks have staged theirs.
 bool WindowGroup::take_chunk() {
   if (taken_ >= staged_) return false;
   Operation& operation = queue_[taking_];
@@ -269,7 +269,7 @@ bool WindowGroup::progress_pairs() {
   return moved;
 }
 
-// Works off what can be worked off now; whether anything moved.
+// Does all work that is possible now. Returns whether anything moved.
 bool WindowGroup::progress() {
   bool moved = false;
   for (bool step = true; step && !failure_;) {
@@ -281,7 +281,7 @@ bool WindowGroup::progress() {
   return moved;
 }
 
-// Looks for a while where there are cores to spare, then sleeps until a peer rings or `limit`.
+// Polls for a while if there are cores to spare, then sleeps until a peer rings or `limit` passes.
 void WindowGroup::sleep(Ns limit, bool& moved) {
   if (setup_.spin) {
     for (const Ns until = monotonic_now() + spin_limit; monotonic_now() < until;) {

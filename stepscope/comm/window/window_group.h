@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator over a window of memory that all its ranks see (threads or processes of one host).
+// A communicator over a window of memory that all its ranks (threads or processes of one host)
+// share.
 //
-// Collectives are cut into chunks (collective_steps.h), counted through the life of the group.
-// Chunk c of a rank goes into its bucket c % slots once all peers have taken chunk c - slots; it
-// can be taken once all ranks have staged theirs. submit() stages what fits; submit(), test() and
-// wait() work off everything that was submitted, in order, so that ranks may wait in different
-// orders. A rank that waits looks for a bounded time, if the host has a core for each rank, and
-// then sleeps.
+// Collectives are cut into chunks (collective_steps.h). Chunks are counted through the life of the
+// group. Chunk c of a rank goes into its bucket c % slots once all peers have taken chunk c -
+// slots. A chunk can be taken once all ranks have staged theirs. submit() stages as many chunks as
+// fit. submit(), test() and wait() process all submissions in order, so ranks may wait in different
+// orders. If the host has a core for each rank, a waiting rank first polls for a bounded time. Then
+// it sleeps.
 #pragma once
 
 #include <memory>
@@ -53,7 +54,7 @@ class WindowGroup final : public Communicator {
   [[nodiscard]] std::string flight_record() const override;
 
  private:
-  // Sends to, or receives from, one rank.
+  // Sends to one rank, or receives from it.
   struct PairLane {
     explicit PairLane(std::size_t capacity) : queue(capacity) {}
     OperationQueue queue;
@@ -112,9 +113,11 @@ class WindowGroup final : public Communicator {
   std::optional<Error> failure_;
 };
 
-// Different ranks of a group of `size`, at least one; absent where they are.
+// The fault of a list of ranks: it must name at least one rank of a group of `size`, each once.
+// Absent for a valid list.
 [[nodiscard]] std::optional<Error> ranks_fault(std::span<const int> ranks, int size);
-// Sizes and overlaps as the table in communicator.h has them; absent where they are right.
+// The fault of a request's sizes and overlaps by the table in communicator.h. Absent for a valid
+// request.
 [[nodiscard]] std::optional<Error> request_fault(const CollectiveRequest& request, int rank,
                                                  int ranks);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a group does besides right answers: messages in pairs, subgroups, errors, times.
+// Tests of a group beyond right answers: messages in pairs, subgroups, errors, times.
 #include "stepscope/comm/window/window_group.h"
 
 #include <gtest/gtest.h>
@@ -179,7 +179,7 @@ TEST(WindowGroup, nothing_moving_ends_wait_and_test_at_the_deadline) {
     }
     EXPECT_NE(message.find("rank 0 in barrier #0 \"lonely\""), std::string::npos) << message;
     EXPECT_NE(message.find("rank 1 has not come; it has called nothing yet"), std::string::npos);
-    // The other rank is told when it comes.
+    // The other rank gets the error when it comes.
     const auto late = barrier(*ranks[1], "late");
     ASSERT_TRUE(late);
     EXPECT_TRUE(ranks[1]->wait(*late));

@@ -24,7 +24,7 @@ void come(Window& window, int rank) {
   }
 }
 
-// The first rank that is in this state; none: -1.
+// The first rank in this state, or -1.
 int find_state(const Window& window, RankState state) {
   for (int p = 0; p < window.ranks(); ++p) {
     if (window.control(p).state.load() == state) return p;

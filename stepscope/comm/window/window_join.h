@@ -10,8 +10,8 @@
 
 namespace stepscope::comm {
 
-// This process becomes a rank of the window's group; returns when all have come. Error: one ended
-// before it came, or did not come within the deadline.
+// Makes this process a rank of the window's group. Returns when all ranks have joined. Error: a
+// rank ended before it joined, or did not join by the deadline.
 [[nodiscard]] Result<std::unique_ptr<Communicator>> join_window(std::shared_ptr<Window> window,
                                                                 int rank, std::string name,
                                                                 Ns deadline);

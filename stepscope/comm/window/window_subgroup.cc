@@ -9,10 +9,10 @@
 namespace stepscope::comm {
 namespace {
 
-// What a rank tells the others while a subgroup is made.
+// A rank's message to the others while a subgroup is made.
 struct Offer {
   std::uint64_t ranks_hash = 0;
-  // Of the first named rank: its Window, or where processes share it, its descriptor.
+  // From the first named rank: its Window, or its descriptor if the ranks are processes.
   const std::shared_ptr<Window>* shared = nullptr;
   std::int64_t window = -1;
   std::int32_t process = 0;
@@ -71,7 +71,8 @@ std::optional<Error> ranks_fault(std::span<const int> ranks, int size) {
                .hint = "ranks count within the group that is split"};
 }
 
-// The window of the subgroup at all ranks that it names, null at the others. All ranks call it.
+// The subgroup's window at all ranks that the subgroup names, null at the others. All ranks call
+// it.
 Result<std::shared_ptr<Window>> WindowGroup::shared_window(std::span<const int> ranks,
                                                            std::string_view name) {
   WindowShape shape = window_.shape();
@@ -120,7 +121,7 @@ Result<std::shared_ptr<Window>> WindowGroup::shared_window(std::span<const int> 
   } else if (named && window == nullptr) {
     window = *first.shared;
   }
-  offers = exchange(*this, outcome);  // before the first rank lets go of what it offered
+  offers = exchange(*this, outcome);  // before the first rank releases its offer
   close_segment();
   fault = offers ? offers_fault(*offers) : offers.error();
   if (fault) return *fault;

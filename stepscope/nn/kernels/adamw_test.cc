@@ -40,7 +40,7 @@ TYPED_TEST(AdamWKernel, FollowsThePublishedRuleOverManySteps) {
           p[i] = p[i] * (1 - lr * static_cast<double>(0.1F)) - lr * mean / (root + 1e-8);
         }
       }
-      expect_close(master, p, 20 * 0x1p-22, 0.1, "master");  // a few roundings a step
+      expect_close(master, p, 20 * 0x1p-22, 0.1, "master");  // a few roundings per step
       expect_close(m, md, 20 * 0x1p-23, 0.1, "m");
       expect_close(v, vd, 20 * 0x1p-23, 0.1, "v");
       if constexpr (std::is_same_v<T, Bf16>) {
@@ -50,9 +50,9 @@ TYPED_TEST(AdamWKernel, FollowsThePublishedRuleOverManySteps) {
   }
 }
 
-// What PyTorch 2.13 computes: torch.optim.AdamW([p], lr=3e-3, betas=(0.9, 0.95), eps=1e-8,
-// weight_decay=0.1) on float64 p = [1, -2, 0.5], three steps with gradients [0.1, -0.2, 0.3],
-// [0.4, 0.5, -0.6], [-0.7, 0.8, 0.9].
+// Results of PyTorch 2.13: torch.optim.AdamW([p], lr=3e-3, betas=(0.9, 0.95), eps=1e-8,
+// weight_decay=0.1) on float64 p = [1, -2, 0.5], three steps with gradients [0.1, -0.2, 0.3], [0.4,
+// 0.5, -0.6], [-0.7, 0.8, 0.9].
 TEST(AdamWKernel, EqualsPyTorch) {
   std::vector<float> p = {1, -2, 0.5F}, m(3), v(3);
   const std::vector<float> grads[] = {
@@ -65,7 +65,7 @@ TEST(AdamWKernel, EqualsPyTorch) {
   expect_close(p, {0.994078819995, -1.998644897442, 0.496626507806}, 0x1p-22, 0.0, "parameters");
 }
 
-// Ranks own different parts of a vector: an element must not see where it stands.
+// Ranks own different parts of a vector: an element's result must not depend on its place.
 TYPED_TEST(AdamWKernel, AnElementsBitsDoNotDependOnItsPlace) {
   using T = TypeParam;
   const std::int64_t count = 67;

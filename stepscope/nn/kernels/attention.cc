@@ -12,11 +12,11 @@ namespace {
 constexpr std::int64_t attention_tile = 64;  // queries, and keys
 
 struct AttentionLayout {
-  std::int64_t row;     // elements of a row of qkv
+  std::int64_t row;     // elements per row of qkv
   std::int64_t k, v;    // where its k heads and v heads begin
-  std::int64_t group;   // query heads of one k head
-  std::int64_t padded;  // head_dim in whole vectors of any instruction set
-  std::int64_t keys;    // tokens in whole tiles
+  std::int64_t group;   // query heads per k head
+  std::int64_t padded;  // head_dim, rounded up to whole vectors of any instruction set
+  std::int64_t keys;    // tokens, rounded up to whole tiles
   float scale;
 };
 

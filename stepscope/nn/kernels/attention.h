@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causal self-attention, by tiles of 64 queries and 64 keys with an online softmax (Milakov and
+// Causal self-attention in tiles of 64 queries and 64 keys with an online softmax (Milakov and
 // Gimelshein 2018; Dao et al. 2022): out = softmax(q k^T / sqrt(head_dim)) v. Memory grows with
-// tokens * head_dim; there is never a [tokens, tokens] matrix. T = float or Bf16; f32 inside.
+// tokens * head_dim; a [tokens, tokens] matrix never exists. T = float or Bf16; computed in f32.
 //
-// qkv: [batch, tokens, (heads + 2 kv_heads) head_dim], in each row the q heads, then the k heads,
+// qkv: [batch, tokens, (heads + 2 kv_heads) head_dim]. A row holds the q heads, then the k heads,
 // then the v heads. Query head h reads k and v head h / (heads / kv_heads) (grouped queries).
 #pragma once
 
@@ -18,17 +18,17 @@ struct AttentionShape {
   std::int64_t head_dim = 0;
 };
 
-// Floats of scratch that forward and backward need.
+// The number of scratch floats that forward and backward need.
 [[nodiscard]] std::size_t attention_scratch(const AttentionShape& shape);
 
-// out: [batch, tokens, heads head_dim]; logsumexp: [batch, heads, tokens], of the scaled scores of
-// a query, kept for the backward pass.
+// out: [batch, tokens, heads head_dim]. logsumexp: [batch, heads, tokens], over a query's scaled
+// scores; the backward pass needs it.
 template <class T>
 void attention_forward(const AttentionShape& shape, const T* qkv, T* out, float* logsumexp,
                        float* scratch);
 
-// dqkv is overwritten; probabilities are computed again tile by tile. The order of every sum is
-// fixed. dqkv may not be qkv.
+// dqkv is overwritten. Probabilities are recomputed tile by tile. The order of every sum is fixed.
+// dqkv may not be qkv.
 template <class T>
 void attention_backward(const AttentionShape& shape, const T* qkv, const T* out,
                         const float* logsumexp, const T* dout, T* dqkv, float* scratch);

@@ -39,7 +39,7 @@ double product(const std::vector<double>& x, std::size_t a, const std::vector<do
   return sum;
 }
 
-// Probabilities of query i over keys 0..i, and the logarithm of the sum of their exponentials.
+// The probabilities of query i over keys 0..i, and the logarithm of the sum of the exponentials.
 std::vector<double> probabilities(const Rows& r, const std::vector<double>& qkv, std::size_t i,
                                   double& logsumexp) {
   std::vector<double> p;
@@ -134,15 +134,15 @@ std::int64_t qkv_size(const AttentionShape& s) {
   return s.batch * s.tokens * (s.heads + 2 * s.kv_heads) * s.head_dim;
 }
 
-// Odd and tiny shapes, one tile, several, tiles cut short, grouped queries.
+// Odd and tiny shapes, one tile, several tiles, partial tiles, grouped queries.
 const AttentionShape shapes[] = {
     {1, 1, 1, 1, 1},    {2, 3, 2, 1, 2},     {1, 7, 3, 3, 5},     {1, 17, 2, 2, 16},
     {2, 64, 1, 1, 8},   {1, 65, 2, 1, 7},    {1, 70, 4, 2, 33},   {1, 128, 1, 1, 64},
     {1, 130, 2, 2, 20}, {1, 200, 1, 1, 128}, {1, 100, 6, 2, 127},
 };
 
-// f32: sums of head_dim and of tokens numbers, and e^x. Bf16: the results are rounded once, and
-// `out`, which enters the backward pass by the sum of dout out, was rounded before.
+// f32 errors: sums of head_dim and of `tokens` numbers, and e^x. Bf16 errors: the results are
+// rounded once. `out` was rounded before; it enters the backward pass in the sum of dout out.
 template <class T>
 constexpr double tolerance = 2 * rounding<T> + 0x1p-17;
 
@@ -169,7 +169,7 @@ TYPED_TEST(Attention, EqualsTheReferenceForwardAndBackward) {
   }
 }
 
-// Holds the reference's own backward pass.
+// Checks the reference's own backward pass.
 TEST(AttentionReference, GradientEqualsCentralDifferences) {
   const AttentionShape small[] = {{1, 1, 1, 1, 3}, {2, 5, 4, 2, 3}, {1, 66, 2, 1, 2}};
   for (const AttentionShape& s : small) {

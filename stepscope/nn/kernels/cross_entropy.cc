@@ -28,7 +28,8 @@ LogSum log_sum_of(std::int64_t n, float* x, bool keep) {
   return STEPSCOPE_NN_CALL(log_sum, n, x, keep);
 }
 
-// The loss of one row; its logits become, in place, the gradient as T, at the row's start.
+// Returns the loss of one row. The gradient as T replaces the row's logits in place, from the row's
+// start.
 template <class T>
 double row_loss(const HeadShape& s, std::int32_t target, bool gradient, float* logits) {
   T* out = reinterpret_cast<T*>(logits);
@@ -42,7 +43,7 @@ double row_loss(const HeadShape& s, std::int32_t target, bool gradient, float* l
   const double loss =
       static_cast<double>(l.highest) + std::log(static_cast<double>(l.sum)) - chosen;
   if (!gradient) return loss;
-  // One less at the target, before all are divided by the sum.
+  // Subtract one at the target before all values are divided by the sum.
   logits[target] -= l.sum;
   STEPSCOPE_NN_CALL(scale_row, s.vocab, s.padded_vocab, 1.0F / l.sum, logits, out);
   return loss;
@@ -66,7 +67,8 @@ double head_cross_entropy(const HeadShape& s, const T* x, const T* w, const std:
                           T* dx, T* dw, bool add, float* scratch) {
   check((dx == nullptr) == (dw == nullptr), "cross_entropy: dx and dw go together");
   const std::int64_t chunk = head_chunk_rows(s);
-  // Logits are f32; the gradient of a row takes its place as T, so in T its rows lie further apart.
+  // A row's gradient as T replaces its f32 logits in place, so the gradient's rows lie further
+  // apart than their length in T.
   const std::int64_t stride = std::is_same_v<T, float> ? s.padded_vocab : 2 * s.padded_vocab;
   const T* dlogits = reinterpret_cast<const T*>(scratch);
   double loss = 0;

@@ -45,7 +45,7 @@ double loss_of(const Head& h, const std::vector<double>& x, const std::vector<do
   return loss;
 }
 
-// The product that turns dlogits, rounded to T, into dx (over vocab) or dw (over rows): f32 sums.
+// The product of dlogits, rounded to T, that gives dx (over vocab) or dw (over rows): f32 sums.
 template <class T>
 constexpr double tolerance = 2 * rounding<T> + 0x1p-18;
 
@@ -84,7 +84,7 @@ TYPED_TEST(CrossEntropy, ChunksGiveWhatTheWholeGives) {
   // 40 rows of 1.5 million logits: three chunks.
   HeadShape s{40, 1'500'000, 1'500'000, 1};
   ASSERT_EQ(head_chunk_rows(s), 14);
-  // The same rows, where a small vocabulary needs one chunk: the others have no weight.
+  // The same rows with a small vocabulary, which needs one chunk; the other tokens have no weight.
   const HeadShape small{40, 6, 6, 1};
   ASSERT_EQ(head_chunk_rows(small), 40);
   EXPECT_LE(head_scratch(s) * sizeof(float), 16U * 1'500'000 * sizeof(float));
@@ -116,7 +116,7 @@ TYPED_TEST(CrossEntropy, ChunksGiveWhatTheWholeGives) {
   }
   EXPECT_NEAR(loss, want, 1e-5 * want);
   expect_close(dx, dx_want, tolerance<T>, 1.0, "dx");
-  // Bf16: dw is rounded once a chunk.
+  // Bf16: dw is rounded once per chunk.
   expect_close(std::vector<T>(dw.begin(), dw.begin() + 6), dw_want, 3 * tolerance<T>, 2.0, "dw");
 }
 

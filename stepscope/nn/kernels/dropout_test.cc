@@ -41,7 +41,7 @@ TYPED_TEST(Dropout, DropsTheShareAskedForAndNothingAtZero) {
   dropout<T>(100000, 0.1F, {1, 2}, ones.data(), y.data());
   const auto zeros = std::ranges::count_if(y, [](T v) { return as_double(v) == 0; });
   EXPECT_NEAR(static_cast<double>(zeros), 10000,
-              5 * 95);  // five standard deviations; always the same
+              5 * 95);  // five standard deviations; the result never varies
   dropout<T>(100000, 0.0F, {1, 2}, ones.data(), y.data());
   EXPECT_TRUE(same_bits(y, ones));
 }

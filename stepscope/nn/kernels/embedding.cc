@@ -24,7 +24,7 @@ void embedding_backward(std::int64_t b, std::int64_t t, std::int64_t c, std::int
                         std::int64_t positions, const std::int32_t* tokens, const T* dout, T* dwte,
                         T* dwpe, bool add) {
   check(dwpe == nullptr || t <= positions, "embedding: more tokens than positions");
-  // Sorted by token, then by place: (token << 32 | row).
+  // (token << 32 | row), sorted by token, then by row.
   thread_local std::vector<std::uint64_t> order;
   order.resize(static_cast<std::size_t>(b * t));
   for (std::size_t row = 0; row < order.size(); ++row) {
@@ -32,7 +32,7 @@ void embedding_backward(std::int64_t b, std::int64_t t, std::int64_t c, std::int
     order[row] = (static_cast<std::uint64_t>(tokens[row]) << 32U) | row;
   }
   std::ranges::sort(order);
-  std::int64_t next = 0;  // the first row of dwte not yet written
+  std::int64_t next = 0;  // first row of dwte not written yet
   for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
     const auto token = static_cast<std::int64_t>(order[first] >> 32U);
     while (last < order.size() && static_cast<std::int64_t>(order[last] >> 32U) == token) ++last;

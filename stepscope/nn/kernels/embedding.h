@@ -12,10 +12,11 @@ template <class T>
 void embedding_forward(std::int64_t b, std::int64_t t, std::int64_t c, const std::int32_t* tokens,
                        const T* wte, const T* wpe, T* out);
 
-// dwte[v] (+)= the sum of dout where token v stands, in the order of tokens, in f32, rounded once;
-// dwpe[p] (+)= the sum over b. `vocab` and `positions` are the rows of dwte and dwpe. With `add`
-// only the rows that occur are touched; without, the others become zero. dwpe may be null. A thread
-// keeps b * t 64-bit words from call to call: only a larger batch allocates.
+// dwte[v] (+)= the sum of dout over the places of token v, in the order of tokens, in f32, rounded
+// once. dwpe[p] (+)= the sum over b. `vocab` and `positions` are the numbers of rows of dwte and
+// dwpe. With `add`, only rows of tokens that occur are touched; without it, the other rows become
+// zero. dwpe may be null. A thread keeps b * t 64-bit words from call to call, so only a larger
+// batch allocates.
 template <class T>
 void embedding_backward(std::int64_t b, std::int64_t t, std::int64_t c, std::int64_t vocab,
                         std::int64_t positions, const std::int32_t* tokens, const T* dout, T* dwte,

@@ -55,7 +55,7 @@ TYPED_TEST(Embedding, ForwardAddsTwoRows) {
   }
 }
 
-// The transposed map, said once more in double; every element of both gradients is held to it.
+// The transposed map in double; every element of both gradients is compared with it.
 TYPED_TEST(Embedding, BackwardSumsWhereATokenStands) {
   using T = TypeParam;
   for (const EmbeddingShape& s : shapes) {
@@ -76,7 +76,7 @@ TYPED_TEST(Embedding, BackwardSumsWhereATokenStands) {
         auto dwte = wte0, dwpe = wpe0, alone = wte0;
         embedding_backward(s.b, s.t, s.c, s.vocab, s.positions, tokens.data(), dout.data(),
                            dwte.data(), dwpe.data(), add);
-        // One rounding, and f32 sums of at most b * t numbers.
+        // Errors: one rounding, and f32 sums of at most b * t numbers.
         const double tolerance = rounding<T> + static_cast<double>(s.b * s.t) * 0x1p-24;
         expect_close(dwte, dwte_want, tolerance, 3.0, "dwte");
         expect_close(dwpe, dwpe_want, tolerance, 3.0, "dwpe");

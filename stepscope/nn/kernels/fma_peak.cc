@@ -16,10 +16,10 @@
 namespace stepscope::nn {
 namespace {
 
-// More chains than latency times ports (4 * 2 of AVX-512), fewer than registers.
+// More chains than latency times ports (4 * 2 for AVX-512), but fewer than registers.
 constexpr std::size_t chains = 12;
 
-// Runs `rounds` of `chains` dependent multiply-adds and gives something that depends on all.
+// Runs `rounds` of `chains` dependent multiply-adds. The result depends on all of them.
 using Loop = float (*)(std::int64_t rounds);
 
 struct Kernel {
@@ -38,7 +38,7 @@ struct Register512 {
   __m512 value;
 };
 
-// Unequal, so that no chain can stand for another.
+// Unequal values, so that the compiler cannot merge chains.
 template <class R>
 std::array<R, chains> some() {
   std::array<R, chains> sum;
@@ -98,7 +98,7 @@ __attribute__((target("avx512f,avx512vl,avx512bf16"))) float avx512_bf16(std::in
   return first_of(sum);
 }
 
-// Four sums of 16 x 16, each += two tiles of 16 rows of 32 values.
+// Four sums of 16 x 16; each adds the product of two tiles of 16 rows of 32 values.
 __attribute__((target("amx-tile,amx-bf16"))) float amx_bf16(std::int64_t rounds) {
   struct alignas(64) {
     std::uint8_t palette = 1;
@@ -165,7 +165,7 @@ std::optional<FmaPeak> fma_peak(ElementType type, Ns duration) {
   const std::optional<Kernel> kernel = widest(type);
   if (!kernel) return std::nullopt;
   using Clock = std::chrono::steady_clock;
-  constexpr std::int64_t rounds = 20000;  // far less than a slice of the scheduler
+  constexpr std::int64_t rounds = 20000;  // far shorter than a scheduler's time slice
   double best = 0;
   double flops = 0;
   std::chrono::duration<double> all{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one core can reach at most: multiply-adds between registers, with the widest instructions
-// that this CPU has for the type.
+// The peak rate of one core: multiply-adds between registers, with the widest instructions that
+// this CPU has for the type.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@
 namespace stepscope::nn {
 
 struct FmaPeak {
-  FlopRate rate;       // of the best loop: a neighbour on the same core lowers it, never raises it
-  FlopRate sustained;  // of all loops together: what the core gives just now
+  FlopRate rate;                  // of the best loop; another program on the core can only lower it
+  FlopRate sustained;             // of all loops together: the core's present rate
   std::string_view instructions;  // "AVX-512", "AMX"
 };
 
-// Of several loops that together take about `duration`, on the calling thread. f32 or bf16
-// (accumulated in f32); absent where the CPU has no instruction for the type.
+// Measures several loops on the calling thread; together they take about `duration`. f32 or bf16
+// (accumulated in f32). Absent if the CPU has no instruction for the type.
 [[nodiscard]] std::optional<FmaPeak> fma_peak(ElementType type, Ns duration);
 
 }  // namespace stepscope::nn

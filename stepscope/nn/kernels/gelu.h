@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GELU of GPT-2, by its tanh form (Hendrycks and Gimpel 2016, "gelu_new" in Hugging Face):
+// The GELU of GPT-2 in its tanh form (Hendrycks and Gimpel 2016, "gelu_new" in Hugging Face):
 //   gelu(x) = x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3);   here as x sigmoid(2u).
 // T = float or Bf16; computed in f32, rounded once.
 #pragma once

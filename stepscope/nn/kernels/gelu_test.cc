@@ -19,7 +19,7 @@ double gelu(double x) {
   return 0.5 * x * (1 + std::tanh(u));
 }
 
-// One rounding of the result; e^x and the few operations around it are good to some 2^-22.
+// Errors: one rounding of the result; about 2^-22 from e^x and the few operations around it.
 template <class T>
 constexpr double tolerance = rounding<T> + 0x1p-21;
 

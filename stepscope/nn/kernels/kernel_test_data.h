@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels' tests share: numbers, comparison, and every instruction set in turn.
+// Shared by the kernels' tests: numbers, comparison, and every instruction set in turn.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,11 +33,11 @@ T element(double x) {
   }
 }
 
-// Half the distance of neighbouring values of T, relative: what one rounding may cost.
+// The relative error of one rounding: half the distance of neighbouring values of T.
 template <class T>
 constexpr double rounding = std::is_same_v<T, Bf16> ? 0x1p-8 : 0x1p-24;
 
-// Numbers of T, normally distributed.
+// Normally distributed numbers of type T.
 template <class T>
 std::vector<T> numbers(std::int64_t count, std::uint32_t seed, double deviation = 1.0) {
   std::mt19937 bits(seed);
@@ -76,8 +76,8 @@ void expect_close(const std::vector<T>& got, const std::vector<double>& want, do
                           << ", should be " << want[at];
 }
 
-// The gradient of f at x by central differences; f: const std::vector<double>& -> double. For an f
-// in double whose values and third derivatives are near 1, off by about 1e-9.
+// The gradient of f at x by central differences; f: const std::vector<double>& -> double. The error
+// is about 1e-9 for an f in double whose values and third derivatives are near 1.
 template <class F>
 std::vector<double> differences(std::vector<double> x, F f) {
   constexpr double h = 1e-5;
@@ -94,14 +94,14 @@ std::vector<double> differences(std::vector<double> x, F f) {
   return out;
 }
 
-// The sum of a[i] b[i]: makes a number of a result, so that b is its gradient.
+// The sum of a[i] b[i]. It turns a result into one number whose gradient is b.
 inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
   return sum;
 }
 
-// What was there before, where a kernel adds to it.
+// The earlier contents of an output that a kernel adds to.
 template <class T>
 std::vector<double> added(std::vector<double> gradient, const std::vector<T>& before, bool add) {
   for (std::size_t i = 0; add && i < gradient.size(); ++i) gradient[i] += as_double(before[i]);
@@ -120,7 +120,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
          });
 }
 
-// A test that runs for float and Bf16, at each instruction set of this machine:
+// A test that runs for float and Bf16 with each instruction set of this machine:
 // TYPED_TEST_SUITE(X, Elements), struct X : KernelTest<T>, and for_each_isa([&] { ... }).
 template <class T>
 class KernelTest : public testing::Test {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the vector code of the kernels (lanes.inc, *.inc) needs from outside.
+// Headers that the vector code of the kernels (lanes.inc, *.inc) needs.
 #pragma once
 
-// GCC 12 takes the deliberately undefined registers of its own avx512fintrin.h for mistakes (bug
-// 105593); wrapping the #include would not do, as the warning comes where they are inlined.
+// GCC 12 warns about the deliberately undefined registers of its own avx512fintrin.h (bug 105593).
+// Pragmas around the #include do not help, because the warning appears where the functions are
+// inlined.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

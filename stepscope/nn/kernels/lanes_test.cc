@@ -74,7 +74,7 @@ TEST(Lanes, Bf16RoundsAsToBf16DoesForEveryUpperHalf) {
       x.push_back(std::bit_cast<float>((high << 16U) | low));
     }
   }
-  x.pop_back();  // leaves a length that is no whole number of vectors
+  x.pop_back();  // the length is then not a whole number of vectors
   for_each_isa([&] {
     std::vector<Bf16> y(x.size());
     std::vector<float> back(x.size());

@@ -31,8 +31,7 @@ std::vector<double> norm(std::int64_t rows, std::size_t c, const std::vector<dou
   return y;
 }
 
-// One rounding of the result, and sums of c elements of which 4 lanes or more run beside each
-// other.
+// Errors: one rounding of the result, and sums of c elements in 4 or more parallel lanes.
 template <class T>
 double tolerance(std::int64_t c) {
   return 2 * rounding<T> + static_cast<double>(c + 64) * 0x1p-24;
@@ -58,7 +57,8 @@ TYPED_TEST(LayerNorm, ForwardEqualsTheFormulaWithAndWithoutResidual) {
         layer_norm_forward(r, n, static_cast<float>(eps), x.data(),
                            with ? residual.data() : nullptr, weight.data(), bias.data(),
                            with ? total.data() : nullptr, y.data(), mean.data(), rstd.data());
-        // Two elements may lie close together: their normal form then carries their rounding.
+        // Two elements may be close together; their normalised values then carry their rounding
+        // errors.
         expect_close(y, want, tolerance<T>(n), n < 16 ? 30.0 : 3.0, "y");
         EXPECT_TRUE(!with || same_bits(total, sum));
       });

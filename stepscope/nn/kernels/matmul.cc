@@ -30,8 +30,8 @@
 namespace stepscope::nn {
 namespace {
 
-// The OpenMP that oneDNN is linked with, if any, asked by name: stepscope itself uses none, and
-// linking another than oneDNN's would give it no say.
+// The OpenMP that oneDNN is linked with, if any, found by symbol name. stepscope itself uses no
+// OpenMP, and linking another OpenMP than oneDNN's would have no effect on oneDNN.
 class OneThread {
  public:
   OneThread() {
@@ -65,7 +65,7 @@ class OneThread {
   int before_ = 1;
 };
 
-// What makes one primitive differ from another.
+// The properties that distinguish primitives.
 struct Variant {
   MatmulShape shape;
   bool bf16 = false;  // operands
@@ -94,7 +94,7 @@ struct AlignedFree {
   void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
 };
 
-// Grows, never shrinks.
+// The buffer grows and never shrinks.
 struct Buffer {
   std::unique_ptr<std::byte[], AlignedFree> memory;
   std::size_t size = 0;
@@ -119,8 +119,8 @@ struct Prepared {
   std::string implementation;
 };
 
-// STEPSCOPE_ISA limits oneDNN, too. oneDNN takes a limit before its first engine only, and none
-// below SSE4.1.
+// STEPSCOPE_ISA limits oneDNN, too. oneDNN accepts a limit only before its first engine exists, and
+// none below SSE4.1.
 dnnl::engine limited_engine() {
   static const bool limited = [] {
     if (!isa_limit()) return false;
@@ -138,7 +138,7 @@ dnnl::engine limited_engine() {
 struct PerThread {
   dnnl::engine engine = limited_engine();
   dnnl::stream stream{engine};
-  // Empty where oneDNN has nothing for this variant.
+  // Empty if oneDNN has no implementation of this variant.
   std::unordered_map<Variant, std::optional<Prepared>, VariantHash> prepared;
   Buffer scratch, a, b, c, sums;
 };
@@ -186,7 +186,7 @@ std::optional<Prepared> prepare(const Variant& v, PerThread& mine) {
     const auto chosen = describe(v, mine.engine);
     Prepared p;
     p.implementation = chosen.impl_info_str();
-    // oneDNN's own plain loops: slower than widening.
+    // oneDNN's own plain loops are slower than widening.
     if (v.bf16 && p.implementation.starts_with("ref")) return std::nullopt;
     p.product = dnnl::matmul(chosen);
     p.a = dnnl::memory(chosen.src_desc(), mine.engine, nullptr);
@@ -211,7 +211,7 @@ std::optional<Prepared>& find_or_prepare(const Variant& v, PerThread& mine) {
   return made;
 }
 
-// Points `memory` at data; oneDNN takes no const.
+// Points `memory` at data. oneDNN does not accept const pointers.
 void point(dnnl::memory& memory, const void* data) {
   memory.set_data_handle(const_cast<void*>(data));
 }

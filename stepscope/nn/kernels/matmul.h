@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products of one thread. f32 is multiplied by sgemm.h where the CPU has AVX-512, all else
-// by oneDNN, which stands behind matmul.cc and nowhere else; matmul_reference is the plain loop
-// that tests hold both against. Row-major; T = float or Bf16, accumulated in f32 and rounded once
-// (added to what was there before the rounding, where `add`).
+// Matrix products of one thread. sgemm.h multiplies f32 if the CPU has AVX-512; oneDNN does
+// everything else. Only matmul.cc uses oneDNN. matmul_reference is the plain loop that tests
+// compare both with. Matrices are row-major. T = float or Bf16; products are accumulated in f32 and
+// rounded once. With `add`, the output's earlier value is added before the rounding.
 //
-// oneDNN's Debian build divides its work by OpenMP; for the length of each call the calling thread
-// tells OpenMP that it has one thread, so nothing is woken and nothing spins.
+// oneDNN's Debian build divides its work by OpenMP. During each call the calling thread limits
+// OpenMP to one thread, so no other thread wakes or spins.
 //
-// The first use of a shape by a thread creates and keeps (for that thread) what oneDNN needs: a
-// primitive, the packing buffer. Later uses allocate nothing of that size; oneDNN itself
-// allocates, at each call, the small table of its arguments (below 2 KB, freed on return).
+// When a thread first uses a shape, it creates and keeps the primitive and the packing buffer that
+// oneDNN needs. Later uses allocate nothing of that size. oneDNN itself allocates a small table of
+// its arguments at each call (below 2 KB, freed on return).
 //
-// Bf16 products run on AMX or AVX512_BF16 where the CPU has them, on AVX-512 by oneDNN's emulation
-// otherwise; where oneDNN has no bf16 (no AVX-512), both operands are widened and multiplied in
+// Bf16 products run on AMX or AVX512_BF16 if the CPU has them, otherwise on AVX-512 by oneDNN's
+// emulation. Without AVX-512 oneDNN has no bf16: both operands are then widened and multiplied in
 // f32.
 #pragma once
 
@@ -23,14 +23,14 @@
 
 namespace stepscope::nn {
 
-// bias[n] (may be null) is added to every row. k > 0; m or n of 0 is nothing to do.
+// bias[n] is added to every row; it may be null. k > 0. If m or n is 0, nothing is done.
 template <class T>
 void matmul(const MatmulShape& shape, const T* a, const T* b, T* c, const T* bias = nullptr,
             bool add = false);
-// The same with an f32 result, whatever T is.
+// The same with an f32 result for every T.
 template <class T>
 void matmul_to_float(const MatmulShape& shape, const T* a, const T* b, float* c, bool add = false);
-// The oracle: accumulates in double.
+// The reference for tests: accumulates in double.
 template <class T>
 void matmul_reference(const MatmulShape& shape, const T* a, const T* b, T* c,
                       const T* bias = nullptr, bool add = false);
@@ -48,12 +48,12 @@ template <class T>
 void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, const T* dy,
                             T* dw, T* dbias, bool add);
 
-// For tests and benchmarks: f32 by oneDNN too from now on, or no longer. Not while another thread
-// multiplies.
+// For tests and benchmarks: from now on oneDNN multiplies f32 too, or no longer does. Do not call
+// it while another thread multiplies.
 void use_onednn_for_f32(bool on);
 
-// What runs a product of this type and shape here, as oneDNN calls it ("brg:avx512_core_amx_bf16"),
-// with "widened+" before it where bf16 goes through f32.
+// oneDNN's name of the implementation that runs a product of this type and shape here
+// ("brg:avx512_core_amx_bf16"). The prefix "widened+" means that bf16 is widened to f32.
 template <class T>
 [[nodiscard]] std::string_view matmul_implementation(const MatmulShape& shape);
 

@@ -14,8 +14,8 @@ template <class T>
 class Matmul : public KernelTest<T> {};
 TYPED_TEST_SUITE(Matmul, Elements);
 
-// f32 sums of k products of standard normal numbers: off by at most k 2^-24 times sqrt(k) or so;
-// the double reference rounds its result once, as does the kernel.
+// The error of f32 sums of k products of standard normal numbers is at most about k 2^-24 sqrt(k).
+// The double reference rounds its result once, as the kernel does.
 template <class T>
 double tolerance(std::int64_t k) {
   return 2 * rounding<T> + static_cast<double>(k) * 0x1p-24;
@@ -53,7 +53,7 @@ TYPED_TEST(Matmul, EqualsTheReferenceInEveryLayout) {
   }
 }
 
-// What a CPU without AVX-512 runs.
+// The path of a CPU without AVX-512.
 TEST(MatmulByOneDnn, EqualsTheReferenceInF32) {
   use_onednn_for_f32(true);
   EXPECT_EQ(matmul_implementation<float>({8, 8, 8, 8, 8, 8}).find("sgemm"), std::string_view::npos);

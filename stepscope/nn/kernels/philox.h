@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Philox-4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
-// SC'11): random bits as a function of a counter and a key, so that any part of a sequence can be
-// drawn alone.
+// SC'11): random bits are a function of a counter and a key, so any part of a sequence can be drawn
+// alone.
 #pragma once
 
 #include <array>

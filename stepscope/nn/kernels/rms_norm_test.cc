@@ -30,7 +30,7 @@ TYPED_TEST(RmsNorm, EqualsTheFormulaAndCentralDifferences) {
   using T = TypeParam;
   const std::int64_t shapes[][2] = {{1, 1}, {3, 5}, {1, 16}, {4, 31}, {2, 67}, {5, 32}};
   for (const auto& [rows, c] : shapes) {
-    // One rounding of the result, and sums of c elements.
+    // Errors: one rounding of the result, and sums of c elements.
     const double tolerance = 2 * rounding<T> + static_cast<double>(c + 64) * 0x1p-24;
     const auto width = static_cast<std::size_t>(c);
     const auto x = numbers<T>(rows * c, 1), residual = numbers<T>(rows * c, 2);

@@ -19,7 +19,7 @@ struct Angles {
   std::vector<float> cosine, sine, negated_sine;  // [positions, half]
 };
 
-// Angles in double: position * frequency loses up to 2^-24 * position radians in f32.
+// Angles are in double: in f32, position * frequency loses up to 2^-24 * position radians.
 const Angles& angles(std::int64_t positions, std::int64_t half, float theta) {
   thread_local Angles kept;
   if (kept.positions >= positions && kept.half == half && kept.theta == theta) return kept;

@@ -35,13 +35,14 @@ std::vector<double> rotated(const RotaryShape& s, double theta, std::vector<doub
 
 TYPED_TEST(Rotary, EqualsTheFormulaAndCentralDifferences) {
   using T = TypeParam;
-  const double tolerance = rounding<T> + 0x1p-22;  // one rounding; sines and cosines have one too
+  const double tolerance = rounding<T> + 0x1p-22;  // one rounding, and one of sines and cosines
   const RotaryShape shapes[] = {{1, 1, 1, 2, 2},   {2, 3, 2, 6, 12},   {1, 5, 3, 32, 128},
                                 {2, 9, 1, 34, 40}, {1, 300, 1, 8, 24}, {1, 2, 2, 66, 140}};
   for (const RotaryShape& s : shapes) {
     const auto x = numbers<T>(s.b * s.t * s.stride, 1), dy = numbers<T>(s.b * s.t * s.stride, 2);
     const auto want = rotated(s, 10000, doubles(x));
-    // Linear: the gradient is the transposed map, from a few outputs at a time where x is large.
+    // Rotation is linear, so the gradient is the transposed map. If x is large, test a few outputs
+    // at a time.
     const auto seed = doubles(dy);
     const bool small = x.size() < 500;
     const auto gradient =

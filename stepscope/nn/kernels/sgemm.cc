@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/nn/kernels/sgemm.h"
 
-#if !defined(__clang__)  // GCC bug 105593: its own intrinsics are said to read what is not set
+#if !defined(__clang__)  // GCC bug 105593: false warnings about its own intrinsics
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -23,7 +23,7 @@
 namespace stepscope::nn {
 namespace {
 
-// 24 registers of sums, 3 of b and 1 of a; a step of k has 24 multiply-adds to 11 loads.
+// 24 registers hold sums, 3 hold b and 1 holds a. A step of k has 24 multiply-adds and 11 loads.
 constexpr std::int64_t tile_rows = 8;
 constexpr std::int64_t tile_vectors = 3;
 constexpr std::int64_t tile_columns = 16 * tile_vectors;
@@ -40,12 +40,12 @@ struct Buffers {
   std::unique_ptr<float[], AlignedFree> b{new (std::align_val_t{64}) float[b_floats]};
 };
 
-// Without the vector's attributes, which std::array would ignore.
+// A vector type without attributes, which std::array would ignore.
 struct Vector {
   __m512 value;
 };
 
-// 16 rows of up to 16 values each become 16 columns; rows from `rows` on are zero.
+// Transposes 16 rows of up to 16 values into 16 columns. Rows from `rows` on are zero.
 AVX512_INLINE void load_transposed(const float* from, std::int64_t stride, std::int64_t rows,
                                    __mmask16 columns, __m512 (&r)[16]) {
   __m512 t[16];
@@ -80,8 +80,8 @@ AVX512_INLINE __mmask16 first(std::int64_t count) {
                            (1U << static_cast<unsigned>(std::max<std::int64_t>(count, 0))) - 1U);
 }
 
-// Values 0..15 of step k of an operand's rows (or columns) `at`.. to their place in panels of
-// `width` values a step.
+// Copies values 0..15 of step k of an operand's rows (or columns) `at`.. to their place in panels
+// with `width` values per step.
 template <std::int64_t width>
 AVX512_INLINE void store_step(__m512 values, std::int64_t at, std::int64_t k, std::int64_t depth,
                               float* panels) {
@@ -110,7 +110,7 @@ AVX512 void pack_k_major(const float* from, std::int64_t stride, std::int64_t co
   }
 }
 
-// It is at from[i * stride + k].
+// The operand's value (i, k) is at from[i * stride + k].
 template <std::int64_t width>
 AVX512 void pack_transposed(const float* from, std::int64_t stride, std::int64_t count,
                             std::int64_t depth, float* to) {
@@ -127,17 +127,17 @@ AVX512 void pack_transposed(const float* from, std::int64_t stride, std::int64_t
 }
 
 struct Tile {
-  const float* a;      // packed, or where it lies
-  std::int64_t a_row;  // elements from one row to the next, where it is not packed
+  const float* a;      // packed or in place
+  std::int64_t a_row;  // elements from one row to the next, if a is not packed
   const float* b;      // packed
   float* c;
   std::int64_t ldc;
   std::int64_t depth;
-  const float* bias;     // added where not null
-  bool add;              // to what c holds
-  std::int64_t columns;  // that c has from here on
-  // What will be packed next, to be fetched meanwhile: of each row 2^next_shift times next_lines
-  // times 64 bytes.
+  const float* bias;     // added if not null
+  bool add;              // to the contents of c
+  std::int64_t columns;  // of c from here on
+  // The data that will be packed next, prefetched meanwhile: 2^next_shift * next_lines * 64 bytes
+  // of each row.
   const float* next;
   std::int64_t next_row;
   int next_shift;
@@ -147,16 +147,16 @@ struct Tile {
 template <std::size_t rows, std::size_t vectors>
 using Sums = std::array<std::array<Vector, vectors>, rows>;
 
-// In this order and this register: compilers that mix the steps of k run out of registers.
+// Keep this order and this register: compilers that mix the steps of k run out of registers.
 AVX512_INLINE __m512 multiply_add(__m512 a, __m512 b, __m512 sum) {
   asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
   return sum;
 }
 
-// Where rows 0, 3 and 6 lie: an address can hold two more from each.
+// Pointers to rows 0, 3 and 6. An address can reach two more rows from each.
 using Rows = std::array<const float*, 3>;
 
-// Adds the product of a's and b's values of step `k` from where they point.
+// Adds the product of the values of a and b at step `k` from the current pointers.
 template <bool packed, std::size_t rows, std::size_t vectors>
 AVX512_INLINE void add_step(const Rows& a, std::int64_t a_row, const float* b, std::int64_t k,
                             Sums<rows, vectors>& sum) {
@@ -189,7 +189,7 @@ AVX512 void multiply(const Tile& t) {
   const float* b = t.b;
   Rows a = {t.a, t.a + 3 * t.a_row, t.a + 6 * t.a_row};
   std::int64_t k = 0;
-  // What memory is to bring is asked for bit by bit: many requests at once hold up the loads.
+  // Spread the prefetches: many requests at once delay the loads.
   for (std::int64_t part = 0; k + 4 <= t.depth; ++part) {
     const float* c = t.c + std::min<std::int64_t>(part, rows - 1) * t.ldc;
 #pragma GCC unroll 3
@@ -236,7 +236,7 @@ using AllTiles = std::make_index_sequence<tile_rows * tile_vectors>;
 constexpr auto packed_tiles = all_tiles<true>(AllTiles{});
 constexpr auto direct_tiles = all_tiles<false>(AllTiles{});
 
-// Of the rows and columns that are there, up to a whole tile's.
+// The rows and columns that exist, up to a whole tile.
 Multiply tile_of(bool packed, std::int64_t rows, std::int64_t columns) {
   const std::int64_t vectors = std::min(tile_vectors, (columns + 15) / 16);
   const auto at =
@@ -244,8 +244,8 @@ Multiply tile_of(bool packed, std::int64_t rows, std::int64_t columns) {
   return packed ? packed_tiles[at] : direct_tiles[at];
 }
 
-// Of the next panel of b. Two of 32 columns take less time than one of 48 and one of 16, which has
-// a load to each multiply-add.
+// The width of the next panel of b. Two panels of 32 columns take less time than one of 48 and one
+// of 16, because a panel of 16 has one load per multiply-add.
 std::int64_t panel_columns(std::int64_t left) {
   return left > tile_columns && left <= 64 ? 32 : std::min(tile_columns, left);
 }
@@ -260,7 +260,7 @@ bool sgemm_runs_here() {
 void sgemm(const MatmulShape& s, const float* a, const float* b, float* c, const float* bias,
            bool add) {
   thread_local const Buffers buffers;
-  // Rows of a that lie whole pages apart share too few sets of the caches.
+  // If the rows of a lie whole pages apart, they share too few sets of the caches.
   const bool packs = s.transpose_a || s.lda % 1024 == 0;
   for (std::int64_t k = 0; k < s.k; k += block_k) {
     const std::int64_t depth = std::min(block_k, s.k - k);
@@ -296,7 +296,8 @@ void sgemm(const MatmulShape& s, const float* a, const float* b, float* c, const
         const float* next =
             s.transpose_b ? b + (j + columns) * s.ldb + k : b + k * s.ldb + j + columns;
         for (std::int64_t t = 0; t < rows; t += tile_rows) {
-          // A row of a transposed b, or four of 64 columns; twice that where tiles are few.
+          // A row of a transposed b, or four rows of 64 columns; twice as many if there are few
+          // tiles.
           const std::int64_t row = t / tile_rows * (s.transpose_b ? 1 : 4) * (few ? 2 : 1);
           tile.next = next + std::min(row, (s.transpose_b ? tile_columns : depth) - 1) * s.ldb;
           tile.a = left + t * (packs ? depth : s.lda);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 matrix products by AVX-512, for the shapes that training has: operands are packed into panels
-// that stay in the caches, and a tile of 8 x 48 is accumulated in registers (the scheme of Goto and
-// van de Geijn, "Anatomy of high-performance matrix multiplication", TOMS 2008). One thread.
+// f32 matrix products with AVX-512 for the shapes of training, on one thread. Operands are packed
+// into panels that stay in the caches. A tile of 8 x 48 is accumulated in registers (the scheme of
+// Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", TOMS 2008).
 #pragma once
 
 #include "stepscope/nn/kernels/matmul_shape.h"
@@ -11,9 +11,9 @@ namespace stepscope::nn {
 // Whether this CPU has AVX-512 and STEPSCOPE_ISA allows it.
 [[nodiscard]] bool sgemm_runs_here();
 
-// As matmul<float>. An element of c is the sum over k in blocks of fixed size, in order, whatever
-// the other sizes: a row's result does not depend on the rows beside it. A thread keeps its
-// packing buffers from its first call.
+// Same contract as matmul<float>. An element of c is the sum over k in blocks of fixed size, in
+// order, independent of the other sizes: a row's result does not depend on the other rows. A thread
+// keeps its packing buffers from its first call.
 void sgemm(const MatmulShape& shape, const float* a, const float* b, float* c, const float* bias,
            bool add);
 

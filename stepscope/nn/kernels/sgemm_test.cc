@@ -28,7 +28,7 @@ std::vector<float> drawn(std::int64_t count, std::uint32_t state) {
   return values;
 }
 
-// Rows lie `gap` values further apart than they are long.
+// Rows have a gap of `gap` values between them.
 MatmulShape shape(std::int64_t m, std::int64_t n, std::int64_t k, int transposed,
                   std::int64_t gap) {
   const bool a = (transposed & 1) != 0;
@@ -42,7 +42,7 @@ Operands operands(const MatmulShape& s) {
 }
 
 // Sizes below, at and beyond the tile, the blocks and their multiples.
-// At levels below avx512 the product is oneDNN's and has to be the reference's, too.
+// Below avx512 oneDNN computes the product; it must equal the reference too.
 TEST(Sgemm, IsTheReferencesProduct) {
   const std::array<std::array<std::int64_t, 3>, 10> sizes = {{{1, 1, 1},
                                                               {8, 48, 16},
@@ -63,10 +63,9 @@ TEST(Sgemm, IsTheReferencesProduct) {
       std::vector<float> expected = o.c;
       matmul_reference(s, o.a.data(), o.b.data(), expected.data(), bias, add);
       matmul(s, o.a.data(), o.b.data(), o.c.data(), bias, add);
-      // Half a unit of each of k + 2 sums, whose terms are below 1, and of the result.
+      // Half a unit for each of k + 2 sums with terms below 1, and for the result.
       const double bound = static_cast<double>(k + 4) * 0x1p-23;
-      for (std::size_t i = 0; i < expected.size();
-           ++i) {  // what lies between the rows is untouched
+      for (std::size_t i = 0; i < expected.size(); ++i) {  // the gaps between rows are untouched
         ASSERT_NEAR(static_cast<double>(o.c[i]), static_cast<double>(expected[i]), bound)
             << m << "x" << n << "x" << k << " variant " << variant << " at " << i;
       }
@@ -77,7 +76,7 @@ TEST(Sgemm, IsTheReferencesProduct) {
 TEST(Sgemm, GivesARowTheSameBitsWhateverIsBesideIt) {
   const MatmulShape whole = shape(50, 70, 800, 2, 0);
   Operands o = operands(whole);
-  if (!sgemm_runs_here()) {  // then nobody calls it; oneDNN chooses its own order of summation
+  if (!sgemm_runs_here()) {  // sgemm is then not used; oneDNN has its own order of summation
     EXPECT_FALSE(matmul_implementation<float>(whole).starts_with("sgemm"));
     return;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SwiGLU of Llama (Shazeer 2020): y = silu(gate) up, silu(x) = x sigmoid(x).
-// gate_up: [rows, 2 hidden], the gates of a row before its ups; y: [rows, hidden].
+// gate_up: [rows, 2 hidden]; a row holds its gates, then its ups. y: [rows, hidden].
 // T = float or Bf16; computed in f32, rounded once.
 #pragma once
 

@@ -69,7 +69,7 @@ void attend(const NetworkRun& run, const Values<T>& v) {
   attention_forward(run.attention(), v.qkv, v.attention, v.logsumexp, run.work());
 }
 
-// Into narrow.
+// Writes into narrow.
 template <class T>
 void project_attention(const NetworkRun& run, std::int64_t layer, const Values<T>& v,
                        const BlockTensors<const T*>& w) {
@@ -90,7 +90,7 @@ void activate(const NetworkRun& run, const Values<T>& v) {
   }
 }
 
-// The gradient of `up` into wide, from that of `act`.
+// Computes the gradient of `up` from that of `act`, into wide.
 template <class T>
 T* activate_backward(const NetworkRun& run, const Values<T>& v, T* dact) {
   const NetworkConfig& c = run.config;
@@ -107,7 +107,7 @@ T* activate_backward(const NetworkRun& run, const Values<T>& v, T* dact) {
   return wide;
 }
 
-// The gradient of a branch, from that of the residual stream.
+// The gradient of a branch, computed from that of the residual stream.
 template <class T>
 const T* branch_gradient(const NetworkRun& run, DropoutSite site, std::int64_t layer,
                          const T* stream) {
@@ -161,7 +161,7 @@ void block_backward(const NetworkRun& run, std::int64_t layer, const BlockTensor
   const Values<T> v(run, layer);
   T* stream = run.in_scratch<T>(run.memory.stream_gradient);
   T* wide = run.in_scratch<T>(run.memory.wide);
-  // gelu works in place; swiglu's two halves are wider than their product.
+  // gelu works in place. swiglu cannot: its two halves are wider than their product.
   T* dact = c.family == NetworkFamily::gpt2 ? wide : run.in_scratch<T>(run.memory.act_gradient);
   linear_backward<T>(run, w.down, dw.down, c.channels, c.hidden, v.act,
                      branch_gradient<T>(run, DropoutSite::feed_forward, layer, stream), dact,

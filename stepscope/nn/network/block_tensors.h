@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parameters of a block, of the head and of the embedding as pointers into their units' flat
-// vectors, in the order of network_units. P is `const T*` for values and `T*` for gradients; biases
-// that a family lacks are null.
+// vectors, in the order of network_units. P is `const T*` for values and `T*` for gradients. Biases
+// that a model family lacks are null.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,7 @@ BlockTensors<P> block_tensors(const NetworkConfig& c, P unit) {
   return t;
 }
 
-// Of the unit that embeds.
+// Pointers into the unit of the embedding.
 template <class P>
 EndTensors<P> embed_tensors(const NetworkConfig& c, P unit) {
   FlatUnit<P> flat(unit, false);
@@ -83,7 +83,7 @@ EndTensors<P> embed_tensors(const NetworkConfig& c, P unit) {
   return t;
 }
 
-// Of the unit with the final norm and the head.
+// Pointers into the unit of the final norm and the head.
 template <class P>
 EndTensors<P> head_tensors(const NetworkConfig& c, P unit) {
   FlatUnit<P> flat(unit, c.family == NetworkFamily::gpt2);

@@ -17,7 +17,7 @@ std::int32_t sample(std::span<const float> logits, const Sampling& sampling, flo
   std::iota(order.begin(), order.end(), 0);
   const auto logit = [&](std::int32_t token) { return logits[static_cast<std::size_t>(token)]; };
   if (sampling.top_k > 0 && static_cast<std::size_t>(sampling.top_k) < order.size()) {
-    // Among equals the smaller token wins.
+    // The smaller token wins a tie.
     const auto likelier = [&](std::int32_t a, std::int32_t b) {
       return logit(a) != logit(b) ? logit(a) > logit(b) : a < b;
     };
@@ -51,7 +51,7 @@ Result<std::vector<std::int32_t>> generate(Network& network, const UnitValues& v
     }
   }
   std::vector<Pass> passes = evaluation_passes(network.config());
-  passes.pop_back();  // the head's logits instead of its loss
+  passes.pop_back();  // use the head's logits instead of its loss
   std::vector<std::int32_t> tokens(prompt.begin(), prompt.end());
   std::vector<float> logits(static_cast<std::size_t>(vocab));
   for (std::int64_t i = 0; i < count; ++i) {

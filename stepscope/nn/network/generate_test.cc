@@ -42,7 +42,7 @@ std::vector<std::int32_t> continued(TestModel<float>& model,
   return result ? *result : std::vector<std::int32_t>{};
 }
 
-// A network that has learned one sequence by heart goes on with it, past its context too.
+// A network that has memorised one sequence continues it, also beyond its context.
 TEST(Generate, ContinuesWhatWasLearned) {
   const NetworkConfig config = tiny_llama();
   TestModel<float> model(config, 1, 10);

@@ -12,7 +12,7 @@
 namespace stepscope::nn {
 namespace {
 
-// Four standard normal values: of the elements 4 group to 4 group + 3 of a unit.
+// Four standard normal values, for elements 4 group to 4 group + 3 of a unit.
 std::array<float, 4> normal4(std::uint64_t seed, std::uint64_t unit, std::uint64_t group) {
   const std::array<std::uint32_t, 4> bits = philox4x32(seed, unit, group);
   std::array<float, 4> z{};
@@ -45,7 +45,7 @@ void initialize(const Unit& unit, std::size_t unit_index, std::uint64_t seed, st
                 std::span<float> values) {
   const std::int64_t last = first + static_cast<std::int64_t>(values.size());
   check(first >= 0 && last <= unit.count, "initialize within the unit");
-  const auto part = [&](std::int64_t begin, std::int64_t end) {  // of values, cut to what was asked
+  const auto part = [&](std::int64_t begin, std::int64_t end) {  // of the requested values
     const std::int64_t from = std::clamp(begin, first, last);
     const std::int64_t to = std::clamp(end, first, last);
     return values.subspan(static_cast<std::size_t>(from - first),

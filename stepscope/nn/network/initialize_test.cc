@@ -13,7 +13,7 @@
 namespace stepscope::nn {
 namespace {
 
-// The known answers that Random123 is distributed with.
+// The known answers that come with Random123.
 TEST(Philox, GivesItsPublishedAnswers) {
   using Words = std::array<std::uint32_t, 4>;
   EXPECT_EQ(philox4x32(Words{}, {}), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));

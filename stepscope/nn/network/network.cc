@@ -23,7 +23,7 @@ T* values_as(std::span<std::byte> bytes) {
   return reinterpret_cast<T*>(bytes.data());
 }
 
-// An upper bound of what lay_out may count, in floating point.
+// An upper bound of lay_out's counts, in floating point.
 bool too_large(const NetworkConfig& c, std::int64_t batch, std::int64_t tokens) {
   const double rows = static_cast<double>(batch) * static_cast<double>(tokens);
   const double widest = static_cast<double>(10 * c.channels + 4 * c.hidden + c.padded_vocab);
@@ -61,7 +61,7 @@ struct HeadValues {
   NormStatistics statistics;
 };
 
-// The final norm of the last block's output, in the place of wide gradients.
+// The final norm of the last block's output; it uses the memory of wide gradients.
 template <class T>
 HeadValues head_norm(const NetworkRun& run, const EndTensors<const T*>& w) {
   const std::int64_t bytes =
@@ -94,7 +94,7 @@ double head(const NetworkRun& run, const MicroBatch& micro, const EndTensors<con
                                  dw == nullptr ? nullptr : dw->head, accumulate, run.work());
   }
   if (dw == nullptr) return loss;
-  // A tied unit's positions get their gradient at the end, added to what is here.
+  // In a tied unit, the positions' gradient is added here at the end.
   if (!accumulate && dw->positions != nullptr) {
     std::fill_n(dw->positions, c.context * c.channels, T{});
   }

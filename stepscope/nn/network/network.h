@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPT-2 or Llama style decoder that computes one pass over one unit at a time, forward and
-// backward, in f32 or bf16. It runs on the calling thread, owns neither parameters nor activations,
-// knows no ranks, and allocates nothing while it runs.
+// A GPT-2 or Llama style decoder, forward and backward, in f32 or bf16. It computes one pass over
+// one unit at a time, on the calling thread. It owns neither parameters nor activations, knows no
+// ranks, and allocates nothing while it runs.
 //
 //   Network n = *Network::create(config, ElementType::f32, batch, tokens, recompute);
 //   n.use_memory(activations, scratch);             // of activation_bytes() and scratch_bytes()
@@ -10,7 +10,7 @@
 //   n.loss_sum() / n.loss_tokens()
 //
 // Losses and gradients are sums over tokens. The same passes over the same bits give the same bits,
-// whatever is recomputed.
+// whichever values are recomputed.
 #pragma once
 
 #include <cstddef>
@@ -34,16 +34,16 @@ struct MicroBatch {
   std::int64_t batch = 0;
   std::int64_t tokens = 0;
   std::span<const std::int32_t> inputs{};   // batch * tokens, each below the vocabulary
-  std::span<const std::int32_t> targets{};  // likewise; -1: not counted
-  std::uint64_t dropout_seed = 0;           // another in each micro-batch of each step
+  std::span<const std::int32_t> targets{};  // likewise; a target of -1 is not counted
+  std::uint64_t dropout_seed = 0;           // different in each micro-batch of each step
 };
 
 struct NetworkRun;
 
 class Network {
  public:
-  // Errors: sizes that fit no network (check_network), a sequence beyond the context, another type
-  // than f32 and bf16, more bytes than can be counted.
+  // Errors: invalid sizes (check_network), a sequence longer than the context, a type other than
+  // f32 and bf16, a byte count that overflows.
   [[nodiscard]] static Result<Network> create(const NetworkConfig& config, ElementType type,
                                               std::int64_t max_batch, std::int64_t max_tokens,
                                               const RecomputePlan& recompute);
@@ -51,39 +51,41 @@ class Network {
   [[nodiscard]] const NetworkConfig& config() const { return config_; }
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] std::int64_t max_tokens() const { return max_tokens_; }
-  // What all layers keep from forward to backward at the largest micro-batch. Exact.
+  // The exact bytes that all layers keep from forward to backward at the largest micro-batch.
   [[nodiscard]] Bytes activation_bytes() const { return {memory_.activation_bytes}; }
   [[nodiscard]] Bytes scratch_bytes() const { return {memory_.scratch_bytes}; }
-  // Both begin at a multiple of 64 bytes and outlive the network's use; contents may be anything.
+  // Both must begin at a multiple of 64 bytes and outlive the network's use. Their contents may be
+  // arbitrary.
   void use_memory(std::span<std::byte> activations, std::span<std::byte> scratch);
 
-  // Runs one pass; a micro-batch's passes in the order of training_passes or evaluation_passes, one
-  // micro-batch after the other. `parameters`: the unit's elements. `gradient`: likewise where the
-  // pass writes it, else anything. `accumulate`: false in all passes of the first micro-batch of a
-  // step (gradients are overwritten, whatever they held), true in those that follow.
+  // Runs one pass. The passes of a micro-batch follow the order of training_passes or
+  // evaluation_passes, one micro-batch after the other. `parameters`: the unit's elements.
+  // `gradient`: likewise if the pass writes it, otherwise ignored. `accumulate`: false in all
+  // passes of a step's first micro-batch (gradients are overwritten), true in later micro-batches.
   // Evaluation runs without dropout.
   void run(const Pass& pass, const MicroBatch& micro, std::span<const std::byte> parameters,
            std::span<std::byte> gradient, bool accumulate);
 
-  // Of the last head pass.
+  // The results of the last head pass.
   [[nodiscard]] double loss_sum() const { return loss_sum_; }
   [[nodiscard]] std::int64_t loss_tokens() const { return loss_tokens_; }
 
-  // Whether all that the last pass handed on is finite: the residual stream (embed, block,
-  // recompute), the loss and the gradient of the stream (head), the latter (backward). Reads it
-  // all.
+  // Whether all outputs of the last pass are finite: the residual stream (embed, block, recompute),
+  // the loss and the stream's gradient (head), or the stream's gradient (backward). Reads all of
+  // them.
   [[nodiscard]] bool output_finite() const;
 
-  // Instead of a head pass in evaluation: the logits of one row (of batch * tokens), as many as the
-  // vocabulary has tokens.
+  // Replaces a head pass in evaluation: computes the logits of one row (of batch * tokens), one
+  // logit per token of the vocabulary.
   void logits(const MicroBatch& micro, std::span<const std::byte> head_parameters, std::int64_t row,
               std::span<float> logits);
 
-  // Null: nobody. The observer outlives its use.
+  // Null: no observer. The observer must outlive its use.
   void observe(OpObserver* observer) { observer_ = observer; }
 
-  // Of forward and backward, causal attention counted half, without what is recomputed: 6 flops a
-  // weight and token, 6 layers * channels * tokens^2 of attention a sequence (Megatron-LM's count).
+  // FLOPs of forward and backward without recomputation: 6 FLOPs per weight and token, and 6 layers
+  // * channels * tokens^2 of attention per sequence. Causal attention counts half (Megatron-LM's
+  // count).
   [[nodiscard]] Flops model_flops(std::int64_t batch, std::int64_t tokens) const;
 
  private:

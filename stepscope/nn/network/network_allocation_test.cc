@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what a step allocates: this program's operator new is replaced. ThreadSanitizer brings one
-// that cannot be, so there is nothing to count under it.
+// Counts a step's allocations by replacing this program's operator new. ThreadSanitizer's operator
+// new cannot be replaced, so nothing is counted under it.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define STEPSCOPE_COUNTS_ALLOCATIONS 0
@@ -37,7 +37,7 @@ void* allocate(std::size_t size, std::size_t alignment) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-// Out of line, or g++ takes the free for one of another allocator's memory.
+// Out of line: otherwise g++ warns that this frees another allocator's memory.
 [[gnu::noinline]] void release(void* memory) { std::free(memory); }
 
 }  // namespace
@@ -62,7 +62,7 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { r
 namespace stepscope::nn {
 namespace {
 
-// oneDNN makes a table of its arguments at each product (matmul.h says so): below 4 KB.
+// oneDNN makes a table of its arguments at each product (matmul.h); it is below 4 KB.
 template <class T>
 void check_step(const NetworkConfig& config) {
   TestModel<T> model(config, 2, 8, {Recompute::full});
@@ -89,7 +89,7 @@ TEST(NetworkAllocation, IsNoneInAStepAfterTheFirst) {
   counting = true;
   const std::vector<char> seen(5000);
   counting = false;
-  EXPECT_EQ(seen.size(), largest.exchange(0));  // the count counts
+  EXPECT_EQ(seen.size(), largest.exchange(0));  // the counter works
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ struct NetworkConfig {
   std::int64_t kv_heads = 0;      // divides heads; gpt2: = heads
   std::int64_t channels = 0;      // of the residual stream; heads * an even head size
   std::int64_t hidden = 0;        // of the feed-forward part
-  std::int64_t vocab = 0;         // tokens that exist
-  std::int64_t padded_vocab = 0;  // rows of the token table, the last of them never used
+  std::int64_t vocab = 0;         // real tokens
+  std::int64_t padded_vocab = 0;  // rows of the token table; rows beyond vocab are unused
   std::int64_t context = 0;       // longest sequence; gpt2: rows of the position table
   bool tied = true;               // the head multiplies with the token table
   float dropout = 0;  // on the embeddings and on both residual branches, not on attention's weights
@@ -33,17 +33,17 @@ struct NetworkConfig {
 [[nodiscard]] constexpr std::int64_t head_size(const NetworkConfig& c) {
   return c.channels / c.heads;
 }
-// Columns of the fused product onto queries, keys and values.
+// The columns of the fused product that gives queries, keys and values.
 [[nodiscard]] constexpr std::int64_t qkv_width(const NetworkConfig& c) {
   return (c.heads + 2 * c.kv_heads) * head_size(c);
 }
-// Columns of the first product of the feed-forward part: gate and up lie side by side.
+// The columns of the first feed-forward product. gate and up lie side by side.
 [[nodiscard]] constexpr std::int64_t feed_forward_width(const NetworkConfig& c) {
   return c.family == NetworkFamily::llama ? 2 * c.hidden : c.hidden;
 }
 
-// What is wrong with the sizes (not positive, not divisible, out of range), with the numbers. The
-// parameters of a network that passes can be counted in 64 bits.
+// The error names invalid sizes (not positive, not divisible, out of range) and their numbers. The
+// parameter count of a valid network fits 64 bits.
 [[nodiscard]] Result<Done> check_network(const NetworkConfig& config);
 
 }  // namespace stepscope::nn

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a network keeps what: byte offsets, all multiples of 64, into the two memories that its
-// caller gives. Activations: what each layer keeps from forward to backward. Scratch: what lives
-// within a pass or between neighbouring ones, and one layer's recomputed values.
+// The memory layout of a network: byte offsets, all multiples of 64, into the two memories that its
+// caller gives. The activations hold the values that each layer keeps from forward to backward. The
+// scratch holds values that live within a pass or between neighbouring passes, and one layer's
+// recomputed values.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 
 namespace stepscope::nn {
 
-// What a block computes on its way; R = rows = batch * tokens.
+// The intermediate values of a block; R = rows = batch * tokens.
 enum class BlockValue : std::uint8_t {
   input,      // [R, C] the residual stream
   norm1,      // [R, C]
@@ -38,10 +39,10 @@ struct NetworkMemory {
 
   std::vector<Recompute> recompute;       // of each layer: none, selective or full
   std::vector<std::int64_t> layer_begin;  // in the activations
-  // Within a layer's activations, by how it is recomputed; nowhere: not kept.
+  // Offsets within a layer's activations, by its recomputation; nowhere: not kept.
   std::array<std::array<std::int64_t, block_value_count>, 3> kept{};
   std::array<std::int64_t, block_value_count> recomputed{};  // in the scratch; or nowhere
-  // In the scratch.
+  // Offsets in the scratch.
   std::int64_t stream_gradient = 0;  // [R, C] of the residual stream
   std::int64_t narrow = 0;           // [R, C] a branch's output; gradients of it and of norms
   std::int64_t wide = 0;             // [R, the widest product]: gradients; the head's norm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass at work: the network, the micro-batch and the memory, and the operations that passes are
-// made of, each shown to the observer.
+// One running pass: the network, the micro-batch and the memory, and the operations of passes. Each
+// operation is reported to the observer.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct NetworkRun {
   }
 };
 
-// Where a layer's value is: kept, or recomputed into the scratch.
+// The place of a layer's value: kept in the activations, or recomputed into the scratch.
 template <class T>
 T* value_of(const NetworkRun& run, std::int64_t layer, BlockValue value) {
   const auto l = static_cast<std::size_t>(layer);
@@ -63,7 +63,7 @@ struct NormStatistics {
   float* rstd;
 };
 
-// sum = x + residual (of null: sum = x, in place allowed), y = norm(sum).
+// sum = x + residual, y = norm(sum). A null residual means sum = x. In place is allowed.
 template <class T>
 void norm_forward(const NetworkRun& run, const NormTensors<const T*>& w, const T* x,
                   const T* residual, T* sum, T* y, NormStatistics s) {
@@ -78,7 +78,7 @@ void norm_forward(const NetworkRun& run, const NormTensors<const T*>& w, const T
   }
 }
 
-// dsum += of the norm's input.
+// dsum += the gradient of the norm's input.
 template <class T>
 void norm_backward(const NetworkRun& run, const NormTensors<const T*>& w, const NormTensors<T*>& dw,
                    const T* sum, const T* dy, T* dsum, NormStatistics s, bool add) {
@@ -119,7 +119,7 @@ void linear_backward(const NetworkRun& run, const LinearTensors<const T*>& w,
 // The masks of a micro-batch: one stream for the embedding, two for each layer.
 enum class DropoutSite : std::uint8_t { embedding, attention, feed_forward };
 
-// y = x with the site's mask, scaled; y = x where there is no dropout and both are the same memory.
+// y = x with the site's mask, scaled. Without dropout y = x, and both must be the same memory.
 template <class T>
 void drop(const NetworkRun& run, DropoutSite site, std::int64_t layer, const T* x, T* y) {
   const std::int64_t count = run.rows() * run.config.channels;

@@ -36,7 +36,7 @@ MicroBatch micro(const Batch& b, std::uint64_t dropout_seed = 0) {
   return {b.batch, b.tokens, b.inputs, b.targets, dropout_seed};
 }
 
-// Larger weights than a fresh network's, so that every path matters.
+// The weights are larger than a fresh network's, so that every path matters.
 template <class T>
 void stir(TestModel<T>& model) {
   for (std::size_t u = 0; u < model.units.size(); ++u) {
@@ -104,7 +104,7 @@ void check_gradients(TestModel<float>& model, const MicroBatch& b) {
     }
     slope += sign * moved.loss(b, true) / (2 * step);
   }
-  EXPECT_NEAR(slope / squares, 1, 1e-5);  // along the gradient the slope is its length squared
+  EXPECT_NEAR(slope / squares, 1, 1e-5);  // the slope along the gradient is its squared length
 }
 
 struct Case {
@@ -224,8 +224,8 @@ TEST_P(Networks, AccumulateMicroBatches) {
   }
 }
 
-// A small micro-batch in the memory of a large one is the same as in memory of its own; nothing of
-// the one before is left.
+// A small micro-batch gives the same results in the memory of a large one as in memory of its own;
+// the previous micro-batch leaves no trace.
 TEST_P(Networks, ForgetTheMicroBatchBefore) {
   const NetworkConfig& c = GetParam().config;
   const Batch b = some_batch(c, 1, 5, 3);
@@ -238,7 +238,8 @@ TEST_P(Networks, ForgetTheMicroBatchBefore) {
   EXPECT_TRUE(same_bits(large.gradients, own.gradients));
 }
 
-// bf16 keeps 8 bits: the loss and the direction of the whole gradient stay near f32's.
+// bf16 has 8 significant bits: the loss and the direction of the whole gradient stay near those of
+// f32.
 TEST_P(Networks, StayNearF32InBf16) {
   const NetworkConfig& c = GetParam().config;
   TestModel<Bf16> half(c, 4, 8);

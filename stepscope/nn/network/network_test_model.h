@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network with parameters, gradients and memory of its own, that runs whole steps: for tests.
+// For tests: a network with parameters, gradients and memory of its own that runs whole steps.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 
 namespace stepscope::nn {
 
-// Bytes at a multiple of 64, filled with a pattern that is a NaN in f32 and bf16: nothing may be
-// read before it is written.
+// Bytes at a multiple of 64, filled with a pattern that is a NaN in f32 and bf16. This reveals
+// reads before the first write.
 class AlignedBytes {
  public:
   explicit AlignedBytes(std::int64_t size)
@@ -67,7 +67,7 @@ class TestModel {
     for (std::size_t i = 0; i < values.size(); ++i) parameters[unit][i] = rounded<T>(values[i]);
   }
 
-  // Forward and backward; gradients overwritten or added to.
+  // Forward and backward. Gradients are overwritten or added to.
   double train(std::int64_t batch, std::int64_t tokens, const Tokens& inputs, const Tokens& targets,
                bool accumulate = false, std::uint64_t dropout_seed = 0) {
     return run(passes, {batch, tokens, inputs, targets, dropout_seed}, accumulate);
@@ -104,7 +104,7 @@ class TestModel {
   }
 };
 
-// Odd sizes, tiny: two layers of 16 channels and a vocabulary of 31.
+// A tiny network of odd sizes: two layers of 16 channels and a vocabulary of 31.
 inline NetworkConfig tiny_gpt2(bool tied = true) {
   return {.family = NetworkFamily::gpt2,
           .layers = 2,
@@ -130,7 +130,7 @@ inline NetworkConfig tiny_llama(bool tied = true) {
           .tied = tied};
 }
 
-// Tokens that look drawn, the same on every machine.
+// Pseudorandom tokens, the same on every machine.
 inline std::vector<std::int32_t> some_tokens(std::int64_t count, std::int64_t vocab,
                                              std::uint32_t seed) {
   std::vector<std::int32_t> tokens;

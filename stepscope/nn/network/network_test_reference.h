@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same transformers written down plainly in double precision, forward only, to hold the network
-// against: its gradients are central differences of this loss.
+// A plain implementation of the same transformers in double precision, forward only. Tests compare
+// the network with it. The reference gradients are central differences of its loss.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ReferenceNetwork {
   std::vector<Unit> units;
   std::vector<std::vector<double>> parameters;  // of each unit
 
-  // Sum of the losses of counted targets. With dropout where `training`.
+  // The sum of the losses of counted targets, with dropout if `training`.
   [[nodiscard]] double loss(const MicroBatch& micro, bool training) const;
   [[nodiscard]] std::vector<double> logits(const MicroBatch& micro, std::size_t row) const;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who wants to know of each leaf operation of a network: traces and breakdowns. A network without
-// an observer pays one branch an operation. Names and arguments are those of PyTorch's operators
-// where there is one, so that a trace's reader counts the same FLOPs.
+// An observer sees each leaf operation of a network; traces and breakdowns use it. Without an
+// observer a network pays one branch per operation. Names and arguments are those of PyTorch's
+// operator if there is one, so a reader of the trace counts the same FLOPs.
 #pragma once
 
 #include <array>
@@ -46,11 +46,11 @@ struct OpCall {
 
 // "aten::linear", "stepscope::swiglu".
 [[nodiscard]] std::string_view leaf_op_name(LeafOp op);
-// The arguments between and after the tensors that a reader needs, in the schema's place: attention
-// is causal. As the text of "Concrete Inputs"; empty where the dims say everything.
+// The non-tensor arguments that a reader needs, at their place in the schema (attention is causal),
+// as the text of "Concrete Inputs". Empty if the dims are enough.
 [[nodiscard]] std::string_view leaf_op_concrete(LeafOp op);
 
-// Called by the thread that runs the network, around each operation.
+// The thread that runs the network calls these around each operation.
 class OpObserver {
  public:
   virtual ~OpObserver() = default;
@@ -58,7 +58,7 @@ class OpObserver {
   virtual void end() noexcept = 0;
 };
 
-// begin now, end at the scope's end; nothing for a null observer.
+// Calls begin now and end at the scope's end. Does nothing for a null observer.
 class OpScope {
  public:
   template <class... Dims>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of training as a list of passes, each over the parameters of one unit. The list depends on
-// the network and on what is recomputed only, so an engine can plan fetches and releases ahead.
+// A step of training as a list of passes, each over the parameters of one unit. The list depends
+// only on the network and the recomputation, so an engine can plan fetches and releases ahead.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace stepscope::nn {
 
-// What backward computes again instead of reading what forward kept:
+// The values that backward recomputes instead of reading forward's:
 //   selective  attention, the activation function and the outputs of the norms (no product);
 //   full       the whole block, from its input;
 //   every_k    the first of each k layers is kept whole, the others are recomputed fully.
@@ -20,7 +20,7 @@ struct RecomputePlan {
   Recompute kind = Recompute::none;
   int every = 1;  // k of every_k
 };
-// Of this layer: none, selective or full.
+// The recomputation of this layer: none, selective or full.
 [[nodiscard]] Recompute recompute_of(const RecomputePlan& plan, std::int64_t layer);
 
 enum class PassKind : std::uint8_t {
@@ -36,10 +36,10 @@ struct Pass {
   PassKind kind = PassKind::embed;
   int layer = -1;         // of a block
   std::size_t unit = 0;   // whose parameters it reads
-  bool training = false;  // of a list that trains: dropout is at work
+  bool training = false;  // part of a training list: dropout is applied
   bool writes_gradient = false;
   bool first_gradient = false;  // of this unit in the step
-  bool last_gradient = false;   // after it the unit's gradient is complete
+  bool last_gradient = false;   // the unit's gradient is complete after it
 };
 
 [[nodiscard]] std::vector<Pass> training_passes(const NetworkConfig& config,

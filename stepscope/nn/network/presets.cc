@@ -7,7 +7,8 @@
 namespace stepscope::nn {
 namespace {
 
-// A vocabulary is padded to 128 rows: whole cache lines and tiles whatever the element type.
+// A vocabulary is padded to a multiple of 128 rows: whole cache lines and tiles for every element
+// type.
 constexpr std::int64_t padded(std::int64_t vocab) { return (vocab + 127) / 128 * 128; }
 
 constexpr NetworkConfig gpt2(std::int64_t layers, std::int64_t heads, std::int64_t channels,

@@ -35,7 +35,7 @@ void append_table(Unit& unit, const NetworkConfig& c, std::string name) {
                 .pad_rows = c.padded_vocab - c.vocab});
 }
 
-// What adds to the residual stream starts smaller by the number of such additions (GPT-2).
+// Weights that add to the residual stream start smaller by the number of such additions (GPT-2).
 float residual_std(const NetworkConfig& c) {
   return weight_std / std::sqrt(2 * static_cast<float>(c.layers));
 }

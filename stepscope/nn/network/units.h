@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of a network, in units: what is fetched, reduced and released together. Each unit
-// is one flat vector; tensors that one product multiplies with lie side by side in it.
+// The parameters of a network in units. A unit is fetched, reduced and released as a whole. Each
+// unit is one flat vector; tensors that one product uses lie side by side in it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Parameter {
   float init_std = 0;       // of normal initial values; 0: zeros, negative: ones
   // GPT-2's files hold the matrices of a block transposed, [in, out] (Conv1D).
   bool transposed_in_file = false;
-  std::int64_t pad_rows = 0;  // last rows of shape[0], that pad the vocabulary: zero, in no file
+  std::int64_t pad_rows = 0;  // last rows of shape[0] that pad the vocabulary: zero, not in files
 };
 
 struct Unit {
@@ -30,11 +30,12 @@ struct Unit {
   std::int64_t count = 0;  // elements
 };
 
-// Unit 0 embeds; unit 1 + l is block l; an untied head is the last.
+// Unit 0 is the embedding; unit 1 + l is block l; an untied head is the last unit.
 [[nodiscard]] std::vector<Unit> network_units(const NetworkConfig& config);
 [[nodiscard]] std::size_t head_unit(const NetworkConfig& config);
 
-// Elements of all units, less the rows that pad the vocabulary: the usual "parameters" of a model.
+// The elements of all units without the rows that pad the vocabulary: a model's usual parameter
+// count.
 [[nodiscard]] std::int64_t parameter_count(const NetworkConfig& config);
 
 }  // namespace stepscope::nn

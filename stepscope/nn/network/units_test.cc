@@ -12,7 +12,7 @@
 namespace stepscope::nn {
 namespace {
 
-// The counts that Hugging Face states of the published checkpoints.
+// The counts that Hugging Face states for the published checkpoints.
 TEST(Units, CountTheParametersOfPublishedModels) {
   const std::map<std::string_view, std::int64_t> published = {{"gpt2-124m", 124439808},
                                                               {"gpt2-355m", 354823168},
@@ -44,7 +44,7 @@ TEST(Units, AreContiguousAndNamedOnce) {
   }
 }
 
-// Where the passes look for a tensor is where the unit has it.
+// The passes look for each tensor at its place in the unit.
 TEST(Units, LieWherePassesReadThem) {
   NetworkConfig gpt2 = network_preset("gpt2-tiny").value();
   const auto offset = [](const Unit& unit, std::string_view name) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the page together: the answer at once, the rest as the browser finds time, everything before
-// it prints.
+// Builds the page. The answer is drawn at once, the rest when the browser is idle. Everything is
+// drawn before the page prints.
 
 import {h} from './draw/elements.js';
 import {start_tooltips} from './draw/tooltip.js';
@@ -22,7 +22,7 @@ const pages = {
   memory: memory_page
 };
 
-// {report, hero, sections} of what a command wrote, by its schema ("stepscope.plan/1").
+// {report, hero, sections} for a command's report, by its schema ("stepscope.plan/1").
 function page_of(report) {
   const [, command] = /^stepscope\.(\w+)\//.exec(report.schema) || [];
   return (Object.hasOwn(pages, command) ? pages[command] : analyze_page)(report);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the modules themselves: imports lead down and in no circle, and nothing is exported
-// that nobody imports.
+// Tests the order of the modules: imports lead down and form no circles, and every export is
+// imported somewhere.
 import assert from 'node:assert/strict';
 import {readdirSync, readFileSync, statSync} from 'node:fs';
 import {dirname, join, relative} from 'node:path';
@@ -27,7 +27,8 @@ const modules = new Map(scripts_below(root).map((path) => {
   return [relative(root, path), {imports, exports, text}];
 }));
 
-// What a folder may import, beside itself; the root holds main.js and what it starts with.
+// The folders that a folder may import, beside itself. The root holds main.js and the modules that
+// it starts with.
 const below = {
   '': ['draw', 'format', 'views'],
   views: ['', 'draw', 'format'],

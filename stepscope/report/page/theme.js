@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light, dark or as the system has it.
+// The light theme, the dark theme, or the system's.
 
 import {redraw_all} from './draw/colour.js';
 

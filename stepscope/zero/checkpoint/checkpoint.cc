@@ -32,7 +32,7 @@ std::string padded(std::uint64_t value, std::size_t digits) {
 }
 std::string part_name(std::size_t rank) { return "rank-" + padded(rank, 5) + ".state"; }
 
-// Of "step-00000120" and nothing after it.
+// The step of the name "step-00000120"; nothing may follow the number.
 std::optional<std::int64_t> step_of(std::string_view name) {
   if (!name.starts_with(prefix)) return std::nullopt;
   name.remove_prefix(prefix.size());
@@ -43,7 +43,7 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   return step;
 }
 
-// What COMMIT must say of a manifest.
+// The text that COMMIT must hold for a manifest.
 constexpr std::string_view commit_start = "stepscope checkpoint 1: manifest.json has ";
 std::string commit_text(std::uint64_t bytes, std::uint32_t checksum) {
   return std::string(commit_start) + std::to_string(bytes) + " bytes, CRC-32C " +
@@ -53,7 +53,7 @@ std::string commit_text(std::string_view manifest) {
   return commit_text(manifest.size(), crc32c(std::as_bytes(std::span(manifest))));
 }
 
-// Why the manifest does not fit COMMIT.
+// The reason why the manifest does not fit COMMIT.
 Result<Done> check_commit(const std::string& commit_path, const std::string& manifest_path,
                           std::string_view manifest) {
   const auto commit = read_text(commit_path);
@@ -95,7 +95,7 @@ Result<Done> write_durably(const std::string& path, std::string_view text) {
       path, [&](const DiskFile& file) { return file.write(0, std::as_bytes(std::span(text))); });
 }
 
-// Renamed first, so that a death within leaves nothing that looks like a checkpoint.
+// Rename first: if the process dies during the removal, the rest does not look like a checkpoint.
 Result<Done> remove_checkpoint(const std::string& path) {
   const std::string removed = path + std::string(removed_suffix);
   std::error_code failed;
@@ -107,8 +107,8 @@ Result<Done> remove_checkpoint(const std::string& path) {
   return Done{};
 }
 
-// Gives `partial` its name. A checkpoint of the same step, by a run that went back, changes places
-// with it in one operation where the file system can.
+// Gives `partial` its final name. A run that went back may meet a checkpoint of the same step. The
+// two are then exchanged in one operation if the file system supports it.
 Result<Done> put_in_place(const std::string& partial, const std::string& path) {
   if (::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0)
     return remove_checkpoint(partial);
@@ -190,7 +190,7 @@ Result<Done> write_checkpoint_part(const std::string& dir, const CheckpointInfo&
                               .step = static_cast<std::uint64_t>(info.cursor.step),
                               .model = model_identity(info.model)};
   const std::string path = partial + "/" + part_name(static_cast<std::size_t>(rank));
-  fs::remove(path, failed);  // of an attempt that was not committed
+  fs::remove(path, failed);  // left by an uncommitted attempt
   const auto written = write_rank_file(path, header, extents);
   if (!written) return written.error();
   return sync_directory(partial);
@@ -207,7 +207,7 @@ Result<std::string> commit_checkpoint(const std::string& dir, const CheckpointIn
   if (auto done = write_durably(partial + "/manifest.json", text); !done) return done.error();
   if (auto done = write_durably(partial + "/COMMIT", commit_text(text)); !done) return done.error();
   std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(partial, failed)) {  // of earlier attempts
+  for (const auto& entry : fs::directory_iterator(partial, failed)) {  // left by earlier attempts
     const std::string name = entry.path().filename();
     bool ours = name == "manifest.json" || name == "COMMIT";
     for (std::size_t r = 0; r < written.files_.size() && !ours; ++r) ours = name == part_name(r);
@@ -298,7 +298,7 @@ Result<Done> Checkpoint::open_files(std::span<const RankFileSummary> expected) {
   }
   std::erase_if(places_, [](const Place& p) { return p.extent.count == 0; });
   std::ranges::sort(places_, {}, [](const Place& p) { return std::pair(p.unit, p.first); });
-  // Each element of each unit once.
+  // Checks that each element of each unit is stored once.
   std::size_t next = 0;
   for (std::size_t unit = 0; unit < info_.model.units.size(); ++unit) {
     const auto elements = static_cast<std::uint64_t>(info_.model.units[unit].elements);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints: one directory a step, written by all ranks, loaded by any number of ranks at any
+// Checkpoints: one directory per step, written by all ranks. Any number of ranks can load it at any
 // ZeRO stage. docs/reference/checkpoints.md has the format.
 //
 //   DIR/step-00000120.partial/   while it is written
@@ -8,10 +8,10 @@
 //     manifest.json              what the ranks' files hold, with their sizes and checksums
 //     COMMIT                     written last; names the manifest's checksum
 //
-// Saving: each rank calls write_checkpoint_part; all agree that it succeeded (a reduction, which is
-// the barrier too); rank 0 calls commit_checkpoint, or abandon_checkpoint where a rank failed. A
-// directory counts only with a COMMIT that fits its manifest, so that a death at any moment leaves
-// the checkpoints before it as they were.
+// To save, each rank calls write_checkpoint_part. Then all agree that it succeeded, by a reduction
+// that is also the barrier. Rank 0 then calls commit_checkpoint, or abandon_checkpoint if a rank
+// failed. A directory counts only with a COMMIT that fits its manifest, so a crash at any moment
+// leaves earlier checkpoints intact.
 #pragma once
 
 #include <cstdint>
@@ -27,41 +27,44 @@
 
 namespace stepscope::zero {
 
-// A hash of all of it.
+// A hash of the whole description.
 [[nodiscard]] std::uint64_t model_identity(const CheckpointModel& model);
 
 // "step-00000120".
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);
-// Writes this rank's file. Creates the directories. An error leaves no file of that name.
+// Writes this rank's file and creates the directories. After an error there is no file of that
+// name.
 [[nodiscard]] Result<Done> write_checkpoint_part(const std::string& dir, const CheckpointInfo& info,
                                                  int rank, std::span<const StateExtent> extents);
-// Rank 0, when all ranks' files are there: checks that together they hold each element of each unit
-// once, writes manifest and COMMIT, and gives the directory its name. Returns its path.
+// Rank 0 calls it when all ranks' files are complete. It checks that together they hold each
+// element of each unit once, writes manifest and COMMIT, and gives the directory its name. Returns
+// its path.
 [[nodiscard]] Result<std::string> commit_checkpoint(const std::string& dir,
                                                     const CheckpointInfo& info);
-// Removes what was written of it; nothing that was committed.
+// Removes the files of an uncommitted checkpoint; never a committed one.
 void abandon_checkpoint(const std::string& dir, std::int64_t step);
-// The path of the committed checkpoint of the highest step; none where there is none.
+// The path of the committed checkpoint of the highest step, if there is one.
 [[nodiscard]] std::optional<std::string> latest_checkpoint(const std::string& dir);
 // Paths of all committed checkpoints, steps ascending.
 [[nodiscard]] std::vector<std::string> committed_checkpoints(const std::string& dir);
-// Removes all committed checkpoints but the `count` (>= 1) of the highest steps, and what earlier
-// runs left unfinished of steps up to the highest. Rank 0, after a commit.
+// Removes all committed checkpoints except the `count` (>= 1) of the highest steps. Also removes
+// unfinished ones of earlier runs, of steps up to the highest. Rank 0 calls it after a commit.
 [[nodiscard]] Result<Done> keep_last_checkpoints(const std::string& dir, std::size_t count);
 
 class Checkpoint {
  public:
-  // Opens a committed checkpoint by its directory. Errors: not committed, manifest or a rank's file
-  // missing, cut, damaged, or not the one that was committed.
+  // Opens a committed checkpoint by its directory. Errors: the checkpoint is not committed; the
+  // manifest or a rank's file is missing, truncated, damaged, or not the committed one.
   [[nodiscard]] static Result<Checkpoint> open(const std::string& path);
 
   [[nodiscard]] const CheckpointInfo& info() const { return info_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  // An error that names the first difference, unless the checkpoint is of this model.
+  // Error: the checkpoint is of another model; it names the first difference.
   [[nodiscard]] Result<Done> check_model(const CheckpointModel& model) const;
-  // Fills the extents, whatever number of ranks wrote them. Reads only the blocks that hold them.
+  // Fills the extents; any number of ranks may have written them. Reads only the blocks that hold
+  // them.
   [[nodiscard]] Result<Done> load(std::span<const StateExtent> extents) const;
-  // Elements [first, first + into.size()) of a unit.
+  // Reads elements [first, first + into.size()) of a unit.
   [[nodiscard]] Result<Done> read(std::size_t unit, StatePart part, std::int64_t first,
                                   std::span<float> into) const;
   // Compares every byte with its checksum.

@@ -32,7 +32,7 @@ class CheckpointTest : public DiskTest {
   static std::string with(const std::string& file, const std::string& text) {
     return file + ": " + text + "; use an older checkpoint, or copy this one again";
   }
-  // Files of ranks, in order.
+  // The files of all ranks, in order.
   static std::vector<std::string> parts(const std::string& checkpoint, int world) {
     std::vector<std::string> all;
     for (int r = 0; r < world; ++r)
@@ -139,7 +139,7 @@ TEST_F(CheckpointTest, EveryFlippedBitIsFound) {
   for (const char* name : {"/rank-00000.state", "/manifest.json", "/COMMIT"}) {
     const std::string file = *saved + name;
     const std::uint64_t size = fs::file_size(file);
-    // Padding between header and data carries nothing.
+    // Padding between header and data holds no information.
     for (std::uint64_t byte = 0; byte < size; byte += byte > 124 && byte < 4000 ? 97 : 1) {
       if (std::string_view(name) == "/rank-00000.state" && byte >= 124 && byte < 4096) continue;
       flip(file, byte, static_cast<char>(1 << (byte % 8)));
@@ -163,7 +163,8 @@ TEST_F(CheckpointTest, NamesFileAndByteOfDamage) {
   EXPECT_EQ(complaint(*saved), with(file, "byte 0: the header does not fit its checksum"));
 }
 
-// A file cut anywhere, or with more at its end, is refused when the checkpoint is opened.
+// A file that is truncated anywhere, or has extra bytes at its end, is refused when the checkpoint
+// is opened.
 TEST_F(CheckpointTest, TornFilesAreRefused) {
   const auto saved = save(dir_, info_of(model_of({700, 40}), 1, 2));
   ASSERT_TRUE(saved);
@@ -207,7 +208,7 @@ TEST_F(CheckpointTest, AMissingOrForeignFileIsNamed) {
             *one +
                 "/rank-00001.state: the file of rank 1 of 2 is missing; do all ranks write to "
                 "one file system? use an older checkpoint, or copy this one again");
-  // Rank 0's file in the place of rank 1's, and another run's whose bytes differ.
+  // Rank 0's file in place of rank 1's, and another run's file with different bytes.
   fs::copy(*one + "/rank-00000.state", *one + "/rank-00001.state");
   EXPECT_NE(complaint(*one).find("rank-00001.state: byte 0: is not the file that belongs"),
             std::string::npos);
@@ -255,7 +256,7 @@ TEST_F(CheckpointTest, OnlyCommittedOnesCount) {
   ASSERT_TRUE(save(dir_, info_of(model, 10, 1)));
   RankState state = shard_of(model, 0, 2);
   ASSERT_TRUE(write_checkpoint_part(dir_, info_of(model, 11, 2), 0, state.extents));
-  fs::create_directories(dir_ + "/step-00000012");  // not by us
+  fs::create_directories(dir_ + "/step-00000012");  // not made by stepscope
   fs::create_directories(dir_ + "/step-99x");
   write("step-00000013", "a file");
   EXPECT_EQ(latest_checkpoint(dir_), dir_ + "/step-00000010");
@@ -276,7 +277,7 @@ TEST_F(CheckpointTest, ACommitNeedsEveryRankAndEveryElement) {
             std::string::npos);
   RankState b;
   b.add(0, 50, 50);
-  b.add(1, 26, 24);  // element 25 is nobody's
+  b.add(1, 26, 24);  // no rank has element 25
   ASSERT_TRUE(write_checkpoint_part(dir_, info, 1, b.extents));
   committed = commit_checkpoint(dir_, info);
   ASSERT_FALSE(committed);
@@ -288,7 +289,7 @@ TEST_F(CheckpointTest, ACommitNeedsEveryRankAndEveryElement) {
   EXPECT_TRUE(fs::is_empty(dir_));
 }
 
-// Files of an attempt that died, by more ranks, do not end up in the next.
+// Files of a crashed attempt with more ranks do not get into the next checkpoint.
 TEST_F(CheckpointTest, AnEarlierAttemptLeavesNothing) {
   const auto model = model_of({100});
   RankState stale = shard_of(model, 2, 3);
@@ -347,7 +348,7 @@ TEST_F(CheckpointTest, AFullDiskLosesNothing) {
   EXPECT_EQ(std::distance(fs::directory_iterator(dir), {}), 1);
 }
 
-// The same where mounting is not allowed: no file may grow beyond a limit.
+// The same without the right to mount: a limit on the size of files.
 TEST_F(CheckpointTest, AFileTooLargeLosesNothing) {
   const auto model = model_of({60000});
   ASSERT_TRUE(save(dir_, info_of(model, 1, 1)));
@@ -367,7 +368,7 @@ TEST_F(CheckpointTest, AFileTooLargeLosesNothing) {
   EXPECT_EQ(complaint(dir_ + "/step-00000001"), "");
 }
 
-// SIGKILL at any moment of a save: every committed checkpoint is whole, and none is lost.
+// SIGKILL at any moment of a save: every committed checkpoint stays complete, and none is lost.
 TEST_F(CheckpointTest, AKilledWriterLosesNothing) {
   const auto model = model_of({20000, 33});
   std::size_t committed = 0;

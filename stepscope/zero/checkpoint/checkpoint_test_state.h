@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a model of some units, and the state of its ranks as the contract of shards divides
-// it.
+// For tests: a model of some units, and the state of its ranks as the contract of zero/plan/shard.h
+// divides it.
 #pragma once
 
 #include <bit>
@@ -40,7 +40,7 @@ struct RankState {
   }
 };
 
-// The bits of element i of a unit: any pattern, NaNs too, that no other element has.
+// The bits of element i of a unit: a pattern that no other element has, possibly a NaN.
 inline float value_at(std::size_t unit, int part, std::int64_t i) {
   const std::uint64_t x =
       (static_cast<std::uint64_t>(i) * 3 + static_cast<std::uint64_t>(part)) * 8 + unit;
@@ -67,7 +67,7 @@ inline void fill(RankState& state) {
   }
 }
 
-// Elements whose bits are not those of fill().
+// The number of elements whose bits differ from those of fill().
 inline std::size_t wrong(const RankState& state) {
   std::size_t n = 0;
   const auto differs = [](float a, float b) {

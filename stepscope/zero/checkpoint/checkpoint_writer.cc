@@ -35,7 +35,7 @@ void CheckpointWriter::begin(const CheckpointInfo& info, std::span<const StateEx
 
 void CheckpointWriter::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  // What was begun is written even when the owner is going away.
+  // A write that has begun is finished even when the owner is destroyed.
   while (changed_.wait(lock, stop, [this] { return state_ == State::writing; }) ||
          state_ == State::writing) {
     lock.unlock();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a rank's part of a checkpoint while training goes on: the state is copied, and a thread of
-// its own writes the copy.
+// Writes a rank's part of a checkpoint while training continues. The state is copied, and a
+// separate thread writes the copy.
 #pragma once
 
 #include <condition_variable>
@@ -22,17 +22,17 @@ class CheckpointWriter {
   CheckpointWriter(std::string dir, int rank);
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
-  ~CheckpointWriter();  // when what was begun is written
+  ~CheckpointWriter();  // waits for a write that has begun
 
-  // Copies the state and returns; the caller may change it at once. The copy's memory (12 bytes an
-  // element) is taken at the first call and kept. Never while busy().
+  // Copies the state and returns; the caller may then change it. The copy's memory (12 bytes per
+  // element) is allocated at the first call and kept. Must not be called while busy().
   void begin(const CheckpointInfo& info, std::span<const StateExtent> extents);
-  // From begin() until its result was given out.
+  // True from begin() until its result has been returned.
   [[nodiscard]] bool busy() const;
-  // What became of the last begin(), given out once: nothing while it is being written, or when
-  // there is none. Never blocks on the disk.
+  // The result of the last begin(), returned once. Empty while the write is running, or if there is
+  // none. Never blocks on the disk.
   [[nodiscard]] std::optional<Result<Done>> finished();
-  // The same, when it is written.
+  // The same, but waits for the write.
   [[nodiscard]] std::optional<Result<Done>> wait();
   [[nodiscard]] Bytes snapshot_bytes() const;
 
@@ -50,7 +50,7 @@ class CheckpointWriter {
   std::condition_variable_any changed_;
   State state_ = State::idle;
   std::optional<Result<Done>> result_;
-  std::jthread thread_;  // last: it uses the rest
+  std::jthread thread_;  // last: it uses the other members
 };
 
 }  // namespace stepscope::zero

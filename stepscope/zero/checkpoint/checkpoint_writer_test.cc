@@ -27,11 +27,11 @@ TEST_F(CheckpointWriterTest, WritesWhatWasThereAtBegin) {
     const CheckpointInfo info = info_of(model, step, 1);
     writer.begin(info, state.extents);
     EXPECT_TRUE(writer.busy());
-    for (auto& memory : state.memory) std::ranges::fill(memory, 0.F);  // training goes on
+    for (auto& memory : state.memory) std::ranges::fill(memory, 0.F);  // training continues
     const auto result = writer.wait();
     ASSERT_TRUE(result && *result);
     EXPECT_FALSE(writer.busy());
-    EXPECT_FALSE(writer.finished());  // given out once
+    EXPECT_FALSE(writer.finished());  // returned once
     const auto saved = commit_checkpoint(dir_, info);
     ASSERT_TRUE(saved) << saved.error().message();
     ASSERT_TRUE(Checkpoint::open(*saved)->load(state.extents));

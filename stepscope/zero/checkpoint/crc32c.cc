@@ -12,7 +12,7 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
   std::uint32_t inverted = ~before;
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min(bytes.size(), most));
-    // ISA-L reads only, but its parameter is not const.
+    // ISA-L only reads, but its parameter is not const.
     auto* data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(part.data()));
     inverted = crc32_iscsi(data, static_cast<int>(part.size()), inverted);
     bytes = bytes.subspan(part.size());

@@ -9,7 +9,7 @@
 
 namespace stepscope::zero {
 
-// The checksum of `bytes`, continued from the checksum of what stands before them (0: nothing).
+// The checksum of `bytes`, continued from the checksum of the bytes before them (0: none).
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace stepscope::zero

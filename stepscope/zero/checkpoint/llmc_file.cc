@@ -20,7 +20,7 @@ constexpr std::int32_t version_bf16 = 5;
 constexpr std::uint64_t llmc_header_bytes = 1024;
 using Header = std::array<std::int32_t, 256>;
 
-// In the file's order; layers hold one each of those in between.
+// The kinds of tensors in the file's order. The kinds of of_layers have one tensor per layer.
 constexpr std::array<std::string_view, 2> before_layers = {"transformer.wte.weight",
                                                            "transformer.wpe.weight"};
 constexpr std::array<std::string_view, 12> of_layers = {
@@ -43,7 +43,7 @@ struct Layout {
   std::uint64_t elements = 0;
 };
 
-// Of a network whose padded vocabulary is the file's.
+// For a network with the file's padded vocabulary.
 Layout layout_of(const nn::NetworkConfig& config) {
   Layout layout{.units = nn::network_units(config)};
   const auto add = [&](const std::string& name) {
@@ -123,7 +123,7 @@ Result<Opened> open(const std::string& path) {
     return read.error();
   auto start = start_of(path, header);
   if (!start) return start.error();
-  // Before anything of that size is made: a layer has more than 12 C^2 elements.
+  // Check before allocating anything of that size: a layer has more than 12 C^2 elements.
   const auto c = static_cast<double>(start->config.channels);
   const auto least = 12 * c * c * static_cast<double>(start->config.layers);
   if (least * static_cast<double>(stored_bytes(start->type)) > static_cast<double>(*bytes)) {
@@ -141,7 +141,7 @@ Result<Opened> open(const std::string& path) {
   return Opened{*std::move(file), *std::move(start), std::move(layout)};
 }
 
-// What differs, of what the file says.
+// The differences from the file's header.
 std::string difference(const nn::NetworkConfig& file, const nn::NetworkConfig& config) {
   struct Field {
     std::string_view name;

@@ -51,7 +51,7 @@ TEST_F(LlmcFileTest, ReadsWhatItWrote) {
 }
 
 // The offsets of llm.c's fill_in_parameter_sizes: wte, wpe, ln1w, ln1b, qkvw, qkvb, attprojw,
-// attprojb, ln2w, ln2b, fcw, fcb, fcprojw, fcprojb, lnfw, lnfb; each of all layers.
+// attprojb, ln2w, ln2b, fcw, fcb, fcprojw, fcprojb, lnfw, lnfb; each for all layers.
 TEST_F(LlmcFileTest, LiesAsLlmcReadsIt) {
   const std::string bytes = bytes_of(written());
   std::array<std::int32_t, 256> header{};
@@ -139,7 +139,7 @@ TEST_F(LlmcFileTest, BrokenFilesAreNamed) {
   says("byte 8: the sizes are no network");
   set_word(written(), 4, -1);
   says("byte 8: the sizes are no network");
-  set_word(written(), 4, 2000000000);  // no memory is taken for so many layers
+  set_word(written(), 4, 2000000000);  // allocates no memory for so many layers
   says(file);
 }
 

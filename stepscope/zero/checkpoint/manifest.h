@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// manifest.json of a checkpoint: what the ranks' files hold, in text.
+// manifest.json of a checkpoint: describes the contents of the ranks' files as text.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct CheckpointUnit {
   bool operator==(const CheckpointUnit&) const = default;
 };
 
-// What a checkpoint is of.
+// The model of a checkpoint.
 struct CheckpointModel {
   std::string config{};  // the network's configuration as text; part of the identity
   std::vector<CheckpointUnit> units{};
@@ -41,7 +41,7 @@ struct CheckpointModel {
 struct CheckpointInfo {
   CheckpointModel model{};
   TrainingCursor cursor{};
-  ElementType parameters = ElementType::f32;  // as the kernels read them; the state is f32
+  ElementType parameters = ElementType::f32;  // the kernels' element type; the state is f32
   int stage = 0;                              // that wrote it
   int world_size = 1;                         // that wrote it
 
@@ -53,7 +53,7 @@ struct Manifest {
   std::vector<RankFileSummary> files{};  // by rank
 };
 [[nodiscard]] std::string manifest_text(const Manifest& manifest);
-// Strict: an unknown, missing or impossible field is an error with line and column.
+// Strict: an unknown, missing or invalid field is an error with line and column.
 [[nodiscard]] Result<Manifest> parse_manifest(std::string_view text, std::string_view path);
 
 }  // namespace stepscope::zero

@@ -46,7 +46,7 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-// Within bounds that its user has checked.
+// The caller has checked the bounds.
 template <class T>
 T get(std::span<const std::byte> bytes, std::uint64_t at) {
   T value{};
@@ -83,7 +83,7 @@ std::uint32_t whole_checksum(std::uint32_t header, std::uint32_t blocks) {
   return crc32c(std::as_bytes(std::span(both)));
 }
 
-// Writes a stream of spans from `offset` on and takes the checksum of each block.
+// Writes a stream of spans from `offset` on and computes the checksum of each block.
 class BlockWriter {
  public:
   BlockWriter(const DiskFile& file, std::uint64_t offset) : file_(file), offset_(offset) {}
@@ -224,7 +224,7 @@ Result<Done> RankFile::read_header(std::uint64_t bytes) {
                    .first = get<std::uint64_t>(head, at + 8),
                    .count = get<std::uint64_t>(head, at + 16),
                    .offset = get<std::uint64_t>(head, at + 24)};
-    // Counts beyond the file are refused before anything is multiplied or allocated.
+    // Counts that exceed the file are refused before any multiplication or allocation.
     if (e.count > bytes || e.first > (1ULL << 62U) || e.offset != offset) {
       return damaged(path, at, "extent " + std::to_string(i) + " does not fit the file");
     }

@@ -31,11 +31,11 @@ struct RankFileHeader {
   bool operator==(const RankFileHeader&) const = default;
 };
 
-// Writes, flushes to the device and renames: `path` appears whole or not at all. The summary is
-// what a manifest remembers of the file.
+// Writes the file, flushes it to the device and renames it: `path` appears complete or not at all.
+// Returns the file's summary for the manifest.
 struct RankFileSummary {
   std::uint64_t bytes = 0;
-  std::uint32_t checksum = 0;  // of the checksums of header and blocks: of every byte
+  std::uint32_t checksum = 0;  // of the checksums of header and blocks; covers every byte
 
   bool operator==(const RankFileSummary&) const = default;
 };
@@ -51,17 +51,18 @@ class RankFile {
     std::uint64_t unit = 0;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
-    std::uint64_t offset = 0;  // in the data, of master
+    std::uint64_t offset = 0;  // of master in the data
   };
-  // Reads header and checksums. Errors (file and byte): not such a file, cut, too long, header or
-  // checksums damaged.
+  // Reads header and checksums. Errors (with file and byte): not such a file, truncated, too long,
+  // damaged header or checksums.
   [[nodiscard]] static Result<RankFile> open(const std::string& path);
 
   [[nodiscard]] const RankFileHeader& header() const { return header_; }
   [[nodiscard]] const std::vector<Extent>& extents() const { return extents_; }
   [[nodiscard]] RankFileSummary summary() const;
-  // Elements [first, first + into.size()) of one extent, counted from its start. Every block
-  // touched is read and compared with its checksum: a damaged one is an error at its first byte.
+  // Reads elements [first, first + into.size()) of one extent, counted from its start. Every block
+  // that holds any of them is compared with its checksum. A damaged block is an error at its first
+  // byte.
   [[nodiscard]] Result<Done> read(const Extent& extent, StatePart part, std::uint64_t first,
                                   std::span<float> into) const;
   // Compares every block with its checksum.

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view metadata_key = "__metadata__";
 constexpr std::string_view damaged_hint = "the file is damaged or cut: write or copy it again";
 
-// Bits of an element, 0 for a type that the format does not know.
+// The bits of an element; 0 for a type that the format does not have.
 std::uint64_t bits_of(std::string_view dtype) {
   constexpr std::array<std::pair<std::string_view, std::uint64_t>, 15> types = {{{"BOOL", 8},
                                                                                  {"U8", 8},
@@ -39,7 +39,7 @@ std::uint64_t bits_of(std::string_view dtype) {
   return it == types.end() ? 0 : it->second;
 }
 
-// Bytes of dtype and shape; nothing where they exceed any file.
+// The bytes of a tensor with this dtype and shape; empty if they exceed any file.
 std::optional<std::uint64_t> bytes_of(const SafetensorsTensor& tensor) {
   std::uint64_t elements = 1;
   for (const std::int64_t n : tensor.shape) {
@@ -59,7 +59,7 @@ Error tensor_error(std::string_view path, const SafetensorsTensor& tensor,
           .hint = std::string(damaged_hint)};
 }
 
-// Dtype, shape and offsets; the offsets count from `data`.
+// Reads dtype, shape and offsets. Offsets count from `data`.
 SafetensorsTensor tensor_of(const std::string& name, const JsonValue& value, std::uint64_t data,
                             JsonFields& fields, JsonProblems& problems) {
   SafetensorsTensor tensor{.name = name};
@@ -80,7 +80,7 @@ SafetensorsTensor tensor_of(const std::string& name, const JsonValue& value, std
   return tensor;
 }
 
-// Tensors follow each other without overlap or hole to the end of the file.
+// Checks that the tensors fill the file to its end without overlaps or holes.
 Result<Done> check_places(const std::vector<SafetensorsTensor>& tensors, std::uint64_t data,
                           std::uint64_t file_bytes, std::string_view path) {
   std::uint64_t at = data;
@@ -178,7 +178,7 @@ std::string_view without_first_part(std::string_view name) {
   return name.substr(name.find('.') + 1);
 }
 
-// The shape in the file.
+// The parameter's shape in the file.
 std::vector<std::int64_t> file_shape(const nn::Parameter& parameter) {
   std::vector<std::int64_t> shape = parameter.shape;
   if (!shape.empty()) shape.front() -= parameter.pad_rows;
@@ -192,7 +192,7 @@ bool is_buffer(std::string_view name) {
   return std::ranges::any_of(buffers, [&](std::string_view b) { return name.ends_with(b); });
 }
 
-// The tensors by name, each until it is taken.
+// The tensors by name that are not taken yet.
 class Tensors {
  public:
   Tensors(std::string path, const SafetensorsHeader& header) : path_(std::move(path)) {
@@ -233,7 +233,7 @@ class Tensors {
     }
     return stored;
   }
-  // What is left, but for buffers.
+  // The remaining tensors, except buffers.
   [[nodiscard]] Result<Done> finish() const {
     for (const auto& [name, tensor] : by_name_) {
       if (is_buffer(name) || name == "lm_head.weight") continue;
@@ -276,7 +276,7 @@ Result<Done> write_safetensors(const std::string& path, const std::vector<nn::Un
                                ElementType type, const ReadWeights& weights) {
   const StoredType stored = stored_type(type);
   nlohmann::ordered_json json;
-  json[metadata_key] = {{"format", "pt"}};  // orientation and names as PyTorch's, which readers ask
+  json[metadata_key] = {{"format", "pt"}};  // orientation and names are PyTorch's; readers check it
   std::uint64_t at = 0;
   for (const nn::Unit& unit : units) {
     for (const nn::Parameter& p : unit.parameters) {

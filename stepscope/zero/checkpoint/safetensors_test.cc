@@ -32,7 +32,7 @@ class SafetensorsTest : public DiskTest {
     const auto read = read_safetensors_header(file);
     return read ? "" : read.error().message().substr(file.size() + 2);
   }
-  // With one tensor "a" of these fields.
+  // A file with one tensor "a" of these fields.
   std::string complaint_of(const std::string& fields, std::size_t data_bytes) const {
     return complaint("{\"a\":{" + fields + "}}", data_bytes);
   }
@@ -74,7 +74,7 @@ TEST_F(SafetensorsTest, ReadsAFileOfThePythonPackage) {
   for (const std::int64_t piece : {1, 5, 12}) {
     EXPECT_EQ(read_all(*stored, {unit}, piece).front(), expected);
   }
-  // The same matrix by its columns.
+  // The same matrix in column order.
   unit.parameters[2].shape = {3, 2};
   unit.parameters[2].transposed_in_file = true;
   const auto transposed = open_safetensors(file, {unit});
@@ -115,7 +115,7 @@ TEST_F(SafetensorsTest, HasTheShapesOfHuggingFace) {
   EXPECT_EQ(tensor("transformer.wte.weight").shape, (std::vector<std::int64_t>{13, 8}));
   EXPECT_EQ(tensor("transformer.h.1.mlp.c_fc.weight").shape, (std::vector<std::int64_t>{8, 32}));
   EXPECT_EQ(header->metadata.at("format"), "pt");
-  // Element (in 3, out 20) of the file is (out 20, in 3) of ours.
+  // Element (in 3, out 20) of the file is (out 20, in 3) of stepscope's matrix.
   const SafetensorsTensor fc = tensor("transformer.h.1.mlp.c_fc.weight");
   const auto& p = *std::ranges::find(units[2].parameters, fc.name, &nn::Parameter::name);
   float there = 0;
@@ -169,7 +169,7 @@ TEST_F(SafetensorsTest, AnotherModelIsNamedByTensor) {
   says(tiny_llama(), "is missing");
   other = tiny_gpt2();
   other.padded_vocab = 32;
-  EXPECT_EQ(problem(other), "");  // padding is in no file
+  EXPECT_EQ(problem(other), "");  // files hold no padding
 }
 
 TEST_F(SafetensorsTest, RefusesOffsetsThatTheFormatDoesNotAllow) {

@@ -23,7 +23,7 @@ float element_of(StoredType type, const std::byte* at) {
   return type == StoredType::bf16 ? to_float(Bf16{bits}) : float_of_half(bits);
 }
 
-// Consecutive elements of a tensor, from element `index` of the file on.
+// Consecutive elements of a tensor, from its element `index` in the file on.
 Result<Done> read_elements(const DiskFile& file, const StoredTensor& tensor, std::int64_t index,
                            std::span<float> into, std::vector<std::byte>& buffer) {
   const std::uint64_t width = stored_bytes(tensor.type);
@@ -41,8 +41,8 @@ Result<Done> read_elements(const DiskFile& file, const StoredTensor& tensor, std
   return Done{};
 }
 
-// Elements [first, first + into.size()) of the [rows, columns] parameter, which the file holds as
-// [columns, rows]: of each of its rows the part that is asked for.
+// Reads elements [first, first + into.size()) of the [rows, columns] parameter. The file holds it
+// as [columns, rows], so the requested part of each of the file's rows is read.
 Result<Done> read_transposed(const DiskFile& file, const StoredTensor& tensor, std::int64_t columns,
                              std::int64_t first, std::span<float> into,
                              std::vector<std::byte>& buffer) {

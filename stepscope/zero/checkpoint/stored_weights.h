@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of a network as other tools' files hold them: tensor by tensor, each somewhere in one
-// file, f32 or narrower, with or without the rows that pad the vocabulary, perhaps transposed.
-// Readers of such files find the tensors; here their elements are read into units and written from
-// units, a piece at a time.
+// The weights of a network in the files of other tools. A tensor may lie anywhere in one file, be
+// f32 or narrower, have or lack the rows that pad the vocabulary, and be transposed. The readers of
+// such files find the tensors. This file reads their elements into units and writes them from
+// units, one piece at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ enum class StoredType : std::uint8_t { f32, bf16, f16 };
 }
 // f32 or bf16.
 [[nodiscard]] StoredType stored_type(ElementType type);
-// IEEE 754 half precision, exactly.
+// Converts IEEE 754 half precision exactly.
 [[nodiscard]] float float_of_half(std::uint16_t bits);
 
-// Where the elements of one parameter stand.
+// The place of one parameter's elements.
 struct StoredTensor {
-  std::uint64_t offset = 0;  // in the file, of its first element
+  std::uint64_t offset = 0;  // of its first element in the file
   StoredType type = StoredType::f32;
-  std::int64_t rows = 0;    // of the parameter's shape[0], from the first; the rest is padding
+  std::int64_t rows = 0;    // first rows of shape[0] that the file holds; the rest is padding
   bool transposed = false;  // the file holds [columns, rows]
 };
 
@@ -48,8 +48,8 @@ class StoredWeights {
                 std::vector<std::vector<StoredTensor>> tensors)
       : file_(std::move(file)), units_(std::move(units)), tensors_(std::move(tensors)) {}
 
-  // Elements [first, first + into.size()) of a unit as f32, exactly; rows of padding are zero. Each
-  // rank reads its own shard. Errors name file and byte.
+  // Reads elements [first, first + into.size()) of a unit as f32, exactly. Padding rows are zero.
+  // Each rank reads its own shard. Errors name file and byte.
   [[nodiscard]] Result<Done> read(std::size_t unit, std::int64_t first,
                                   std::span<float> into) const;
 
@@ -59,15 +59,15 @@ class StoredWeights {
   std::vector<std::vector<StoredTensor>> tensors_;
 };
 
-// Rows of a parameter that are no padding, and the elements of a row.
+// The rows of a parameter without padding, and the elements of a row.
 struct ParameterRows {
   std::int64_t rows = 0;
   std::int64_t columns = 1;
 };
 [[nodiscard]] ParameterRows parameter_rows(const nn::Parameter& parameter);
 
-// Writes all tensors.rows of one parameter where `tensor` says; bf16 is rounded to nearest, ties to
-// even. A transposed one is held in memory whole.
+// Writes all tensor.rows of one parameter to the place of `tensor`. bf16 is rounded to nearest,
+// ties to even. A transposed parameter is held in memory as a whole.
 [[nodiscard]] Result<Done> write_tensor(const DiskFile& file, const StoredTensor& tensor,
                                         std::size_t unit, const nn::Parameter& parameter,
                                         const ReadWeights& weights);

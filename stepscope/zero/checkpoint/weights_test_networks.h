@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: tiny networks, and weights of which each element says where it is.
+// For tests: tiny networks, and weights whose values encode their place.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,13 +35,13 @@ inline nn::NetworkConfig tiny_llama() {
           .tied = false};
 }
 
-// Values that differ and are exact in bf16 and half precision too.
+// Distinct values that are exact in bf16 and half precision too.
 inline float weight_at(std::size_t unit, std::int64_t i) {
   const auto x = static_cast<std::int64_t>(unit * 31) + i * 7;
   return static_cast<float>(x % 127 - 63) * 0.0625F;
 }
 
-// All units; rows of padding are zero.
+// All units; padding rows are zero.
 inline std::vector<std::vector<float>> weights_of(const std::vector<nn::Unit>& units) {
   std::vector<std::vector<float>> all;
   for (std::size_t u = 0; u < units.size(); ++u) {
@@ -61,7 +61,7 @@ inline ReadWeights reader_of(const std::vector<std::vector<float>>& weights) {
   };
 }
 
-// Reads all units in pieces of so many elements.
+// Reads all units in pieces of `piece` elements.
 inline std::vector<std::vector<float>> read_all(const StoredWeights& stored,
                                                 const std::vector<nn::Unit>& units,
                                                 std::int64_t piece) {

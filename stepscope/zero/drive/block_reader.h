@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stage 3 with parameters in a file: this rank's block of each unit is read into memory ahead of
-// its all-gather, in the order in which the plan fetches.
+// For stage 3 with parameters in a file. This rank's block of each unit is read into memory ahead
+// of its all-gather, in the plan's fetch order.
 //
 //   blocks.begin(plan.step_fetches);    // the first blocks are on their way
 //   auto block = blocks.take(unit);     // waits until it is there
@@ -22,15 +22,15 @@ namespace stepscope::zero {
 
 class BlockReader {
  public:
-  // Unit u's block has elements[u] elements. `slots` of `slot` bytes each (whole blocks of the
-  // file, as the longest needs) in `memory`. `files` outlive it.
+  // Unit u's block has elements[u] elements. `memory` has room for `slots` slots of `slot` bytes
+  // each: whole blocks of the file, enough for the longest unit. `files` must outlive the reader.
   BlockReader(ShardFiles& files, std::vector<std::int64_t> elements, std::size_t slots, Bytes slot,
               std::span<std::byte> memory);
 
-  // Units in the order of their take(), which the caller keeps until the last. What was begun
-  // before and not taken is forgotten.
+  // The units in the order of their take(). The caller keeps the list until the last take().
+  // Earlier blocks that were read but not taken are discarded.
   [[nodiscard]] Result<Done> begin(std::span<const std::size_t> order);
-  // All slots are taken: one must be given back before the next take().
+  // Whether all slots are taken. If so, give one back before the next take().
   [[nodiscard]] bool full() const { return taken_ == given_back_ + slots_.size(); }
   [[nodiscard]] Result<std::span<const std::byte>> take(std::size_t unit);
   [[nodiscard]] Result<Done> give_back();
@@ -46,7 +46,7 @@ class BlockReader {
   std::vector<std::int64_t> elements_;
   std::vector<Slot> slots_;
   std::span<const std::size_t> order_{};
-  // Of order_: number i passes through slot i modulo their number.
+  // Indices into order_. Number i uses slot i modulo the number of slots.
   std::size_t begun_ = 0;
   std::size_t taken_ = 0;
   std::size_t given_back_ = 0;

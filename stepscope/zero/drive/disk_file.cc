@@ -121,7 +121,7 @@ Result<Done> sync_directory(const std::string& path) {
   if (fd < 0) return file_error(path, "cannot open", errno);
   const int failed = ::fsync(fd) == 0 ? 0 : errno;
   ::close(fd);
-  // EINVAL: this file system has nothing to flush for a directory.
+  // EINVAL: this file system cannot flush directories and need not.
   if (failed != 0 && failed != EINVAL)
     return file_error(path, "cannot write to the device", failed);
   return Done{};

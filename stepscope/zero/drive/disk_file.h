@@ -12,14 +12,14 @@
 
 namespace stepscope::zero {
 
-// What a failed call of the system says: `doing` ("cannot write") and errno's text, and for a full
-// disk or a missing permission what to do.
+// The error of a failed system call: `doing` ("cannot write") and errno's text. For a full disk or
+// a missing permission it also says how to fix it.
 [[nodiscard]] Error file_error(const std::string& path, const std::string& doing, int code);
 
 class DiskFile {
  public:
   [[nodiscard]] static Result<DiskFile> open(const std::string& path);
-  // An empty file for writing and reading; one that is there is emptied.
+  // Opens an empty file for writing and reading. An existing file is emptied.
   [[nodiscard]] static Result<DiskFile> create(const std::string& path);
   DiskFile(DiskFile&& other) noexcept;
   DiskFile& operator=(DiskFile&& other) noexcept;
@@ -30,10 +30,11 @@ class DiskFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int descriptor() const { return fd_; }
   [[nodiscard]] Result<std::uint64_t> size() const;
-  // All of `into` or `bytes`. A file that ends before is an error at the byte where it ends.
+  // Reads all of `into`, or writes all of `bytes`. If the file ends too early, the error names the
+  // byte where it ends.
   [[nodiscard]] Result<Done> read(std::uint64_t offset, std::span<std::byte> into) const;
   [[nodiscard]] Result<Done> write(std::uint64_t offset, std::span<const std::byte> bytes) const;
-  // The data is on the device (fsync).
+  // Flushes the data to the device (fsync).
   [[nodiscard]] Result<Done> sync() const;
 
  private:
@@ -43,12 +44,12 @@ class DiskFile {
   int fd_ = -1;
 };
 
-// Calls `write` with a new file beside `path`, flushes it to the device and renames it into place;
-// on failure nothing is left of it.
+// Calls `write` with a new file beside `path`, flushes it to the device and renames it into place.
+// After a failure nothing of it is left.
 [[nodiscard]] Result<Done> write_in_place(
     const std::string& path, const std::function<Result<Done>(const DiskFile&)>& write);
 
-// The entries of a directory are on the device.
+// Flushes a directory's entries to the device.
 [[nodiscard]] Result<Done> sync_directory(const std::string& path);
 
 }  // namespace stepscope::zero

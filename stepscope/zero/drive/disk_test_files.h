@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a directory of one test, files in it, and a tiny file system that fills up.
+// For tests: a test's own directory, files in it, and a tiny file system that fills up.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace stepscope::zero {
 
-// One of its own for each test: ctest runs them side by side.
+// Each test has a directory of its own, because ctest runs tests in parallel.
 class DiskTest : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(dir_); }
@@ -52,7 +52,7 @@ class DiskTest : public testing::Test {
     f.put(static_cast<char>(c ^ mask));
   }
 
-  // In memory where that is: tests flush many files.
+  // In memory if possible, because tests flush many files.
   static std::string place() {
     const std::string memory = "/dev/shm/";
     return ::access(memory.c_str(), W_OK) == 0 ? memory : testing::TempDir();
@@ -61,7 +61,7 @@ class DiskTest : public testing::Test {
   std::string dir_ = place() + "stepscope_" + name();
 };
 
-// A file system in memory of so many bytes, where the test may mount one.
+// A file system of `bytes` bytes in memory, if the test may mount one.
 class TinyDisk {
  public:
   TinyDisk(std::string at, std::size_t bytes) : at_(std::move(at)) {

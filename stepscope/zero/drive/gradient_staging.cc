@@ -28,7 +28,7 @@ Result<std::size_t> GradientStaging::take(std::size_t unit, std::int64_t first, 
   slot.first = first;
   slot.bytes = offload_aligned(
       static_cast<std::uint64_t>(count * files_.columns().bytes(ShardColumn::gradients)));
-  // The message before may still have to bring what this one adds to.
+  // The previous message may still have to deliver the values that this one adds to.
   slot.to_be_read = add && std::ranges::any_of(slots_, [&](const Slot& other) {
                       return other.taken && other.unit == unit && other.first == first;
                     });
@@ -39,7 +39,7 @@ Result<std::size_t> GradientStaging::take(std::size_t unit, std::int64_t first, 
   return index;
 }
 
-// The same elements may still be on their way out from another slot.
+// Another slot may still be writing the same elements.
 Result<Done> GradientStaging::finish_writes_of(const Slot& slot) {
   for (Slot& other : slots_) {
     if (other.unit != slot.unit || other.first != slot.first) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduced gradients on their way to their file: each message's part is written from a slot of its
-// own while the passes go on, and where micro-batches add up it is read back first.
+// Writes reduced gradients to their file. Each message's part is written from a slot of its own
+// while the passes continue. If micro-batches accumulate, the part is first read back.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +17,20 @@ namespace stepscope::zero {
 
 class GradientStaging {
  public:
-  // `slots` of `slot` bytes each (whole blocks of the file) in `memory`. `files` outlive it.
+  // `memory` has room for `slots` slots of `slot` bytes each (whole blocks of the file). `files`
+  // must outlive it.
   GradientStaging(ShardFiles& files, std::size_t slots, Bytes slot, std::span<std::byte> memory);
 
-  // The next slot, for elements [first, first + count) of the unit's shard; waits for what was
-  // written from it before. `add`: what the file has of them is on its way into the slot. Slots
-  // are taken and stored in the same order.
+  // Takes the next slot for elements [first, first + count) of the unit's shard. Waits for the
+  // slot's earlier write. With `add`, begins to read the file's values of these elements into the
+  // slot. Slots are stored in the order in which they are taken.
   [[nodiscard]] Result<std::size_t> take(std::size_t unit, std::int64_t first, std::int64_t count,
                                          bool add);
-  // The slot's memory, once it has arrived.
+  // The slot's memory, after the wait for its read.
   [[nodiscard]] Result<std::span<std::byte>> arrived(std::size_t slot);
   // Begins to write the slot.
   [[nodiscard]] Result<Done> store(std::size_t slot);
-  // All is in the file.
+  // Waits until everything is in the file.
   [[nodiscard]] Result<Done> settle();
 
  private:
@@ -38,8 +39,8 @@ class GradientStaging {
     std::size_t unit = 0;
     std::int64_t first = 0;
     std::size_t bytes = 0;    // of whole blocks
-    bool taken = false;       // and not stored yet
-    bool to_be_read = false;  // once the same elements are stored from an earlier slot
+    bool taken = false;       // taken and not stored yet
+    bool to_be_read = false;  // after an earlier slot has stored the same elements
     std::optional<ShardTicket> reading{};
     std::optional<ShardTicket> writing{};
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// io_uring as the offload file uses it: reads and writes that are submitted at once and reaped
-// later. Without liburing, open() says so.
+// The offload file's use of io_uring: reads and writes are submitted at once and reaped later.
+// Without liburing, open() reports that.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ struct IoCompletion {
 
 class IoRing {
  public:
-  // Null, and why, where the system or the build has none.
+  // Null, with the reason, if the system or the build has no io_uring.
   [[nodiscard]] static std::unique_ptr<IoRing> open(unsigned entries, std::string& why_not);
   virtual ~IoRing() = default;
-  // 0, or errno. At most `entries` may be under way.
+  // Returns 0 or errno. At most `entries` operations may be unfinished.
   [[nodiscard]] virtual int submit(int fd, bool write, std::uint64_t offset, std::byte* memory,
                                    std::size_t bytes, std::uint64_t tag) = 0;
-  // The next completion; without `block` nothing where none is there. Nothing also when the wait
-  // fails, with errno in `failed`.
+  // The next completion. Without `block`, empty if none is ready. Also empty if the wait fails,
+  // with errno in `failed`.
   [[nodiscard]] virtual std::optional<IoCompletion> reap(bool block, int& failed) = 0;
 };
 

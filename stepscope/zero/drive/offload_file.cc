@@ -28,7 +28,7 @@ struct Operation {
   bool done = false;
   bool write = false;
   std::uint64_t sequence = 0;
-  std::uint64_t offset = 0;  // of what is left
+  std::uint64_t offset = 0;  // of the remaining bytes
   std::span<std::byte> left{};
   OffloadInstants times{};
   std::optional<Error> failed{};
@@ -43,12 +43,12 @@ bool is_aligned(std::uint64_t value) { return value % offload_alignment == 0; }
 }  // namespace
 
 OffloadBuffer::OffloadBuffer(std::size_t bytes) : size_(offload_aligned(bytes)) {
-  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): no make_unique aligns
+  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): make_unique cannot align
   memory_.reset(new (std::align_val_t{offload_alignment}) std::byte[size_]());
 }
 
 struct OffloadFile::State {
-  std::string path;  // that it had, for messages
+  std::string path;  // of the former name, for messages
   int fd = -1;
   std::uint64_t bytes = 0;
   std::string description;
@@ -60,7 +60,7 @@ struct OffloadFile::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    // The kernel still writes into the memory of operations under way.
+    // The kernel still writes into the memory of unfinished operations.
     while (ring &&
            std::ranges::any_of(operations, [](const Operation& o) { return o.used && !o.done; })) {
       if (!progress(true)) break;
@@ -82,10 +82,10 @@ struct OffloadFile::State {
                                     operation.left.size(), tag);
     if (failed != 0) fail(operation, failed);
   }
-  // `result` as the system calls give it, errno as -result.
+  // `result` is that of the system calls, with errno as -result.
   void advance(Operation& operation, std::int64_t result) const {
     if (result < 0) return fail(operation, static_cast<int>(-result));
-    if (result == 0) return fail(operation, operation.write ? ENOSPC : EIO);  // nothing moves
+    if (result == 0) return fail(operation, operation.write ? ENOSPC : EIO);  // no progress
     const auto n = static_cast<std::size_t>(result);
     operation.offset += n;
     operation.left = operation.left.subspan(n);
@@ -102,7 +102,7 @@ struct OffloadFile::State {
       advance(operation, n < 0 ? -errno : n);
     }
   }
-  // Takes completions that are there, or the next one. False when nothing came.
+  // Takes the available completions, or waits for the next one. False if there was none.
   bool progress(bool block) {
     int failed = 0;
     bool any = false;
@@ -155,7 +155,7 @@ OffloadFile::~OffloadFile() = default;
 
 namespace {
 
-// -1 and errno. O_EXCL: nobody can give the file a name later.
+// Returns -1 and errno on failure. O_EXCL: the file can never get a name.
 int open_unnamed(const std::string& dir) {
   const int fd = ::open(dir.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
@@ -191,7 +191,7 @@ Result<OffloadFile> OffloadFile::create(const OffloadOptions& options) {
   int failed = 0;
   if (state->bytes > 0 && ::fallocate(state->fd, 0, 0, static_cast<off_t>(state->bytes)) != 0)
     failed = errno;
-  // A file system that cannot reserve space says at each write whether there is any.
+  // A file system that cannot reserve space reports a full disk at each write.
   if (failed == EOPNOTSUPP && ::ftruncate(state->fd, static_cast<off_t>(state->bytes)) == 0) {
     failed = 0;
   }
@@ -243,7 +243,7 @@ const std::string& OffloadFile::description() const { return state_->description
 
 namespace {
 
-// Moves the whole file, two blocks under way.
+// Moves the whole file with two blocks in flight.
 Result<Done> pass(OffloadFile& file, std::uint64_t bytes, std::span<OffloadBuffer> buffers,
                   bool write) {
   std::vector<std::optional<OffloadTicket>> under_way(buffers.size());
@@ -275,7 +275,7 @@ Result<OffloadBandwidth> measure_offload(const std::string& dir, Bytes file_byte
   std::vector<OffloadBuffer> buffers;
   for (int i = 0; i < 2; ++i) {
     OffloadBuffer& buffer = buffers.emplace_back(static_cast<std::size_t>(block.value));
-    // Not zeros, which some devices do not store.
+    // No zeros: some devices do not store zeros.
     std::uint64_t x = 88172645463325252ULL;
     for (std::byte& b : buffer.bytes()) {
       x ^= x << 13U;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that holds what does not fit in memory: read and written asynchronously through io_uring,
-// past the page cache (O_DIRECT). Where the build or the system has no io_uring, each operation is
-// done at once by pread or pwrite; where the file system refuses O_DIRECT, the page cache is used;
-// description() says which, and where the file system itself is in memory. The file never has a
-// name (O_TMPFILE), or where the file system has no such files loses it at once: no death leaves it
-// behind, and no file that is there is touched.
+// A file for data that does not fit in memory. It is read and written asynchronously through
+// io_uring and bypasses the page cache (O_DIRECT). Without io_uring in the build or the system,
+// pread or pwrite does each operation at once. If the file system refuses O_DIRECT, the page cache
+// is used. description() says which of these apply, and whether the file system itself is in
+// memory. The file has no name (O_TMPFILE); on file systems without such files it loses its name at
+// once. A crash therefore leaves no file behind, and no existing file is touched.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@
 
 namespace stepscope::zero {
 
-// Offsets, sizes and addresses of all operations are multiples of this.
+// Offsets, sizes and addresses of all operations must be multiples of this.
 inline constexpr std::size_t offload_alignment = 4096;
 [[nodiscard]] constexpr std::uint64_t offload_aligned(std::uint64_t bytes) {
   return (bytes + offload_alignment - 1) / offload_alignment * offload_alignment;
 }
 
-// Aligned memory for operations, rounded up; zeros.
+// Zeroed, aligned memory for operations. The size is rounded up.
 class OffloadBuffer {
  public:
   OffloadBuffer() = default;
@@ -44,9 +44,9 @@ class OffloadBuffer {
 };
 
 struct OffloadOptions {
-  std::string dir{};    // on the device to be used
-  Bytes bytes{};        // of the file; the space is taken at once
-  int outstanding = 8;  // operations between their submission and their wait(), at most
+  std::string dir{};    // directory on the device to use
+  Bytes bytes{};        // of the file; space is reserved at once
+  int outstanding = 8;  // most operations between submission and wait()
   bool io_uring = true;
   bool direct = true;
 };
@@ -55,7 +55,7 @@ struct OffloadTicket {
   std::uint64_t sequence = 0;
 };
 
-// CLOCK_MONOTONIC. The end is seen by poll(), test() and wait(): it is not earlier than the
+// Times on CLOCK_MONOTONIC. poll(), test() and wait() record the end, so it is not earlier than the
 // device's.
 struct OffloadInstants {
   Ns submitted{};
@@ -64,25 +64,25 @@ struct OffloadInstants {
 
 class OffloadFile {
  public:
-  // Errors: no such directory, no right to write there, no space for `bytes`.
+  // Errors: no such directory, no permission to write there, no space for `bytes`.
   [[nodiscard]] static Result<OffloadFile> create(const OffloadOptions& options);
   OffloadFile(OffloadFile&&) noexcept;
   OffloadFile& operator=(OffloadFile&&) noexcept;
-  ~OffloadFile();  // waits for what is under way
+  ~OffloadFile();  // waits for unfinished operations
 
-  // Begins to move all of the span; its memory stays the caller's and must stay until wait(). Two
+  // Begins to move the whole span. The caller owns its memory and must keep it until wait(). Two
   // operations on the same bytes are not ordered: wait for the first.
   [[nodiscard]] Result<OffloadTicket> read(std::uint64_t offset, std::span<std::byte> into);
   [[nodiscard]] Result<OffloadTicket> write(std::uint64_t offset, std::span<const std::byte> bytes);
-  // True when it is complete, or has failed: wait() says which. Does not block.
+  // True when the operation is complete or has failed; wait() tells which. Does not block.
   [[nodiscard]] bool test(OffloadTicket ticket);
-  // Once for each ticket, in any order. Errors name the file and the offset.
+  // Call it once for each ticket, in any order. Errors name the file and the offset.
   [[nodiscard]] Result<OffloadInstants> wait(OffloadTicket ticket);
-  // Sees what has finished, without blocking.
+  // Records finished operations without blocking.
   void poll() noexcept;
 
   [[nodiscard]] Bytes size() const;
-  // "io_uring, O_DIRECT", or what is used instead and why.
+  // "io_uring, O_DIRECT", or the substitutes and the reason.
   [[nodiscard]] const std::string& description() const;
 
  private:
@@ -91,13 +91,13 @@ class OffloadFile {
   std::unique_ptr<State> state_;
 };
 
-// What a device moves, in and out, with two operations of `block` bytes under way.
+// A device's read and write rates with two operations of `block` bytes in flight.
 struct OffloadBandwidth {
   ByteRate write{};
   ByteRate read{};
-  std::string description{};  // of the file it was measured with
+  std::string description{};  // of the measured file
 };
-// Writes a file of so many bytes in `dir`, flushes it to the device, and reads it back.
+// Writes a file of `bytes` bytes in `dir`, flushes it to the device, and reads it back.
 [[nodiscard]] Result<OffloadBandwidth> measure_offload(const std::string& dir, Bytes file,
                                                        Bytes block);
 

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// On a disk: a file system in memory would not do what O_DIRECT asks for.
+// On a disk: a file system in memory does not support O_DIRECT.
 class OffloadFileTest : public DiskTest {
  protected:
   OffloadFileTest() { dir_ = testing::TempDir() + "stepscope_" + name(); }
@@ -59,7 +59,7 @@ TEST_F(OffloadFileTest, SaysHowItMovesBytes) {
   OffloadOptions cached = options(4096, false);
   cached.direct = false;
   EXPECT_EQ(OffloadFile::create(cached)->description(), "pread and pwrite, page cache");
-  // With io_uring, or without it and why.
+  // With io_uring, or without it and with the reason.
   const std::string text = OffloadFile::create(options(4096))->description();
   EXPECT_TRUE(text.starts_with("io_uring, ") || text.starts_with("pread and pwrite (")) << text;
 }
@@ -88,8 +88,8 @@ TEST_F(OffloadFileTest, FullDiskIsSaidAtOnce) {
   EXPECT_TRUE(OffloadFile::create(large));
 }
 
-// A write that fails names file and offset, and the next one works. The limit is of this process:
-// a child sets it.
+// A failed write names file and offset, and the next write works. The limit applies to a whole
+// process, so a child process sets it.
 TEST_F(OffloadFileTest, AFailingOperationNamesFileAndOffset) {
   for (const bool io_uring : {true, false}) {
     const auto fails = [&] {

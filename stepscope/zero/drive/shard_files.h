@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a rank's shards is in files instead of memory, as columns: parameters and gradients in
-// the engine's element type, AdamW's states in f32. Each unit has a place in each column, and
-// elements of a place follow each other.
+// The parts of a rank's shards that are in files instead of memory, as columns. Parameters and
+// gradients have the engine's element type; AdamW's states are f32. Each unit has a place in each
+// column; the elements of a place are consecutive.
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@
 
 namespace stepscope::zero {
 
-// Directories on the devices to be used, each for a file of its own; empty: in memory.
+// Directories on the devices to use, one for each file. Empty: in memory.
 struct OffloadDirs {
   std::string optimizer{};   // m, v and (bf16) master weights
-  std::string gradients{};   // reduced ones; stages 2 and 3
+  std::string gradients{};   // reduced gradients; stages 2 and 3
   std::string parameters{};  // stage 3
   [[nodiscard]] bool any() const {
     return !optimizer.empty() || !gradients.empty() || !parameters.empty();
@@ -43,7 +43,7 @@ using ByColumn = std::array<T, shard_column_count>;
   return static_cast<std::size_t>(column);
 }
 
-// Which columns, and of which width.
+// The columns in files, and their widths.
 struct ShardColumns {
   ByColumn<bool> in_file{};
   ElementType type = ElementType::f32;
@@ -52,16 +52,16 @@ struct ShardColumns {
   [[nodiscard]] bool any() const;
   [[nodiscard]] std::int64_t bytes(ShardColumn column) const;  // of an element
 };
-// Which of OffloadDirs' parts are in files.
+// The parts of OffloadDirs that are in files.
 struct OffloadParts {
   bool optimizer = false;
   bool gradients = false;
   bool parameters = false;
 };
-// Of f32 the parameters are the master weights.
+// With f32 the parameters are the master weights.
 [[nodiscard]] ShardColumns offloaded_columns(const OffloadParts& parts, ElementType type);
 
-// One finished operation. CLOCK_MONOTONIC.
+// One finished operation, in times of CLOCK_MONOTONIC.
 struct ShardMove {
   ShardColumn column = ShardColumn::parameters;
   bool write = false;
@@ -84,19 +84,19 @@ struct ShardTicket {
 
 class ShardFiles {
  public:
-  // Places for counts[u] elements of each unit u, zeros. `outstanding` operations at once on a
-  // column, at most. Errors: those of OffloadFile::create().
+  // Makes zeroed places for counts[u] elements of each unit u. A column may have at most
+  // `outstanding` unfinished operations. Errors: those of OffloadFile::create().
   [[nodiscard]] static Result<ShardFiles> create(const OffloadDirs& dirs,
                                                  const ShardColumns& columns,
                                                  std::span<const std::int64_t> counts,
                                                  int outstanding, bool io_uring = true);
-  // Of all files, as create() makes them.
+  // The bytes of all files that create() makes.
   [[nodiscard]] static Bytes bytes_for(const ShardColumns& columns,
                                        std::span<const std::int64_t> counts);
 
   [[nodiscard]] const ShardColumns& columns() const { return columns_; }
-  // From element `first` of the unit's place on; where that lies and how much is moved are whole
-  // blocks (offload_alignment).
+  // Moves elements from `first` of the unit's place on. Offset and size must be whole blocks
+  // (offload_alignment).
   [[nodiscard]] Result<ShardTicket> read(ShardColumn column, std::size_t unit, std::int64_t first,
                                          std::span<std::byte> into);
   [[nodiscard]] Result<ShardTicket> write(ShardColumn column, std::size_t unit, std::int64_t first,
@@ -105,9 +105,9 @@ class ShardFiles {
   [[nodiscard]] Result<Done> wait(const ShardTicket& ticket);
   void poll() noexcept;
 
-  // Told of each operation at its wait(). Null: nobody.
+  // Receives each operation at its wait(). Null: no observer.
   void observe(ShardObserver* observer) { observer_ = observer; }
-  // "optimizer states: 16777216 bytes, io_uring, O_DIRECT", a line a file.
+  // One line per file: "optimizer states: 16777216 bytes, io_uring, O_DIRECT".
   [[nodiscard]] std::vector<std::string> descriptions() const;
 
  private:

@@ -8,7 +8,7 @@
 namespace stepscope::zero {
 namespace {
 
-// Pieces begin at whole blocks of each column, whatever its width.
+// Pieces begin at whole blocks of each column, for every width.
 constexpr std::int64_t piece_step = static_cast<std::int64_t>(offload_alignment) / 2;
 
 }  // namespace
@@ -68,8 +68,7 @@ Result<Done> ShardStream::wait(ByColumn<std::optional<ShardTicket>>& tickets) {
   return result;
 }
 
-// A piece always passes through the same buffer: what the pass before wrote of it is waited for
-// here.
+// A piece always uses the same buffer, so wait here for the previous pass's write of it.
 Result<Done> ShardStream::begin_read(std::size_t piece) {
   Slot& s = slot(piece);
   if (auto done = wait(s.writing); !done) return done;

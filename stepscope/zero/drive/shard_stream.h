@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns of shards (shard_files.h) that pass through memory piece by piece: while a piece is
-// worked on, the next is being read and the one before is being written.
+// Streams columns of shards (shard_files.h) through memory piece by piece. While one piece is
+// processed, the next is being read and the previous one written.
 //
 //   stream.begin(reads, writes);       // the first pieces are on their way
 //   auto piece = stream.take();        // waits until it is there
 //   adamw(… piece->column[m] …);       // in place
 //   stream.put_back();                 // begins to write it
 //
-// The values that a pass sees are those the last one left: results have the same bits as without
+// A pass sees the values that the previous pass left, so results have the same bits as without
 // files. Nothing is allocated after construction.
 #pragma once
 
@@ -28,7 +28,7 @@ struct ShardPiece {
   std::size_t unit = 0;
   std::int64_t first = 0;  // of the unit's place
   std::int64_t count = 0;
-  ByColumn<std::span<std::byte>> column{};  // of the pass's columns; others are empty
+  ByColumn<std::span<std::byte>> column{};  // the pass's columns; others are empty
 
   template <class T>
   [[nodiscard]] std::span<T> values(ShardColumn c) const {
@@ -38,28 +38,29 @@ struct ShardPiece {
 
 class ShardStream {
  public:
-  // How many operations are under way on a column at most.
+  // The largest number of unfinished operations on a column.
   static constexpr int outstanding = 3;
 
-  // `counts` as the files were made; `buffer` bytes of one of three buffers, at most. `memory` of
-  // buffers_for() bytes, at multiples of offload_alignment. It and `files` outlive the stream.
+  // `counts` are those of the files. Each of three buffers has at most `buffer` bytes. `memory` has
+  // buffers_for() bytes, at a multiple of offload_alignment. `memory` and `files` must outlive the
+  // stream.
   ShardStream(ShardFiles& files, std::span<const std::int64_t> counts, Bytes buffer,
               std::span<std::byte> memory);
   [[nodiscard]] static Bytes buffers_for(const ShardColumns& columns,
                                          std::span<const std::int64_t> counts, Bytes buffer);
 
-  // A pass over all pieces, units ascending: which columns it reads and which it writes. Begins to
-  // read; nothing if the same pass has begun and no piece was taken yet.
+  // Begins a pass over all pieces, units ascending, that reads and writes the given columns. Begins
+  // to read. Does nothing if the same pass has begun and no piece was taken yet.
   [[nodiscard]] Result<Done> begin(const ByColumn<bool>& reads, const ByColumn<bool>& writes);
-  // The next piece; nothing after the last, which ends the pass (writes go on). Each is put back
-  // before the next is taken.
+  // Takes the next piece. Empty after the last piece; this ends the pass, but its writes continue.
+  // Put each piece back before taking the next.
   [[nodiscard]] Result<std::optional<ShardPiece>> take();
   [[nodiscard]] Result<Done> put_back();
-  // Waits for all that is under way; a pass that has only begun is forgotten.
+  // Waits for all unfinished operations. A pass without a taken piece is discarded.
   [[nodiscard]] Result<Done> settle();
 
-  // Outside a pass: elements of one column of a unit, from `first` on. Checkpoints, and initial
-  // values.
+  // Outside a pass: moves elements of one column of a unit, from `first` on. For checkpoints and
+  // initial values.
   [[nodiscard]] Result<Done> read(ShardColumn column, std::size_t unit, std::int64_t first,
                                   std::span<std::byte> into);
   [[nodiscard]] Result<Done> write(ShardColumn column, std::size_t unit, std::int64_t first,
@@ -86,9 +87,9 @@ class ShardStream {
                                       std::span<const std::int64_t> counts, Bytes buffer);
   [[nodiscard]] Slot& slot(std::size_t piece) { return slots_[piece % buffers]; }
   [[nodiscard]] Result<Done> begin_read(std::size_t piece);
-  [[nodiscard]] Result<Done> read_ahead();  // of the next piece and the one behind it
+  [[nodiscard]] Result<Done> read_ahead();  // of the next piece and the one after it
   [[nodiscard]] Result<Done> wait(ByColumn<std::optional<ShardTicket>>& tickets);
-  // Whole blocks: what the file moves. Of a piece's column.
+  // The part of a piece's column that the file moves: whole blocks.
   [[nodiscard]] std::span<std::byte> blocks(const Place& place, ShardColumn column,
                                             std::span<std::byte> buffer) const;
   template <class Move>
@@ -102,8 +103,8 @@ class ShardStream {
   ByColumn<bool> writes_{};
   bool running_ = false;
   bool taken_ = false;
-  std::size_t next_ = 0;   // to be taken
-  std::size_t begun_ = 0;  // whose reading has begun: [0, begun_)
+  std::size_t next_ = 0;   // to take
+  std::size_t begun_ = 0;  // pieces [0, begun_) are being read or have been read
 };
 
 }  // namespace stepscope::zero

@@ -44,7 +44,7 @@ ShardColumns optimizer_columns(ElementType type) {
 
 using Values = std::vector<std::vector<float>>;  // by unit
 
-// An update whose result depends on every bit of what was there, on the step and on the element.
+// An update whose result depends on every bit of the earlier value, on the step and on the element.
 void update(std::span<float> m, std::span<float> v, std::span<float> master, std::int64_t first,
             std::int64_t step) {
   for (std::size_t i = 0; i < m.size(); ++i) {
@@ -111,7 +111,7 @@ TEST_F(ShardStreamTest, HasTheBitsThatMemoryWouldHave) {
   }
 }
 
-// Gradients are read, parameters written, nothing else moves.
+// Gradients are read and parameters written; nothing else moves.
 TEST_F(ShardStreamTest, APassMovesTheColumnsThatItWasAskedFor) {
   struct Moves : ShardObserver {
     ByColumn<std::int64_t> read{};
@@ -131,7 +131,7 @@ TEST_F(ShardStreamTest, APassMovesTheColumnsThatItWasAskedFor) {
   ByColumn<bool> writes{};
   reads[at(ShardColumn::gradients)] = writes[at(ShardColumn::parameters)] = true;
   ASSERT_TRUE(made.stream->begin(reads, writes));
-  ASSERT_TRUE(made.stream->begin(reads, writes));  // it has begun
+  ASSERT_TRUE(made.stream->begin(reads, writes));  // already begun
   for (;;) {
     const auto piece = made.stream->take();
     ASSERT_TRUE(piece);
@@ -161,7 +161,7 @@ TEST_F(ShardStreamTest, ReadsAndWritesAnyPartAlsoWhereAPassHasBegun) {
     ASSERT_EQ(all[i], i >= 777 && i < 1777 ? values[i - 777] : 0.F) << i;
   ASSERT_TRUE(made.stream->read(ShardColumn::m, 1, 0, std::as_writable_bytes(std::span(all))));
   EXPECT_EQ(all, std::vector<float>(3000));
-  // The pass that had begun is not what the next one sees.
+  // The next pass does not see the discarded pass.
   ASSERT_TRUE(made.stream->begin(columns.in_file, columns.in_file));
   (void)made.stream->take();
   ASSERT_TRUE(made.stream->put_back());
@@ -177,7 +177,7 @@ TEST_F(ShardStreamTest, SaysWhatItTakes) {
   EXPECT_EQ(ShardStream::buffers_for(columns, counts, {1 << 20}), Bytes{3 * 2 * 4096 * 4});
   EXPECT_EQ(ShardFiles::bytes_for(columns, counts), Bytes{2 * (4096 * 4 + 4096)});
   EXPECT_EQ(ShardStream::buffers_for(columns, {}, {1 << 20}), Bytes{0});
-  const Offloaded nothing = open(columns, {}, {1 << 20});  // a rank that holds nothing
+  const Offloaded nothing = open(columns, {}, {1 << 20});  // a rank without a shard
   ASSERT_TRUE(nothing.stream->begin(columns.in_file, columns.in_file));
   EXPECT_FALSE(*nothing.stream->take());
 }

@@ -8,8 +8,8 @@
 
 namespace stepscope::zero {
 
-// What happens between two operations of the network: messages and files move on, and an observer
-// hears of the operation. And what becomes of a finished transfer from or to a file.
+// Runs between two operations of the network: messages and files make progress, and an observer is
+// told of the operation. Also records finished transfers from and to files.
 struct Engine::Progress final : nn::OpObserver, ShardObserver {
   Progress(Exchange& exchange, RankRecorder& recorder, Offload* offload)
       : exchange_(exchange), recorder_(recorder), offload_(offload) {
@@ -35,7 +35,7 @@ struct Engine::Progress final : nn::OpObserver, ShardObserver {
  private:
   Exchange& exchange_;
   RankRecorder& recorder_;
-  Offload* offload_;  // null: none
+  Offload* offload_;  // null: no offload
   EngineObserver* next_ = nullptr;
 };
 
@@ -93,8 +93,8 @@ Engine::Engine(const EngineConfig& config, Communicator& comm, RankRecorder& rec
                        memory_[ArenaClass::scratch].bytes());
   network_->observe(progress_.get());
   cursor_.seed = config.seed;
-  // By a clock of its own, if only some µs off, a collective would end after the wait for it, in
-  // whatever the thread does next.
+  // With two clocks, even if only some µs apart, a collective would end after the wait for it,
+  // during the thread's next work.
   recorder_.use_clock(ClockSource::monotonic);
   recorder_.prepare(0, CollectiveKind::all_reduce, CollectivePurpose::other);
   recorder_.prepare(0, CollectiveKind::all_reduce, CollectivePurpose::gradients);
@@ -126,7 +126,7 @@ Result<Done> Engine::initialize_parameters() {
   return Done{};
 }
 
-// Neighbouring parameters that decay alike are updated together.
+// Neighbouring parameters with the same weight decay are updated together.
 void Engine::list_decay_ranges() {
   for (std::size_t u = 0; u < plan_.units.size(); ++u) {
     const OptimizerShard& held = plan_.places[u].held;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a network on the ranks of a group with ZeRO stage 0, 1, 2 or 3, as its plan (plan.h) says.
+// Trains a network on the ranks of a group with ZeRO stage 0, 1, 2 or 3, by its plan (step_plan.h).
 //
 //   auto engine = *Engine::create(config, comm, recorder);
 //   plan_text(engine->plan());                         // what it will take
 //   for (;;) { auto done = engine->step(micro_batches); … }
 //
-// Numerics. A reduced gradient is ((g0 + g1) + g2) + … in rank order; the update scales it by
-// 1 / (tokens of all ranks), so ranks may bring unequally many; the norm for clipping does not
-// depend on who holds what (exact_norm.h). At a fixed number of ranks and way of accumulating,
-// weights and moments therefore have the same bits at every stage, bucket size, prefetch depth,
-// recomputation and transport. Losses and gradients are sums over tokens until then.
+// Numerics. A reduced gradient is ((g0 + g1) + g2) + … in rank order. Losses and gradients are sums
+// over tokens. The update scales them by 1 / (tokens of all ranks), so ranks may have different
+// numbers of tokens. The norm for clipping does not depend on the sharding (exact_norm.h). For a
+// fixed number of ranks and a fixed accumulation, weights and moments therefore have the same bits
+// at every stage, bucket size, prefetch depth, recomputation and transport.
 //
-// A step makes no allocation, except where it fails. One thread drives an engine; all ranks call
-// the same functions in the same order.
+// A step allocates nothing unless it fails. One thread drives an engine. All ranks call the same
+// functions in the same order.
 #pragma once
 
 #include <array>
@@ -46,19 +46,19 @@ struct StepResult {
   std::int64_t step = 0;     // from 0
   double loss = 0;           // mean over the tokens of all ranks
   std::int64_t tokens = 0;   // of all ranks, those with a target
-  double gradient_norm = 0;  // of the mean loss, before clipping; absent (0) where skipped
+  double gradient_norm = 0;  // of the mean loss, before clipping; absent (0) if skipped
   double learning_rate = 0;
   bool clipped = false;
   bool skipped = false;  // loss or gradient were not finite: no update
 };
 
-// Where values that are not finite were seen first: "block 3, forward, micro-batch 0 of rank 1".
+// The first place with values that are not finite: "block 3, forward, micro-batch 0 of rank 1".
 struct NonFiniteReport {
   std::int64_t step = -1;  // -1: never
   std::string where;
 };
 
-// Who wants to see a run from inside, e.g. for a trace. Passes and operations nest.
+// An observer of a run, e.g. for a trace. Passes and operations nest.
 class EngineObserver : public nn::OpObserver, public CollectiveObserver, public ShardObserver {
  public:
   virtual void step_begin(std::int64_t step) noexcept = 0;
@@ -70,10 +70,10 @@ class EngineObserver : public nn::OpObserver, public CollectiveObserver, public 
 
 class Engine {
  public:
-  // Initial parameters come from the seed; a rank draws those it holds. `comm` and `recorder`
-  // outlive the engine; the recorder knows the units by their numbers and the group as number 0,
-  // and reads the communicator's clock from now on.
-  // Errors: a network or a request that makes no sense, no memory.
+  // Initial parameters come from the seed; a rank draws the values that it holds. `comm` and
+  // `recorder` must outlive the engine. The recorder knows units by their numbers and the group as
+  // number 0. From now on it reads the communicator's clock. Errors: an invalid network or request,
+  // no memory.
   [[nodiscard]] static Result<std::unique_ptr<Engine>> create(const EngineConfig& config,
                                                               Communicator& comm,
                                                               RankRecorder& recorder);
@@ -88,31 +88,33 @@ class Engine {
   [[nodiscard]] const nn::Network& network() const { return *network_; }
   [[nodiscard]] const TrainingCursor& cursor() const { return cursor_; }
 
-  // One step on as many micro-batches as configured, and the end of a step of the recorder. The
-  // head pass (final norm, logits, loss and their gradients) counts as backward.
-  // Errors: of communication; no token with a target on any rank; not finite, where that stops.
+  // Runs one step on the configured number of micro-batches and ends the recorder's step. The head
+  // pass (final norm, logits, loss and their gradients) counts as backward. Errors: communication
+  // failed; no rank has a token with a target; values are not finite and the engine is configured
+  // to stop.
   [[nodiscard]] Result<StepResult> step(std::span<const nn::MicroBatch> micro_batches);
-  // Whether the messages of a step may be under way while it computes; true at first. If not, each
-  // is waited for where it is submitted, as a program does that synchronises after every call.
+  // Whether a step's messages may overlap its computation; initially true. If not, the step waits
+  // for each message right after its submission, like a program that synchronises after every call.
   void overlap(bool allowed) { exchange_.overlap(allowed); }
-  // Of the data order, for checkpoints.
+  // Position in the data order, for checkpoints.
   void set_data_position(std::int64_t position) { cursor_.data_position = position; }
-  // Mean loss over the tokens of these batches of all ranks; each rank brings as many batches.
+  // The mean loss over the tokens of all ranks' batches. All ranks must pass equally many batches.
   [[nodiscard]] Result<double> evaluate(std::span<const nn::MicroBatch> batches);
 
   // The extents that this rank keeps for checkpoints: its logical shards, at every stage. Waits for
-  // what the last step has left under way. What is in files is read into memory, which is kept
-  // until the next step.
+  // the last step's unfinished messages. Extents in files are read into memory, which is kept until
+  // the next step.
   [[nodiscard]] Result<TrainingState> state();
-  // After new values were written to the extents of all ranks: makes all else follow from them.
+  // Call it after all ranks have written new values to their extents: it derives all other state
+  // from them.
   [[nodiscard]] Result<Done> state_loaded(const TrainingCursor& cursor);
-  // The unit's whole master weights, on every rank.
+  // The unit's complete master weights, on every rank.
   [[nodiscard]] Result<Done> gather_master(std::size_t unit, std::span<float> values);
-  // The unit's parameters as passes read them; `use` sees them before they are released.
+  // Calls `use` with the unit's parameters as passes read them, then releases them.
   [[nodiscard]] Result<Done> with_parameters(
       std::size_t unit, const std::function<void(std::span<const std::byte>)>& use);
 
-  // Collectives beside the steps that the recorder accounts for like a step's own.
+  // Collectives outside the steps. The recorder accounts for them like those of a step.
   [[nodiscard]] Result<Done> all_reduce(std::span<std::int64_t> values, Reduction reduction,
                                         std::string_view what) {
     return exchange_.all_reduce_now(values, reduction, what);
@@ -122,23 +124,23 @@ class Engine {
     return exchange_.all_gather_now(own, all, what);
   }
 
-  // At its highest since the engine was made, by class: pools and buckets as they were used, the
-  // rest as it is laid out. Equal to the plan's.
+  // The peak memory since the engine was made, by class: the used part of pools and buckets, and
+  // the laid-out size of the rest. It equals the plan's.
   [[nodiscard]] ArenaMemory measured_memory() const;
-  // Memory that the system has given, by class: whole pages that were touched.
+  // Resident memory by class: the whole pages that were touched.
   [[nodiscard]] std::array<Bytes, arena_class_count> resident_memory() const;
 
   [[nodiscard]] const NonFiniteReport& last_non_finite() const { return non_finite_; }
-  // Null: nobody.
+  // Null: no observer.
   void observe(EngineObserver* observer);
-  // What is in files, and how they are read and written, a line a file.
+  // One line per file: its contents, and the way it is read and written.
   [[nodiscard]] std::vector<std::string> offload_descriptions() const;
 
  private:
   struct Progress;
   struct DecayRange {
     std::size_t unit = 0;
-    std::int64_t first = 0;  // of the held elements
+    std::int64_t first = 0;  // of the elements that this rank holds
     std::int64_t count = 0;
     bool decay = false;
   };
@@ -150,7 +152,7 @@ class Engine {
   };
 
   using MasterVisitor = std::function<Result<Done>(std::span<const float>)>;
-  // Of elements [first, first + count) of those held of a unit.
+  // Pointers to elements [first, first + count) of the held part of a unit.
   struct UpdateSpan {
     std::int64_t first = 0;
     std::int64_t count = 0;
@@ -185,7 +187,7 @@ class Engine {
   [[nodiscard]] bool in_file(ShardColumn column) const;
   [[nodiscard]] ShardColumn master_column() const;
   [[nodiscard]] Result<Done> initialize_files(std::size_t unit);
-  // All master weights that this rank holds of the unit, part by part.
+  // All master weights of the unit that this rank holds, part by part.
   [[nodiscard]] Result<Done> visit_master(std::size_t unit, const MasterVisitor& visit);
   [[nodiscard]] Result<std::span<float>> state_part(std::size_t unit, ShardColumn column,
                                                     std::span<float> memory);
@@ -210,14 +212,14 @@ class Engine {
   Plan plan_;
   std::unique_ptr<nn::Network> network_;
   RankArenas memory_;
-  std::unique_ptr<Offload> offload_;  // null: all is in memory
+  std::unique_ptr<Offload> offload_;  // null: everything is in memory
   Exchange exchange_;
   std::unique_ptr<Progress> progress_;  // polls between operations
   EngineObserver* observer_ = nullptr;
   TrainingCursor cursor_;
   std::vector<DecayRange> ranges_;
-  std::vector<std::vector<float>> read_back_;  // what state() has read from files
-  std::vector<StateExtent> extents_;           // that state() has given
+  std::vector<std::vector<float>> read_back_;  // read from files by state()
+  std::vector<StateExtent> extents_;           // returned by state()
   bool extents_read_ = false;                  // in this step
   std::vector<std::int64_t> open_;             // by unit: place of its gradient in the pool
   std::vector<std::int64_t> flags_;
@@ -226,7 +228,7 @@ class Engine {
   // Of the step under way.
   double loss_sum_ = 0;
   std::int64_t loss_tokens_ = 0;
-  // While looking for what is not finite: the first pass of this rank whose result is not.
+  // During the search for values that are not finite: this rank's first pass with such a result.
   bool searching_ = false;
   std::int64_t first_bad_ = 0;
   NonFiniteReport non_finite_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step costs besides time: memory by class for the recorder, and recomputed work.
+// A step's memory by class for the recorder, and its recomputed work.
 #include <utility>
 
 #include "stepscope/zero/engine/engine.h"
@@ -29,9 +29,9 @@ void Engine::record_memory() {
   }
 }
 
-// Forward takes 2 flops a weight and token, and attention 2 layers * channels * tokens^2 a
-// sequence, causal counted half: a third of what nn::Network::model_flops counts for forward and
-// backward.
+// Forward takes 2 FLOPs per weight and token. Attention takes 2 layers * channels * tokens^2 FLOPs
+// per sequence, with causal attention counted half. This is a third of nn::Network::model_flops,
+// which counts forward and backward.
 Flops Engine::recomputed_flops(std::int64_t batch, std::int64_t tokens) const {
   const auto rows = static_cast<double>(batch * tokens);
   const double attention =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an engine says of itself against what it was planned to do: collectives, memory, time.
+// Compares an engine's own account with its plan: collectives, memory, time.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace stepscope::zero {
 namespace {
 
-// Of one kind and purpose in a window.
+// Collectives of one kind and purpose in a window.
 CollectiveTotals totals_of(const RankWindow& window, CollectiveKind kind,
                            CollectivePurpose purpose) {
   for (const CollectiveTotals& totals : window.collectives) {
@@ -83,7 +83,7 @@ TEST(EngineAccount, MemoryIsWhatWasPlanned) {
   }
 }
 
-// A model of some MB: the system gave what was planned, to 1 %, in buckets as they come.
+// A model of some MB: resident memory equals the plan to 1 %, in buckets of their usual size.
 TEST(EngineAccount, TheSystemGaveTheMemoryThatWasPlanned) {
   for (const int stage : {0, 1, 2, 3}) {
     TestRun run{.ranks = 2, .steps = 2};
@@ -110,8 +110,8 @@ TEST(EngineAccount, TheSystemGaveTheMemoryThatWasPlanned) {
   }
 }
 
-// Counts collectives that by the recorder's clock were submitted before the step began, or end
-// after they were waited for.
+// Counts collectives that, on the recorder's clock, were submitted before the step began or ended
+// after the wait for them.
 class OutOfOrder final : public EngineObserver {
  public:
   explicit OutOfOrder(const RankRecorder& recorder) : recorder_(recorder) {}
@@ -137,9 +137,8 @@ class OutOfOrder final : public EngineObserver {
   Ns step_{};
 };
 
-// What the main thread did while a collective was under way is known when it is told of only if
-// both are timed by one clock: one that is some µs behind has the collective end in what comes
-// next.
+// The main thread's activity during a collective is known only if one clock times both. If one
+// clock is some µs behind, the collective ends during the thread's next activity.
 TEST(EngineAccount, CollectivesAndTheMainThreadAreTimedByOneClock) {
   TestRun run{.ranks = 3, .steps = 10};
   run.engine.stage = 3;
@@ -176,7 +175,7 @@ TEST(EngineAccount, TheTimesOfAStepSumToItsWallTime) {
       EXPECT_GT(step.executed_flops.value, step.model_flops.value);
       EXPECT_LT(step.executed_flops.value, 4.0 / 3.0 * step.model_flops.value);
     }
-    // Every fetch is a hit, late or a miss, and only the first of a step cannot be ahead.
+    // Every fetch is a hit, late or a miss. Only the first fetch of a step cannot be ahead.
     std::uint64_t fetches = 0;
     for (const PrefetchTotals& totals : window.totals.prefetch) fetches += totals.count;
     EXPECT_EQ(static_cast<std::int64_t>(fetches),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an engine is asked to train, and how.
+// The settings of an engine: the network, and the way to train it.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace stepscope::zero {
 
-// What becomes of a step whose loss or gradient is infinite or not a number.
+// The handling of a step whose loss or gradient is infinite or not a number.
 enum class NonFinite : std::uint8_t {
-  skip,  // no update, on any rank; training goes on
+  skip,  // no rank updates; training continues
   stop   // an error, on every rank
 };
 
@@ -25,8 +25,8 @@ struct OptimizerConfig {
   float eps = 1e-8F;
   float weight_decay = 0.1F;  // of matrices, not of norms and biases
   LearningRate learning_rate{};
-  // Gradients (the mean over all tokens of the step) whose norm over all parameters is larger are
-  // scaled to it; 0: never.
+  // If the gradient's norm over all parameters (mean over all tokens of the step) is larger, the
+  // gradient is scaled to this norm. 0: never.
   double clip_norm = 1.0;
 };
 
@@ -46,7 +46,7 @@ struct EngineConfig {
   OptimizerConfig optimizer{};
   NonFinite non_finite = NonFinite::skip;
   OffloadDirs offload{};           // the results have the same bits
-  Bytes offload_buffer{12 << 20};  // of one of the update's three
+  Bytes offload_buffer{12 << 20};  // of each of the update's three buffers
 };
 
 }  // namespace stepscope::zero

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that come to every call, kernel and collective late by random times end with the bits of
-// ranks that do not.
+// Ranks with random delays at every call, kernel and collective end with the same bits as ranks
+// without delays.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -17,7 +17,8 @@
 namespace stepscope::zero {
 namespace {
 
-// Runs once as it is and once with every call delayed; calls that were, of kernels and collectives.
+// Runs once without and once with delays. Returns the number of delayed calls of kernels and
+// collectives.
 std::int64_t compare_delayed(const TestRun& run, std::uint64_t seed, std::int64_t& differ) {
   const TestOutcome reference = train_threads(run);
   expect_no_errors(reference);

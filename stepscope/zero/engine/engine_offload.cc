@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine of which something is in files: it passes through memory once a step, and as a whole
-// where states go in or out.
+// The engine's offload. Data in files passes through memory once per step, and completely when
+// states are loaded or saved.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace stepscope::zero {
 namespace {
 
-constexpr std::int64_t chunk = 1 << 20;  // elements that pass through memory at once, outside steps
+constexpr std::int64_t chunk = 1 << 20;  // elements in memory at once, outside steps
 
 std::span<std::byte> bytes_of(std::span<float> values) { return std::as_writable_bytes(values); }
 
@@ -24,7 +24,7 @@ ShardColumn Engine::master_column() const {
   return config_.type == ElementType::f32 ? ShardColumn::parameters : ShardColumn::master;
 }
 
-// What of the unit is in files gets its initial values.
+// Writes the initial values of the unit's parts that are in files.
 Result<Done> Engine::initialize_files(std::size_t unit) {
   const OptimizerShard& held = plan_.places[unit].held;
   for (const ShardColumn column : {ShardColumn::master, ShardColumn::parameters}) {
@@ -71,7 +71,7 @@ Result<std::span<float>> Engine::state_part(std::size_t unit, ShardColumn column
   return values;
 }
 
-// What was loaded into the extents of state() goes to the files.
+// Writes values loaded into the extents of state() to the files.
 Result<Done> Engine::store_extents() {
   if (!offload_) return Done{};
   check(extents_read_, "extents are loaded between state() and the next step");
@@ -89,7 +89,7 @@ Result<Done> Engine::store_extents() {
   return Done{};
 }
 
-// Stage 0: every rank holds all states, and each has loaded its own shard of them.
+// Stage 0: every rank holds all states and has loaded its own shard of them.
 Result<Done> Engine::share_states(std::size_t unit) {
   const UnitMemory& memory = memory_.units[unit];
   const std::array<std::pair<ShardColumn, std::span<float>>, 3> parts = {
@@ -121,7 +121,7 @@ Result<Done> Engine::share_states(std::size_t unit) {
   return Done{};
 }
 
-// bf16: parameters of what is held, from its master weights.
+// bf16: computes the held parameters from their master weights.
 Result<Done> Engine::round_unit(std::size_t unit) {
   std::size_t first = 0;
   std::vector<std::byte> rounded;
@@ -139,14 +139,14 @@ Result<Done> Engine::round_unit(std::size_t unit) {
   });
 }
 
-// What the last update has left under way is in the files.
+// Waits until the last update's writes are in the files.
 Result<Done> Engine::finish_update() {
   if (!offload_) return Done{};
   const ActivityScope writing(recorder_, Activity::wait_io);
   return offload_->stream.settle();
 }
 
-// The first reads of a step, as far ahead of their use as what they read stays as it is.
+// Begins the first reads of a step as early as their data can no longer change.
 Result<Done> Engine::begin_offloaded() {
   if (!offload_) return Done{};
   if (in_file(ShardColumn::parameters)) {
@@ -156,7 +156,7 @@ Result<Done> Engine::begin_offloaded() {
   return in_file(ShardColumn::gradients) ? Done{} : begin_update();
 }
 
-// Reads gradients for their norm, and begins to read again for the update.
+// Reads the gradients for their norm, then begins to read them again for the update.
 Result<Done> Engine::add_offloaded_squares(std::int32_t exponent, ExactSum& sum) {
   {
     const ActivityScope io(recorder_, Activity::wait_io);
@@ -178,7 +178,7 @@ Result<Done> Engine::add_offloaded_squares(std::int32_t exponent, ExactSum& sum)
   }
 }
 
-// Reads of the update that a step ends with.
+// The reads of the update at the end of a step.
 Result<Done> Engine::begin_update() {
   const ActivityScope reading(recorder_, Activity::wait_io);
   const ShardColumns& columns = offload_->files.columns();
@@ -222,8 +222,8 @@ std::vector<std::string> Engine::offload_descriptions() const {
   return offload_ ? offload_->files.descriptions() : std::vector<std::string>{};
 }
 
-// Units in [next, end) are up to date here: others get them. In the same order on every rank,
-// whatever it holds of them.
+// Units in [next, end) are up to date on this rank, so share them. The order is the same on every
+// rank, whatever parts it holds.
 Result<Done> Engine::share_updated(std::size_t& next, std::size_t end) {
   for (; next < end; ++next) {
     if (config_.stage == 0 || config_.stage == 3) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training with states in files against training with all in memory: the same bits.
+// Training with states in files gives the same bits as training in memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::string text_of(const OffloadParts& parts) {
          (parts.parameters ? " parameters" : "");
 }
 
-// What may be offloaded at a stage, each alone and together.
+// The parts that a stage can offload, each alone and all together.
 std::vector<OffloadParts> parts_at(int stage) {
   std::vector<OffloadParts> all;
   for (const bool optimizer : {false, true}) {
@@ -104,7 +104,7 @@ TEST_F(EngineOffload, StatesGoFromMemoryToFilesAndBack) {
         // From memory into files.
         TestRun rest = run;
         rest.engine.stage = stage;
-        rest.engine.seed = 99;  // other initial values: all must come from the state
+        rest.engine.seed = 99;  // different initial values: all values must come from the state
         rest.before_step = [&](TestRank& rank, int step) {
           if (step == 0) load(rank, half.state, {.seed = 5, .step = 2, .updates = 2});
         };
@@ -159,7 +159,7 @@ TEST_F(EngineOffload, MasterWeightsAreGatheredFromFiles) {
   }
 }
 
-// What a rank keeps in memory, and what it moves, is what the plan says.
+// A rank's memory and its transfers equal the plan's.
 TEST_F(EngineOffload, MemoryAndTransfersAreWhatWasPlanned) {
   for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
     for (int stage = 0; stage <= 3; ++stage) {
@@ -172,7 +172,7 @@ TEST_F(EngineOffload, MemoryAndTransfersAreWhatWasPlanned) {
           const Plan& plan = rank.engine.plan();
           const ArenaMemory measured = rank.engine.measured_memory();
           for (std::size_t c = 0; c < arena_class_count; ++c) {
-            // How many messages are under way at once is a matter of time.
+            // The number of simultaneous messages depends on timing.
             if (static_cast<ArenaClass>(c) == ArenaClass::buckets) continue;
             EXPECT_EQ(measured[c], plan.memory[c]) << arena_class_names[c];
           }

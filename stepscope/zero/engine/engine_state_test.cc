@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// State in and out of an engine, evaluation, and what happens where numbers are not finite.
+// An engine's state in and out, evaluation, and values that are not finite.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ TEST(EngineState, TrainingGoesOnFromItBitForBitAtAnyStage) {
     for (int stage = 0; stage <= 3; ++stage) {
       TestRun rest = run;
       rest.engine.stage = stage;
-      rest.engine.seed = 99;  // other initial values: all must come from the state
+      rest.engine.seed = 99;  // different initial values: all values must come from the state
       rest.before_step = [&](TestRank& rank, int step) {
         if (step == 0) load(rank, half.state, {.seed = 5, .step = 2, .updates = 2});
       };
@@ -96,7 +96,7 @@ TEST(EngineState, EvaluatesTheLossOfAllRanksAtEveryStageAlike) {
 
 // ---- not finite -----------------------------------------------------------------------------
 
-// Puts a value into the middle of a unit's master weights before step 1; returns what was said.
+// Puts a value into the middle of a unit's master weights before step 1. Returns the message.
 std::vector<std::string> poison(TestRun run, std::size_t unit, float value) {
   std::vector<std::string> where(static_cast<std::size_t>(run.ranks));
   run.before_step = [unit, value](TestRank& rank, int step) {
@@ -143,7 +143,7 @@ TEST(NonFinite, NamesThePassThatOverflowedFirst) {
   for (int stage = 0; stage <= 3; ++stage) {
     TestRun run{.ranks = 2, .steps = 2};
     run.engine.stage = stage;
-    // A finite weight in the feed-forward part of block 0, large enough to overflow behind it.
+    // A finite weight in the feed-forward part of block 0 that is large enough to overflow later.
     const auto where = poison(run, 1, 3e38F);
     EXPECT_EQ(where[0], where[1]);
     EXPECT_NE(where[0].find("block 0, forward, micro-batch 0 of rank"), std::string::npos)

@@ -48,7 +48,7 @@ Result<StepResult> Engine::step(std::span<const nn::MicroBatch> micro_batches) {
   if (observer_ != nullptr) observer_->step_begin(cursor_.step);
   loss_sum_ = 0;
   loss_tokens_ = 0;
-  read_back_.clear();  // of the states before
+  read_back_.clear();  // of earlier states
   extents_.clear();
   extents_read_ = false;
   if (auto done = begin_offloaded(); !done) return done.error();
@@ -166,7 +166,7 @@ Result<Done> Engine::run_pass(const Action& action, const nn::Pass& pass,
   if (!parameters) return parameters.error();
   std::span<std::byte> gradient{};
   if (pass.writes_gradient) {
-    // At stage 0 the sums of the micro-batch before lie where this one's gradient will.
+    // At stage 0 this micro-batch's gradient goes where the previous micro-batch's sums are.
     if (config_.stage == 0 && pass.first_gradient) {
       if (auto done = exchange_.await_reduced(pass.unit); !done) return done;
     }
@@ -192,11 +192,11 @@ Result<Done> Engine::run_pass(const Action& action, const nn::Pass& pass,
   return Done{};
 }
 
-// The loss, and whether all is finite: the same on every rank.
+// The loss, and whether all values are finite; the same on every rank.
 Result<Engine::Agreed> Engine::agree() {
   std::array<double, 2> sums = {loss_sum_, static_cast<double>(loss_tokens_)};
   if (auto done = exchange_.all_reduce_now(sums, "loss and tokens"); !done) return done.error();
-  // Largest exponent of all; then of each unit.
+  // The largest exponent of all units, then of each unit.
   flags_[0] = 0;
   for (std::size_t u = 0; u < plan_.units.size(); ++u) {
     flags_[u + 1] = exchange_.largest_exponent_of(u);
@@ -248,8 +248,7 @@ void Engine::update_range(const DecayRange& range, nn::AdamW optimizer, float sc
   }
 }
 
-// Units in the order of their next use, so that others may have the first while the rest is
-// updated.
+// Updates units in the order of their next use, so the first can be sent while the rest is updated.
 Result<Done> Engine::update(const OptimizerConfig& optimizer, double scale, double rate) {
   ++cursor_.updates;
   const nn::AdamW adamw{.lr = static_cast<float>(rate),

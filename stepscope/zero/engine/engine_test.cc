@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What training must not depend on: the bits of weights and moments at every stage.
+// Weights and moments have the same bits at every stage and with every setting that must not
+// matter.
 #include "stepscope/zero/engine/engine.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 namespace stepscope::zero {
 namespace {
 
-// How one run of the matrix differs from its reference.
+// The difference of one run of the matrix from its reference.
 struct Variant {
   int stage = 0;
   std::int64_t bucket = 1 << 20;
@@ -163,8 +164,8 @@ TEST(EngineMatrix, UntiedLlamaWithGroupedQueries) {
   matrix.say("llama");
 }
 
-// Wider than the tiles of the products, and no multiple of them; the stages hold parameters at
-// other addresses.
+// Wider than the tiles of the products, and not a multiple of them. The stages hold parameters at
+// different addresses.
 TEST(EngineMatrix, MatricesOfSeveralTiles) {
   Matrix matrix;
   for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
@@ -212,8 +213,8 @@ TEST(EngineMatrix, DropoutIsTheSameWhereItIsRecomputed) {
   matrix.say("dropout");
 }
 
-// W ranks with a micro-batch each add gradients in rank order; one rank with W micro-batches that
-// are reduced each adds the same ones in the same order.
+// W ranks with one micro-batch each add gradients in rank order. One rank that reduces each of W
+// micro-batches adds the same gradients in the same order.
 TEST(Engine, ManyRanksAreOneRankWithTheWholeBatch) {
   for (const int ranks : {2, 3, 5}) {
     TestRun many{.ranks = ranks, .steps = 4, .uneven = true};
@@ -226,7 +227,7 @@ TEST(Engine, ManyRanksAreOneRankWithTheWholeBatch) {
     expect_no_errors(of_many);
     expect_no_errors(of_one);
     EXPECT_EQ(differences(of_many.state, of_one.state), 0) << ranks;
-    // In one batch of as many rows the sums run in another order.
+    // One batch of equally many rows sums in another order.
     TestRun rows = many;
     rows.ranks = 1;
     rows.engine.batch = ranks;
@@ -247,7 +248,7 @@ TEST(Engine, BothWaysOfAccumulatingDifferInTheLastBitsOnly) {
   EXPECT_EQ(each.steps[0][0].loss, then.steps[0][0].loss);
 }
 
-// After one step from zero, v is (1 - beta2) times the square of what AdamW was given.
+// After one step from zero, v is (1 - beta2) times the square of AdamW's input.
 TEST(Engine, ClipsTheNormOfAllParametersToItsLimit) {
   for (const double limit : {0.0, 0.25}) {
     TestRun run{.ranks = 3, .steps = 1, .uneven = true};
@@ -294,7 +295,7 @@ TEST(Engine, DecaysMatricesOnly) {
 TEST(Engine, LearnsWhatItSeesAgainAndAgain) {
   TestRun run{.ranks = 2, .steps = 60};
   run.engine.stage = 3;
-  // The batches of step 0 over and over.
+  // Repeats the batches of step 0.
   std::vector<double> losses;
   run.before_step = [](TestRank& rank, int) {
     auto state = rank.engine.state();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets every kernel and every collective of a rank come late by a random time, for tests that no
-// result depends on when things happen. Calls of the communicator are delayed by
-// comm/measured/jitter.h.
+// Delays every kernel and every collective of a rank by a random time. Tests use it to show that no
+// result depends on timing. comm/measured/jitter.h delays calls of the communicator.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace stepscope::zero {
 
-// The delays depend on the seed, the rank and the number of the call; half of all are none.
+// The delays depend on the seed, the rank and the number of the call. Half of them are zero.
 class RandomDelays final : public EngineObserver {
  public:
   RandomDelays(std::uint64_t seed, int rank, Ns most)

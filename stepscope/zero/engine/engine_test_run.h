@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a tiny network on ranks that are threads, and collects what they end up with.
+// Trains a tiny network on ranks that are threads, and collects their final states.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ inline EngineConfig tiny_engine() {
   return config;
 }
 
-// One rank at work, for what a test wants to do besides.
+// One running rank, for a test's own actions.
 struct TestRank {
   int rank = 0;
   Communicator& comm;
@@ -55,7 +55,7 @@ struct TestRun {
   EngineConfig engine = tiny_engine();
   int ranks = 2;
   int steps = 3;
-  bool uneven = false;  // ranks bring unequally many targets
+  bool uneven = false;  // ranks have different numbers of targets
   // Each rank's communicator may be wrapped, e.g. to count or to delay.
   std::function<std::unique_ptr<Communicator>(std::unique_ptr<Communicator>)> wrap{};
   std::function<void(TestRank&, int)> before_step{};  // of step
@@ -74,7 +74,7 @@ struct TestOutcome {
   std::vector<std::string> errors;             // by rank; empty: none
 };
 
-// Tokens of row `row` of a step's global batch: the same however rows are dealt out.
+// The tokens of row `row` of a step's global batch; they do not depend on the distribution of rows.
 inline std::int32_t test_token(std::int64_t step, std::int64_t row, std::int64_t at,
                                std::int64_t vocab) {
   const auto mixed = static_cast<std::uint64_t>((step * 131 + row) * 977 + at * at * 7 + at);
@@ -122,7 +122,7 @@ inline RecorderOptions recorder_options(const EngineConfig& config, const Commun
   return options;
 }
 
-// Copies a rank's extents into the vectors of the whole model; each rank has others.
+// Copies a rank's extents into the vectors of the whole model. Ranks have different extents.
 inline void collect(const TrainingState& state, TestState& into) {
   for (const StateExtent& extent : state.extents) {
     const auto first = static_cast<std::ptrdiff_t>(extent.first);
@@ -132,7 +132,7 @@ inline void collect(const TrainingState& state, TestState& into) {
   }
 }
 
-// Why it failed; empty: it did not.
+// The reason of the failure; empty: none.
 inline std::string train_rank(const TestRun& run, Communicator& comm, TestOutcome& outcome) {
   RankRecorder recorder(recorder_options(run.engine, comm));
   auto engine = Engine::create(run.engine, comm, recorder);
@@ -152,7 +152,7 @@ inline std::string train_rank(const TestRun& run, Communicator& comm, TestOutcom
   return {};
 }
 
-// With room for what the ranks of the run end up with.
+// With room for the final states of the run's ranks.
 inline TestOutcome no_outcome(const TestRun& run) {
   TestOutcome outcome;
   outcome.steps.resize(static_cast<std::size_t>(run.ranks));
@@ -184,7 +184,7 @@ inline TestOutcome train_threads(const TestRun& run) {
   return outcome;
 }
 
-// How many values differ in any bit.
+// The number of values that differ in any bit.
 inline std::int64_t differences(const TestState& a, const TestState& b) {
   std::int64_t count = 0;
   const auto compare = [&](const auto& x, const auto& y) {

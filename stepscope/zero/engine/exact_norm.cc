@@ -21,7 +21,7 @@ constexpr std::size_t block = 4096;  // per lane: 4096 halves of 2^40 stay whole
 float as_float(float value) { return value; }
 float as_float(Bf16 value) { return to_float(value); }
 
-// 2^-(exponent - 126): brings every value below 1.
+// 2^-(exponent - 126): scales every value below 1.
 double unit_of(std::int32_t exponent) { return std::ldexp(1.0, 126 - exponent); }
 
 // Sums of both halves of the squares, whole numbers in doubles; at most block * lanes values.
@@ -32,7 +32,7 @@ struct Halves {
 
 template <class T>
 [[gnu::always_inline]] inline Halves halves_of(const T* values, std::size_t count, double unit) {
-  // Adding and taking away this constant rounds to a whole number (ties to even).
+  // Adding and subtracting this constant rounds to a whole number (ties to even).
   constexpr double rounder = 6755399441055744.0;  // 1.5 * 2^52
   constexpr double scale = 1099511627776.0;       // 2^half_bits
   static_assert(scale == static_cast<double>(std::int64_t{1} << half_bits));

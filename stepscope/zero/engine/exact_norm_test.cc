@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The norm against sums in long double, and its bits against every way of dividing the vector.
+// Compares the norm with sums in long double, and its bits for every division of the vector.
 #include "stepscope/zero/engine/exact_norm.h"
 
 #include <gtest/gtest.h>

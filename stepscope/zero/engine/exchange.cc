@@ -13,7 +13,7 @@ namespace {
 
 std::size_t at(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
 
-// Elements of a shard of `size` in [first, first + count).
+// The elements of a shard of `size` in [first, first + count).
 std::int64_t real_elements(std::int64_t size, std::int64_t first, std::int64_t count) {
   return std::clamp<std::int64_t>(size - first, 0, count);
 }
@@ -180,7 +180,7 @@ std::int64_t Exchange::own_elements(const Message& message) const {
   return real_elements(plan_.places[message.unit].shard.shard_size(), message.first, message.count);
 }
 
-// Of gradients in a file; -1: the message has none of them, or they are in memory.
+// The slot of gradients in a file. -1: the message has none, or they are in memory.
 Result<std::int64_t> Exchange::take_slot(const Message& message) {
   const std::int64_t own = own_elements(message);
   if (offload_ == nullptr || !offload_->gradients || own == 0) return -1;
@@ -224,7 +224,7 @@ Result<Done> Exchange::expect_fetches(std::span<const std::size_t> units) {
   return offload_->parameters->begin(units);
 }
 
-// This rank's block of the unit, where an all-gather may read it.
+// This rank's block of the unit, in memory that an all-gather can read.
 Result<std::span<const std::byte>> Exchange::take_block(std::size_t unit) {
   if (offload_ == nullptr || !offload_->parameters)
     return std::span<const std::byte>(memory_.units[unit].block);
@@ -346,7 +346,7 @@ Result<Done> Exchange::finish(const CollectiveInstants& times, Ns stall) {
   return Done{};
 }
 
-// NOLINTNEXTLINE(bugprone-exception-escape): without memory for an error's text there is no way on
+// NOLINTNEXTLINE(bugprone-exception-escape): an error's text without memory ends the program
 void Exchange::poll() noexcept {
   while (!idle() && !failed_) {
     auto done = comm_.test(oldest().ticket);
@@ -364,7 +364,7 @@ void Exchange::poll() noexcept {
   }
 }
 
-// The reduced block of this rank becomes part of its reduced gradient.
+// Adds this rank's reduced block to its reduced gradient.
 Result<Done> Exchange::absorb(const Message& message) {
   const std::int64_t real = own_elements(message);
   if (real == 0) return Done{};
@@ -394,8 +394,8 @@ Result<Done> Exchange::absorb(const Message& message) {
   return offload_->gradients->store(slot);
 }
 
-// Stage 0: the sum lies where the gradient was; the exponent is that of this rank's shard, as at
-// the other stages.
+// Stage 0: the sum replaces the gradient. The exponent is that of this rank's shard, as at the
+// other stages.
 void Exchange::absorb_in_place(const Message& message) {
   const UnitPlace& place = plan_.places[message.unit];
   const UnitMemory& unit = memory_.units[message.unit];
@@ -417,7 +417,7 @@ void Exchange::absorb_in_place(const Message& message) {
   }
 }
 
-// Blocks to one flat vector, in place: each moves down over the padding before it.
+// Joins blocks into one flat vector in place: each block moves down over the padding before it.
 void Exchange::settle(const Message& message) {
   const ShardLayout& layout = plan_.places[message.unit].layout;
   if (layout.contiguous()) return;
@@ -501,7 +501,7 @@ void Exchange::release(std::size_t unit) {
   fetched_[unit] = {};
 }
 
-// ---- a few numbers --------------------------------------------------------------------------
+// ---- small sums ----------------------------------------------------------------------------
 
 Result<Done> Exchange::wait_small(const Result<Ticket>& ticket, CollectiveRecord record,
                                   std::string_view what, std::int64_t in_elements,

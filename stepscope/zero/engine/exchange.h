@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank has under way with the others: parameters on their way to it and gradients on their
-// way to their owners. Messages finish in the order in which they were submitted, which is the same
-// on all ranks; whoever needs one sooner waits for those before it.
+// A rank's unfinished messages: parameters that it receives and gradients that it sends to their
+// owners. Messages finish in the order of their submission, which is the same on all ranks. To wait
+// for one message is to wait for all earlier ones too.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace stepscope::zero {
 
-// Who wants to know of each finished collective, for a trace.
+// An observer of finished collectives, for a trace.
 class CollectiveObserver {
  public:
   virtual ~CollectiveObserver() = default;
@@ -32,54 +32,55 @@ class CollectiveObserver {
 
 class Exchange {
  public:
-  // All of them outlive it. `offload`: null where all is in memory.
+  // All of them must outlive it. `offload`: null if everything is in memory.
   Exchange(const Plan& plan, const RankArenas& memory, Communicator& comm, RankRecorder& recorder,
            Offload* offload);
 
-  // Sums the unit's gradient over the ranks, in pieces of a bucket; each waits for the bucket it
-  // reuses. At stages 1 to 3 `local` may be overwritten when this returns; at stage 0 it is summed
-  // in place and must stay until await_reduced. `add`: to the sums of earlier micro-batches.
-  // `last`: the sums are complete then.
+  // Sums the unit's gradient over the ranks in pieces of a bucket. Each piece waits for the bucket
+  // that it reuses. At stages 1 to 3 `local` may be overwritten when this returns. At stage 0 it is
+  // summed in place and must stay until await_reduced. With `add`, adds to the sums of earlier
+  // micro-batches. With `last`, the sums are complete afterwards.
   [[nodiscard]] Result<Done> reduce(std::size_t unit, std::span<std::byte> local, bool add,
                                     bool last);
   [[nodiscard]] Result<Done> await_reduced(std::size_t unit);
   [[nodiscard]] Result<Done> await_all();  // messages under way
-  // Of the reduced gradient of this rank's shard, after `last`: its largest exponent
-  // (exact_norm.h).
+  // The largest exponent (exact_norm.h) of the reduced gradient of this rank's shard, after `last`.
   [[nodiscard]] std::int32_t largest_exponent_of(std::size_t unit) const {
     return exponents_[unit];
   }
 
-  // Stage 3 with parameters in a file: the units that are fetched from now on, in order. The
-  // caller keeps the list until then.
+  // Stage 3 with parameters in a file: the units that will be fetched, in order. The caller keeps
+  // the list until the last fetch.
   [[nodiscard]] Result<Done> expect_fetches(std::span<const std::size_t> units);
-  // Stage 3. The whole unit arrives at `place` of gathered_units, ahead of its use or (`in_time`
-  // false) not.
+  // Stage 3. Fetches the whole unit to `place` of gathered_units. `in_time` tells whether the fetch
+  // runs ahead of its use.
   [[nodiscard]] Result<Done> fetch(std::size_t unit, std::int64_t place, bool in_time);
-  // Parameters of a unit that was fetched.
+  // The parameters of a fetched unit.
   [[nodiscard]] Result<std::span<const std::byte>> await_fetched(std::size_t unit);
   void release(std::size_t unit);
 
-  // Stages 1 and 2: shares this rank's updated parameters of the unit, and receives the others'.
+  // Stages 1 and 2: sends this rank's updated parameters of the unit and receives those of the
+  // others.
   [[nodiscard]] Result<Done> gather(std::size_t unit);
   [[nodiscard]] Result<Done> await_gathered(std::size_t unit);
 
-  // A collective on its own: a few numbers.
+  // A separate collective for a few numbers.
   [[nodiscard]] Result<Done> all_reduce_now(std::span<double> values, std::string_view what);
   [[nodiscard]] Result<Done> all_reduce_now(std::span<std::int64_t> values, Reduction reduction,
                                             std::string_view what);
   [[nodiscard]] Result<Done> all_gather_now(std::span<const std::byte> own,
                                             std::span<std::byte> all, std::string_view what);
 
-  // Whether messages may be under way while something else is done; true at first. If not, each is
-  // waited for where it is submitted.
+  // Whether messages may overlap other work; initially true. If not, each submission waits for its
+  // message.
   void overlap(bool allowed) { overlaps_ = allowed; }
 
-  // Moves on what is under way, without waiting. An error shows at the next call that returns one.
+  // Makes progress on unfinished messages without waiting. The next call that returns a result
+  // reports an error.
   void poll() noexcept;
 
   [[nodiscard]] Bytes most_gathered() const { return most_gathered_; }
-  [[nodiscard]] Bytes most_buckets() const;  // each as far as it was ever filled
+  [[nodiscard]] Bytes most_buckets() const;  // the most that each ever held
   void observe(CollectiveObserver* observer) { observer_ = observer; }
 
  private:
@@ -87,7 +88,7 @@ class Exchange {
   struct Message {
     MessageKind kind = MessageKind::reduce;
     std::size_t unit = 0;
-    std::int64_t first = 0;  // of each shard's elements (stage 0: of the unit's)
+    std::int64_t first = 0;  // index in each shard (stage 0: in the unit)
     std::int64_t count = 0;
     std::int64_t bucket = -1;
     std::int64_t slot = -1;  // of GradientStaging
@@ -144,10 +145,10 @@ class Exchange {
   std::vector<Message> messages_;  // a ring: [oldest_, next_)
   std::uint64_t oldest_ = 0;
   std::uint64_t next_ = 0;
-  std::int64_t in_buckets_ = 0;  // messages under way that use a bucket
+  std::int64_t in_buckets_ = 0;  // unfinished messages that use a bucket
   std::int64_t next_bucket_ = 0;
   std::vector<std::int64_t> filled_;     // bytes of each bucket
-  std::vector<std::int64_t> reducing_;   // by unit: messages under way
+  std::vector<std::int64_t> reducing_;   // by unit: unfinished messages
   std::vector<std::int64_t> gathering_;  // by unit
   std::vector<Fetched> fetched_;         // by unit
   std::vector<std::int32_t> exponents_;  // by unit

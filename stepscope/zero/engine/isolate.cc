@@ -24,7 +24,7 @@ class Isolate {
   }
 
  private:
-  // Nothing under way, all ranks at the same place.
+  // Waits until nothing is unfinished and all ranks are at the same place.
   [[nodiscard]] Result<Done> meet() {
     if (auto state = engine_.state(); !state) return state.error();
     auto met = wait_for(comm_, barrier(comm_, "before a measurement"));
@@ -40,7 +40,7 @@ class Isolate {
     return record;
   }
 
-  // The script is of a step that follows another: it ends what that one has left under way.
+  // The script is of a step that follows another: it finishes the previous step's messages.
   [[nodiscard]] Result<Done> together(bool record) {
     if (auto met = meet(); !met) return met;
     if (auto warm = step(); !warm) return warm.error();

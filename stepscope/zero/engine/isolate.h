@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step's communication costs beside its computation: the same step of the same plan measured
-// in three ways, in turns.
+// Measures the cost of a step's communication beside its computation. The same step of the same
+// plan is measured in three ways, in turns.
 //
-//   both            as it is trained
-//   compute         collectives left out (comm/measured/isolation.h): packing, unpacking, the norm
-//   and the
-//                   update stay, as each rank would do them; parameters of other ranks are those
-//                   that came last, gradients those of this rank alone
-//   communication   the collectives of a step of `both`, in their order, with their bytes and the
-//                   waits where they were, and nothing else
+//   both            the normal training step
+//   compute         without collectives (comm/measured/isolation.h). Packing, unpacking, the norm
+//                   and the update remain. Other ranks' parameters are the latest received ones;
+//                   gradients are those of this rank alone
+//   communication   only the collectives of a step of `both`, in their order, with their bytes and
+//                   with the waits at their places
 //
-// Values mean nothing afterwards: whoever wants the engine's state keeps it before.
+// The engine's values are meaningless afterwards. Save its state before if you need it.
 #pragma once
 
 #include <span>
@@ -25,20 +24,20 @@
 namespace stepscope::zero {
 
 struct IsolateConfig {
-  int rounds = 3;  // each way once a round
-  int steps = 4;   // measured each time, after one that is not
+  int rounds = 3;  // each way once per round
+  int steps = 4;   // measured each time, after one warm-up step
 };
 
-// Of one rank, by measured step (rounds × steps of each).
+// The times of one rank, by measured step (rounds × steps of each).
 struct IsolatedTimes {
   std::vector<Ns> both{};
-  std::vector<Ns> exposed{};  // of `both`: the main thread stood still for collectives
+  std::vector<Ns> exposed{};  // of `both`: the main thread waited for collectives
   std::vector<Ns> compute{};
   std::vector<Ns> communication{};
 };
 
-// `comm` is what the engine was made with. Called by all ranks. Errors: of communication; values
-// that are not finite, where the engine stops for those.
+// `comm` is the communicator that the engine was made with. All ranks call it. Errors:
+// communication failed; values are not finite and the engine is configured to stop.
 [[nodiscard]] Result<IsolatedTimes> isolate(Engine& engine, Isolation& comm, RankRecorder& recorder,
                                             std::span<const nn::MicroBatch> micro_batches,
                                             const IsolateConfig& config = {});

@@ -13,12 +13,12 @@ namespace stepscope::zero {
 namespace {
 
 constexpr IsolateConfig measured{.rounds = 2, .steps = 2};
-// Steps with communication: each way but `compute`, with one that warms up, and the recorded one.
+// Steps with communication: each way but `compute`, with a warm-up step, and the recorded one.
 constexpr std::int64_t communicating = 2 * measured.rounds * (measured.steps + 1) + 1;
 
 void check_rank(TestRank& rank, CommCounters& counters) {
   const EngineConfig& config = rank.engine.config();
-  EXPECT_TRUE(rank.engine.state());  // what the last step has left under way
+  EXPECT_TRUE(rank.engine.state());  // waits for the last step's messages
   counters = {};
   const std::vector<std::int32_t> tokens(static_cast<std::size_t>(config.tokens), 3 + rank.rank);
   const std::vector<nn::MicroBatch> step(
@@ -39,7 +39,7 @@ void check_rank(TestRank& rank, CommCounters& counters) {
   for (const auto kind :
        {CollectiveKind::reduce_scatter, CollectiveKind::all_gather, CollectiveKind::all_reduce}) {
     const PlannedCalls planned = planned_calls(rank.engine.plan(), kind);
-    // Loss, exponents and squares are summed besides.
+    // Loss, exponents and squares are also summed.
     const std::int64_t small = kind == CollectiveKind::all_reduce ? 3 : 0;
     EXPECT_EQ(static_cast<std::int64_t>(counters[kind].calls),
               communicating * (planned.calls + small));
@@ -49,7 +49,7 @@ void check_rank(TestRank& rank, CommCounters& counters) {
   }
 }
 
-// At every stage, with more micro-batches than one, and in buckets that units do not fill.
+// At every stage, with several micro-batches, and with buckets that units do not fill.
 TEST(Isolate, CommunicationAloneIsThatOfTheSameStepAndComputationAloneHasNone) {
   for (int stage = 0; stage <= 3; ++stage) {
     for (const int micro_batches : {1, 2}) {

@@ -20,7 +20,7 @@ struct LearningRate {
   std::int64_t total = 0;
   Decay decay = Decay::constant;
 
-  // Of step `step`, counted from 0.
+  // The rate of step `step`, counted from 0.
   [[nodiscard]] double at(std::int64_t step) const {
     if (step < warmup) return peak * static_cast<double>(step + 1) / static_cast<double>(warmup);
     if (decay == Decay::constant || total <= warmup) return peak;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where values that are not finite came from first: in the parameters already, in a pass (the
-// step's passes are run once more, looking at what each hands on), or in sums of finite gradients.
+// Finds the first source of values that are not finite: the parameters, a pass, or the sums of
+// finite gradients. To find the pass, the step's passes run again and each output is checked.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,7 +31,7 @@ std::string_view direction_of(nn::PassKind kind) {
 
 }  // namespace
 
-// The first unit with a parameter that is not finite; -1: none.
+// The first unit with a parameter that is not finite, or -1.
 Result<std::int64_t> Engine::first_bad_parameters() {
   std::ranges::fill(flags_, 0);
   for (std::size_t u = 0; u < plan_.units.size(); ++u) {
@@ -79,7 +79,7 @@ Result<Done> Engine::name_non_finite(std::span<const nn::MicroBatch> micro_batch
     non_finite_.where.append(" of rank ").append(std::to_string(rank));
     return Done{};
   }
-  // Each rank's residual stream is finite: a weight's gradient, or the sum over ranks, is not.
+  // Each rank's residual stream is finite, but a weight's gradient or the sum over ranks is not.
   for (const nn::Pass& pass : plan_.passes) {
     if (pass.writes_gradient && exponents[pass.unit] == not_finite) {
       non_finite_.where = "gradients of " + plan_.units[pass.unit].name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank keeps in files, as its plan says: the files, and the buffers through which they pass.
+// A rank's data in files, by its plan: the files and their buffers.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace stepscope::zero {
 
 struct Offload {
-  // `memory` is that of the plan's offload buffers, and outlives it. Null where nothing is
+  // `memory` is that of the plan's offload buffers and must outlive it. Null if nothing is
   // offloaded. Errors: those of OffloadFile::create().
   [[nodiscard]] static Result<std::unique_ptr<Offload>> create(const Plan& plan,
                                                                const OffloadDirs& dirs,
@@ -26,7 +26,7 @@ struct Offload {
 
   ShardFiles files;
   ShardStream stream;                        // of the update
-  std::optional<GradientStaging> gradients;  // where they are in a file
+  std::optional<GradientStaging> gradients;  // if they are in a file
   std::optional<BlockReader> parameters;     // likewise
 };
 

@@ -8,9 +8,9 @@ namespace stepscope::zero {
 namespace {
 
 constexpr std::int64_t main_thread = 1;
-constexpr std::int64_t first_lane = 2;  // of collectives under way
+constexpr std::int64_t first_lane = 2;  // of unfinished collectives
 
-// What of the main thread's time becomes a row, and of which name. Empty: nothing to see.
+// The name of the row for a part of the main thread's time. Empty: no row.
 std::string_view row_name(Activity activity) {
   switch (activity) {
     case Activity::forward:
@@ -49,7 +49,7 @@ std::string_view unit_suffix(Activity activity) {
   }
 }
 
-// As c10d names them in a profile.
+// c10d's names in a profile.
 std::string_view collective_name(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::all_gather:
@@ -92,7 +92,8 @@ std::string dims_text(const nn::OpCall& call) {
   return text + "]";
 }
 
-// Of the network's type but for tokens, which are the operand with fewer dimensions of a lookup.
+// The network's type, except for tokens. The tokens are the operand of a lookup with fewer
+// dimensions.
 std::string types_text(const nn::OpCall& call, ElementType type) {
   const std::string_view name = type == ElementType::bf16 ? "c10::BFloat16" : "float";
   std::string text = "[";
@@ -107,7 +108,7 @@ std::string types_text(const nn::OpCall& call, ElementType type) {
   return text + "]";
 }
 
-// Builds the trace; instants get the UNIX offset here.
+// Builds the trace and adds the UNIX offset to instants.
 class TraceText {
  public:
   TraceText(const TraceOptions& options, Trace& trace) : options_(options), trace_(trace) {
@@ -132,7 +133,7 @@ class TraceText {
     trace_.ops.forward_thread.push_back(0);
     row(begin, end, leaf_op_name(call.op), Category::cpu_op, TrackId{0}, detail);
   }
-  // On the first lane of its kind that is free: viewers drop rows that overlap on one.
+  // Takes the first free lane of its kind, because viewers drop rows that overlap in a lane.
   TrackId lane(std::string_view kind, Ns begin, Ns end) {
     std::size_t number = 0;
     for (Lane& lane : lanes_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records some steps of a rank as a trace that `stepscope analyze` reads like any other: one thread
-// of the host with the engine's passes and waits, the leaf operations with their shapes inside
-// them, and lanes of collectives under way. `device: cpu` of the design.
+// Records some steps of a rank as a trace that `stepscope analyze` reads like any other. One host
+// thread has the engine's passes and waits, with the leaf operations and their shapes inside.
+// Unfinished collectives have lanes of their own. `device: cpu` of the design.
 //
 //   passes, optimizer   operators "stepscope::forward", … that contain the leaf operations
 //   waiting             "stepscope::wait_fetch", …: the main thread inside a collective
@@ -32,9 +32,9 @@ struct TraceOptions {
   int world = 1;
   ElementType type = ElementType::f32;  // of the network
   std::string transport{};              // "shm"
-  std::string host{};                   // whose clock it reads; empty = not said
-  Ns unix_offset{};  // UNIX time less CLOCK_MONOTONIC: the same number at all ranks of a host
-  std::size_t operations = 1 << 16;  // that are kept; more are counted and left out
+  std::string host{};                   // whose clock it reads; empty: unknown
+  Ns unix_offset{};  // UNIX time minus CLOCK_MONOTONIC; equal at all ranks of a host
+  std::size_t operations = 1 << 16;  // largest number kept; more are only counted
   std::size_t collectives = 1 << 14;
   std::size_t activities = 1 << 16;
   std::size_t file_moves = 1 << 14;
@@ -42,7 +42,7 @@ struct TraceOptions {
 
 class TraceRecorder final : public EngineObserver {
  public:
-  // Takes its memory here; recording allocates nothing.
+  // Allocates its memory here; recording allocates nothing.
   TraceRecorder(const TraceOptions& options, RankRecorder& recorder);
   ~TraceRecorder() override;
   TraceRecorder(const TraceRecorder&) = delete;
@@ -50,14 +50,15 @@ class TraceRecorder final : public EngineObserver {
   TraceRecorder(TraceRecorder&&) = delete;
   TraceRecorder& operator=(TraceRecorder&&) = delete;
 
-  // Between steps. What was recorded stays.
+  // Call it between steps. Recorded data is kept.
   void start();
   void stop();
-  // A step that was recorded has ended: its record becomes an annotation.
+  // Ends a recorded step; its record becomes an annotation.
   void step_done(const StepRecord& step);
 
   [[nodiscard]] bool empty() const { return steps_.empty(); }
-  // Sealed; instants since the UNIX epoch. Its notes count what did not fit.
+  // The sealed trace. Instants count from the UNIX epoch. Its notes count the rows that did not
+  // fit.
   [[nodiscard]] Trace trace() const;
 
   void begin(const nn::OpCall& call) noexcept override;
@@ -95,7 +96,7 @@ class TraceRecorder final : public EngineObserver {
   TraceOptions options_;
   RankRecorder& recorder_;
   bool on_ = false;
-  Ns until_ = Ns::min();  // while off: what was submitted before this is of a recorded step
+  Ns until_ = Ns::min();  // while off: earlier submissions belong to a recorded step
   std::vector<Operation> operations_;
   std::vector<Unit> units_;
   std::vector<Message> messages_;

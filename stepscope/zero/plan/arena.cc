@@ -25,7 +25,7 @@ Result<Arena> Arena::map(Bytes bytes, std::string_view what) {
                          std::string(what) + ": " + std::strerror(errno),
                  .hint = "take a higher ZeRO stage, more ranks or a smaller batch"};
   }
-  if (wanted >= huge) madvise(memory, wanted, MADV_HUGEPAGE);  // advice: may be refused
+  if (wanted >= huge) madvise(memory, wanted, MADV_HUGEPAGE);  // only advice; failure is harmless
   arena.bytes_ = {static_cast<std::byte*>(memory), wanted};
   arena.mapped_ = wanted;
   return arena;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for one purpose, taken from the system once: zeroed, aligned to pages, in huge pages where
-// it is large and the system has them. First touched by whoever uses it.
+// Memory for one purpose, allocated once: zeroed and aligned to pages. Large arenas use huge pages
+// if the system has them. The first user touches the pages first.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace stepscope::zero {
 class Arena {
  public:
   Arena() = default;
-  // `what` names it in the error when the system has no room for it.
+  // `what` names the arena in the error if there is no memory.
   [[nodiscard]] static Result<Arena> map(Bytes bytes, std::string_view what);
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;
@@ -30,7 +30,7 @@ class Arena {
     const auto bytes = inside(at, count * static_cast<std::int64_t>(sizeof(T)));
     return {reinterpret_cast<T*>(bytes.data()), static_cast<std::size_t>(count)};
   }
-  // Bytes of it that the system has given real memory, in whole pages.
+  // The resident bytes, in whole pages.
   [[nodiscard]] Bytes resident() const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places in one arena for things that come and go in a known order: the lowest gap that fits.
+// Assigns places in one arena to objects that come and go in a known order: each gets the lowest
+// gap that fits.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@ namespace stepscope::zero {
 
 class PlacePool {
  public:
-  // Bytes from the start of the arena, a multiple of 64. `used` of the `bytes` hold elements.
+  // The place in bytes from the start of the arena, a multiple of 64. `used` of the `bytes` hold
+  // elements.
   [[nodiscard]] std::int64_t take(std::int64_t bytes, std::int64_t used);
   void give_back(std::int64_t place);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan amounts to: calls of each collective, and its text.
+// The totals of a plan: calls of each collective, and its text.
 #include <algorithm>
 #include <cstdio>
 

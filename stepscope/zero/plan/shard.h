@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns which elements of a flat vector of parameters, and where they lie in memory.
+// The owners of the elements of a flat vector of parameters, and the elements' places in memory.
 //
 // Contract C-ZERO-001, for every N and every world size W: the shards cover [0, N), no two share an
 // element, and each size is floor(N / W) or one more. Here the first N mod W ranks have one more:
 //   q = N / W, r = N mod W, size(k) = q + (k < r), start(k) = k q + min(k, r).
 //
-// Two sentences about such shards contradict each other where W does not divide N: "the last shard
-// absorbs any remainder" makes it up to W - 1 larger than floor(N / W). The contract holds here.
-// The rule of others, ceil(N / W) for each rank until nothing is left, gives ranks nothing at all:
-// 9 elements on 4 ranks become 3, 3, 3, 0.
+// If W does not divide N, the contract contradicts the sentence "the last shard absorbs any
+// remainder": that rule makes the last shard up to W - 1 larger than floor(N / W). The contract
+// holds here. Another common rule, ceil(N / W) for each rank until nothing is left, can leave ranks
+// without elements: 9 elements on 4 ranks become 3, 3, 3, 0.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 
 namespace stepscope::zero {
 
-// Bytes that the optimizer holds for each parameter besides the parameter as the kernels read it.
+// The optimizer's bytes for each parameter, without the parameter that the kernels read.
 struct OptimizerBytes {
   std::int64_t states = 8;  // AdamW: m and v in f32
-  std::int64_t master = 0;  // an f32 copy, where parameters are narrower
+  std::int64_t master = 0;  // an f32 copy if parameters are narrower
 
   [[nodiscard]] constexpr std::int64_t per_parameter() const { return states + master; }
 };
@@ -30,8 +30,8 @@ struct OptimizerBytes {
   return {.states = 8, .master = parameters == ElementType::f32 ? 0 : 4};
 }
 
-// The contiguous range of parameters that one rank of a group updates, and whose optimizer states
-// only it holds.
+// The contiguous range of parameters that one rank of a group updates. Only this rank holds their
+// optimizer states.
 struct OptimizerShard {
   std::int64_t rank = 0;
   std::int64_t world_size = 1;
@@ -39,7 +39,7 @@ struct OptimizerShard {
   std::int64_t param_end = 0;    // exclusive
   std::int64_t total_params = 0;
 
-  // 0 <= rank < world_size, total_params >= 0; else a failed check().
+  // Requires 0 <= rank < world_size and total_params >= 0; else check() fails.
   [[nodiscard]] static OptimizerShard for_rank(std::int64_t rank, std::int64_t world_size,
                                                std::int64_t total_params);
 
@@ -47,8 +47,8 @@ struct OptimizerShard {
   [[nodiscard]] constexpr bool owns_param(std::int64_t param) const {
     return param >= param_start && param < param_end;
   }
-  // 1 - shard_memory_bytes / full_memory_bytes, of this very shard: 0.5 for two ranks and an even
-  // number of parameters. 0 where there are no parameters.
+  // 1 - shard_memory_bytes / full_memory_bytes of this shard: 0.5 for two ranks and an even number
+  // of parameters. 0 without parameters.
   [[nodiscard]] double memory_savings() const;
   [[nodiscard]] Bytes shard_memory_bytes(OptimizerBytes bytes = {}) const {
     return {shard_size() * bytes.per_parameter()};
@@ -64,9 +64,9 @@ struct OptimizerShard {
 [[nodiscard]] std::int64_t shard_owner(std::int64_t param, std::int64_t world_size,
                                        std::int64_t total_params);
 
-// Shards as messages carry them: W blocks of equal length, a multiple of 16 elements (64 bytes of
-// f32), so that every rank sends and receives as much. Block k holds shard k, then zeros. Padding
-// is never part of a norm, a checkpoint, an update or a count of bytes of the model.
+// The layout of shards in messages: W blocks of equal length, a multiple of 16 elements (64 bytes
+// of f32), so all ranks send and receive the same amount. Block k holds shard k, then zeros.
+// Padding is never part of a norm, a checkpoint, an update or a count of bytes of the model.
 struct ShardLayout {
   std::int64_t world_size = 1;
   std::int64_t elements = 0;  // N
@@ -77,9 +77,9 @@ struct ShardLayout {
   }
   [[nodiscard]] constexpr std::int64_t padded_elements() const { return world_size * stride; }
   [[nodiscard]] constexpr std::int64_t padding() const { return padded_elements() - elements; }
-  // Position of a parameter among the blocks, and back; for parameters, not for padding.
+  // The position of a parameter among the blocks, and the reverse. Padding has no parameter.
   [[nodiscard]] std::int64_t position(std::int64_t param) const;
-  // Whether blocks and flat vector are the same memory.
+  // Whether the blocks have the same layout as the flat vector.
   [[nodiscard]] constexpr bool contiguous() const { return padding() == 0; }
 };
 [[nodiscard]] ShardLayout shard_layout(std::int64_t world_size, std::int64_t elements);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C-ZERO-001 by brute force: every N up to 600 and some large ones, every world size up to 32.
+// Checks C-ZERO-001 for every N up to 600 and some large ones, and for every world size up to 32.
 #include "stepscope/zero/plan/shard.h"
 
 #include <gtest/gtest.h>
@@ -85,13 +85,13 @@ TEST(Shard, TenOverThreeAndFewerParametersThanRanks) {
 }
 
 TEST(Shard, TheLastDoesNotAbsorbTheRemainder) {
-  // That rule would make the last of 3 shards of 5 parameters 3 long where the floor is 1.
+  // With 5 parameters and 3 shards, that rule would make the last shard 3 long; the floor is 1.
   EXPECT_EQ(OptimizerShard::for_rank(2, 3, 5).shard_size(), 1);
   std::int64_t against = 0;
   for (std::int64_t total = 0; total < 600; ++total) {
     for (std::int64_t world = 1; world <= most_ranks; ++world) against += total % world > 1 ? 1 : 0;
   }
-  EXPECT_GT(against, 0);  // cases in which the sentence and the contract cannot both hold
+  EXPECT_GT(against, 0);  // cases in which sentence and contract disagree
 }
 
 TEST(Shard, CountsTrueBytesOfOptimizerAndPrecision) {

@@ -11,7 +11,7 @@
 namespace stepscope::zero {
 namespace {
 
-constexpr std::int64_t line = 64;  // arenas hold their parts at multiples of this
+constexpr std::int64_t line = 64;  // alignment of parts in arenas
 
 std::int64_t type_bytes(ElementType type) { return static_cast<std::int64_t>(element_bytes(type)); }
 
@@ -19,7 +19,7 @@ ClassMemory& memory_of(Plan& plan, ArenaClass c) {
   return plan.memory[static_cast<std::size_t>(c)];
 }
 
-// The next place of an arena that is laid out once and for all.
+// The next place of an arena with a fixed layout.
 std::int64_t append(ClassMemory& memory, std::int64_t used, std::int64_t reserved) {
   const std::int64_t place = memory.arena().value;
   const std::int64_t padded = (reserved + line - 1) / line * line;
@@ -36,7 +36,7 @@ bool reduces_each(const PlanRequest& request) {
   return several(request) && request.accumulation == Accumulation::reduce_each_microstep;
 }
 
-// Gradients: the rank's own (local) and what remains of them after reduction.
+// Gradients: the rank's own (local) and its reduced ones.
 void place_gradients(Plan& plan, UnitPlace& place) {
   const PlanRequest& request = plan.request;
   const std::int64_t size = type_bytes(request.type);
@@ -77,7 +77,7 @@ UnitPlace place_unit(Plan& plan, std::int64_t elements) {
         append(parameters, place.shard.shard_size() * size, place.layout.stride * size);
   }
   place_gradients(plan, place);
-  // master and each moment are laid out alike, so one offset serves all three.
+  // master and each moment have the same layout, so one offset serves all three.
   const std::int64_t states = place.held.shard_size() * 4;
   if (request.offload.optimizer) return place;
   ClassMemory one = memory_of(plan, ArenaClass::moments);
@@ -231,8 +231,8 @@ std::vector<std::size_t> fetches_of(const std::vector<Action>& actions) {
   return units;
 }
 
-// A message carries as many elements for each rank as the bucket's bytes hold, but no more than
-// lets the longest unit fill all buckets: memory that no message needs is not planned.
+// For each rank a message carries as many elements as fit the bucket's bytes, but no more than the
+// longest unit needs to fill all buckets. Memory that no message needs is not planned.
 void size_buckets(Plan& plan) {
   const PlanRequest& request = plan.request;
   const std::int64_t size = type_bytes(request.type);
@@ -243,7 +243,7 @@ void size_buckets(Plan& plan) {
       std::min(request.bucket_bytes.value / (size * request.world_size), longest / request.buckets);
   plan.bucket_elements =
       elements >= block ? elements / block * block : std::max<std::int64_t>(1, elements);
-  if (request.offload.gradients) {  // messages begin at whole blocks of the file
+  if (request.offload.gradients) {  // messages start at whole blocks of the file
     const std::int64_t page = static_cast<std::int64_t>(offload_alignment) / size;
     plan.bucket_elements = std::min(longest, std::max(page, elements / page * page));
   }
@@ -284,12 +284,12 @@ OffloadBuffers offload_buffers(const Plan& plan) {
   buffers.stream =
       ShardStream::buffers_for(file_columns(request), held_elements(plan), request.offload_buffer);
   if (request.offload.gradients) {
-    // Each message under way has one; two more are being written.
+    // Each unfinished message has one slot; two more slots are being written.
     buffers.gradient_slots = static_cast<std::size_t>(request.buckets) + 2;
     buffers.gradient_slot = blocks(plan.bucket_elements);
   }
   if (request.offload.parameters) {
-    // Of the fetches under way, and two that are being read.
+    // Slots for unfinished fetches, and two that are being read.
     constexpr int most = 4;
     buffers.parameter_slots = static_cast<std::size_t>(std::min(request.prefetch_depth + 2, most));
     std::int64_t longest = 0;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank does in a step, in which order and in how much memory, known before the first step:
-// the passes of the network are, so fetches, releases, reductions and every offset follow from
-// them.
+// The plan of a rank's step: its actions, their order and their memory. The passes of the network
+// are known before the first step. Fetches, releases, reductions and all offsets follow from them.
 //
-// Stage 0 replicates all of the model's states; stage 1 shards the optimizer (master weights and
-// moments), stage 2 the gradients too, stage 3 the parameters too. With Psi parameters and n ranks
-// a rank holds, of mixed precision (bf16 parameters and gradients, f32 master, m and v):
+// Stage 0 replicates all model states. Stage 1 shards the optimizer (master weights and moments),
+// stage 2 also the gradients, stage 3 also the parameters. With Psi parameters and n ranks, a rank
+// holds these bytes in mixed precision (bf16 parameters and gradients, f32 master, m and v):
 //   16 Psi,  4 Psi + 12 Psi / n,  2 Psi + 14 Psi / n,  16 Psi / n
-// and of f32 (where the parameters are their own master):
+// and in f32 (the parameters are their own master):
 //   16 Psi,  8 Psi + 8 Psi / n,  4 Psi + 12 Psi / n,  16 Psi / n
-// where Psi / n is the rank's own shard, exactly (zero/plan/shard.h). Everything else has a name of
-// its own (ArenaClass), and padding is counted apart.
+// Psi / n stands for the exact size of the rank's own shard (zero/plan/shard.h). All other memory
+// has names of its own (ArenaClass), and padding is counted separately.
 #pragma once
 
 #include <array>
@@ -31,11 +30,11 @@
 
 namespace stepscope::zero {
 
-// When gradients of several micro-batches become one. The sums differ in their last bits, because
-// they add in another order; with one micro-batch both are the same.
+// The point at which the gradients of several micro-batches are added. The two orders of addition
+// differ in the last bits. With one micro-batch both are the same.
 enum class Accumulation : std::uint8_t {
   reduce_each_microstep,  // sum over ranks, then over micro-batches: shards of gradients suffice
-  accumulate_then_reduce  // sum over micro-batches, then over ranks: one reduction a step, but
+  accumulate_then_reduce  // sum over micro-batches, then over ranks: one reduction per step, but
                           // every stage holds whole gradients meanwhile
 };
 
@@ -46,16 +45,16 @@ struct PlanRequest {
   ElementType type = ElementType::f32;  // of parameters, gradients and messages: f32 or bf16
   int micro_batches = 1;                // of a step
   Accumulation accumulation = Accumulation::reduce_each_microstep;
-  int prefetch_depth = 1;        // passes that a unit's parameters arrive ahead (stage 3)
-  Bytes bucket_bytes{16 << 20};  // of one message, of all ranks; less where units are small
-  int buckets = 4;               // messages under way at most
+  int prefetch_depth = 1;        // passes by which fetches run ahead (stage 3)
+  Bytes bucket_bytes{16 << 20};  // of one message over all ranks; less if units are small
+  int buckets = 4;               // limit of unfinished messages
   Bytes activation_bytes{};      // of nn::Network, for the account
   Bytes scratch_bytes{};
-  OffloadParts offload{};          // what is in files instead of memory
-  Bytes offload_buffer{12 << 20};  // of one of the update's three buffers, at most
+  OffloadParts offload{};          // the parts in files instead of memory
+  Bytes offload_buffer{12 << 20};  // limit of each of the update's three buffers
 };
 
-// What a rank's memory is for; one arena each.
+// The purposes of a rank's memory; each has an arena.
 enum class ArenaClass : std::uint8_t {
   parameters,             // model state
   gradients,              // model state
@@ -63,7 +62,7 @@ enum class ArenaClass : std::uint8_t {
   moments,                // model state: m and v
   gathered_units,         // stage 3: whole units about to be used
   unit_gradients,         // stages 2 and 3: whole gradients on their way to their owners
-  accumulated_gradients,  // of several micro-batches, where `gradients` cannot hold them
+  accumulated_gradients,  // of several micro-batches, if `gradients` cannot hold them
   buckets,                // messages
   offload_buffers,        // pieces on their way from and to files
   activations,
@@ -84,22 +83,22 @@ inline constexpr std::array<std::string_view, arena_class_count> arena_class_nam
     "scratch"};
 static_assert(arena_class_names[static_cast<std::size_t>(ArenaClass::scratch)] == "scratch");
 
-// Of one class at the fullest moment of a step.
+// The peak of one class during a step.
 struct ClassMemory {
   Bytes bytes{};    // of elements
-  Bytes padding{};  // what alignment, equal message lengths and gaps of the pool add
+  Bytes padding{};  // added by alignment, equal message lengths and gaps of the pool
   [[nodiscard]] constexpr Bytes arena() const { return bytes + padding; }
   bool operator==(const ClassMemory&) const = default;
 };
 using ArenaMemory = std::array<ClassMemory, arena_class_count>;
 
-// Where a unit's data lies, in bytes from the start of its class's arena.
+// The places of a unit's data, in bytes from the start of its class's arena.
 struct UnitPlace {
   ShardLayout layout;
   OptimizerShard shard;            // this rank's
   std::int64_t parameters_at = 0;  // whole (stages 0 to 2) or this rank's block of `stride`
   std::int64_t states_at = 0;      // of master and of each moment: held.param_start on
-  OptimizerShard held;             // whose states this rank holds: `shard`, or all (stage 0)
+  OptimizerShard held;             // the states this rank holds: `shard`, or all (stage 0)
   ArenaClass local_class = ArenaClass::gradients;
   std::int64_t local_at = -1;  // whole gradient of this rank; -1: a place of the pool
   ArenaClass reduced_class = ArenaClass::gradients;
@@ -122,14 +121,14 @@ struct Action {
   std::size_t pass = 0;  // index into the passes
   std::size_t unit = 0;
   std::int64_t place = 0;  // bytes from the start of the arena
-  bool last = false;       // reduce: nothing is added to this gradient in this step afterwards
+  bool last = false;       // reduce: the step adds nothing more to this gradient
   bool operator==(const Action&) const = default;
 };
 
-// Collectives of one kind that a rank asks for in a step.
+// A rank's collectives of one kind in a step.
 struct PlannedCalls {
   std::int64_t calls = 0;
-  Bytes payload{};  // S of each call summed: the reduced or gathered vector of all ranks
+  Bytes payload{};  // sum of S over all calls: the reduced or gathered vectors
   Bytes padding{};  // of the payload
 };
 
@@ -141,11 +140,12 @@ struct Plan {
   std::vector<UnitPlace> places{};          // by unit
   std::vector<Action> step{};
   std::vector<Action> evaluation{};  // of one batch
-  // Units in the order of their fetches in these (stage 3).
+  // The units of these lists in fetch order (stage 3).
   std::vector<std::size_t> step_fetches{};
   std::vector<std::size_t> evaluation_fetches{};
   ArenaMemory memory{};
-  // Elements that one message carries for each rank at most, and bytes of a message's place.
+  // The largest number of elements that one message carries for each rank, and the bytes of a
+  // message's place.
   std::int64_t bucket_elements = 0;
   std::int64_t bucket_place = 0;
 
@@ -153,24 +153,25 @@ struct Plan {
   [[nodiscard]] Bytes total() const;        // of all arenas
 };
 
-// An error where the request makes no sense (stage, type, sizes).
+// Error: the request is invalid (stage, type, sizes).
 [[nodiscard]] Result<Plan> make_plan(const PlanRequest& request, std::vector<nn::Unit> units,
                                      std::vector<nn::Pass> passes,
                                      std::vector<nn::Pass> evaluation_passes);
 
-// What one step asks of the group besides a few small sums: gradients (all_reduce, reduce_scatter)
-// and parameters (all_gather; stages 1 and 2: after the update).
+// The collectives of one step, without a few small sums: gradients (all_reduce, reduce_scatter) and
+// parameters (all_gather; stages 1 and 2: after the update).
 [[nodiscard]] PlannedCalls planned_calls(const Plan& plan, CollectiveKind kind);
 
-// Whether the pass reads its unit's parameters: all but embed_backward, which only adds rows.
+// Whether the pass reads its unit's parameters. All passes do except embed_backward, which only
+// adds rows.
 [[nodiscard]] constexpr bool reads_parameters(const nn::Pass& pass) {
   return pass.kind != nn::PassKind::embed_backward;
 }
 
-// For people: memory by class, then order of fetches and reductions of a step.
+// A text for people: memory by class, then the order of a step's fetches and reductions.
 [[nodiscard]] std::string plan_text(const Plan& plan);
 
-// What ArenaClass::offload_buffers is for, in this order; each at whole blocks of a file.
+// The parts of ArenaClass::offload_buffers, in this order. Each begins at whole blocks of a file.
 struct OffloadBuffers {
   Bytes stream{};  // of the update
   std::size_t gradient_slots = 0;
@@ -179,11 +180,11 @@ struct OffloadBuffers {
   Bytes parameter_slot{};
 };
 [[nodiscard]] OffloadBuffers offload_buffers(const Plan& plan);
-// By unit: the elements whose states this rank holds; and those that its places in files have room
-// for, padding of gathered parameters included.
+// By unit: the elements whose states this rank holds, and the elements that its places in files can
+// hold, including the padding of gathered parameters.
 [[nodiscard]] std::vector<std::int64_t> held_elements(const Plan& plan);
 [[nodiscard]] std::vector<std::int64_t> file_elements(const Plan& plan);
-// The columns that are in files, and what those files take of the device.
+// The columns in files, and the space of the files on the device.
 [[nodiscard]] ShardColumns file_columns(const PlanRequest& request);
 [[nodiscard]] Bytes file_bytes(const Plan& plan);
 

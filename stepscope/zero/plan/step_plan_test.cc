@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes by the formulas of ZeRO; actions replayed against what they must never do.
+// Compares bytes with the formulas of ZeRO, and replays actions to find forbidden ones.
 #include "stepscope/zero/plan/step_plan.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ std::int64_t own_of(const Plan& plan) {
 TEST(Plan, ModelStateFollowsTheFormulasOfZeroExactly) {
   struct Formula {
     std::int64_t whole;  // bytes for each parameter of the model
-    std::int64_t own;    // and for each of the rank's shard
+    std::int64_t own;    // bytes for each parameter of the rank's shard
   };
   constexpr std::array<Formula, 4> f32 = {{{16, 0}, {8, 8}, {4, 12}, {0, 16}}};
   constexpr std::array<Formula, 4> mixed = {{{16, 0}, {4, 12}, {2, 14}, {0, 16}}};
@@ -84,7 +84,7 @@ TEST(Plan, MasterAndMomentsOfAllRanksAreThoseOfTheModel) {
   }
 }
 
-// Walks the actions as an engine does and notes what is wrong.
+// Walks through the actions like an engine and records errors.
 struct Replay {
   explicit Replay(const Plan& plan) : plan_(plan) {}
 
@@ -226,7 +226,7 @@ TEST(Plan, VolumeFollowsTheFormulasWhereNothingIsPadded) {
   }
 }
 
-// With a window of two passes and more the last block stays for its backward.
+// With a window of two or more passes the last block stays for its backward.
 TEST(Plan, PrefetchedUnitsThatAreWantedAgainSoonAreNotFetchedAgain) {
   const Plan plan = plan_of({.stage = 3, .world_size = 2, .prefetch_depth = 1});
   Replay step(plan);
@@ -259,7 +259,7 @@ TEST(Plan, BucketsHoldWhatIsAskedForAndNeverLessThanAnElement) {
   EXPECT_EQ(one.bucket_elements, 1);
   const Plan odd = plan_of({.stage = 2, .world_size = 3, .bucket_bytes = {7 * 3 * 4}});
   EXPECT_EQ(odd.bucket_elements, 7);
-  // No more than the longest unit fills.
+  // No larger than the longest unit needs.
   for (const int buckets : {1, 4}) {
     const Plan large =
         plan_of({.stage = 2, .world_size = 3, .bucket_bytes = {1 << 30}, .buckets = buckets});

@@ -22,7 +22,7 @@ UnitMemory lay_out(const Plan& plan, const RankArenas& memory, const UnitPlace& 
   const Arena& parameters = memory[ArenaClass::parameters];
   UnitMemory unit;
   if (plan.request.offload.parameters) {
-    // In a file.
+    // The data is in a file.
   } else if (plan.request.stage == 3) {
     unit.block = parameters.part<std::byte>(place.parameters_at, place.layout.stride * size);
     unit.held = unit.block.first(static_cast<std::size_t>(held * size));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a rank, laid out by its plan: an arena a class, and each unit's parts of them.
+// The memory of a rank, laid out by its plan: one arena per class, and each unit's parts of the
+// arenas.
 #pragma once
 
 #include <array>
@@ -14,8 +15,8 @@
 
 namespace stepscope::zero {
 
-// Spans of one unit, in the engine's element type where they are bytes. Empty where the stage has
-// no such thing, or where it is in a file.
+// The spans of one unit. Spans of bytes hold the engine's element type. A span is empty if the
+// stage has no such data, or if the data is in a file.
 struct UnitMemory {
   std::span<std::byte> whole;    // parameters of the whole unit (stages 0 to 2)
   std::span<std::byte> block;    // stage 3: this rank's block, padding included
@@ -32,17 +33,17 @@ struct RankArenas {
   std::array<Arena, arena_class_count> arenas;
   std::vector<UnitMemory> units;
 
-  // An error where the system has no room.
+  // Error: no memory.
   [[nodiscard]] static Result<RankArenas> map(const Plan& plan);
   [[nodiscard]] const Arena& operator[](ArenaClass c) const {
     return arenas[static_cast<std::size_t>(c)];
   }
 };
 
-// Initial values of elements [first, …) of unit number `index`, in the element type.
+// Writes the initial values of elements [first, …) of unit number `index`, in the element type.
 void draw_parameters(const nn::Unit& unit, std::size_t index, std::uint64_t seed, ElementType type,
                      std::int64_t first, std::span<std::byte> out);
-// bf16 parameters, rounded from as many master weights.
+// Rounds master weights to equally many bf16 parameters.
 void round_parameters(std::span<const float> master, std::span<std::byte> parameters);
 
 }  // namespace stepscope::zero

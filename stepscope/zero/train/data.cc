@@ -12,7 +12,7 @@
 namespace stepscope::zero {
 namespace {
 
-// Of llm.c's token files: 256 int32, of which the first three count.
+// The header of llm.c's token files: 256 int32; the first three are used.
 constexpr std::uint64_t llmc_header_bytes = 1024;
 struct LlmcKind {
   std::int32_t magic;
@@ -47,7 +47,7 @@ const LlmcKind* llmc_kind(const Start& start) {
   return kind == llmc_kinds.end() ? nullptr : kind;
 }
 
-// gzip, zstd: whose bytes are no text.
+// gzip and zstd files are not text.
 bool is_compressed(const Start& start) {
   const auto first = static_cast<std::uint32_t>(start.words[0]);
   return start.bytes >= 4 && ((first & 0xffffU) == 0x8b1fU || first == 0xfd2fb528U);
@@ -92,14 +92,14 @@ Error too_small_vocabulary(const std::string& path, std::int64_t vocabulary) {
           .hint = "choose a model with a larger vocabulary, or say the format of the tokens"};
 }
 
-// At least one where any are wanted.
+// At least one if any are requested.
 std::int64_t validation_of(std::int64_t samples, double share) {
   if (share <= 0) return 0;
   const double part = static_cast<double>(samples) * share;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(part));
 }
 
-// The fewest that leave enough for training.
+// The smallest number of samples that leaves enough for training.
 std::int64_t samples_needed(const DataConfig& config) {
   const double about = static_cast<double>(config.least_samples - 1) / (1 - config.validation);
   std::int64_t n = std::max<std::int64_t>(1, static_cast<std::int64_t>(about) - 2);
@@ -255,7 +255,8 @@ Result<Done> TokenData::read(Split split, std::uint64_t first, std::span<std::in
   for (std::size_t i = 0; i * t < inputs.size(); ++i) {
     std::int64_t sample = sample_at(split, first + i);
     if (split == Split::validation) sample += samples(Split::train);
-    // The last file that begins at or before the sample; files without samples share its number.
+    // The last file that begins at or before the sample. A file without samples begins at the same
+    // number.
     const auto after = std::ranges::upper_bound(files_, sample, {}, &File::first_sample);
     const File& file = *std::prev(after);
     const std::int64_t token = (sample - file.first_sample) * config_.sample_tokens;

@@ -145,7 +145,7 @@ TEST_F(DataTest, EachEpochHasEverySampleOnceInItsOwnOrder) {
     for (std::size_t b = 0; b < a; ++b) EXPECT_NE(orders[a], orders[b]);
 }
 
-// W ranks that read B samples each, from any cursor, read together what one rank reads.
+// W ranks that read B samples each, from any cursor, together read the same samples as one rank.
 TEST_F(DataTest, WhatIsReadDependsOnThePlaceAlone) {
   DataConfig config = config_of(write_words("a", counted(801)));
   config.format = TokenFormat::u16;
@@ -153,7 +153,7 @@ TEST_F(DataTest, WhatIsReadDependsOnThePlaceAlone) {
   config.seed = 7;
   const auto data = TokenData::open(config);
   ASSERT_TRUE(data);
-  constexpr std::uint64_t cursor = 190;  // the epoch of 200 ends within
+  constexpr std::uint64_t cursor = 190;  // the epoch of 200 ends during the read
   const Batch whole = batch(*data, Split::train, cursor, 12);
   for (const std::size_t ranks : {2U, 3U, 4U, 6U, 12U}) {
     const std::size_t each = 12 / ranks;
@@ -182,7 +182,7 @@ TEST_F(DataTest, TooFewTokensSaysHowMany) {
   EXPECT_NE(complaint(config), "");
   std::ofstream(path("a.txt"), std::ios::app) << 'x';
   EXPECT_EQ(complaint(config), "");
-  // What it says is enough, and one token less is not, whatever the shares.
+  // The stated number of tokens is enough, and one token less is not, for all shares.
   for (std::int64_t least = 1; least < 40; least += 3) {
     for (const double share : {0.0, 0.05, 0.3, 0.9}) {
       config.paths = {write("b.txt", "")};
@@ -256,7 +256,7 @@ TEST_F(DataTest, AFileThatShrinksIsAnError) {
   EXPECT_NE(read.error().message().find("the file ends here"), std::string::npos);
 }
 
-// A sparse file of 5 GiB: offsets beyond 32 bits, and no more read than asked for.
+// A sparse file of 5 GiB: offsets exceed 32 bits, and only the requested bytes are read.
 TEST_F(DataTest, ReadsFarInsideALargeFile) {
   const std::string file = write("large", "");
   std::error_code failed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A shuffled order of 0 … n-1 without a table: a Feistel network (a bijection for any round
-// function; Luby and Rackoff 1988) over the next even number of bits, walked until the result lies
-// below n (fewer than four steps on average).
+// function; Luby and Rackoff 1988) over the next even number of bits. It is repeated until the
+// result is below n (fewer than four steps on average).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Permutation {
  public:
   // n >= 1; the same (n, key) gives the same order everywhere.
   Permutation(std::uint64_t n, std::uint64_t key);
-  // i < n. The result is below n, and different for different i.
+  // Requires i < n. The result is below n, and different for different i.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t i) const;
 
  private:

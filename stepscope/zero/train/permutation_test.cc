@@ -50,7 +50,7 @@ TEST(Permutation, KeysGiveAllOrdersAlike) {
   EXPECT_EQ(orders, 6);
 }
 
-// Neighbours lie apart: |x(i+1) - x(i)| of a random order is n/3 on average.
+// Neighbours are far apart: the mean |x(i+1) - x(i)| of a random order is n/3.
 TEST(Permutation, NeighboursAreSpread) {
   constexpr std::uint64_t n = 100000;
   const Permutation order(n, 42);

@@ -16,7 +16,7 @@ std::vector<std::int32_t> encode_bytes(std::string_view text) {
 }
 
 std::string decode_bytes(std::span<const std::int32_t> tokens) {
-  constexpr char outside = '\xff';  // in no UTF-8 text
+  constexpr char outside = '\xff';  // never in UTF-8 text
   std::string bytes;
   for (const std::int32_t token : tokens) {
     if (token == end_of_text) continue;

@@ -23,9 +23,9 @@ TEST(Tokenizer, DecodesWhatItEncoded) {
 TEST(Tokenizer, WhatIsNoTextBecomesReplacementCharacters) {
   const std::string bad = "\xef\xbf\xbd";
   const auto decoded = [](std::vector<std::int32_t> tokens) { return decode_bytes(tokens); };
-  EXPECT_EQ(decoded({'a', 0xc3, 'b'}), "a" + bad + "b");  // a cut sequence
+  EXPECT_EQ(decoded({'a', 0xc3, 'b'}), "a" + bad + "b");  // a truncated sequence
   EXPECT_EQ(decoded({'a', end_of_text, 'b'}), "ab");
-  EXPECT_EQ(decoded({300, 'x', -1}), bad + "x" + bad);  // a padding token, and none at all
+  EXPECT_EQ(decoded({300, 'x', -1}), bad + "x" + bad);  // a padding token, and an invalid one
   EXPECT_EQ(decoded({0xc3, end_of_text, 0xbc}), "ü");
 }
 

@@ -11,7 +11,7 @@
 namespace stepscope::zero {
 namespace {
 
-// Memory for the micro-batches of a step, read anew for each.
+// Memory for a step's micro-batches, refilled in each step.
 class Batches {
  public:
   Batches(const EngineConfig& config, std::int64_t count)
@@ -41,7 +41,7 @@ class Batches {
   std::vector<nn::MicroBatch> micro_batches_;
 };
 
-// Mixes (SplitMix64) what identifies a micro-batch of the run.
+// Mixes (SplitMix64) the values that identify a micro-batch of the run.
 std::uint64_t dropout_seed(std::uint64_t seed, std::int64_t place) {
   std::uint64_t x = seed + 0x9E3779B97F4A7C15ULL * (static_cast<std::uint64_t>(place) + 1);
   x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
@@ -49,7 +49,7 @@ std::uint64_t dropout_seed(std::uint64_t seed, std::int64_t place) {
   return x ^ (x >> 31U);
 }
 
-// Whether it is so on any rank.
+// Whether the condition holds on any rank.
 Result<bool> any_rank(Communicator& comm, bool here, std::string_view what) {
   std::array<std::int64_t, 1> flag = {here ? 1 : 0};
   auto done = wait_for(comm, all_reduce(comm, flag, what, Reduction::max));
@@ -179,7 +179,7 @@ class Loop {
     return Done{};
   }
 
-  // Looks, on all ranks at once, whether the checkpoint under way is written, and commits it.
+  // Checks on all ranks together whether the current checkpoint is written, and commits it.
   [[nodiscard]] Result<Done> collect_checkpoint(bool wait) {
     if (!writer_ || !pending()) return Done{};
     const ActivityScope waiting(recorder_, Activity::wait_io);
@@ -222,7 +222,7 @@ class Loop {
   Batches training_;
   Batches validation_;
   std::optional<CheckpointWriter> writer_;
-  std::optional<Result<Done>> outcome_;  // of this rank's part, until the others have theirs
+  std::optional<Result<Done>> outcome_;  // of this rank's part, until all ranks have theirs
   CheckpointInfo written_;
   std::int64_t saved_ = -1;
 };

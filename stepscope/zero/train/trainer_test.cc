@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop of a rank: data in order, evaluation, and checkpoints from which it goes on bit for bit.
+// The training loop: data in order, evaluation, and checkpoints that continue bit for bit.
 #include "stepscope/zero/train/trainer.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ Trained run_job(const Job& job) {
 
 class Trainer : public DiskTest {
  protected:
-  // A network of bytes, and text for it.
+  // A network for bytes, and a text for it.
   Job job() {
     Job job;
     job.engine.network.vocab = 257;
@@ -130,8 +130,8 @@ TEST_F(Trainer, GoesOnFromACheckpointBitForBitAtAnotherStage) {
   }
 }
 
-// Each step takes the same samples, and sums over ranks run in the order of micro-batches; dropout
-// follows the sample.
+// Each step takes the same samples. Sums over ranks run in the order of micro-batches. Dropout
+// depends on the sample.
 TEST_F(Trainer, GoesOnWithAnotherNumberOfRanks) {
   Job two = job();
   two.trainer = {.steps = 2, .checkpoints = {.dir = path("checkpoints")}};

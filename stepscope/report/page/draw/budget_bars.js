@@ -22,7 +22,7 @@ export function spoken(budget, total) {
       .join(', ');
 }
 
-// One stacked bar on a scale where `full` nanoseconds fill the width.
+// One stacked bar; `full` nanoseconds fill the width.
 export function stack(budget, full, name, tall) {
   const total = total_of(budget);
   const parts = visible().filter((c) => budget[c.key] > 0).map((c) => {
@@ -49,7 +49,7 @@ export function stack(budget, full, name, tall) {
       parts);
 }
 
-// The legend counts and filters: a click leaves a category out of every bar.
+// The legend shows sums and filters: a click removes a category from every bar.
 export function budget_legend(budget) {
   const total = total_of(budget);
   const items = categories().filter((c) => budget[c.key] > 0)

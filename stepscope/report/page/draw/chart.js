@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What charts share: grid lines, markers, axes of sizes, and drawing for the width there is.
+// Shared by charts: grid lines, markers, axes of sizes, and drawing for the available width.
 
 import {redraws} from './colour.js';
 import {h, s} from './elements.js';
@@ -7,7 +7,7 @@ import {look_of_collective} from './looks.js';
 import {hyphened} from '../format/names.js';
 import {bytes, round} from '../format/numbers.js';
 
-// Horizontal lines of a chart with their labels at the left.
+// The horizontal lines of a chart with their labels at the left.
 export function grid_lines(box, values, place, label) {
   return values.map((v) => {
     const y = place(v);
@@ -16,8 +16,8 @@ export function grid_lines(box, values, place, label) {
   });
 }
 
-// A chart drawn for the width there is, and again when that changes: its text keeps its size on a
-// phone.
+// Draws a chart for the available width, and again when the width changes, so its text keeps its
+// size on a phone.
 export function fitted(draw) {
   const box = h('div');
   let drawn = 0;

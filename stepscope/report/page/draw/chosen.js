@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rank that all sections look at, and the blocks that follow the choice.
+// The chosen rank of all sections, and the blocks that follow the choice.
 
 import {h, select} from './elements.js';
 
-// What the reader has chosen; sections that depend on it watch it.
+// The reader's choice. Sections that depend on it watch it.
 export const chosen = {
   rank: 'all',
   hidden: new Set(),
@@ -14,7 +14,7 @@ export const chosen = {
   },
 };
 
-// A block that is drawn again whenever the choice changes.
+// A block that is redrawn whenever the choice changes.
 export function live(draw) {
   const box = h('div');
   const again = () => box.replaceChildren(...[draw()].flat(Infinity).filter(Boolean));
@@ -26,7 +26,7 @@ export function live(draw) {
 export const rank_label = (r) => `rank ${r.rank}`;
 export const rank_of_choice = (ranks) => ranks.find((r) => String(r.rank) === String(chosen.rank));
 
-// A block about one rank or, where `all` names how, about all of them: draw(ranks, is_all).
+// A block about one rank, or about all ranks if `all` names that choice: draw(ranks, is_all).
 export function by_rank(ranks, all, draw) {
   if (!ranks.length) return null;
   return live(() => {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours for canvases, and what is drawn again when the theme or the width changes.
+// Colours for canvases, and redrawing when the theme or the width changes.
 
 import {h} from './elements.js';
 
-// The value of a colour variable in the theme in force, for canvases.
+// The value of a colour variable in the current theme, for canvases.
 export const colour = (() => {
   let probe = null;
   const known = new Map();
@@ -19,7 +19,7 @@ export const colour = (() => {
   return resolve;
 })();
 
-// What must be drawn again when the theme or the width changes: canvases.
+// Registers canvases, which must be redrawn when the theme or the width changes.
 export const redraws = new Set();
 
 export function redraw_all() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of the document. Text reaches it through text nodes and attributes only.
+// Elements of the document. Text enters the document only through text nodes and attributes.
 
 function build(node, props, children) {
   for (const [key, value] of Object.entries(props || {})) {
@@ -21,12 +21,12 @@ export const h = (tag, props, ...children) => build(document.createElement(tag),
 export const s = (tag, props, ...children) =>
     build(document.createElementNS('http://www.w3.org/2000/svg', tag), props, children);
 
-// A line that stands where data is absent: why, and the switch that records it.
+// A line in place of absent data: the reason, and the switch that records the data.
 export const missing = (...why) => h('p', {class: 'missing'}, why);
 
 export const note = (...text) => h('p', {class: 'note'}, text);
 
-// One of a few: `options` are [value, label] pairs.
+// A choice of one out of a few: `options` are [value, label] pairs.
 export function choice(label, options, value, on_change) {
   const buttons = options.map(
       ([key, text]) =>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph on a canvas: a node's width is its share, its callees stand below it. A click makes
-// a node as wide as the graph; the search marks what matches.
+// A flame graph on a canvas. A node's width is its share; its callees are below it. A click makes a
+// node as wide as the graph. The search marks matching nodes.
 
 import {colour, redraws} from './colour.js';
 import {h} from './elements.js';
@@ -60,7 +60,7 @@ export class Flame {
     const hue = colour(m.hue ? m.hue(i) : 'compute');
     return mixed(hue, paper, 0.36 * name_noise(m.words[i]));
   }
-  // Weight of what matches the search, a stack counted once.
+  // The weight of the nodes that match the search; each stack counts once.
   found() {
     const m = this.model;
     let sum = 0;
@@ -142,7 +142,7 @@ export class Flame {
   }
 }
 
-// As much of a text as fits, with an ellipsis; nothing where only that would.
+// The part of a text that fits, with an ellipsis; nothing if only the ellipsis would fit.
 function fitting(g, text, room) {
   if (g.measureText(text).width <= room) return text;
   let [low, high] = [0, text.length];

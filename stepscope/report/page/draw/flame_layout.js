@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph as data: the tree from its columns, and where each node lies.
+// A flame graph as data: the tree from its columns, and each node's place.
 
-// Depth, end of the subtree and width of each node, from columns in preorder.
+// The depth, the end of the subtree and the width of each node, from columns in preorder.
 export function flame_model(columns, phases) {
   const n = columns.label.length;
   const depth = new Int32Array(n);
@@ -11,8 +11,8 @@ export function flame_model(columns, phases) {
     end[i] = Math.max(end[i], i + 1);
     if (i > 0) end[columns.parent[i]] = Math.max(end[columns.parent[i]], end[i]);
   }
-  // How wide nodes are: what is now or, where it was more, what was before; never less than what
-  // they call.
+  // The nodes' widths: the larger of the present and the earlier weight, and never less than the
+  // callees' width.
   const wide = Float64Array.from(columns.total);
   if (columns.before) {
     const below = new Float64Array(n);
@@ -25,7 +25,7 @@ export function flame_model(columns, phases) {
   return {...columns, n, depth, end, phases, wide, words};
 }
 
-// Where each visible node lies, in shares of the width, when `zoom` fills it.
+// The place of each visible node, in shares of the width, if `zoom` fills the width.
 export function flame_layout(m, zoom) {
   const boxes = [];
   const chain = [];
@@ -48,7 +48,7 @@ export function flame_layout(m, zoom) {
   return boxes;
 }
 
-// A colour between two, both as the browser resolved them.
+// A colour between two colours, both as the browser resolved them.
 export function mixed(a, b, share) {
   const parts = (text) => (text.match(/[\d.]+/g) || [0, 0, 0]).slice(0, 3).map(Number);
   const [x, y] = [parts(a), parts(b)];

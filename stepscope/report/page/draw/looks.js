@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colour of everything that has one, by the data's keys: names of the colour variables in
-// page.css. A key without a colour of its own is drawn in `other`.
+// Colours by the data's keys, as names of the colour variables in page.css. A key without a colour
+// of its own has the colour `other`.
 
 import {is_term, keys_of, term} from '../terms.js';
 
-// Light colours carry dark text; a pattern tells apart what the colour alone does not.
+// Light colours carry dark text. A pattern distinguishes categories with similar colours.
 const budget_looks = {
   comm_overlapped: {light: true},
   comm_exposed_transfer: {light: true},
@@ -20,7 +20,7 @@ const budget_looks = {
 export const categories = () => keys_of('budget').map(
     (key) => ({key, ...term('budget', key), ...budget_looks[key]}));
 
-// Terms of the MFU account that are no categories of the budget.
+// Terms of the MFU account that are not categories of the budget.
 const mfu_looks = {
   mfu: {colour: 'compute'},
   recompute: {colour: 'recompute'},
@@ -86,7 +86,7 @@ const memory_use_colours = {
 };
 export const memory_use_colour = (use) => memory_use_colours[use] || 'other';
 
-// Of predictions and plans.
+// Colours of predictions and plans.
 export const predicted_step_colours = {
   matmul: 'matmul',
   attention: 'attention',
@@ -130,7 +130,7 @@ export const bubble_colours = {
   drain_ns: 'idle_dependency'
 };
 
-// Of host profiles: phases by kind, but for stacks that no rule knows.
+// Colours of host profiles: phases by kind, except stacks that no rule matches.
 const phase_kind_colours = {
   work: 'compute',
   submit: 'attention',

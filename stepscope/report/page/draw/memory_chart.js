@@ -4,7 +4,7 @@
 import {s} from './elements.js';
 import {bytes, known, largest} from '../format/numbers.js';
 
-// At most `wanted` points that keep each bucket's largest value, so no peak is lost.
+// At most `wanted` points. Each bucket keeps its largest value, so no peak is lost.
 export function thinned(points, wanted) {
   if (points.length <= wanted) return points;
   const out = [];

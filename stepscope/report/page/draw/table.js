@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table that sorts by any column, filters while one types, and draws no more rows than asked for.
-// A column: {label, value(row), show(row)?, text?, share?, class?, tip?}; `value` sorts and
-// filters, `show` makes the cell (a string or a node), `share` draws a small bar for a value in [0,
-// 1]. Numbers sort largest first.
+// A table that sorts by any column, filters during typing, and draws no more rows than requested. A
+// column: {label, value(row), show(row)?, text?, share?, class?, tip?}; `value` sorts and filters,
+// `show` makes the cell (a string or a node), `share` draws a small bar for a value in [0, 1].
+// Numbers sort largest first.
 
 import {h, swatch} from './elements.js';
 import {plural} from '../format/names.js';
@@ -63,7 +63,7 @@ function more_rows(shown, found, change) {
           h('button', button, all ? `Show all ${count(found)}` : 'Show fewer')].filter(Boolean);
 }
 
-// What a table shows, by what the reader has asked for: rows that hold every word, in order.
+// The rows that a table shows: those that contain every word of the filter, in the chosen order.
 export function table_rows({rows, columns, haystack}, {words, sort, down}) {
   const found = words.length ?
       rows.filter((_, i) => words.every((w) => haystack[i].includes(w))) : rows;
@@ -75,7 +75,7 @@ export function table_rows({rows, columns, haystack}, {words, sort, down}) {
 export function data_table(options) {
   const {rows} = options;
   const few = options.limit || 25;
-  // A share's bar is drawn against the largest of its column.
+  // A share's bar is relative to the largest share of its column.
   const columns = options.columns.map((c) =>
     c.share ? {...c, full: largest(rows.map((r) => c.value(r))) || 1} : c);
   const words_of = (r) => columns.filter((c) => c.text || c.name).map((c) => c.value(r) ?? '');
@@ -136,7 +136,7 @@ export function facts(rows) {
                     h('dd', null, value, remark && h('small', null, remark)))));
 }
 
-// Columns that every row would leave empty are left out.
+// Columns that are empty in every row are left out.
 export function present(columns, rows) {
   const filled = (v) => v !== null && v !== undefined && v !== '';
   return columns.filter((c) => !c.optional || rows.some((r) => filled(c.value(r))));

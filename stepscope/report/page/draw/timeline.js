@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline a reader works with: wheel, drag, touch and keys move the window; a click picks an
+// The interactive timeline. Wheel, drag, touch and keys move the window; a click picks an
 // operation.
 
 import {colour} from './colour.js';
@@ -12,7 +12,7 @@ import {plain, plural} from '../format/names.js';
 import {count, ns} from '../format/numbers.js';
 
 export class TimelineView {
-  // `short` makes of a name what fits into a box.
+  // `short` shortens a name to fit into a box.
   constructor(timeline, short) {
     this.model = timeline_model(timeline);
     this.from = this.model.from;
@@ -157,7 +157,7 @@ export class TimelineView {
     this.set_window(this.model.from, this.model.to);
     [this.from, this.to] = [this.model.from, this.model.to];
   }
-  // The operation under a point, a pixel or two off forgiven.
+  // The operation under a point, with a tolerance of a pixel or two.
   hit(x, y) {
     const view = this.geometry();
     if (x < view.left || y < ruler_height) return null;

@@ -78,7 +78,7 @@ export function attend_pointer(view, tips) {
       at: view.time_at(e.offsetX)
     };
   });
-  // Two fingers: the times under them stay under them.
+  // Two fingers: the times under the fingers stay under them.
   const pinch = (e) => {
     const before = [...fingers.values()];
     fingers.set(e.pointerId, e.offsetX);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline as data: columns of a track, lanes of ranks and tracks, and what lies where.
+// The timeline as data: columns of a track, lanes of ranks and tracks, and their places.
 
 import {sum} from '../format/numbers.js';
 
@@ -16,8 +16,8 @@ const folded_height = {
   copy: 3
 };
 
-// A track's columns, sorted by start. `reach[i]` is the latest end of rows 0..i, so a search may
-// begin at the first row that can still be visible although rows overlap.
+// A track's columns, sorted by start. `reach[i]` is the latest end of rows 0..i. Rows may overlap,
+// so a search uses it to begin at the first row that can still be visible.
 export function columns_of(track) {
   if (track.columns) return track.columns;
   const rows = [...track.rows].sort((a, b) => a[0] - b[0]);
@@ -57,7 +57,7 @@ export function first_at_least(values, v) {
   return low;
 }
 
-// Device work first, then the main thread, then the others; stable among equals.
+// Device work comes first, then the main thread, then the others. Equals keep their order.
 const track_order = (t) =>
     (['compute', 'communication', 'copy'].indexOf(t.kind) + 1 || (/main/.test(t.label) ? 4 : 5));
 
@@ -87,7 +87,7 @@ export function timeline_model(timeline) {
   return {groups: list, from, to, names: timeline.names || [], origin: timeline.origin_ns || 0};
 }
 
-// A folded rank's tracks lie thin inside its head; a rank that shows nothing else keeps its host
+// A folded rank's tracks are thin lines inside its head. A rank without other tracks keeps its host
 // track.
 function fold_in(lanes, group, head, top) {
   const device = group.tracks.filter((t) => t.kind !== 'host');
@@ -101,7 +101,7 @@ function fold_in(lanes, group, head, top) {
   head.height = Math.max(lane_height.head, y - top + 1);
 }
 
-// Lanes from the top, with their place: a head for every rank, then its tracks.
+// The lanes from the top with their places: a head for every rank, then its tracks.
 export function lay_out(groups) {
   const lanes = [];
   let y = 0;

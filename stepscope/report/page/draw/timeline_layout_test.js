@@ -60,7 +60,7 @@ test('lanes stand below each other and do not overlap', () => {
     assert.equal(own.length, 2);
     assert.ok(own[0].y + own[0].height <= own[1].y);
   }
-  // An open rank's tracks lie below its head, a folded one's inside it.
+  // An open rank's tracks are below its head; a folded rank's tracks are inside it.
   assert.ok(of_rank(0)[0].y >= heads[0].y + heads[0].height);
   assert.ok(of_rank(1)[1].y + of_rank(1)[1].height <= heads[1].y + heads[1].height);
   assert.ok(heads[1].y >= of_rank(0)[1].y + of_rank(0)[1].height);

@@ -4,7 +4,7 @@
 import {h} from './elements.js';
 import {ns} from '../format/numbers.js';
 
-// Set when the timeline is drawn; other sections jump to a place in it.
+// Set when the timeline is drawn. Other sections use it to jump to a place in the timeline.
 export const timeline_goto = {
   go: null
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the visible part of the timeline is painted: rows, heads, names at the left, and the ruler.
+// Paints the visible part of the timeline: rows, heads, names at the left, and the ruler.
 
 import {colour} from './colour.js';
 import {columns_of, first_at_least, ruler_height} from './timeline_layout.js';
 import {ns, ticks, time_units} from '../format/numbers.js';
 
-// Rows narrower than a pixel share it: its shade is how much of it is busy, its colour the longest
-// row's.
+// Rows narrower than a pixel share it. The pixel's shade is its busy share; its colour is that of
+// the longest row.
 export function draw_rows(g, lane, view, look) {
   const c = columns_of(lane.track);
   const {from, scale, left, right, top} = view;

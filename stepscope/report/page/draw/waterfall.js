@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row of a waterfall: from where the rows above it ended, as wide as its share.
+// One row of a waterfall. It begins where the row above it ended and is as wide as its share.
 
 import {h} from './elements.js';
 import {money, ns, number, percent, percents_to_sum} from '../format/numbers.js';
 
-// The percentages of these rows sum to 100 where their shares do.
+// If the shares of these rows sum to 1, their percentages sum to 100.
 export function rounded_together(rows) {
   const shown = percents_to_sum(rows.map((r) => r.share));
   return rows.map((r, i) => ({...r, shown: shown[i]}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that the data uses, as words.
+// The data's names as words.
 
 import {count, none} from './numbers.js';
 
@@ -25,7 +25,7 @@ export function runs(values) {
 export const notes_text = (notes) =>
     Object.entries(notes || {}).map(([k, v]) => `${plain(k)}: ${count(v)}`).join(', ');
 
-// A kernel's name without what fills a screen and tells little; the report brings the short names.
+// A kernel's name without its long, uninformative parts. The report has the short names.
 export const kernel_name = (report, name) => {
   const short = report.short_names;
   return short && Object.hasOwn(short, name) ? short[name] : name;

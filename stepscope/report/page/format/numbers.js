@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people: three significant digits, the unit beside them, an en dash for what is not
-// known.
+// Numbers for people: three significant digits with the unit, and an en dash for unknown values.
 
 export const none = '–';
 export const known = (v) => typeof v === 'number' && Number.isFinite(v);
@@ -53,7 +52,8 @@ export function percent(v) {
 
 export const part = (v, whole) => (whole > 0 ? percent(v / whole) : none);
 
-// Shares of 1 as percentages that sum to their rounded sum: the largest remainders are rounded up.
+// Shares of 1 as percentages whose sum is the rounded sum of the shares: the largest remainders are
+// rounded up.
 export function percents_to_sum(shares) {
   const tenths = shares.map((v) => Math.floor(v * 1000 + 1e-9));
   let lacking = Math.round(sum(shares) * 1000) - sum(tenths);
@@ -76,7 +76,7 @@ export function ticks(low, high, wanted) {
   return out;
 }
 
-// The largest known value; a spread of arguments would overflow on long lists.
+// The largest known value. Math.max(...values) would overflow the stack for long lists.
 export const largest = (values, least = 0) =>
     values.reduce((a, b) => (known(b) && b > a ? b : a), least);
 

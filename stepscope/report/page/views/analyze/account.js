@@ -83,7 +83,7 @@ function waterfall(report) {
       head, top, rows);
 }
 
-// Why there is no MFU: what the run said of it, else what it needs.
+// The reason for an absent MFU: the report's reason, else the inputs that it needs.
 function without_mfu(report) {
   const said = report.warnings.find((w) => w.startsWith('no MFU'));
   return note(said ? capitalised(said) : record.model);

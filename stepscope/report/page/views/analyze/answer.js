@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer first: the sentence, the key figures, and what the traces lack.
+// The answer comes first: the sentence, the key figures, and the data that the traces lack.
 
 import {total_of} from '../../draw/budget_bars.js';
 import {h} from '../../draw/elements.js';

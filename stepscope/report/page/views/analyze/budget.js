@@ -30,14 +30,14 @@ function bar_rows(rows, full) {
             h('span', {class: 'value'}, ns(total_of(row.budget)))));
 }
 
-// Without step markers the whole trace is one step that is named so.
+// Without step markers the whole trace is one step, and its name says so.
 export const one_window = (ranks) =>
     ranks.some((r) => r.steps.length) &&
     ranks.every((r) => r.steps.every((x) => x.name === 'window'));
 
 const step_name = (x) => (x.name === 'window' ? 'window' : `step ${x.index}`);
 
-// Steps of the chosen rank, or the mean over ranks of each step index.
+// The steps of the chosen rank, or for each step index the mean over ranks.
 function step_rows(ranks) {
   const one = rank_of_choice(ranks);
   if (one) return one.steps.map((x) => ({name: step_name(x), budget: x.budget_ns}));

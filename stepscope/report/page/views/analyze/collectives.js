@@ -25,7 +25,7 @@ export function links_of(rows) {
   return [...links].slice(0, 6);
 }
 
-// Where a message size and a bandwidth lie in the chart.
+// The place of a message size and a bandwidth in the chart.
 function scatter_frame(rows, links, width) {
   const height = width < 560 ? 260 : 330;
   const box = {left: 56, right: width - 12, top: 26, bottom: height - 40};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine should take beside what was measured: the step's classes by the model, operators
-// by their shapes, collectives by their sizes.
+// Expected beside measured times: the step's classes by the model, operators by their shapes,
+// collectives by their sizes.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {step_class_colours} from '../../draw/looks.js';
@@ -11,7 +11,7 @@ import {label_of} from '../../terms.js';
 
 const pointwise_classes = ['norm', 'elementwise', 'embedding', 'loss'];
 
-// Two bars on one scale: what is expected above what was measured.
+// Two bars on one scale: the expected time above the measured time.
 function pair_row(row, full) {
   const hue = step_class_colours[row.class] || row.class;
   const bar = (value, kind) => h('span', {
@@ -51,7 +51,7 @@ function expected_step(step) {
   ];
 }
 
-// Nothing expected, nothing compared: all of it is unknown.
+// Without an expectation there is no comparison: all values are unknown.
 const compared = (show) => (r) => (r.expected_ns > 0 ? show(r) : none);
 
 const gap_of = (r) => r.measured_ns - r.expected_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host: how far it runs ahead of the device, and what it spends outside launching.
+// The host: its lead over the device, and its time outside launches.
 
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, note} from '../../draw/elements.js';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was read: files, clocks, and what each reader had to note.
+// The inputs: files, clocks, and each reader's notes.
 
 import {h, missing, note} from '../../draw/elements.js';
 import {data_table} from '../../draw/table.js';
@@ -71,7 +71,7 @@ function windows_table(report) {
       }));
 }
 
-// What was done to the clocks of several hosts; null for one.
+// The alignment of the clocks of several hosts; null for one host.
 function clocks_note(report) {
   const clocks = report.clock_alignment;
   if (!clocks || clocks.hosts.length < 2) return null;

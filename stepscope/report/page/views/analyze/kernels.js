@@ -27,7 +27,7 @@ function class_bar(rows) {
 const counters_text = (counters) =>
     Object.entries(counters || {}).map(([k, v]) => `${plain(k)} ${number(v)}`).join(', ');
 
-// A matmul off the tensor cores is worth a word.
+// A matmul that does not use the tensor cores gets a remark.
 const class_text = (r) =>
     class_label(r) +
     (r.tensor_core === false && r.class === 'matmul' ? ', no tensor cores' : '');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfer time by message size: what was measured, and the pieces fitted to it; both axes
-// logarithmic.
+// Transfer time by message size: the measurements and the pieces fitted to them, on logarithmic
+// axes.
 
 import {fitted, grid_lines, marker, scatter_legend, size_axis} from '../../draw/chart.js';
 import {h, note, s} from '../../draw/elements.js';
@@ -16,7 +16,7 @@ const fit_name = (f) => `${hyphened(f.name)} of ${f.group_size} ranks${
     is_term('placement', f.placement) ? ` ${label_of('placement', f.placement)}` : ''}`;
 
 const piece_time = (p, size) =>
-    p.start_ns + (known(p.gb_per_s) ? size / p.gb_per_s : 0);  // 1 GB/s is 1 byte a ns
+    p.start_ns + (known(p.gb_per_s) ? size / p.gb_per_s : 0);  // 1 GB/s is 1 byte per ns
 
 function fits_frame(fits, width) {
   const points = fits.flatMap((f) => f.points);
@@ -35,7 +35,7 @@ function fits_frame(fits, width) {
   return {width, height, box, low, high, short, long, x, y};
 }
 
-// A line of a piece is a curve where both axes are logarithmic.
+// With logarithmic axes the line of a piece is a curve.
 function piece_path(frame, piece) {
   const steps = 24;
   const size = (k) => piece.from_bytes * (piece.to_bytes / piece.from_bytes) ** (k / steps);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory over time, what filled it at the peak, and copies.
+// Device memory over time, its contents at the peak, and copies.
 
 import {fitted, grid_lines} from '../../draw/chart.js';
 import {by_rank} from '../../draw/chosen.js';
@@ -13,7 +13,7 @@ import {
 } from '../../format/numbers.js';
 import {record} from './record.js';
 
-// When a stretch of a phase begins, where the report says so.
+// The start of a stretch of a phase, if the report has it.
 const phase_starts = (phases) => (phases.some((p) => known(p.start_ns)) ?
   [{label: 'Begins at', value: (p) => p.start_ns, show: (p) => ns(p.start_ns)}] : []);
 
@@ -103,7 +103,7 @@ function device_part(device, rank) {
   ];
 }
 
-// The devices one after the other; the host's own memory is folded away behind them.
+// The devices one after the other. The host's own memory follows them, folded.
 function devices_parts(rank) {
   const host = rank.memory.devices.filter((d) => d.device === -1);
   const devices = rank.memory.devices.filter((d) => d.device !== -1);

@@ -12,7 +12,7 @@ import {class_hue, class_label, over, rate_columns, share_column, time_column} f
 // The recorded lists, as JSON, of dimensions and types: tensors only, each type once.
 function listed(text) {
   if (!text || !text.trim().startsWith('[')) return null;
-  try { return JSON.parse(text); } catch (e) { return null; /* cut off: shown as it is */ }
+  try { return JSON.parse(text); } catch (e) { return null; /* truncated: shown unchanged */ }
 }
 
 export function types_text(text) {
@@ -31,7 +31,7 @@ export function shape_text(text) {
   return tensors.map((d) => JSON.stringify(d).replaceAll(',', ', ')).join(' ');
 }
 
-// How near an operator comes to what binds it under the machine's roofline.
+// The share of its bound under the machine's roofline that an operator reaches.
 export const roof_share = (r) =>
     (r.bound === 'compute' ? r.peak_share : r.bound === 'memory' ? r.bandwidth_share : null);
 

@@ -12,7 +12,7 @@ test('types in the words of the trade, each once, scalars left out', () => {
   assert.equal(types_text('["c10::BFloat16","c10::BFloat16","Scalar"]'), 'bf16');
   assert.equal(types_text('["float",["c10::Half","long int"]]'), 'fp32, fp16, …');
   assert.equal(types_text('["c10::Float8_e8m0fnu"]'), 'Float8_e8m0fnu');
-  assert.equal(types_text('["c10::BFl'), '["c10::BFl');  // cut off by the profiler
+  assert.equal(types_text('["c10::BFl'), '["c10::BFl');  // truncated by the profiler
   assert.equal(types_text('bf16'), 'bf16');
   assert.equal(types_text(null), null);
 });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much communication hides behind compute, what more could, and which kernels slow down
-// meanwhile.
+// The communication that is hidden behind compute, the rest that could be hidden, and the kernels
+// that slow down meanwhile.
 
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, note} from '../../draw/elements.js';
 import {data_table, facts, present} from '../../draw/table.js';
 import {count, known, ns, number, percent, sum} from '../../format/numbers.js';
 
-// A kernel and shape of several ranks once: times weighted by count.
+// Joins the rows of a kernel and shape over ranks: times are weighted by count.
 export function contention_of(list) {
   const out = new Map();
   for (const c of list.flatMap((o) => o.contention || [])) {
@@ -83,7 +83,7 @@ function contention_part(rows) {
           data_table({label: 'Contention', rows, sort: columns.length - 1, limit: 10, columns})];
 }
 
-// One step's share of sums over the steps of a rank.
+// The mean per step, from sums over the steps of a rank.
 export function overlap_of_step(rank) {
   const out = {...rank.overlap};
   const steps = rank.steps.length || 1;

@@ -82,7 +82,7 @@ const sections = [
 ];
 export const inputs = {id: 'inputs', title: 'Inputs', draw: inputs_section};
 
-// The keys every section relies on, so that a report of an older or a broken run still opens.
+// The keys that every section needs; with them the report of an older or a broken run still opens.
 export function completed(report) {
   const lists = [
     'inputs', 'warnings', 'ranks', 'collectives', 'collective_mismatches', 'dimensions',
@@ -105,7 +105,7 @@ export function completed(report) {
   return report;
 }
 
-// The pipeline has a section only where there is one; without any rank only the inputs have.
+// The pipeline has a section only if the run has one. Without ranks only the inputs have a section.
 export function analyze_page(data) {
   const report = completed(data);
   const shown = sections.filter((x) => x.id !== 'pipeline' || report.pipeline);

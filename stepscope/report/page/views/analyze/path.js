@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path over all ranks, who is waited for, and what changes would buy.
+// The critical path over all ranks, the ranks that others wait for, and the gains of changes.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {path_colour} from '../../draw/looks.js';
@@ -7,7 +7,7 @@ import {data_table} from '../../draw/table.js';
 import {timeline_link} from '../../draw/timeline_link.js';
 import {known, none, ns, percent, times} from '../../format/numbers.js';
 
-// One bar: what the path is made of, largest first.
+// One bar: the parts of the path, largest first.
 function path_bar(parts, length) {
   return h('div', {class: 'path-bar', role: 'img', 'aria-label':
     parts.map((p) => `${p.what} ${percent(p.ns / length)}`).join(', ')},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases of a step: their means, and how far they spread.
+// The phases of a step: their means and their spread.
 
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, note} from '../../draw/elements.js';

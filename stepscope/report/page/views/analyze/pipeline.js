@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bubble of each pipeline stage: what of a step it works, fills, waits between its passes and
-// drains, and what that is due to. Of traces a row a rank, of a job's table a row a stage.
+// The bubble of each pipeline stage: the time in a step that it works, fills, waits between passes
+// and drains, and the causes. Traces give one row per rank, a job's table one row per stage.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {bubble_colours} from '../../draw/looks.js';
@@ -13,7 +13,7 @@ const bubble_parts = () => keys_of('bubble').map(
     (key) => ({key, label: label_of('bubble', key), hue: bubble_colours[key]}));
 const bubble_time = (part) => typeof part === 'number' ? part : sum(Object.values(part));
 
-// Means a step.
+// Means per step.
 export function bubble_row(r, steps) {
   const mean = (part) => bubble_time(part) / Math.max(1, steps);
   const due = Object.fromEntries(Object.entries(r.due_to_ns).map(

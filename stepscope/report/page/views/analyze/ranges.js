@@ -24,7 +24,8 @@ function range_cells(node, depth, twist, {full, key, short}) {
       h('span', {class: 'beside'}, part(node[key], full))));
 }
 
-// A range's row; its children's rows are made when it is first opened and follow it while it is.
+// A range's row. Its children's rows are made when it is first opened, and follow it while it is
+// open.
 function range_row(node, depth, scale) {
   const children = larger_first(node.children);
   const attributes = {class: 'twist', type: 'button', 'aria-label': `${node.name}: children`};

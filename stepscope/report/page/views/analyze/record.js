@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to do so that the next recording has what a section lacks.
+// Tells how to record the data that a section lacks.
 
-// What to do so that the next recording has it.
+// Tells how to record it next time.
 export const record = {
   steps: 'Call prof.step() once per training step (or name your own markers with ' +
       '--step-annotation) to see single steps.',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of several ranks that share a key, added up, and the columns that tables of them share.
+// Adds up rows of several ranks with the same key, and defines the shared columns of their tables.
 
 import {known, ns, number, percent, sum} from '../../format/numbers.js';
 import {label_of} from '../../terms.js';
@@ -7,7 +7,8 @@ import {label_of} from '../../terms.js';
 const added = ['count', 'calls', 'total_ns', 'device_ns', 'host_self_ns', 'flops', 'bytes'];
 const weighted = ['tflops', 'gb_per_s', 'peak_share', 'bandwidth_share'];
 
-// Adds row `r` to `m`; rates are means weighted by time, the `time` of what has been added so far.
+// Adds row `r` to `m`. Rates are means weighted by time; `time` is the sum of the rows added so
+// far.
 function merge_row(m, r, time, so_far) {
   for (const name of weighted) {
     const both = known(m[name]) && known(r[name]);
@@ -19,7 +20,7 @@ function merge_row(m, r, time, so_far) {
   if (known(r.max_ns)) m.max_ns = Math.max(m.max_ns ?? r.max_ns, r.max_ns);
 }
 
-// Rows of several ranks that share a key, added up.
+// Adds up rows of several ranks with the same key.
 export function merged(rows, key_of, time) {
   const out = new Map();
   for (const r of rows) {

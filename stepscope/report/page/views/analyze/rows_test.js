@@ -21,7 +21,7 @@ test('rows of one key are added, their rates weighted by time', () => {
   assert.equal(gemm.share, 0.8);
   assert.equal(copy.share, 0.2);
   assert.equal(copy.tflops, null);
-  assert.equal(kernels[0].count, 2);  // the data itself stays as it is
+  assert.equal(kernels[0].count, 2);  // the data itself is unchanged
 });
 
 test('one rank alone is shown as it is', () => {

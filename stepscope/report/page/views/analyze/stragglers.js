@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who arrives late: ranks by steps as a heat map against the median arrival, and the ranks in
-// order.
+// Late ranks: a heat map of ranks by steps, relative to the median arrival, and the ranks in order.
 
 import {fitted} from '../../draw/chart.js';
 import {h, missing, note, s} from '../../draw/elements.js';
@@ -11,7 +10,7 @@ import {record} from './record.js';
 
 const heat_ranks = 128;
 
-// One rank in one step: [its rectangle, its number where there is room].
+// One rank in one step: [its rectangle, its number if it fits].
 function heat_cell(grid, r, late, index, x, y) {
   const {left, wide, tall, most} = grid;
   const place = {x: left + x * wide, y: y * tall, width: wide, height: tall};
@@ -65,7 +64,7 @@ function heat_map(rows, room) {
       h('span', {class: 'scale'}), ns(most), ' late'));
 }
 
-// Ranks that are never late are not listed; on the map they are the even ground.
+// Ranks that are never late are not listed; on the map they have the background's colour.
 export function with_punctual(rows, ranks) {
   const listed = new Set(rows.map((r) => r.rank));
   const punctual = ranks.filter((r) => !listed.has(r.rank)).map((r) => ({

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of sharded units: whether they were there when they were needed, and what reducing
-// their gradients left exposed.
+// Parameters of sharded units: whether they arrived before their use, and the exposed time of
+// reducing their gradients.
 
 import {h, note} from '../../draw/elements.js';
 import {data_table} from '../../draw/table.js';

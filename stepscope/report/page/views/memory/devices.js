@@ -11,11 +11,11 @@ const snapshot_name = (report, d) => {
   return report.inputs.length > 1 && !rank ? `${file} · ${place}` : `${rank}${place}`;
 };
 
-// The device that holds most comes first.
+// The device with the most memory in use comes first.
 export const by_peak = (report) => [...report.devices].sort(
   (a, b) => b.peak.memory.live_bytes - a.peak.memory.live_bytes);
 
-// One device at a time where there are several.
+// With several devices, shows one at a time.
 export function by_device(report, draw) {
   const devices = by_peak(report);
   if (devices.length < 2) return devices.map(draw);

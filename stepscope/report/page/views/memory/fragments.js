@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is lost between blocks.
+// Memory lost between blocks.
 
 import {data_table} from '../../draw/table.js';
 import {bytes, part} from '../../format/numbers.js';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asked for what is held at the peak.
+// The allocators of the memory held at the peak.
 
 import {note} from '../../draw/elements.js';
 import {memory_use_colour} from '../../draw/looks.js';

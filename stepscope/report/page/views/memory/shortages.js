@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the allocator ran short.
+// The points at which the allocator ran out of memory.
 
 import {data_table} from '../../draw/table.js';
 import {plain} from '../../format/names.js';

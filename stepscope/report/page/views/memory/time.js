@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds a device's memory over time, by use.
+// A device's memory over time, by use.
 
 import {fitted, grid_lines} from '../../draw/chart.js';
 import {h, missing, s, swatch} from '../../draw/elements.js';
@@ -11,11 +11,11 @@ import {
 } from '../../format/numbers.js';
 import {by_device} from './devices.js';
 
-// From the ground up.
+// The layers from the bottom up.
 const use_order = ['parameters', 'optimizer', 'gradients', 'activations', 'temporary', 'unknown'];
 
-// The states to draw, as points with the instant that the x axis shows: time, or events where none
-// is recorded.
+// The states to draw, as points with their place on the x axis: time, or events if no time is
+// recorded.
 function snapshot_points(d) {
   const timed = d.timeline.every((p) => known(p.time_ns));
   const points = d.timeline.map((p) => ({...p, time_ns: timed ? p.time_ns : p.event}));
@@ -80,7 +80,7 @@ function snapshot_chart(d, width) {
       failed.length > 0 && ' Upright: an allocation that failed.'));
 }
 
-// Every use that is drawn, with what it holds at the peak.
+// Every drawn use, with its bytes at the peak.
 function snapshot_legend(d) {
   const at = d.peak;
   const live = at.memory.live_bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step time against memory of the plans that no other beats in both.
+// Step time against memory of the plans that no other plan beats in both.
 
 import {fitted, grid_lines} from '../../draw/chart.js';
 import {h, note, s} from '../../draw/elements.js';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fastest plan as each framework takes it.
+// The fastest plan as each framework's flags.
 
 import {h} from '../../draw/elements.js';
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of the plans that were searched.
+// The outcome of the searched plans.
 
 import {note} from '../../draw/elements.js';
 import {data_table} from '../../draw/table.js';

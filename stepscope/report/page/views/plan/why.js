@@ -7,29 +7,29 @@ import {data_table} from '../../draw/table.js';
 import {bytes, compact, count, known, none, ns, percent, sum} from '../../format/numbers.js';
 import {plan_terms} from './terms.js';
 
-// Every plan that has figures, once, with the name that the page calls it by.
+// Every plan with figures, once, with its name on the page.
 function plans_to_compare(report) {
   const own = report.against.filter((p) => p.terms_ns).map((p) => [p.label, p]);
   const shapes = report.best.slice(1).map((p, i) => [`${i + 2}. ${p.brief}`, p]);
   return [...own, ...shapes];
 }
 
-// A plan of one's own is held against the fastest on as many devices.
+// The reader's own plan is compared with the fastest plan on equally many devices.
 const fastest_beside = (report, p) => (p.label &&
     report.by_devices.find((x) => x.plan.devices === p.plan.devices)) || report.best[0];
 
-// From another plan's step to the fastest one's, a term at a time: what it saves, what it pays.
+// From another plan's step to the fastest one's, term by term: savings and costs.
 function difference_fall(report, other) {
   const best = fastest_beside(report, other);
   const gains = plan_terms(other)
       .map((t) => ({...t, gain: t.ns - best.terms_ns[t.name]}))
       .filter((t) => t.gain !== 0)
       .sort((a, b) => Math.abs(b.gain) - Math.abs(a.gain));
-  // What is saved comes first, so that the bars go down before they come up.
+  // Savings come first, so the bars go down before they go up.
   const ordered = [...gains.filter((t) => t.gain > 0), ...gains.filter((t) => t.gain < 0)];
   const full = Math.max(other.step_time_ns,
     best.step_time_ns + sum(ordered.filter((t) => t.gain > 0).map((t) => t.gain)));
-  // Small differences are drawn large: then the bars begin where little of the step is left out.
+  // Small differences are magnified: the bars then begin near the step's time instead of at 0.
   const least = Math.min(best.step_time_ns, ...ordered.map((_, i) =>
     other.step_time_ns - sum(ordered.slice(0, i + 1).map((x) => x.gain))));
   const cut = least - (full - least) / 2;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the labels of points stand in a chart, so that none lies on another, on a point or across a
-// line.
+// The places of point labels in a chart. No label covers another label, a point or a line.
 
 import {sum} from '../../format/numbers.js';
 
 export const meet = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
 const around = (x, y, r) => ({x0: x - r, x1: x + r, y0: y - r, y1: y + r});
-export const text_width = (text) => 7.1 * text.length;  // at most, of most texts
+export const text_width = (text) => 7.1 * text.length;  // an upper bound for most texts
 
-// Where a label may stand: beside its point; that of a large one further and further out too.
+// The possible places of a label: beside its point. The label of a large point may also be further
+// away.
 function label_places(p, large) {
   const width = text_width(p.label);
   const at = (x, y) => ({x0: x, x1: x + width, y0: y - 8, y1: y + 8});
@@ -26,7 +26,7 @@ function label_places(p, large) {
   return places;
 }
 
-// Ends of a line from a point to a label that stands apart from it.
+// The ends of a line from a point to a distant label.
 function leader(p, place) {
   const x2 = Math.max(place.x0, Math.min(p.px, place.x1));
   const y2 = Math.max(place.y0 + 2, Math.min(p.py, place.y1 - 2));
@@ -39,15 +39,15 @@ function leader(p, place) {
   };
 }
 
-// Small boxes along a line, so that no label lies across it.
+// Small boxes along a line that keep labels off it.
 export function along({x1, y1, x2, y2}, r = 2) {
   const pieces = Math.max(1, Math.ceil(Math.hypot(x2 - x1, y2 - y1) / 8));
   return Array.from({length: pieces + 1}, (_, i) =>
     around(x1 + (x2 - x1) * i / pieces, y1 + (y2 - y1) * i / pieces, r));
 }
 
-// Where labels stand, the largest points' first: each where no point, no other label and nothing of
-// `taken` is; one without such a place is left to the tooltip.
+// Places labels, those of the largest points first. A place must be free of points, other labels
+// and the boxes in `taken`. A label without such a place appears only in the tooltip.
 export function placed_labels(points, box, taken) {
   const blocked = [...taken, ...points.map((q) => ({...around(q.px, q.py, q.r * 0.8), of: q}))];
   const out = [];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fills the memory of the fullest device.
+// The contents of the fullest device's memory.
 
 import {h, note} from '../../draw/elements.js';
 import {predicted_memory_colours} from '../../draw/looks.js';

@@ -6,7 +6,7 @@ import {predicted_step_colours} from '../../draw/looks.js';
 import {fall_row, rounded_together} from '../../draw/waterfall.js';
 import {percent} from '../../format/numbers.js';
 
-// The step from all of it down to what the matrix units do.
+// From the whole step down to the work of the matrix units.
 export function step_fall(terms, step_ns) {
   const account = {priced: false};
   const row = (t) => ({

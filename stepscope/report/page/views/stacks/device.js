@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host profiles beside a trace: what the device did while a thread was in a phase.
+// Host profiles beside a trace: the device's activity while a thread was in a phase.
 
 import {spoken, total_of} from '../../draw/budget_bars.js';
 import {h, missing, swatch} from '../../draw/elements.js';
@@ -12,7 +12,7 @@ import {phases_by_name, stack_weight, thread_words} from './profile.js';
 
 const device_words = (p) => (p.device === 'cpu' ? 'main thread' : 'device');
 
-// A bar of categories as wide as the whole: shares, whatever the unit.
+// A bar of categories with full width. It shows shares, so any unit works.
 function meanwhile_bar(device, name) {
   const total = total_of(device);
   if (!total) return none;

@@ -25,7 +25,7 @@ function flame_tip(report, m, i) {
   return lines.join('\n');
 }
 
-// The tree from callees up has no phases of its own; a bar says its depth only.
+// The tree from callees up has no phases of its own; a bar shows only its depth.
 function flame_columns(report, order) {
   if (order === 'up') {
     const up = report.bottom_up;
@@ -56,7 +56,7 @@ function flame_columns(report, order) {
 
 export function stacks_flame(report, tips) {
   const first = flame_columns(report, 'down');
-  // Where one part is all there is to see, the rest would only take room.
+  // If there is only one part, the rest is left out.
   const flame = new Flame(first, {
     label: 'Flame graph', tips, tip: (m, i) => flame_tip(report, m, i)
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions by what they take themselves.
+// Functions by their own time.
 
 import {colour_of_phase} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';

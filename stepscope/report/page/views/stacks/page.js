@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a host profile: what the threads do, and its sections in order.
+// The page of a host profile: the threads' activities, and its sections in order.
 
 import {h} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of training the stacks belong to.
+// The stacks by part of training.
 
 import {h, swatch} from '../../draw/elements.js';
 import {colour_of_phase} from '../../draw/looks.js';

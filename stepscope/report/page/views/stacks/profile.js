@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sections of a host profile share: units, phases and threads in words.
+// Shared by the sections of a host profile: units, phases and threads in words.
 
 import {bytes, count, ns} from '../../format/numbers.js';
 

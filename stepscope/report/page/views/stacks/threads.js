@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each thread does.
+// The activity of each thread.
 
 import {h, note, swatch} from '../../draw/elements.js';
 import {colour_of_phase, light_kinds, unruled} from '../../draw/looks.js';
@@ -8,7 +8,7 @@ import {largest, part} from '../../format/numbers.js';
 import {label_of} from '../../terms.js';
 import {phases_by_name, stack_weight, thread_words} from './profile.js';
 
-// Phases of a thread, those of one name together, as [phase, weight].
+// The phases of a thread as [phase, weight]; phases of one name are joined.
 function thread_phases(report, thread) {
   const known_phases = phases_by_name(report);
   const sums = new Map();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slowdown that each group of operations makes alone.
+// The slowdown caused by each group of operations alone.
 
 import {note} from '../../draw/elements.js';
 import {data_table, facts} from '../../draw/table.js';

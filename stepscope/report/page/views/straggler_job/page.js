@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a job's table of operations: how far it runs from its ideal step, and its sections.
+// The page of a job's table of operations: its distance from the ideal step, and its sections.
 
 import {h} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';

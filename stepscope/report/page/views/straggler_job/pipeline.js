@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each stage of the job's pipeline idles, and why.
+// The idle time of each pipeline stage, and its causes.
 
 import {bubble_row, bubble_view} from '../analyze/pipeline.js';
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each worker explains of the loss.
+// The share of the loss that each worker explains.
 
 import {fitted} from '../../draw/chart.js';
 import {h, note, s} from '../../draw/elements.js';
 import {data_table} from '../../draw/table.js';
 import {known, ns, percent, ratio} from '../../format/numbers.js';
 
-// One worker: a rectangle as dark as the share of the loss that it explains alone.
+// One worker: a rectangle whose darkness is the share of the loss that the worker alone explains.
 function worker_cell(grid, w) {
   const x = grid.left + grid.column.get(w.dp_rank) * grid.wide;
   const y = w.stage * grid.tall;
