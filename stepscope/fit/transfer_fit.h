@@ -39,6 +39,9 @@ struct TransferFit {
 // Why there is no fit; empty where there is one.
 [[nodiscard]] std::string refusal_text(const AlphaBetaAnswer& answer);
 
+// The rate, GB/s, of a slope in seconds a byte; absent where that is not positive.
+[[nodiscard]] std::optional<double> gb_per_second(double slope);
+
 struct FittedMachine {
   Machine machine;
   std::size_t timings = 0;  // that it was fitted to: one a size, kind and group

@@ -170,6 +170,8 @@ Result<CheckResult> check(const CheckRequest& request, const Progress& progress)
       .version = std::string(version()), .input = request.traces.inputs.front(), .facts = {}};
   if (const auto looked = look(request, progress, c); !looked) return looked.error();
   if (progress.stopped()) return interrupted();
+  c.lines = check_lines(c.facts, c.log ? &*c.log : nullptr, c.why_no_mfu, c.least_effective);
+  c.record_next = record_next(c.kind, c.facts, c.job ? &*c.job : nullptr, c.least_effective);
   return c;
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "stepscope/report/text_table.h"
+#include "stepscope/report/terminal/text_table.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
 

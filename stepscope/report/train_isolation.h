@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "stepscope/base/quantity.h"
-#include "stepscope/report/json_values.h"
+#include "stepscope/report/json/json_values.h"
 
 namespace stepscope {
 

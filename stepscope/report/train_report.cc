@@ -8,8 +8,8 @@
 #include <span>
 
 #include "stepscope/diagnose/labels.h"
-#include "stepscope/report/account.h"
-#include "stepscope/report/text_table.h"
+#include "stepscope/report/terminal/account.h"
+#include "stepscope/report/terminal/text_table.h"
 #include "stepscope/stats/round_to_sum.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"

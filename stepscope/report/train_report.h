@@ -12,9 +12,9 @@
 #include "stepscope/analysis/budget/time_budget.h"
 #include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/base/quantity.h"
-#include "stepscope/report/csv_report.h"
-#include "stepscope/report/json_values.h"
-#include "stepscope/report/text_options.h"
+#include "stepscope/report/csv/csv_tables.h"
+#include "stepscope/report/json/json_values.h"
+#include "stepscope/report/terminal/text_options.h"
 #include "stepscope/report/train_isolation.h"
 
 namespace stepscope {
