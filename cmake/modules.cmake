@@ -27,7 +27,7 @@ option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
 # Each file of these defines the same names, once a collective and once an instruction set.
 set(STEPSCOPE_ROOMS_APART comm/collectives nn/kernels)
 # Tests of these folders have helpers of the same name.
-set(STEPSCOPE_TESTS_APART analysis/work cost/layer cli fit report write)
+set(STEPSCOPE_TESTS_APART analysis/work cost/layer cli fit write)
 # stepscope_compile_rooms(TARGET FOLDERS_APART SOURCE...)
 function(stepscope_compile_rooms target apart)
   if(NOT STEPSCOPE_UNITY)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/report/text_table.h"
+#include "stepscope/report/terminal/text_table.h"
 
 #include <gtest/gtest.h>
 
@@ -74,6 +74,14 @@ TEST(Wrapped, BreaksAtSpacesWithinTheWidth) {
 TEST(Wrapped, KeepsAQuantityAndItsUnitTogether) {
   EXPECT_EQ(wrapped("takes 48.2 ms", 10), "takes\n48.2 ms\n");
   EXPECT_EQ(wrapped("of it 61.1 %).", 11), "of it\n61.1 %).\n");
+}
+
+TEST(Notes, AreShortenedAndStandEachOnLinesOfTheirOwn) {
+  const std::vector<std::string> warnings = {"one", std::string(400, 'x')};
+  const auto lines = lines_of(notes_text(warnings, 100));
+  ASSERT_GE(lines.size(), 2U);
+  EXPECT_EQ(lines[0], "note: one");
+  EXPECT_NE(notes_text(warnings, 100).find("…"), std::string::npos);
 }
 
 }  // namespace

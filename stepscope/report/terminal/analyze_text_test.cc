@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/report/text_report.h"
+#include "stepscope/report/terminal/analyze_text.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
-#include "stepscope/report/text_table.h"
+#include "stepscope/report/terminal/text_table.h"
 
 namespace stepscope {
 namespace {
@@ -17,7 +17,7 @@ bool says(const std::string& text, std::string_view what) {
   return text.find(what) != std::string::npos;
 }
 
-TEST(TextReport, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
+TEST(AnalyzeText, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.gap(idle_host, 5'000'000, "aten::item");
   t.report.answer.culprit = "the host is slow";
@@ -35,20 +35,20 @@ TEST(TextReport, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
   }
 }
 
-TEST(TextReport, ColourOnlyWhereItIsWanted) {
+TEST(AnalyzeText, ColourOnlyWhereItIsWanted) {
   TestReport t({{{compute, 60}}});
   EXPECT_FALSE(says(analyze_text(t.report), "\033"));
   EXPECT_TRUE(
       says(analyze_text(t.report, {.width = 100, .colour = true, .details = {}}), "\033[1m"));
 }
 
-TEST(TextReport, NamesInTheAnswerDoNotSteerTheTerminal) {
+TEST(AnalyzeText, NamesInTheAnswerDoNotSteerTheTerminal) {
   TestReport t({{{compute, 60}}});
   t.report.answer.culprit = "most of it gemm\033]0;title\007";
   EXPECT_FALSE(says(analyze_text(t.report), "\033"));
 }
 
-TEST(TextReport, LinesKeepToTheWidthEvenWithLongNames) {
+TEST(AnalyzeText, LinesKeepToTheWidthEvenWithLongNames) {
   TestReport t({{{compute, 60}, {idle_host, 40}}, {{compute, 100}}});
   t.gap(idle_host, 5'000'000, std::string(300, 'x'), std::string(300, 'y'));
   t.kernel(std::string(400, 'k'), NameClass::matmul, 0.5);
@@ -59,7 +59,7 @@ TEST(TextReport, LinesKeepToTheWidthEvenWithLongNames) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 100U) << line;
 }
 
-TEST(TextReport, LateRanksThatAreNotSignificantAreNotListed) {
+TEST(AnalyzeText, LateRanksThatAreNotSignificantAreNotListed) {
   TestReport t({{{compute, 60}}, {{compute, 60}}});
   Straggler& s = t.job.stragglers.emplace_back();
   s.rank = 1;
@@ -69,7 +69,7 @@ TEST(TextReport, LateRanksThatAreNotSignificantAreNotListed) {
   EXPECT_TRUE(says(analyze_text(t.report), "Late ranks"));
 }
 
-TEST(TextReport, CausesThatNoRankHasAreNoColumn) {
+TEST(AnalyzeText, CausesThatNoRankHasAreNoColumn) {
   TestReport t({{{compute, 60}, {idle_data, 40}}, {{compute, 100}}});
   const std::string text = analyze_text(t.report);
   const std::size_t at = text.find("Ranks (% of the step)");
@@ -80,7 +80,7 @@ TEST(TextReport, CausesThatNoRankHasAreNoColumn) {
   EXPECT_FALSE(says(header, "copy"));
 }
 
-TEST(TextReport, OfManyRanksThoseThatOthersWaitForAreListed) {
+TEST(AnalyzeText, OfManyRanksThoseThatOthersWaitForAreListed) {
   std::vector<TestBudget> ranks(40, TestBudget{{compute, 50}, {comm_exposed_wait, 50}});
   ranks[33] = {{compute, 99}, {comm_exposed_wait, 1}};
   TestReport t(ranks);
@@ -89,7 +89,7 @@ TEST(TextReport, OfManyRanksThoseThatOthersWaitForAreListed) {
   EXPECT_TRUE(says(text, "\n    33"));
 }
 
-TEST(TextReport, ACpuRunSpeaksOfNoDevice) {
+TEST(AnalyzeText, ACpuRunSpeaksOfNoDevice) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.rank(0).device = "cpu";
   t.rank(0).gpu_name.clear();
@@ -103,7 +103,7 @@ TEST(TextReport, ACpuRunSpeaksOfNoDevice) {
   EXPECT_TRUE(says(text, "Longest gaps between operators"));
 }
 
-TEST(TextReport, TheHostIsMentionedOnlyWhereItMatters) {
+TEST(AnalyzeText, TheHostIsMentionedOnlyWhereItMatters) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.rank(0).host.launches = 100;
   t.rank(0).host.empty_queue_launches = 3;
@@ -112,13 +112,13 @@ TEST(TextReport, TheHostIsMentionedOnlyWhereItMatters) {
   EXPECT_TRUE(says(analyze_text(t.report), "3 of 100 launches find the device idle for 30.0 ms"));
 }
 
-TEST(TextReport, ATruncatedInputIsSaid) {
+TEST(AnalyzeText, ATruncatedInputIsSaid) {
   TestReport t({{{compute, 60}}});
   t.report.inputs.front().truncated = true;
   EXPECT_TRUE(says(analyze_text(t.report), "rank0.json is cut off"));
 }
 
-TEST(TextReport, WithoutAnyRankThereIsOnlyTheSentence) {
+TEST(AnalyzeText, WithoutAnyRankThereIsOnlyTheSentence) {
   Analysis report;
   report.answer.sentence = "No rank could be read.";
   EXPECT_EQ(analyze_text(report), "No rank could be read.\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/report/account.h"
+#include "stepscope/report/terminal/account.h"
 
 #include <gtest/gtest.h>
 

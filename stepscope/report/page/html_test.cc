@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/report/html.h"
+#include "stepscope/report/page/html.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "stepscope/report/page_shell.h"
+#include "stepscope/report/page/page_shell.h"
 
 namespace stepscope {
 namespace {
