@@ -34,7 +34,7 @@ Json step_json(const std::optional<StepComparison>& step) {
       measured[std::string(step_class_names[c])] = nanoseconds(r.measured[c]);
     ranks.push_back({{"rank", r.rank}, {"measured_ns", std::move(measured)}});
   }
-  const ExpectedLine together = pointwise(*step);
+  const ExpectedLine together = pointwise_line(*step);
   return {{"model", step->model},
           {"plan", Json::parse(plan_json(step->plan))},
           {"plan_words", plan_in_words(step->plan)},

@@ -23,7 +23,7 @@ std::string excess(const ExpectedLine& line) {
   return ratio > largest_expected_ratio
              ? fmt::format("{} {} for {}", line.name, format_seconds(line.measured),
                            format_seconds(line.expected))
-             : fmt::format("{} {} ({} for {})", line.name, times(ratio),
+             : fmt::format("{} {} ({} for {})", line.name, times_in_words(ratio),
                            format_seconds(line.measured), format_seconds(line.expected));
 }
 
@@ -51,13 +51,13 @@ std::string_view words_of(StepClass c) {
   return words[static_cast<std::size_t>(c)];
 }
 
-std::string times(double ratio) { return fmt::format("{} ×", format_digits(ratio)); }
+std::string times_in_words(double ratio) { return fmt::format("{} ×", format_digits(ratio)); }
 
 const RankResult& rank_of(const Analysis& report, const ExpectedOperators& operators) {
   return *std::ranges::find(report.job.ranks, operators.rank, &RankResult::rank);
 }
 
-ExpectedLine pointwise(const StepComparison& step) {
+ExpectedLine pointwise_line(const StepComparison& step) {
   ExpectedLine sum{.name = "pointwise"};
   for (const ClassComparison& c : step.classes) {
     if (!is_pointwise(c.kind)) continue;
@@ -73,16 +73,17 @@ std::vector<ExpectedLine> outer_lines(const StepComparison& step) {
   for (const ClassComparison& c : step.classes)
     if (!is_pointwise(c.kind))
       lines.push_back({std::string(words_of(c.kind)), c.expected, c.measured, c.recompute});
-  const ExpectedLine together = pointwise(step);
+  const ExpectedLine together = pointwise_line(step);
   if (together.expected > 0 || together.measured > 0) lines.push_back(together);
   std::ranges::stable_sort(lines, std::greater<>(), &ExpectedLine::gap);
   return lines;
 }
 
-std::string step_sentence(const StepComparison& step) {
-  std::string text = fmt::format("The step takes {} what the model expects on {} ({} for {}).",
-                                 times(step.measured / step.expected), printable(step.machine),
-                                 format_seconds(step.measured), format_seconds(step.expected));
+std::string expected_step_sentence(const StepComparison& step) {
+  std::string text =
+      fmt::format("The step takes {} what the model expects on {} ({} for {}).",
+                  times_in_words(step.measured / step.expected), printable(step.machine),
+                  format_seconds(step.measured), format_seconds(step.expected));
   const std::vector<ExpectedLine> lines = outer_lines(step);
   std::vector<std::string> largest;
   for (const ExpectedLine& line : lines)
@@ -96,7 +97,8 @@ std::string step_sentence(const StepComparison& step) {
 }
 
 // What takes less than a hundredth of the steps is not worth a sentence.
-std::string operators_sentence(const Analysis& report, const ExpectedOperators& operators) {
+std::string expected_operators_sentence(const Analysis& report,
+                                        const ExpectedOperators& operators) {
   const RankResult& rank = rank_of(report, operators);
   const double matters = 0.01 * seconds(rank.budget.total.sum()).count();
   std::vector<std::string> parts;
@@ -104,7 +106,7 @@ std::string operators_sentence(const Analysis& report, const ExpectedOperators& 
     if ((c.kind == NameClass::matmul || c.kind == NameClass::attention) && c.measured > matters &&
         c.expected > 0)
       parts.push_back(fmt::format("{} takes {}", name_of(name_class_names, c.kind),
-                                  times(c.measured / c.expected)));
+                                  times_in_words(c.measured / c.expected)));
   const ExpectedOperator& most = operators.operators.front();
   std::string largest;
   if (most.gap() > matters)
@@ -120,7 +122,7 @@ std::string operators_sentence(const Analysis& report, const ExpectedOperators& 
   return text + ".";
 }
 
-std::string collectives_sentence(const std::vector<ExpectedCollective>& rows) {
+std::string expected_collectives_sentence(const std::vector<ExpectedCollective>& rows) {
   double expected = 0;
   double measured = 0;
   bool with_wait = false;
@@ -130,14 +132,15 @@ std::string collectives_sentence(const std::vector<ExpectedCollective>& rows) {
     with_wait = with_wait || c.with_wait;
   }
   if (expected <= 0) return {};
-  std::string text = fmt::format("Collectives take {} what the links are expected to take{}",
-                                 times(measured / expected), with_wait ? ", waiting included" : "");
+  std::string text =
+      fmt::format("Collectives take {} what the links are expected to take{}",
+                  times_in_words(measured / expected), with_wait ? ", waiting included" : "");
   const ExpectedCollective& most = rows.front();
   if (most.gap() > 0)
     text += fmt::format("; the largest excess is {} of {} in groups of {}, {}",
                         name_of(collective_kind_names, most.row->kind),
                         format_bytes(static_cast<double>(most.row->bytes->value)),
-                        most.row->group_size.value_or(0), times(most.ratio()));
+                        most.row->group_size.value_or(0), times_in_words(most.ratio()));
   return text + ".";
 }
 
@@ -145,9 +148,9 @@ std::vector<std::string> expected_sentences(const Analysis& report) {
   std::vector<std::string> out;
   if (!report.expected) return out;
   const Expectation& e = *report.expected;
-  if (e.step) out.push_back(step_sentence(*e.step));
-  if (!e.ranks.empty()) out.push_back(operators_sentence(report, e.ranks.front()));
-  if (!e.collectives.empty()) out.push_back(collectives_sentence(e.collectives));
+  if (e.step) out.push_back(expected_step_sentence(*e.step));
+  if (!e.ranks.empty()) out.push_back(expected_operators_sentence(report, e.ranks.front()));
+  if (!e.collectives.empty()) out.push_back(expected_collectives_sentence(e.collectives));
   std::erase_if(out, [](const std::string& s) { return s.empty(); });
   return out;
 }

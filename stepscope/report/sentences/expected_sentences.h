@@ -17,10 +17,11 @@ namespace stepscope {
 // The largest excess of each comparison in one sentence; those without an answer are left out.
 [[nodiscard]] std::vector<std::string> expected_sentences(const Analysis& report);
 // Those of one comparison; empty where nothing is worth one.
-[[nodiscard]] std::string step_sentence(const StepComparison& step);
-[[nodiscard]] std::string operators_sentence(const Analysis& report,
-                                             const ExpectedOperators& operators);
-[[nodiscard]] std::string collectives_sentence(const std::vector<ExpectedCollective>& rows);
+[[nodiscard]] std::string expected_step_sentence(const StepComparison& step);
+[[nodiscard]] std::string expected_operators_sentence(const Analysis& report,
+                                                      const ExpectedOperators& operators);
+[[nodiscard]] std::string expected_collectives_sentence(
+    const std::vector<ExpectedCollective>& rows);
 
 // A class of a step, or all pointwise ones together.
 struct ExpectedLine {
@@ -36,12 +37,12 @@ struct ExpectedLine {
   }
 };
 // All pointwise classes as one.
-[[nodiscard]] ExpectedLine pointwise(const StepComparison& step);
+[[nodiscard]] ExpectedLine pointwise_line(const StepComparison& step);
 // Largest gap first.
 [[nodiscard]] std::vector<ExpectedLine> outer_lines(const StepComparison& step);
 
 // "1.67 ×".
-[[nodiscard]] std::string times(double ratio);
+[[nodiscard]] std::string times_in_words(double ratio);
 // Of next to nothing that was expected the ratio says nothing more.
 inline constexpr double largest_expected_ratio = 1000;
 // The rank whose operators these are.

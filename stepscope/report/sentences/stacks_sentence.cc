@@ -30,7 +30,7 @@ double busy_inside(const StacksResult& r, const JoinedThread& t) {
 std::string sentence_of(const StacksResult& r, const ProfileBesideTrace& p) {
   if (!p.join) return {};
   const RankResult& rank = rank_of(r, p);
-  for (const JoinedThread* t : busiest(r, *p.join)) {
+  for (const JoinedThread* t : busiest_threads(r, *p.join)) {
     const JoinedPhase* most = nullptr;
     for (const JoinedPhase& phase : t->phases) {
       const PhaseKind kind = r.rules.phases[phase.phase].kind;
@@ -79,7 +79,7 @@ bool idles(const StacksResult& r, const JoinedPhase& p) {
   return kind == PhaseKind::idle || kind == PhaseKind::hidden;
 }
 
-std::vector<const JoinedThread*> busiest(const StacksResult& r, const StackJoin& join) {
+std::vector<const JoinedThread*> busiest_threads(const StacksResult& r, const StackJoin& join) {
   std::vector<const JoinedThread*> out;
   for (const JoinedThread& t : join.threads)
     if (busy_inside(r, t) > 0) out.push_back(&t);

@@ -31,7 +31,7 @@ namespace stepscope {
 // Whether the thread idles in that phase, or is not shown.
 [[nodiscard]] bool idles(const StacksResult& report, const JoinedPhase& phase);
 // Threads with most to do within the steps first; into `join`.
-[[nodiscard]] std::vector<const JoinedThread*> busiest(const StacksResult& report,
-                                                       const StackJoin& join);
+[[nodiscard]] std::vector<const JoinedThread*> busiest_threads(const StacksResult& report,
+                                                               const StackJoin& join);
 
 }  // namespace stepscope

@@ -21,7 +21,7 @@ constexpr std::size_t most_expected_rows = 6;
 
 std::string known_times(std::optional<double> ratio) {
   if (!ratio) return "-";
-  return *ratio > largest_expected_ratio ? "> 1000 ×" : times(*ratio);
+  return *ratio > largest_expected_ratio ? "> 1000 ×" : times_in_words(*ratio);
 }
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -94,7 +94,7 @@ std::string collectives_table(const std::vector<ExpectedCollective>& collectives
          c.row->dimension == Dimension::unknown ? "-" : name_of(dimension_names, c.row->dimension),
          c.row->group_size ? std::to_string(*c.row->group_size) : "-",
          format_bytes(static_cast<double>(c.row->bytes->value)), std::to_string(c.calls),
-         format_seconds(c.expected), format_seconds(c.measured), times(c.ratio()),
+         format_seconds(c.expected), format_seconds(c.measured), times_in_words(c.ratio()),
          c.with_wait ? "with waiting" : "transfer"});
   }
   return "Expected by size beside measured, collectives\n" + text_table({{"collective", false},
@@ -124,7 +124,7 @@ std::string assumptions_text(const Expectation& e) {
 std::string expected_step_text(const Analysis& report, std::size_t width) {
   if (!report.expected || !report.expected->step) return {};
   const StepComparison& step = *report.expected->step;
-  return wrapped(step_sentence(step), width) + '\n' + step_table(step, width);
+  return wrapped(expected_step_sentence(step), width) + '\n' + step_table(step, width);
 }
 
 std::string expected_shapes_text(const Analysis& report, std::size_t width) {
@@ -132,13 +132,13 @@ std::string expected_shapes_text(const Analysis& report, std::size_t width) {
   const Expectation& e = *report.expected;
   std::vector<std::string> parts;
   if (!e.ranks.empty()) {
-    const std::string sentence = operators_sentence(report, e.ranks.front());
+    const std::string sentence = expected_operators_sentence(report, e.ranks.front());
     parts.push_back(operators_table(report, e.ranks.front(), width) +
                     (sentence.empty() ? "" : wrapped(sentence, width)));
   }
   if (!e.collectives.empty())
     parts.push_back(collectives_table(e.collectives, width) +
-                    wrapped(collectives_sentence(e.collectives), width));
+                    wrapped(expected_collectives_sentence(e.collectives), width));
   if (!e.assumptions.empty()) parts.push_back(wrapped(assumptions_text(e), width));
   return fmt::format("{}", fmt::join(parts, "\n"));
 }

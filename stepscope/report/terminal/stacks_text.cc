@@ -294,7 +294,7 @@ std::string joined_table(const StacksResult& r, const ProfileBesideTrace& p, std
                                  {"outside"}};
   std::vector<std::vector<std::string>> rows;
   std::size_t threads = 0;
-  for (const JoinedThread* t : busiest(r, *p.join)) {
+  for (const JoinedThread* t : busiest_threads(r, *p.join)) {
     if (threads++ == shown_joined_threads) break;
     std::string name = thread_label(r.profile, t->thread);
     std::size_t listed = 0;
