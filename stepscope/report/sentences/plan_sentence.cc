@@ -102,19 +102,6 @@ std::string plan_sentence(const PlanResult& r) {
                      flops_convention_names[0]);
 }
 
-double allowed_bytes(const PlanResult& r) {
-  return static_cast<double>(r.machine.memory.value_or(Bytes{0}).value) *
-         (1 - r.request.memory_headroom);
-}
-
-const FoundPlan* fastest_beside(const PlanResult& r, const AgainstPlan& own) {
-  const auto& counts = r.found.by_devices;
-  const auto same = std::ranges::find(counts, own.plan.devices,
-                                      [](const FoundPlan& p) { return p.plan.devices; });
-  if (same != counts.end()) return &*same;
-  return r.found.best.empty() ? nullptr : &r.found.best.front();
-}
-
 std::string against_sentence(const PlanResult& r, const AgainstPlan& own) {
   const std::string name = printable(own.label);
   if (!own.cost) return fmt::format("{} cannot run: {}.", name, printable(own.why_not));

@@ -14,13 +14,8 @@ namespace stepscope {
 // "The fastest plan takes 3.21 s a step: 45.1 % MFU (…)."; where nothing fits, the smallest count
 // that does.
 [[nodiscard]] std::string plan_sentence(const PlanResult& result);
-// The fastest plan on as many devices as one's own has, else the fastest of all; null where nothing
-// fits.
-[[nodiscard]] const FoundPlan* fastest_beside(const PlanResult& result, const AgainstPlan& own);
 // How the plan of one's own does, whether it fits, and why the fastest wins.
 [[nodiscard]] std::string against_sentence(const PlanResult& result, const AgainstPlan& own);
-// Bytes of a device that the search left to plans.
-[[nodiscard]] double allowed_bytes(const PlanResult& result);
 
 // Seconds that `slow` spends on a term beyond `fast`; negative where it spends fewer.
 struct TermGain {
