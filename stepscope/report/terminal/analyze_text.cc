@@ -27,9 +27,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t most_rows = 8;
-
 constexpr std::size_t most_gaps = 6;
-
 constexpr std::size_t most_ranks = 16;
 
 using Rows = std::vector<std::vector<std::string>>;

@@ -17,11 +17,8 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t most_shares = 6;
-
 constexpr std::size_t most_blamed = 4;
-
 constexpr std::size_t most_scenarios = 6;
-
 constexpr double least_share = 0.005;  // of a step; less is not worth a line
 
 // The path over ranks and phases, by what it is.

@@ -16,11 +16,8 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t shown_findings = 8;
-
 constexpr std::size_t shown_frames = 4;
-
 constexpr std::size_t shown_groups = 12;
-
 constexpr std::size_t shown_messages = 6;
 
 std::string call_line(std::string_view label, const HangCall& call) {

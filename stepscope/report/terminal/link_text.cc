@@ -15,7 +15,6 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t most_hosts = 6;
-
 constexpr std::size_t most_fits = 12;
 
 std::string placement_words(HostPlacement placement) {

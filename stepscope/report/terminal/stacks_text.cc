@@ -23,13 +23,9 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t shown_threads = 8;
-
 constexpr std::size_t shown_functions = 10;
-
 constexpr std::size_t shown_joined_threads = 3;
-
 constexpr std::size_t shown_phases = 6;
-
 constexpr double least_shown = 0.02;  // of a thread's samples within the steps
 
 std::string weight_in_words(double weight, WeightUnit unit) {
