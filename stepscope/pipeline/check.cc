@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/run_warnings.h"
 #include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/fit/mfu_job.h"
 #include "stepscope/pipeline/launches.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/log/read_job_log.h"

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "stepscope/report/sentences/verb_test_results.h"
 
 namespace stepscope {

@@ -3,6 +3,7 @@
 // integers; and how a tree becomes text.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>

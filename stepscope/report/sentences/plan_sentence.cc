@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "stepscope/report/sentences/plan_words.h"
 #include "stepscope/words/format.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "stepscope/analysis/replay/what_if.h"
+#include "stepscope/analysis/replay/scenario.h"
 
 namespace stepscope {
 

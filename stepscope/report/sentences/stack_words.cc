@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "stepscope/stack/flame.h"
 #include "stepscope/words/format.h"
 
 namespace stepscope {

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "stepscope/stack/flame.h"
 #include "stepscope/stack/phases_of.h"
 #include "stepscope/stack/profile.h"
 

@@ -5,11 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "stepscope/diagnose/stacks_findings.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/report/sentences/stack_words.h"
 #include "stepscope/words/format.h"
 
 namespace stepscope {

@@ -7,6 +7,8 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stepscope/analysis/matching/clock_alignment.h"

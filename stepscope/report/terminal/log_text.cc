@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "stepscope/diagnose/labels.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "stepscope/diagnose/judged_test_results.h"
 
 namespace stepscope {

@@ -2,7 +2,6 @@
 #include "stepscope/report/terminal/stacks_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
