@@ -159,8 +159,8 @@ inline LaunchSteps launch_of_steps(std::size_t n, double level, double percent =
 }
 
 // One rank, one step of 100 ms.
-struct OneRank : TestReport {
-  OneRank() : TestReport({{{BudgetCategory::compute, 80}, {BudgetCategory::idle_host, 20}}}) {
+struct IdleRank : TestReport {
+  IdleRank() : TestReport({{{BudgetCategory::compute, 80}, {BudgetCategory::idle_host, 20}}}) {
     const std::vector<std::int64_t> walls = {100'000'000};
     job.step_summary = summarize(walls);
   }
@@ -182,9 +182,9 @@ inline constexpr std::string_view waiting_thread =
     R"({"type":"sampled","name":"loader","unit":"milliseconds","startValue":0,"endValue":100,)"
     R"("samples":[[2]],"weights":[100]}]})";
 
-// The stacks of a text beside OneRank, whose device is idle from `idle` to `idle_end` ms.
+// The stacks of a text beside IdleRank, whose device is idle from `idle` to `idle_end` ms.
 struct StacksBesideRank {
-  OneRank run;
+  IdleRank run;
   Profile profile;
   PhaseRules rules;
   NodePhases phases;
