@@ -23,7 +23,7 @@
 #include "stepscope/comm/groups/shm_group.h"
 #include "stepscope/cost/machine/machine_text.h"
 #include "stepscope/pipeline/calibrate_from.h"
-#include "stepscope/report/calibration_report.h"
+#include "stepscope/report/terminal/calibration_text.h"
 
 namespace stepscope {
 namespace {

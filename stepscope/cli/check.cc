@@ -10,8 +10,8 @@
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/cli/traces_flags.h"
-#include "stepscope/report/check_report.h"
-#include "stepscope/report/json_report.h"
+#include "stepscope/report/json/check_json.h"
+#include "stepscope/report/terminal/check_text.h"
 
 namespace stepscope {
 namespace {

@@ -7,7 +7,8 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/report/hang_report.h"
+#include "stepscope/report/json/hang_json.h"
+#include "stepscope/report/terminal/hang_text.h"
 
 namespace stepscope {
 namespace {

@@ -7,7 +7,8 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/report/memory_snapshot_report.h"
+#include "stepscope/report/json/memory_json.h"
+#include "stepscope/report/terminal/memory_text.h"
 
 namespace stepscope {
 namespace {

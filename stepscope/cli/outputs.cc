@@ -12,8 +12,7 @@
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/report/html.h"
-#include "stepscope/report/json_report.h"
+#include "stepscope/report/page/html.h"
 #include "stepscope/words/format.h"
 
 namespace stepscope {

@@ -10,8 +10,8 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/pipeline/progress.h"
-#include "stepscope/report/csv_report.h"
-#include "stepscope/report/json_values.h"
+#include "stepscope/report/csv/csv_tables.h"
+#include "stepscope/report/json/json_values.h"
 
 namespace stepscope {
 

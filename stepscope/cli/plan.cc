@@ -13,7 +13,9 @@
 #include "stepscope/cli/plan_source.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/report/plan_report.h"
+#include "stepscope/report/csv/csv_tables.h"
+#include "stepscope/report/json/plan_result_json.h"
+#include "stepscope/report/terminal/plan_text.h"
 
 namespace stepscope {
 namespace {
@@ -151,8 +153,11 @@ int answer(const PlanFlags& flags) {
                                    .framework = std::string(
                                        framework == frameworks.end() ? "" : framework->second)}));
   }
-  if (flags.out.has_tree()) write_tree(flags.out, plan_tree(*result), failures);
-  if (!flags.out.csv.empty()) write_tables(flags.out.csv, plan_csv(*result), failures);
+  if (flags.out.has_tree() || !flags.out.csv.empty()) {
+    const Json tree = plan_tree(*result);
+    if (flags.out.has_tree()) write_tree(flags.out, tree, failures);
+    if (!flags.out.csv.empty()) write_tables(flags.out.csv, plan_csv(tree), failures);
+  }
   flush_output(failures);
   if (result->found.stopped) return exit_interrupted;
   if (result->found.best.empty()) failures.add(nothing_fits(result->found));

@@ -11,8 +11,12 @@
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/pipeline/predict_collective.h"
-#include "stepscope/report/collective_report.h"
-#include "stepscope/report/predict_report.h"
+#include "stepscope/report/csv/csv_tables.h"
+#include "stepscope/report/json/collective_json.h"
+#include "stepscope/report/json/predict_json.h"
+#include "stepscope/report/sentences/plan_words.h"
+#include "stepscope/report/terminal/collective_text.h"
+#include "stepscope/report/terminal/predict_text.h"
 
 namespace stepscope {
 namespace {
@@ -27,8 +31,11 @@ int answer(const PredictFlags& flags) {
     print_text(!flags.explain.empty() ? result->explained
                                       : predict_text(*result, {.text = text_options(flags.out.html),
                                                                .layers = flags.layers}));
-  if (flags.out.has_tree()) write_tree(flags.out, predict_tree(*result), failures);
-  if (!flags.out.csv.empty()) write_tables(flags.out.csv, predict_csv(*result), failures);
+  if (flags.out.has_tree() || !flags.out.csv.empty()) {
+    const Json tree = predict_tree(*result);
+    if (flags.out.has_tree()) write_tree(flags.out, tree, failures);
+    if (!flags.out.csv.empty()) write_tables(flags.out.csv, predict_csv(tree), failures);
+  }
   flush_output(failures);
   const std::string lacks = words_of(shortage(result->cost.memory, result->machine));
   if (!lacks.empty())

@@ -8,7 +8,9 @@
 #include "stepscope/cli/stacks_flags.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/report/stacks_report.h"
+#include "stepscope/report/csv/csv_tables.h"
+#include "stepscope/report/json/stacks_json.h"
+#include "stepscope/report/terminal/stacks_text.h"
 
 namespace stepscope {
 namespace {
@@ -24,8 +26,11 @@ int answer(const StacksFlags& flags) {
                                      .top_down = flags.top_down,
                                      .bottom_up = flags.bottom_up,
                                      .least = flags.least / 100}));
-  if (flags.out.has_tree()) write_tree(flags.out, stacks_tree(*result), failures);
-  if (!flags.out.csv.empty()) write_tables(flags.out.csv, stacks_csv(*result), failures);
+  if (flags.out.has_tree() || !flags.out.csv.empty()) {
+    const Json tree = stacks_tree(*result);
+    if (flags.out.has_tree()) write_tree(flags.out, tree, failures);
+    if (!flags.out.csv.empty()) write_tables(flags.out.csv, stacks_csv(tree), failures);
+  }
   flush_output(failures);
   return failures.any() ? exit_failed : exit_done;
 }

@@ -9,8 +9,9 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/report/json_report.h"
-#include "stepscope/report/sweep_report.h"
+#include "stepscope/report/csv/csv_tables.h"
+#include "stepscope/report/json/sweep_json.h"
+#include "stepscope/report/terminal/sweep_text.h"
 
 namespace stepscope {
 namespace {

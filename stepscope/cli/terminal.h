@@ -7,7 +7,7 @@
 #include <string>
 
 #include "stepscope/base/stop.h"
-#include "stepscope/report/text_options.h"
+#include "stepscope/report/terminal/text_options.h"
 
 namespace stepscope {
 

@@ -17,7 +17,7 @@
 #include "stepscope/comm/groups/rank_processes.h"
 #include "stepscope/comm/groups/rank_transport.h"
 #include "stepscope/comm/groups/shm_group.h"
-#include "stepscope/report/csv/train_csv.h"
+#include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/train_json.h"
 #include "stepscope/report/terminal/train_text.h"
 #include "stepscope/words/format.h"
@@ -95,7 +95,7 @@ int write(const TrainFlags& flags, const TrainResult& result) {
   if (flags.request.generate > 0) fmt::print(prints ? stdout : stderr, "{}\n\n", result.generated);
   write_json_text(flags.json,
                   flags.json.empty() ? std::string() : train_tree(result).dump(2) + "\n", failures);
-  if (!flags.csv.empty()) write_tables(flags.csv, train_csv(result), failures);
+  if (!flags.csv.empty()) write_tables(flags.csv, train_csv(train_tree(result)), failures);
   if (prints) print_text(train_text(result, text_options()));
   flush_output(failures);
   if (failures.any()) failures.add({.what = "rank 0: not everything could be written"});

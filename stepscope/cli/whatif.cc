@@ -8,8 +8,8 @@
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/cli/traces_flags.h"
-#include "stepscope/report/json_report.h"
-#include "stepscope/report/whatif_report.h"
+#include "stepscope/report/json/whatif_json.h"
+#include "stepscope/report/terminal/explanation_text.h"
 
 namespace stepscope {
 namespace {

@@ -10,8 +10,6 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t us = 1000;
-
 const Finding* find(const std::vector<Finding>& findings, std::string_view id) {
   const auto at = std::ranges::find(findings, id, &Finding::id);
   return at == findings.end() ? nullptr : &*at;

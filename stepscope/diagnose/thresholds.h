@@ -76,6 +76,15 @@ inline constexpr double much_reserved = 0.5;
 inline constexpr double memory_loss = 0.05;
 inline constexpr double large_memory_use = 0.3;
 
+// Checks of a few steps: from where on a figure is worth a look. How much longer than the median of
+// its role the rank with most work computes; shares of the step; MFU; share of the device's memory
+// that stays free.
+inline constexpr double much_imbalance = 0.05;
+inline constexpr double much_exposed = 0.10;
+inline constexpr double much_idle = 0.10;
+inline constexpr double little_mfu = 0.30;
+inline constexpr double little_headroom = 0.10;
+
 // A capture needs so many steps.
 inline constexpr std::size_t enough_steps = 3;
 
@@ -90,5 +99,9 @@ inline constexpr double replay_tolerated = 0.02;
 
 // Profiles of the host: share of its samples that a thread which trains spends in passes.
 inline constexpr double least_in_passes = 0.1;
+// Beside a trace: while a thread waits, a device that idles for at most the first share of the time
+// loses little, and one that idles for at least the second loses it as well.
+inline constexpr double hardly_idle = 0.1;
+inline constexpr double mostly_idle = 0.5;
 
 }  // namespace stepscope::threshold

@@ -66,6 +66,10 @@ std::optional<Seconds> predicted_time(const TransferFit& fit, Bytes size) {
   return time ? std::optional(Seconds{*time}) : std::nullopt;
 }
 
+std::optional<double> gb_per_second(double slope) {
+  return slope > 0 ? std::optional(1e-9 / slope) : std::nullopt;
+}
+
 std::string refusal_text(const AlphaBetaAnswer& answer) {
   switch (answer.refusal) {
     case FitRefusal::none:

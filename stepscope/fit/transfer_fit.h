@@ -39,6 +39,9 @@ struct TransferFit {
 // The reason why there is no fit; empty if there is one.
 [[nodiscard]] std::string refusal_text(const AlphaBetaAnswer& answer);
 
+// The rate, GB/s, of a slope in seconds a byte; absent where that is not positive.
+[[nodiscard]] std::optional<double> gb_per_second(double slope);
+
 struct FittedMachine {
   Machine machine;
   std::size_t timings = 0;  // number of timings in the fit: one per size, kind and group

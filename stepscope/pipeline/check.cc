@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/run_warnings.h"
 #include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/fit/mfu_job.h"
 #include "stepscope/pipeline/launches.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/log/read_job_log.h"
@@ -170,6 +172,8 @@ Result<CheckResult> check(const CheckRequest& request, const Progress& progress)
       .version = std::string(version()), .input = request.traces.inputs.front(), .facts = {}};
   if (const auto looked = look(request, progress, c); !looked) return looked.error();
   if (progress.stopped()) return interrupted();
+  c.lines = check_lines(c.facts, c.log ? &*c.log : nullptr, c.why_no_mfu, c.least_effective);
+  c.record_next = record_next(c.kind, c.facts, c.job ? &*c.job : nullptr, c.least_effective);
   return c;
 }
 

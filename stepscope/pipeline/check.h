@@ -3,19 +3,15 @@
 // train` or a list of step times?
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/base/result.h"
-#include "stepscope/cost/machine/machine.h"
 #include "stepscope/fit/log_rates.h"
-#include "stepscope/fit/mfu_job.h"
+#include "stepscope/pipeline/check_lines.h"
 #include "stepscope/pipeline/job_description.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/pipeline/traces.h"
@@ -29,19 +25,17 @@ struct CheckRequest {
   JobDescription job{};          // for MFU; where a log says something else, this counts
 };
 
-enum class CheckedKind : std::uint8_t { trace, train, log, list };
-inline constexpr std::array<std::string_view, 4> checked_kind_names = {"trace", "train", "log",
-                                                                       "list"};
-
 struct CheckResult {
   std::string version;
   std::string input;  // as given
   CheckedKind kind = CheckedKind::list;
   StepFacts facts;
-  std::optional<JobResult> job{};  // of traces
-  std::optional<LogFacts> log{};   // of a log
-  std::string why_no_mfu{};        // where facts have none
-  double least_effective = 8;      // steps that a comparison needs
+  std::optional<JobResult> job{};          // of traces
+  std::optional<LogFacts> log{};           // of a log
+  std::string why_no_mfu{};                // where facts have none
+  double least_effective = 8;              // steps that a comparison needs
+  std::vector<CheckLine> lines{};          // what each figure means
+  std::vector<std::string> record_next{};  // what another recording should have
   std::vector<std::string> warnings{};
   std::vector<Error> failures{};  // inputs that could not be read
   Run run{};                      // owns the names that `job` refers to

@@ -113,4 +113,17 @@ Result<PlanResult> plan(const PlanRequest& request, const Progress& progress) {
   return result;
 }
 
+const FoundPlan* fastest_beside(const PlanResult& r, const AgainstPlan& own) {
+  const auto& counts = r.found.by_devices;
+  const auto same = std::ranges::find(counts, own.plan.devices,
+                                      [](const FoundPlan& p) { return p.plan.devices; });
+  if (same != counts.end()) return &*same;
+  return r.found.best.empty() ? nullptr : &r.found.best.front();
+}
+
+double allowed_bytes(const PlanResult& r) {
+  return static_cast<double>(r.machine.memory.value_or(Bytes{0}).value) *
+         (1 - r.request.memory_headroom);
+}
+
 }  // namespace stepscope

@@ -57,4 +57,10 @@ struct PlanResult {
 // request.
 [[nodiscard]] Result<PlanResult> plan(const PlanRequest& request, const Progress& progress = {});
 
+// The fastest plan on as many devices as one's own has, else the fastest of all; null where nothing
+// fits.
+[[nodiscard]] const FoundPlan* fastest_beside(const PlanResult& result, const AgainstPlan& own);
+// Bytes of a device that the search left to plans.
+[[nodiscard]] double allowed_bytes(const PlanResult& result);
+
 }  // namespace stepscope

@@ -194,6 +194,7 @@ Result<Done> add_trace(const StacksRequest& request, const Progress& progress,
   if (auto none = no_such_steps(request.traces, beside.job))
     fail(progress, result.failures, std::move(*none));
   join_profiles(request, beside, progress, result);
+  beside.findings = stack_findings(result.profile, result.rules, beside.job, beside.profiles);
   result.trace = std::move(beside);
   return Done{};
 }

@@ -50,6 +50,7 @@ struct StacksTrace {
   Run run{};        // the traces, which own the names that `job` refers to
   JobResult job{};  // without explanation
   std::vector<ProfileBesideTrace> profiles{};
+  std::vector<Finding> findings{};  // seen in the stacks
 };
 
 struct StacksResult {

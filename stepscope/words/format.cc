@@ -42,6 +42,13 @@ std::string format_digits(double value) {
   return fmt::format("{:.2g}", value);
 }
 
+std::string format_whole(std::int64_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t at = digits.size(); at > 3 + (n < 0 ? 1U : 0U); at -= 3)
+    digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
 std::string format_time(double ns) {
   // Times are means too: what rounds to no nanosecond is none.
   if (std::abs(ns) < 0.5) return "0";

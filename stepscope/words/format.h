@@ -2,6 +2,7 @@
 // Quantities for people: three digits and the unit that fits.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,13 +15,17 @@ namespace stepscope {
 [[nodiscard]] std::string format_seconds(double seconds);  // as format_time
 [[nodiscard]] std::string format_bytes(double bytes);      // GB = 1e9
 [[nodiscard]] std::string format_bytes(Bytes bytes);
-[[nodiscard]] std::string format_count(double n);  // "412", "28.0 k", "1.20 M"
+[[nodiscard]] std::string format_count(double n);        // "412", "28.0 k", "1.20 M"
+[[nodiscard]] std::string format_whole(std::int64_t n);  // "1,234,567": counts to the last one
 // Of one; 0 where the whole is nothing.
 [[nodiscard]] constexpr double share_or_zero(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 [[nodiscard]] constexpr double share_of_bytes(Bytes part, Bytes whole) {
   return share_or_zero(static_cast<double>(part.value), static_cast<double>(whole.value));
+}
+[[nodiscard]] constexpr double share_of_time(Ns part, Ns whole) {
+  return share_or_zero(static_cast<double>(part.count()), static_cast<double>(whole.count()));
 }
 [[nodiscard]] std::string format_percent(double share);  // of one: "35.2 %", "< 0.1 %"
 // "+1.2 %", "-0.05 %": two places below a thousandth.

@@ -87,5 +87,13 @@ TEST(Format, ControlCharactersAndBrokenUtf8CannotReachTheTerminal) {
   EXPECT_EQ(printable("\xC2\xA0…–€"), "\xC2\xA0…–€");
 }
 
+TEST(Format, WholeCountsHaveCommas) {
+  EXPECT_EQ(format_whole(0), "0");
+  EXPECT_EQ(format_whole(999), "999");
+  EXPECT_EQ(format_whole(1'234'567), "1,234,567");
+  EXPECT_EQ(format_whole(-123), "-123");
+  EXPECT_EQ(format_whole(-1'234), "-1,234");
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "stepscope/words/format.h"
@@ -18,6 +19,25 @@ std::string ranks_in_words(const std::vector<int>& ranks) {
   if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
   if (ranks.size() > 6) return fmt::format("{} ranks", ranks.size());
   return fmt::format("ranks {}", fmt::join(ranks, ", "));
+}
+
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
+  return text;
+}
+
+std::string spaced(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+std::string shape_in_words(std::string_view dims) {
+  std::string text;
+  for (const char c : dims)
+    if (c != ' ' && c != '\n') text += c;
+  for (std::size_t p = text.find(",[]"); p != std::string::npos; p = text.find(",[]"))
+    text.erase(p, 3);
+  return printable(text);
 }
 
 std::string host_doing(std::string_view activity) {

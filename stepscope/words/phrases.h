@@ -15,6 +15,15 @@ namespace stepscope {
 // "rank 3", "ranks 0, 1, 3", "9 ranks".
 [[nodiscard]] std::string ranks_in_words(const std::vector<int>& ranks);
 
+// "Rank 3 waits" of "rank 3 waits".
+[[nodiscard]] std::string capitalised(std::string text);
+// "rank balance" of "rank_balance".
+[[nodiscard]] std::string spaced(std::string name);
+
+// Shapes as PyTorch writes them, "[[8, 4], [], []]", without spaces and without scalars, which have
+// no shape: "[[8,4]]".
+[[nodiscard]] std::string shape_in_words(std::string_view dims);
+
 // What a host thread did (IdleInstance::host_activity) as the end of a sentence that begins with
 // "while": "the host is in aten::item", "the host shows no row between a and b".
 [[nodiscard]] std::string host_doing(std::string_view activity);

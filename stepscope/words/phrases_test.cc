@@ -14,5 +14,13 @@ TEST(Phrases, WhatAHostDidEndsASentenceThatBeginsWithWhile) {
   EXPECT_EQ(host_doing("aten::item"), "the host is in aten::item");
 }
 
+TEST(Phrases, NamesBecomeWords) {
+  EXPECT_EQ(capitalised("rank 3 waits"), "Rank 3 waits");
+  EXPECT_EQ(capitalised("µs"), "µs");
+  EXPECT_EQ(capitalised(""), "");
+  EXPECT_EQ(spaced("rank_balance"), "rank balance");
+  EXPECT_EQ(shape_in_words("[[8, 4], [],\n []]"), "[[8,4]]");
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "stepscope/report/html.h"
+#include "stepscope/report/page/html.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "stepscope/pipeline/train/train_result.h"
-#include "stepscope/report/json_values.h"
+#include "stepscope/report/json/json_values.h"
 
 namespace stepscope {
 

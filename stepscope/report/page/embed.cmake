@@ -35,7 +35,7 @@ string(REPLACE "@STYLE@" "${style}" head "${head}")
 string(REPLACE "@SCRIPT@" "${script}" tail "${tail}")
 
 set(cc "// Generated from stepscope/report/page/ by embed.cmake.\n")
-string(APPEND cc "#include \"stepscope/report/page_shell.h\"\n")
+string(APPEND cc "#include \"stepscope/report/page/page_shell.h\"\n")
 string(APPEND cc "namespace stepscope {\nnamespace {\n")
 append_bytes(cc head "${head}")
 append_bytes(cc tail "${tail}")

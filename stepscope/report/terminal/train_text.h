@@ -6,7 +6,7 @@
 #include <string>
 
 #include "stepscope/pipeline/train/train_result.h"
-#include "stepscope/report/text_options.h"
+#include "stepscope/report/terminal/text_options.h"
 
 namespace stepscope {
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/diagnose/unit_fetches.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/judged_test_results.h"
+#include "stepscope/diagnose/warnings.h"
+
+namespace stepscope {
+namespace {
+
+using namespace test;
+
+TEST(UnitFetches, APrefetchThatGivesTimeBackIsAFinding) {
+  const AnalyzedRank a(late_third_unit());
+  const auto findings = find_findings({.job = a.job});
+  const auto f = std::ranges::find(findings, "prefetch_miss", &Finding::id);
+  ASSERT_NE(f, findings.end());
+  EXPECT_EQ(f->gain, Ns{19'000});
+  EXPECT_EQ(f->gain_from, "prefetch:2");
+  ASSERT_TRUE(f->place);
+  EXPECT_EQ(f->place->start, Ns{170'000});
+  EXPECT_EQ(f->place->time, Ns{19'000});
+  EXPECT_NE(f->advice.find("--prefetch 2"), std::string::npos) << f->advice;
+}
+
+TEST(UnitFetches, HitsAreNoFinding) {
+  const AnalyzedRank a(two_hits());
+  for (const Finding& f : find_findings({.job = a.job})) EXPECT_NE(f.id, "prefetch_miss");
+}
+
+TEST(UnitFetches, UnknownUnitsAreSaid) {
+  const AnalyzedRank a(unknown_units());
+  const auto warning = unit_waits_warning(a.job);
+  ASSERT_TRUE(warning);
+  EXPECT_NE(warning->find("with_stack=True"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepscope

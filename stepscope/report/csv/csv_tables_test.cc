@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/csv/csv_tables.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/pipeline/train/train_test_result.h"
+#include "stepscope/report/json/analyze_json.h"
+#include "stepscope/report/json/analyze_test_report.h"
+#include "stepscope/report/json/compare_json.h"
+#include "stepscope/report/json/plan_result_json.h"
+#include "stepscope/report/json/predict_json.h"
+#include "stepscope/report/json/stacks_json.h"
+#include "stepscope/report/json/train_json.h"
+#include "stepscope/report/sentences/verb_test_results.h"
+
+namespace stepscope {
+namespace {
+
+using namespace test;
+using enum BudgetCategory;
+
+std::string file_of(const std::vector<CsvFile>& files, std::string_view name) {
+  const auto at = std::ranges::find(files, name, &CsvFile::name);
+  return at == files.end() ? std::string() : at->text;
+}
+
+TEST(Csv, CellsWithCommasQuotesAndLineBreaksAreQuoted) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}});
+  complete(t);
+  t.kernel("gemm<1, \"two\">\nthree", NameClass::matmul, 0.5);
+  t.kernel("plain", NameClass::matmul, 0.5);
+  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "kernels.csv");
+  EXPECT_NE(text.find("0,\"gemm<1, \"\"two\"\">\nthree\",matmul,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\r\n0,plain,"), std::string::npos) << text;
+  EXPECT_TRUE(text.starts_with("rank,name,"));
+}
+
+TEST(Csv, AbsentValuesAreEmptyCellsAndEveryLineHasAllColumns) {
+  TestReport t({{{compute, 60}}, {{compute, 80}}});
+  complete(t);
+  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "steps.csv");
+  std::vector<std::ptrdiff_t> commas;
+  for (std::size_t p = 0; p < text.size();) {
+    const std::size_t end = text.find("\r\n", p);
+    ASSERT_NE(end, std::string::npos);
+    commas.push_back(std::count(text.begin() + static_cast<std::ptrdiff_t>(p),
+                                text.begin() + static_cast<std::ptrdiff_t>(end), ','));
+    p = end + 2;
+  }
+  ASSERT_EQ(commas.size(), 3U);
+  EXPECT_EQ(commas[0], commas[1]);
+  EXPECT_EQ(commas[0], commas[2]);
+}
+
+TEST(Csv, WhatOnlyALaterRowHasIsAColumnToo) {
+  TestReport t({{{compute, 60}}});
+  complete(t);
+  t.kernel("plain", NameClass::matmul, 0.5);
+  const StringId metric = t.name("dram");
+  t.kernel("counted", NameClass::matmul, 0.5).counters = {{metric, 12.5, 1}};
+  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "kernels.csv");
+  EXPECT_NE(text.find(",counters.dram\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(",12.5\r\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(",\r\n0,counted,"), std::string::npos) << text;
+}
+
+TEST(Csv, TablesWithoutRowsAreNoFiles) {
+  TestReport t({{{compute, 60}}});
+  complete(t);
+  const auto files = analyze_csv(analyze_tree(t.report));
+  EXPECT_NE(file_of(files, "steps.csv"), "");
+  EXPECT_EQ(file_of(files, "stragglers.csv"), "");
+  EXPECT_EQ(file_of(files, "mfu.csv"), "");
+}
+
+TEST(Csv, CellsHoldWhatTheJsonHolds) {
+  TestReport t({{{compute, 60}}});
+  complete(t);
+  t.kernel("cut \xE2\x82 and \xFF", NameClass::matmul, 0.5);
+  t.kernel("no number", NameClass::matmul, std::numeric_limits<double>::quiet_NaN());
+  const Json tree = analyze_tree(t.report);
+  const Json kernels = Json::parse(json_text(tree))["ranks"][0]["kernels"];
+  const std::string text = file_of(analyze_csv(tree), "kernels.csv");
+  EXPECT_NE(text.find("0," + kernels[0]["name"].get<std::string>() + ",matmul,"), std::string::npos)
+      << text;
+  EXPECT_TRUE(kernels[1]["share"].is_null());
+  EXPECT_EQ(text.find("null"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nan"), std::string::npos) << text;
+}
+
+TEST(Csv, WhatIsExpectedHasATableOfEach) {
+  const ExpectedRun run;
+  std::vector<std::string> names;
+  for (const CsvFile& file : analyze_csv(analyze_tree(run.made.report)))
+    if (file.name.starts_with("expected")) names.push_back(file.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"expected_step.csv", "expected_operators.csv",
+                                             "expected_collectives.csv"}));
+}
+
+TEST(Csv, ComparedRunsHaveLaunchesAndParts) {
+  EXPECT_EQ(compare_csv(compare_tree(slower_with_parts())).size(), 2U);
+}
+
+TEST(Csv, ComparedPlansHaveATable) {
+  Predicted p;
+  EXPECT_EQ(predict_csv(predict_tree(p.report)).size(), 3U);
+  p.report.comparison.push_back({.label = "zero=0", .plan = p.report.plan, .cost = p.report.cost});
+  EXPECT_EQ(predict_csv(predict_tree(p.report)).back().name, "comparison.csv");
+}
+
+TEST(Csv, PlansHaveTheirTablesWithAllOfAPlan) {
+  Searched s;
+  s.report.found.best = {found_plan(8, 3, 0.5)};
+  s.report.found.pareto = s.report.found.best;
+  s.report.against.push_back(cannot_run());
+  s.report.against.push_back(own_plan(4, 2.9, 1.5));
+  const auto files = plan_csv(plan_tree(s.report));
+  EXPECT_NE(file_of(files, "plans.csv").find("plan.tp,"), std::string::npos);
+  EXPECT_NE(file_of(files, "plans.csv").find("terms_ns.bubble,"), std::string::npos);
+  EXPECT_NE(file_of(files, "rejected.csv").find("does not fit in memory,234567\r\n"),
+            std::string::npos);
+  // The first own plan has no figures; the second one's have their columns all the same.
+  EXPECT_NE(file_of(files, "against.csv").find("terms_ns.bubble"), std::string::npos);
+  EXPECT_EQ(file_of(files, "by_devices.csv"), "");
+}
+
+TEST(Csv, StacksHaveARowAThreadAndPhase) {
+  const StacksBeside b(waiting_thread, 40, 88);
+  const auto files = stacks_csv(stacks_tree(b.report));
+  EXPECT_TRUE(
+      file_of(files, "threads.csv").starts_with("thread,process,input,pass,phase,weight\r\nmain,"))
+      << file_of(files, "threads.csv");
+  EXPECT_NE(file_of(files, "functions.csv").find("take_gil"), std::string::npos);
+}
+
+TEST(Csv, HasACsvRowForEachSizeAndAlgorithm) {
+  const std::string csv = collective_csv(two_sizes()).text;
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 6);
+  EXPECT_NE(csv.find("all_gather,16,2000000,ring,Simple,true,"), std::string::npos) << csv;
+}
+
+TEST(TrainCsv, TablesHaveARowPerStepAndRank) {
+  const std::vector<CsvFile> files = train_csv(train_tree(train_test::run()));
+  ASSERT_GE(files.size(), 2U);
+  EXPECT_EQ(files[0].name, "steps.csv");
+  EXPECT_EQ(std::ranges::count(files[0].text, '\n'), 4);
+  EXPECT_EQ(files[1].name, "rank_steps.csv");
+  EXPECT_EQ(std::ranges::count(files[1].text, '\n'), 7);
+}
+
+}  // namespace
+}  // namespace stepscope

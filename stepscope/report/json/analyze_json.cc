@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/json/analyze_json.h"
+
+#include <map>
+#include <set>
+
+#include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/fit/collective_link.h"
+#include "stepscope/report/json/expected_json.h"
+#include "stepscope/report/json/explanation_json.h"
+#include "stepscope/report/json/link_json.h"
+#include "stepscope/report/json/pipeline_json.h"
+#include "stepscope/report/json/rank_json.h"
+#include "stepscope/report/json/straggler_job_json.h"
+#include "stepscope/report/json/unit_json.h"
+#include "stepscope/words/kernel_name.h"
+
+namespace stepscope {
+namespace {
+
+std::string source_of(const Analysis& report, int rank) {
+  for (const InputRow& i : report.inputs)
+    if (i.rank == rank && !i.rank_source.empty()) return i.rank_source;
+  return "metadata";  // a further rank of a file that holds several
+}
+
+Json job_json(const Analysis& report) {
+  const JobResult& job = report.job;
+  Json steps = Json::array();
+  for (const JobStep& s : job.steps) {
+    steps.push_back(
+        {{"index", s.index},
+         {"wall_ns", value(s.wall)},
+         {"start_ns", job.origin.count() != 0 ? value(s.start - job.origin) : Json(nullptr)},
+         {"ranks", s.ranks}});
+  }
+  Json missing = Json::array();
+  for (const MissingStep& m : job.missing)
+    missing.push_back({{"rank", m.rank}, {"index", m.index}});
+  Json spread = Json::object();
+  for (std::size_t c = 0; c < budget_category_count; ++c) {
+    const CategorySpread& s = job.spread[c];
+    spread[std::string(budget_category_names[c])] = {{"mean_ns", s.mean},
+                                                     {"worst_ns", s.worst},
+                                                     {"worst_rank", s.worst_rank},
+                                                     {"stdev_ns", real(s.stdev)}};
+  }
+  const std::optional<Summary>& summary = job.step_summary;
+  return {{"ranks", job.ranks.size()},
+          {"world_size", value(report.world_size)},
+          {"clocks_comparable", job.collectives.matches.clocks_comparable},
+          {"clock_uncertainty_ns", value(job.collectives.times.clock_uncertainty)},
+          {"steps", std::move(steps)},
+          {"missing_steps", std::move(missing)},
+          {"step_mean_ns", summary ? Json(summary->mean) : Json(nullptr)},
+          {"step_min_ns", summary ? Json(summary->min) : Json(nullptr)},
+          {"step_max_ns", summary ? Json(summary->max) : Json(nullptr)},
+          {"step_stdev_ns", summary ? real(summary->stdev) : Json(nullptr)},
+          {"budget_ns", budget_json(job.mean)},
+          {"spread", std::move(spread)},
+          {"phases", phases_json(job.phases)}};
+}
+
+Json link_share(const Analysis& report, const CollectiveRow& row) {
+  if (!report.machine || !row.busbw) return nullptr;
+  const auto link =
+      link_of(*report.machine, row, report.job.collectives.matches.groups, report.world_size);
+  return link ? Json(row.busbw->value / link->value) : Json(nullptr);
+}
+
+Json collectives(const Analysis& report) {
+  Json out = Json::array();
+  for (const CollectiveRow& c : report.job.collectives.rows)
+    out.push_back({{"name", name_of(collective_kind_names, c.kind)},
+                   {"group", c.group},
+                   {"dimension", name_of(dimension_names, c.dimension)},
+                   {"group_size", value(c.group_size)},
+                   {"dtype", text_or_null(c.dtype)},
+                   {"count", c.count},
+                   {"matched", c.matched},
+                   {"split", c.split},
+                   {"bytes", value(c.bytes)},
+                   {"algbw_gb_per_s", gb_per_s(c.algbw)},
+                   {"busbw_gb_per_s", gb_per_s(c.busbw)},
+                   {"link_share", link_share(report, c)},
+                   {"transfer_ns", value(c.transfer)},
+                   {"wait_ns", value(c.wait)},
+                   {"exposed_ns", value(c.exposed)},
+                   {"duration_ns", value(c.duration)},
+                   {"skew_ns", value(c.skew)},
+                   {"last_rank", value(c.last_rank)},
+                   {"last_rank_share", real(c.last_rank_share)},
+                   {"clock_uncertainty_ns", value(c.clock_uncertainty)}});
+  return out;
+}
+
+Json mismatches(const JobResult& job) {
+  Json out = Json::array();
+  for (const CollectiveMismatch& m : job.collectives.matches.mismatches)
+    out.push_back(
+        {{"group", m.group}, {"ordinal", value(m.ordinal)}, {"ranks", m.ranks}, {"what", m.what}});
+  return out;
+}
+
+Json dimensions(const JobResult& job) {
+  Json out = Json::array();
+  for (const DimensionRow& d : job.collectives.dimensions)
+    out.push_back({{"dimension", name_of(dimension_names, d.dimension)},
+                   {"count", d.count},
+                   {"bytes", value(d.bytes)},
+                   {"wait_ns", value(d.wait)},
+                   {"transfer_ns", value(d.transfer)},
+                   {"exposed_ns", value(d.exposed)}});
+  return out;
+}
+
+Json ddp_buckets(const JobResult& job) {
+  Json out = Json::array();
+  for (std::size_t r = 0; r < job.ddp_buckets.size(); ++r) {
+    const Ns origin = job.origin.count() != 0 ? job.origin : job.ranks[r].window_start;
+    for (const DdpBucket& b : job.ddp_buckets[r])
+      out.push_back({{"rank", job.ranks[r].rank},
+                     {"step", b.step},
+                     {"bucket", b.bucket},
+                     {"bytes", value(b.bytes)},
+                     {"ready_ns", b.ready ? value(*b.ready - origin) : Json(nullptr)},
+                     {"launched_ns", value(b.launched - origin)},
+                     {"done_ns", value(b.done - origin)},
+                     {"exposed_ns", value(b.exposed)}});
+  }
+  return out;
+}
+
+Json stragglers(const JobResult& job) {
+  Json out = Json::array();
+  for (const Straggler& s : job.stragglers) {
+    Json steps = Json::array();
+    for (const StragglerStep& step : s.steps)
+      steps.push_back({{"index", step.index}, {"late_ns", value(step.late)}});
+    out.push_back({{"rank", s.rank},
+                   {"role", s.role},
+                   {"late_ns", value(s.late)},
+                   {"late_share", s.late_share},
+                   {"last_count", s.last_count},
+                   {"collectives", s.collectives},
+                   {"persistence", s.persistence},
+                   {"upper_bound_ns", value(s.upper_bound)},
+                   {"significant", s.significant},
+                   {"cause", s.cause ? Json(cause_and_waiting(*s.cause)) : Json(nullptr)},
+                   {"steps", std::move(steps)}});
+  }
+  return out;
+}
+
+Json mfu_json(const std::optional<MfuBudget>& mfu) {
+  if (!mfu) return nullptr;
+  Json conventions = Json::array();
+  for (const ConventionMfu& c : mfu->conventions)
+    conventions.push_back({{"name", c.model.convention},
+                           {"model_flops_per_step", value(c.model.per_step)},
+                           {"mfu", c.mfu}});
+  Json terms = Json::array();
+  for (const MfuShare& t : mfu->terms)
+    terms.push_back({{"name", name_of(mfu_term_names, t.term)},
+                     {"ns", value(t.time)},
+                     {"percent", t.percent},
+                     {"gpu_hours_per_day", t.gpu_hours_per_day},
+                     {"money_per_day", real(t.money_per_day)}});
+  return {{"convention", text_or_null(mfu->convention)},
+          {"peak_flops", mfu->peak.value},
+          {"peak_source", mfu->peak_source},
+          {"model_flops_per_step", value(mfu->model_flops_per_step)},
+          {"executed_flops_per_step", value(mfu->executed_flops_per_step)},
+          {"mfu", real(mfu->mfu)},
+          {"hfu", real(mfu->hfu)},
+          {"conventions", std::move(conventions)},
+          {"step_ns", value(mfu->step)},
+          {"contention_ns", value(mfu->contention)},
+          {"terms", std::move(terms)},
+          {"warnings", mfu->warnings}};
+}
+
+void add_short_name(const std::string& name, std::map<std::string, std::string>& names) {
+  if (std::string brief = short_kernel_name(name); brief != name) names[name] = std::move(brief);
+}
+
+// Of every kernel that the object or its timeline names.
+std::map<std::string, std::string> short_names(const JobResult& job) {
+  std::map<std::string, std::string> names;
+  for (const RankResult& r : job.ranks)
+    for (const KernelRow& k : r.kernels.kernels)
+      add_short_name(std::string((*r.strings)[k.name]), names);
+  if (!job.timeline) return names;
+  std::set<std::uint32_t> on_devices;
+  for (const TimelineTrack& track : job.timeline->tracks)
+    if (track.kind != TimelineKind::host)
+      for (const TimelineBlock& b : track.blocks) on_devices.insert(b.name);
+  for (const std::uint32_t name : on_devices) add_short_name(job.timeline->names[name], names);
+  return names;
+}
+
+void append_track(const TimelineTrack& track, Ns origin, std::string& out) {
+  out += R"({"rank":)" + std::to_string(track.rank) + R"(,"label":)" + dump(track.label) +
+         R"(,"kind":")" + name_of(timeline_kind_names, track.kind) + R"(","rows":[)";
+  bool first = true;
+  for (const TimelineBlock& b : track.blocks) {
+    if (!first) out += ',';
+    first = false;
+    out += '[' + std::to_string((b.start - origin).count()) + ',' + std::to_string(b.dur.count()) +
+           ",\"" + std::string(name_class_names[b.kind_class]) + "\"," + std::to_string(b.name) +
+           ',' + (b.step < 0 ? std::string("null") : std::to_string(b.step)) + ']';
+  }
+  out += "]}";
+}
+
+std::string timeline_text(const JobResult& job) {
+  const Timeline& timeline = *job.timeline;
+  const auto origin_of = [&](int rank) {
+    if (job.origin.count() != 0) return job.origin;
+    for (const RankResult& r : job.ranks)
+      if (r.rank == rank) return r.window_start;
+    return Ns{};
+  };
+  std::string out = R"({"origin_ns":0,"tracks":[)";
+  for (const TimelineTrack& track : timeline.tracks) {
+    if (&track != timeline.tracks.data()) out += ',';
+    append_track(track, origin_of(track.rank), out);
+  }
+  Json steps = Json::array();
+  for (const RankResult& r : job.ranks)
+    for (const Step& s : r.steps)
+      steps.push_back({{"rank", r.rank},
+                       {"index", s.index},
+                       {"start_ns", value(s.start - origin_of(r.rank))},
+                       {"wall_ns", value(s.end - s.start)}});
+  out += R"(],"names":)" + dump(timeline.names) + R"(,"steps":)" + dump(steps) +
+         R"(,"truncated":)" + (timeline.reduced ? "true" : "false") + '}';
+  return out;
+}
+
+}  // namespace
+
+Json inputs_json(std::span<const InputRow> inputs) {
+  Json out = Json::array();
+  for (const InputRow& i : inputs)
+    out.push_back({{"path", i.path},
+                   {"format", text_or_null(i.format)},
+                   {"rank", value(i.rank)},
+                   {"clock", text_or_null(i.clock)},
+                   {"bytes", i.file_bytes},
+                   {"text_bytes", i.text_bytes},
+                   {"events", i.events},
+                   {"truncated", i.truncated},
+                   {"notes", i.notes},
+                   {"error", value(i.error)}});
+  return out;
+}
+
+Json analyze_tree(const Analysis& report) {
+  const JobResult& job = report.job;
+  Json ranks = Json::array();
+  for (const RankResult& r : job.ranks)
+    ranks.push_back(rank_json(report, r, source_of(report, r.rank)));
+  return {{"schema", "stepscope.analyze/1"},
+          {"version", report.version},
+          {"origin_unix_ns", std::to_string(job.origin.count())},
+          {"answer",
+           {{"bound_by", name_of(bound_by_names, report.answer.bound_by)},
+            {"sentence", report.answer.sentence},
+            {"culprit", value(report.answer.culprit)}}},
+          {"inputs", inputs_json(report.inputs)},
+          {"warnings", report.warnings},
+          {"ranks", std::move(ranks)},
+          {"job", job_json(report)},
+          {"collectives", collectives(report)},
+          {"collective_mismatches", mismatches(job)},
+          {"dimensions", dimensions(job)},
+          {"ddp_buckets", ddp_buckets(job)},
+          {"unit_waits", unit_waits_json(job)},
+          {"stragglers", stragglers(job)},
+          {"pipeline", pipeline_json(job)},
+          {"straggler_job",
+           report.straggler_job ? straggler_job_json(*report.straggler_job) : Json(nullptr)},
+          {"clock_alignment", clock_alignment_json(job.clocks)},
+          {"link_fits", link_fits_json(report.link_fits)},
+          {"mfu", mfu_json(report.mfu)},
+          {"expected", expected_json(report)},
+          {"explanation", explanation_json(job)},
+          {"findings", findings_json(report.findings, job.origin)},
+          {"short_names", short_names(job)}};
+}
+
+void append_timeline(std::string& json, const JobResult& job) {
+  if (!job.timeline) return;
+  json.resize(json.rfind('}'));
+  json += ",\"timeline\":" + timeline_text(job) + "}\n";
+}
+
+}  // namespace stepscope

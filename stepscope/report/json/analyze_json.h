@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public JSON of `stepscope analyze` (docs/reference/json.md), built once for all faces that
+// show it.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "stepscope/diagnose/analysis.h"
+#include "stepscope/report/json/json_values.h"
+
+namespace stepscope {
+
+// The whole object but `timeline`, whose hundreds of thousands of rows are no tree. Names are as in
+// the trace and may hold bytes that are no UTF-8.
+[[nodiscard]] Json analyze_tree(const Analysis& report);
+
+[[nodiscard]] Json inputs_json(std::span<const InputRow> inputs);
+
+// Adds `timeline` to the text of an object, where the job has one.
+void append_timeline(std::string& json, const JobResult& job);
+
+}  // namespace stepscope

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/json/compare_json.h"
+
+#include <cmath>
+
+#include "stepscope/report/sentences/compare_sentence.h"
+
+namespace stepscope {
+namespace {
+
+Json range(const std::optional<std::pair<double, double>>& interval) {
+  return interval ? Json::array({interval->first, interval->second}) : Json(nullptr);
+}
+
+Json part_tree(const PartDifference& part) {
+  return {{"kind", name_of(part_kind_names, part.kind)},
+          {"name", part.name},
+          {"a_ns", part.test.a},
+          {"b_ns", part.test.b},
+          {"difference_ns", part.test.difference},
+          {"interval_ns", range(part.test.interval)},
+          {"p", real(part.test.p)},
+          {"q", real(part.q)},
+          {"called", part.called}};
+}
+
+Json drift_tree(const std::optional<LaunchDrift>& drift) {
+  if (!drift) return nullptr;
+  return {
+      {"per_launch", std::expm1(drift->slope)}, {"p", drift->p}, {"bias", std::expm1(drift->bias)}};
+}
+
+}  // namespace
+
+Json arm_tree(const std::string& label, const ComparedArm& arm) {
+  Json launches = Json::array();
+  for (const ComparedLaunch& l : arm.launches)
+    launches.push_back({{"name", l.name},
+                        {"source", l.source},
+                        {"steps", l.steps},
+                        {"warm_up", l.warm_up},
+                        {"unsettled", l.unsettled},
+                        {"median_ns", l.median_ns},
+                        {"mean_ns", l.mean_ns}});
+  Json outliers = Json::array();
+  for (const OutlierGroup& g : arm.outliers)
+    outliers.push_back({{"cause", g.cause},
+                        {"count", g.count},
+                        {"median_ns", g.median_ns},
+                        {"extra_ns", g.extra_ns},
+                        {"every", g.every ? Json(*g.every) : Json(nullptr)}});
+  return {{"label", label},
+          {"steps", arm.steps},
+          {"median_ns", arm.median_ns},
+          {"mean_ns", arm.mean_ns},
+          {"stdev_ns", real(arm.stdev_ns)},
+          {"p95_ns", arm.p95_ns},
+          {"n_eff", arm.n_eff},
+          {"correlation_time", arm.correlation_time},
+          {"launches", std::move(launches)},
+          {"outliers", std::move(outliers)}};
+}
+
+Json compare_tree(const Comparison& r) {
+  const RatioTest& t = r.runs.ratio;
+  const auto regression = r.regression;
+  Json parts = Json::array();
+  for (const PartDifference& part : r.runs.parts) parts.push_back(part_tree(part));
+  return {{"schema", "stepscope.compare/1"},
+          {"version", r.version},
+          {"answer", {{"sentence", compare_sentence(r)}}},
+          {"a", arm_tree(r.label_a, r.runs.a)},
+          {"b", arm_tree(r.label_b, r.runs.b)},
+          {"ratio", t.ratio},
+          {"interval", range(t.interval)},
+          {"difference_ns", t.b.median - t.a.median},
+          {"verdict", name_of(t.verdict)},
+          {"n_eff_a", r.runs.a.n_eff},
+          {"n_eff_b", r.runs.b.n_eff},
+          {"p", real(t.p)},
+          {"p_steps", real(t.p_steps)},
+          {"p_launches", real(t.p_launches)},
+          {"alpha", r.options.ratio.alpha},
+          {"floor", r.options.ratio.floor},
+          {"max_regression", real(r.max_regression)},
+          {"regression", regression ? Json(*regression) : Json(nullptr)},
+          {"order", text_or_null(r.order)},
+          {"drift", drift_tree(r.runs.drift)},
+          {"parts", std::move(parts)},
+          {"warnings", r.warnings}};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/json/explanation_json.h"
+
+#include "stepscope/report/sentences/scenario_words.h"
+#include "stepscope/words/format.h"
+
+namespace stepscope {
+namespace {
+
+Json path_json(const CriticalPath& path, Ns origin) {
+  Json shares = Json::array();
+  for (const PathShare& s : path.shares)
+    shares.push_back({{"rank", s.rank},
+                      {"what", s.label},
+                      {"phase", phase_names[static_cast<std::size_t>(s.phase)]},
+                      {"ns", value(s.time)},
+                      {"percent", 100 * share_of_time(s.time, path.length)}});
+  Json longest = Json::array();
+  for (const PathPiece& p : path.longest)
+    longest.push_back({{"rank", p.rank},
+                       {"what", p.label},
+                       {"name", text_or_null(p.name)},
+                       {"start_ns", value(p.start - origin)},
+                       {"ns", value(p.time)}});
+  Json hops = Json::array();
+  for (const PathHop& h : path.hops)
+    hops.push_back({{"from", h.from}, {"to", h.to}, {"count", h.count}});
+  Json ranks = Json::array();
+  for (const RankSlack& r : path.ranks)
+    ranks.push_back({{"rank", r.rank},
+                     {"on_path_ns", value(r.on_path)},
+                     {"slack_ns", r.slack == Ns::max() ? Json(nullptr) : value(r.slack)}});
+  return {{"length_ns", value(path.length)},
+          {"residual_ns", value(path.residual)},
+          {"nodes", path.nodes},
+          {"shares", std::move(shares)},
+          {"longest", std::move(longest)},
+          {"hops", std::move(hops)},
+          {"ranks", std::move(ranks)}};
+}
+
+Json blame_json(const Explanation& e, Ns origin) {
+  Json out = Json::array();
+  for (const Blame& b : e.blame)
+    out.push_back({{"rank", b.rank},
+                   {"what", b.label},
+                   {"name", text_or_null(b.name)},
+                   {"excess", b.excess},
+                   {"wait_ns", value(b.wait)},
+                   {"collectives", b.collectives},
+                   {"worst_ns", value(b.worst)},
+                   {"worst_at_ns", value(b.worst_at - origin)}});
+  return out;
+}
+
+}  // namespace
+
+Json replay_json(const Explanation& e) {
+  return {{"baseline_ns", value(e.step)},
+          {"replay_error", e.replay_error},
+          {"refused", e.refused},
+          {"residual_share", e.residual_share},
+          {"graph",
+           {{"nodes", e.nodes},
+            {"edges", e.edges},
+            {"joined_calls", e.joined},
+            {"unjoined_calls", e.unjoined},
+            {"removed_edges", e.removed_edges},
+            {"negative_delays", e.negative_delays}}}};
+}
+
+Json scenarios_json(const Explanation& e, std::span<const WhatIf> scenarios) {
+  Json out = Json::array();
+  for (const WhatIf& w : scenarios) {
+    const bool answered = w.refused.empty();
+    out.push_back({{"name", name_of(w.scenario)},
+                   {"words", scenario_words(w.scenario)},
+                   {"step_ns", answered ? value(w.step) : Json(nullptr)},
+                   {"saved_ns", answered ? value(w.saved) : Json(nullptr)},
+                   {"speedup", answered && w.step > Ns{0} ? Json(share_of_time(e.step, w.step))
+                                                          : Json(nullptr)},
+                   {"remove", real(w.removed)},
+                   {"add", real(w.added)},
+                   {"nodes", w.nodes},
+                   {"refused", text_or_null(w.refused)},
+                   {"notes", w.notes}});
+  }
+  return out;
+}
+
+Json explanation_json(const JobResult& job) {
+  if (!job.explanation) return nullptr;
+  const Explanation& e = *job.explanation;
+  Json out = replay_json(e);
+  out["critical_path"] = path_json(e.path, job.origin);
+  out["blame"] = blame_json(e, job.origin);
+  out["scenarios"] = scenarios_json(e, e.what_ifs);
+  return out;
+}
+
+Json findings_json(std::span<const Finding> findings, Ns origin) {
+  Json out = Json::array();
+  for (const Finding& f : findings) {
+    Json place;
+    if (f.place)
+      place = {{"rank", f.place->rank},
+               {"start_ns", value(f.place->start - origin)},
+               {"ns", value(f.place->time)}};
+    out.push_back({{"id", f.id},
+                   {"what", f.what},
+                   {"evidence", f.evidence},
+                   {"place", std::move(place)},
+                   {"advice", f.advice},
+                   {"gain_ns", value(f.gain)},
+                   {"gain_from", text_or_null(f.gain_from)},
+                   {"confidence", confidence_names[static_cast<std::size_t>(f.confidence)]}});
+  }
+  return out;
+}
+
+}  // namespace stepscope

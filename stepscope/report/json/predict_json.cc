@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/json/predict_json.h"
+
+#include <algorithm>
+
+#include "stepscope/cost/plan/plan_json.h"
+#include "stepscope/pipeline/version.h"
+#include "stepscope/report/sentences/plan_words.h"
+#include "stepscope/report/sentences/predict_sentence.h"
+#include "stepscope/words/format.h"
+
+namespace stepscope {
+namespace {
+
+Json plan_tree(const Plan& plan) { return Json::parse(plan_json(plan)); }
+
+Json terms(const PredictResult& r) {
+  Json out = Json::array();
+  const double step = r.cost.step().count();
+  for (std::size_t t = 0; t < step_term_count; ++t)
+    out.push_back({{"name", std::string(step_term_names[t])},
+                   {"label", std::string(words_of(static_cast<StepTerm>(t)))},
+                   {"ns", r.cost.seconds[t] * ns_per_s},
+                   {"share", r.cost.seconds[t] / step},
+                   {"formula", text_or_null(r.formulas[t])}});
+  return out;
+}
+
+Json memory(const PredictResult& r) {
+  Json formulas = Json::object();
+  for (std::size_t t = 0; t < memory_term_count; ++t)
+    formulas[std::string(memory_term_names[t])] = text_or_null(r.memory_formulas[t]);
+  const auto capacity = r.machine.memory;
+  const double total = r.cost.memory.total();
+  const Json headroom =
+      capacity ? Json(static_cast<double>(capacity->value) - total) : Json(nullptr);
+  return {{"capacity_bytes", value(capacity)},
+          {"headroom_bytes", headroom},
+          {"fits", capacity ? Json(!shortage(r.cost.memory, r.machine).any()) : Json(nullptr)},
+          {"peak_stage", r.cost.fullest},
+          {"host_bytes", r.cost.memory.host_bytes},
+          {"host_capacity_bytes", value(r.machine.host ? r.machine.host->memory : std::nullopt)},
+          {"nvme_bytes", r.cost.memory.nvme_bytes},
+          {"nvme_capacity_bytes", value(r.machine.nvme ? r.machine.nvme->capacity : std::nullopt)},
+          {"formulas", std::move(formulas)}};
+}
+
+// The first call's; nothing is null.
+Json sent_by(const PassRow& pass) {
+  if (pass.group == 0) return nullptr;
+  return std::string(collective_kind_names[static_cast<std::size_t>(pass.sent_by)]);
+}
+
+// What a table of a layer has besides: by operand, at the peaks on paper, with communication.
+void add_details(Json& row, const OperationRow& o) {
+  const LayerRow& ideal = o.ideal;
+  const std::int64_t group = std::max(ideal.forward.group, ideal.backward.group);
+  const double forward = o.forward + o.communication_forward;
+  const double backward = o.backward + o.communication_backward;
+  row.update({{"other_fwd_bytes", ideal.other_bytes},
+              {"gradient_bytes", ideal.gradient_bytes},
+              {"weight_gradient_bytes", ideal.weight_gradient_bytes},
+              {"comm_fwd", sent_by(ideal.forward)},
+              {"comm_bwd", sent_by(ideal.backward)},
+              {"comm_group", group > 0 ? Json(group) : Json(nullptr)},
+              {"comm_tier", group > 0 ? Json(o.leaves_domain ? "network" : "domain") : Json()},
+              {"t_compute_fwd_ns", ideal.forward.compute.count() * ns_per_s},
+              {"t_compute_bwd_ns", ideal.backward.compute.count() * ns_per_s},
+              {"t_memory_fwd_ns", ideal.forward.memory.count() * ns_per_s},
+              {"t_memory_bwd_ns", ideal.backward.memory.count() * ns_per_s},
+              {"t_total_fwd_ns", forward * ns_per_s},
+              {"t_total_bwd_ns", backward * ns_per_s},
+              {"comm_share_fwd", share_or_zero(o.communication_forward, forward)},
+              {"comm_share_bwd", share_or_zero(o.communication_backward, backward)}});
+}
+
+Json layers(const PredictResult& r) {
+  Json out = Json::array();
+  for (const OperationRow& o : r.operations) {
+    const Pass& f = o.operation.forward;
+    const Pass& b = o.operation.backward;
+    out.push_back({{"part", std::string(o.part)},
+                   {"name", std::string(o.operation.name)},
+                   {"class", name_of(operation_class_names, o.operation.kind)},
+                   {"count", o.count},
+                   {"flops_fwd", f.matrix.value},
+                   {"flops_bwd", b.matrix.value},
+                   {"vector_flops_fwd", f.vector.value},
+                   {"vector_flops_bwd", b.vector.value},
+                   {"mem_fwd_bytes", f.bytes()},
+                   {"mem_bwd_bytes", b.bytes()},
+                   {"input_fwd_bytes", f.input_bytes},
+                   {"weight_fwd_bytes", f.weight_bytes},
+                   {"output_fwd_bytes", f.output_bytes},
+                   {"kept_bytes", o.operation.kept_bytes},
+                   {"parameters", o.operation.parameters},
+                   {"comm_fwd_bytes", communicated_bytes(f)},
+                   {"comm_bwd_bytes", communicated_bytes(b)},
+                   {"t_fwd_ns", o.forward * ns_per_s},
+                   {"t_bwd_ns", o.backward * ns_per_s},
+                   {"t_comm_fwd_ns", o.communication_forward * ns_per_s},
+                   {"t_comm_bwd_ns", o.communication_backward * ns_per_s},
+                   {"intensity", o.intensity()}});
+    add_details(out.back(), o);
+  }
+  return out;
+}
+
+Json comparison(const PredictResult& r) {
+  Json out = Json::array();
+  for (const ComparedPlan& p : r.comparison)
+    out.push_back({{"label", p.label},
+                   {"plan", plan_tree(p.plan)},
+                   {"step_time_ns", p.cost ? Json(p.cost->step().count() * ns_per_s) : Json()},
+                   {"mfu", p.cost ? Json(p.cost->mfu[0]) : Json()},
+                   {"memory_bytes", p.cost ? memory_tree(p.cost->memory) : Json()},
+                   {"communication_bytes", p.cost ? Json(p.communicated_bytes) : Json()},
+                   {"data_bytes", p.cost ? Json(p.data_bytes) : Json()},
+                   {"error", text_or_null(p.why_not)}});
+  return out;
+}
+
+Json conventions(const PredictResult& r) {
+  Json out = Json::array();
+  for (std::size_t c = 0; c < flops_convention_count; ++c)
+    out.push_back({{"name", std::string(flops_convention_names[c])},
+                   {"model_flops_per_step", r.step_flops[c]},
+                   {"mfu", r.cost.mfu[c]}});
+  return out;
+}
+
+Json cost(const PredictResult& r) {
+  if (!r.price_per_gpu_hour) return nullptr;
+  const double a_second = *r.price_per_gpu_hour * static_cast<double>(r.plan.devices) / 3600;
+  return {{"price_per_gpu_hour", *r.price_per_gpu_hour},
+          {"per_step", a_second * r.cost.step().count()},
+          {"per_giga_token", a_second / r.cost.tokens_per_second * 1e9}};
+}
+
+}  // namespace
+
+Json memory_tree(const Memory& memory) {
+  Json out = Json::object();
+  for (std::size_t t = 0; t < memory_term_count; ++t)
+    out[std::string(memory_term_names[t])] = memory.bytes[t];
+  out["total"] = memory.total();
+  return out;
+}
+
+Json predict_tree(const PredictResult& r) {
+  const double devices = static_cast<double>(r.plan.devices);
+  return {{"schema", "stepscope.predict/1"},
+          {"version", version()},
+          {"answer", {{"sentence", predict_sentence(r)}, {"plan", plan_in_words(r.plan)}}},
+          {"model",
+           {{"name", r.model.name},
+            {"parameters", r.parameters.total},
+            {"active_parameters", r.parameters.active},
+            {"layers", r.model.layers}}},
+          {"machine",
+           {{"name", r.machine.name},
+            {"devices", r.plan.devices},
+            {"peak_flops", r.peak},
+            {"memory_gb_per_s", r.memory_rate / 1e9}}},
+          {"plan", plan_tree(r.plan)},
+          {"step_time_ns", r.cost.step().count() * ns_per_s},
+          {"terms", terms(r)},
+          {"mfu", r.cost.mfu[0]},
+          {"hfu", r.hfu},
+          {"convention", std::string(flops_convention_names[0])},
+          {"conventions", conventions(r)},
+          {"tokens_per_second", r.cost.tokens_per_second},
+          {"tokens_per_second_per_device", r.cost.tokens_per_second / devices},
+          {"memory_bytes", memory_tree(r.cost.memory)},
+          {"memory", memory(r)},
+          {"layers", layers(r)},
+          {"cost", cost(r)},
+          {"comparison", comparison(r)},
+          {"warnings", predict_warnings(r)}};
+}
+
+}  // namespace stepscope

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/sentences/plan_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <vector>
+
+#include "stepscope/report/sentences/names.h"
+#include "stepscope/words/format.h"
+
+namespace stepscope {
+
+std::string_view words_of(StepTerm term) {
+  static constexpr std::array<std::string_view, step_term_count> words = {
+      "matrix products",
+      "attention",
+      "norms, activations, loss",
+      "recomputation",
+      "host too slow to launch",
+      "tensor-parallel communication",
+      "context-parallel communication",
+      "expert-parallel communication",
+      "pipeline sends",
+      "data-parallel communication",
+      "pipeline bubble",
+      "optimizer",
+      "offload"};
+  return words[static_cast<std::size_t>(term)];
+}
+
+std::string_view words_of(MemoryTerm term) {
+  static constexpr std::array<std::string_view, memory_term_count> words = {
+      "parameters",       "gathered units", "gradients",
+      "gradient buckets", "master weights", "optimizer states",
+      "activations kept", "workspace",      "logits"};
+  return words[static_cast<std::size_t>(term)];
+}
+
+std::string words_of(const Shortage& lacks) {
+  std::vector<std::string> parts;
+  if (lacks.device > 0) parts.push_back(format_bytes(lacks.device));
+  if (lacks.host > 0) parts.push_back(format_bytes(lacks.host) + " of host memory");
+  if (lacks.nvme > 0) parts.push_back(format_bytes(lacks.nvme) + " of NVMe");
+  return parts.empty() ? std::string()
+                       : fmt::format("each device lacks {}", fmt::join(parts, " and "));
+}
+
+std::string plan_in_words(const Plan& p) {
+  std::vector<std::string> parts;
+  if (p.tp > 1)
+    parts.push_back(
+        fmt::format("TP {}{}{}", p.tp,
+                    p.tensor_layout == TensorLayout::one_d
+                        ? ""
+                        : fmt::format(" ({})", name_of(tensor_layout_names, p.tensor_layout)),
+                    p.sequence_parallel ? " with sequence parallelism" : ""));
+  if (p.cp > 1)
+    parts.push_back(
+        fmt::format("CP {} ({})", p.cp, name_of(context_exchange_names, p.context_exchange)));
+  if (p.ep > 1) parts.push_back(fmt::format("EP {}", p.ep));
+  if (p.pp > 1)
+    parts.push_back(
+        fmt::format("PP {} ({}{})", p.pp, name_of(schedule_names, p.schedule),
+                    p.virtual_stages > 1 ? fmt::format(" × {}", p.virtual_stages) : ""));
+  parts.push_back(fmt::format("DP {}{}", p.dp, p.zero > 0 ? fmt::format(", ZeRO-{}", p.zero) : ""));
+  if (p.shard_group > 0) parts.back() += fmt::format(" over {}", p.shard_group);
+  parts.push_back(fmt::format("{} micro-batch{} of {} × {} tokens", micro_batches(p),
+                              micro_batches(p) == 1 ? "" : "es", p.micro_batch, p.sequence));
+  if (p.recompute != Recompute::none)
+    parts.push_back(p.recompute == Recompute::every_k
+                        ? fmt::format("recompute but every {}th layer", p.recompute_every)
+                        : fmt::format("recompute {}", name_of(recompute_names, p.recompute)));
+  parts.emplace_back(name(p.precision.matmul));
+  return fmt::format("{}", fmt::join(parts, " · "));
+}
+
+std::string plan_in_brief(const Plan& p) {
+  std::string out = fmt::format("tp{}{}", p.tp, p.sequence_parallel ? "+sp" : "");
+  if (p.tensor_layout != TensorLayout::one_d)
+    out += fmt::format(" {}", name_of(tensor_layout_names, p.tensor_layout));
+  if (p.cp > 1)
+    out += fmt::format(" cp{} {}", p.cp, name_of(context_exchange_names, p.context_exchange));
+  if (p.ep > 1) out += fmt::format(" ep{}", p.ep);
+  if (p.pp > 1) out += fmt::format(" pp{} {}", p.pp, name_of(schedule_names, p.schedule));
+  if (p.virtual_stages > 1) out += fmt::format("×{}", p.virtual_stages);
+  out += fmt::format(" dp{} zero{}", p.dp, p.zero);
+  if (p.shard_group > 0) out += fmt::format("/{}", p.shard_group);
+  out += fmt::format(" {}×{}", p.micro_batch, micro_batches(p));
+  if (p.recompute != Recompute::none)
+    out += fmt::format(" recompute {}", name_of(recompute_names, p.recompute));
+  if (p.recompute == Recompute::every_k) out += fmt::format("={}", p.recompute_every);
+  if (p.optimizer_at != Residence::device || p.gradients_at != Residence::device ||
+      p.parameters_at != Residence::device)
+    out += " offload";
+  return out;
+}
+
+}  // namespace stepscope

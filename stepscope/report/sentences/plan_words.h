@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans, and the terms of a predicted step, for people.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/step/step_cost.h"
+
+namespace stepscope {
+
+// For people, where the enumeration's name is for programs.
+[[nodiscard]] std::string_view words_of(StepTerm term);
+[[nodiscard]] std::string_view words_of(MemoryTerm term);
+// "each device lacks 3.2 GB and 12 GB of host memory"; empty where it fits.
+[[nodiscard]] std::string words_of(const Shortage& lacks);
+// "TP 8 · PP 16 (1F1B) · DP 8, ZeRO-1 · 12 micro-batches of 1 × 2048".
+[[nodiscard]] std::string plan_in_words(const Plan& plan);
+// A plan as short as a table needs it: "tp4+sp pp4 interleaved×24 dp64 zero3/32 3×8 full".
+[[nodiscard]] std::string plan_in_brief(const Plan& plan);
+
+}  // namespace stepscope

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes that a replay answers, for people.
+#pragma once
+
+#include <string>
+
+#include "stepscope/analysis/replay/scenario.h"
+
+namespace stepscope {
+
+// "matmul 1.1 × as fast", "rank 3 as its peers".
+[[nodiscard]] std::string scenario_words(const Scenario& scenario);
+
+}  // namespace stepscope

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/terminal/analyze_text.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/report/terminal/text_table.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+
+bool says(const std::string& text, std::string_view what) {
+  return text.find(what) != std::string::npos;
+}
+
+TEST(AnalyzeText, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}});
+  t.gap(idle_host, 5'000'000, "aten::item");
+  t.report.answer.culprit = "the host is slow";
+  t.report.warnings = {"to see more, record with record_shapes=True"};
+  const std::string text = analyze_text(t.report);
+  const std::vector<std::string> parts = {"rank 0 · NVIDIA H100", "A step takes 1.00 s",
+                                          "The host is slow.",    "Where it goes",
+                                          "Longest gaps",         "note: to see more"};
+  std::size_t last = 0;
+  for (const std::string& part : parts) {
+    const std::size_t at = text.find(part);
+    ASSERT_NE(at, std::string::npos) << part << "\n" << text;
+    EXPECT_GE(at, last) << part;
+    last = at;
+  }
+}
+
+TEST(AnalyzeText, ColourOnlyWhereItIsWanted) {
+  TestReport t({{{compute, 60}}});
+  EXPECT_FALSE(says(analyze_text(t.report), "\033"));
+  EXPECT_TRUE(
+      says(analyze_text(t.report, {.width = 100, .colour = true, .details = {}}), "\033[1m"));
+}
+
+TEST(AnalyzeText, NamesInTheAnswerDoNotSteerTheTerminal) {
+  TestReport t({{{compute, 60}}});
+  t.report.answer.culprit = "most of it gemm\033]0;title\007";
+  EXPECT_FALSE(says(analyze_text(t.report), "\033"));
+}
+
+TEST(AnalyzeText, LinesKeepToTheWidthEvenWithLongNames) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}, {{compute, 100}}});
+  t.gap(idle_host, 5'000'000, std::string(300, 'x'), std::string(300, 'y'));
+  t.kernel(std::string(400, 'k'), NameClass::matmul, 0.5);
+  t.report.warnings = {
+      "a warning of many words that is far longer than a line of the terminal may "
+      "ever be, and so is broken"};
+  std::istringstream lines(analyze_text(t.report));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 100U) << line;
+}
+
+TEST(AnalyzeText, LateRanksThatAreNotSignificantAreNotListed) {
+  TestReport t({{{compute, 60}}, {{compute, 60}}});
+  Straggler& s = t.job.stragglers.emplace_back();
+  s.rank = 1;
+  s.upper_bound = Ns{27'000};
+  EXPECT_FALSE(says(analyze_text(t.report), "Late ranks"));
+  s.significant = true;
+  EXPECT_TRUE(says(analyze_text(t.report), "Late ranks"));
+}
+
+TEST(AnalyzeText, CausesThatNoRankHasAreNoColumn) {
+  TestReport t({{{compute, 60}, {idle_data, 40}}, {{compute, 100}}});
+  const std::string text = analyze_text(t.report);
+  const std::size_t at = text.find("Ranks (% of the step)");
+  ASSERT_NE(at, std::string::npos);
+  const std::string header = text.substr(text.find('\n', at), 100);
+  EXPECT_TRUE(says(header, "data"));
+  EXPECT_FALSE(says(header, "sync"));
+  EXPECT_FALSE(says(header, "copy"));
+}
+
+TEST(AnalyzeText, OfManyRanksThoseThatOthersWaitForAreListed) {
+  std::vector<TestBudget> ranks(40, TestBudget{{compute, 50}, {comm_exposed_wait, 50}});
+  ranks[33] = {{compute, 99}, {comm_exposed_wait, 1}};
+  TestReport t(ranks);
+  const std::string text = analyze_text(t.report);
+  EXPECT_TRUE(says(text, "the 16 of 40 that wait least"));
+  EXPECT_TRUE(says(text, "\n    33"));
+}
+
+TEST(AnalyzeText, ACpuRunSpeaksOfNoDevice) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}});
+  t.rank(0).device = "cpu";
+  t.rank(0).gpu_name.clear();
+  t.gap(idle_host, 5'000'000, "aten::item");
+  OperatorRow& row = t.rank(0).operators.emplace_back();
+  row.name = t.name("aten::mm");
+  row.calls = 3;
+  row.device = Ns{1'000'000};
+  const std::string text = analyze_text(t.report);
+  EXPECT_FALSE(says(text, "device")) << text;
+  EXPECT_TRUE(says(text, "Longest gaps between operators"));
+}
+
+TEST(AnalyzeText, TheHostIsMentionedOnlyWhereItMatters) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}});
+  t.rank(0).host.launches = 100;
+  t.rank(0).host.empty_queue_launches = 3;
+  EXPECT_FALSE(says(analyze_text(t.report), "Host of rank 0"));
+  t.rank(0).host.starved = Ns{30'000'000};
+  EXPECT_TRUE(says(analyze_text(t.report), "3 of 100 launches find the device idle for 30.0 ms"));
+}
+
+TEST(AnalyzeText, ATruncatedInputIsSaid) {
+  TestReport t({{{compute, 60}}});
+  t.report.inputs.front().truncated = true;
+  EXPECT_TRUE(says(analyze_text(t.report), "rank0.json is cut off"));
+}
+
+TEST(AnalyzeText, WithoutAnyRankThereIsOnlyTheSentence) {
+  Analysis report;
+  report.answer.sentence = "No rank could be read.";
+  EXPECT_EQ(analyze_text(report), "No rank could be read.\n");
+}
+
+}  // namespace
+}  // namespace stepscope

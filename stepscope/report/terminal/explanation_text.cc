@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/terminal/explanation_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "stepscope/report/sentences/scenario_words.h"
+#include "stepscope/report/terminal/text_table.h"
+#include "stepscope/words/format.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t most_shares = 6;
+constexpr std::size_t most_blamed = 4;
+constexpr std::size_t most_scenarios = 6;
+constexpr double least_share = 0.005;  // of a step; less is not worth a line
+
+// The path over ranks and phases, by what it is.
+std::string path_text(const CriticalPath& path, std::int64_t steps, std::size_t width) {
+  std::map<std::string_view, Ns> by_what;
+  for (const PathShare& s : path.shares) by_what[s.label] += s.time;
+  std::vector<std::pair<Ns, std::string_view>> sorted;
+  for (const auto& [what, time] : by_what) sorted.emplace_back(time, what);
+  std::ranges::sort(sorted, std::greater<>{});
+  std::vector<std::string> parts;
+  for (const auto& [time, what] : sorted) {
+    const double share = share_of_time(time, path.length);
+    if (parts.size() == most_shares || share < least_share) break;
+    parts.push_back(fmt::format("{} {}", what, format_percent(share)));
+  }
+  std::vector<std::string> ranks;
+  for (const RankSlack& r : path.ranks)
+    if (share_of_time(r.on_path, path.length) >= 0.1 && path.ranks.size() > 1)
+      ranks.push_back(
+          fmt::format("rank {} {}", r.rank, format_percent(share_of_time(r.on_path, path.length))));
+  std::string text = fmt::format("Critical path ({} a step): {}", format_time(path.length / steps),
+                                 fmt::join(parts, ", "));
+  if (!ranks.empty() && ranks.size() <= most_shares)
+    text += fmt::format("; it runs on {}", fmt::join(ranks, ", "));
+  return wrapped(text + ".", width);
+}
+
+std::string blame_text(const Explanation& e, std::size_t width) {
+  Ns all{};
+  for (const Blame& b : e.blame) all += b.wait;
+  if (all <= Ns{0}) return {};
+  std::vector<std::vector<std::string>> rows;
+  for (const Blame& b : e.blame) {
+    if (rows.size() == most_blamed || share_of_time(b.wait, all) < 0.01) break;
+    rows.push_back({fmt::format("rank {}", b.rank), std::string(b.label), printable(b.name),
+                    b.excess ? "longer than its peers" : "more to do by the schedule",
+                    format_time(b.wait), format_percent(share_of_time(b.wait, all))});
+  }
+  return "Who is waited for in collectives:\n" +
+         text_table({{.title = "rank", .right = false},
+                     {.title = "for", .right = false},
+                     {.title = "most in", .right = false, .longest = 40},
+                     {.title = "why", .right = false},
+                     {.title = "waiting"},
+                     {.title = "share"}},
+                    std::move(rows), width);
+}
+
+constexpr std::size_t most_listed = 6;
+
+// Wrapped, later lines indented.
+std::string indented(std::string_view text, std::size_t indent, std::size_t width) {
+  std::string lines = wrapped(text, width > indent + 20 ? width - indent : width);
+  lines.pop_back();
+  for (std::size_t p = lines.find('\n'); p != std::string::npos; p = lines.find('\n', p + indent))
+    lines.insert(p + 1, std::string(indent, ' '));
+  return std::string(indent, ' ') + lines + '\n';
+}
+
+double step_of(const JobResult& job) { return job.step_summary ? job.step_summary->mean : 0; }
+
+}  // namespace
+
+std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenarios,
+                           std::size_t most, std::size_t width) {
+  std::vector<std::vector<std::string>> rows;
+  for (const WhatIf& w : scenarios) {
+    if (rows.size() == most) break;
+    if (!w.refused.empty()) {
+      rows.push_back({scenario_words(w.scenario), "not known", "", "", name_of(w.scenario)});
+      continue;
+    }
+    const std::string_view sign = w.saved < Ns{0} ? "-" : "";
+    rows.push_back(
+        {scenario_words(w.scenario), format_time(w.step),
+         fmt::format("{}{}", sign, format_time(Ns{std::abs(w.saved.count())})),
+         fmt::format("{}{}", sign, format_percent(std::abs(share_of_time(w.saved, e.step)))),
+         name_of(w.scenario)});
+  }
+  return text_table({{.title = "if", .right = false},
+                     {.title = "step"},
+                     {.title = "saves"},
+                     {.title = "of it"},
+                     {.title = "whatif", .right = false}},
+                    std::move(rows), width);
+}
+
+std::string explanation_text(const JobResult& job, std::size_t width) {
+  if (!job.explanation) return {};
+  const Explanation& e = *job.explanation;
+  if (e.path.length <= Ns{0} || e.step <= Ns{0}) return {};
+  std::string out = path_text(e.path, most_steps(job), width);
+  if (const std::string blamed = blame_text(e, width); !blamed.empty()) out += '\n' + blamed;
+  std::vector<WhatIf> worth;
+  for (const WhatIf& w : e.what_ifs)
+    if (share_of_time(w.saved, e.step) >= least_share) worth.push_back(w);
+  if (!worth.empty())
+    out += fmt::format(
+               "\nWhat a change would buy (the recorded steps replayed; {} of a step is not "
+               "explained by the graph):\n",
+               format_percent(std::abs(e.residual_share))) +
+           scenarios_text(e, worth, most_scenarios, width);
+  return out;
+}
+
+std::string whatif_text(const WhatIfResult& r, std::size_t width) {
+  const Explanation& e = r.explanation;
+  const auto scenarios = shown_answers(r);
+  std::string out = fmt::format("A step of the replay takes {} ({} off the measured one).\n\n",
+                                format_time(e.step), format_percent(std::abs(e.replay_error)));
+  out += scenarios_text(e, scenarios, scenarios.size(), width);
+  for (const std::string& w : r.warnings) out += "\nnote: " + wrapped(w, width - 6);
+  return out;
+}
+
+std::string findings_text(std::span<const Finding> findings, const JobResult& job,
+                          std::size_t width) {
+  if (findings.empty())
+    return "Findings: none. Nothing that was looked for costs a hundredth of a step.\n";
+  std::string out = "What to try, by what it gives back a step:\n";
+  const double step = step_of(job);
+  std::size_t listed = 0;
+  for (const Finding& f : findings) {
+    if (listed++ == most_listed) break;
+    std::string gain = "      ";
+    if (f.gain) {
+      const auto ns = static_cast<double>(f.gain->count());
+      gain = fmt::format("{}{} ({})", f.confidence == Confidence::high ? "" : "at most ",
+                         format_time(ns), format_percent(step > 0 ? ns / step : 0));
+    }
+    out += indented(
+        fmt::format("{}. {}{}.", listed, printable(f.what), f.gain ? ": " + gain : std::string()),
+        2, width);
+    for (const std::string& e : f.evidence) out += indented(printable(e) + ".", 5, width);
+    out += indented("→ " + f.advice + ".", 5, width);
+  }
+  if (findings.size() > most_listed)
+    out += fmt::format("  … and {} more\n", findings.size() - most_listed);
+  return out;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/terminal/link_text.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <vector>
+
+#include "stepscope/report/sentences/names.h"
+#include "stepscope/report/terminal/text_table.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t most_hosts = 6;
+constexpr std::size_t most_fits = 12;
+
+std::string placement_words(HostPlacement placement) {
+  if (placement == HostPlacement::unknown) return "-";
+  return placement == HostPlacement::one_host ? "one" : "several";
+}
+
+std::string called(const HostAlignment& host) {
+  const std::string ranks = ranks_in_words(host.ranks);
+  return host.host.empty() ? ranks : fmt::format("{} ({})", printable(host.host), ranks);
+}
+
+// "node2 (rank 1) 250 µs ahead ± 1 µs"
+std::string offset_text(const HostAlignment& host) {
+  std::string text =
+      fmt::format("{} {} {}", called(host), format_time(std::chrono::abs(*host.offset)),
+                  *host.offset < Ns{0} ? "behind" : "ahead");
+  if (host.drift_ppm != 0) text += fmt::format(", drifting {:.1f} ppm", host.drift_ppm);
+  if (host.uncertainty) text += fmt::format(" ± {}", format_time(*host.uncertainty));
+  return text;
+}
+
+std::string corrected_text(const ClockAlignment& clocks) {
+  std::string text = "Clocks corrected: ";
+  std::size_t said = 0;
+  for (const HostAlignment& host : clocks.hosts) {
+    if (!host.offset || (*host.offset == Ns{0} && host.drift_ppm == 0)) continue;
+    if (said == most_hosts) {
+      text += fmt::format(" and {} more", clocks.hosts.size() - 1 - said);
+      break;
+    }
+    text += (said++ == 0 ? "" : "; ") + offset_text(host);
+  }
+  return text + fmt::format(", against {}", called(clocks.hosts.front()));
+}
+
+std::string range(double from, double to) {
+  return from == to ? format_bytes(from)
+                    : fmt::format("{} – {}", format_bytes(from), format_bytes(to));
+}
+
+std::vector<std::string> piece_row(const TransferFit& f, std::size_t piece) {
+  const AlphaBetaFit& fit = *f.answer.fit;
+  const AlphaBetaPiece& p = fit.pieces[piece];
+  const auto gb = [](double slope) {
+    const auto r = gb_per_second(slope);
+    return r ? format_digits(*r) : std::string("-");
+  };
+  const bool first = piece == 0;
+  return {first ? name_of(collective_kind_names, f.kind) : "",
+          first ? std::to_string(f.group_size) : "",
+          first ? placement_words(f.placement) : "",
+          range(p.from, p.to),
+          std::to_string(p.calls),
+          format_time(p.start * ns_per_s),
+          fmt::format("{} – {}", format_time(p.start_interval.low * ns_per_s),
+                      format_time(p.start_interval.high * ns_per_s)),
+          gb(p.slope),
+          fmt::format("{} – {}", gb(p.slope_interval.high), gb(p.slope_interval.low)),
+          first ? format_percent(fit.mean_error) : "",
+          first ? format_percent(fit.max_error) : ""};
+}
+
+}  // namespace
+
+std::string clocks_text(const ClockAlignment& clocks, std::size_t width) {
+  if (clocks.hosts.size() < 2) return {};
+  std::string text =
+      clocks.applied ? corrected_text(clocks) : "Clocks as recorded: " + clocks.reason;
+  if (clocks.applied && clocks.spread && clocks.spread_aligned)
+    text += fmt::format("; the ends of a collective lie {} apart instead of {}",
+                        format_time(*clocks.spread_aligned), format_time(*clocks.spread));
+  else if (clocks.spread)
+    text +=
+        fmt::format("; the ends of a collective lie {} apart, and skews are no better than that",
+                    format_time(*clocks.spread));
+  return wrapped(text + ".", width);
+}
+
+std::string link_fits_text(std::span<const TransferFit> fits, std::size_t width) {
+  std::vector<std::vector<std::string>> rows;
+  std::string refused;
+  std::size_t shown = 0;
+  std::size_t more = 0;
+  for (const TransferFit& f : fits) {
+    if (!f.answer.fit) {
+      refused +=
+          fmt::format("{}{} of {} ranks ({})", refused.empty() ? "" : "; ",
+                      name_of(collective_kind_names, f.kind), f.group_size, refusal_text(f.answer));
+      continue;
+    }
+    if (shown++ >= most_fits) {
+      ++more;
+      continue;
+    }
+    for (std::size_t p = 0; p < f.answer.fit->pieces.size(); ++p) rows.push_back(piece_row(f, p));
+  }
+  std::string out;
+  if (!rows.empty())
+    out = "Transfer time by size: start + bytes / rate, with 95 % intervals\n" +
+          text_table({{"collective", false},
+                      {"n"},
+                      {"hosts", false},
+                      {"bytes"},
+                      {"calls"},
+                      {"start"},
+                      {"95 %"},
+                      {"GB/s"},
+                      {"95 %"},
+                      {"error"},
+                      {"max"}},
+                     std::move(rows), width);
+  if (more > 0) out += fmt::format("  … and {} more\n", more);
+  if (!refused.empty()) out += wrapped("No fit of transfer time by size: " + refused + ".", width);
+  return out;
+}
+
+}  // namespace stepscope

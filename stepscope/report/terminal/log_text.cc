@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/terminal/log_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "stepscope/report/terminal/text_table.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
+
+namespace stepscope {
+namespace {
+
+std::string source_line(const LogFacts& r) {
+  std::vector<std::string> tools;
+  for (const LogToolLines& t : r.log.tools)
+    if (t.lines > 0)
+      tools.push_back(fmt::format("{} ({})", t.tool->label, counted(t.lines, "line")));
+  std::string out = fmt::format("Log of {}.", fmt::join(tools, ", "));
+  const LogAccount& a = r.account;
+  out += fmt::format(" Step times: {}, {}", r.steps.tool->label, r.steps.how);
+  if (a.steps_per_record > 1) out += fmt::format(", means of {} steps", a.steps_per_record);
+  out += a.last_iteration >= 0
+             ? fmt::format("; {} to {}", step_name(a.first_iteration), a.last_iteration)
+             : std::string();
+  if (!r.steps.ranks.empty()) out += fmt::format("; {}", ranks_in_words(r.steps.ranks));
+  return out + '.';
+}
+
+// "  name         text", further lines under the text.
+void add_line(std::string& out, const char* name, const std::string& text, std::size_t width) {
+  constexpr std::size_t indent = 15;
+  const std::string all = wrapped(printable(text), width > 2 * indent ? width - indent : width);
+  std::string_view lines = all;
+  for (bool first = true; !lines.empty(); first = false) {
+    const std::size_t end = lines.find('\n');
+    out += first ? fmt::format("  {:<13}", name) : std::string(indent, ' ');
+    out += lines.substr(0, end + 1);
+    lines.remove_prefix(end + 1);
+  }
+}
+
+void throughput_line(const LogFacts& r, std::size_t width, std::string& out) {
+  const LogAccount& a = r.account;
+  std::vector<std::string> parts;
+  if (a.tokens_per_s) {
+    parts.push_back(format_count(*a.tokens_per_s) + " tokens/s");
+    if (a.devices)
+      parts.push_back(format_count(*a.tokens_per_s / *a.devices) + " a device of " +
+                      format_count(*a.devices));
+  }
+  if (a.samples_per_s) parts.push_back(format_digits(*a.samples_per_s) + " sequences/s");
+  if (parts.empty()) return;
+  std::string text = fmt::format("{}", fmt::join(parts, ", "));
+  if (a.tokens_per_s && !a.throughput_from.empty()) text += " (" + a.throughput_from + ")";
+  if (a.printed_samples_per_s)
+    text += fmt::format("; DeepSpeed prints {} sequences/s: of the last step before each line only",
+                        format_digits(*a.printed_samples_per_s));
+  add_line(out, "throughput", text, width);
+}
+
+std::string rate_text(const LogRate& rate) {
+  const auto figure = [&](double v) {
+    return rate.is_mfu ? format_percent(v) : format_digits(v / tera) + " TFLOP/s";
+  };
+  std::string text = rate.printed
+                         ? fmt::format("{} prints {}", rate.tool->label, figure(*rate.printed))
+                         : "from the step time";
+  if (rate.printed && !rate.convention.empty()) text += " (" + rate.convention;
+  if (rate.printed && !rate.convention.empty())
+    text += rate.remark.empty() ? ")" : "; " + rate.remark + ")";
+  if (rate.ours) {
+    text += fmt::format(": {} with causal attention halved", figure(*rate.ours));
+    if (rate.factor && *rate.factor != 1) text += fmt::format(" (x {:.3f})", *rate.factor);
+    if (rate.mfu && !rate.is_mfu) text += fmt::format(", {} MFU", format_percent(*rate.mfu));
+  }
+  return text;
+}
+
+void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
+  const LogAccount& a = r.account;
+  throughput_line(r, width, out);
+  for (const LogRate& rate : r.rates.rates) add_line(out, "rate", rate_text(rate), width);
+  if (a.loss) {
+    std::string text = fmt::format("{:.4g} to {:.4g}, least {:.4g} at {}", a.loss->first,
+                                   a.loss->last, a.loss->least, step_name(a.loss->least_iteration));
+    if (a.loss->not_finite > 0)
+      text += fmt::format("; no number in {}",
+                          counted(static_cast<std::uint64_t>(a.loss->not_finite), "step"));
+    if (a.skipped > 0)
+      text += fmt::format("; {} skipped", counted(static_cast<std::uint64_t>(a.skipped), "step"));
+    add_line(out, "loss", text, width);
+  }
+  if (a.memory_bytes) {
+    std::string text = format_bytes(*a.memory_bytes) + " at most";
+    if (a.memory_share) text += fmt::format(", {} of the device", format_percent(*a.memory_share));
+    add_line(out, "memory", text, width);
+  }
+  if (a.launches.size() > 1) {
+    std::vector<std::string> parts;
+    for (const LogLaunch& l : a.launches)
+      parts.push_back(fmt::format("{} to {} ({})", step_name(l.first_iteration), l.last_iteration,
+                                  format_time(l.median_ns)));
+    add_line(out, "launches", fmt::format("{}", fmt::join(parts, ", ")), width);
+  }
+  constexpr std::size_t most_changes = 6;
+  for (std::size_t i = 0; i < std::min(a.changes.size(), most_changes); ++i) {
+    const LogChange& c = a.changes[i];
+    add_line(out, i == 0 ? "changes" : "",
+             fmt::format("from {} on {} instead of {} ({:+.1f} %)", step_name(c.iteration),
+                         format_time(c.after_ns), format_time(c.before_ns),
+                         100 * (c.after_ns / c.before_ns - 1)),
+             width);
+  }
+  if (a.changes.size() > most_changes)
+    add_line(out, "", fmt::format("and {} more", a.changes.size() - most_changes), width);
+  if (a.drift)
+    add_line(out, "drift",
+             fmt::format("{} to {} from end to end ({:+.1f} %)", format_time(a.drift->first),
+                         format_time(a.drift->last), percent_longer(*a.drift)),
+             width);
+}
+
+std::string timers_table(const LogAccount& a, std::size_t width) {
+  constexpr std::size_t most = 12;
+  std::vector<std::vector<std::string>> rows;
+  for (const LogTimerRow& t : a.timers) {
+    if (rows.size() == most) break;
+    rows.push_back({printable(t.name), std::string(t.tool->label), std::to_string(t.count),
+                    format_time(t.median_ns), t.share ? format_percent(*t.share) : "-"});
+  }
+  if (rows.empty()) return {};
+  return "\nTimers (median; they may hold one another):\n" +
+         text_table({{"timer", false}, {"of", false}, {"times"}, {"median"}, {"of a step"}},
+                    std::move(rows), width);
+}
+
+std::string communication_table(const LogAccount& a, std::size_t width) {
+  constexpr std::size_t most = 15;
+  const auto rate = [](std::optional<double> r) { return r ? format_digits(*r / giga) : "-"; };
+  std::vector<std::vector<std::string>> rows;
+  for (const LogCommunicationRow& c : a.communication) {
+    if (rows.size() == most) break;
+    rows.push_back({printable(c.operation), printable(c.size), std::to_string(c.count),
+                    format_time(c.total_ns), format_time(c.mean_ns),
+                    format_digits(c.printed_algbw_gbit), rate(c.algbw), rate(c.busbw)});
+  }
+  if (rows.empty()) return {};
+  return "\nDeepSpeed's comms logger (each call waits for the device, so nothing overlaps; busbw "
+         "by the size of the job, not of the group):\n" +
+         text_table({{"operation", false},
+                     {"message"},
+                     {"calls"},
+                     {"total"},
+                     {"mean"},
+                     {"prints Gbit/s"},
+                     {"algbw GB/s"},
+                     {"busbw GB/s"}},
+                    std::move(rows), width);
+}
+
+std::string profile_text(const LogAccount& a, std::size_t width) {
+  std::string out;
+  for (const LogProfileRow& p : a.profiles) {
+    std::vector<std::string> parts;
+    if (p.printed.forward_flops)
+      parts.push_back(
+          fmt::format("{} TFLOP forward a device", format_digits(*p.printed.forward_flops / tera)));
+    if (p.forward_rate)
+      parts.push_back(fmt::format("{} TFLOP/s forward", format_digits(*p.forward_rate / tera)));
+    if (p.rate)
+      parts.push_back(fmt::format("{} TFLOP/s over the iteration, if backward is twice forward",
+                                  format_digits(*p.rate / tera)));
+    if (p.samples_per_s)
+      parts.push_back(fmt::format("{} sequences/s", format_digits(*p.samples_per_s)));
+    for (const std::string& fault : p.faults) parts.push_back("but " + fault);
+    if (parts.empty()) continue;
+    out += '\n' + wrapped(fmt::format("DeepSpeed's flops profiler, {}: {}.",
+                                      step_name(p.printed.step), fmt::join(parts, "; ")),
+                          width);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string log_text(const LogFacts& r, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  std::string out = '\n' + wrapped(source_line(r), width);
+  account_lines(r, width, out);
+  out += timers_table(r.account, width) + communication_table(r.account, width) +
+         profile_text(r.account, width);
+  return out;
+}
+
+}  // namespace stepscope

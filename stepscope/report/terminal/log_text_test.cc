@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/terminal/log_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "stepscope/diagnose/judged_test_results.h"
+
+namespace stepscope {
+namespace {
+
+using namespace test;
+
+TEST(LogText, SaysWhatTheLogTells) {
+  const MadeLog made;
+  const std::string text = log_text(made.report(), {.width = 100});
+  for (const char* part :
+       {"Log of Megatron-LM (60 lines). Step times: Megatron-LM, elapsed time per iteration, means "
+        "of",
+        "step 10 to 600; rank 7.", "tokens/s", "a device of 8", "Megatron-LM prints 412 TFLOP/s",
+        "9.5 to 3.6, least 3.6 at step 600", "20.0 GB at most",
+        "from step 310 on 551 ms instead of", "optimizer", "1600", "100", "175"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    EXPECT_LE(end - begin, 180U) << text.substr(begin, end - begin);
+    begin = end + 1;
+  }
+}
+
+TEST(LogText, SaysThatTheStepDrifts) {
+  MadeLog made;
+  made.account.changes.clear();
+  made.account.drift = Drift{.first = 470e6, .last = 660e6, .p = 1e-9};
+  EXPECT_NE(log_text(made.report(), {.width = 100}).find("470 ms to 660 ms from end to end"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/report/terminal/predict_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/report/sentences/names.h"
+#include "stepscope/report/sentences/plan_words.h"
+#include "stepscope/report/sentences/predict_sentence.h"
+#include "stepscope/report/terminal/account.h"
+#include "stepscope/report/terminal/text_table.h"
+#include "stepscope/words/format.h"
+
+namespace stepscope {
+namespace {
+
+std::string headline(const PredictResult& r) {
+  return fmt::format("{} · {} parameters · {} × {}\n{}\n", printable(r.model.name),
+                     format_count(static_cast<double>(r.parameters.total)), r.plan.devices,
+                     printable(r.machine.name), plan_in_words(r.plan));
+}
+
+std::string waterfall(const PredictResult& r) {
+  const double step = r.cost.step().count();
+  std::vector<AccountLine> lines;
+  for (std::size_t t = 0; t < step_term_count; ++t)
+    lines.push_back({std::string(words_of(static_cast<StepTerm>(t))), r.cost.seconds[t] * ns_per_s,
+                     r.cost.seconds[t] / step * 100});
+  return "Where the step goes:\n" + account_text(std::move(lines));
+}
+
+std::string memory_bars(const PredictResult& r) {
+  const double total = r.cost.memory.total();
+  const double whole = r.machine.memory ? static_cast<double>(r.machine.memory->value) : total;
+  std::string out = fmt::format("Memory of the fullest device ({} of {}): {}", r.cost.fullest,
+                                r.plan.pp, format_bytes(total));
+  if (r.machine.memory)
+    out +=
+        total <= whole
+            ? fmt::format(" of {}, {} to spare", format_bytes(whole), format_bytes(whole - total))
+            : fmt::format(" of {}: {} TOO MUCH", format_bytes(whole), format_bytes(total - whole));
+  out += '\n';
+  for (std::size_t t = 0; t < memory_term_count; ++t) {
+    const double bytes = r.cost.memory.bytes[t];
+    if (bytes <= 0) continue;
+    out += fmt::format("  {:<32} {:>8}  {:>7}  {}\n", words_of(static_cast<MemoryTerm>(t)),
+                       format_bytes(bytes), format_percent(bytes / whole), bar(bytes / whole, 20));
+  }
+  const Machine& m = r.machine;
+  const auto away = [&out](std::string_view where, double bytes, const std::optional<Bytes>& room) {
+    if (bytes <= 0) return;
+    out += fmt::format("  {:<32} {:>8}", where, format_bytes(bytes));
+    if (room) {
+      const auto all = static_cast<double>(room->value);
+      out += fmt::format(" of {}", format_bytes(all));
+      if (bytes > all) out += fmt::format(": {} TOO MUCH", format_bytes(bytes - all));
+    }
+    out += '\n';
+  };
+  away("in host memory", r.cost.memory.host_bytes, m.host ? m.host->memory : std::nullopt);
+  away("on NVMe", r.cost.memory.nvme_bytes, m.nvme ? m.nvme->capacity : std::nullopt);
+  return out;
+}
+
+std::string rates(const PredictResult& r) {
+  std::string out =
+      fmt::format("{} tokens/s · {} tokens/s a device", format_count(r.cost.tokens_per_second),
+                  format_count(r.cost.tokens_per_second / static_cast<double>(r.plan.devices)));
+  if (r.price_per_gpu_hour) {
+    const double an_hour = *r.price_per_gpu_hour * static_cast<double>(r.plan.devices);
+    out += fmt::format(" · {:.2f} a step · {:.2f} for 1 G tokens",
+                       an_hour / 3600 * r.cost.step().count(),
+                       an_hour / 3600 / r.cost.tokens_per_second * 1e9);
+  }
+  out += "\nMFU by convention:";
+  for (std::size_t c = 0; c < flops_convention_count; ++c)
+    out += fmt::format("{} {} {}", c == 0 ? "" : " ·", flops_convention_names[c],
+                       format_percent(r.cost.mfu[c]));
+  return out + fmt::format(" · HFU {}\n", format_percent(r.hfu));
+}
+
+std::string bytes_or_none(double bytes) { return bytes > 0 ? format_bytes(bytes) : "-"; }
+
+std::string time_or_none(double seconds) {
+  return seconds > 0 ? format_time(seconds * ns_per_s) : "-";
+}
+
+std::string count_or_none(double n) { return n > 0 ? format_count(n) : "-"; }
+
+// Flops with a unit that fits.
+std::string flops(Flops f) {
+  return f.value >= 1e12 ? format_digits(f.value / 1e12) + " T" : count_or_none(f.value);
+}
+
+std::string layers_table(const PredictResult& r, std::size_t width) {
+  std::vector<Column> columns = {{"part", false},  {"operation", false},
+                                 {"class", false}, {"count"},
+                                 {"matrix fwd"},   {"bwd"},
+                                 {"vector fwd"},   {"bwd"},
+                                 {"memory fwd"},   {"bwd"},
+                                 {"kept"},         {"weights"},
+                                 {"sent fwd"},     {"bwd"},
+                                 {"flop/B"},       {"time fwd"},
+                                 {"bwd"},          {"comm fwd"},
+                                 {"bwd"}};
+  std::vector<std::vector<std::string>> rows;
+  for (const OperationRow& o : r.operations) {
+    const Pass& f = o.operation.forward;
+    const Pass& b = o.operation.backward;
+    rows.push_back({std::string(o.part), std::string(o.operation.name),
+                    name_of(operation_class_names, o.operation.kind), std::to_string(o.count),
+                    flops(f.matrix), flops(b.matrix), flops(f.vector), flops(b.vector),
+                    bytes_or_none(f.bytes()), bytes_or_none(b.bytes()),
+                    bytes_or_none(o.operation.kept_bytes), count_or_none(o.operation.parameters),
+                    bytes_or_none(communicated_bytes(f)), bytes_or_none(communicated_bytes(b)),
+                    format_digits(o.intensity()), time_or_none(o.forward), time_or_none(o.backward),
+                    time_or_none(o.communication_forward), time_or_none(o.communication_backward)});
+  }
+  return "Operations of one micro-batch on one device (FLOPs, bytes; times alone):\n" +
+         text_table(std::move(columns), std::move(rows), std::max<std::size_t>(width, 220));
+}
+
+std::string comparison_table(const PredictResult& r, std::size_t width) {
+  std::vector<Column> columns = {{"plan", false}, {"dp"},         {"step"},      {"MFU"},
+                                 {"tokens/s"},    {"memory"},     {"in layers"}, {"dp sends"},
+                                 {"exposed"},     {"", false, 80}};
+  std::vector<std::vector<std::string>> rows;
+  for (const ComparedPlan& p : r.comparison) {
+    if (!p.cost) {
+      rows.push_back(
+          {p.label, std::to_string(p.plan.dp), "-", "-", "-", "-", "-", "-", "-", p.why_not});
+      continue;
+    }
+    const StepCost& c = *p.cost;
+    const double memory = c.memory.total();
+    const double exposed = c[StepTerm::tensor] + c[StepTerm::context] + c[StepTerm::expert] +
+                           c[StepTerm::pipeline] + c[StepTerm::data];
+    const bool fits = !shortage(c.memory, r.machine).any();
+    rows.push_back({p.label, std::to_string(p.plan.dp), format_time(c.step().count() * ns_per_s),
+                    format_percent(c.mfu[0]), format_count(c.tokens_per_second),
+                    format_bytes(memory), bytes_or_none(p.communicated_bytes),
+                    bytes_or_none(p.data_bytes), time_or_none(exposed),
+                    fits ? "" : "does not fit"});
+  }
+  return "Compared:\n" + text_table(std::move(columns), std::move(rows), width);
+}
+
+}  // namespace
+
+std::string predict_text(const PredictResult& r, const PredictTextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.text.width);
+  const std::string_view bold = options.text.colour ? "\033[1m" : "";
+  const std::string_view plain = options.text.colour ? "\033[0m" : "";
+  std::string out = headline(r) + '\n';
+  out += fmt::format("{}{}{}\n", bold, wrapped(predict_sentence(r), width), plain);
+  out += waterfall(r) + '\n' + memory_bars(r) + '\n' + rates(r);
+  if (!r.comparison.empty()) out += '\n' + comparison_table(r, width);
+  if (options.layers) out += '\n' + layers_table(r, width);
+  if (!options.text.details.empty())
+    out += fmt::format("Details: {}\n", printable(options.text.details));
+  out += notes_text(predict_warnings(r), width);
+  return out;
+}
+
+}  // namespace stepscope
