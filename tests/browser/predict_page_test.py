@@ -24,7 +24,7 @@ class PredictPage(CommandPage):
             ["account", "memory", "comparison", "roofline", "operations", "formulas"], "drawn"))
         self.assertEqual(self.js("document.querySelector('h1').textContent"), data["answer"]["sentence"])
         shown = self.js("[...document.querySelectorAll('#account [data-term]')].map((e) => e.dataset.term)")
-        self.assertEqual(set(shown), {"all"} | {t["name"] for t in data["terms"] if t["ns"]})
+        self.assertEqual(set(shown), {"all"} | {t["name"] for t in data["step_terms"] if t["ns"]})
         drawn = self.js("[...document.querySelectorAll('.roofline circle')].map((e) => e.dataset.operation)")
         self.assertEqual(sorted(drawn), sorted(r["name"] for r in data["layers"] if r["intensity"]))
         self.assertEqual(self.js("document.querySelectorAll('#comparison tbody tr').length"), 2)

@@ -175,7 +175,7 @@ std::vector<CsvFile> predict_csv(const Json& tree) {
   Json memory = Json::array();
   for (const auto& [key, bytes] : tree["memory_bytes"].items())
     memory.push_back({{"name", key}, {"bytes", bytes}});
-  std::vector<CsvFile> files = {csv_table("terms.csv", tree["terms"]),
+  std::vector<CsvFile> files = {csv_table("terms.csv", tree["step_terms"]),
                                 csv_table("memory.csv", memory),
                                 csv_table("layers.csv", tree["layers"])};
   if (!tree["comparison"].empty()) files.push_back(csv_table("comparison.csv", tree["comparison"]));

@@ -12,6 +12,7 @@
 #include "stepscope/report/json/pipeline_json.h"
 #include "stepscope/report/json/rank_json.h"
 #include "stepscope/report/json/straggler_job_json.h"
+#include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/json/unit_json.h"
 #include "stepscope/words/kernel_name.h"
 
@@ -287,7 +288,10 @@ Json analyze_tree(const Analysis& report) {
           {"expected", expected_json(report)},
           {"explanation", explanation_json(job)},
           {"findings", findings_json(report.findings, job.origin)},
-          {"short_names", short_names(job)}};
+          {"short_names", short_names(job)},
+          {"terms", terms_json({"budget", "mfu", "phase", "bound_by", "finding", "confidence",
+                                "kernel_class", "dimension", "bubble", "schedule", "path",
+                                "step_class", "memory_use", "placement", "dtype"})}};
 }
 
 void append_timeline(std::string& json, const JobResult& job) {

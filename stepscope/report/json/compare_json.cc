@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/compare_sentence.h"
 
 namespace stepscope {
@@ -87,6 +88,7 @@ Json compare_tree(const Comparison& r) {
           {"order", text_or_null(r.order)},
           {"drift", drift_tree(r.runs.drift)},
           {"parts", std::move(parts)},
+          {"terms", terms_json({"budget", "kernel_class"})},
           {"warnings", r.warnings}};
 }
 

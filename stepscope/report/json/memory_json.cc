@@ -6,6 +6,7 @@
 
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/pipeline/version.h"
+#include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/memory_sentence.h"
 
 namespace stepscope {
@@ -195,6 +196,7 @@ Json memory_tree_json(const MemoryResult& r) {
           {"answer", {{"sentence", memory_sentence(r)}}},
           {"inputs", std::move(inputs)},
           {"devices", std::move(devices)},
+          {"terms", terms_json({"allocator"})},
           {"warnings", r.warnings}};
 }
 

@@ -4,6 +4,7 @@
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/json/predict_json.h"
+#include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/plan_sentence.h"
 #include "stepscope/report/sentences/plan_words.h"
 
@@ -81,16 +82,6 @@ Json sensitivity_list(const SearchResult& found) {
   return out;
 }
 
-Json labels() {
-  Json terms = Json::object();
-  for (std::size_t t = 0; t < step_term_count; ++t)
-    terms[std::string(step_term_names[t])] = std::string(words_of(static_cast<StepTerm>(t)));
-  Json memory = Json::object();
-  for (std::size_t t = 0; t < memory_term_count; ++t)
-    memory[std::string(memory_term_names[t])] = std::string(words_of(static_cast<MemoryTerm>(t)));
-  return {{"terms", std::move(terms)}, {"memory", std::move(memory)}};
-}
-
 Json flags_list(const PlanResult& r) {
   Json out = Json::array();
   for (const FrameworkFlags& f : r.flags)
@@ -119,7 +110,7 @@ Json plan_tree(const PlanResult& r) {
           {"memory",
            {{"capacity_bytes", value(r.machine.memory)}, {"allowed_bytes", allowed_bytes(r)}}},
           {"model_error", r.request.model_error},
-          {"labels", labels()},
+          {"terms", terms_json({"step_term", "predicted_memory"})},
           {"candidates", found.candidates},
           {"feasible", found.feasible},
           {"evaluated", found.evaluated},

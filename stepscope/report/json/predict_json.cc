@@ -5,6 +5,7 @@
 
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/pipeline/version.h"
+#include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/plan_words.h"
 #include "stepscope/report/sentences/predict_sentence.h"
 #include "stepscope/words/format.h"
@@ -164,7 +165,8 @@ Json predict_tree(const PredictResult& r) {
             {"memory_gb_per_s", r.memory_rate / 1e9}}},
           {"plan", plan_tree(r.plan)},
           {"step_time_ns", r.cost.step().count() * ns_per_s},
-          {"terms", terms(r)},
+          {"terms", terms_json({"step_term", "predicted_memory"})},
+          {"step_terms", terms(r)},
           {"mfu", r.cost.mfu[0]},
           {"hfu", r.hfu},
           {"convention", std::string(flops_convention_names[0])},

@@ -8,6 +8,7 @@
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/json/analyze_json.h"
 #include "stepscope/report/json/explanation_json.h"
+#include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/stacks_sentence.h"
 #include "stepscope/words/format.h"
 
@@ -234,6 +235,7 @@ Json stacks_tree(const StacksResult& r) {
           {"bottom_up", bottom_up_of(r)},
           {"trace", stacks_trace_json(r)},
           {"lasti", text_or_null(r.lasti)},
+          {"terms", terms_json({"budget", "phase_kind"})},
           {"warnings", r.warnings}};
 }
 

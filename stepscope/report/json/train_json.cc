@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/train_sentence.h"
 #include "stepscope/stats/round_to_sum.h"
 
@@ -149,6 +150,7 @@ Json train_tree(const TrainResult& r) {
           {"offload", r.offload},
           {"checkpoints", r.checkpoints},
           {"stats", r.stats.empty() ? Json(nullptr) : Json::parse(r.stats)},
+          {"terms", terms_json({"budget", "phase"})},
           {"warnings", r.warnings}};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labels and explanations of the data's keys. They stand in the data (`terms`, from
-// stepscope/words/vocabulary.cc): {group: {key: {label, explanation?, brief?}}}. A group holds the
+// stepscope/words/vocabulary.cc): {group: {key: {label, brief, explanation}}}. A group holds the
 // keys of one object or enumeration; its order is the order of legends.
 
 import {plain} from './format/names.js';
@@ -17,8 +17,11 @@ export const is_term = (group, key) => Object.hasOwn(group_of(group), key);
 
 // {label, brief, explanation} of a key. A key that the group lacks is called by its own words.
 export function term(group, key) {
-  const {label = plain(key), brief, explanation = ''} =
-      is_term(group, key) ? terms[group][key] : {};
-  return {label, brief: brief || label, explanation};
+  const found = is_term(group, key) ? terms[group][key] : {label: plain(key)};
+  return {
+    label: found.label,
+    brief: found.brief || found.label,
+    explanation: found.explanation || ''
+  };
 }
 export const label_of = (group, key) => term(group, key).label;

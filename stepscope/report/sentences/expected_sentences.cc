@@ -11,6 +11,7 @@
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
+#include "stepscope/words/vocabulary.h"
 
 namespace stepscope {
 namespace {
@@ -30,25 +31,7 @@ std::string excess(const ExpectedLine& line) {
 }  // namespace
 
 std::string_view words_of(StepClass c) {
-  static constexpr std::array<std::string_view, step_class_count> words = {
-      "matmul",
-      "attention",
-      "norm",
-      "elementwise",
-      "embedding",
-      "loss",
-      "optimizer",
-      "tensor-parallel communication",
-      "context-parallel communication",
-      "expert-parallel communication",
-      "communication between stages",
-      "data-parallel communication",
-      "communication of unknown groups",
-      "pipeline bubble",
-      "waiting for late ranks",
-      "copies",
-      "idle device"};
-  return words[static_cast<std::size_t>(c)];
+  return label_of("step_class", step_class_names[static_cast<std::size_t>(c)]);
 }
 
 std::string times_in_words(double ratio) { return fmt::format("{} ×", format_digits(ratio)); }

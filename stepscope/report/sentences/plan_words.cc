@@ -9,33 +9,16 @@
 
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/words/format.h"
+#include "stepscope/words/vocabulary.h"
 
 namespace stepscope {
 
 std::string_view words_of(StepTerm term) {
-  static constexpr std::array<std::string_view, step_term_count> words = {
-      "matrix products",
-      "attention",
-      "norms, activations, loss",
-      "recomputation",
-      "host too slow to launch",
-      "tensor-parallel communication",
-      "context-parallel communication",
-      "expert-parallel communication",
-      "pipeline sends",
-      "data-parallel communication",
-      "pipeline bubble",
-      "optimizer",
-      "offload"};
-  return words[static_cast<std::size_t>(term)];
+  return label_of("step_term", step_term_names[static_cast<std::size_t>(term)]);
 }
 
 std::string_view words_of(MemoryTerm term) {
-  static constexpr std::array<std::string_view, memory_term_count> words = {
-      "parameters",       "gathered units", "gradients",
-      "gradient buckets", "master weights", "optimizer states",
-      "activations kept", "workspace",      "logits"};
-  return words[static_cast<std::size_t>(term)];
+  return label_of("predicted_memory", memory_term_names[static_cast<std::size_t>(term)]);
 }
 
 std::string words_of(const Shortage& lacks) {

@@ -2,6 +2,7 @@
 // Memory lost between blocks.
 
 import {data_table} from '../../draw/table.js';
+import {capitalised} from '../../format/names.js';
 import {bytes, part} from '../../format/numbers.js';
 import {keys_of, label_of} from '../../terms.js';
 import {by_device} from './devices.js';
@@ -9,7 +10,8 @@ import {by_device} from './devices.js';
 export function snapshot_fragments(report) {
   return by_device(report, (d) => data_table({
     label: 'Fragmentation',
-    rows: keys_of('allocator').map((key) => ({key, label: label_of('allocator', key)})),
+    rows: keys_of('allocator').map(
+      (key) => ({key, label: capitalised(label_of('allocator', key))})),
     limit: 20,
     columns: [
       {label: 'What', text: true, value: (r) => r.label},
