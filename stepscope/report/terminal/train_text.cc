@@ -125,7 +125,7 @@ std::string isolation_share(Ns part, Ns whole) {
 }
 
 // Negative ones too.
-std::string signed_time(Ns t) {
+std::string time_with_sign(Ns t) {
   return t.count() < 0 ? fmt::format("-{}", format_time(Ns{-t.count()})) : format_time(t);
 }
 
@@ -151,17 +151,17 @@ std::string isolation_text(const TrainIsolation& isolation, std::size_t width) {
   const TrainIsolation::Rank mean = isolation.mean();
   std::vector<std::vector<std::string>> rows;
   const auto measured = [&](std::string_view name, Ns t, const TrainIsolation::Range& range) {
-    rows.push_back({std::string(name), signed_time(t),
-                    fmt::format("{} … {}", signed_time(range.least), signed_time(range.most)),
+    rows.push_back({std::string(name), time_with_sign(t),
+                    fmt::format("{} … {}", time_with_sign(range.least), time_with_sign(range.most)),
                     isolation_share(t, mean.both)});
   };
   measured("compute alone", mean.compute, isolation.compute);
   measured("communication alone", mean.communication, isolation.communication);
   measured("both together", mean.both, isolation.both);
   measured("exposed communication", mean.exposed, isolation.exposed);
-  rows.push_back({"hidden by overlap", signed_time(mean.hidden()), "",
+  rows.push_back({"hidden by overlap", time_with_sign(mean.hidden()), "",
                   isolation_share(mean.hidden(), mean.both)});
-  rows.push_back({"cost of contention", signed_time(mean.contention()), "",
+  rows.push_back({"cost of contention", time_with_sign(mean.contention()), "",
                   isolation_share(mean.contention(), mean.both)});
   std::string out = fmt::format("Isolated, {} each way (mean over ranks, shortest and longest):\n",
                                 counted(static_cast<std::uint64_t>(isolation.steps), "step"));
