@@ -12,7 +12,7 @@ namespace stepscope {
 struct Term {
   std::string_view group;          // an enumeration or an object of the JSON: "budget"
   std::string_view key;            // as in the JSON: "idle_host"
-  std::string_view label;          // for people: "host-bound"
+  std::string_view label;          // for people: "waiting for the host"
   std::string_view explanation{};  // one sentence; empty where the label says all
   std::string_view brief{};        // the label where room is narrow; empty: the label
   std::string_view on_cpu{};       // the label in runs without a device; empty: the label

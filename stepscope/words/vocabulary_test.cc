@@ -39,7 +39,7 @@ TEST(Vocabulary, EveryCategoryOfTheBudgetIsExplained) {
 }
 
 TEST(Vocabulary, RunsWithoutADeviceHaveTheirOwnLabels) {
-  EXPECT_EQ(label_of("budget", "idle_host"), "host-bound");
+  EXPECT_EQ(label_of("budget", "idle_host"), "waiting for the host");
   EXPECT_EQ(label_of("budget", "idle_host", true), "between operators");
   EXPECT_EQ(label_of("budget", "compute", true), "compute");
   EXPECT_TRUE(terms_of("no such group").empty());

@@ -6,10 +6,10 @@ import {glossary_terms} from './glossary_terms.js';
 import {is_term, keys_of, label_of, term, use_terms} from './terms.js';
 
 test('terms come from the data', () => {
-  use_terms({budget: {idle_host: {label: 'host-bound', brief: 'host', explanation: 'Idle.'}}});
+  use_terms({budget: {idle_host: {label: 'waiting for the host', brief: 'host', explanation: 'Idle.'}}});
   assert.deepEqual(keys_of('budget'), ['idle_host']);
   assert.deepEqual(
-    term('budget', 'idle_host'), {label: 'host-bound', brief: 'host', explanation: 'Idle.'});
+    term('budget', 'idle_host'), {label: 'waiting for the host', brief: 'host', explanation: 'Idle.'});
 });
 
 test('a key without a label is called by its own words', () => {
