@@ -1,17 +1,18 @@
-# Install rules and the exported CMake package: the command, one static library per module, and the headers under
-# include/stepscope/ as in the tree.
+# Install rules and the exported CMake package: the command, the libraries, stepscope/stepscope.h with the headers that it
+# includes, and the target stepscope::stepscope.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 get_property(modules GLOBAL PROPERTY STEPSCOPE_MODULES)
 list(TRANSFORM modules PREPEND stepscope_ OUTPUT_VARIABLE targets)
-install(TARGETS ${targets} EXPORT stepscope-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-foreach(module ${modules})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/stepscope/${module}
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stepscope
-    FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*.h" EXCLUDE)
-endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/stepscope/stepscope.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stepscope)
+# What users link.
+add_library(stepscope_library INTERFACE)
+target_link_libraries(stepscope_library INTERFACE stepscope_report)
+set_target_properties(stepscope_library PROPERTIES EXPORT_NAME stepscope)
+install(TARGETS stepscope_library ${targets} EXPORT stepscope-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
+set(DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
+include(\"${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake\")")
 install(TARGETS stepscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stepscope)

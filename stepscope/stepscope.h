@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that a user of the library needs: one call for each verb of the command line, and the
-// functions that write a result as text or JSON. docs/how-to/use-the-cpp-library.md has examples.
+// Everything that a user of the library needs: one call per verb of the command line, the functions
+// that write a result as text or JSON, the counters of a trainer, and the optimizer shard.
+// docs/how-to/use-the-cpp-library.md has examples. Headers that this one does not include are
+// internal and are not installed.
 #pragma once
 
 #include "stepscope/pipeline/analyze.h"
@@ -53,3 +55,6 @@
 #include "stepscope/report/terminal/straggler_job_text.h"
 #include "stepscope/report/terminal/sweep_text.h"
 #include "stepscope/report/terminal/train_text.h"
+#include "stepscope/telemetry/rank_recorder.h"
+#include "stepscope/telemetry/zero3_performance_stats.h"
+#include "stepscope/zero/plan/shard.h"
