@@ -23,7 +23,7 @@ int answer(const StacksFlags& flags) {
     print_text(stacks_text(*result, {.text = text_options(flags.out.html),
                                      .top_down = flags.top_down,
                                      .bottom_up = flags.bottom_up,
-                                     .least = flags.least / 100}));
+                                     .least = flags.least}));
   if (flags.out.has_tree()) write_tree(flags.out, stacks_tree(*result), failures);
   if (!flags.out.csv.empty()) write_tables(flags.out.csv, stacks_csv(*result), failures);
   flush_output(failures);
