@@ -9,6 +9,7 @@
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/help/completion.h"
 #include "stepscope/cli/help/flag_values.h"
+#include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/help/help_text.h"
 #include "stepscope/cli/help/man_page.h"
 #include "stepscope/cli/help/suggest.h"
@@ -27,8 +28,8 @@ int printed(const std::string& text) {
 }
 
 // The program where `verb` is empty; null where there is no such verb.
-CLI::App* app_of(CLI::App& program, const std::string& verb) {
-  return verb.empty() ? &program : program.get_subcommand_no_throw(verb);
+const CLI::App* app_of(const CLI::App& program, const std::string& verb) {
+  return verb.empty() ? &program : find_verb(program, verb);
 }
 
 int refused_verb(const CLI::App& program, const std::string& verb) {
@@ -55,7 +56,7 @@ int write_all(const CLI::App& program, const std::string& folder) {
   return failures.any() ? exit_failed : exit_done;
 }
 
-int man(CLI::App& program, const ManFlags& flags) {
+int man(const CLI::App& program, const ManFlags& flags) {
   if (flags.markdown) return printed(flags_markdown(program, verb_table()));
   if (!flags.folder.empty()) return write_all(program, flags.folder);
   const CLI::App* app = app_of(program, flags.verb);
@@ -71,7 +72,7 @@ std::function<int()> declare_help(CLI::App& app) {
   app.add_option("VERB", *verb, "Verb to show")->type_name("VERB");
   app.footer("stepscope help analyze");
   return [verb, &app] {
-    CLI::App& program = *app.get_parent();
+    const CLI::App& program = *app.get_parent();
     const CLI::App* shown = app_of(program, *verb);
     if (shown == nullptr) return refused_verb(program, *verb);
     return printed(help_text(*shown, verb_table(), help_width()));

@@ -115,7 +115,7 @@ int run_command_line(int argc, char** argv) try {
   CLI::App& app = *line.app;
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first.empty()) return wrong_usage("a verb is missing; stepscope --help lists verbs");
-  if (!first.starts_with('-') && app.get_subcommand_no_throw(std::string(first)) == nullptr)
+  if (!first.starts_with('-') && find_verb(app, first) == nullptr)
     return wrong_usage(unknown_verb(app, first));
   try {
     app.parse(argc, argv);

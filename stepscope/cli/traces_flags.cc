@@ -121,7 +121,7 @@ void declare_steps(CLI::App& app, std::string& steps, const char* group) {
       ->group(group);
 }
 
-void declare_threads(CLI::App& app, int& threads, const char* group) {
+void declare_threads(CLI::App& app, unsigned& threads, const char* group) {
   as_count(app.add_option("--threads", threads, "Threads to use"), 1, most_threads)
       ->default_str("all cores")
       ->group(group);
@@ -173,12 +173,9 @@ void declare_job(CLI::App& app, JobDescription& job) {
                  "a Hugging Face config.json")
       ->type_name("MODEL|FILE")
       ->group(model);
-  as_positive(app.add_option("--global-batch", job.global_batch,
-                             "Sequences of one optimizer step, for --model"))
-      ->type_name("N")
+  as_count(app.add_option("--global-batch", job.global_batch, "Sequences of one optimizer step"))
       ->group(model);
-  as_positive(app.add_option("--seq", job.sequence, "Tokens of a sequence, for --model"))
-      ->type_name("N")
+  as_count(app.add_option("--seq", job.sequence, "Tokens of a sequence"))
       ->group(model);
   as_positive(app.add_option("--model-flops-per-step", job.model_flops_per_step,
                              "FLOPs of the model for one global batch, without recomputation, "

@@ -117,6 +117,12 @@ std::string usage_of(const CLI::App& app) {
 
 std::vector<std::string> examples_of(const CLI::App& app) { return between(app.get_footer(), '\n'); }
 
+const CLI::App* find_verb(const CLI::App& program, std::string_view name) {
+  const auto verbs =
+      program.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == name; });
+  return verbs.empty() ? nullptr : verbs.front();
+}
+
 void mark_common(CLI::App& app, std::initializer_list<const char*> names) {
   check(names.size() <= most_common_flags, "at most ten flags are common");
   for (const char* name : names) app.get_option(name)->group(common_group);

@@ -47,6 +47,9 @@ struct FlagGroup {
 // The commands of the app's footer, one a line.
 [[nodiscard]] std::vector<std::string> examples_of(const CLI::App& app);
 
+// The verb of that name, or null.
+[[nodiscard]] const CLI::App* find_verb(const CLI::App& program, std::string_view name);
+
 // Puts flags that have been declared under "Common flags".
 void mark_common(CLI::App& app, std::initializer_list<const char*> names);
 
