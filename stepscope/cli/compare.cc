@@ -52,7 +52,7 @@ void declare(CLI::App& app, CompareFlags& f) {
       ->group(inputs);
   app.add_option("--run", f.commands,
                  "Command to launch, given twice: of A, then of B. It writes a trace, JSON or a "
-                 "list to {out}, or prints lines with step_time_ms=…")
+                 "list to {out}, or prints lines with step_time_ms=NUMBER.")
       ->type_name("COMMAND")
       ->allow_extra_args(false)
       ->group(launches);
@@ -72,7 +72,8 @@ void declare(CLI::App& app, CompareFlags& f) {
   mark_common(app, {"--a", "--b", "--run", "--launches", "--max-regression", "--json", "--csv"});
   app.footer(
       "stepscope compare before.csv after.csv --max-regression 2%\n"
-      "stepscope compare --run './train.sh --fused 0 --out {out}' --run './train.sh --fused 1 --out "
+      "stepscope compare --run './train.sh --fused 0 --out {out}' --run './train.sh --fused 1 "
+      "--out "
       "{out}'");
 }
 

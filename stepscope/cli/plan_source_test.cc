@@ -56,6 +56,16 @@ TEST(PlanSource, NodesTimesTheirGpusAreTheDevices) {
             std::string::npos);
 }
 
+TEST(PlanSource, SizesAndRecomputationAreWrittenAsInOtherVerbs) {
+  const auto plan = made("--gpus 8 --global-batch 8 --bucket 25MB --recompute every:4");
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->plan.bucket, Bytes{25'000'000});
+  EXPECT_EQ(plan->plan.recompute, Recompute::every_k);
+  EXPECT_EQ(plan->plan.recompute_every, 4);
+  EXPECT_NE(complaint("--gpus 8 --global-batch 8 --bucket x").find("write 25MB"),
+            std::string::npos);
+}
+
 TEST(PlanSource, SwitchesNeedNoValue) {
   const auto plan = made("--gpus 8 --tp 8 --sequence-parallel --global-batch 8");
   ASSERT_TRUE(plan) << plan.error().message();

@@ -48,7 +48,7 @@ TEST(PredictFlags, AWrongCollectiveIsRefusedWithWhatWouldWork) {
 
 TEST(PredictFlags, MayAskForSeveralComparisonsAndFormulas) {
   const PredictFlags flags =
-      typed("gpt3-175b --compare zero=0,1 --compare recompute=none,full --explain bubble");
+      typed("gpt3-175b --vary zero=0,1 --vary recompute=none,full --explain bubble");
   EXPECT_EQ(flags.compare, (std::vector<std::string>{"zero=0,1", "recompute=none,full"}));
   EXPECT_EQ(flags.explain, std::vector<std::string>{"bubble"});
   EXPECT_EQ(flags.source.model, "gpt3-175b");
@@ -62,13 +62,13 @@ TEST(PredictFlags, ACollectiveHasNoModelAndNoPage) {
 }
 
 TEST(PredictFlags, ACompareIsAFieldAndItsValues) {
-  const auto request = predict_request(typed("m --compare zero=0,1 --compare stage-layers=1"));
+  const auto request = predict_request(typed("m --vary zero=0,1 --compare stage-layers=1"));
   ASSERT_TRUE(request);
   ASSERT_EQ(request->compare.size(), 2U);
   EXPECT_EQ(request->compare[0].name, "zero");
   EXPECT_EQ(request->compare[0].values, (std::vector<std::string>{"0", "1"}));
   for (const char* axis : {"zero", "zero="})
-    EXPECT_FALSE(predict_request(typed("m --compare " + std::string(axis)))) << axis;
+    EXPECT_FALSE(predict_request(typed("m --vary " + std::string(axis)))) << axis;
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ void declare(CLI::App& app, StacksFlags& f) {
   declare_html(app, f.out.html);
   declare_csv(app, f.out.csv);
   declare_trace(app, f);
-  mark_common(app, {"--against", "--top-down", "--bottom-up", "--json", "--html", "--csv",
-                    "--trace"});
+  mark_common(app,
+              {"--against", "--top-down", "--bottom-up", "--json", "--html", "--csv", "--trace"});
   app.footer(
       "stepscope stacks rank0.collapsed --html stacks.html\n"
       "stepscope stacks rank0.txt --trace traces/ --rank 0");

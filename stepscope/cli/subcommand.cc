@@ -73,7 +73,8 @@ const CLI::App* parsed_verb(const CLI::App& app) {
 // for an argument.
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* verb = parsed_verb(app);
-  if (verb == nullptr) return wrong_usage(std::string(error.what()) + "; stepscope --help lists verbs");
+  if (verb == nullptr)
+    return wrong_usage(std::string(error.what()) + "; stepscope --help lists verbs");
   for (const std::string& left : verb->remaining())
     if (left.size() > 1 && left.starts_with('-')) return wrong_usage(unknown_flag(*verb, left));
   return wrong_usage(std::string(error.what()) + "; stepscope help " + verb->get_name() +

@@ -31,13 +31,15 @@ struct SweepFlags {
 
 void declare(CLI::App& app, SweepFlags& f) {
   app.description(
-      "Runs a command at several values of a setting and says which value is the fastest, and which "
+      "Runs a command at several values of a setting and says which value is the fastest, and "
+      "which "
       "tie with it.");
   app.add_option("CMD", f.command,
                  "Program and its arguments, behind --. It writes its step times to {out}, or "
-                 "prints lines with step_time_ms=…")
+                 "prints lines with step_time_ms=NUMBER.")
       ->type_name("PATH");
-  app.add_option("--vary", f.vary, "Setting and its values. {NAME} in the command becomes each value.")
+  app.add_option("--vary", f.vary,
+                 "Setting and its values. {NAME} in the command becomes each value.")
       ->required()
       ->type_name("NAME=V1,V2,...")
       ->group("Launches");

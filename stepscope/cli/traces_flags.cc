@@ -175,8 +175,7 @@ void declare_job(CLI::App& app, JobDescription& job) {
       ->group(model);
   as_count(app.add_option("--global-batch", job.global_batch, "Sequences of one optimizer step"))
       ->group(model);
-  as_count(app.add_option("--seq", job.sequence, "Tokens of a sequence"))
-      ->group(model);
+  as_count(app.add_option("--seq", job.sequence, "Tokens of a sequence"))->group(model);
   as_positive(app.add_option("--model-flops-per-step", job.model_flops_per_step,
                              "FLOPs of the model for one global batch, without recomputation, "
                              "instead of --model"))

@@ -71,9 +71,9 @@ void declare_job(CLI::App& app, TrainFlags& f) {
       ->default_str("fp32")
       ->type_name("fp32|bf16")
       ->group(group);
-  as_count(app.add_option("--micro-batch,--batch", f.batch,
-                          "Sequences of a micro-batch of one rank"),
-           1, most)
+  as_count(
+      app.add_option("--micro-batch,--batch", f.batch, "Sequences of a micro-batch of one rank"), 1,
+      most)
       ->group(group);
   as_count(app.add_option("--seq", f.sequence, "Tokens of a sequence"), 1, most)
       ->default_str("the model's context, at most 128")
@@ -172,9 +172,9 @@ void declare_files(CLI::App& app, TrainFlags& f) {
                  "Write the trained weights: .safetensors, or .bin as llm.c")
       ->type_name("FILE")
       ->group(group);
-  as_count(app.add_option("--generate", f.generate,
-                          "Tokens of text to write with the trained network"),
-           0, std::int64_t{1} << 20)
+  as_count(
+      app.add_option("--generate", f.generate, "Tokens of text to write with the trained network"),
+      0, std::int64_t{1} << 20)
       ->group(group);
   app.add_option("--prompt", f.prompt, "Text that the generated text goes on from")
       ->type_name("TEXT")

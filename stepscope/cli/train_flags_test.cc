@@ -19,9 +19,13 @@ TEST(TrainFlags, HaveTheFieldsDefaultsAndNames) {
   EXPECT_EQ(none.zero, 3);
   EXPECT_EQ(none.precision, "f32");
   EXPECT_EQ(none.ranks, 0);
+  EXPECT_EQ(typed("--dtype fp32").precision, "f32");
+  EXPECT_DOUBLE_EQ(typed("--validation 10%").validation, 0.1);
+  EXPECT_DOUBLE_EQ(typed("--deadline 1500ms").deadline, 1.5);
   const TrainFlags all = typed(
-      "--preset gpt2-124m --zero 2 --ranks 4 --batch 4 --seq 64 --grad-accum 2 --precision bf16 "
-      "--lr 1e-3 --schedule cosine --warmup 10 --offload optimizer --offload parameters --inject "
+      "--preset gpt2-124m --zero 2 --ranks 4 --micro-batch 4 --seq 64 --grad-accum 2 --dtype bf16 "
+      "--lr 1e-3 --schedule cosine --lr-warmup 10 --offload optimizer --offload parameters "
+      "--inject "
       "slow:1:30%");
   EXPECT_EQ(all.preset, "gpt2-124m");
   EXPECT_EQ(all.accumulation, 2);
@@ -29,10 +33,19 @@ TEST(TrainFlags, HaveTheFieldsDefaultsAndNames) {
   EXPECT_EQ(all.inject.size(), 1U);
 }
 
+TEST(TrainFlags, TakeTheNamesOfEarlierVersionsToo) {
+  const TrainFlags old = typed("--batch 4 --precision bf16 --warmup 10 --keep 3");
+  EXPECT_EQ(old.batch, 4);
+  EXPECT_EQ(old.precision, "bf16");
+  EXPECT_EQ(old.warmup, 10);
+  EXPECT_EQ(old.keep, 3);
+}
+
 TEST(TrainFlags, RefuseWhatCannotBe) {
-  for (const char* line : {"--zero 4", "--zero -1", "--ranks 0", "--precision fp8", "--batch 0",
-                           "--steps 0", "--lr nan", "--lr -1", "--transport nccl", "--validation 1",
-                           "--beta2 1", "--peak-tflops 0", "--deadline nan"})
+  for (const char* line :
+       {"--zero 4", "--zero -1", "--ranks 0", "--dtype fp8", "--micro-batch 0", "--steps 0",
+        "--lr nan", "--lr -1", "--transport nccl", "--validation 0.1", "--validation 95%",
+        "--beta2 1", "--peak-tflops 0", "--deadline nan", "--deadline 3", "--bucket x"})
     EXPECT_THROW((void)typed(line), CLI::ParseError) << line;
 }
 

@@ -66,7 +66,8 @@ std::function<int()> declare_whatif(CLI::App& app) {
                   "Machine whose links tell the time of message sizes that the traces do not have",
                   "Machine");
   mark_common(app, {"--change", "--steps", "--ranks", "--step-annotation", "--json", "--machine"});
-  app.footer("stepscope whatif examples/train_tiny/traces/ddp --change bandwidth:2 --change data_free@1");
+  app.footer(
+      "stepscope whatif examples/train_tiny/traces/ddp --change bandwidth:2 --change data_free@1");
   return [flags] { return answer(*flags); };
 }
 

@@ -83,7 +83,7 @@ while read -r example; do
 done < <(sed -n 's/^Example: stepscope //p' "$dir/out")
 run 0 "its JSON alone on standard output" $gpt3 --json -
 [ "$(head -c 24 "$dir/out")" = '{"schema":"stepscope.pre' ] || fail "JSON does not begin the output"
-run 0 "all its outputs" $gpt3 --compare zero=0,1 --json "$dir/p.json" --html "$dir/p.html" --csv "$dir/p" --layers
+run 0 "all its outputs" $gpt3 --vary zero=0,1 --json "$dir/p.json" --html "$dir/p.html" --csv "$dir/p" --layers
 out_has "qkv_proj"
 for file in p.json p.html p/terms.csv p/memory.csv p/layers.csv p/comparison.csv; do
   [ -s "$dir/$file" ] || fail "$file is not written"
@@ -146,7 +146,7 @@ $gpt3 --seq 0|no positive whole number
 $gpt3 --seq nan|no positive whole number
 $gpt3 --seq 99999999999999999999|no positive whole number
 $gpt3 --micro-batch -1|no positive whole number
-$gpt3 --compare zerro=1|did you mean zero
+$gpt3 --vary zerro=1|did you mean zero
 $gpt3 --explain buble|did you mean bubble
 predict --collective all_reduce --machine h100_sxm_80gb|give --group N
 predict --collective allreduce --group 8 --machine h100_sxm_80gb|did you mean all_reduce

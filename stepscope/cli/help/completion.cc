@@ -69,7 +69,8 @@ void bash_verb(std::string& out, const CLI::App& app, std::span<const Verb> verb
       fmt::join(names, " "), arguments);
 }
 
-constexpr const char* bash_begin = R"(# Completion of stepscope for bash, printed by "stepscope completion bash".
+constexpr const char* bash_begin =
+    R"(# Completion of stepscope for bash, printed by "stepscope completion bash".
 _stepscope_words() {
   mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
 }
@@ -138,8 +139,8 @@ std::string bash_completion(const CLI::App& program, std::span<const Verb> verbs
   std::vector<std::string> own;
   for (const FlagView& flag : flags_of(program)) own.push_back(flag.name);
   std::string out = bash_begin;
-  out += fmt::format("    '') _stepscope_words '{} {}' ;;\n", verb_names(verbs),
-                     fmt::join(own, " "));
+  out +=
+      fmt::format("    '') _stepscope_words '{} {}' ;;\n", verb_names(verbs), fmt::join(own, " "));
   for (const CLI::App* app : listed(program, verbs)) bash_verb(out, *app, verbs);
   return out + bash_end;
 }
@@ -187,8 +188,8 @@ std::string fish_completion(const CLI::App& program, std::span<const Verb> verbs
                          in_quotes(verb.summary));
   for (const CLI::App* app : listed(program, verbs))
     for (const FlagView& flag : flags_of(*app)) {
-      out += fmt::format("complete -c stepscope -n '__fish_seen_subcommand_from {}'",
-                         app->get_name());
+      out +=
+          fmt::format("complete -c stepscope -n '__fish_seen_subcommand_from {}'", app->get_name());
       if (!flag.argument) out += fmt::format(" -l {}", flag.name.substr(2));
       if (!flag.value.empty()) out += " -r";
       if (flag.file) out += " -F";

@@ -43,8 +43,7 @@ std::string range_text(double least, double most, std::string_view unit) {
 }  // namespace
 
 CLI::Option* as_count(CLI::Option* option, std::int64_t least, std::int64_t most) {
-  if (const auto value =
-          default_of(option, static_cast<double>(least), static_cast<double>(most)))
+  if (const auto value = default_of(option, static_cast<double>(least), static_cast<double>(most)))
     option->default_str(fmt::format("{:.0f}", *value));
   return option->type_name("N")->check(checked([least, most](const std::string& text) {
     std::int64_t value = 0;

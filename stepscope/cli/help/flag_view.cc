@@ -57,9 +57,8 @@ FlagView view_of(const CLI::Option& option) {
   view.name = option.get_name();
   if (!option.get_snames().empty()) view.short_name = "-" + option.get_snames().front();
   if (takes_value) view.value = option.get_type_name() + more;
-  view.repeatable =
-      takes_value &&
-      (several || option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll);
+  view.repeatable = takes_value && (several || option.get_multi_option_policy() ==
+                                                   CLI::MultiOptionPolicy::TakeAll);
   return view;
 }
 
@@ -88,7 +87,8 @@ std::vector<FlagGroup> flag_groups(const CLI::App& app) {
       help.flags.push_back(std::move(view));
       continue;
     }
-    auto group = std::ranges::find(groups, view.argument ? arguments_group : name, &FlagGroup::name);
+    auto group =
+        std::ranges::find(groups, view.argument ? arguments_group : name, &FlagGroup::name);
     if (group == groups.end()) group = groups.insert(groups.end(), {name, {}});
     group->flags.push_back(std::move(view));
   }
@@ -99,8 +99,7 @@ std::vector<FlagGroup> flag_groups(const CLI::App& app) {
 
 std::vector<FlagView> flags_of(const CLI::App& app) {
   std::vector<FlagView> all;
-  for (FlagGroup& group : flag_groups(app))
-    std::ranges::move(group.flags, std::back_inserter(all));
+  for (FlagGroup& group : flag_groups(app)) std::ranges::move(group.flags, std::back_inserter(all));
   return all;
 }
 
@@ -115,7 +114,9 @@ std::string usage_of(const CLI::App& app) {
   return out + flags;
 }
 
-std::vector<std::string> examples_of(const CLI::App& app) { return between(app.get_footer(), '\n'); }
+std::vector<std::string> examples_of(const CLI::App& app) {
+  return between(app.get_footer(), '\n');
+}
 
 const CLI::App* find_verb(const CLI::App& program, std::string_view name) {
   const auto verbs =

@@ -23,10 +23,10 @@ struct FlagView {
   std::string preset;      // the default, or empty
   bool argument = false;
   bool required = false;
-  bool repeatable = false;            // may stand several times
-  std::vector<std::string> choices;   // literal values
-  bool file = false;                  // a value may be a file
-  bool directory = false;             // likewise
+  bool repeatable = false;                   // may stand several times
+  std::vector<std::string> choices;          // literal values
+  bool file = false;                         // a value may be a file
+  bool directory = false;                    // likewise
   [[nodiscard]] std::string text() const;    // "-h, --help", "--steps A:B", "INPUT..."
   [[nodiscard]] std::string detail() const;  // the description, repetition and default
 };

@@ -15,8 +15,8 @@ constexpr std::size_t flag_columns = 28;  // where descriptions begin
 constexpr std::size_t verb_columns = 14;
 
 std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 void paragraph(std::string& out, std::string_view text, std::size_t width) {

@@ -29,9 +29,8 @@ std::string roff(std::string_view text) {
 }
 
 std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) {
-    return static_cast<char>(std::toupper(c));
-  });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
 }
 
@@ -40,7 +39,8 @@ void options(std::string& out, const CLI::App& app) {
     out += fmt::format(".SS {}\n", roff(group.name));
     for (const FlagView& flag : group.flags) {
       std::string name = fmt::format("\\fB{}\\fR", roff(flag.name));
-      if (!flag.short_name.empty()) name = fmt::format("\\fB{}\\fR, {}", roff(flag.short_name), name);
+      if (!flag.short_name.empty())
+        name = fmt::format("\\fB{}\\fR, {}", roff(flag.short_name), name);
       if (!flag.value.empty()) name += fmt::format(" \\fI{}\\fR", roff(flag.value));
       out += fmt::format(".TP\n{}\n{}\n", name, roff(flag.detail()));
     }

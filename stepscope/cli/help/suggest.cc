@@ -39,7 +39,7 @@ std::size_t remoteness(std::string_view name, std::string_view known) {
   const std::size_t distance = edit_distance(name, known);
   if (distance <= std::max<std::size_t>(1, std::min(name.size(), known.size()) / 3))
     return distance;
-  constexpr std::size_t fewest = 3;  // letters of a beginning that tell something
+  constexpr std::size_t fewest = 3;   // letters of a beginning that tell something
   constexpr std::size_t remote = 10;  // more than any distance above
   const std::size_t shared = std::min(name.size(), known.size());
   if (shared >= fewest && name.substr(0, shared) == known.substr(0, shared))
@@ -69,7 +69,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      row[j] =
+          std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         row[j] = std::min(row[j], before[j - 2] + 1);
     }
@@ -116,8 +117,7 @@ std::string unknown_flag(const CLI::App& verb, std::string_view flag) {
   std::string remedy;
   if (!there.empty()) remedy = fmt::format("it is a flag of {}", joined(there, " and "));
   if (!near.empty()) remedy += (remedy.empty() ? "" : "; ") + did_you_mean(near);
-  if (remedy.empty())
-    remedy = fmt::format("stepscope help {} lists the flags", verb.get_name());
+  if (remedy.empty()) remedy = fmt::format("stepscope help {} lists the flags", verb.get_name());
   return fmt::format("{} has no flag {}; {}", verb.get_name(), flag, remedy);
 }
 
