@@ -28,9 +28,10 @@ void declare_trace(CLI::App& app, StacksFlags& f) {
                  "Time to add to the profile's clock to get the trace's, as -0.25s or 12.5ms")
       ->type_name("TIME")
       ->group(group);
-  app.add_flag("--gapless", f.request.gapless,
-               "No sample of a thread is missing (py-spy record --idle), so its place is an "
-               "instant")
+  app.add_flag(
+         "--gapless", f.request.gapless,
+         "Take a sample's place as an instant: no sample of a thread is missing (py-spy record "
+         "--idle)")
       ->group(group);
   declare_steps(app, f.traces.steps, group);
   declare_step_annotation(app, f.traces.request.step_annotation, group);

@@ -73,12 +73,11 @@ const CLI::App* parsed_verb(const CLI::App& app) {
 // for an argument.
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* verb = parsed_verb(app);
-  if (verb == nullptr) {
-    for (const std::string& left : app.remaining())
-      if (left.starts_with('-'))
-        return wrong_usage("stepscope has no flag " + left + "; flags stand behind the verb");
+  for (const std::string& left : app.remaining())
+    if (left.starts_with('-'))
+      return wrong_usage("stepscope has no flag " + left + "; flags stand behind the verb");
+  if (verb == nullptr)
     return wrong_usage(std::string(error.what()) + "; stepscope --help lists verbs");
-  }
   for (const std::string& left : verb->remaining())
     if (left.size() > 1 && left.starts_with('-')) return wrong_usage(unknown_flag(*verb, left));
   return wrong_usage(std::string(error.what()) + "; stepscope help " + verb->get_name() +

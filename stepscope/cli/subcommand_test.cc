@@ -112,9 +112,9 @@ TEST_F(CommandLineShape, HelpFitsTheTerminal) {
 TEST_F(CommandLineShape, HelpOfTheProgramListsVerbsByTask) {
   const std::string text = help_text(program, verb_table(), width);
   std::size_t at = 0;
-  for (const char* part :
-       {"Understand a run:", "  analyze ", "  hang ", "Compare:", "  sweep ",
-        "Plan ahead:", "  calibrate ", "Train:", "  train ", "Examples:", "stepscope help VERB"}) {
+  for (const char* part : {"Usage: stepscope VERB", "Understand a run:", "  analyze ", "  hang ",
+                           "Compare:", "  sweep ", "Plan ahead:", "  calibrate ",
+                           "Train:", "  train ", "Examples:", "stepscope help VERB"}) {
     at = text.find(part, at);
     ASSERT_NE(at, std::string::npos) << part << "\n" << text;
   }
@@ -136,7 +136,7 @@ TEST_F(CommandLineShape, CommandsWrapWithAFlagAndItsValueTogether) {
   EXPECT_EQ(wrapped_command("stepscope plan m --gpus 8 --json 'a b' -- x", 24),
             (std::vector<std::string>{"stepscope plan m \\", "    --gpus 8 \\",
                                       "    --json 'a b' -- x"}));
-  EXPECT_EQ(wrapped("aa bb  cc", 5), (std::vector<std::string>{"aa bb", "cc"}));
+  EXPECT_EQ(wrapped_lines("aa bb  cc", 5), (std::vector<std::string>{"aa bb", "cc"}));
 }
 
 TEST_F(CommandLineShape, ManPagesHaveTheirSections) {

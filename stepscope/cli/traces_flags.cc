@@ -162,7 +162,7 @@ void declare_traces(CLI::App& app, TracesFlags& f) {
   as_count(app.add_option("--dp", f.dp, "Data-parallel devices, where the traces do not show it"),
            1, most_ranks)
       ->group(ranks);
-  declare_threads(app, f.request.threads, "Work");
+  declare_threads(app, f.request.threads, "Performance");
 }
 
 void declare_job(CLI::App& app, JobDescription& job) {

@@ -22,13 +22,16 @@ namespace {
 
 void declare_model(CLI::App& app, TrainFlags& f) {
   const char* group = "Model and data";
-  std::vector<std::string> presets;
-  for (const nn::NamedPreset& preset : nn::network_presets()) presets.emplace_back(preset.name);
-  app.add_option("--preset", f.preset, "Network to train")
+  std::vector<std::string_view> presets;
+  for (const nn::NamedPreset& preset : nn::network_presets()) presets.push_back(preset.name);
+  app.add_option("--preset", f.preset,
+                 fmt::format("Network to train: {}", fmt::join(presets, ", ")))
       ->capture_default_str()
-      ->type_name(fmt::format("{}", fmt::join(presets, "|")))
+      ->type_name("PRESET")
       ->group(group);
-  app.add_option("--data", f.data, "Text, or token files")->type_name("FILE")->group(group);
+  app.add_option("--data", f.data, "Text or token files to train on")
+      ->type_name("FILE")
+      ->group(group);
   as_choice(app.add_option("--data-format", f.data_format,
                            "Format of the data, where the file's first bytes do not tell it"),
             {"text", "u16", "u32", "llmc"})
@@ -215,7 +218,8 @@ void declare_views(CLI::App& app, TrainFlags& f) {
       ->group(faults);
   declare_json(app, f.json);
   declare_csv(app, f.csv);
-  app.add_flag("--quiet", f.quiet, "No progress line and no line for each step")->group(group);
+  app.add_flag("--quiet", f.quiet, "Leave out the progress line and the lines of steps")
+      ->group(group);
 }
 
 // A number, then what is left of the text. Absent where it begins with none, or with a negative

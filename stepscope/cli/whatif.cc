@@ -49,8 +49,6 @@ std::function<int()> declare_whatif(CLI::App& app) {
   app.description(
       "Replays the recorded steps with something changed: without a wait, with faster links, with "
       "other buckets. Says what a step would take then.");
-  declare_traces(app, flags->traces);
-  declare_json(app, flags->json);
   app.add_option(
          "--change", flags->changes,
          "Change to replay: no_waiting, communication_free[:COLLECTIVE], "
@@ -62,6 +60,8 @@ std::function<int()> declare_whatif(CLI::App& app) {
          "changes that analyze asks for are replayed.")
       ->type_name("CHANGE")
       ->group("Changes");
+  declare_traces(app, flags->traces);
+  declare_json(app, flags->json);
   declare_machine(app, flags->machine,
                   "Machine whose links tell the time of message sizes that the traces do not have",
                   "Machine");

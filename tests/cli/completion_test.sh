@@ -27,7 +27,7 @@ grep -q "tcsh is none of bash, zsh, fish" err || fail "what is said of tcsh: $(c
 
 # shellcheck source=/dev/null
 source "$dir/script.bash"
-# completes EXPECTED WORD…: what bash offers for the last word, in one line.
+# completes EXPECTED WORD…: what bash offers for the last word, sorted, in one line.
 completes() {
   local expected=$1
   shift
@@ -35,16 +35,19 @@ completes() {
   COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
   COMPREPLY=()
   _stepscope
-  local got="${COMPREPLY[*]-}"
+  local got
+  got=$(printf '%s\n' "${COMPREPLY[@]-}" | LC_ALL=C sort | paste -sd ' ')
   [ "$got" = "$expected" ] || fail "stepscope $*: $got instead of $expected"
 }
 mkdir traces
 : >trace.json
 completes "compare completion" comp
+completes "--machine --max --memory-headroom" plan m --m
 completes "--version" --v
 completes "--step-annotation --steps" analyze --step
 completes "--steps" analyze trace.json --json out --steps
-completes "ns us ms s" check --unit ""
+completes "llama-tiny" train --preset llama-t
+completes "ms ns s us" check --unit ""
 completes "us" check --unit u
 completes "us" check --unit = u
 completes "h100_pcie_80gb h100_sxm_80gb h100_sxm_96gb" plan --machine h100

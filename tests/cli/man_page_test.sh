@@ -16,7 +16,7 @@ fail() {
 pages=("$dir"/stepscope*.1)
 [ ${#pages[@]} -ge 15 ] || fail "only ${#pages[@]} pages"
 for page in "${pages[@]}"; do
-  groff -man -Tutf8 -ww "$page" >"$dir/out" 2>"$dir/err" || fail "groff refuses $page"
+  groff -man -Tutf8 -P-cbou -ww "$page" >"$dir/out" 2>"$dir/err" || fail "groff refuses $page"
   [ ! -s "$dir/err" ] || fail "$(basename "$page"): $(head -3 "$dir/err")"
   for section in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" "SEE ALSO"; do
     grep -q "$section" "$dir/out" || fail "$(basename "$page") has no section $section"

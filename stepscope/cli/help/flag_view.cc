@@ -9,6 +9,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/machine_stems.h"
 #include "stepscope/cost/model/model_json.h"
+#include "stepscope/nn/network/presets.h"
 
 namespace stepscope {
 namespace {
@@ -36,6 +37,9 @@ void read_type(const std::string& type, FlagView& view) {
       for (const std::string_view stem : machine_stems()) view.choices.emplace_back(stem);
     if (word == "MODEL")
       for (const Transformer& model : model_catalogue()) view.choices.push_back(model.name);
+    if (word == "PRESET")
+      for (const nn::NamedPreset& preset : nn::network_presets())
+        view.choices.emplace_back(preset.name);
     if (literal(word)) view.choices.push_back(word);
   }
 }
@@ -47,9 +51,10 @@ FlagView view_of(const CLI::Option& option) {
   view.argument = option.get_positional();
   view.required = option.get_required();
   const bool several = option.get_items_expected_max() > 1;
+  const bool in_a_row = several && (option.get_positional() || option.get_allow_extra_args());
   const bool takes_value = option.get_items_expected_max() > 0;
   if (takes_value) read_type(option.get_type_name(), view);
-  const std::string more = several ? "..." : "";
+  const std::string more = in_a_row && !option.get_type_name().ends_with("...") ? "..." : "";
   if (view.argument) {
     view.name = option.get_name(true) + more;
     return view;
@@ -72,7 +77,10 @@ std::string FlagView::text() const {
 std::string FlagView::detail() const {
   std::string out = what;
   if (repeatable) out += " (repeatable)";
-  if (!preset.empty()) out += fmt::format(" [default: {}]", preset);
+  const bool is_on = value.empty() && !argument;  // a switch whose default is true
+  if (!preset.empty())
+    out += is_on ? fmt::format(" [default: on, {}=false turns it off]", name)
+                 : fmt::format(" [default: {}]", preset);
   return out;
 }
 
@@ -106,12 +114,15 @@ std::vector<FlagView> flags_of(const CLI::App& app) {
 std::string usage_of(const CLI::App& app) {
   if (app.get_parent() == nullptr) return app.get_name() + " VERB [flags]";
   std::string out = fmt::format("{} {}", app.get_parent()->get_name(), app.get_name());
-  std::string flags = " [flags]";
+  std::string arguments;
+  std::string required;
   for (const FlagView& flag : flags_of(app)) {
-    if (flag.argument) out += flag.required ? " " + flag.name : fmt::format(" [{}]", flag.name);
-    if (!flag.argument && flag.required) flags = fmt::format(" {}{}", flag.text(), flags);
+    if (flag.argument)
+      arguments += fmt::format(fmt::runtime(flag.required ? " {}" : " [{}]"), flag.name);
+    if (!flag.argument && flag.required) required += " " + flag.text();
   }
-  return out + flags;
+  // Behind required flags an argument may be a command with flags of its own.
+  return required.empty() ? out + arguments + " [flags]" : out + required + " [flags]" + arguments;
 }
 
 std::vector<std::string> examples_of(const CLI::App& app) {

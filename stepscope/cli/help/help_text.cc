@@ -20,7 +20,7 @@ std::size_t columns(std::string_view text) {
 }
 
 void paragraph(std::string& out, std::string_view text, std::size_t width) {
-  for (const std::string& line : wrapped(text, width)) out += line + "\n";
+  for (const std::string& line : wrapped_lines(text, width)) out += line + "\n";
 }
 
 // "  left      right", the right side from `column` on, below the left one where that is too long.
@@ -31,7 +31,7 @@ void row(std::string& out, std::string_view left, std::string_view right, std::s
     out += line + "\n";
     line.clear();
   }
-  for (const std::string& part : wrapped(right, width - column)) {
+  for (const std::string& part : wrapped_lines(right, width - column)) {
     line.append(column - columns(line), ' ');
     out += line + part + "\n";
     line.clear();
@@ -97,7 +97,7 @@ class HelpFormatter : public CLI::FormatterBase {
 
 }  // namespace
 
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+std::vector<std::string> wrapped_lines(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;
   for (std::size_t at = 0; at < text.size();) {
@@ -153,7 +153,8 @@ std::string help_text(const CLI::App& app, std::span<const Verb> verbs, std::siz
   std::string out;
   paragraph(out, app.get_description(), width);
   out += "\n";
-  for (const std::string& line : wrapped("Usage: " + usage_of(app), width)) out += line + "\n";
+  for (const std::string& line : wrapped_lines("Usage: " + usage_of(app), width))
+    out += line + "\n";
   flags(out, app, width);
   examples(out, app, width);
   exit_codes(out, width);

@@ -21,7 +21,7 @@ namespace stepscope {
                                                                  std::size_t width);
 
 // Lines of at most `width` columns, broken at spaces; UTF-8 characters count as one column.
-[[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+[[nodiscard]] std::vector<std::string> wrapped_lines(std::string_view text, std::size_t width);
 // A command on as many lines as it takes, with " \" at their ends; words in quotes stay whole.
 [[nodiscard]] std::vector<std::string> wrapped_command(std::string_view command, std::size_t width);
 

@@ -113,6 +113,10 @@ std::string unknown_flag(const CLI::App& verb, std::string_view flag) {
     if (other != &verb && !other->get_group().empty() && has_flag(*other, flag))
       there.push_back(other->get_name());
   auto near = likely_names(without_dashes(flag), here);
+  if (!there.empty())  // it is no slip then
+    std::erase_if(near, [&](const std::string& name) {
+      return edit_distance(name, without_dashes(flag)) > 1;
+    });
   for (std::string& name : near) name.insert(0, "--");
   std::string remedy;
   if (!there.empty()) remedy = fmt::format("it is a flag of {}", joined(there, " and "));
