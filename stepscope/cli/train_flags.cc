@@ -180,7 +180,7 @@ void declare_files(CLI::App& app, TrainFlags& f) {
       0, std::int64_t{1} << 20)
       ->group(group);
   app.add_option("--prompt", f.prompt, "Text that the generated text goes on from")
-      ->type_name("TEXT")
+      ->type_name("WORDS")
       ->group(group);
 }
 

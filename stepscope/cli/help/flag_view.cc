@@ -60,6 +60,7 @@ FlagView view_of(const CLI::Option& option) {
     return view;
   }
   view.name = option.get_name();
+  if (option.get_lnames().size() > 1) view.earlier = "--" + option.get_lnames()[1];
   if (!option.get_snames().empty()) view.short_name = "-" + option.get_snames().front();
   if (takes_value) view.value = option.get_type_name() + more;
   view.repeatable = takes_value && (several || option.get_multi_option_policy() ==

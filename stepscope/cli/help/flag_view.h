@@ -18,6 +18,7 @@ inline constexpr std::size_t most_common_flags = 10;
 struct FlagView {
   std::string name;        // "--steps"; of an argument "INPUT"
   std::string short_name;  // "-h", or empty
+  std::string earlier;     // a name that it had before and still takes, or empty
   std::string value;       // "A:B", "FILE..."; empty: a switch, or an argument
   std::string what;        // the description
   std::string preset;      // the default, or empty

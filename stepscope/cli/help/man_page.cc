@@ -104,8 +104,10 @@ void verb_markdown(std::string& out, const CLI::App& app, const Verb& verb) {
     out += fmt::format("\n**{}**\n\n| {} | meaning | default |\n|---|---|---|\n", group.name,
                        group.name == arguments_group ? "argument" : "flag");
     for (const FlagView& flag : group.flags)
-      out += fmt::format("| {} | {}{} | {} |\n", code(flag.text()), cell(flag.what),
-                         flag.repeatable ? " (repeatable)" : "", cell(flag.preset));
+      out += fmt::format("| {} | {}{}{} | {} |\n", code(flag.text()), cell(flag.what),
+                         flag.repeatable ? " (repeatable)" : "",
+                         flag.earlier.empty() ? "" : fmt::format(" (earlier `{}`)", flag.earlier),
+                         cell(flag.preset));
   }
   const auto commands = examples_of(app);
   if (!commands.empty()) out += commands.size() == 1 ? "\nExample:\n\n" : "\nExamples:\n\n";
