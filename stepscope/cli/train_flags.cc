@@ -67,7 +67,7 @@ void declare_job(CLI::App& app, TrainFlags& f) {
       ->type_name("0|1|2|3")
       ->group(group);
   app.add_option("--dtype,--precision", f.precision,
-                 "Number format of the computation. bf16 keeps fp32 master weights.")
+                 "Number format of the computation. With bf16, master weights are fp32.")
       ->transform(CLI::CheckedTransformer(
                       std::map<std::string, std::string>{{"fp32", "f32"}, {"bf16", "bf16"}})
                       .description(""))
@@ -84,7 +84,7 @@ void declare_job(CLI::App& app, TrainFlags& f) {
   as_count(app.add_option("--grad-accum", f.accumulation, "Micro-batches of a step"), 1, most)
       ->group(group);
   as_choice(app.add_option("--accumulation", f.accumulation_policy,
-                           "When gradients of several micro-batches are reduced"),
+                           "Reduction of gradients: after each micro-batch, or once a step"),
             {"reduce_each_microstep", "accumulate_then_reduce"})
       ->group(group);
   as_count(app.add_option("--steps", f.steps,
@@ -118,8 +118,7 @@ void declare_optimizer(CLI::App& app, TrainFlags& f) {
             0, most)
       ->group(group);
   as_choice(app.add_option("--on-nan", f.on_nan,
-                           "What happens where a loss or gradient is not finite: skip the step, or "
-                           "stop"),
+                           "Action where a loss or gradient is not finite: skip the step, or stop"),
             {"skip", "stop"})
       ->group(group);
 }
@@ -132,7 +131,7 @@ void declare_memory(CLI::App& app, TrainFlags& f) {
            1 << 20)
       ->group(group);
   app.add_option("--recompute", f.recompute,
-                 "What backward computes again. every:K means all but each K-th layer.")
+                 "Recomputation in backward. With every:K each K-th layer stays whole.")
       ->capture_default_str()
       ->type_name("none|selective|full|every:K")
       ->group(group);

@@ -128,7 +128,7 @@ std::string man_page(const CLI::App& app, std::span<const Verb> verbs, std::stri
   const auto verb = std::ranges::find(verbs, app.get_name(), &Verb::name);
   const std::string_view summary =
       verb == verbs.end() ? "where each training step goes" : verb->summary;
-  std::string out = fmt::format(".TH {} 1 \"\" \"stepscope {}\" \"User Commands\"\n",
+  std::string out = fmt::format(".TH {} 1 \"\" \"stepscope {}\" \"User Commands\"\n.nh\n.ad l\n",
                                 roff(upper(name)), roff(version));
   out += fmt::format(".SH NAME\n{} \\- {}\n", roff(name), roff(summary));
   out += fmt::format(".SH SYNOPSIS\n{}\n", roff(usage_of(app)));
