@@ -131,7 +131,7 @@ void declare_memory(CLI::App& app, TrainFlags& f) {
            1 << 20)
       ->group(group);
   app.add_option("--recompute", f.recompute,
-                 "Recomputation in backward. With every:K each K-th layer stays whole.")
+                 "Recomputation in backward. With every:K the first of each K layers stays whole.")
       ->capture_default_str()
       ->type_name("none|selective|full|every:K")
       ->group(group);
