@@ -110,8 +110,7 @@ std::string zsh_text(std::string_view text) {
 
 std::string zsh_values(const FlagView& flag, std::span<const Verb> verbs) {
   const std::string words = fmt::format("{}", fmt::join(choices_of(flag, verbs), " "));
-  if (flag.file && !words.empty())
-    return fmt::format("{{_alternative \"words:word:({})\" \"files:file:_files\"}}", words);
+  if (flag.file && !words.empty()) return " _stepscope_words_or_files " + words;
   if (flag.file) return "_files";
   if (flag.directory) return "_files -/";
   return words.empty() ? " " : fmt::format("({})", words);
@@ -149,6 +148,9 @@ std::string zsh_completion(const CLI::App& program, std::span<const Verb> verbs)
   std::string out =
       "#compdef stepscope\n"
       "# Completion of stepscope for zsh, printed by \"stepscope completion zsh\".\n"
+      "_stepscope_words_or_files() {\n"
+      "  _alternative \"words:word:($*)\" 'files:file:_files'\n"
+      "}\n"
       "_stepscope() {\n"
       "  local curcontext=$curcontext state line\n"
       "  local -a verbs=(\n";
