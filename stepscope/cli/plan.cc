@@ -70,7 +70,7 @@ void declare(CLI::App& app, PlanFlags& f) {
                           "Share of the memory that stays free"),
            0, 0.95)
       ->group(search);
-  app.add_flag("--search-offload", f.request.offload,
+  app.add_flag("--search-offload,--offload", f.request.offload,
                "Search states in host memory and on NVMe too")
       ->group(search);
   declare_threads(app, f.request.threads, search);

@@ -68,7 +68,8 @@ void declare(CLI::App& app, StacksFlags& f) {
   app.add_flag("--top-down", f.top_down, "Show the call tree, callers above callees")->group(trees);
   app.add_flag("--bottom-up", f.bottom_up, "Show the call tree, callees above callers")
       ->group(trees);
-  as_share(app.add_option("--min-share", f.least, "Smallest part that a tree shows"), 0, 1)
+  as_share(app.add_option("--min-share,--min-percent", f.least, "Smallest part that a tree shows"),
+           0, 1)
       ->group(trees);
   declare_json(app, f.out.json);
   declare_html(app, f.out.html);

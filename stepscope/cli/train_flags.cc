@@ -140,7 +140,8 @@ void declare_memory(CLI::App& app, TrainFlags& f) {
                  "on the drive of DIR instead of memory")
       ->type_name("PARTS:DIR")
       ->group(group);
-  app.add_flag("--plan-only", f.plan_only, "Print the memory and communication plan and stop")
+  app.add_flag("--plan-only,--plan", f.plan_only,
+               "Print the memory and communication plan and stop")
       ->group(group);
 }
 
