@@ -103,7 +103,7 @@ void declare_optimizer(CLI::App& app, TrainFlags& f) {
   as_count(app.add_option("--lr-warmup,--warmup", f.warmup, "Steps of a linear rise of the rate"),
            0)
       ->group(group);
-  as_choice(app.add_option("--schedule", f.schedule, "Schedule of the learning rate"),
+  as_choice(app.add_option("--lr-schedule,--schedule", f.schedule, "Schedule of the learning rate"),
             {"constant", "linear", "cosine"})
       ->group(group);
   as_number(app.add_option("--beta1", f.beta1, "Decay of the first moment"), 0, 0.999999)

@@ -24,7 +24,7 @@ TEST(TrainFlags, HaveTheFieldsDefaultsAndNames) {
   EXPECT_DOUBLE_EQ(typed("--deadline 1500ms").deadline, 1.5);
   const TrainFlags all = typed(
       "--preset gpt2-124m --zero 2 --ranks 4 --micro-batch 4 --seq 64 --grad-accum 2 --dtype bf16 "
-      "--lr 1e-3 --schedule cosine --lr-warmup 10 --offload optimizer --offload parameters "
+      "--lr 1e-3 --lr-schedule cosine --lr-warmup 10 --offload optimizer --offload parameters "
       "--inject "
       "slow:1:30%");
   EXPECT_EQ(all.preset, "gpt2-124m");
