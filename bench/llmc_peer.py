@@ -101,8 +101,8 @@ def served(folder, checkpoint, tokens):
 def loss_apart(program, folder, steps=5):
     tokens, start = f"{folder}/tokens", f"{folder}/start.bin"
     write_tokens(tokens, 256)
-    train = [program, "train", "--preset", "gpt2-tiny", "--ranks", "1", "--batch", str(BATCH), "--seq", str(TOKENS),
-             "--data", tokens, "--data-format", "u32", "--schedule", "constant", "--warmup", "0", "--beta2", "0.999",
+    train = [program, "train", "--preset", "gpt2-tiny", "--ranks", "1", "--micro-batch", str(BATCH), "--seq", str(TOKENS),
+             "--data", tokens, "--data-format", "u32", "--lr-schedule", "constant", "--lr-warmup", "0", "--beta2", "0.999",
              "--weight-decay", "0", "--clip", "0", "--quiet"]
     quiet = {"check": True, "stdout": subprocess.DEVNULL}
     subprocess.run([*train, "--steps", "1", "--lr", "0", "--export", start], **quiet)

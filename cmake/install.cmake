@@ -15,6 +15,18 @@ set(DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDE
 include(\"${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake\")")
 install(TARGETS stepscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
+# Man pages and completion scripts, which the program prints, where man and the shells look for them.
+set(share ${PROJECT_BINARY_DIR}/generated/share)
+add_custom_command(
+  OUTPUT ${share}/stamp
+  COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:stepscope> -DSHARE=${share} -P ${CMAKE_CURRENT_LIST_DIR}/shell_files.cmake
+  COMMAND ${CMAKE_COMMAND} -E touch ${share}/stamp
+  DEPENDS stepscope ${CMAKE_CURRENT_LIST_DIR}/shell_files.cmake
+  COMMENT "Writing man pages and completion scripts" VERBATIM)
+add_custom_target(stepscope_shell_files ALL DEPENDS ${share}/stamp)
+install(DIRECTORY ${share}/man ${share}/bash-completion ${share}/zsh ${share}/fish
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stepscope)
 install(EXPORT stepscope-targets NAMESPACE stepscope:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/stepscope-config.cmake.in

@@ -52,7 +52,7 @@ option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
 # Files of these rooms define the same names, once per collective or instruction set.
 set(STEPSCOPE_ROOMS_APART comm/collectives nn/kernels)
 # Tests of these folders have local functions with equal names.
-set(STEPSCOPE_TESTS_APART analysis/work cost/layer cli fit write)
+set(STEPSCOPE_TESTS_APART analysis/work cost/layer fit write)
 # stepscope_compile_rooms(TARGET FOLDERS_APART SOURCE...)
 function(stepscope_compile_rooms target apart)
   if(NOT STEPSCOPE_UNITY)

@@ -9,6 +9,8 @@
 #include <memory>
 
 #include "stepscope/base/output_file.h"
+#include "stepscope/cli/help/flag_values.h"
+#include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/plan_source.h"
 #include "stepscope/cli/subcommand.h"
@@ -47,71 +49,48 @@ void declare_plan_of_run(CLI::App& app, PlanSource& plan) {
   std::vector<std::string_view> names;
   for (const PlanField& field : plan_fields())
     if (std::ranges::find(here, field.name) == here.end()) names.push_back(field.name);
-  app.add_option(
-         "--plan", plan.plan_file,
-         "The plan of the run as JSON (docs/reference/plans.md), for what the model expects "
-         "of it; flags override it")
-      ->type_name("FILE")
-      ->group("Plan");
-  app.add_option("--gpus-per-node", plan.gpus_per_node, "Devices that share the fast links")
-      ->check(positive_number())
-      ->type_name("N")
-      ->group("Plan");
+  declare_plan_file(app, plan);
+  declare_gpus_per_node(app, plan);
   declare_fields(app, plan, names);
 }
 
 void declare(CLI::App& app, AnalyzeFlags& f) {
+  app.description(
+      "Accounts for every nanosecond of each step of a run: computing, communicating, waiting for "
+      "a peer, copying or idle, and why. Also says which rank is late and what to try first.");
   declare_traces(app, f.traces);
   app.get_option("INPUT")->description(
       "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, patterns; or a "
-      "job's table of operations (CSV, Parquet; docs/explanation/stragglers.md)");
-  app.add_option("--json", f.json,
-                 "Write everything as JSON (docs/reference/json.md); - for standard output")
-      ->type_name("FILE");
-  app.add_option("--html", f.html, "Write one self-contained page")->type_name("FILE");
-  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
-      ->type_name("DIR");
+      "job's table of operations (CSV, Parquet)");
+  const char* outputs = "Outputs";
+  declare_json(app, f.json);
+  declare_html(app, f.html);
+  declare_csv(app, f.csv);
   app.add_option("--perfetto", f.perfetto,
                  "Write all ranks as one trace for ui.perfetto.dev: native (.pftrace, .pftrace.gz) "
                  "or Chrome's JSON (.json, .json.gz)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group(outputs);
   app.add_option("--write-machine", f.write_machine,
                  "Write the machine with its links fitted to the measured transfers, for --machine")
-      ->type_name("FILE");
-  app.add_flag("--timeline", f.timeline, "Put the page's reduced timeline into the JSON too");
-  app.add_option("--model-flops-per-step", f.job.model_flops_per_step,
-                 "FLOPs of the model for one global batch, without recompute: gives MFU")
-      ->check(positive_number())
-      ->type_name("N");
-  app.add_option(
-         "--model", f.job.model,
-         "The model, to count those FLOPs by every convention and to expect the step: a name, a "
-         "file of ours or a Hugging Face config.json")
-      ->type_name("NAME|FILE");
-  app.add_option("--global-batch", f.job.global_batch,
-                 "Sequences of one optimizer step, for --model")
-      ->check(positive_number())
-      ->type_name("N");
-  app.add_option("--seq", f.job.sequence, "Tokens of a sequence, for --model")
-      ->check(positive_number())
-      ->type_name("N");
+      ->type_name("FILE")
+      ->group(outputs);
+  app.add_flag("--timeline", f.timeline, "Put the page's reduced timeline into the JSON too")
+      ->group(outputs);
+  declare_job(app, f.job);
+  as_choice(app.add_option("--peak-dtype", f.job.peak_dtype,
+                           "Format whose peak counts where the trace does not show the format"),
+            {"bf16", "fp16", "fp8", "tf32", "fp32"})
+      ->group("Machine");
+  as_positive(app.add_option("--price", f.job.price_per_gpu_hour,
+                             "Price of a GPU-hour, which shows each loss in money a day too"))
+      ->group("Machine");
   declare_plan_of_run(app, f.plan);
-  app.add_option("--peak-tflops", f.job.peak_tflops,
-                 "Peak of one device, instead of the catalogue's")
-      ->check(positive_number())
-      ->type_name("N");
-  app.add_option(
-         "--peak-dtype", f.job.peak_dtype,
-         "Which peak counts where the trace does not show the format: bf16, fp16, fp8, tf32, fp32")
-      ->type_name("FORMAT");
-  app.add_option("--machine", f.job.machine,
-                 "The device: a machine of the catalogue or a file (as data/machines/*.json)")
-      ->type_name("NAME|FILE");
-  app.add_option("--price", f.job.price_per_gpu_hour,
-                 "Price of a GPU-hour: each loss also in money a day")
-      ->check(positive_number())
-      ->type_name("N");
-  app.footer("Example: stepscope analyze examples/train_tiny/traces/ddp --html report.html");
+  mark_common(app, {"--steps", "--ranks", "--step-annotation", "--json", "--html", "--csv",
+                    "--perfetto", "--model", "--machine", "--peak-tflops"});
+  app.footer(
+      "stepscope analyze examples/train_tiny/traces/ddp --html report.html\n"
+      "stepscope analyze traces/ --model llama-3-8b --global-batch 64 --seq 4096 --zero 3");
 }
 
 // The page always has the timeline; it shows units, not each fetch of one, of which large jobs have

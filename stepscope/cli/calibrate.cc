@@ -12,10 +12,13 @@
 #include <vector>
 
 #include "stepscope/base/output_file.h"
+#include "stepscope/cli/help/flag_values.h"
+#include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/cli/traces_flags.h"
 #include "stepscope/comm/communicator/cores.h"
 #include "stepscope/comm/groups/mpi_group.h"
 #include "stepscope/comm/groups/rank_processes.h"
@@ -117,7 +120,7 @@ int fit_benchmarks_of(const CalibrateFlags& flags) {
 int answer(CalibrateFlags flags) {
   if (!flags.from.empty()) return fit_benchmarks_of(flags);
   if (!flags.machine.empty() || flags.hosts > 0)
-    return refused({.what = "--machine and --hosts are of benchmarks", .hint = "give --from FILE"});
+    return refused({.what = "--machine and --nodes are of benchmarks", .hint = "give --from FILE"});
   const int ranks = flags.ranks > 0 ? flags.ranks : comm::usable_cores();
   const bool spawned = is_spawned_rank();
   const auto launched = spawned ? std::nullopt : launched_rank();
@@ -131,35 +134,54 @@ int answer(CalibrateFlags flags) {
   return done ? static_cast<int>(exit_done) : failed(done.error());
 }
 
+void declare(CLI::App& app, CalibrateFlags& f) {
+  const char* measuring = "Measuring";
+  const char* benchmarks = "Benchmarks";
+  app.description(
+      "Measures the cores, links and drives of this machine, or fits links to what benchmarks of "
+      "collectives measured elsewhere, and writes a machine file for --machine.");
+  app.add_option("FILE", f.file, "Machine file to write")->required()->type_name("FILE");
+  as_count(app.add_option("--ranks", f.ranks,
+                          "Processes that measure at once. With --from the ranks of files that do "
+                          "not say."),
+           1, 4096)
+      ->default_str("the cores")
+      ->group(measuring);
+  as_choice(app.add_option("--transport", f.transport,
+                           "Transport of the ranks: shm, or over what mpirun or srun has started "
+                           "mpi (the default there) or mpi-messages (no shared memory)"),
+            {"shm", "mpi", "mpi-messages"})
+      ->group(measuring);
+  app.add_option("--drive", f.drive, "Measure the drive of this directory too")
+      ->type_name("DIR")
+      ->group(measuring);
+  app.add_flag("--quick", f.quick, "Take seconds instead of half a minute, and be coarser")
+      ->group(measuring);
+  app.add_option("--from", f.from,
+                 "Outputs of nccl-tests or OSU micro-benchmarks, to which the machine's links are "
+                 "fitted instead of measuring")
+      ->type_name("FILE")
+      ->group(benchmarks);
+  declare_machine(app, f.machine,
+                  "Machine that the benchmarks ran on. Without it the device that they name.",
+                  benchmarks);
+  as_count(app.add_option("--nodes,--hosts", f.hosts,
+                          "Nodes of the benchmarks, where a file does not say"),
+           1, 100000)
+      ->default_str("1")
+      ->group(benchmarks);
+  mark_common(app, {"--ranks", "--drive", "--quick", "--from", "--machine"});
+  app.footer(
+      "stepscope calibrate here.json && stepscope predict gpt2 --machine here.json "
+      "--gpus 2 --global-batch 16 --seq 128 --dtype fp32\n"
+      "stepscope calibrate cluster.json --from nccl_tests.txt --machine h100_sxm_80gb");
+}
+
 }  // namespace
 
 std::function<int()> declare_calibrate(CLI::App& app) {
   auto flags = std::make_shared<CalibrateFlags>();
-  app.add_option("FILE", flags->file, "Machine file to write")->required();
-  app.add_option(
-         "--ranks", flags->ranks,
-         "Processes that measure at once (default: the cores); with --from the ranks of files "
-         "that do not say")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--transport", flags->transport,
-                 "shm, or over what mpirun or srun has started: mpi (the default there), "
-                 "mpi-messages (no shared memory)")
-      ->check(CLI::IsMember({"shm", "mpi", "mpi-messages"}));
-  app.add_option("--drive", flags->drive, "Measure the drive of this directory too")
-      ->type_name("DIR");
-  app.add_option("--from", flags->from,
-                 "Instead of measuring: outputs of nccl-tests or OSU micro-benchmarks, whose times "
-                 "the machine's links are fitted to")
-      ->type_name("FILE");
-  app.add_option("--machine", flags->machine,
-                 "With --from: the machine they ran on (default: the device they name)")
-      ->type_name("NAME|FILE");
-  app.add_option("--hosts", flags->hosts, "With --from: hosts, where a file does not say (1)")
-      ->check(CLI::Range(1, 100000));
-  app.add_flag("--quick", flags->quick, "Seconds instead of half a minute, and coarser");
-  app.footer(
-      "Example: stepscope calibrate here.json && stepscope predict gpt2 --machine here.json "
-      "--gpus 2 --global-batch 16 --seq 128 --dtype fp32");
+  declare(app, *flags);
   return [flags] { return answer(*flags); };
 }
 

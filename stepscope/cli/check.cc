@@ -6,6 +6,8 @@
 
 #include <memory>
 
+#include "stepscope/cli/help/flag_view.h"
+#include "stepscope/cli/measuring_flags.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
@@ -23,18 +25,20 @@ struct CheckFlags {
 };
 
 void declare(CLI::App& app, CheckFlags& f) {
-  app.add_option(
-         "INPUT", f.request.traces.inputs,
-         "traces of one run, a training log, the JSON of stepscope train, or a list of step "
-         "times")
-      ->required();
-  app.add_option("--unit", f.unit, "of lists whose header names none")
-      ->check(CLI::IsMember({"ns", "us", "ms", "s"}));
-  app.add_option("--step-annotation", f.request.traces.step_annotation,
-                 "what stands before '#' in the steps of traces");
+  app.description(
+      "Says what a few steps, a training log or a list of step times tell already, how sure that "
+      "is, and what to record next.");
+  app.add_option("INPUT", f.request.traces.inputs,
+                 "Traces of one run, a training log, the JSON of stepscope train, or a list of "
+                 "step times")
+      ->required()
+      ->type_name("PATH");
+  declare_unit(app, f.unit);
+  declare_step_annotation(app, f.request.traces.step_annotation, "Inputs");
   declare_job(app, f.request.job);
-  app.add_option("--json", f.json, "write the result to this file (- = standard output)");
-  app.footer("Example: stepscope check examples/train_tiny/traces/ddp");
+  declare_json(app, f.json);
+  mark_common(app, {"--json", "--model", "--global-batch", "--seq", "--machine", "--unit"});
+  app.footer("stepscope check examples/train_tiny/traces/ddp");
 }
 
 int answer(CheckFlags& f) {

@@ -6,9 +6,13 @@
 
 #include <memory>
 
+#include "stepscope/cli/help/flag_values.h"
+#include "stepscope/cli/help/flag_view.h"
+#include "stepscope/cli/measuring_flags.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/cli/traces_flags.h"
 #include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/compare_json.h"
 #include "stepscope/report/terminal/compare_text.h"
@@ -21,51 +25,57 @@ struct CompareFlags {
   std::vector<std::string> a;
   std::vector<std::string> b;
   std::vector<std::string> commands;
-  std::size_t launches = 3;
-  double timeout = 0;  // seconds; 0: none
-  std::string keep;
+  LaunchFlags launching{.launches = 3};
   std::string order;
   std::string unit = "ms";
   std::string step_annotation;
-  std::optional<std::size_t> warm_up;
-  double alpha = 0.05;
-  double floor = 1;                      // percent
-  std::optional<double> max_regression;  // percent
+  StatisticsFlags statistics;
+  std::optional<double> max_regression;  // a share
   std::string json;
   std::string csv;
 };
 
 void declare(CLI::App& app, CompareFlags& f) {
+  const char* inputs = "Inputs";
+  const char* launches = "Launches";
+  app.description(
+      "Decides whether B differs from A in its step time or whether that is noise, and in which "
+      "parts of the step. A and B are recorded runs, or commands that it launches in turn.");
   app.add_option("INPUTS", f.inputs,
                  "A and B, one launch each: a trace, a directory or glob of one, the JSON of "
-                 "stepscope train, a list of step times (CSV, one number a line, a log)");
-  app.add_option("--a", f.a, "launches of A, in the order they ran");
-  app.add_option("--b", f.b, "launches of B");
+                 "stepscope train, a list of step times (CSV, one number a line, a log)")
+      ->type_name("PATH");
+  app.add_option("--a", f.a, "Launches of A, in the order they ran")
+      ->type_name("PATH")
+      ->group(inputs);
+  app.add_option("--b", f.b, "Launches of B, in the order they ran")
+      ->type_name("PATH")
+      ->group(inputs);
   app.add_option("--run", f.commands,
-                 "twice: the command of A, then of B; it writes a trace, JSON or list to {out}, or "
-                 "prints lines with step_time_ms=…")
-      ->allow_extra_args(false);
-  app.add_option("--launches", f.launches, "of each command, interleaved A B B A")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--timeout", f.timeout, "seconds that a launch may take")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--keep", f.keep, "directory where what the launches wrote stays");
-  app.add_option("--order", f.order, "in which the launches ran, as ABBA");
-  app.add_option("--unit", f.unit, "of lists whose header names none")
-      ->check(CLI::IsMember({"ns", "us", "ms", "s"}));
-  app.add_option("--step-annotation", f.step_annotation,
-                 "what stands before '#' in the steps of traces");
-  app.add_option("--warm-up", f.warm_up, "steps of each launch to leave out (default: found)");
-  app.add_option("--alpha", f.alpha, "chance of a wrong call between equal arms")
-      ->check(CLI::Range(0.0001, 0.5));
-  app.add_option("--floor", f.floor, "percent below which a change does not matter")
-      ->check(CLI::Range(0.0, 50.0));
-  app.add_option("--max-regression", f.max_regression,
-                 "percent; exit code 3 where B is slower by more")
-      ->check(CLI::Range(0.0, 1e6));
-  app.add_option("--json", f.json, "write the result to this file (- = standard output)");
-  app.add_option("--csv", f.csv, "write launches and parts to this directory");
-  app.footer("Example: stepscope compare before.csv after.csv --max-regression 2");
+                 "Command to launch, given twice: of A, then of B. It writes a trace, JSON or a "
+                 "list to {out}, or prints lines with step_time_ms=NUMBER.")
+      ->type_name("COMMAND")
+      ->allow_extra_args(false)
+      ->group(launches);
+  declare_launches(app, f.launching, "Launches of each command, interleaved A B B A");
+  app.add_option("--order", f.order, "Order in which the recorded launches ran, as ABBA")
+      ->type_name("LETTERS")
+      ->group(inputs);
+  declare_unit(app, f.unit);
+  declare_step_annotation(app, f.step_annotation, inputs);
+  declare_statistics(app, f.statistics);
+  as_share(app.add_option("--max-regression", f.max_regression,
+                          "Slowdown of B above which the exit code is 3"),
+           0, 1e4, 0.01)
+      ->group("Statistics");
+  declare_json(app, f.json);
+  declare_csv(app, f.csv);
+  mark_common(app, {"--a", "--b", "--run", "--launches", "--max-regression", "--json", "--csv"});
+  app.footer(
+      "stepscope compare before.csv after.csv --max-regression 2%\n"
+      "stepscope compare --run './train.sh --fused 0 --out {out}' --run './train.sh --fused 1 "
+      "--out "
+      "{out}'");
 }
 
 Result<Done> check_usage(CompareFlags& f) {
@@ -107,16 +117,15 @@ Result<CompareRequest> request_of(CompareFlags& f) {
   if (!order) return order.error();
   CompareRequest r{.a = f.a,
                    .b = f.b,
-                   .limits = {.launches = f.launches, .keep = f.keep},
+                   .limits = limits_of(f.launching),
                    .reading = {.unit = *time_unit(f.unit), .step_annotation = f.step_annotation},
                    .order = std::move(*order),
                    .launching = show_launch};
-  if (f.timeout > 0) r.limits.seconds = f.timeout;
   if (!f.commands.empty()) r.commands = std::pair(f.commands[0], f.commands[1]);
-  r.options.ratio.alpha = f.alpha;
-  r.options.ratio.floor = f.floor / 100;
-  r.options.warm_up = f.warm_up;
-  if (f.max_regression) r.max_regression = *f.max_regression / 100;
+  r.options.ratio.alpha = f.statistics.alpha;
+  r.options.ratio.floor = f.statistics.floor;
+  r.options.warm_up = f.statistics.warm_up;
+  r.max_regression = f.max_regression;
   return r;
 }
 

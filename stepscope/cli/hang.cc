@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
@@ -19,15 +20,17 @@ struct HangFlags {
 };
 
 void declare(CLI::App& app, HangFlags& f) {
-  app.add_option(
-         "FILES", f.request.files,
-         "Dumps of PyTorch's flight recorder (pickle or JSON), logs with NCCL_DEBUG lines, "
-         "logs with messages of the watchdog; of as many ranks as there are, or directories")
-      ->required();
-  app.add_option("--json", f.out.json,
-                 "Write everything as JSON (docs/reference/json.md); - for standard output")
-      ->type_name("FILE");
-  app.footer("Example: stepscope hang nccl_trace_rank_* train.log");
+  app.description(
+      "Finds why a job stands still: which collective hangs, which ranks did not come, and what "
+      "they did instead.");
+  app.add_option("FILES", f.request.files,
+                 "Dumps of PyTorch's flight recorder (pickle or JSON), logs with NCCL_DEBUG lines, "
+                 "logs with messages of the watchdog, of one rank or several; or directories")
+      ->required()
+      ->type_name("PATH");
+  declare_json(app, f.out.json);
+  mark_common(app, {"--json"});
+  app.footer("stepscope hang nccl_trace_rank_* train.log");
 }
 
 int answer(const HangFlags& flags) {

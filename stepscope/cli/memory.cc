@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "stepscope/cli/help/flag_values.h"
+#include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
@@ -20,20 +22,21 @@ struct MemoryFlags {
 };
 
 void declare(CLI::App& app, MemoryFlags& f) {
+  app.description(
+      "Shows what holds a GPU's memory: by place in the code, at the peak and over time, and how "
+      "much lies idle in the allocator.");
   app.add_option("SNAPSHOT", f.request.snapshots,
-                 "Snapshots of PyTorch's allocator: pickles of torch.cuda.memory._dump_snapshot, "
-                 "JSON, or pages of torch.cuda._memory_viz; of as many ranks as there are, or "
+                 "Snapshots of PyTorch's allocator, of one rank or several: pickles of "
+                 "torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; or "
                  "directories")
-      ->required();
-  app.add_option("--top", f.top, "Places that the terminal lists (default 10)")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{100000}))
-      ->type_name("N");
-  app.add_option("--json", f.out.json,
-                 "Write everything as JSON (docs/reference/json.md); - for standard output")
-      ->type_name("FILE");
-  app.add_option("--html", f.out.html, "Write one self-contained page with the memory over time")
-      ->type_name("FILE");
-  app.footer("Example: stepscope memory snapshot.pickle --html memory.html");
+      ->required()
+      ->type_name("PATH");
+  as_count(app.add_option("--top", f.top, "Places that the terminal lists"), 1, 100000)
+      ->group("Outputs");
+  declare_json(app, f.out.json);
+  declare_html(app, f.out.html);
+  mark_common(app, {"--top", "--json", "--html"});
+  app.footer("stepscope memory snapshot.pickle --html memory.html");
 }
 
 int answer(const MemoryFlags& flags) {

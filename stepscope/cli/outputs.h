@@ -3,6 +3,7 @@
 // and tables to files.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <set>
 #include <span>
 #include <string>
@@ -42,6 +43,11 @@ struct OutputPaths {
   [[nodiscard]] bool prints() const { return json != "-"; }
   [[nodiscard]] bool has_tree() const { return !json.empty() || !html.empty(); }
 };
+// --json, --html and --csv, in the group "Outputs".
+void declare_json(CLI::App& app, std::string& path);
+void declare_html(CLI::App& app, std::string& path);
+void declare_csv(CLI::App& app, std::string& directory);
+
 // `tree` as JSON and as a page.
 void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures);
 // To `path`, or to standard output where it is "-"; nothing where it is empty.

@@ -9,10 +9,13 @@
 #include <charconv>
 #include <memory>
 
+#include "stepscope/cli/help/flag_values.h"
+#include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/plan_source.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/cli/traces_flags.h"
 #include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/plan_result_json.h"
 #include "stepscope/report/terminal/plan_text.h"
@@ -34,53 +37,56 @@ struct PlanFlags {
 constexpr std::array<std::string_view, 12> kept_fields = {
     "seq",        "global-batch", "attention",        "fused-pointwise",
     "dtype",      "grad-dtype",   "accumulate-dtype", "no-overlap",
-    "tp-overlap", "prefetch",     "bucket-mb",        "vocabulary-multiple"};
+    "tp-overlap", "prefetch",     "bucket",           "vocabulary-multiple"};
 
 // As typed, and as its flags are named.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> frameworks = {
     {{"megatron", "Megatron-LM"}, {"deepspeed", "DeepSpeed"}, {"torchtitan", "torchtitan"}}};
 
 void declare(CLI::App& app, PlanFlags& f) {
+  const char* search = "Search";
+  app.description(
+      "Searches the fastest way to run a model on a number of GPUs among all ways to divide its "
+      "work. Says why it wins, what else was near, and how far a plan of yours is from it.");
   declare_model_and_machine(app, f.source);
   app.add_option("--gpus", f.gpus, "Devices in all, or a range that is doubled through")
-      ->type_name("N|A:B");
-  app.add_option("--gpus-per-node", f.source.gpus_per_node, "Devices that share the fast links")
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N");
+      ->type_name("N|A:B")
+      ->group("Machine");
+  declare_gpus_per_node(app, f.source);
   declare_fields(app, f.source, kept_fields);
-  app.add_option("--fix", f.fix, "Only plans with these: tp=8,zero=1")
+  app.add_option("--fix", f.fix, "Only plans with these values: tp=8,zero=1")
       ->delimiter(',')
-      ->type_name("NAME=VALUE,...");
-  app.add_option("--max", f.most, "Only plans with at most these: pp=16")
+      ->type_name("NAME=VALUE,...")
+      ->group(search);
+  app.add_option("--max", f.most, "Only plans with at most these values: pp=16")
       ->delimiter(',')
-      ->type_name("NAME=VALUE,...");
+      ->type_name("NAME=VALUE,...")
+      ->group(search);
   app.add_option("--against", f.request.against,
-                 "A plan of yours beside the best: tp=8,pp=16,zero=1 or a plan file (repeatable)")
+                 "Plan of yours beside the best: tp=8,pp=16,zero=1 or a plan file")
       ->type_name("NAME=VALUE,...|FILE")
       ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--memory-headroom", f.request.memory_headroom,
-                 "Share of the memory that stays free (default 0.1)")
-      ->check(CLI::Range(0.0, 0.95))
-      ->type_name("SHARE");
-  app.add_flag("--offload", f.request.offload, "Search states in host memory and on NVMe too");
-  app.add_option("--top", f.request.top, "How many plans to show (default 10)")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N");
-  app.add_option("--flags", f.framework, "The best plan for megatron, deepspeed or torchtitan")
-      ->check(CLI::IsMember({"megatron", "deepspeed", "torchtitan"}))
-      ->type_name("FRAMEWORK");
-  app.add_option("--threads", f.request.threads, "Threads to use (default: all cores)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  app.add_option("--json", f.out.json,
-                 "Write everything as JSON (docs/reference/json.md); - for standard output")
-      ->type_name("FILE");
-  app.add_option("--html", f.out.html, "Write one self-contained page")->type_name("FILE");
-  app.add_option("--csv", f.out.csv, "Write the tables as CSV files into this directory")
-      ->type_name("DIR");
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(search);
+  as_share(app.add_option("--memory-headroom", f.request.memory_headroom,
+                          "Share of the memory that stays free"),
+           0, 0.95)
+      ->group(search);
+  app.add_flag("--search-offload,--offload", f.request.offload,
+               "Search states in host memory and on NVMe too")
+      ->group(search);
+  declare_threads(app, f.request.threads, search);
+  as_count(app.add_option("--top", f.request.top, "Plans to show"), 1, 1000)->group("Outputs");
+  as_choice(app.add_option("--flags", f.framework, "Show the best plan as flags of a framework"),
+            {"megatron", "deepspeed", "torchtitan"})
+      ->group("Outputs");
+  declare_json(app, f.out.json);
+  declare_html(app, f.out.html);
+  declare_csv(app, f.out.csv);
+  mark_common(app, {"--machine", "--gpus", "--seq", "--global-batch", "--fix", "--max", "--against",
+                    "--top", "--json", "--html"});
   app.footer(
-      "Example: stepscope plan gpt3-175b --machine a100_sxm_80gb --gpus 1024 --global-batch 1536 "
+      "stepscope plan gpt3-175b --machine a100_sxm_80gb --gpus 1024 --global-batch 1536 "
       "--against tp=8,pp=16,schedule=interleaved,virtual-stages=3");
 }
 

@@ -29,6 +29,9 @@ struct PlanSource {
 void declare_model_and_machine(CLI::App& app, PlanSource& source);
 // These, where the plan comes from, and all its flags.
 void declare_plan_source(CLI::App& app, PlanSource& source);
+// --plan, and --gpus-per-node.
+void declare_plan_file(CLI::App& app, PlanSource& source);
+void declare_gpus_per_node(CLI::App& app, PlanSource& source);
 // A flag for each of plan_fields() that is among `names`; all of them where `names` is empty.
 void declare_fields(CLI::App& app, PlanSource& source,
                     std::span<const std::string_view> names = {});

@@ -10,7 +10,7 @@ namespace stepscope {
 namespace {
 
 // The flags as CLI11 reads them.
-PlanSource typed(std::string line) {
+PlanSource plan_typed(std::string line) {
   CLI::App app;
   PlanSource source;
   declare_plan_source(app, source);
@@ -23,7 +23,7 @@ Result<MadePlan> made(std::string line, const char* model = "gpt3-175b",
   const auto m = find_model(model);
   const auto machine = machine_named("a100_sxm_80gb");
   EXPECT_TRUE(m && machine);
-  return make_plan(settings_of(typed(std::move(line))), *m, *machine, differs);
+  return make_plan(settings_of(plan_typed(std::move(line))), *m, *machine, differs);
 }
 
 std::string complaint(const std::string& line, const char* model = "gpt3-175b") {
@@ -56,6 +56,16 @@ TEST(PlanSource, NodesTimesTheirGpusAreTheDevices) {
             std::string::npos);
 }
 
+TEST(PlanSource, SizesAndRecomputationAreWrittenAsInOtherVerbs) {
+  const auto plan = made("--gpus 8 --global-batch 8 --bucket 25MB --recompute every:4");
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->plan.bucket, Bytes{25'000'000});
+  EXPECT_EQ(plan->plan.recompute, Recompute::every_k);
+  EXPECT_EQ(plan->plan.recompute_every, 4);
+  EXPECT_NE(complaint("--gpus 8 --global-batch 8 --bucket x").find("write 25MB"),
+            std::string::npos);
+}
+
 TEST(PlanSource, SwitchesNeedNoValue) {
   const auto plan = made("--gpus 8 --tp 8 --sequence-parallel --global-batch 8");
   ASSERT_TRUE(plan) << plan.error().message();
@@ -74,7 +84,7 @@ TEST(PlanSource, AWrongValueNamesItsFlag) {
   EXPECT_NE(complaint("--gpus 8 --global-batch 8 --zero 7").find("--zero \"7\""),
             std::string::npos);
   for (const char* wrong : {"--gpus 0", "--gpus -8", "--gpus nan", "--gpus 1e30", "--gpus 1.5"})
-    EXPECT_THROW((void)typed(wrong), CLI::ParseError) << wrong;
+    EXPECT_THROW((void)plan_typed(wrong), CLI::ParseError) << wrong;
 }
 
 TEST(PlanSource, SettingsOverrideFlagsAndDpFollows) {

@@ -4,64 +4,58 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 
 #include "stepscope/base/byte_size.h"
+#include "stepscope/cli/help/flag_values.h"
+#include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cost/model/nearest_names.h"
 
 namespace stepscope {
-namespace {
-
-CLI::Validator price() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        char* end = nullptr;
-        const double value = std::strtod(text.c_str(), &end);
-        return end != text.c_str() && *end == '\0' && value > 0 && std::isfinite(value)
-                   ? std::string()
-                   : text + " is no positive number";
-      },
-      "POSITIVE");
-}
-
-}  // namespace
 
 void declare(CLI::App& app, PredictFlags& f) {
+  const char* questions = "Questions";
+  const char* collective = "Collective";
+  app.description(
+      "Predicts what a step of a model should take on a machine, in how much memory, term by "
+      "term. With --collective it predicts a single collective.");
   declare_plan_source(app, f.source);
-  app.add_flag("--layers", f.layers, "The table of all operations");
+  app.add_option("--vary,--compare", f.compare,
+                 "Plans side by side: zero=0,1,2,3. Several make every combination.")
+      ->type_name("NAME=V1,V2,...")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(questions);
   app.add_option("--explain", f.explain,
-                 "The formula of a term, a part or an operation with its values; all (repeatable)")
+                 "Formula of a term, a part or an operation with its values, or all")
       ->type_name("TERM")
       ->take_all()
       ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--compare", f.compare,
-                 "Plans side by side: zero=0,1,2,3 (repeatable: every combination)")
-      ->type_name("NAME=VALUES")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--price", f.price_per_gpu_hour, "Price of a GPU-hour")
-      ->check(price())
-      ->type_name("N");
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(questions);
+  app.add_flag("--layers", f.layers, "Show the table of all operations")->group(questions);
+  as_positive(app.add_option("--price", f.price_per_gpu_hour,
+                             "Price of a GPU-hour, which shows the step in money too"))
+      ->group("Machine");
   app.add_option("--collective", f.collective,
-                 "Time a collective instead of a model: all_reduce, all_gather, ...")
-      ->type_name("OP")
-      ->group("Collective");
-  app.add_option("--bytes", f.bytes, "Sizes of its whole buffer (default 1KB:1GB)")
+                 "Collective to time instead of a model: all_reduce, all_gather, ...")
+      ->type_name("NAME")
+      ->group(collective);
+  app.add_option("--bytes", f.bytes, "Sizes of the collective's whole buffer")
+      ->capture_default_str()
       ->type_name("FROM:TO")
-      ->group("Collective");
-  app.add_option("--group", f.group, "Devices that take part")->type_name("N")->group("Collective");
-  app.add_option("--json", f.out.json,
-                 "Write everything as JSON (docs/reference/json.md); - for standard output")
-      ->type_name("FILE");
-  app.add_option("--html", f.out.html, "Write one self-contained page")->type_name("FILE");
-  app.add_option("--csv", f.out.csv, "Write the tables as CSV files into this directory")
-      ->type_name("DIR");
+      ->group(collective);
+  app.add_option("--group", f.group, "Devices that take part in the collective")
+      ->type_name("N")
+      ->group(collective);
+  declare_json(app, f.out.json);
+  declare_html(app, f.out.html);
+  declare_csv(app, f.out.csv);
+  mark_common(app, {"--machine", "--gpus", "--tp", "--pp", "--zero", "--seq", "--global-batch",
+                    "--vary", "--json", "--html"});
   app.footer(
-      "Example: stepscope predict gpt3-175b --machine a100_sxm_80gb --gpus 1024 --tp 8 --pp 16 "
+      "stepscope predict gpt3-175b --machine a100_sxm_80gb --gpus 1024 --tp 8 --pp 16 "
       "--global-batch 1536 --recompute selective --sequence-parallel\n"
-      "Example: stepscope predict --collective all_reduce --bytes 1KB:1GB --group 64 "
+      "stepscope predict --collective all_reduce --bytes 1KB:1GB --group 64 "
       "--machine h100_sxm_80gb");
 }
 
@@ -74,7 +68,7 @@ Result<PredictRequest> predict_request(const PredictFlags& flags) {
   for (const std::string& axis : flags.compare) {
     const std::size_t is = axis.find('=');
     if (is == std::string::npos || is + 1 == axis.size())
-      return Error{.what = "--compare " + axis + " is no list of values",
+      return Error{.what = "--vary " + axis + " is no list of values",
                    .hint = "write zero=0,1,2,3"};
     PlanAxis& a = request.compare.emplace_back(PlanAxis{axis.substr(0, is), {}});
     for (std::size_t at = is + 1; at <= axis.size();) {

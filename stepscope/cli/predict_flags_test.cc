@@ -6,7 +6,7 @@
 namespace stepscope {
 namespace {
 
-PredictFlags typed(std::string line) {
+PredictFlags predict_typed(std::string line) {
   CLI::App app;
   PredictFlags flags;
   declare(app, flags);
@@ -15,18 +15,18 @@ PredictFlags typed(std::string line) {
 }
 
 std::string predict_complaint(const std::string& line) {
-  const auto request = collective_request(typed(line));
+  const auto request = collective_request(predict_typed(line));
   return request ? std::string() : request.error().message();
 }
 
 TEST(PredictFlags, ACollectiveHasAKindARangeAndAGroup) {
   const auto request =
-      collective_request(typed("--collective all_gather --bytes 4KB:2MiB --group 16"));
+      collective_request(predict_typed("--collective all_gather --bytes 4KB:2MiB --group 16"));
   ASSERT_TRUE(request) << request.error().message();
   EXPECT_EQ(request->kind, CollectiveKind::all_gather);
   EXPECT_EQ(request->range.from, Bytes{4000});
   EXPECT_EQ(request->range.to, Bytes{2 * 1024 * 1024});
-  EXPECT_EQ(collective_request(typed("--collective barrier --bytes 8 --group 2"))->range.to,
+  EXPECT_EQ(collective_request(predict_typed("--collective barrier --bytes 8 --group 2"))->range.to,
             Bytes{8});
 }
 
@@ -48,11 +48,11 @@ TEST(PredictFlags, AWrongCollectiveIsRefusedWithWhatWouldWork) {
 
 TEST(PredictFlags, MayAskForSeveralComparisonsAndFormulas) {
   const PredictFlags flags =
-      typed("gpt3-175b --compare zero=0,1 --compare recompute=none,full --explain bubble");
+      predict_typed("gpt3-175b --vary zero=0,1 --vary recompute=none,full --explain bubble");
   EXPECT_EQ(flags.compare, (std::vector<std::string>{"zero=0,1", "recompute=none,full"}));
   EXPECT_EQ(flags.explain, std::vector<std::string>{"bubble"});
   EXPECT_EQ(flags.source.model, "gpt3-175b");
-  EXPECT_THROW((void)typed("m --price -1"), CLI::ParseError);
+  EXPECT_THROW((void)predict_typed("m --price -1"), CLI::ParseError);
 }
 
 TEST(PredictFlags, ACollectiveHasNoModelAndNoPage) {
@@ -62,13 +62,13 @@ TEST(PredictFlags, ACollectiveHasNoModelAndNoPage) {
 }
 
 TEST(PredictFlags, ACompareIsAFieldAndItsValues) {
-  const auto request = predict_request(typed("m --compare zero=0,1 --compare stage-layers=1"));
+  const auto request = predict_request(predict_typed("m --vary zero=0,1 --compare stage-layers=1"));
   ASSERT_TRUE(request);
   ASSERT_EQ(request->compare.size(), 2U);
   EXPECT_EQ(request->compare[0].name, "zero");
   EXPECT_EQ(request->compare[0].values, (std::vector<std::string>{"0", "1"}));
   for (const char* axis : {"zero", "zero="})
-    EXPECT_FALSE(predict_request(typed("m --compare " + std::string(axis)))) << axis;
+    EXPECT_FALSE(predict_request(predict_typed("m --vary " + std::string(axis)))) << axis;
 }
 
 }  // namespace

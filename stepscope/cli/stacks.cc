@@ -25,7 +25,7 @@ int answer(const StacksFlags& flags) {
     print_text(stacks_text(*result, {.text = text_options(flags.out.html),
                                      .top_down = flags.top_down,
                                      .bottom_up = flags.bottom_up,
-                                     .least = flags.least / 100}));
+                                     .least = flags.least}));
   if (flags.out.has_tree() || !flags.out.csv.empty()) {
     const Json tree = stacks_tree(*result);
     if (flags.out.has_tree()) write_tree(flags.out, tree, failures);

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "stepscope/base/result.h"
 #include "stepscope/cli/outputs.h"
@@ -17,18 +15,15 @@ namespace stepscope {
 struct StacksFlags {
   StacksRequest request;  // what needs no understanding is written here at once
   TracesFlags traces;     // inputs empty: no trace
-  std::string offset;     // seconds, as typed
+  std::string offset;     // "-0.25s"
   bool top_down = false;
   bool bottom_up = false;
-  double least = 1;  // percent
+  double least = 0.01;  // of a tree
   OutputPaths out;
 };
 
 void declare(CLI::App& app, StacksFlags& flags);
 // As understood. The errors say what is wrong and what to write.
 [[nodiscard]] Result<StacksRequest> stacks_request(const StacksFlags& flags);
-
-// "-12.000000001" as nanoseconds, exactly; empty where it is no such number or too large.
-[[nodiscard]] std::optional<Ns> parse_seconds(std::string_view text);
 
 }  // namespace stepscope

@@ -1,84 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cli/subcommand.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepscope/base/isa.h"
+#include "stepscope/cli/help/flag_view.h"
+#include "stepscope/cli/help/help_text.h"
+#include "stepscope/cli/help/suggest.h"
+#include "stepscope/cli/say.h"
+#include "stepscope/cli/terminal.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::array<Subcommand, 12> table = {{
-    {"analyze", "where does each step go: a time budget from the traces of many ranks",
-     declare_analyze},
-    {"whatif", "what a change would buy: the recorded steps replayed without or with less of it",
-     declare_whatif},
-    {"predict", "what should a model, or a collective, reach on a machine, term by term",
-     declare_predict},
-    {"plan", "the fastest way to run a model on a number of GPUs, out of all", declare_plan},
-    {"train", "train a network with ZeRO on the cores of this machine, every step accounted for",
-     declare_train},
-    {"compare", "did a change help, or is it noise: two runs, traces or lists of step times",
-     declare_compare},
-    {"sweep",
-     "run a command at several values of a setting: which is fastest, and which tie with it",
-     declare_sweep},
-    {"check", "what a few steps tell already, and what to record next", declare_check},
-    {"calibrate", "measure this machine's cores, links and drives into a machine file",
-     declare_calibrate},
-    {"hang", "why does a job stand still: flight recorders, NCCL logs and watchdogs", declare_hang},
-    {"memory", "what holds a GPU's memory: PyTorch's memory snapshots", declare_memory},
-    {"stacks", "what is the host doing: phases of training from sampled stacks", declare_stacks},
+constexpr std::string_view understand = "Understand a run";
+constexpr std::string_view compare_runs = "Compare";
+constexpr std::string_view plan_ahead = "Plan ahead";
+
+constexpr std::array<Verb, 15> table = {{
+    {"analyze", "Account for every step of a run, from the traces of its ranks", understand,
+     "how-to/analyze-your-traces.md", declare_analyze},
+    {"whatif", "Replay recorded steps with a change, to see what it would buy", understand,
+     "reference/changes.md", declare_whatif},
+    {"check", "Say what a few steps or a log tell, and what to record next", understand,
+     "how-to/compare-two-runs.md", declare_check},
+    {"memory", "Show what holds a GPU's memory, from PyTorch's snapshots", understand,
+     "how-to/find-what-holds-memory.md", declare_memory},
+    {"stacks", "Show what the host does in each phase, from sampled stacks", understand,
+     "how-to/read-stacks.md", declare_stacks},
+    {"hang", "Find why a job stands still, from dumps and NCCL logs", understand,
+     "how-to/diagnose-a-hang.md", declare_hang},
+    {"compare", "Decide whether two runs differ, or whether it is noise", compare_runs,
+     "how-to/compare-two-runs.md", declare_compare},
+    {"sweep", "Run a command at several values of a setting and rank them", compare_runs,
+     "how-to/compare-two-runs.md", declare_sweep},
+    {"predict", "Predict the step of a model, or a collective, on a machine", plan_ahead,
+     "how-to/predict-a-step.md", declare_predict},
+    {"plan", "Search the fastest way to run a model on a number of GPUs", plan_ahead,
+     "how-to/search-a-plan.md", declare_plan},
+    {"calibrate", "Measure this machine, or fit benchmarks, into a machine file", plan_ahead,
+     "how-to/calibrate-a-machine.md", declare_calibrate},
+    {"train", "Train a network with ZeRO on this machine's cores", "Train",
+     "how-to/train-with-zero.md", declare_train},
+    {"help", "Show the help of the program or of a verb", "This program", "reference/flags.md",
+     declare_help},
+    {"completion", "Print the completion script of a shell", "This program", "reference/flags.md",
+     declare_completion},
+    {"man", "Print man pages", "", "reference/flags.md", declare_man},
 }};
 
-bool known(std::string_view verb) {
-  return std::ranges::find(table, verb, &Subcommand::name) != table.end();
+int wrong_usage(const std::string& sentence) {
+  say("stepscope: {}\n", sentence);
+  return exit_usage;
 }
 
-// One line, as every other error.
-std::string usage_error(const CLI::App* /*app*/, const CLI::Error& error) {
-  return std::string("stepscope: ") + error.what() + "; --help lists the flags\n";
+// The verb that the command line names, or null.
+const CLI::App* parsed_verb(const CLI::App& app) {
+  const auto verbs = app.get_subcommands();
+  return verbs.empty() ? nullptr : verbs.front();
+}
+
+// One line, as every other error. An unknown flag is said first: what stands behind it was taken
+// for an argument.
+int refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* verb = parsed_verb(app);
+  for (const std::string& left : app.remaining())
+    if (left.starts_with('-'))
+      return wrong_usage("stepscope has no flag " + left + "; flags stand behind the verb");
+  if (verb == nullptr)
+    return wrong_usage(std::string(error.what()) + "; stepscope --help lists verbs");
+  for (const std::string& left : verb->remaining())
+    if (left.size() > 1 && left.starts_with('-')) return wrong_usage(unknown_flag(*verb, left));
+  return wrong_usage(std::string(error.what()) + "; stepscope help " + verb->get_name() +
+                     " lists the flags");
 }
 
 }  // namespace
 
-std::span<const Subcommand> subcommands() { return table; }
+std::span<const Verb> verb_table() { return table; }
 
-int run_command_line(int argc, char** argv) try {
-  if (const auto limit = isa_limit_from_environment(); !limit) {
-    std::fprintf(stderr, "stepscope: %s\n", limit.error().message().c_str());
-    return exit_usage;
-  }
-  CLI::App app(
+CommandLine declare_command_line(std::size_t width) {
+  CommandLine line;
+  line.app = std::make_unique<CLI::App>(
       "stepscope: where does each training step go, what would a change buy, and did it help?",
       "stepscope");
-  app.set_version_flag("--version", STEPSCOPE_VERSION);
+  CLI::App& app = *line.app;
+  app.formatter(help_formatter(table, width));
+  app.set_help_flag("-h,--help", "Show this help")->group(help_group);
+  app.set_version_flag("-V,--version", STEPSCOPE_VERSION, "Show the version")->group(help_group);
   app.require_subcommand(1);
-  app.failure_message(usage_error);
-  app.footer("Example: stepscope analyze traces/ --html report.html");
-  std::vector<std::function<int()>> actions;
-  for (const Subcommand& verb : table) {
+  app.footer(
+      "stepscope analyze traces/ --html report.html\n"
+      "stepscope whatif traces/ --change bandwidth:2\n"
+      "stepscope compare before.csv after.csv --max-regression 2%\n"
+      "stepscope plan llama-3-8b --machine h100_sxm_80gb --gpus 64 --global-batch 256 --seq 8192");
+  for (const Verb& verb : table) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
-    actions.push_back(verb.declare(*sub));
+    sub->get_help_ptr()->group(help_group);
+    if (verb.group.empty()) sub->group("");
+    line.actions.push_back(verb.declare(*sub));
   }
-  if (const std::string_view verb = argc > 1 ? argv[1] : "-";
-      !verb.starts_with('-') && !known(verb)) {
-    std::fprintf(stderr, "stepscope: there is no verb %s; stepscope --help lists them\n", argv[1]);
-    return exit_usage;
-  }
+  return line;
+}
+
+int run_command_line(int argc, char** argv) try {
+  if (const auto limit = isa_limit_from_environment(); !limit)
+    return wrong_usage(limit.error().message());
+  const CommandLine line = declare_command_line(help_width());
+  CLI::App& app = *line.app;
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first.empty()) return wrong_usage("a verb is missing; stepscope --help lists verbs");
+  if (!first.starts_with('-') && find_verb(app, first) == nullptr)
+    return wrong_usage(unknown_verb(app, first));
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? exit_done : exit_usage;
+    return refuse(app, error);
   }
   for (std::size_t i = 0; i < table.size(); ++i)
-    if (app.got_subcommand(std::string(table[i].name))) return actions[i]();
+    if (app.got_subcommand(std::string(table[i].name))) return line.actions[i]();
   return exit_usage;
 } catch (const std::bad_alloc&) {
   std::fputs(

@@ -4,28 +4,23 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <span>
-#include <string_view>
+#include <vector>
+
+#include "stepscope/cli/help/verb.h"
 
 namespace stepscope {
 
-// DESIGN: "The command line".
-enum ExitCode : int {
-  exit_done = 0,
-  exit_failed = 1,
-  exit_usage = 2,
-  exit_regression = 3,
-  exit_interrupted = 130
-};
+[[nodiscard]] std::span<const Verb> verb_table();
 
-struct Subcommand {
-  std::string_view name;
-  std::string_view summary;
-  // Declares flags on `app`; returns what to do once they are parsed.
-  std::function<int()> (*declare)(CLI::App& app);
+// The program's flags and all verbs with theirs.
+struct CommandLine {
+  std::unique_ptr<CLI::App> app;
+  std::vector<std::function<int()>> actions;  // one for each of verb_table()
 };
-
-[[nodiscard]] std::span<const Subcommand> subcommands();
+// Help has lines of at most `width` columns.
+[[nodiscard]] CommandLine declare_command_line(std::size_t width);
 
 // Parses, runs, returns the exit code. Never throws.
 [[nodiscard]] int run_command_line(int argc, char** argv);
@@ -42,5 +37,8 @@ std::function<int()> declare_check(CLI::App& app);
 std::function<int()> declare_hang(CLI::App& app);
 std::function<int()> declare_memory(CLI::App& app);
 std::function<int()> declare_stacks(CLI::App& app);
+std::function<int()> declare_help(CLI::App& app);
+std::function<int()> declare_completion(CLI::App& app);
+std::function<int()> declare_man(CLI::App& app);
 
 }  // namespace stepscope

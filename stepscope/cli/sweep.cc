@@ -6,9 +6,12 @@
 
 #include <memory>
 
+#include "stepscope/cli/help/flag_view.h"
+#include "stepscope/cli/measuring_flags.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/cli/traces_flags.h"
 #include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/sweep_json.h"
 #include "stepscope/report/terminal/sweep_text.h"
@@ -19,41 +22,37 @@ namespace {
 struct SweepFlags {
   std::string vary;
   std::vector<std::string> command;
-  std::size_t launches = 2;
-  double timeout = 0;
-  std::string keep;
+  LaunchFlags launching{.launches = 2};
   std::string unit = "ms";
   std::string step_annotation;
-  std::optional<std::size_t> warm_up;
-  double alpha = 0.05;
-  double floor = 1;  // percent
+  StatisticsFlags statistics;
   std::string json;
   std::string csv;
 };
 
 void declare(CLI::App& app, SweepFlags& f) {
-  app.add_option("--vary", f.vary, "NAME=V1,V2,…: {NAME} in the command becomes each value")
-      ->required();
+  app.description(
+      "Runs a command at several values of a setting and says which value is the fastest, and "
+      "which "
+      "tie with it.");
   app.add_option("CMD", f.command,
-                 "behind --: the program and its arguments; it writes its step times to {out}, or "
-                 "prints lines with step_time_ms=…");
-  app.add_option("--launches", f.launches, "of each value, in turn")->check(CLI::Range(1, 1000));
-  app.add_option("--timeout", f.timeout, "seconds that a launch may take")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--keep", f.keep, "directory where what the launches wrote stays");
-  app.add_option("--unit", f.unit, "of lists whose header names none")
-      ->check(CLI::IsMember({"ns", "us", "ms", "s"}));
-  app.add_option("--step-annotation", f.step_annotation,
-                 "what stands before '#' in the steps of traces");
-  app.add_option("--warm-up", f.warm_up, "steps of each launch to leave out (default: found)");
-  app.add_option("--alpha", f.alpha, "share of the values called slower that may be so by chance")
-      ->check(CLI::Range(0.0001, 0.5));
-  app.add_option("--floor", f.floor, "percent below which values tie")
-      ->check(CLI::Range(0.0, 50.0));
-  app.add_option("--json", f.json, "write the result to this file (- = standard output)");
-  app.add_option("--csv", f.csv, "write the values to this directory");
+                 "Program and its arguments, behind --. It writes its step times to {out}, or "
+                 "prints lines with step_time_ms=NUMBER.")
+      ->type_name("PATH");
+  app.add_option("--vary", f.vary,
+                 "Setting and its values. {NAME} in the command becomes each value.")
+      ->required()
+      ->type_name("NAME=V1,V2,...")
+      ->group("Launches");
+  declare_launches(app, f.launching, "Launches of each value, in turn");
+  declare_unit(app, f.unit);
+  declare_step_annotation(app, f.step_annotation, "Inputs");
+  declare_statistics(app, f.statistics);
+  declare_json(app, f.json);
+  declare_csv(app, f.csv);
+  mark_common(app, {"--vary", "--launches", "--json", "--csv"});
   app.footer(
-      "Example: stepscope sweep --vary bucket=1MB,5MB,25MB -- stepscope train --bucket "
+      "stepscope sweep --vary bucket=1MB,5MB,25MB -- stepscope train --bucket "
       "{bucket} --data TEXT --json {out}");
 }
 
@@ -65,7 +64,7 @@ Result<SweepRequest> request_of(const SweepFlags& f) {
                  .hint = "write --vary bucket=1MB,5MB and {bucket} in the command"};
   SweepRequest r{.name = f.vary.substr(0, equals),
                  .command = f.command,
-                 .limits = {.launches = f.launches, .keep = f.keep},
+                 .limits = limits_of(f.launching),
                  .reading = {.unit = *time_unit(f.unit), .step_annotation = f.step_annotation},
                  .launching = show_launch};
   for (std::string_view rest = std::string_view(f.vary).substr(equals + 1);;) {
@@ -74,10 +73,9 @@ Result<SweepRequest> request_of(const SweepFlags& f) {
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
-  if (f.timeout > 0) r.limits.seconds = f.timeout;
-  r.options.ratio.alpha = f.alpha;
-  r.options.ratio.floor = f.floor / 100;
-  r.options.warm_up = f.warm_up;
+  r.options.ratio.alpha = f.statistics.alpha;
+  r.options.ratio.floor = f.statistics.floor;
+  r.options.warm_up = f.statistics.warm_up;
   return r;
 }
 

@@ -45,6 +45,13 @@ int terminal_width() {
   return 100;
 }
 
+std::size_t help_width() {
+  constexpr int widest = 100;
+  constexpr std::size_t without_terminal = 80;
+  return ::isatty(STDOUT_FILENO) == 1 ? static_cast<std::size_t>(std::min(terminal_width(), widest))
+                                      : without_terminal;
+}
+
 TextOptions text_options(std::string details) {
   return {.width = terminal_width(), .colour = wants_colour(), .details = std::move(details)};
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <sstream>
 
+#include "stepscope/cli/help/flag_values.h"
 #include "stepscope/read/log/step_times.h"
 
 namespace stepscope {
@@ -67,19 +68,19 @@ std::optional<Ns> instant(std::string_view text) {
   return ns < 1e18 ? std::optional(Ns{static_cast<std::int64_t>(ns)}) : std::nullopt;
 }
 
-// "10s/20s", "500ms/", "/30s".
+// "10s:20s", "500ms:", ":30s"; a slash does as well, as nsys writes it.
 Result<Done> parse_window(const TracesFlags& flags, TracesRequest& request) {
   const std::string_view text = flags.window;
   if (text.empty()) return Done{};
-  const std::size_t slash = text.find('/');
-  const std::string_view from = text.substr(0, slash);
-  const std::string_view until = slash == std::string_view::npos ? "" : text.substr(slash + 1);
+  const std::size_t middle = text.find_first_of(":/");
+  const std::string_view from = text.substr(0, middle);
+  const std::string_view until = middle == std::string_view::npos ? "" : text.substr(middle + 1);
   TimeWindow window;
   const auto first = from.empty() ? std::optional(window.from) : instant(from);
   const auto last = until.empty() ? std::optional(window.until) : instant(until);
-  if (slash == std::string_view::npos || !first || !last || *first >= *last)
+  if (middle == std::string_view::npos || !first || !last || *first >= *last)
     return Error{.what = "--filter-time " + flags.window + " is no span of time",
-                 .hint = "write FROM/UNTIL with units (ns, us, ms, s), as 10s/20s, 500ms/ or /30s"};
+                 .hint = "write FROM:UNTIL with units (ns, us, ms, s), as 10s:20s, 500ms: or :30s"};
   request.window = {.from = *first, .until = *last};
   return Done{};
 }
@@ -101,58 +102,91 @@ Result<Done> read_groups(const TracesFlags& flags, TracesRequest& request) {
   return Done{};
 }
 
+constexpr std::int64_t most_ranks = 10'000'000;
+constexpr std::int64_t most_threads = 1024;
+
 }  // namespace
 
-// CLI11's own prints the range of a double in full.
-CLI::Validator positive_number() {
-  return {[](const std::string& text) {
-            char* end = nullptr;
-            const double value = std::strtod(text.c_str(), &end);
-            return *end == '\0' && value > 0 && std::isfinite(value)
-                       ? std::string()
-                       : text + " is no positive number";
-          },
-          "POSITIVE"};
+void declare_step_annotation(CLI::App& app, std::string& name, const char* group) {
+  app.add_option("--step-annotation", name,
+                 "Name of the annotations that are steps, alone or before a number. Without it "
+                 "ProfilerStep, else ranges called iterations.")
+      ->type_name("NAME")
+      ->group(group);
+}
+
+void declare_steps(CLI::App& app, std::string& steps, const char* group) {
+  app.add_option("--steps", steps, "Only these steps: A:B, A:, :B or N")
+      ->type_name("A:B")
+      ->group(group);
+}
+
+void declare_threads(CLI::App& app, unsigned& threads, const char* group) {
+  as_count(app.add_option("--threads", threads, "Threads to use"), 1, most_threads)
+      ->default_str("all cores")
+      ->group(group);
+}
+
+void declare_machine(CLI::App& app, std::string& machine, const char* what, const char* group) {
+  app.add_option("--machine", machine, what)->type_name("MACHINE|FILE")->group(group);
 }
 
 void declare_traces(CLI::App& app, TracesFlags& f) {
+  const char* inputs = "Inputs";
+  const char* ranks = "Process groups";
   app.add_option("INPUT", f.request.inputs,
                  "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, "
                  "patterns")
-      ->required();
-  app.add_option("--steps", f.steps, "Only these steps: A:B, A:, :B or N")->type_name("A:B");
-  app.add_option("--ranks", f.ranks, "Only these ranks: 0,2,8-15")->type_name("LIST");
+      ->required()
+      ->type_name("PATH");
+  declare_steps(app, f.steps, inputs);
+  app.add_option("--ranks", f.ranks, "Only these ranks: 0,2,8-15")
+      ->type_name("LIST")
+      ->group(inputs);
   app.add_option("--filter-time", f.window,
-                 "Only what lies between, since the capture began: 10s/20s, 500ms/, /30s (exports "
-                 "of Nsight Systems; memory is for that alone)")
-      ->type_name("FROM/UNTIL");
-  app.add_option("--step-annotation", f.request.step_annotation,
-                 "Steps are the annotations of this name, or with this name before their number "
-                 "(default ProfilerStep, else ranges called iterations)")
-      ->type_name("NAME");
+                 "Only this span of time since the capture began: 10s:20s, 500ms: or :30s. For "
+                 "exports of Nsight Systems.")
+      ->type_name("FROM:UNTIL")
+      ->group(inputs);
+  declare_step_annotation(app, f.request.step_annotation, inputs);
   app.add_option("--groups", f.groups_file,
-                 "Which dimension a process group serves: lines 'group dp|tp|sp|pp|cp|ep'")
-      ->type_name("FILE");
-  app.add_option("--tp", f.tp, "Tensor-parallel size, where the traces do not show it")
-      ->check(positive_number())
-      ->type_name("N");
-  app.add_option("--pp", f.pp, "Pipeline stages")->check(positive_number())->type_name("N");
-  app.add_option("--dp", f.dp, "Data-parallel size")->check(positive_number())->type_name("N");
-  app.add_option("--threads", f.request.threads, "Threads to use (default: all cores)")
-      ->check(positive_number())
-      ->type_name("N");
+                 "Dimension of each process group: lines 'group dp|tp|sp|pp|cp|ep'")
+      ->type_name("FILE")
+      ->group(ranks);
+  as_count(app.add_option("--tp", f.tp, "Tensor-parallel devices, where the traces do not show it"),
+           1, most_ranks)
+      ->group(ranks);
+  as_count(app.add_option("--pp", f.pp, "Pipeline stages, where the traces do not show it"), 1,
+           most_ranks)
+      ->group(ranks);
+  as_count(app.add_option("--dp", f.dp, "Data-parallel devices, where the traces do not show it"),
+           1, most_ranks)
+      ->group(ranks);
+  declare_threads(app, f.request.threads, "Performance");
 }
 
 void declare_job(CLI::App& app, JobDescription& job) {
-  app.add_option("--model", job.model, "for MFU: a name or a file, as analyze takes it");
-  app.add_option("--global-batch", job.global_batch, "sequences of one step, for --model")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--seq", job.sequence, "tokens of a sequence, for --model")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--model-flops-per-step", job.model_flops_per_step, "instead of --model")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--peak-tflops", job.peak_tflops, "of one device")->check(CLI::PositiveNumber);
-  app.add_option("--machine", job.machine, "the device: a name or a file");
+  const char* model = "Model";
+  const char* machine = "Machine";
+  app.add_option("--model", job.model,
+                 "Model of the run, for its FLOPs and the expected step: a name, a file of ours or "
+                 "a Hugging Face config.json")
+      ->type_name("MODEL|FILE")
+      ->group(model);
+  as_count(app.add_option("--global-batch", job.global_batch, "Sequences of one optimizer step"))
+      ->group(model);
+  as_count(app.add_option("--seq", job.sequence, "Tokens of a sequence"))->group(model);
+  as_positive(app.add_option("--model-flops-per-step", job.model_flops_per_step,
+                             "FLOPs of the model for one global batch, without recomputation, "
+                             "instead of --model"))
+      ->type_name("FLOPS")
+      ->group(model);
+  declare_machine(app, job.machine, "Device of the run: a machine of the catalogue or a file",
+                  machine);
+  as_positive(app.add_option("--peak-tflops", job.peak_tflops,
+                             "Peak of one device in TFLOP/s, instead of the catalogue's"))
+      ->type_name("TFLOPS")
+      ->group(machine);
 }
 
 Result<TracesRequest> traces_request(const TracesFlags& flags) {

@@ -24,12 +24,14 @@ struct TracesFlags {
 
 // `app` must not outlive `flags`.
 void declare_traces(CLI::App& app, TracesFlags& flags);
-// --machine, --model, --global-batch, --seq, --model-flops-per-step, --peak-tflops.
+// --model, --global-batch, --seq, --model-flops-per-step, --machine, --peak-tflops.
 void declare_job(CLI::App& app, JobDescription& job);
+// Single flags that several verbs have, each in a group of the caller's.
+void declare_steps(CLI::App& app, std::string& steps, const char* group);
+void declare_step_annotation(CLI::App& app, std::string& name, const char* group);
+void declare_threads(CLI::App& app, unsigned& threads, const char* group);
+void declare_machine(CLI::App& app, std::string& machine, const char* what, const char* group);
 // The error says which flag is wrong and how it is written.
 [[nodiscard]] Result<TracesRequest> traces_request(const TracesFlags& flags);
-
-// Says what is wrong with anything but a finite number above 0.
-[[nodiscard]] CLI::Validator positive_number();
 
 }  // namespace stepscope

@@ -2,216 +2,236 @@
 #include "stepscope/cli/train_flags.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 
 #include "stepscope/base/byte_size.h"
+#include "stepscope/cli/help/flag_values.h"
+#include "stepscope/cli/help/flag_view.h"
+#include "stepscope/cli/outputs.h"
+#include "stepscope/nn/network/presets.h"
 
 namespace stepscope {
 namespace {
 
-constexpr const char* text_type = "NAME";
-
-// Unlike CLI::Range it refuses nan.
-CLI::Validator between(double low, double high) {
-  return CLI::Validator(
-      [low, high](const std::string& text) {
-        char* end = nullptr;
-        const double value = std::strtod(text.c_str(), &end);
-        return end != text.c_str() && *end == '\0' && value >= low && value <= high
-                   ? std::string()
-                   : fmt::format("{} is no number from {} to {}", text, low, high);
-      },
-      "NUMBER");
-}
-
 void declare_model(CLI::App& app, TrainFlags& f) {
   const char* group = "Model and data";
-  app.add_option("--preset", f.request.preset, "Which network: gpt2-tiny, gpt2-124m, llama-tiny, …")
-      ->type_name(text_type)
+  std::vector<std::string_view> presets;
+  for (const nn::NamedPreset& preset : nn::network_presets()) presets.push_back(preset.name);
+  app.add_option("--preset", f.request.preset,
+                 fmt::format("Network to train: {}", fmt::join(presets, ", ")))
+      ->capture_default_str()
+      ->type_name("PRESET")
       ->group(group);
-  app.add_option("--data", f.request.data, "Text, or token files (repeatable)")
+  app.add_option("--data", f.request.data, "Text or token files to train on")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--data-format", f.data_format, "text, u16, u32 or llmc; else told by the file")
-      ->check(CLI::IsMember({"text", "u16", "u32", "llmc"}))
+  as_choice(app.add_option("--data-format", f.data_format,
+                           "Format of the data, where the file's first bytes do not tell it"),
+            {"text", "u16", "u32", "llmc"})
       ->group(group);
-  app.add_option("--validation", f.request.validation,
-                 "Share of the data kept for --evaluate-every")
-      ->check(between(0.0, 0.9))
+  as_share(app.add_option("--validation", f.request.validation,
+                          "Share of the data that is kept for --evaluate-every"),
+           0, 0.9)
       ->group(group);
-  app.add_option("--dropout", f.request.dropout, "Instead of the preset's")
-      ->check(between(0.0, 0.95))
+  as_number(app.add_option("--dropout", f.request.dropout,
+                           "Dropout probability, instead of the preset's"),
+            0, 0.95)
       ->group(group);
   app.add_option("--init-from", f.request.init_from,
-                 "Start from a .safetensors file or an llm.c checkpoint (.bin)")
+                 "Weights to start from: a .safetensors file or an llm.c checkpoint (.bin)")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--seed", f.request.seed, "Of initial values, data order and dropout")
+  as_count(
+      app.add_option("--seed", f.request.seed, "Seed of initial values, data order and dropout"), 0)
       ->group(group);
 }
 
 void declare_job(CLI::App& app, TrainFlags& f) {
   const char* group = "Job";
-  app.add_option("--ranks", f.request.ranks, "Processes on this machine (default: its cores)")
-      ->check(CLI::Range(1, 4096))
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  as_count(app.add_option("--ranks", f.request.ranks, "Processes on this machine"), 1, 4096)
+      ->default_str("the cores")
       ->group(group);
-  app.add_option("--transport", f.request.transport,
-                 "shm (processes of this machine), threads, mpi (ranks that mpirun or srun has "
-                 "started: the default there), mpi-messages (no shared memory on one host)")
-      ->check(CLI::IsMember({"shm", "threads", "mpi", "mpi-messages"}))
+  as_choice(app.add_option("--transport", f.request.transport,
+                           "Transport of the ranks: shm (processes of this machine, the default), "
+                           "threads, or of ranks that mpirun or srun has started mpi (the default "
+                           "there) or mpi-messages (no shared memory on one host)"),
+            {"shm", "threads", "mpi", "mpi-messages"})
       ->group(group);
-  app.add_option("--zero", f.request.zero, "ZeRO stage (default 3)")
-      ->check(CLI::Range(0, 3))
+  as_count(app.add_option("--zero", f.request.zero, "ZeRO stage"), 0, 3)
+      ->type_name("0|1|2|3")
       ->group(group);
-  app.add_option("--precision", f.precision, "f32, or bf16 with f32 master weights")
-      ->check(CLI::IsMember({"f32", "bf16"}))
+  app.add_option("--dtype,--precision", f.precision,
+                 "Number format of the computation. With bf16, master weights are fp32.")
+      ->transform(CLI::CheckedTransformer(
+                      std::map<std::string, std::string>{{"fp32", "f32"}, {"bf16", "bf16"}})
+                      .description(""))
+      ->default_str("fp32")
+      ->type_name("fp32|bf16")
       ->group(group);
-  app.add_option("--batch", f.request.batch, "Sequences of a micro-batch of one rank")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+  as_count(app.add_option("--micro-batch,--batch", f.request.batch,
+                          "Sequences of a micro-batch of one rank"),
+           1, most)
       ->group(group);
-  app.add_option("--seq", f.request.sequence,
-                 "Tokens of a sequence (default: the model's context, at most 128)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+  as_count(app.add_option("--seq", f.request.sequence, "Tokens of a sequence"), 1, most)
+      ->default_str("the model's context, at most 128")
       ->group(group);
-  app.add_option("--grad-accum", f.request.accumulation, "Micro-batches of a step")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+  as_count(app.add_option("--grad-accum", f.request.accumulation, "Micro-batches of a step"), 1,
+           most)
       ->group(group);
-  app.add_option("--accumulation", f.accumulation_policy,
-                 "reduce_each_microstep or accumulate_then_reduce")
-      ->check(CLI::IsMember({"reduce_each_microstep", "accumulate_then_reduce"}))
+  as_choice(app.add_option("--accumulation", f.accumulation_policy,
+                           "Reduction of gradients: after each micro-batch, or once a step"),
+            {"reduce_each_microstep", "accumulate_then_reduce"})
       ->group(group);
-  app.add_option("--steps", f.request.steps,
-                 "Steps of the whole run, a resumed one's earlier steps included")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+  as_count(app.add_option("--steps", f.request.steps,
+                          "Steps of the whole run, a resumed one's earlier steps included"),
+           1, std::int64_t{1} << 40)
       ->group(group);
 }
 
 void declare_optimizer(CLI::App& app, TrainFlags& f) {
   const char* group = "AdamW";
-  const auto above_zero = between(0, 1e9);
-  app.add_option("--lr", f.request.learning_rate, "Learning rate")->check(above_zero)->group(group);
-  app.add_option("--min-lr", f.request.minimum_rate, "Where a falling schedule ends")
-      ->check(above_zero)
+  constexpr double most = 1e9;
+  as_number(app.add_option("--lr", f.request.learning_rate, "Learning rate"), 0, most)
       ->group(group);
-  app.add_option("--warmup", f.request.warmup, "Steps of linear rise")
-      ->check(CLI::NonNegativeNumber)
+  as_number(app.add_option("--min-lr", f.request.minimum_rate,
+                           "Learning rate at a falling schedule's end"),
+            0, most)
       ->group(group);
-  app.add_option("--schedule", f.schedule, "constant, linear or cosine")
-      ->check(CLI::IsMember({"constant", "linear", "cosine"}))
+  as_count(app.add_option("--lr-warmup,--warmup", f.request.warmup,
+                          "Steps of a linear rise of the rate"),
+           0)
       ->group(group);
-  app.add_option("--beta1", f.request.beta1)->check(between(0.0, 0.999999))->group(group);
-  app.add_option("--beta2", f.request.beta2)->check(between(0.0, 0.999999))->group(group);
-  app.add_option("--eps", f.request.epsilon)->check(above_zero)->group(group);
-  app.add_option("--weight-decay", f.request.weight_decay, "Of matrices")
-      ->check(above_zero)
+  as_choice(app.add_option("--lr-schedule,--schedule", f.schedule, "Schedule of the learning rate"),
+            {"constant", "linear", "cosine"})
       ->group(group);
-  app.add_option("--clip", f.request.clip, "Largest norm of all gradients together; 0: none")
-      ->check(above_zero)
+  as_number(app.add_option("--beta1", f.request.beta1, "Decay of the first moment"), 0, 0.999999)
       ->group(group);
-  app.add_option("--on-nan", f.on_nan,
-                 "skip the step or stop, where a loss or gradient is not finite")
-      ->check(CLI::IsMember({"skip", "stop"}))
+  as_number(app.add_option("--beta2", f.request.beta2, "Decay of the second moment"), 0, 0.999999)
+      ->group(group);
+  as_number(app.add_option("--eps", f.request.epsilon, "Number that keeps the divisor from 0"), 0,
+            most)
+      ->group(group);
+  as_number(app.add_option("--weight-decay", f.request.weight_decay, "Weight decay of matrices"), 0,
+            most)
+      ->group(group);
+  as_number(app.add_option("--clip", f.request.clip,
+                           "Largest norm of all gradients together. 0 is none."),
+            0, most)
+      ->group(group);
+  as_choice(app.add_option("--on-nan", f.on_nan,
+                           "Action where a loss or gradient is not finite: skip the step, or stop"),
+            {"skip", "stop"})
       ->group(group);
 }
 
 void declare_memory(CLI::App& app, TrainFlags& f) {
   const char* group = "Memory and overlap";
-  app.add_option("--bucket", f.bucket, "Bytes of one reduction or gathering message")
-      ->type_name("BYTES")
+  as_size(app.add_option("--bucket", f.bucket, "Bytes of one reduction or gathering message"))
       ->group(group);
-  app.add_option("--prefetch", f.request.prefetch, "Passes that parameters are gathered ahead")
-      ->check(CLI::Range(0, 1 << 20))
+  as_count(
+      app.add_option("--prefetch", f.request.prefetch, "Passes that parameters are gathered ahead"),
+      0, 1 << 20)
       ->group(group);
   app.add_option("--recompute", f.recompute,
-                 "none, selective, full, or every:K (all but each K-th layer)")
+                 "Recomputation in backward. With every:K the first of each K layers stays whole.")
+      ->capture_default_str()
+      ->type_name("none|selective|full|every:K")
       ->group(group);
   app.add_option("--offload", f.offload,
                  "Keep optimizer, gradients or parameters (several with commas) in nameless files "
-                 "on the drive of DIR instead of memory (repeatable)")
+                 "on the drive of DIR instead of memory")
       ->type_name("PARTS:DIR")
       ->group(group);
-  app.add_flag("--plan", f.request.plan_only, "Print the memory and communication plan and stop")
+  app.add_flag("--plan-only,--plan", f.request.plan_only,
+               "Print the memory and communication plan and stop")
       ->group(group);
 }
 
 void declare_files(CLI::App& app, TrainFlags& f) {
   const char* group = "Evaluation and checkpoints";
-  app.add_option("--evaluate-every", f.request.evaluate_every, "Steps between evaluations")
-      ->check(CLI::NonNegativeNumber)
+  as_count(app.add_option("--evaluate-every", f.request.evaluate_every,
+                          "Steps between evaluations. 0 is never."),
+           0)
       ->group(group);
-  app.add_option("--evaluate-batches", f.request.evaluate_batches,
-                 "Micro-batches of one, of each rank")
-      ->check(CLI::PositiveNumber)
+  as_count(app.add_option("--evaluate-batches", f.request.evaluate_batches,
+                          "Micro-batches of one evaluation, of each rank"))
       ->group(group);
   app.add_option("--checkpoint", f.request.checkpoint, "Directory of checkpoints")
       ->type_name("DIR")
       ->group(group);
-  app.add_option("--checkpoint-every", f.request.checkpoint_every,
-                 "Steps between them (default: at the end)")
-      ->check(CLI::NonNegativeNumber)
+  as_count(
+      app.add_option("--checkpoint-every", f.request.checkpoint_every, "Steps between checkpoints"),
+      0)
+      ->default_str("at the end")
       ->group(group);
-  app.add_option("--keep", f.request.keep, "Checkpoints kept")
-      ->check(CLI::Range(1, 1000000))
+  as_count(app.add_option("--keep-checkpoints,--keep", f.request.keep, "Checkpoints that are kept"),
+           1, 1000000)
       ->group(group);
   app.add_flag("--resume", f.request.resume,
                "Go on from the last committed checkpoint, at any --zero and --ranks")
       ->group(group);
-  app.add_option("--restarts", f.request.restarts,
-                 "Start again from it when a rank dies or hangs, at most so often")
-      ->check(CLI::Range(0, 1000000))
+  as_count(app.add_option("--restarts", f.request.restarts,
+                          "Most restarts from the last checkpoint when a rank dies or hangs"),
+           0, 1000000)
       ->group(group);
   app.add_option("--export", f.request.export_file,
                  "Write the trained weights: .safetensors, or .bin as llm.c")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--generate", f.request.generate,
-                 "Tokens of text to write with the trained network")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 20))
+  as_count(app.add_option("--generate", f.request.generate,
+                          "Tokens of text to write with the trained network"),
+           0, std::int64_t{1} << 20)
       ->group(group);
-  app.add_option("--prompt", f.request.prompt, "What that text goes on from")
-      ->type_name("TEXT")
+  app.add_option("--prompt", f.request.prompt, "Text that the generated text goes on from")
+      ->type_name("WORDS")
       ->group(group);
 }
 
 void declare_views(CLI::App& app, TrainFlags& f) {
-  const char* group = "What is seen";
+  const char* group = "Outputs";
+  const char* faults = "Faults and measurements";
   app.add_option("--trace", f.request.trace,
-                 "Directory for a trace of each rank, for stepscope analyze")
+                 "Write a trace of each rank into this directory, for stepscope analyze")
       ->type_name("DIR")
       ->group(group);
   app.add_option("--trace-steps", f.trace_steps,
-                 "wait,warmup,active,repeat, as torch.profiler.schedule")
+                 "Steps to record, as torch.profiler.schedule counts")
+      ->default_str("2,1,5,1")
+      ->type_name("WAIT,WARMUP,ACTIVE,REPEAT")
       ->group(group);
-  app.add_option("--metrics", f.request.metrics,
-                 "OpenMetrics on this port of localhost, or in this file")
+  app.add_option("--metrics", f.request.metrics, "Port of localhost, or file, for OpenMetrics")
       ->type_name("PORT|FILE")
       ->group(group);
   app.add_option("--inject", f.inject,
-                 "A fault to show: slow:RANK:30%, sleep:RANK:5ms, data:RANK:20ms, "
-                 "throttle:50us:1GB, sync[:RANK] (each message is waited for where it is "
-                 "submitted), @FROM-UNTIL behind it; kill:RANK:PHASE@STEP, stop:RANK:PHASE@STEP "
-                 "(repeatable)")
-      ->group(group);
+                 "Fault to show: slow:RANK:30%, sleep:RANK:5ms, data:RANK:20ms, "
+                 "throttle:50us:1GB or sync[:RANK] (each message is waited for where it is "
+                 "submitted), with @FROM-UNTIL behind it for some steps only. kill:RANK:PHASE@STEP "
+                 "and stop:RANK:PHASE@STEP end or stop a rank.")
+      ->type_name("FAULT")
+      ->group(faults);
   app.add_flag("--isolate", f.request.isolate,
                "Measure compute alone, communication alone, and both")
+      ->group(faults);
+  as_number(app.add_option("--peak-tflops", f.peak_tflops,
+                           "Peak of one core in TFLOP/s, instead of measuring it"),
+            1e-6, 1e6)
+      ->type_name("TFLOPS")
+      ->group(faults);
+  as_seconds(app.add_option("--deadline", f.deadline, "Time after which a collective fails"), 0.1,
+             86400)
+      ->group(faults);
+  declare_json(app, f.json);
+  declare_csv(app, f.csv);
+  app.add_flag("--quiet", f.quiet, "Leave out the progress line and the lines of steps")
       ->group(group);
-  app.add_option("--peak-tflops", f.peak_tflops, "Of one core, instead of measuring it")
-      ->check(between(1e-6, 1e6))
-      ->group(group);
-  app.add_option("--deadline", f.deadline, "Seconds after which a collective fails")
-      ->check(between(0.1, 86400.0))
-      ->group(group);
-  app.add_option("--json", f.json,
-                 "Write everything as JSON (docs/reference/json.md); - for standard output")
-      ->type_name("FILE");
-  app.add_option("--csv", f.csv, "Write the tables as CSV files into this directory")
-      ->type_name("DIR");
-  app.add_flag("--quiet", f.quiet, "No progress line and no line a step");
 }
 
 // A number, then what is left of the text. Absent where it begins with none, or with a negative
@@ -371,8 +391,13 @@ void declare(CLI::App& app, TrainFlags& f) {
   declare_memory(app, f);
   declare_files(app, f);
   declare_views(app, f);
+  app.description(
+      "Trains a GPT-2 or Llama style network with ZeRO on the cores of this machine, and accounts "
+      "for every step: memory, communication, waits, faults.");
+  mark_common(app, {"--preset", "--data", "--ranks", "--zero", "--micro-batch", "--seq", "--steps",
+                    "--lr", "--trace", "--json"});
   app.footer(
-      "Example: stepscope train --zero 3 --ranks 2 --steps 30 --trace traces && stepscope analyze "
+      "stepscope train --zero 3 --ranks 2 --steps 30 --trace traces && stepscope analyze "
       "traces --html report.html");
 }
 

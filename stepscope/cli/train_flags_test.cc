@@ -6,7 +6,7 @@
 namespace stepscope {
 namespace {
 
-TrainFlags typed(std::string line) {
+TrainFlags train_typed(std::string line) {
   CLI::App app;
   TrainFlags flags;
   declare(app, flags);
@@ -15,13 +15,17 @@ TrainFlags typed(std::string line) {
 }
 
 TEST(TrainFlags, HaveTheFieldsDefaultsAndNames) {
-  const TrainFlags none = typed("");
+  const TrainFlags none = train_typed("");
   EXPECT_EQ(none.request.zero, 3);
   EXPECT_EQ(none.precision, "f32");
   EXPECT_EQ(none.request.ranks, 0);
-  const TrainFlags all = typed(
-      "--preset gpt2-124m --zero 2 --ranks 4 --batch 4 --seq 64 --grad-accum 2 --precision bf16 "
-      "--lr 1e-3 --schedule cosine --warmup 10 --offload optimizer --offload parameters --inject "
+  EXPECT_EQ(train_typed("--dtype fp32").precision, "f32");
+  EXPECT_DOUBLE_EQ(train_typed("--validation 10%").request.validation, 0.1);
+  EXPECT_DOUBLE_EQ(train_typed("--deadline 1500ms").deadline, 1.5);
+  const TrainFlags all = train_typed(
+      "--preset gpt2-124m --zero 2 --ranks 4 --micro-batch 4 --seq 64 --grad-accum 2 --dtype bf16 "
+      "--lr 1e-3 --lr-schedule cosine --lr-warmup 10 --offload optimizer --offload parameters "
+      "--inject "
       "slow:1:30%");
   EXPECT_EQ(all.request.preset, "gpt2-124m");
   EXPECT_EQ(all.request.accumulation, 2);
@@ -29,19 +33,28 @@ TEST(TrainFlags, HaveTheFieldsDefaultsAndNames) {
   EXPECT_EQ(all.inject.size(), 1U);
 }
 
+TEST(TrainFlags, TakeTheNamesOfEarlierVersionsToo) {
+  const TrainFlags old = train_typed("--batch 4 --precision bf16 --warmup 10 --keep 3");
+  EXPECT_EQ(old.request.batch, 4);
+  EXPECT_EQ(old.precision, "bf16");
+  EXPECT_EQ(old.request.warmup, 10);
+  EXPECT_EQ(old.request.keep, 3);
+}
+
 TEST(TrainFlags, RefuseWhatCannotBe) {
-  for (const char* line : {"--zero 4", "--zero -1", "--ranks 0", "--precision fp8", "--batch 0",
-                           "--steps 0", "--lr nan", "--lr -1", "--transport nccl", "--validation 1",
-                           "--beta2 1", "--peak-tflops 0", "--deadline nan"})
-    EXPECT_THROW((void)typed(line), CLI::ParseError) << line;
+  for (const char* line :
+       {"--zero 4", "--zero -1", "--ranks 0", "--dtype fp8", "--micro-batch 0", "--steps 0",
+        "--lr nan", "--lr -1", "--transport nccl", "--validation 2", "--validation 95%",
+        "--beta2 1", "--peak-tflops 0", "--deadline nan", "--deadline 3h", "--bucket x"})
+    EXPECT_THROW((void)train_typed(line), CLI::ParseError) << line;
 }
 
 TEST(TrainFlags, MeanARequest) {
-  const auto request = request_of(
-      typed("--transport shm --precision bf16 --accumulation accumulate_then_reduce --schedule "
-            "cosine --on-nan skip --bucket 1MiB --recompute every:2 --offload "
-            "optimizer,gradients:/mnt/a --trace-steps 1,0,2 --inject sync:1 --peak-tflops 0.5 "
-            "--deadline 2 --json out.json --data-format u16"));
+  const auto request = request_of(train_typed(
+      "--transport shm --precision bf16 --accumulation accumulate_then_reduce --schedule "
+      "cosine --on-nan skip --bucket 1MiB --recompute every:2 --offload "
+      "optimizer,gradients:/mnt/a --trace-steps 1,0,2 --inject sync:1 --peak-tflops 0.5 "
+      "--deadline 2s --json out.json --data-format u16"));
   ASSERT_TRUE(request) << request.error().message();
   EXPECT_EQ(request->transport, "shm");
   EXPECT_EQ(request->precision, ElementType::bf16);
@@ -63,7 +76,7 @@ TEST(TrainFlags, MeanARequest) {
 
 // What no flag says, the library's request does not say either, but for the transport.
 TEST(TrainFlags, WithoutFlagsTheRequestIsTheLibrarysOwn) {
-  const auto none = request_of(typed(""));
+  const auto none = request_of(train_typed(""));
   ASSERT_TRUE(none);
   const TrainRequest own;
   EXPECT_EQ(none->transport, "");
@@ -79,7 +92,7 @@ TEST(TrainFlags, WithoutFlagsTheRequestIsTheLibrarysOwn) {
 TEST(TrainFlags, NameTheFlagThatCannotBeRead) {
   for (const char* line : {"--recompute some", "--bucket none", "--offload optimizer",
                            "--offload weights:/mnt/a", "--trace-steps 1", "--inject fast:1:5ms"}) {
-    const auto request = request_of(typed(line));
+    const auto request = request_of(train_typed(line));
     ASSERT_FALSE(request) << line;
     EXPECT_EQ(request.error().what.substr(0, 5), std::string(line).substr(0, 5));
     EXPECT_FALSE(request.error().hint.empty()) << line;

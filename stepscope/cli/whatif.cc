@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
@@ -45,25 +46,28 @@ int answer(const WhatIfFlags& flags) {
 
 std::function<int()> declare_whatif(CLI::App& app) {
   auto flags = std::make_shared<WhatIfFlags>();
-  declare_traces(app, flags->traces);
-  app.add_option("--json", flags->json,
-                 "Write the answers as JSON (docs/reference/json.md); - for standard output")
-      ->type_name("FILE");
+  app.description(
+      "Replays the recorded steps with something changed: without a wait, with faster links, with "
+      "other buckets. Says what a step would take then.");
   app.add_option(
          "--change", flags->changes,
-         "What to change, once for each replay: no_waiting, communication_free[:COLLECTIVE], "
+         "Change to replay: no_waiting, communication_free[:COLLECTIVE], "
          "bandwidth[:COLLECTIVE]:K, latency[:COLLECTIVE]:K, compute[:CLASS]:K, host:K, "
          "host_free, data_free, allocator_free, collector_free, profiler_free, sync_free, "
-         "copies_free, device_alone, rank_as_peers@RANK, "
-         "stages_balanced, ranks_balanced, bucket:SIZE (gradients in messages of 25MB, say), "
-         "prefetch:N (units ahead); K times as fast; @RANK behind any but bucket for that rank "
-         "alone. Without any: all that analyze asks")
-      ->type_name("CHANGE");
-  app.add_option("--machine", flags->machine,
-                 "A machine of the catalogue or a file (as data/machines/*.json), whose links say "
-                 "what messages of sizes take that the traces do not tell of")
-      ->type_name("NAME|FILE");
-  app.footer("Example: stepscope whatif traces/ --change bandwidth:2 --change rank_as_peers@3");
+         "copies_free, device_alone, rank_as_peers@RANK, stages_balanced, ranks_balanced, "
+         "bucket:SIZE (messages of gradients, as 25MB) or prefetch:N (units ahead). K means K "
+         "times as fast. @RANK behind any but bucket means that rank alone. Without --change all "
+         "changes that analyze asks for are replayed.")
+      ->type_name("CHANGE")
+      ->group("Changes");
+  declare_traces(app, flags->traces);
+  declare_json(app, flags->json);
+  declare_machine(app, flags->machine,
+                  "Machine whose links tell the time of message sizes that the traces do not have",
+                  "Machine");
+  mark_common(app, {"--change", "--steps", "--ranks", "--step-annotation", "--json", "--machine"});
+  app.footer(
+      "stepscope whatif examples/train_tiny/traces/ddp --change bandwidth:2 --change data_free@1");
   return [flags] { return answer(*flags); };
 }
 

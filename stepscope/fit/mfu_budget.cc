@@ -264,7 +264,7 @@ std::optional<Error> refusal(std::span<const MfuRank> ranks, const MfuQuestion& 
   if (question.world_size < static_cast<int>(ranks.size())) {
     return Error{.what = "the world size is " + std::to_string(question.world_size) + " but " +
                          std::to_string(ranks.size()) + " ranks were traced",
-                 .hint = "give --world-size N"};
+                 .hint = "give the degrees --tp, --pp and --dp of the whole run"};
   }
   return std::nullopt;
 }

@@ -111,7 +111,7 @@ std::string why_not_joined(const ProfileInput& input, const JoinQuestion& questi
   return std::string(both                ? "neither the profile nor the trace counts"
                      : !input.unix_clock ? "the profile does not count"
                                          : "the trace does not count") +
-         " from the UNIX epoch; --offset SECONDS says what turns the profile's clock into the "
+         " from the UNIX epoch; --offset TIME says what turns the profile's clock into the "
          "trace's (perf record -e cpu-clock -k CLOCK_REALTIME needs none)";
 }
 

@@ -31,7 +31,7 @@ Result<std::vector<Variant>> variants_of(const std::vector<PlanAxis>& axes) {
       for (const std::string& value : axis.values) {
         if (const auto set = set_plan_field(scratch, axis.name, value); !set) {
           Error error = set.error();
-          error.what = fmt::format("--compare {}={}: {}", axis.name, fmt::join(axis.values, ","),
+          error.what = fmt::format("--vary {}={}: {}", axis.name, fmt::join(axis.values, ","),
                                    error.what);
           return error;
         }
@@ -41,7 +41,7 @@ Result<std::vector<Variant>> variants_of(const std::vector<PlanAxis>& axes) {
         product.push_back(std::move(v));
       }
     if (product.size() > most)
-      return Error{.what = fmt::format("--compare asks for more than {} plans", most),
+      return Error{.what = fmt::format("--vary asks for more than {} plans", most),
                    .hint = "compare fewer values, or let stepscope plan search"};
     variants = std::move(product);
   }

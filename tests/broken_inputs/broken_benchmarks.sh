@@ -29,7 +29,7 @@ says='8 ranks' expect "and a machine for it" 0 -- calibrate --from device.txt --
 { echo '# OSU MPI-CUDA Allreduce Latency Test v7.4'; echo '# Size       Avg Latency(us)'; for k in $(seq 3 20); do echo "$((1 << k)) $((20 + (1 << k) / 20000))"; done; } >osu.txt
 expect "OSU without a machine" 2 "no file says on which machine" -- calibrate --from osu.txt
 expect "OSU without ranks" 1 "osu.txt: does not say how many ranks it had; give --ranks N" -- calibrate --from osu.txt --machine h100_sxm_80gb
-says='4 ranks on 2 hosts' expect "OSU with them" 0 -- calibrate --from osu.txt --machine h100_sxm_80gb --ranks 4 --hosts 2
+says='4 ranks on 2 hosts' expect "OSU with them" 0 -- calibrate --from osu.txt --machine h100_sxm_80gb --ranks 4 --nodes 2
 head -c 700 all_reduce.txt >cut.txt
 expect "no row" 1 "cut.txt: has no measured row" -- calibrate --from cut.txt
 expect "one file of two" 1 "missing.txt: cannot open: No such file" -- calibrate --from all_reduce.txt missing.txt

@@ -155,8 +155,8 @@ expect "no input" 2 "" -- "$stepscope" analyze
 expect "an unknown flag" 2 "frobnicate" -- "$stepscope" analyze good0.json --frobnicate
 expect "an unknown verb" 2 "" -- "$stepscope" frobnicate
 expect "steps that are none" 2 "" -- "$stepscope" analyze good0.json --steps x:y
-expect "a span that is none" 2 "filter-time 5/7.*; write FROM/UNTIL" -- "$stepscope" analyze good0.json --filter-time 5/7
+expect "a span that is none" 2 "filter-time 5/7.*; write FROM:UNTIL" -- "$stepscope" analyze good0.json --filter-time 5/7
 expect "a span of a format that is read whole" 1 "good0.json: .*only those are read in part; leave" -- \
-  "$stepscope" analyze good0.json --filter-time 0/1s
+  "$stepscope" analyze good0.json --filter-time 0:1s
 
 exit $failed

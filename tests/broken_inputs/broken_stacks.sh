@@ -51,15 +51,15 @@ printf '{"traceEvents":[{%s,"cat":"user_annotation","name":"ProfilerStep#3","ts"
 says='"not_joined":"profiles of the format collapsed' expect "--trace: a profile without instants" 0 -- stacks good.txt --trace beside.json
 printf 'prog 9 1.5: 1 cycles: \n\t 12 f (/a)\n' >timed.txt
 says='"not_joined":"neither the profile nor the trace' expect "--trace: no common clock" 0 -- stacks timed.txt --trace beside.json
-says='"not_joined":"the profile begins 1.50 s after the last step' expect "--trace: another time" 0 -- stacks timed.txt --trace beside.json --offset 0
-says='"outside":0' expect "--trace: a clock that was told" 0 -- stacks timed.txt --trace beside.json --offset -1.4998
+says='"not_joined":"the profile begins 1.50 s after the last step' expect "--trace: another time" 0 -- stacks timed.txt --trace beside.json --offset 0s
+says='"outside":0' expect "--trace: a clock that was told" 0 -- stacks timed.txt --trace beside.json --offset -1.4998s
 says='"weight":8' expect "--trace: one that is missing" 1 "missing.json: no such file" -- stacks good.txt --trace missing.json
 cp beside.json rank0.json
 sed 's/"ts":2/"ts":3/' beside.json >rank1.json
 says='"weight":8' expect "--trace: nobody's profile" 1 "good.txt: the traces have 2 ranks.*; say --rank N" -- stacks good.txt --trace rank0.json rank1.json
 says='"rank":1' expect "--trace: --rank" 0 -- stacks good.txt --trace rank0.json rank1.json --rank 1
-expect "--offset without a trace" 2 -- stacks good.txt --offset 1
-expect "--offset that is none" 2 "--offset soon is no number of seconds; " -- stacks good.txt --trace beside.json --offset soon
+expect "--offset without a trace" 2 -- stacks good.txt --offset 1s
+expect "--offset that is none" 2 "--offset soon is no time; " -- stacks good.txt --trace beside.json --offset soon
 expect "an unknown format" 2 -- stacks good.txt --format nothing
 expect "full disk: --html" 1 "/dev/full: cannot write.*No space left.*; " -- "$stepscope" stacks good.txt --html /dev/full
 expect "full disk: standard output" 1 "cannot write to standard output; " -- bash -c "'$stepscope' stacks good.txt >/dev/full"

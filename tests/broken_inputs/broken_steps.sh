@@ -14,11 +14,11 @@ steps 100 10 >a.txt
 steps 100 11 >b.txt
 says='"verdict":"slower"' expect "two lists" 0 -- compare a.txt b.txt
 says='"verdict":"same"' expect "the same list twice" 0 -- compare a.txt a.txt
-says='"regression":true' expect "a regression" 3 -- compare a.txt b.txt --max-regression 5
-says='"regression":false' expect "within the limit" 0 -- compare a.txt b.txt --max-regression 20
-says='"regression":false' expect "faster is no regression" 0 -- compare b.txt a.txt --max-regression 0
+says='"regression":true' expect "a regression" 3 -- compare a.txt b.txt --max-regression 5%
+says='"regression":false' expect "within the limit" 0 -- compare a.txt b.txt --max-regression 20%
+says='"regression":false' expect "faster is no regression" 0 -- compare b.txt a.txt --max-regression 0%
 steps 5 10 >few.txt
-says='"verdict":"not_enough_data"' expect "five steps" 0 -- compare few.txt b.txt --max-regression 1
+says='"verdict":"not_enough_data"' expect "five steps" 0 -- compare few.txt b.txt --max-regression 1%
 echo 10 >one.txt
 says='"interval":null' expect "one step only" 0 -- compare one.txt b.txt
 says='Not enough data' expect "one step each" 0 -- compare one.txt one.txt
@@ -83,7 +83,7 @@ expect "a command that fails" 1 "launch B 1 ended with exit code 7: oh; run the 
 expect "a command that says nothing" 1 "launch A 1 names no step times; let it write" -- compare --run true --run true
 expect "a command that writes nothing" 1 "launch A 1 wrote nothing to {out}" -- compare --run ': {out}' --run ': {out}'
 expect "a command killed" 1 "launch A 1 ended with exit code 137" -- compare --run 'kill -9 $$' --run true
-expect "a command that takes too long" 1 "took longer than 0.2 s; give it more time" -- compare --run 'sleep 60' --run true --timeout 0.2
+expect "a command that takes too long" 1 "took longer than 0.2 s; give it more time" -- compare --run 'sleep 60' --run true --timeout 0.2s
 
 sweep() { "$stepscope" sweep --json out.json "$@"; }
 says='"best":"1","ties":\["1.0"\]' expect "a sweep with a tie" 0 -- \

@@ -17,7 +17,7 @@ class PredictPage(CommandPage):
     verb = "predict"
 
     def test_every_section_is_drawn_from_the_same_figures(self):
-        data = self.show(*GPT3, "--gpus", "1024", "--tp", "8", "--pp", "16", "--compare", "zero=0,1")
+        data = self.show(*GPT3, "--gpus", "1024", "--tp", "8", "--pp", "16", "--vary", "zero=0,1")
         states = self.js("Object.fromEntries([...document.querySelectorAll('section')].map((e) => "
                          "[e.id, e.dataset.state]))")
         self.assertEqual(states, dict.fromkeys(

@@ -79,7 +79,7 @@ class StacksPage(CommandPage):
 
     def test_beside_a_trace_each_phase_shows_what_the_device_did(self):
         data = self.show(self.profile(TIMED, "now.json"), "--trace", self.profile(TRACE, "trace.json"),
-                         "--offset", "0.0001")
+                         "--offset", "100us")
         joined = data["trace"]["profiles"][0]
         self.assertTrue(joined["joined"])
         self.assertEqual(self.states()["device"], "drawn")

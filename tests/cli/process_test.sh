@@ -9,6 +9,10 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 
+# The examples of a help in $dir/out, one a line.
+examples() {
+  sed -n '/^Examples*:$/,/^$/p' "$dir/out" | sed -e ':a' -e '/\\$/{N;s/ *\\\n */ /;ba' -e '}' | sed -n 's/^  stepscope //p'
+}
 fail() {
   echo "FAILED: $1"
   sed 's/^/  stderr: /' "$dir/err" | head -5
@@ -33,10 +37,49 @@ err_empty "without a terminal there is no progress"
 if grep -q $'\033' "$dir/out"; then fail "colours without a terminal"; fi
 
 run 0 "help" --help
-out_has "Example: stepscope analyze"
+out_has "^  analyze  *Account for"
+out_has "^  stepscope analyze traces/"
+cp "$dir/out" "$dir/help"
+for arguments in -h help "help help"; do
+  # shellcheck disable=SC2086
+  run 0 "help by $arguments" $arguments
+  [ "$arguments" = "help help" ] || cmp -s "$dir/help" "$dir/out" || fail "$arguments is another help"
+done
 run 0 "help of the verb" analyze --help
-out_has "Example: stepscope analyze examples/train_tiny"
+out_has "^  stepscope analyze examples/train_tiny"
+cp "$dir/out" "$dir/help"
+for arguments in "analyze -h" "help analyze"; do
+  # shellcheck disable=SC2086
+  run 0 "help by $arguments" $arguments
+  cmp -s "$dir/help" "$dir/out" || fail "$arguments is another help"
+done
 run 0 "version" --version
+cp "$dir/out" "$dir/version"
+run 0 "version by -V" -V
+cmp -s "$dir/version" "$dir/out" || fail "-V is not --version"
+
+# ARGUMENTS|all that standard error says
+while IFS='|' read -r arguments says; do
+  # shellcheck disable=SC2086
+  run 2 "wrong usage: $arguments" $arguments
+  out_empty "$arguments"
+  [ "$(cat "$dir/err")" = "stepscope: $says" ] || fail "$arguments: $(cat "$dir/err")"
+done <<EOF
+|a verb is missing; stepscope --help lists verbs
+analyse x|there is no verb analyse; did you mean analyze?
+help analyse|there is no verb analyse; did you mean analyze?
+bogus|there is no verb bogus; stepscope --help lists them
+--json x analyze y|stepscope has no flag --json; flags stand behind the verb
+analyze x --step 3|analyze has no flag --step; did you mean --steps?
+analyze x --gpus 8|analyze has no flag --gpus; it is a flag of predict and plan
+analyze --gpus 8|analyze has no flag --gpus; it is a flag of predict and plan
+whatif x --html page.html|whatif has no flag --html; it is a flag of analyze, memory, stacks, predict and plan
+predict m --bucket-mb 25|predict has no flag --bucket-mb; did you mean --bucket?
+hang x --frobnicate|hang has no flag --frobnicate; stepscope help hang lists the flags
+compare a b --max-regression two|--max-regression: two is no share; write 0% to 1000000%; stepscope help compare lists the flags
+compare a b --timeout 3h|--timeout: 3h is no time; write 0s to 604800s, as 20ms or 3s; stepscope help compare lists the flags
+check x --unit h|--unit: h is none of ns, us, ms, s; stepscope help check lists the flags
+EOF
 
 run 0 "JSON on standard output" analyze "$traces" --json -
 [ "$(head -c 1 "$dir/out")" = "{" ] || fail "JSON does not begin the output"
@@ -74,16 +117,16 @@ out_has "A step takes"
 out_has "matrix products"
 err_empty "a prediction"
 run 0 "its help" predict --help
-out_has "Example: stepscope predict gpt3-175b"
-# The examples in the help work.
+out_has "^  stepscope predict gpt3-175b"
+# What the help shows works.
 while read -r example; do
   # shellcheck disable=SC2086
   run 0 "example of the help: $example" $example
   err_empty "$example"
-done < <(sed -n 's/^Example: stepscope //p' "$dir/out")
+done < <(examples)
 run 0 "its JSON alone on standard output" $gpt3 --json -
 [ "$(head -c 24 "$dir/out")" = '{"schema":"stepscope.pre' ] || fail "JSON does not begin the output"
-run 0 "all its outputs" $gpt3 --compare zero=0,1 --json "$dir/p.json" --html "$dir/p.html" --csv "$dir/p" --layers
+run 0 "all its outputs" $gpt3 --vary zero=0,1 --json "$dir/p.json" --html "$dir/p.html" --csv "$dir/p" --layers
 out_has "qkv_proj"
 for file in p.json p.html p/terms.csv p/memory.csv p/layers.csv p/comparison.csv; do
   [ -s "$dir/$file" ] || fail "$file is not written"
@@ -146,7 +189,7 @@ $gpt3 --seq 0|no positive whole number
 $gpt3 --seq nan|no positive whole number
 $gpt3 --seq 99999999999999999999|no positive whole number
 $gpt3 --micro-batch -1|no positive whole number
-$gpt3 --compare zerro=1|did you mean zero
+$gpt3 --vary zerro=1|did you mean zero
 $gpt3 --explain buble|did you mean bubble
 predict --collective all_reduce --machine h100_sxm_80gb|give --group N
 predict --collective allreduce --group 8 --machine h100_sxm_80gb|did you mean all_reduce
@@ -175,7 +218,7 @@ out_has "does not fit"
 out_has "would be enough\|by another plan"
 err_has "the plan does not fit: each device lacks .*; stepscope plan"
 run 0 "help of plan" plan --help
-example=$(sed -n 's/^Example: stepscope //p' "$dir/out")
+example=$(examples)
 # shellcheck disable=SC2086
 run 0 "example of the help: $example" $example
 out_has "The fastest plan takes"

@@ -17,3 +17,10 @@ execute_process(COMMAND ${work}/prefix/bin/stepscope --version
 if(NOT printed MATCHES "${version}")
   message(FATAL_ERROR "the installed command says '${printed}', not ${version}")
 endif()
+
+foreach(file man/man1/stepscope.1 man/man1/stepscope-analyze.1 bash-completion/completions/stepscope
+             zsh/site-functions/_stepscope fish/vendor_completions.d/stepscope.fish)
+  if(NOT EXISTS ${work}/prefix/share/${file})
+    message(FATAL_ERROR "share/${file} is not installed")
+  endif()
+endforeach()

@@ -172,7 +172,7 @@ TEST(JsonContract, HoldsForAPrediction) {
   const auto run = program::run(
       {"predict",   "gpt3-175b", "--machine", "a100_sxm_80gb",  "--gpus", "1024",    "--tp",
        "8",         "--pp",      "16",        "--global-batch", "1536",   "--price", "2",
-       "--compare", "zero=0,3",  "--compare", "tp=8,7",         "--json", "-"});
+       "--vary", "zero=0,3", "--vary", "tp=8,7", "--json", "-"});
   ASSERT_EQ(run.exit_code, 0) << run.errors;
   const Shape shape = documented("stepscope predict");
   Comparison comparison;
@@ -341,7 +341,7 @@ TEST(JsonContract, HoldsForStacksBesideATrace) {
       << R"("endValue":1000,"samples":[[0],[0,1]],"weights":[200,800]}]})";
   std::ofstream(untimed) << "MainThread;forward (m.py:3) 5\n";
   const auto run =
-      program::run({"stacks", profile, "--trace", trace, "--offset", "0.0001", "--json", "-"});
+      program::run({"stacks", profile, "--trace", trace, "--offset", "100us", "--json", "-"});
   ASSERT_EQ(run.exit_code, 0) << run.errors;
   const Shape shape = documented("stepscope stacks");
   Comparison comparison;
@@ -384,7 +384,7 @@ TEST(JsonContract, HoldsForAComparison) {
   const std::string a = list_of_steps(scratch.file("a.csv"), 10);
   const std::string b = list_of_steps(scratch.file("b.csv"), 11);
   const auto lists = program::run({"compare", "--a", a, a, a, "--b", b, b, b, "--order", "ABBAAB",
-                                   "--max-regression", "50", "--json", "-"});
+                                   "--max-regression", "50%", "--json", "-"});
   EXPECT_EQ(lists.exit_code, 0) << lists.errors;
   const std::set<std::string> of_traces = {
       "parts.kind",          "parts.name",        "parts.a_ns",      "parts.b_ns",

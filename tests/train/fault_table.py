@@ -20,7 +20,7 @@ STEPSCOPE, TEXT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 WHOLE = '--table' in sys.argv[3:]
 STEPS = 6
 PHASES = ['start', 'data', 'forward', 'backward', 'exchange', 'optimizer', 'checkpoint']
-TRAIN = ['train', '--data', TEXT, '--preset', 'llama-tiny', '--batch', '1', '--seq', '16', '--ranks', '2',
+TRAIN = ['train', '--data', TEXT, '--preset', 'llama-tiny', '--micro-batch', '1', '--seq', '16', '--ranks', '2',
          '--zero', '3', '--peak-tflops', '0.1', '--quiet']
 
 
@@ -106,7 +106,7 @@ def row(fault, run, message, seconds, sound):
 def dying(folder, kind, phase, sound):
     """A rank is killed or stopped in step 4; step 2 and 4 have checkpoints, and the run starts again from one."""
     run = Run(folder, ['--checkpoint', f'{folder}/saved', '--checkpoint-every', '2', '--restarts', '1', '--inject',
-                       f'{kind}:1:{phase}@4', '--deadline', '3'])
+                       f'{kind}:1:{phase}@4', '--deadline', '3s'])
     need(run.code == 0, run, 'it did not start again')
     injected = run.first('--inject: rank 1 gets')
     need(injected, run, 'nothing was injected')

@@ -113,7 +113,7 @@ def scrape(port):
 
 def main():
     stepscope, text = map(os.path.abspath, sys.argv[1:3])
-    common = [stepscope, 'train', '--data', text, '--preset', 'llama-tiny', '--batch', '2', '--seq', '32', '--quiet',
+    common = [stepscope, 'train', '--data', text, '--preset', 'llama-tiny', '--micro-batch', '2', '--seq', '32', '--quiet',
               '--peak-tflops', '0.1', '--ranks', '2', '--zero', '3']
     with tempfile.TemporaryDirectory() as folder:
         job = subprocess.Popen(common + ['--steps', '100000', '--metrics', '0'], stderr=subprocess.PIPE,

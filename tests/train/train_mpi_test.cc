@@ -32,7 +32,7 @@ class TrainOverMpi : public testing::Test {
   static Outcome train(const std::vector<std::string>& flags,
                        const std::vector<std::string>& launcher) {
     std::vector<std::string> arguments = {
-        "train", "--preset", "llama-tiny", "--batch",       "2",
+        "train", "--preset", "llama-tiny", "--micro-batch", "2",
         "--seq", "32",       "--quiet",    "--peak-tflops", "0.1"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     return run(arguments, launcher);

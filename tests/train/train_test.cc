@@ -36,7 +36,7 @@ Trained train(const ScratchFolder& folder, std::vector<std::string> flags) {
                                         text_of_the_project(),
                                         "--preset",
                                         "llama-tiny",
-                                        "--batch",
+                                        "--micro-batch",
                                         "2",
                                         "--seq",
                                         "32",
@@ -178,7 +178,7 @@ TEST(Train, TracesTellWhichUnitEachFetchIsFor) {
 TEST(Train, NamesALateRankLive) {
   const ScratchFolder folder;
   const Outcome outcome = run({"train", "--data", text_of_the_project(), "--preset", "llama-tiny",
-                               "--batch", "2", "--seq", "32", "--peak-tflops", "0.1", "--ranks",
+                               "--micro-batch", "2", "--seq", "32", "--peak-tflops", "0.1", "--ranks",
                                "2", "--steps", "14", "--inject", "sleep:1:400ms"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   const std::size_t at = outcome.errors.find("late: rank 1 by ");
@@ -222,7 +222,7 @@ TEST(Train, GoesOnFromACheckpointAtAnotherStage) {
 TEST(Train, MemoryIsAsPlanned) {
   const ScratchFolder folder;
   const Trained trained =
-      train(folder, {"2", "--zero", "2", "--steps", "2", "--precision", "bf16"});
+      train(folder, {"2", "--zero", "2", "--steps", "2", "--dtype", "bf16"});
   ASSERT_EQ(trained.outcome.exit_code, 0) << trained.outcome.errors;
   ASSERT_FALSE(trained.json["memory"].empty());
   for (const Json& row : trained.json["memory"])
@@ -264,7 +264,7 @@ TEST(Train, IsolatesComputationAndCommunicationOfAStep) {
 TEST(Train, OptimizerStatesInFilesChangeNoLoss) {
   const ScratchFolder folder;
   const std::vector<std::string> plain = {"2", "--zero",      "3",   "--steps",
-                                          "4", "--precision", "bf16"};
+                                          "4", "--dtype", "bf16"};
   const Trained memory = train(folder, plain);
   ASSERT_EQ(memory.outcome.exit_code, 0) << memory.outcome.errors;
   const std::string traces = folder.file("traces");

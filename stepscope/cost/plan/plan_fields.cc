@@ -6,6 +6,7 @@
 #include <charconv>
 #include <vector>
 
+#include "stepscope/base/byte_size.h"
 #include "stepscope/cost/model/nearest_names.h"
 
 namespace stepscope {
@@ -135,18 +136,28 @@ Set attention(Plan& p, std::string_view text) {
   return one_of(p.fused_attention, text, names, "way to compute attention");
 }
 
-Set recompute_every(Plan& p, std::string_view text) {
-  p.recompute = Recompute::every_k;
-  return whole(p.recompute_every, text);
+// A name, or "every:K".
+Set recompute(Plan& p, std::string_view text) {
+  constexpr std::string_view every = "every:";
+  if (text.starts_with(every)) {
+    p.recompute = Recompute::every_k;
+    return whole(p.recompute_every, text.substr(every.size()));
+  }
+  constexpr std::span<const std::string_view> names(recompute_names.data(),
+                                                    static_cast<std::size_t>(Recompute::every_k));
+  const auto found = std::ranges::find(names, text);
+  if (found == names.end())
+    return is_no(text, "recomputation", "write none, selective, operations, full or every:K");
+  p.recompute = static_cast<Recompute>(found - names.begin());
+  p.recompute_every = 1;
+  return Done{};
 }
 
 Set bucket(Plan& p, std::string_view text) {
-  std::int64_t mebibytes = 0;
-  Set set = whole(mebibytes, text);
-  if (set && mebibytes > (std::int64_t{1} << 30))
-    return is_no(text, "size of a bucket", "write MiB, such as 25");
-  if (set) p.bucket = Bytes{mebibytes * 1024 * 1024};
-  return set;
+  const auto bytes = parse_bytes(text);
+  if (!bytes) return is_no(text, "size of a bucket", "write 25MB (10^6) or 25MiB (2^20)");
+  p.bucket = Bytes{*bytes};
+  return Done{};
 }
 
 // Reads a flag's text into a member, with one overload per kind.
@@ -179,7 +190,7 @@ constexpr std::array fields = {
     PlanField{"", "devices", "", "GPUs", &Plan::devices, 1, by_devices},
     PlanField{"tp", "tp", "N", "Tensor-parallel devices", &Plan::tp, 1, by_devices},
     PlanField{"tensor-layout", "tensor_layout", "1d|2d|2.5d|3d",
-              "How tensor parallelism cuts a matrix product",
+              "Cut of matrix products over tensor-parallel devices",
               PlanChoice<TensorLayout>{&Plan::tensor_layout, tensor_layout_names, "tensor layout"}},
     PlanField{"tp-depth", "tp_depth", "N", "Copies of the grid in the 2.5d layout", &Plan::tp_depth,
               1, by_devices},
@@ -188,10 +199,10 @@ constexpr std::array fields = {
               &Plan::sequence_parallel},
     PlanField{"cp", "cp", "N", "Context-parallel devices", &Plan::cp, 1, by_devices},
     PlanField{"context-exchange", "context_exchange", "all_gather|ring|all_to_all",
-              "How context-parallel devices see each other's keys",
+              "Exchange of keys between context-parallel devices",
               PlanChoice<ContextExchange>{&Plan::context_exchange, context_exchange_names,
                                           "context exchange"}},
-    PlanField{"ep", "ep", "N", "Expert-parallel devices, of the cp * dp ones", &Plan::ep, 1,
+    PlanField{"ep", "ep", "N", "Expert-parallel devices, among the cp * dp ones", &Plan::ep, 1,
               by_devices},
     PlanField{"pp", "pp", "N", "Pipeline stages", &Plan::pp, 1, by_devices},
     PlanField{"schedule", "schedule", "gpipe|1f1b|interleaved|zb-h1|zb-h2",
@@ -203,48 +214,54 @@ constexpr std::array fields = {
     PlanField{"stage-layers", "stage_layers", "N,N,...",
               "Layers of each (virtual) stage, in model order", &Plan::stage_layers},
     PlanField{"dp", "dp", "N",
-              "Data-parallel devices (default: what tp, cp and pp leave of --gpus)", &Plan::dp, 1,
+              "Data-parallel devices. Without it what tp, cp and pp leave of --gpus.", &Plan::dp, 1,
               by_devices},
     PlanField{"zero", "zero", "0|1|2|3",
               "States split over data-parallel devices: 1 optimizer, 2 gradients, 3 parameters",
               &Plan::zero, 0, up_to(3), zero_stage},
     PlanField{"shard-group", "shard_group", "N",
-              "Split states over groups of N, replicate beyond (hybrid)", &Plan::shard_group, 0,
+              "Devices of a group that splits states. Groups hold copies.", &Plan::shard_group, 0,
               by_devices},
     PlanField{"seq", "sequence", "N", "Tokens of a sequence", &Plan::sequence, 1, most_tokens},
-    PlanField{"micro-batch", "micro_batch", "N", "Sequences of one pass on one device (default 1)",
+    PlanField{"micro-batch", "micro_batch", "N", "Sequences of one pass on one device",
               &Plan::micro_batch, 1, most_tokens},
     PlanField{"global-batch", "global_batch", "N", "Sequences of one optimizer step",
               &Plan::global_batch, 1, most_tokens},
     PlanField{"reduce-each-micro-batch", "reduce_each_micro_batch", "",
               "Reduce gradients after every pass, not once a step", &Plan::reduce_each_micro_batch},
-    PlanField{"recompute", "recompute", "none|selective|full|every_k",
-              "What backward computes again",
-              PlanChoice<Recompute>{&Plan::recompute, recompute_names, "recomputation"}},
-    PlanField{"recompute-every", "recompute_every", "K", "Keep the first of each K layers whole",
-              &Plan::recompute_every, 1, by_layers, recompute_every},
+    PlanField{"recompute",
+              "recompute",
+              "none|selective|operations|full|every:K",
+              "Recomputation in backward. With every:K the first of each K layers stays whole.",
+              PlanChoice<Recompute>{&Plan::recompute, recompute_names, "recomputation"},
+              0,
+              {},
+              recompute},
+    PlanField{"", "recompute_every", "", "Layers of which one is kept whole",
+              &Plan::recompute_every, 1, by_layers},
     PlanField{"attention",
               "fused_attention",
               "fused|materialised",
-              "Whether scores stay out of memory",
+              "Attention kernel. With fused, scores stay out of memory.",
               &Plan::fused_attention,
               0,
               {},
               attention},
-    PlanField{"vendor-attention", "vendor_attention", "", "Fused attention is the vendor's (cuDNN)",
-              &Plan::vendor_attention},
+    PlanField{"vendor-attention", "vendor_attention", "",
+              "Take the vendor's fused attention (cuDNN)", &Plan::vendor_attention},
     PlanField{"fused-pointwise", "fused_pointwise", "",
-              "Neighbouring elementwise operations share one pass", &Plan::fused_pointwise},
+              "Let neighbouring elementwise operations share one pass", &Plan::fused_pointwise},
     PlanField{"compiled", "compiled", "",
-              "A compiler's code launches the layers, not Python one by one", &Plan::compiled},
-    PlanField{"fused-loss", "fused_loss", "", "Cross-entropy takes one pass each way",
+              "Launch layers by a compiler's code, not by Python one by one", &Plan::compiled},
+    PlanField{"fused-loss", "fused_loss", "", "Compute cross-entropy in one pass each way",
               &Plan::fused_loss},
     PlanField{"fused-gradient-sum", "fused_gradient_sum", "",
-              "Products add weight gradients to the micro-batches' sum", &Plan::fused_gradient_sum},
+              "Let products add weight gradients to the sum of micro-batches",
+              &Plan::fused_gradient_sum},
     PlanField{"offload",
               "",
               "WHAT=WHERE,...",
-              "optimizer, gradients, parameters = host or nvme",
+              "Place of states: optimizer, gradients or parameters = host or nvme",
               {},
               0,
               {},
@@ -258,7 +275,7 @@ constexpr std::array fields = {
     PlanField{"no-overlap",
               "",
               "WHAT,...",
-              "gradient, parameters: this communication hides nowhere",
+              "Communication that nothing hides: gradient, parameters",
               {},
               0,
               {},
@@ -268,32 +285,32 @@ constexpr std::array fields = {
     PlanField{"", "overlap_parameter_gather", "", "Parameters are gathered beside forward",
               &Plan::overlap_parameter_gather},
     PlanField{"prefetch", "prefetch_units", "N",
-              "Prefetch distance: layers gathered ahead (ZeRO-3)", &Plan::prefetch_distance, 0,
+              "Layers that parameters are gathered ahead (ZeRO-3)", &Plan::prefetch_distance, 0,
               by_layers},
-    PlanField{"bucket-mb", "bucket_bytes", "N", "MiB of gradients that are reduced at once",
-              &Plan::bucket, 1, up_to(std::int64_t{1} << 50), bucket},
+    PlanField{"bucket", "bucket_bytes", "SIZE", "Gradients that are reduced at once", &Plan::bucket,
+              1, up_to(std::int64_t{1} << 50), bucket},
     PlanField{"torch-buffers", "torch_buffers", "",
-              "Buffers as PyTorch's fully_shard and pipelining keep them", &Plan::torch_buffers},
+              "Keep buffers as PyTorch's fully_shard and pipelining do", &Plan::torch_buffers},
     PlanField{"tp-overlap", "overlap_tensor", "",
               "Hide tensor-parallel communication under its matrix products",
               &Plan::overlap_tensor},
     PlanField{"vocabulary-multiple", "vocabulary_multiple", "N",
-              "Pad the embedding to a multiple of this times tp", &Plan::vocabulary_multiple, 1,
-              up_to(1'000'000)},
+              "Number to whose multiple, times tp, the embedding is padded",
+              &Plan::vocabulary_multiple, 1, up_to(1'000'000)},
     PlanField{"dtype",
               "",
-              "FORMAT",
-              "Format of matrix products: fp32, tf32, bf16, fp16, fp8, fp4",
+              "fp32|tf32|bf16|fp16|fp8|fp4",
+              "Number format of matrix products",
               {},
               0,
               {},
               dtype},
     PlanField{"", "parameter_bytes", "", "Bytes of a parameter", &Precision::parameter_bytes, 1,
               up_to(8)},
-    PlanField{"grad-dtype", "gradient_bytes", "FORMAT", "Format in which gradients are reduced",
-              &Precision::gradient_bytes, 1, up_to(8)},
-    PlanField{"accumulate-dtype", "accumulated_gradient_bytes", "FORMAT",
-              "Format in which micro-batches' gradients are summed",
+    PlanField{"grad-dtype", "gradient_bytes", "fp32|bf16|fp16",
+              "Format in which gradients are reduced", &Precision::gradient_bytes, 1, up_to(8)},
+    PlanField{"accumulate-dtype", "accumulated_gradient_bytes", "fp32|bf16|fp16",
+              "Format in which gradients of micro-batches are summed",
               &Precision::accumulated_gradient_bytes, 1, up_to(8)},
     PlanField{"", "master_bytes", "", "Bytes of a master weight; 0: none", &Precision::master_bytes,
               0, up_to(8)},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every field of a plan in one table: its key in a plan file, its flag on the command line, its
-// bounds and one line of help. The flags of `predict` and `plan`, --compare, plan files and
+// bounds and one line of help. The flags of `predict` and `plan`, --vary, plan files and
 // check_plan all use this table.
 #pragma once
 

@@ -31,7 +31,7 @@ TEST(PlanFields, TakeDegreesAndNames) {
             (std::vector<std::int64_t>{10, 12, 12, 10}));
   EXPECT_FALSE(with("attention", "materialised").fused_attention);
   EXPECT_TRUE(with("attention", "fused").fused_attention);
-  EXPECT_EQ(with("bucket-mb", "40").bucket, Bytes{40 * 1024 * 1024});
+  EXPECT_EQ(with("bucket", "40MiB").bucket, Bytes{40 * 1024 * 1024});
   EXPECT_EQ(with("seq", "8192").sequence, 8192);
 }
 
@@ -67,7 +67,7 @@ TEST(PlanFields, ANumberFormatSetsTheBytesOfEverything) {
 }
 
 TEST(PlanFields, KeepingEveryKthLayerIsARecomputation) {
-  const Plan plan = with("recompute-every", "4");
+  const Plan plan = with("recompute", "every:4");
   EXPECT_EQ(plan.recompute, Recompute::every_k);
   EXPECT_EQ(plan.recompute_every, 4);
 }

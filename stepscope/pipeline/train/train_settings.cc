@@ -135,7 +135,7 @@ Result<TrainSettings> settings_of(const TrainRequest& r, int ranks) {
             .seed = r.seed};
   if (r.evaluate_every > 0 && r.validation <= 0)
     return Error{.what = "--evaluate-every needs data to evaluate on",
-                 .hint = "give --validation 0.1"};
+                 .hint = "give --validation 10%"};
   s.trainer = {.steps = r.steps,
                .evaluate_every = r.evaluate_every,
                .evaluate_batches = r.evaluate_batches,

@@ -79,7 +79,7 @@ std::string benchmark_text(std::span<const PlacedBenchmark> benchmarks, const Be
                     collective_kind_names[static_cast<std::size_t>(b.benchmark.kind)],
                     b.benchmark.tool, counted(static_cast<std::uint64_t>(b.ranks), "rank"),
                     counted(static_cast<std::uint64_t>(b.hosts), "host"));
-    if (b.hosts_assumed) line += " (assumed; --hosts says otherwise)";
+    if (b.hosts_assumed) line += " (assumed; --nodes says otherwise)";
     line += fmt::format(", {}", counted(b.benchmark.points.size(), "time"));
     if (b.benchmark.many_at_once)
       line += fmt::format(": of messages under way together, up to {} GB/s; not fitted",

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepscope help`, `completion` and `man`: what the declared flags say of themselves.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "stepscope/base/output_file.h"
+#include "stepscope/cli/help/completion.h"
+#include "stepscope/cli/help/flag_values.h"
+#include "stepscope/cli/help/flag_view.h"
+#include "stepscope/cli/help/help_text.h"
+#include "stepscope/cli/help/man_page.h"
+#include "stepscope/cli/help/suggest.h"
+#include "stepscope/cli/outputs.h"
+#include "stepscope/cli/subcommand.h"
+#include "stepscope/cli/terminal.h"
+
+namespace stepscope {
+namespace {
+
+int printed(const std::string& text) {
+  Failures failures;
+  print_text(text);
+  flush_output(failures);
+  return failures.any() ? exit_failed : exit_done;
+}
+
+// The program where `verb` is empty; null where there is no such verb.
+const CLI::App* app_of(const CLI::App& program, const std::string& verb) {
+  return verb.empty() ? &program : find_verb(program, verb);
+}
+
+int refused_verb(const CLI::App& program, const std::string& verb) {
+  return refused({.what = unknown_verb(program, verb)});
+}
+
+struct ManFlags {
+  std::string verb;
+  std::string folder;
+  bool markdown = false;
+};
+
+int write_all(const CLI::App& program, const std::string& folder) {
+  Failures failures;
+  const auto write = [&](const CLI::App& app, const std::string& name) {
+    failures.keep(write_file((std::filesystem::path(folder) / (name + ".1")).string(),
+                             man_page(app, verb_table(), STEPSCOPE_VERSION)));
+  };
+  write(program, "stepscope");
+  for (const Verb& verb : verb_table())
+    if (!verb.group.empty())
+      write(*program.get_subcommand(std::string(verb.name)),
+            fmt::format("stepscope-{}", verb.name));
+  return failures.any() ? exit_failed : exit_done;
+}
+
+int man(const CLI::App& program, const ManFlags& flags) {
+  if (flags.markdown) return printed(flags_markdown(program, verb_table()));
+  if (!flags.folder.empty()) return write_all(program, flags.folder);
+  const CLI::App* app = app_of(program, flags.verb);
+  if (app == nullptr) return refused_verb(program, flags.verb);
+  return printed(man_page(*app, verb_table(), STEPSCOPE_VERSION));
+}
+
+}  // namespace
+
+std::function<int()> declare_help(CLI::App& app) {
+  auto verb = std::make_shared<std::string>();
+  app.description("Shows the verbs of the program, or the flags of one verb.");
+  app.add_option("VERB", *verb, "Verb to show")->type_name("VERB");
+  app.footer("stepscope help analyze");
+  return [verb, &app] {
+    const CLI::App& program = *app.get_parent();
+    const CLI::App* shown = app_of(program, *verb);
+    if (shown == nullptr) return refused_verb(program, *verb);
+    return printed(help_text(*shown, verb_table(), help_width()));
+  };
+}
+
+std::function<int()> declare_completion(CLI::App& app) {
+  auto shell = std::make_shared<std::string>();
+  app.description(
+      "Prints a script that makes a shell complete verbs, flags, values and files of stepscope. An "
+      "installed stepscope has the scripts where the shells look for them.");
+  as_choice(app.add_option("SHELL", *shell, "Shell: bash, zsh or fish")->required(),
+            {"bash", "zsh", "fish"});
+  app.footer("source <(stepscope completion bash)");
+  return [shell, &app] {
+    const CLI::App& program = *app.get_parent();
+    if (*shell == "bash") return printed(bash_completion(program, verb_table()));
+    if (*shell == "zsh") return printed(zsh_completion(program, verb_table()));
+    return printed(fish_completion(program, verb_table()));
+  };
+}
+
+std::function<int()> declare_man(CLI::App& app) {
+  auto flags = std::make_shared<ManFlags>();
+  app.description("Prints the man page of the program or of one verb.");
+  app.add_option("VERB", flags->verb, "Verb to show")->type_name("VERB");
+  app.add_option("--all", flags->folder, "Write all man pages into this directory")
+      ->type_name("DIR")
+      ->group("Outputs");
+  app.add_flag("--markdown", flags->markdown, "Print docs/reference/flags.md instead")
+      ->group("Outputs");
+  return [flags, &app] { return man(*app.get_parent(), *flags); };
+}
+
+}  // namespace stepscope

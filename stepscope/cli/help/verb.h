@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A verb of the command line as help, man pages, completion and docs describe it, and the exit
+// codes of all verbs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace stepscope {
+
+struct Verb {
+  std::string_view name;
+  std::string_view summary;  // one line
+  std::string_view group;    // the task, as `stepscope --help` groups verbs; empty: not listed
+  std::string_view page;     // under docs/
+  // Declares flags on `app`; returns what to do once they are parsed.
+  std::function<int()> (*declare)(CLI::App& app);
+};
+
+enum ExitCode : int {
+  exit_done = 0,
+  exit_failed = 1,
+  exit_usage = 2,
+  exit_regression = 3,
+  exit_interrupted = 130
+};
+
+struct ExitMeaning {
+  ExitCode code;
+  std::string_view brief;
+  std::string_view meaning;
+};
+inline constexpr std::array<ExitMeaning, 5> exit_meanings = {
+    {{exit_done, "done", "The verb has done what was asked."},
+     {exit_failed, "failed",
+      "An input or an output failed, or the answer is that something does not fit or cannot be "
+      "said."},
+     {exit_usage, "wrong usage",
+      "A verb, a flag or a value is unknown or missing, or values contradict each other. Nothing "
+      "was done."},
+     {exit_regression, "regression", "compare --max-regression has found a regression."},
+     {exit_interrupted, "interrupted", "Ctrl-C or SIGTERM has ended the verb."}}};
+
+}  // namespace stepscope
