@@ -16,6 +16,8 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/report/terminal/text_table.h"
+#include "stepscope/words/vocabulary.h"
 
 namespace stepscope {
 namespace {
@@ -34,6 +36,21 @@ const CLI::App* app_of(const CLI::App& program, const std::string& verb) {
 
 int refused_verb(const CLI::App& program, const std::string& verb) {
   return refused({.what = unknown_verb(program, verb)});
+}
+
+// The terms of the vocabulary whose key or label is `word`; all of them for "terms". Empty: none.
+std::string terms_text(std::string_view word, std::size_t width) {
+  std::string out;
+  for (const TermGroup& group : term_groups()) {
+    std::string rows;
+    for (const Term& t : terms_of(group.name))
+      if (word == "terms" || t.key == word || t.label == word)
+        rows += wrapped(fmt::format("  {} ({}){}{}", t.label, t.key,
+                                    t.explanation.empty() ? "" : ": ", t.explanation),
+                        width);
+    if (!rows.empty()) out += fmt::format("{}{}\n{}", out.empty() ? "" : "\n", group.title, rows);
+  }
+  return out;
 }
 
 struct ManFlags {
@@ -68,12 +85,17 @@ int man(const CLI::App& program, const ManFlags& flags) {
 
 std::function<int()> declare_help(CLI::App& app) {
   auto verb = std::make_shared<std::string>();
-  app.description("Shows the verbs of the program, or the flags of one verb.");
-  app.add_option("VERB", *verb, "Verb to show")->type_name("VERB");
-  app.footer("stepscope help analyze");
+  app.description(
+      "Shows the verbs of the program, the flags of one verb, or the meaning of a term. `help terms` "
+      "lists all terms.");
+  app.add_option("VERB", *verb, "Verb or term to show")->type_name("VERB|TERM");
+  app.footer("stepscope help analyze\nstepscope help busbw");
   return [verb, &app] {
     const CLI::App& program = *app.get_parent();
     const CLI::App* shown = app_of(program, *verb);
+    if (shown == nullptr)
+      if (const std::string terms = terms_text(*verb, help_width()); !terms.empty())
+        return printed(terms);
     if (shown == nullptr) return refused_verb(program, *verb);
     return printed(help_text(*shown, verb_table(), help_width()));
   };

@@ -13,6 +13,7 @@
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/expected_collectives.h"
+#include "stepscope/stats/summary.h"
 #include "stepscope/words/format.h"
 
 namespace stepscope {
@@ -56,8 +57,7 @@ Ns excess_loading(const JobResult& job, const RankResult& rank) {
     if (r.rank != rank.rank && r.role == rank.role && !r.steps.empty())
       peers.push_back(r.host.data / std::ssize(r.steps));
   if (peers.empty() || rank.steps.empty()) return Ns{0};
-  std::ranges::nth_element(peers, peers.begin() + std::ssize(peers) / 2);
-  return rank.host.data / std::ssize(rank.steps) - peers[peers.size() / 2];
+  return rank.host.data / std::ssize(rank.steps) - upper_median(peers);
 }
 
 // Of a rank, where it is as much of a step as lateness must be.

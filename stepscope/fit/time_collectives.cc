@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "stepscope/stats/summary.h"
+
 namespace stepscope {
 namespace {
 
@@ -68,9 +70,7 @@ Result<Seconds> time_size(Communicator& comm, CollectiveKind kind, std::size_t s
     t = *once;
   }
   if (auto agreed = slowest_rank(comm, ns); !agreed) return agreed.error();
-  const auto middle = ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2);
-  std::nth_element(ns.begin(), middle, ns.end());
-  return Seconds{std::max(1.0, *middle) * 1e-9};
+  return Seconds{std::max(1.0, upper_median(ns)) * 1e-9};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "stepscope/nn/kernels/gelu.h"
 #include "stepscope/nn/kernels/layer_norm.h"
 #include "stepscope/nn/kernels/matmul.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -28,9 +29,7 @@ Seconds median_time(const CoreSweep& sweep, const std::function<void()>& call) {
     call();
     seconds.push_back(Seconds(Clock::now() - begin).count());
   } while (seconds.size() < least || Clock::now() < end);
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return Seconds{std::max(*middle, 1e-9)};
+  return Seconds{std::max(upper_median(seconds), 1e-9)};
 }
 
 template <class T>

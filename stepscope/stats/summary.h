@@ -4,10 +4,12 @@
 // std::int64_t. Sums are relative to the first value, so large instants lose no precision.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace stepscope {
 
@@ -45,5 +47,20 @@ struct Summary {
 
 [[nodiscard]] std::optional<double> median(std::span<const double> values);
 [[nodiscard]] std::optional<double> median(std::span<const std::int64_t> values);
+
+// Medians that are one of the values, for any ordered type: at n / 2 and at (n - 1) / 2 in
+// ascending order. They reorder the values, O(n), of which there must be one.
+template <class T>
+[[nodiscard]] T upper_median(std::vector<T>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+template <class T>
+[[nodiscard]] T lower_median(std::vector<T>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
 
 }  // namespace stepscope

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -19,9 +20,7 @@ Waits waits_of(CollectiveKind kind) {
 
 std::optional<Ns> median_ns(std::vector<Ns> values) {
   if (values.empty()) return std::nullopt;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return lower_median(values);
 }
 
 // Accumulates the arrivals that each call waits for; a fused call waits for all of its messages.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/analysis/collectives/collectives.h"
 
-#include <utility>
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "stepscope/analysis/collectives/exposed.h"
-#include "stepscope/base/parallel_for.h"
 #include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/base/parallel_for.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {

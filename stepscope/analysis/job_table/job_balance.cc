@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "stepscope/stats/summary.h"
+
 namespace stepscope {
 namespace {
 
@@ -30,11 +32,8 @@ std::vector<Seconds> stage_times(const JobLayout& layout, const JobReplay& repla
     for (std::size_t s = 0; s < replay.steps; ++s) sum += replay.work[c * replay.steps + s];
   }
   std::vector<Seconds> times;
-  for (std::vector<Ns>& all : workers) {
-    const auto middle = all.begin() + (std::ssize(all) - 1) / 2;
-    std::ranges::nth_element(all, middle);
-    times.push_back(Seconds(*middle) / static_cast<double>(replay.steps));
-  }
+  for (std::vector<Ns>& all : workers)
+    times.push_back(Seconds(lower_median(all)) / static_cast<double>(replay.steps));
   return times;
 }
 

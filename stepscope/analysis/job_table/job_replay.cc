@@ -7,6 +7,7 @@
 
 #include "stepscope/analysis/job_table/job_schedule.h"
 #include "stepscope/base/quantity.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -205,10 +206,8 @@ void find_ideal(const JobLayout& layout, const Rounding& rounded, JobReplay& rep
     if (all.empty()) continue;
     double ideal = 0;
     if (is_comm(static_cast<JobOp>(k))) {
-      const auto middle = all.begin() + std::ssize(all) / 2;
-      std::ranges::nth_element(all, middle);
-      const Ns lower = all.size() % 2 == 1 ? *middle : *std::max_element(all.begin(), middle);
-      ideal = static_cast<double>((lower + *middle).count()) / 2;
+      const Ns lower = lower_median(all);
+      ideal = static_cast<double>((lower + upper_median(all)).count()) / 2;
     } else {
       for (const Ns t : all) ideal += static_cast<double>(t.count());
       ideal /= static_cast<double>(all.size());

@@ -47,11 +47,7 @@ SharedEnds shared_ends(const CollectiveMatches& matches, const HostClocks& clock
       one.shortest = std::min(one.shortest, static_cast<double>((call.end - call.start).count()));
     }
     if (by_clock.size() < 2) continue;
-    for (auto& [clock, ends] : by_clock) {
-      const auto middle = ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 2);
-      std::ranges::nth_element(ends, middle);
-      one.ends.push_back({clock, Ns{*middle}});
-    }
+    for (auto& [clock, ends] : by_clock) one.ends.push_back({clock, Ns{upper_median(ends)}});
     found.push_back(std::move(one));
   }
   std::ranges::stable_sort(found, {}, &Found::at);

@@ -12,6 +12,7 @@
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/matching/sequence_align.h"
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -259,9 +260,7 @@ Ns slack_of(std::span<const Placed> all) {
   }
   constexpr Ns least = std::chrono::microseconds{100};
   if (spreads.empty()) return least;
-  const auto middle = spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2);
-  std::ranges::nth_element(spreads, middle);
-  return std::max(least, 10 * *middle);
+  return std::max(least, 10 * upper_median(spreads));
 }
 
 void SetMatcher::run() {

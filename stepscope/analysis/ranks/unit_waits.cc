@@ -5,6 +5,7 @@
 #include <map>
 
 #include "stepscope/analysis/collectives/exposed.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -183,13 +184,6 @@ void WaitFinder::run(UnitWaits& out) {
   find_fetches(out);
   find_distances(out);
   find_reduces(out);
-}
-
-template <class T>
-T upper_median(std::vector<T>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 std::size_t steps_of(std::span<const UnitWaits> waits, std::span<const RankView> views) {

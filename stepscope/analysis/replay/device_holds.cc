@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepscope/stats/summary.h"
+
 namespace stepscope {
 namespace {
 
@@ -15,9 +17,7 @@ std::vector<std::size_t> find_holds(std::span<const IdleStretch> stretches) {
   std::vector<Ns> lengths;
   for (const IdleStretch& s : stretches) lengths.push_back(length(s));
   if (lengths.size() < held_often) return {};
-  const auto middle = lengths.begin() + std::ssize(lengths) / 2;
-  std::ranges::nth_element(lengths, middle);
-  const Ns slice = *middle;
+  const Ns slice = upper_median(lengths);
   const auto as_long = [&](Ns time) { return 10 * std::chrono::abs(time - slice) <= slice; };
   const auto alike = static_cast<std::size_t>(std::ranges::count_if(lengths, as_long));
   if (slice < shortest_slice || 4 * alike < 3 * lengths.size()) return {};

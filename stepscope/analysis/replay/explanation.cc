@@ -8,17 +8,12 @@
 
 #include "stepscope/analysis/replay/device_holds.h"
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
 
 constexpr double held_much = 0.02;
-
-Ns median(std::vector<Ns>& times) {
-  const auto middle = times.begin() + std::ssize(times) / 2;
-  std::ranges::nth_element(times, middle);
-  return *middle;
-}
 
 // The instant from which only the device delayed the operation.
 Ns ready_for_device(const Replay& replay, std::uint32_t node) {
@@ -66,8 +61,8 @@ std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankV
       continue;
     found[v].rank = views[v].rank;
     found[v].count = delays[v].size();
-    found[v].median = median(delays[v]);
-    if (!slices[v].empty()) found[v].slice = median(slices[v]);
+    found[v].median = upper_median(delays[v]);
+    if (!slices[v].empty()) found[v].slice = upper_median(slices[v]);
     listed.push_back(found[v]);
   }
   return listed;
