@@ -1,5 +1,6 @@
 # Run at installation: the headers that users of the library see, stepscope/stepscope.h and whatever it includes. The other
 # headers are internal. SOURCE: the repository; DESTINATION: the folder of include/.
+cmake_policy(SET CMP0057 NEW)  # if(... IN_LIST ...)
 set(open stepscope/stepscope.h)
 set(seen "")
 while(open)

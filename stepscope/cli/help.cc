@@ -86,8 +86,9 @@ int man(const CLI::App& program, const ManFlags& flags) {
 std::function<int()> declare_help(CLI::App& app) {
   auto verb = std::make_shared<std::string>();
   app.description(
-      "Shows the verbs of the program, the flags of one verb, or the meaning of a term. `help terms` "
-      "lists all terms.");
+      "Shows the verbs of the program, the flags of one verb, or the meaning of a term. `help "
+      "terms` "
+      "`terms` it lists all terms.");
   app.add_option("VERB", *verb, "Verb or term to show")->type_name("VERB|TERM");
   app.footer("stepscope help analyze\nstepscope help busbw");
   return [verb, &app] {

@@ -14,7 +14,9 @@ TEST(StacksFlags, WithoutATraceTheyOfTheTraceSayNothing) {
   flags.traces.request.inputs = {"trace.json"};
   ASSERT_TRUE(stacks_request(flags));
   EXPECT_EQ(stacks_request(flags)->offset, Ns{1'000'000'000});
-  flags.offset = "1";
+  flags.offset = "1.5";
+  EXPECT_EQ(stacks_request(flags)->offset, Ns{1'500'000'000});
+  flags.offset = "1h";
   EXPECT_FALSE(stacks_request(flags));
 }
 

@@ -84,8 +84,7 @@ constexpr std::array table = std::to_array<Term>({
      "The stage is idle because the pipeline fills or drains, or waits for a neighbour."},
     {"mfu", "idle_data", "data loading", "The device is idle: the host loads data."},
     {"mfu", "idle_host", "waiting for the host",
-     "The device is idle: the host has not launched the next kernel yet.", "",
-     "between operators"},
+     "The device is idle: the host has not launched the next kernel yet.", "", "between operators"},
     {"mfu", "idle_sync", "host synchronization",
      "The device is idle: the host was blocked in a synchronizing call and launched nothing."},
     {"mfu", "idle_launch", "launch latency",
@@ -119,8 +118,7 @@ constexpr std::array table = std::to_array<Term>({
     {"finding", "straggler_rank", "straggler", "A rank holds the others back."},
     {"finding", "exposed_communication", "exposed communication",
      "The step waits for the transfer of a collective."},
-    {"finding", "slow_link", "slow link",
-     "Transfers of a group take longer than its links allow."},
+    {"finding", "slow_link", "slow link", "Transfers of a group take longer than its links allow."},
     {"finding", "congestion", "congestion", "Equal collectives take very different times."},
     {"finding", "bucket_too_small", "bucket too small",
      "A larger gradient bucket shortens the step."},
@@ -145,8 +143,7 @@ constexpr std::array table = std::to_array<Term>({
      "A training thread waits for Python's global interpreter lock while the device idles."},
     {"finding", "exposed_copies", "exposed copies",
      "The step waits for copies between host and device."},
-    {"finding", "device_shared", "shared device",
-     "Another process uses the device in between."},
+    {"finding", "device_shared", "shared device", "Another process uses the device in between."},
     {"finding", "sequence_imbalance", "unequal work", "Ranks of one role have unequal work."},
     {"finding", "stage_imbalance", "unequal stages",
      "A pipeline stage has more work than the others."},
@@ -313,8 +310,8 @@ constexpr std::array table = std::to_array<Term>({
      "share of the peak"},
     {"figure", "wall_ns", "step time", "From the begin of a step to its end.", "", "", "ns"},
     {"figure", "algbw_gb_per_s", "algbw",
-     "Algorithm bandwidth: bytes of a collective's whole buffer, divided by its transfer time.",
-     "", "", "GB/s"},
+     "Algorithm bandwidth: bytes of a collective's whole buffer, divided by its transfer time.", "",
+     "", "GB/s"},
     {"figure", "busbw_gb_per_s", "busbw",
      "Bus bandwidth: algbw times the factor of nccl-tests, which makes it comparable with the "
      "rate of a link.",
@@ -325,8 +322,8 @@ constexpr std::array table = std::to_array<Term>({
      "The time by which a rank arrives after the median rank, summed over the collectives of a "
      "step.",
      "", "", "ns"},
-    {"figure", "skew_ns", "arrival skew",
-     "Last arrival at a collective minus first arrival.", "", "", "ns"},
+    {"figure", "skew_ns", "arrival skew", "Last arrival at a collective minus first arrival.", "",
+     "", "ns"},
     {"figure", "n_eff", "effective steps",
      "The number of independent steps that tell as much as the recorded ones.", "", "", "steps"},
     {"figure", "headroom_bytes", "headroom", "Device memory that stays free at the peak.", "", "",
@@ -413,7 +410,8 @@ std::string glossary() {
                                   : "| key | label | meaning |\n|---|---|---|\n";
     for (const Term& t : terms_of(group.name)) {
       out += fmt::format("| `{}` | {} |", t.key, t.label);
-      if (!t.on_cpu.empty()) out.insert(out.size() - 2, fmt::format(" (without a device: {})", t.on_cpu));
+      if (!t.on_cpu.empty())
+        out.insert(out.size() - 2, fmt::format(" (without a device: {})", t.on_cpu));
       if (!t.unit.empty()) out += fmt::format(" {} |", t.unit);
       out += fmt::format(" {} |\n", t.explanation);
     }

@@ -63,7 +63,7 @@ each --prefetch "no whole number" -1 nan 1.5 x -- gpt3
 each --gpus "no whole number from 1" 0 -1 nan inf 1e400 1.5 1e8 x -- \
   "$stepscope" predict gpt3-175b --machine a100_sxm_80gb --global-batch 8
 each --price "no positive number" 0 -1 nan inf x -- gpt3 --tp 8 --pp 16
-each --memory-headroom "headroom" -1% 150% nan x 0.1 -- plan llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 2048
+each --memory-headroom "headroom" -1% 150% nan x 1 -- plan llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 2048
 expect "an absurd tp" 2 "tp" -- gpt3 --tp 9000000000000000000
 expect "an absurd micro-batch" 2 "micro" -- gpt3 --micro-batch 9000000000000000000
 expect "an absurd sequence" 2 "sequence\|positions" -- "$stepscope" predict llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 9000000000000000000

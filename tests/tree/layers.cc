@@ -180,25 +180,31 @@ std::vector<std::string> parse_rooms(std::string_view markdown) {
 std::vector<std::string> room_faults(std::span<const std::string> rooms,
                                      std::span<const SourceFile> files) {
   const auto place_of = [&](std::string_view room) { return std::ranges::find(rooms, room); };
-  // Files that lie in the module's own folder are below its rooms.
   const auto is_room = [](std::string_view folder) {
     return folder.find('/') != std::string_view::npos;
   };
   std::vector<std::string> faults;
   std::set<std::string, std::less<>> seen;
+  std::set<std::string> below;  // rooms that files of the module's own folder include
+  std::set<std::string> above;  // rooms that include such files
   for (const SourceFile& file : files) {
     const std::string_view room = room_of(file.path);
-    const bool in_room = is_room(room);
-    if (in_room && place_of(room) == rooms.end()) {
-      if (seen.emplace(room).second) faults.push_back(std::string(room) + " is not in the table");
-      continue;
+    if (is_room(room)) {
+      const bool first = seen.emplace(room).second;
+      if (place_of(room) == rooms.end()) {
+        if (first) faults.push_back(std::string(room) + " is not in the table");
+        continue;
+      }
     }
-    if (in_room) seen.emplace(room);
     if (is_test(file.path)) continue;
     for (const Include& include : file.includes) {
       const std::string_view to = room_of(include.path);
-      if (folder_of(include.path) != folder_of(file.path) || !is_room(to)) continue;
-      if (!in_room || place_of(to) > place_of(room)) {
+      if (folder_of(include.path) != folder_of(file.path) || to == room) continue;
+      if (!is_room(room)) {
+        below.emplace(to);
+      } else if (!is_room(to)) {
+        above.emplace(room);
+      } else if (place_of(to) > place_of(room)) {
         faults.push_back(place(file, include) + std::string(room) + " may not include " +
                          std::string(to));
       }
@@ -206,6 +212,9 @@ std::vector<std::string> room_faults(std::span<const std::string> rooms,
   }
   for (const std::string& room : rooms) {
     if (!seen.contains(room)) faults.push_back(room + " is in the table, not in the tree");
+    if (below.contains(room) && above.contains(room)) {
+      faults.push_back(room + " and the files beside it include each other");
+    }
   }
   return faults;
 }

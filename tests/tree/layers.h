@@ -36,9 +36,9 @@ struct Layer {
 // bottom first within a module.
 [[nodiscard]] std::vector<std::string> parse_rooms(std::string_view markdown);
 
-// Includes of a room further down the table, within a module; includes of a room in files of the
-// module's own folder, which is below its rooms; rooms of the tree that the table lacks, and the
-// reverse. Tests may include every room.
+// Includes of a room further down the table, within a module; a room and the files of the module's
+// own folder that include each other; rooms of the tree that the table lacks, and the reverse.
+// Tests may include every room.
 [[nodiscard]] std::vector<std::string> room_faults(std::span<const std::string> rooms,
                                                    std::span<const SourceFile> files);
 

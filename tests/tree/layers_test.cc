@@ -123,15 +123,17 @@ TEST(Rooms, AreReadFromTheirTableAndMayBeIncludedFromFurtherDownOnly) {
             Lines{"a/gone is in the table, not in the tree"});
 }
 
-TEST(Rooms, LieAboveTheFilesOfTheirModule) {
+TEST(Rooms, LieAboveOrBelowTheFilesBesideThem) {
   const Lines rooms{"a/room"};
   std::vector<SourceFile> files{
       parse_source("stepscope/a/room/r.h", "#include \"stepscope/a/own.h\"\n"),
       parse_source("stepscope/a/own.h", "#include \"stepscope/a/other.h\"\n"),
       parse_source("stepscope/b/any.h", "#include \"stepscope/a/room/r.h\"\n")};
   EXPECT_EQ(room_faults(rooms, files), Lines{});
-  files[1] = parse_source("stepscope/a/own.h", "#include \"stepscope/a/room/r.h\"\n");
-  EXPECT_EQ(room_faults(rooms, files), Lines{"stepscope/a/own.h:1: a may not include a/room"});
+  files[1] = parse_source("stepscope/a/other.h", "#include \"stepscope/a/room/r.h\"\n");
+  EXPECT_EQ(room_faults(rooms, files), Lines{"a/room and the files beside it include each other"});
+  files[0] = parse_source("stepscope/a/room/r.h", "");
+  EXPECT_EQ(room_faults(rooms, files), Lines{});
 }
 
 TEST(Rooms, HoldSoManyStemsAndNoMore) {
