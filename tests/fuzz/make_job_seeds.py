@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """make_job_seeds.py DIR: writes the seeds of the fuzz targets for job tables: DIR/job_csv, DIR/parquet (with a
-writer of its own for the flat subset) and DIR/snappy."""
+writer of its own for the flat subset)."""
 import struct
 import subprocess
 import sys
@@ -54,15 +54,6 @@ def literal(data):
 
 def snappy(data):
     return varint(len(data)) + b"".join(literal(data[i:i + 70000]) for i in range(0, len(data), 70000))
-
-
-put("snappy", "literals", snappy(b"stepscope" * 10))
-put("snappy", "empty", b"\0")
-put("snappy", "copies", varint(4 + 4 + 10 + 64 + 3) + literal(b"abcd") + bytes([1, 4]) + bytes([9 << 2 | 2, 2, 0])
-    + bytes([63 << 2 | 2, 7, 0]) + bytes([2 << 2 | 3, 9, 0, 0, 0]))
-put("snappy", "bad_offset", varint(8) + literal(b"abcd") + bytes([1, 9]))
-put("snappy", "cut", snappy(b"0123456789" * 9)[:-20])
-put("snappy", "long", varint(2 ** 31) + literal(b"a"))
 
 
 # Parquet: thrift's compact protocol, pages, footer

@@ -245,6 +245,55 @@ std::vector<std::string> crowded_folders(std::span<const SourceFile> files, std:
   return faults;
 }
 
+std::vector<std::string> hidden_constants(std::span<const SourceFile> files) {
+  // "name" of a line "constexpr type name = …" or "constexpr type name{…}" outside functions, and
+  // of its first line where it is broken behind the "=".
+  const auto constant = [](std::string_view line) -> std::string {
+    if (line.starts_with("inline ")) line.remove_prefix(7);
+    if (!line.starts_with("constexpr ") && !line.starts_with("const ")) return {};
+    line = line.substr(0, line.find_first_of("={"));
+    if (line.ends_with('(') || line.find('(') != std::string_view::npos) return {};
+    while (line.ends_with(' ')) line.remove_suffix(1);
+    const std::size_t from = line.find_last_of(" >&*");
+    return from == std::string_view::npos ? std::string() : std::string(line.substr(from + 1));
+  };
+  std::map<std::string_view, const SourceFile*> by_path;
+  for (const SourceFile& file : files) by_path.emplace(file.path, &file);
+  // The headers that a file includes, directly or through others.
+  const auto reach = [&](const auto& self, const SourceFile& file,
+                         std::set<std::string_view>& reached) -> void {
+    for (const Include& include : file.includes) {
+      const auto it = by_path.find(include.path);
+      if (it == by_path.end() || !reached.insert(it->first).second) continue;
+      self(self, *it->second, reached);
+    }
+  };
+  std::map<std::string_view, std::set<std::string_view>> headers_of_room;
+  for (const SourceFile& file : files) {
+    if (!is_test(file.path)) reach(reach, file, headers_of_room[room_of(file.path)]);
+  }
+  std::vector<std::string> faults;
+  for (const auto& [room, headers] : headers_of_room) {
+    std::map<std::string, std::string_view> of_headers;
+    for (const std::string_view header : headers) {
+      for (const std::string& line : by_path.at(header)->lines) {
+        if (const std::string name = constant(line); !name.empty())
+          of_headers.emplace(name, header);
+      }
+    }
+    for (const SourceFile& file : files) {
+      if (file.path.ends_with(".h") || is_test(file.path) || room_of(file.path) != room) continue;
+      for (const std::string& line : file.lines) {
+        const auto it = of_headers.find(constant(line));
+        if (it != of_headers.end()) {
+          faults.push_back(file.path + " hides " + it->first + " of " + std::string(it->second));
+        }
+      }
+    }
+  }
+  return faults;
+}
+
 std::vector<std::string> two_way_pairs(std::span<const SourceFile> files) {
   std::set<std::pair<std::string, std::string>> arrows;
   for (const SourceFile& file : files) {

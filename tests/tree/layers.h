@@ -53,6 +53,10 @@ struct Layer {
 [[nodiscard]] std::vector<std::string> crowded_folders(std::span<const SourceFile> files,
                                                        std::size_t most);
 
+// Constants of sources with the name of a constant of a header. Sources of a room are compiled as
+// one file, where such a constant hides the header's from all sources behind it.
+[[nodiscard]] std::vector<std::string> hidden_constants(std::span<const SourceFile> files);
+
 // Folders that include each other.
 [[nodiscard]] std::vector<std::string> two_way_pairs(std::span<const SourceFile> files);
 

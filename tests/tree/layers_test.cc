@@ -123,6 +123,16 @@ TEST(Rooms, AreReadFromTheirTableAndMayBeIncludedFromFurtherDownOnly) {
             Lines{"a/gone is in the table, not in the tree"});
 }
 
+TEST(Constants, OfASourceHideNoneOfAHeaderOfTheRoom) {
+  std::vector<SourceFile> files{
+      parse_source("stepscope/a/names.h", "inline constexpr std::array<int, 2> names = {1, 2};\n"),
+      parse_source("stepscope/a/x.cc", "constexpr int most = 3;\nconstexpr int twice(int x) {\n"),
+      parse_source("stepscope/b/y.cc", "constexpr std::array<int, 1> names{1};\n")};
+  EXPECT_EQ(hidden_constants(files), Lines{});
+  files.push_back(parse_source("stepscope/b/z.cc", "#include \"stepscope/a/names.h\"\n"));
+  EXPECT_EQ(hidden_constants(files), Lines{"stepscope/b/y.cc hides names of stepscope/a/names.h"});
+}
+
 TEST(Rooms, LieAboveOrBelowTheFilesBesideThem) {
   const Lines rooms{"a/room"};
   std::vector<SourceFile> files{

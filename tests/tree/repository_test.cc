@@ -57,11 +57,13 @@ TEST_F(Repository, NoPairsOfHeaderAndSourceIncludeEachOther) {
   EXPECT_EQ(pair_circles(files), Lines{});
 }
 
-TEST_F(Repository, NoFolderIsCrowded) {
-  EXPECT_EQ(crowded_folders(files, 25), Lines{});
-}
+TEST_F(Repository, NoFolderIsCrowded) { EXPECT_EQ(crowded_folders(files, 25), Lines{}); }
 
 TEST_F(Repository, NoTwoHeadersHaveOneName) { EXPECT_EQ(header_names_used_twice(files), Lines{}); }
+
+TEST_F(Repository, NoConstantOfASourceHidesOneOfAHeader) {
+  EXPECT_EQ(hidden_constants(files), Lines{});
+}
 
 TEST_F(Repository, NoTwoFilesDefineTypesOfOneName) {
   EXPECT_EQ(types_defined_twice(files), Lines{});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/bytes/parquet.h"
 
+#include <snappy.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -11,7 +13,6 @@
 #include <utility>
 
 #include "stepscope/read/bytes/parquet_footer.h"
-#include "stepscope/read/bytes/snappy.h"
 
 namespace stepscope {
 namespace {
@@ -21,7 +22,18 @@ constexpr std::int64_t plain_dictionary = 2;  // RLE_DICTIONARY's name in older 
 constexpr std::int64_t run_length = 3;
 constexpr std::int64_t rle_dictionary = 8;
 constexpr std::int64_t uncompressed = 0;
-constexpr std::int64_t snappy = 1;
+constexpr std::int64_t snappy_codec = 1;
+
+// Unpacks one block of Snappy's raw format. False if it is damaged, or holds another number of
+// bytes than `size`. No element of the format gives more than 22 bytes a byte, so a small file
+// cannot ask for much memory.
+bool unpack_snappy(std::string_view block, std::int64_t size, std::string& out) {
+  std::size_t length = 0;
+  if (!snappy::GetUncompressedLength(block.data(), block.size(), &length)) return false;
+  if (length != static_cast<std::uint64_t>(size) || length / 22 > block.size()) return false;
+  out.resize(length);
+  return snappy::RawUncompress(block.data(), block.size(), out.data());
+}
 
 template <class T>
 T number(std::string_view bytes, std::size_t at) {
@@ -114,7 +126,7 @@ class Decoder {
   }
 
   std::optional<Error> decode_chunk(const ParquetChunk& chunk) {
-    if (chunk.codec != uncompressed && chunk.codec != snappy)
+    if (chunk.codec != uncompressed && chunk.codec != snappy_codec)
       return refused(codec_name(chunk.codec), chunk.begin);
     dictionary_ = {};
     std::uint64_t at = chunk.begin;
@@ -132,10 +144,9 @@ class Decoder {
       if (page.type != 0 && page.type != 2) continue;
       std::string unpacked;
       std::string_view bytes = packed;
-      if (chunk.codec == snappy) {
-        auto text = unpack_snappy(packed);
-        if (!text) return wrong(text.error().what, body + *text.error().byte);
-        unpacked = std::move(*text);
+      if (chunk.codec == snappy_codec) {
+        if (!unpack_snappy(packed, page.unpacked_bytes, unpacked))
+          return wrong("a damaged Snappy block", body);
         bytes = unpacked;
       }
       if (bytes.size() != static_cast<std::uint64_t>(page.unpacked_bytes))
