@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/base/freed_memory.h"
-#include "stepscope/cli/subcommand.h"
+#include "stepscope/cli/command_line.h"
 
 int main(int argc, char** argv) {
   stepscope::keep_freed_memory();

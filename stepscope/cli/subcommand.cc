@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stepscope/base/isa.h"
+#include "stepscope/cli/command_line.h"
 #include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/help/help_text.h"
 #include "stepscope/cli/help/suggest.h"

@@ -22,9 +22,6 @@ struct CommandLine {
 // Help has lines of at most `width` columns.
 [[nodiscard]] CommandLine declare_command_line(std::size_t width);
 
-// Parses, runs, returns the exit code. Never throws.
-[[nodiscard]] int run_command_line(int argc, char** argv);
-
 std::function<int()> declare_analyze(CLI::App& app);
 std::function<int()> declare_whatif(CLI::App& app);
 std::function<int()> declare_predict(CLI::App& app);
