@@ -23,12 +23,16 @@ endif()
 
 # The hot loops lie in the other modules. These modules, the command line and the tests compile in less time.
 set(STEPSCOPE_COLD $<$<CONFIG:Release>:-O1>)
-set(STEPSCOPE_COLD_MODULES words telemetry zero fit diagnose pipeline report)
+set(STEPSCOPE_COLD_MODULES words telemetry zero analysis fit diagnose pipeline report)
 
 # Half a second less a file. Warnings of g++ 12 about overflows in inlined library code are false beside precompiled headers.
 # Not beside a compiler cache, which cannot keep such files, nor without rooms, where each source shows that its includes suffice.
 set(STEPSCOPE_PRECOMPILED <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <numeric>
                           <optional> <set> <span> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector>)
+set(STEPSCOPE_PRECOMPILED_LIBRARIES <fmt/format.h> <nlohmann/json.hpp>)
+# Files that are precompiled together need one set of definitions.
+target_compile_definitions(stepscope_flags INTERFACE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
+target_include_directories(stepscope_flags SYSTEM INTERFACE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
 if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT STEPSCOPE_UNITY)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
@@ -40,6 +44,9 @@ function(stepscope_precompile target kind)
     target_precompile_headers(${target} REUSE_FROM ${first})
   else()
     target_precompile_headers(${target} PRIVATE ${STEPSCOPE_PRECOMPILED})
+    if(kind STREQUAL library)
+      target_precompile_headers(${target} PRIVATE ${STEPSCOPE_PRECOMPILED_LIBRARIES})
+    endif()
     set_property(GLOBAL PROPERTY STEPSCOPE_PRECOMPILED_BY_${kind} ${target})
   endif()
 endfunction()
@@ -65,6 +72,7 @@ function(stepscope_compile_rooms target apart)
     if(room IN_LIST apart)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     else()
+      string(REGEX REPLACE "^cli/.*" cli room ${room})  # CLI11 is compiled once
       string(REPLACE / _ room ${room})
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
     endif()
