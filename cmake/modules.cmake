@@ -25,7 +25,7 @@ endif()
 set(STEPSCOPE_COLD $<$<CONFIG:Release>:-O1>)
 set(STEPSCOPE_COLD_MODULES words telemetry zero analysis fit diagnose pipeline report)
 
-# Half a second less a file. Warnings of g++ 12 about overflows in inlined library code are false beside precompiled headers.
+# A second less a file.
 # Not beside a compiler cache, which cannot keep such files, nor without rooms, where each source shows that its includes suffice.
 set(STEPSCOPE_PRECOMPILED <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <numeric>
                           <optional> <set> <span> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector>)
@@ -39,6 +39,10 @@ endif()
 
 # stepscope_precompile(TARGET KIND): one precompiled file a kind, "library" or "program", which differ in the flags of their code.
 function(stepscope_precompile target kind)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    # g++ 12 takes precompiled headers of the system for the project's: these warnings of theirs are false.
+    target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds -Wno-restrict)
+  endif()
   get_property(first GLOBAL PROPERTY STEPSCOPE_PRECOMPILED_BY_${kind})
   if(first)
     target_precompile_headers(${target} REUSE_FROM ${first})
