@@ -291,7 +291,8 @@ Json analyze_tree(const Analysis& report) {
           {"short_names", short_names(job)},
           {"terms", terms_json({"budget", "mfu", "phase", "bound_by", "finding", "confidence",
                                 "kernel_class", "dimension", "bubble", "schedule", "path",
-                                "step_class", "memory_use", "placement", "dtype"})}};
+                                "step_class", "memory_use", "placement", "dtype"},
+                               !job.ranks.empty() && job.ranks.front().device == "cpu")}};
 }
 
 void append_timeline(std::string& json, const JobResult& job) {

@@ -8,16 +8,19 @@
 
 namespace stepscope {
 
-Json terms_json(std::initializer_list<std::string_view> groups) {
+Json terms_json(std::initializer_list<std::string_view> groups, bool on_cpu) {
   Json out = Json::object();
   for (const TermGroup& group : term_groups()) {
     if (std::ranges::find(groups, group.name) == groups.end()) continue;
     Json& terms = out[std::string(group.name)] = Json::object();
-    for (const Term& t : terms_of(group.name))
-      terms[std::string(t.key)] = {{"label", t.label},
-                                   {"brief", t.brief.empty() ? t.label : t.brief},
+    for (const Term& t : terms_of(group.name)) {
+      const std::string_view label = label_of(group.name, t.key, on_cpu);
+      const bool brief = !t.brief.empty() && label == t.label;
+      terms[std::string(t.key)] = {{"label", label},
+                                   {"brief", brief ? t.brief : label},
                                    {"explanation", text_or_null(std::string(t.explanation))},
                                    {"unit", text_or_null(std::string(group.unit))}};
+    }
   }
   return out;
 }

@@ -9,7 +9,8 @@
 
 namespace stepscope {
 
-// {group: {key: {label, brief, explanation, unit}}} in the vocabulary's order.
-[[nodiscard]] Json terms_json(std::initializer_list<std::string_view> groups);
+// {group: {key: {label, brief, explanation, unit}}} in the vocabulary's order, with the labels of
+// runs without a device where `on_cpu`.
+[[nodiscard]] Json terms_json(std::initializer_list<std::string_view> groups, bool on_cpu = false);
 
 }  // namespace stepscope

@@ -150,7 +150,7 @@ Json train_tree(const TrainResult& r) {
           {"offload", r.offload},
           {"checkpoints", r.checkpoints},
           {"stats", r.stats.empty() ? Json(nullptr) : Json::parse(r.stats)},
-          {"terms", terms_json({"budget", "phase"})},
+          {"terms", terms_json({"budget", "phase"}, true)},
           {"warnings", r.warnings}};
 }
 
