@@ -62,8 +62,6 @@ set_property(GLOBAL PROPERTY STEPSCOPE_MODULES "")
 option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
 # Files of these rooms define the same names, once per collective or instruction set.
 set(STEPSCOPE_ROOMS_APART comm/collectives nn/kernels)
-# Tests of these folders have local functions with equal names.
-set(STEPSCOPE_TESTS_APART analysis/work cost/layer fit write)
 # stepscope_compile_rooms(TARGET FOLDERS_APART SOURCE...)
 function(stepscope_compile_rooms target apart)
   if(NOT STEPSCOPE_UNITY)
@@ -168,7 +166,7 @@ function(stepscope_tests)
     if(tests)
       add_executable(${module}_test ${tests})
       target_link_libraries(${module}_test PRIVATE stepscope_flags stepscope_${module} GTest::gtest_main)
-      stepscope_compile_rooms(${module}_test "${STEPSCOPE_ROOMS_APART};${STEPSCOPE_TESTS_APART}" ${tests})
+      stepscope_compile_rooms(${module}_test "${STEPSCOPE_ROOMS_APART}" ${tests})
       target_compile_options(${module}_test PRIVATE ${STEPSCOPE_COLD})
       stepscope_precompile(${module}_test program)
       gtest_discover_tests(${module}_test TEST_PREFIX ${module}. DISCOVERY_TIMEOUT 60

@@ -10,7 +10,7 @@ namespace {
 
 // 100 TFLOP/s, of which large products reach 80 %; 1 TB/s of memory. Attention reaches half of the
 // peak, its backward 80 % of that.
-constexpr std::string_view machine_text = R"({
+constexpr std::string_view tiny_machine_text = R"({
   "name": "plain", "peak_tflops": {"bf16": 100, "fp32": 10, "tf32": 50}, "memory_gb": 80,
   "memory_gb_per_s": 1000,
   "compute": {"source": "by definition", "units": 100,
@@ -39,7 +39,7 @@ struct Rank {
     return result.operators.emplace_back(row);
   }
   [[nodiscard]] ExpectedOperators expected() const {
-    const Machine machine = *parse_machine(machine_text, "plain.json");
+    const Machine machine = *parse_machine(tiny_machine_text, "plain.json");
     const auto e = expected_operators(result, machine);
     EXPECT_TRUE(e) << (e ? "" : e.error().message());
     return *e;
@@ -136,7 +136,7 @@ TEST(ExpectedOperators, AFormatThatTheMachineLacksIsAnErrorOnlyWhereNothingElseI
   Rank rank;
   rank.add("aten::mm", NameClass::matmul, "[[8, 8], [8, 8]]", OperandFormat::fp16, 1, Ns{1000})
       .flops = Flops{1e6};
-  const Machine machine = *parse_machine(machine_text, "plain.json");
+  const Machine machine = *parse_machine(tiny_machine_text, "plain.json");
   const auto e = expected_operators(rank.result, machine);
   ASSERT_FALSE(e);
   EXPECT_NE(e.error().message().find("peak_tflops.fp16"), std::string::npos);

@@ -57,7 +57,7 @@ Transformer gpt3() {
           .activation_dropout = 0.1};
 }
 
-Plan plan_of(std::int64_t tp, bool sequence_parallel) {
+Plan grid_plan_of(std::int64_t tp, bool sequence_parallel) {
   return {.devices = tp,
           .tp = tp,
           .sequence_parallel = sequence_parallel,
@@ -179,7 +179,7 @@ void compare(const LayerRow& r, const PrintedRow& p, int domain, Comparison& all
 }
 
 TEST_F(Notebook, EveryPrintedCellComesOut) {
-  const Plan plan = plan_of(4, true);
+  const Plan plan = grid_plan_of(4, true);
   Comparison all;
   for (const PrintedRow& p : mlp) compare(row(p.layer, plan, conventions), p, domain, all);
   for (const PrintedRow& p : self_attention) {
@@ -225,7 +225,7 @@ void compare(const PrintedSums& ours, const PrintedSums& printed) {
 }
 
 TEST_F(Notebook, EveryPrintedSumComesOut) {
-  const Plan plan = plan_of(4, true);
+  const Plan plan = grid_plan_of(4, true);
   Sums feed_forward;
   Sums attention;
   for (const PrintedRow& p : mlp) feed_forward.add(row(p.layer, plan, conventions));
@@ -271,10 +271,10 @@ class NotebookCells : public Notebook,
   }
   // Matmuls depend on the tensor degree, other operations on the sequence degree.
   [[nodiscard]] LayerRow matmul(std::string_view name) const {
-    return row(name, plan_of(cells.m, cells.s > 1), counting);
+    return row(name, grid_plan_of(cells.m, cells.s > 1), counting);
   }
   [[nodiscard]] LayerRow between(std::string_view name) const {
-    return row(name, plan_of(cells.s, cells.s > 1), counting);
+    return row(name, grid_plan_of(cells.s, cells.s > 1), counting);
   }
   // Bytes of a pass on the link.
   [[nodiscard]] double volume(const PassRow& pass) const {
