@@ -25,6 +25,10 @@ endif()
 set(STEPSCOPE_COLD $<$<CONFIG:Release>:-O1>)
 set(STEPSCOPE_COLD_MODULES words telemetry zero analysis fit diagnose pipeline report)
 
+# Modules with flags of their own (sources.cmake). A precompiled file brings the flags that it was made with into the
+# functions of other instruction sets: -ffp-contract=off would be lost there.
+set(STEPSCOPE_OWN_FLAGS nn comm)
+
 # A second less a file.
 # Not beside a compiler cache, which cannot keep such files, nor without rooms, where each source shows that its includes suffice.
 set(STEPSCOPE_PRECOMPILED <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <numeric>
@@ -103,7 +107,9 @@ function(stepscope_module name)
   target_link_libraries(stepscope_${name}
     PRIVATE $<BUILD_INTERFACE:stepscope_flags> PUBLIC ${used} ${arg_LIBS})
   stepscope_compile_rooms(stepscope_${name} "${STEPSCOPE_ROOMS_APART}" ${sources})
-  stepscope_precompile(stepscope_${name} library)
+  if(NOT name IN_LIST STEPSCOPE_OWN_FLAGS)
+    stepscope_precompile(stepscope_${name} library)
+  endif()
   if(name IN_LIST STEPSCOPE_COLD_MODULES)
     target_compile_options(stepscope_${name} PRIVATE ${STEPSCOPE_COLD})
   endif()
