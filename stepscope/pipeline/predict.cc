@@ -31,8 +31,8 @@ Result<std::vector<Variant>> variants_of(const std::vector<PlanAxis>& axes) {
       for (const std::string& value : axis.values) {
         if (const auto set = set_plan_field(scratch, axis.name, value); !set) {
           Error error = set.error();
-          error.what = fmt::format("--vary {}={}: {}", axis.name, fmt::join(axis.values, ","),
-                                   error.what);
+          error.what =
+              fmt::format("--vary {}={}: {}", axis.name, fmt::join(axis.values, ","), error.what);
           return error;
         }
         Variant v = before;

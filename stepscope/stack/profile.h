@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 4> weight_unit_names = {"samples", "nanos
                                                                "other"};
 
 struct ProfileThread {
-  std::string name;  // "pt_autograd_0"; "all threads" if not told apart
+  std::string name;         // "pt_autograd_0"; "all threads" if not told apart
   std::string process{};    // "python train.py", or empty
   std::uint32_t node = 0;   // its node below the root
   std::uint32_t input = 0;  // index in Profile::inputs

@@ -161,8 +161,8 @@ struct RankTotals {
   std::array<TransferTotals, transfer_direction_count> transfers{};
   std::array<PrefetchTotals, prefetch_outcome_count> prefetch{};
   std::array<MemoryTotals, memory_class_count> memory{};
-  MemoryTotals memory_total{};  // peak of the sum, not sum of peaks
-  Ns beyond_wall{};             // manually recorded durations that exceed their steps
+  MemoryTotals memory_total{};         // peak of the sum, not sum of peaks
+  Ns beyond_wall{};                    // manually recorded durations that exceed their steps
   std::uint64_t arrivals_dropped = 0;  // over the recorder's capacity
   bool operator==(const RankTotals&) const = default;
 };

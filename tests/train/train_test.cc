@@ -178,8 +178,8 @@ TEST(Train, TracesTellWhichUnitEachFetchIsFor) {
 TEST(Train, NamesALateRankLive) {
   const ScratchFolder folder;
   const Outcome outcome = run({"train", "--data", text_of_the_project(), "--preset", "llama-tiny",
-                               "--micro-batch", "2", "--seq", "32", "--peak-tflops", "0.1", "--ranks",
-                               "2", "--steps", "14", "--inject", "sleep:1:400ms"});
+                               "--micro-batch", "2", "--seq", "32", "--peak-tflops", "0.1",
+                               "--ranks", "2", "--steps", "14", "--inject", "sleep:1:400ms"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   const std::size_t at = outcome.errors.find("late: rank 1 by ");
   ASSERT_NE(at, std::string::npos) << outcome.errors;
@@ -221,8 +221,7 @@ TEST(Train, GoesOnFromACheckpointAtAnotherStage) {
 
 TEST(Train, MemoryIsAsPlanned) {
   const ScratchFolder folder;
-  const Trained trained =
-      train(folder, {"2", "--zero", "2", "--steps", "2", "--dtype", "bf16"});
+  const Trained trained = train(folder, {"2", "--zero", "2", "--steps", "2", "--dtype", "bf16"});
   ASSERT_EQ(trained.outcome.exit_code, 0) << trained.outcome.errors;
   ASSERT_FALSE(trained.json["memory"].empty());
   for (const Json& row : trained.json["memory"])
@@ -263,8 +262,7 @@ TEST(Train, IsolatesComputationAndCommunicationOfAStep) {
 // for files equals the analyzer's.
 TEST(Train, OptimizerStatesInFilesChangeNoLoss) {
   const ScratchFolder folder;
-  const std::vector<std::string> plain = {"2", "--zero",      "3",   "--steps",
-                                          "4", "--dtype", "bf16"};
+  const std::vector<std::string> plain = {"2", "--zero", "3", "--steps", "4", "--dtype", "bf16"};
   const Trained memory = train(folder, plain);
   ASSERT_EQ(memory.outcome.exit_code, 0) << memory.outcome.errors;
   const std::string traces = folder.file("traces");

@@ -55,7 +55,6 @@ class EngineRank {
   }
   [[nodiscard]] TestRank take() { return std::move(rank_); }
 
-
  private:
   TrackId main() { return rank_.rows().thread(1); }
   void message(const std::string& what, std::string_view name, std::int64_t start,
@@ -102,7 +101,6 @@ class Fsdp2Rank {
     kernel("sgemm", t + 11, start + 1, end);
   }
   [[nodiscard]] TestRank take() { return std::move(rank_); }
-
 
  private:
   void launch(std::int64_t at) { rank_.rows().launch(++correlation_, at * us, (at + 1) * us); }

@@ -33,7 +33,7 @@ constexpr std::array<Scale, 1> percents = {{{0.01, " %"}}};
 constexpr std::array<Scale, 1> rates = {{{1, " /s"}}};
 // By Unit, largest first.
 constexpr std::array<std::span<const Scale>, 8> scales = {numbers, seconds,    bytes,    byte_rates,
-                                                          flops, flop_rates, percents, rates};
+                                                          flops,   flop_rates, percents, rates};
 
 // In the largest unit that the value reaches, else in the smallest.
 std::string in_unit(double value, std::span<const Scale> largest_first) {

@@ -32,7 +32,6 @@ struct NamedIndexer {
   std::string_view name;
   JsonIndexer run;
 };
-[[nodiscard]] std::span<const NamedIndexer>
-json_indexers();  // variants for this CPU; best first
+[[nodiscard]] std::span<const NamedIndexer> json_indexers();  // variants for this CPU; best first
 
 }  // namespace stepscope

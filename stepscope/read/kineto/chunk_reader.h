@@ -15,9 +15,8 @@
 namespace stepscope {
 
 struct Chunk {
-  std::vector<char>
-      bytes;             // the text, then json_text_padding bytes; reused between calls
-  std::size_t size = 0;  // of the text
+  std::vector<char> bytes;     // the text, then json_text_padding bytes; reused between calls
+  std::size_t size = 0;        // of the text
   std::uint64_t offset = 0;    // of the text in the inflated file
   std::uint64_t number = 0;    // 0, 1, 2 …
   bool last = false;           // no more text follows

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "stepscope/diagnose/labels.h"
-#include "stepscope/report/terminal/account.h"
 #include "stepscope/report/sentences/train_sentence.h"
+#include "stepscope/report/terminal/account.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
