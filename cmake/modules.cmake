@@ -29,6 +29,9 @@ set(STEPSCOPE_COLD_MODULES words telemetry zero analysis fit diagnose pipeline r
 # functions of other instruction sets: -ffp-contract=off would be lost there.
 set(STEPSCOPE_OWN_FLAGS nn comm)
 
+# The dev build compiles each source by itself.
+option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
+
 # A second less a file.
 # Not beside a compiler cache, which cannot keep such files, nor without rooms, where each source shows that its includes suffice.
 set(STEPSCOPE_PRECOMPILED <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <numeric>
@@ -61,9 +64,7 @@ endfunction()
 
 set_property(GLOBAL PROPERTY STEPSCOPE_MODULES "")
 
-# A room (a folder of a module) is compiled as one file, so its sources' includes are compiled once. The dev build
-# compiles each source by itself.
-option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
+# A room (a folder of a module) is compiled as one file, so its sources' includes are compiled once.
 # Files of these rooms define the same names, once per collective or instruction set.
 set(STEPSCOPE_ROOMS_APART comm/collectives nn/kernels)
 # stepscope_compile_rooms(TARGET FOLDERS_APART SOURCE...)

@@ -21,13 +21,15 @@ if ! "$cmake" "${configure[@]}" >"$log" 2>&1; then
 fi
 # A whole build prints its optional parts and why they are on or off.
 [ $# -gt 0 ] || grep -E '^-- .*: (on|off)\b' "$log" || true
-# Estimates the time: processor time of a whole build (measured by tools/build_time.sh) times the share of remaining
-# steps.
-steps=$(grep -c '^build .*\.o: CXX' "build/$preset/build.ninja" || true)
-left=$("$cmake" --build "build/$preset" ${1:+--target "$@"} -- -n 2>/dev/null | grep -c 'Building CXX' || true)
+# Estimates the time: processor time of a whole build (measured by tools/build_time.sh) times the share of the files
+# that are not compiled yet.
+objects() { "$cmake" --build "build/$preset" -- -t commands "$@" | sed -nE 's/.* -o ([^ ]+\.(o|gch)) .*/\1/p' | sort -u; }
+whole=$(objects all | wc -l)
+left=0
+while read -r object; do [ -e "build/$preset/$object" ] || left=$((left + 1)); done < <(objects "${@:-all}")
 cores=${JOBS:-$(nproc)}
-if [ "$left" -gt 20 ] && [ "$steps" -gt 0 ]; then
-  minutes=$(( (left * whole_build_seconds / steps / cores + 59) / 60 ))
+if [ "$left" -gt 20 ]; then
+  minutes=$(( (left * whole_build_seconds / whole / cores + 59) / 60 ))
   echo "building: $left files to compile on $cores cores, about $minutes minutes (less beside a filled compiler cache)"
 fi
 # ThreadSanitizer needs a fixed address layout on kernels with much randomisation.
