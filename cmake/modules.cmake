@@ -21,10 +21,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(stepscope_flags INTERFACE --param=ggc-min-expand=200 --param=ggc-min-heapsize=262144)
 endif()
 
-# The hot loops lie in the other modules. These modules, the command line and the tests compile in less time.
-set(STEPSCOPE_COLD $<$<CONFIG:Release>:-O1>)
-set(STEPSCOPE_COLD_MODULES words telemetry zero analysis fit diagnose pipeline report)
-
 # Modules with flags of their own (sources.cmake). A precompiled file brings the flags that it was made with into the
 # functions of other instruction sets: -ffp-contract=off would be lost there.
 set(STEPSCOPE_OWN_FLAGS nn comm)
@@ -111,9 +107,6 @@ function(stepscope_module name)
   if(NOT name IN_LIST STEPSCOPE_OWN_FLAGS)
     stepscope_precompile(stepscope_${name} library)
   endif()
-  if(name IN_LIST STEPSCOPE_COLD_MODULES)
-    target_compile_options(stepscope_${name} PRIVATE ${STEPSCOPE_COLD})
-  endif()
   include(${dir}/sources.cmake OPTIONAL)  # generated sources of a module
   set_target_properties(stepscope_${name} PROPERTIES EXPORT_NAME ${name})
   add_library(stepscope::${name} ALIAS stepscope_${name})
@@ -156,7 +149,6 @@ function(stepscope_cli)
   list(TRANSFORM modules PREPEND stepscope_)
   target_link_libraries(stepscope_cli PRIVATE stepscope_flags PUBLIC ${modules} fmt::fmt CLI11::CLI11)
   target_compile_definitions(stepscope_cli PUBLIC STEPSCOPE_VERSION="${PROJECT_VERSION}")
-  target_compile_options(stepscope_cli PRIVATE ${STEPSCOPE_COLD})
   stepscope_compile_rooms(stepscope_cli "${STEPSCOPE_ROOMS_APART}" ${sources})
   stepscope_precompile(stepscope_cli library)
   add_executable(stepscope ${PROJECT_SOURCE_DIR}/stepscope/cli/main.cc)
@@ -174,7 +166,7 @@ function(stepscope_tests)
       add_executable(${module}_test ${tests})
       target_link_libraries(${module}_test PRIVATE stepscope_flags stepscope_${module} GTest::gtest_main)
       stepscope_compile_rooms(${module}_test "${STEPSCOPE_ROOMS_APART}" ${tests})
-      target_compile_options(${module}_test PRIVATE ${STEPSCOPE_COLD})
+      target_compile_options(${module}_test PRIVATE $<$<CONFIG:Release>:-O1>)
       stepscope_precompile(${module}_test program)
       gtest_discover_tests(${module}_test TEST_PREFIX ${module}. DISCOVERY_TIMEOUT 60
                            PROPERTIES TIMEOUT 300)

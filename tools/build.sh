@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 preset=$1
 shift
-whole_build_seconds=1400  # processor time of a release build with tests
+whole_build_seconds=850  # processor time of a release build with tests
 cmake=/usr/bin/cmake
 [ -x $cmake ] || cmake=cmake
 configure=(--preset "$preset")
