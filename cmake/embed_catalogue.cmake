@@ -1,13 +1,13 @@
-# cmake -DKIND=machine -DDIR=data/machines -DOUT=machine_data.cc -P embed_catalogue.cmake: writes the JSON files of a
-# folder as C++ string literals, and the function KIND_texts() that returns them.
-file(GLOB files ${DIR}/*.json)
+# cmake -DKIND=machine -DDIR=data/machines -DOUT=machine_data.cc -P embed_catalogue.cmake: writes the JSON and text
+# files of a folder as C++ string literals, and the function KIND_texts() that returns them.
+file(GLOB files ${DIR}/*.json ${DIR}/*.txt)
 list(SORT files)
 set(text "#include \"stepscope/base/embedded_text.h\"\n\nnamespace stepscope {\nnamespace {\n")
 string(APPEND text "constexpr EmbeddedText texts[] = {\n")
 foreach(file IN LISTS files)
   get_filename_component(name ${file} NAME)
-  file(READ ${file} json)
-  string(APPEND text "    {\"${name}\", R\"json(${json})json\"},\n")
+  file(READ ${file} content)
+  string(APPEND text "    {\"${name}\", R\"file(${content})file\"},\n")
 endforeach()
 string(APPEND text "};\n}  // namespace\n\n")
 string(APPEND text "std::span<const EmbeddedText> ${KIND}_texts();\n")

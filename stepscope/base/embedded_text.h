@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that the build embeds in the program. cmake/embed_catalogue.cmake generates the function
-// KIND_texts() from the JSON files in data/KINDs, in the order of their names.
+// KIND_texts() from the files in data/KINDs, in the order of their names.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace stepscope {
 
 struct EmbeddedText {
   std::string_view file;  // name without the folder
-  std::string_view json;
+  std::string_view text;
 };
 
 }  // namespace stepscope

@@ -153,10 +153,13 @@ void find_precision(FindingList& list) {
 }
 
 void find_fusable(FindingList& list) {
-  const Ns path = list.on_path("elementwise") + list.on_path("norm") + list.on_path("loss");
+  const Ns path = list.on_path("elementwise") + list.on_path("norm") + list.on_path("softmax") +
+                  list.on_path("reduction") + list.on_path("quantize") + list.on_path("loss");
   Finding f;
   f.id = "memory_bound";
-  f.what = "Elementwise kernels, norms and losses that a compiler could fuse take part of the step";
+  f.what =
+      "Elementwise kernels, norms, reductions, quantization and losses that a compiler could fuse "
+      "take part of the step";
   f.evidence.push_back(fmt::format("{} a step of the critical path ({})", format_time(path),
                                    percent(list.share(path))));
   for (const RankResult& r : list.job().ranks) {

@@ -21,14 +21,14 @@ using Groups = std::array<double, bound_by_names.size()>;
 
 double& of(Groups& groups, BoundBy b) { return groups[static_cast<std::size_t>(b)]; }
 
-// Whether most of the compute time is products (matmul, attention) or everything else. Products
-// where nothing is known.
+// Whether most of the compute time is known to be no product (matmul, attention). Kernels of
+// unknown class may be products.
 bool memory_bound(const JobResult& job) {
   Ns products{};
   Ns others{};
   for (const RankResult& r : job.ranks)
     for (const ExecutedStep& s : r.executed.steps) {
-      products += s.product_union;
+      products += s.product_union + s.unclassed_union;
       others += s.other_union;
     }
   return others > products;
@@ -278,7 +278,8 @@ std::optional<std::string> kernel_text(const JobResult& job, BoundBy bound,
                                        const Machine* machine) {
   const RankResult& r = job.ranks.front();
   const auto binds = [&](const KernelRow& k) {
-    if (k.kind == NameClass::communication) return false;
+    if (k.kind == NameClass::communication || k.kind == NameClass::wait) return false;
+    if (bound == BoundBy::memory && k.kind == NameClass::other) return false;
     return r.executed.any_shapes || bound == BoundBy::memory
                ? is_product(k.kind) == (bound == BoundBy::compute)
                : true;
@@ -302,9 +303,8 @@ std::optional<std::string> kernel_text(const JobResult& job, BoundBy bound,
 // On a CPU run operators are what runs; the costliest shapes are in the table.
 std::optional<std::string> operator_text(const JobResult& job) {
   const RankResult& r = job.ranks.front();
-  const auto at = std::ranges::find_if(r.operators, [&](const OperatorRow& o) {
-    return classify_operator((*r.strings)[o.name]) != NameClass::communication;
-  });
+  const auto at = std::ranges::find_if(
+      r.operators, [&](const OperatorRow& o) { return o.kind != NameClass::communication; });
   if (at == r.operators.end() || at->device.count() <= 0) return std::nullopt;
   const double wall = static_cast<double>(r.budget.total.sum().count());
   Ns time{};
@@ -389,7 +389,7 @@ double memory_share(const JobResult& job, double group) {
   double others = 0;
   for (const RankResult& r : job.ranks)
     for (const ExecutedStep& s : r.executed.steps) {
-      products += static_cast<double>(s.product_union.count());
+      products += static_cast<double>((s.product_union + s.unclassed_union).count());
       others += static_cast<double>(s.other_union.count());
     }
   return group * others / (products + others);

@@ -93,6 +93,13 @@ TEST(Verdict, MostlyOtherWorkThanProductsIsMemoryBoundAndSaysHowMuchOfTheStepItI
   EXPECT_TRUE(says(verdict.sentence, "memory-bound kernels (60.0 %)")) << verdict.sentence;
 }
 
+TEST(Verdict, KernelsOfUnknownClassAreNotMemoryBound) {
+  TestReport t({{{compute, 80}, {idle_host, 20}}});
+  executed(t, 20, 30);
+  t.rank(0).executed.steps.back().unclassed_union = Ns{30};
+  EXPECT_EQ(find_verdict(t.job, std::nullopt).bound_by, BoundBy::compute);
+}
+
 TEST(Verdict, WaitingIsAStragglersWhereARankIsLate) {
   TestReport t({{{comm_exposed_wait, 80}, {compute, 20}}, {{compute, 40}, {idle_host, 60}}});
   late(t, 1);

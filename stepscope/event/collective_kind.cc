@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The collective that a name means. NCCL's algorithm and protocol suffixes are not read: they do
 // not say what ran.
+#include <algorithm>
+#include <array>
+#include <string>
+
 #include "stepscope/event/name_class.h"
-#include "stepscope/event/name_rules.h"
+#include "stepscope/event/name_parts.h"
 
 namespace stepscope {
 namespace {
-
-using namespace name_rules;
 
 struct KindWord {
   std::string_view word;
@@ -46,7 +48,7 @@ CollectiveKind kind_in(std::string_view text) {
   std::string name(text);
   std::erase(name, '_');
   for (const KindWord& word : kind_words) {
-    if (has(name, word.word)) return word.kind;
+    if (name.find(word.word) != name.npos) return word.kind;
   }
   return CollectiveKind::unknown;
 }
@@ -54,21 +56,22 @@ CollectiveKind kind_in(std::string_view text) {
 }  // namespace
 
 CollectiveKind collective_kind(std::string_view text) {
-  const std::string name = lower(text);
-  const std::string head = head_of(name);
+  const std::string name = plain_name(text);
+  const std::string head = kernel_parts(name).head;
   // Values of a "Collective name" argument that mean something else inside a longer name
   // (aten::gather).
-  static constexpr auto bare =
-      words("broadcast", "_broadcast_oop", "broadcast_oop", "broadcast_uniqueid", "reduce",
-            "_reduce_oop", "gather", "scatter", "send", "recv", "sendrecv", "send_recv",
-            "recv_anysource", "recvanysource", "barrier");
-  if (contains(bare, name)) return kind_in(name);
-  if (has(head, "wait")) return CollectiveKind::none;  // waits for a collective, moves no data
+  static constexpr std::array<std::string_view, 15> bare = {
+      "broadcast",      "_broadcast_oop", "broadcast_oop", "broadcast_uniqueid",
+      "reduce",         "_reduce_oop",    "gather",        "scatter",
+      "send",           "recv",           "sendrecv",      "send_recv",
+      "recv_anysource", "recvanysource",  "barrier"};
+  if (std::ranges::find(bare, name) != bare.end()) return kind_in(name);
+  if (head.find("wait") != head.npos) return CollectiveKind::none;  // moves no data
   if (is_backend_annotation(name))
     return kind_in(std::string_view(name).substr(name.find(':') + 1));
-  if (is_communication_kernel(name, head)) return kind_in(head);
-  const std::string_view stem = operator_stem(name);
-  return is_communication_operator(name, stem) ? kind_in(stem) : CollectiveKind::none;
+  if (classify_kernel(name) == NameClass::communication) return kind_in(head);
+  return classify_operator(name) == NameClass::communication ? kind_in(operator_stem(name))
+                                                             : CollectiveKind::none;
 }
 
 }  // namespace stepscope

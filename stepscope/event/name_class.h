@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classifies a kernel or an operator by its name, once per distinct name. The patterns are facts
-// about names of CUDA, ROCm, Triton, NCCL, RCCL, gloo, DeepEP and MTIA.
+// The class of a kernel or an operator by its name, by the rules of name_rules.h. Once per distinct
+// name.
 #pragma once
 
 #include <array>
@@ -15,24 +15,35 @@ enum class NameClass : std::uint8_t {
   matmul,
   attention,
   norm,
+  softmax,
   elementwise,
+  reduction,
+  quantize,
+  routing,
   optimizer,
   embedding,
   loss,
   communication,
   copy,
+  wait,
   other
 };
-inline constexpr std::size_t name_class_count = 10;
+inline constexpr std::size_t name_class_count = 15;
 inline constexpr std::array<std::string_view, name_class_count> name_class_names = {
-    "matmul",    "attention", "norm",          "elementwise", "optimizer",
-    "embedding", "loss",      "communication", "copy",        "other"};
+    "matmul",    "attention",     "norm",    "softmax",   "elementwise",
+    "reduction", "quantize",      "routing", "optimizer", "embedding",
+    "loss",      "communication", "copy",    "wait",      "other"};
 static_assert(name_class_names[static_cast<std::size_t>(NameClass::other)] == "other");
 
+struct NameRules;
+
 // The class of a device kernel's name. Memcpy and memset rows are `copy` by their category. A copy
-// *kernel* is `copy` here and still counts as compute in every budget.
+// *kernel* is `copy` here and still counts as compute in every budget. The form without rules uses
+// the program's own.
+[[nodiscard]] NameClass classify_kernel(std::string_view name, const NameRules& rules);
 [[nodiscard]] NameClass classify_kernel(std::string_view name);
 // The class of a host operator (aten::, autograd nodes, c10d).
+[[nodiscard]] NameClass classify_operator(std::string_view name, const NameRules& rules);
 [[nodiscard]] NameClass classify_operator(std::string_view name);
 
 // The collective that a name means. The name is a kernel's ("ncclDevKernel_AllGather_RING_LL"), an

@@ -46,7 +46,7 @@ TEST(name_class, knows_communication_kernels_of_every_library) {
 
 TEST(name_class, is_not_fooled_by_words_of_communication_inside_other_kernels) {
   EXPECT_EQ(classify_kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>"),
-            NameClass::other);
+            NameClass::reduction);
   EXPECT_EQ(classify_kernel(
                 "void at::native::vectorized_elementwise_kernel<4, reduce_scatter_functor>()"),
             NameClass::elementwise);
@@ -84,7 +84,7 @@ TEST(name_class, knows_matmuls_and_convolutions_of_every_vendor) {
             NameClass::other);
   EXPECT_EQ(
       classify_kernel("void dot_kernel<float, 128, cublasDotParams<cublasGemvTensor<float>>>()"),
-      NameClass::other);
+      NameClass::reduction);
 }
 
 TEST(name_class, puts_flash_kernels_before_the_cutlass_they_are_made_of) {
@@ -115,7 +115,7 @@ TEST(name_class, looks_through_the_loop_to_the_purpose) {
        "void cunn_SoftMaxForward<8, float, float, float, LogSoftMaxForwardEpilogue>()"});
   EXPECT_EQ(
       classify_kernel("void softmax_warp_forward<float, float, float, 10, false, true>(float*)"),
-      NameClass::other);
+      NameClass::softmax);
   expect_kernels(NameClass::copy,
                  {"void elementwise_kernel<128, 2, direct_copy_kernel_cuda(int)>(int)",
                   "void CatArrayBatchedCopy<float, unsigned int, 2, 128, 1>(float*)",
@@ -128,15 +128,38 @@ TEST(name_class, looks_through_the_loop_to_the_purpose) {
   expect_kernels(
       NameClass::embedding,
       {"split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel_warp_per_row_1",
-       "void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long>(float*)"});
+       "void at::native::(anonymous namespace)::compute_grad_weight<float, long>(long*)"});
   expect_kernels(NameClass::elementwise,
                  {"void at::native::vectorized_elementwise_kernel<4, "
                   "GeluCUDAKernelImpl(at::TensorIteratorBase&)>()",
                   "triton_poi_fused__flash_attn_backward_mul_sigmoid_view_16",
                   "void epilogue::impl::globalKernel<float>(cublasLtEpilogue_t)"});
-  expect_kernels(NameClass::other,
-                 {"", "Kernel", "void cub::DeviceScanKernel<int>()", "triton_red_fused_mul_sum_7",
+  expect_kernels(NameClass::other, {"", "Kernel", "void cub::DeviceScanKernel<int>()",
+                                    "void indexSelectLargeIndex<float, long>(float*)"});
+  expect_kernels(NameClass::reduction,
+                 {"triton_red_fused_mul_sum_7",
                   "void reduce_kernel<512, 1, ReduceOp<float, NormTwoOps<float>>>()"});
+}
+
+// Template arguments name the types of other kernels.
+TEST(name_class, looks_into_template_arguments_only_where_a_rule_says_so) {
+  EXPECT_EQ(
+      classify_kernel("void moe::dev::finalize::finalizeKernel<KernelParams<cutlass::bfloat16_t>>"
+                      "(KernelParams<cutlass::bfloat16_t>)"),
+      NameClass::routing);
+  EXPECT_EQ(classify_kernel("void mine::pack<cutlass::gemm::Layout, flash::Params>(int)"),
+            NameClass::other);
+  EXPECT_EQ(classify_kernel("void cutlass::device_kernel<mine::Pack>(int)"), NameClass::other);
+  EXPECT_EQ(classify_kernel(
+                "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<int>>(int)"),
+            NameClass::matmul);
+}
+
+TEST(name_class, reads_mangled_names) {
+  EXPECT_EQ(classify_kernel("_ZN5aiter45mla_a8w8_qh32_qseqlen4_gqaratio32_lse_cprr_psE.kd"),
+            NameClass::attention);
+  // std::vector<cutlass::gemm> mine::f<...>: the words of arguments do not count.
+  EXPECT_EQ(classify_kernel("_ZN4mine4packIN7cutlass4gemmEEEvT_"), NameClass::other);
 }
 
 TEST(name_class, classifies_operators_in_all_their_spellings) {
@@ -151,7 +174,7 @@ TEST(name_class, classifies_operators_in_all_their_spellings) {
                     {"flash_attn_3::bwd", attention},
                     {"flash_attn_3::get_scheduler_metadata", other},
                     {"aten::native_layer_norm_backward", norm},
-                    {"aten::linalg_vector_norm", other},
+                    {"aten::linalg_vector_norm", reduction},
                     {"aten::nll_loss_nd", loss},
                     {"aten::embedding_dense_backward", embedding},
                     {"torch::autograd::CppNode<SplitLookupFunction_adagrad_Op>", other},

@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits names of kernels and operators into parts, and finds the names that are communication. All
-// text is lower-case.
+// Rules that give names of kernels and operators a class: data/kernels/rules.txt, and files of the
+// same form that users add. docs/reference/kernel-rules.md describes the form. The first rule that
+// matches wins; a user's rules precede the program's.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
-namespace stepscope::name_rules {
+#include "stepscope/base/result.h"
+#include "stepscope/event/name_class.h"
 
-using Words = std::span<const std::string_view>;
-template <class... Text>
-constexpr std::array<std::string_view, sizeof...(Text)> words(Text... text) {
-  return {std::string_view(text)...};
-}
+namespace stepscope {
 
-inline bool has(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
-inline bool has_any(std::string_view text, Words list) {
-  return std::ranges::any_of(list, [&](std::string_view w) { return has(text, w); });
-}
-inline bool starts_with_any(std::string_view text, Words list) {
-  return std::ranges::any_of(list, [&](std::string_view w) { return text.starts_with(w); });
-}
-inline bool contains(Words list, std::string_view text) {
-  return std::ranges::find(list, text) != list.end();
-}
+enum class NamePlace : std::uint8_t {
+  start,           // begins the kernel's function, with or without its namespaces
+  head,            // anywhere in the function and its namespaces
+  anywhere,        // anywhere outside template arguments, also in the call's arguments
+  argument,        // FUNCTION<WORD: in the template arguments of a function
+  oper,            // the operator's stem; file word: operator
+  operator_start,  // begins the operator's name or its stem
+  operator_has     // anywhere in the operator's stem; with "::" in its whole name
+};
 
-[[nodiscard]] std::string lower(std::string_view text);
-// "void at::(anonymous namespace)::f<int>(int)" → "at::f". Mangled names stay whole.
-[[nodiscard]] std::string head_of(std::string_view lower_name);
-// "autograd::engine::evaluate_function: AddmmBackward0", "aten::addmm_", "aten::addmm.out" →
-// "addmm".
-[[nodiscard]] std::string_view operator_stem(std::string_view lower_name);
-// "nccl:all_reduce", "gloo:barrier": a process group's annotation.
-[[nodiscard]] bool is_backend_annotation(std::string_view lower_name);
-[[nodiscard]] bool is_communication_kernel(std::string_view lower_name, std::string_view head);
-[[nodiscard]] bool is_communication_operator(std::string_view lower_name, std::string_view stem);
+struct NameRule {
+  NameClass result = NameClass::other;
+  NamePlace place = NamePlace::head;
+  std::vector<std::string> words{};  // in this order, with any text between them
+  std::string function{};            // argument: the word before '<'
+  int argument = 0;                  // argument: FUNCTION<N=WORD, the N-th; 0 = any
+};
 
-// Names with communication words that move data inside one device.
-inline constexpr auto comm_neighbours =
-    words("copy_in", "copy_out", "split_with_sizes_copy", "chunk_cat", "triton_");
+struct NameRules {
+  std::vector<NameRule> kernels;
+  std::vector<NameRule> operators;  // without those of `stems`
+  // Operators' stems → class and the number of operator rules before it.
+  std::unordered_map<std::string, std::pair<NameClass, std::size_t>> stems;
+};
 
-}  // namespace stepscope::name_rules
+// The program's own. Parsed once.
+[[nodiscard]] const NameRules& built_in_name_rules();
+
+// The rules of a user's file, then the program's own. Errors name the line and the remedy.
+[[nodiscard]] Result<NameRules> name_rules_with(std::string_view text, std::string_view path);
+
+}  // namespace stepscope

@@ -10,6 +10,7 @@
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/base/result.h"
 #include "stepscope/base/run_sort.h"
+#include "stepscope/event/name_rules.h"
 
 namespace stepscope {
 namespace {
@@ -105,20 +106,24 @@ void remap_slice_ids(Trace& trace, std::span<const std::uint32_t> order) {
     if (id != no_slice) id = SliceId{place[index(id)]};
 }
 
-void classify_names(Trace& trace) {
-  enum : std::uint8_t { kernel_name = 1, operator_name = 2 };
-  std::vector<std::uint8_t> use(trace.strings.size());
-  for (std::size_t i = 0; i < trace.slices.size(); ++i) {
-    const Category c = trace.slices.category[i];
-    use[index(trace.slices.name[i])] |= static_cast<std::uint8_t>(
-        is_device_work(c) || c == Category::profiler_range ? kernel_name : operator_name);
-  }
-  trace.kernel_class.assign(use.size(), NameClass::other);
-  trace.operator_class.assign(use.size(), NameClass::other);
-  for (std::size_t i = 0; i < use.size(); ++i) {
-    const std::string_view name = trace.strings[StringId{static_cast<std::uint32_t>(i)}];
-    if (use[i] & kernel_name) trace.kernel_class[i] = classify_kernel(name);
-    if (use[i] & operator_name) trace.operator_class[i] = classify_operator(name);
+void classify_slices(Trace& trace, const NameRules& rules) {
+  constexpr auto unseen = static_cast<NameClass>(name_class_count);
+  std::vector<NameClass> kernels(trace.strings.size(), unseen);
+  std::vector<NameClass> operators(trace.strings.size(), unseen);
+  Slices& s = trace.slices;
+  s.kind.resize(s.size());
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const Category c = s.category[i];
+    if (c == Category::memcpy || c == Category::memset) {
+      s.kind[i] = NameClass::copy;
+      continue;
+    }
+    const bool kernel = is_device_work(c) || c == Category::profiler_range;
+    NameClass& known = (kernel ? kernels : operators)[index(s.name[i])];
+    if (known == unseen)
+      known = kernel ? classify_kernel(trace.strings[s.name[i]], rules)
+                     : classify_operator(trace.strings[s.name[i]], rules);
+    s.kind[i] = known;
   }
 }
 
@@ -139,7 +144,7 @@ SliceId append(Trace& trace, const Slice& slice) {
   return SliceId{id};
 }
 
-void seal(Trace& trace, unsigned threads) {
+void seal(Trace& trace, unsigned threads, const NameRules* rules) {
   {
     const Order order = track_order(trace, threads);
     if (!std::ranges::is_sorted(order)) {
@@ -151,7 +156,7 @@ void seal(Trace& trace, unsigned threads) {
   std::ranges::stable_sort(trace.collectives, {},
                            [](const Collective& c) { return index(c.slice); });
   if (!std::ranges::is_sorted(trace.memory.time)) sort_memory(trace.memory);
-  classify_names(trace);
+  classify_slices(trace, rules != nullptr ? *rules : built_in_name_rules());
 }
 
 const Collective* Trace::collective(SliceId id) const {
@@ -165,7 +170,7 @@ std::size_t Trace::bytes() const {
     return ((columns.size() * sizeof(columns[0])) + ...);
   };
   return sum(slices.start, slices.dur, slices.name, slices.track, slices.category,
-             slices.correlation, slices.external_id, slices.detail) +
+             slices.correlation, slices.external_id, slices.detail, slices.kind) +
          sum(ops.input_dims, ops.input_types, ops.concrete_inputs, ops.sequence,
              ops.forward_thread) +
          sum(copies.bytes, syncs.stream, syncs.wait_on_stream, syncs.wait_on_record_correlation) +

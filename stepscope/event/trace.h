@@ -56,6 +56,10 @@ struct Slices {
   std::vector<std::uint32_t> correlation;  // runtime call ↔ device work; 0 = none
   std::vector<std::uint32_t> external_id;  // operator ↔ runtime call, device work; 0 = none
   std::vector<std::uint32_t> detail;       // row of the category's detail table, or no_row
+  // Of kernels and profiler ranges by the kernel's name, of other rows by the operator's. Memory
+  // copies and memsets are `copy`. seal() fills it. Kernels whose names tell no class then get it
+  // from their launch (analysis/steps/launch_class.h).
+  std::vector<NameClass> kind;
 
   [[nodiscard]] std::size_t size() const { return start.size(); }
   [[nodiscard]] Ns end(SliceId id) const { return start[index(id)] + dur[index(id)]; }
@@ -146,8 +150,6 @@ struct Trace {
   std::vector<Collective> collectives;  // after seal(): by slice
   MemoryEvents memory;                  // after seal(): by time
   Counters counters;
-  std::vector<NameClass> kernel_class;    // by StringId; filled by seal()
-  std::vector<NameClass> operator_class;  // by StringId; filled by seal()
 
   [[nodiscard]] std::string_view name(SliceId id) const { return strings[slices.name[index(id)]]; }
   [[nodiscard]] const Track& track(TrackId id) const { return tracks[index(id)]; }
@@ -156,7 +158,19 @@ struct Trace {
   // Whether this device slice is a communication kernel. After seal().
   [[nodiscard]] bool is_communication(SliceId id) const {
     return slices.category[index(id)] == Category::kernel &&
-           kernel_class[index(slices.name[index(id)])] == NameClass::communication;
+           slices.kind[index(id)] == NameClass::communication;
+  }
+  // Whether this device slice is a kernel that waits (for an event, a flag, a peer) and does no
+  // work. After seal().
+  [[nodiscard]] bool is_wait(SliceId id) const {
+    return slices.category[index(id)] == Category::kernel &&
+           slices.kind[index(id)] == NameClass::wait;
+  }
+  // Whether this device slice is a kernel that computes, or copies as a kernel. After seal().
+  [[nodiscard]] bool is_compute(SliceId id) const {
+    return slices.category[index(id)] == Category::kernel &&
+           slices.kind[index(id)] != NameClass::communication &&
+           slices.kind[index(id)] != NameClass::wait;
   }
   [[nodiscard]] std::size_t bytes() const;  // all columns, without the string pool
 };
@@ -175,8 +189,8 @@ struct Slice {
 SliceId append(Trace& trace, const Slice& slice);
 
 // Sorts every table, assigns each track its range of slices, maps slice ids held by other tables,
-// and classifies each distinct name. Call it once, after the last append. It uses at most `threads`
-// threads.
-void seal(Trace& trace, unsigned threads = 1);
+// and classifies each distinct name by `rules` (null: the program's own). Call it once, after the
+// last append. It uses at most `threads` threads.
+void seal(Trace& trace, unsigned threads = 1, const NameRules* rules = nullptr);
 
 }  // namespace stepscope

@@ -119,7 +119,7 @@ inline std::string broken_rule(const Trace& t) {
   for (const TrackId id : t.memory.track)
     if (index(id) >= t.tracks.size()) return "memory events are on tracks";
   if (!std::ranges::is_sorted(t.memory.time)) return "memory events are sorted";
-  if (t.kernel_class.size() != t.strings.size()) return "every name is classified";
+  if (s.kind.size() != s.size()) return "every slice is classified";
   return {};
 }
 

@@ -29,6 +29,7 @@ struct Totals {
   std::array<double, dtype_count> flops{};  // placed: of a dtype with a peak
   double known_ns = 0;                      // matmul and attention, placed
   double unknown_ns = 0;                    // matmul and attention, the rest
+  double unclassed_ns = 0;                  // kernels of unknown class
   double other_ns = 0;                      // other compute
   double contention_ns = 0;
   double receive_wait_ns = 0;
@@ -62,9 +63,11 @@ void add_work(const MfuQuestion& question, const ComputeWork& work, double compu
   }
   known = std::min(known, compute);
   unknown = std::min(unknown, compute - known);
+  const double unclassed = std::min(ns(work.unclassed_busy), compute - known - unknown);
   sums.known_ns += known;
   sums.unknown_ns += unknown;
-  sums.other_ns += compute - known - unknown;
+  sums.unclassed_ns += unclassed;
+  sums.other_ns += compute - known - unknown - unclassed;
   if (work.contention) {
     sums.contention_ns += ns(*work.contention);
     sums.any_contention = true;
@@ -325,7 +328,7 @@ Result<MfuBudget> mfu_budget(std::span<const MfuRank> ranks, const MfuQuestion& 
 
   Terms terms{};
   ComputeSplit compute{.known = sums.known_ns / sums.steps,
-                       .unknown = sums.unknown_ns / sums.steps,
+                       .unknown = (sums.unknown_ns + sums.unclassed_ns) / sums.steps,
                        .other = sums.other_ns / sums.steps,
                        .hardware_at_peak = executed.value * at_peak,
                        .model_at_peak = {}};

@@ -171,6 +171,23 @@ TEST(MfuBudget, ShowsANegativeRecomputeAndSaysSo) {
   expect_closed(b);
 }
 
+// Kernels of unknown class are neither memory-bound nor known to be products.
+TEST(MfuBudget, LeavesKernelsOfUnknownClassUnattributed) {
+  const MfuBudget plain = budget_of(typical_rank(), typical_question());
+  MfuRank rank = typical_rank();
+  rank.work->unclassed_busy = milliseconds(4);
+  const MfuBudget b = budget_of(rank, typical_question());
+  const double moved =
+      percent(plain, MfuTerm::memory_bound_compute) - percent(b, MfuTerm::memory_bound_compute);
+  EXPECT_GT(moved, 0);
+  EXPECT_NEAR(percent(b, MfuTerm::compute_unattributed) + percent(b, MfuTerm::recompute) -
+                  percent(plain, MfuTerm::compute_unattributed) -
+                  percent(plain, MfuTerm::recompute),
+              moved, 1e-9);
+  EXPECT_FALSE(warns(b, "of the time of matrix products"));
+  expect_closed(b);
+}
+
 TEST(MfuBudget, SeeksMissingFlopsInTheWorkWithoutShapesFirst) {
   MfuRank rank = typical_rank();
   rank.work->unknown_busy = milliseconds(10);

@@ -27,6 +27,7 @@ struct MatmulWork {
 struct ComputeWork {
   std::vector<MatmulWork> known;
   Ns unknown_busy{};             // matmul and attention kernels without known FLOPs
+  Ns unclassed_busy{};           // kernels of unknown class
   std::optional<Ns> contention;  // of `known`: sum of (time under overlap − time alone)
 };
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stepscope/event/name_class.h"
-
 namespace stepscope {
 namespace {
 
@@ -41,9 +39,11 @@ ComputeWork work_of(const Executed& executed, std::span<const std::size_t> place
   std::array<ExecutedProducts, precision_count> sums{};
   Ns together{};
   Ns separate{};
+  ComputeWork work;
   for (const std::size_t place : places) {
     const ExecutedStep& step = executed.steps[place];
     together += step.product_union;
+    work.unclassed_busy += step.unclassed_union;
     separate += step.time() + step.unknown_time();
     for (std::size_t p = 0; p < precision_count; ++p) {
       sums[p].flops += step.products[p].flops;
@@ -54,7 +54,6 @@ ComputeWork work_of(const Executed& executed, std::span<const std::size_t> place
   const double share = together < separate ? static_cast<double>(together.count()) /
                                                  static_cast<double>(separate.count())
                                            : 1;
-  ComputeWork work;
   for (std::size_t p = 0; p < precision_count; ++p) {
     work.unknown_busy += shrunk(sums[p].unknown_time, share);
     if (sums[p].time == Ns{0}) continue;
@@ -102,8 +101,7 @@ MfuRank mfu_rank(int rank, const TimeBudget& budget, const Executed& executed,
 std::optional<Ns> product_contention(std::span<const Contention> rows) {
   std::optional<Ns> lost;
   for (const Contention& row : rows) {
-    const NameClass kind = classify_kernel(row.name);
-    if (kind == NameClass::matmul || kind == NameClass::attention) {
+    if (row.kind == NameClass::matmul || row.kind == NameClass::attention) {
       lost = lost.value_or(Ns{}) + row.lost;
     }
   }

@@ -102,10 +102,13 @@ TEST(MfuRank, CountsEveryGpuThatComputesAndNoOther) {
 TEST(ProductContention, CountsMatrixProductsAndAttentionOnly) {
   std::vector<Contention> rows(3);
   rows[0].name = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64";
+  rows[0].kind = NameClass::matmul;
   rows[0].lost = milliseconds(5);
   rows[1].name = "flash_fwd_kernel";
+  rows[1].kind = NameClass::attention;
   rows[1].lost = milliseconds(2);
   rows[2].name = "vectorized_elementwise_kernel";
+  rows[2].kind = NameClass::elementwise;
   rows[2].lost = milliseconds(9);
   EXPECT_EQ(product_contention(rows), milliseconds(7));
   EXPECT_FALSE(product_contention(std::span(rows).last(1)));

@@ -42,7 +42,10 @@ RooflineWork roofline_work(const OperatorRow& row) {
                     .time = row.device};
   switch (row.kind) {
     case NameClass::norm:
+    case NameClass::softmax:
     case NameClass::elementwise:
+    case NameClass::reduction:
+    case NameClass::quantize:
     case NameClass::optimizer:
     case NameClass::embedding:
     case NameClass::loss:
@@ -51,7 +54,9 @@ RooflineWork roofline_work(const OperatorRow& row) {
       break;
     case NameClass::matmul:
     case NameClass::attention:
+    case NameClass::routing:
     case NameClass::communication:
+    case NameClass::wait:
     case NameClass::other:
       break;
   }

@@ -26,9 +26,14 @@ StepClass class_of(NameClass kind) {
       return StepClass::embedding;
     case NameClass::loss:
       return StepClass::loss;
+    case NameClass::softmax:
     case NameClass::elementwise:
+    case NameClass::reduction:
+    case NameClass::quantize:
+    case NameClass::routing:
     case NameClass::communication:
     case NameClass::copy:
+    case NameClass::wait:
     case NameClass::other:
       break;
   }

@@ -172,7 +172,7 @@ Result<PhaseRules> make_phase_rules(std::span<const RuleFile> files) {
   for (const RuleFile& file : files)
     if (const auto read = reader.read(file); !read) return read.error();
   for (const EmbeddedText& text : phase_texts())
-    if (const auto read = reader.read({text.file, text.json}); !read) return read.error();
+    if (const auto read = reader.read({text.file, text.text}); !read) return read.error();
   for (HostPhase& p : rules.phases)
     if (p.label.empty()) p.label = p.name;
   add_rest(rules);

@@ -58,7 +58,10 @@ constexpr std::array table = std::to_array<Term>({
     {"budget", "idle_launch", "launch latency",
      "The device is idle: the next kernel is launched and has not started.", "launch"},
     {"budget", "idle_dependency", "waiting for another stream",
-     "The device is idle: the next kernel waits for an event of another stream.", "stream"},
+     "The device is idle: the next kernel waits for an event of another stream, or a waiting "
+     "kernel "
+     "runs.",
+     "stream"},
     {"budget", "idle_unexplained", "unexplained",
      "The device is idle, and the trace does not say why.", "unexplained"},
 
@@ -69,9 +72,11 @@ constexpr std::array table = std::to_array<Term>({
     {"mfu", "kernel_inefficiency", "matmul and attention below peak",
      "Time of matmul and attention kernels beyond what the peak needs for their FLOPs."},
     {"mfu", "memory_bound_compute", "memory-bound kernels",
-     "Time of compute kernels other than matmul and attention.", "", "memory-bound operators"},
+     "Time of compute kernels of a known class other than matmul and attention.", "",
+     "memory-bound operators"},
     {"mfu", "compute_unattributed", "compute, FLOPs unknown",
-     "Compute time that cannot be split further without model FLOPs or recorded shapes."},
+     "Compute time of kernels of unknown class, and compute time that cannot be split further "
+     "without model FLOPs or recorded shapes."},
     {"mfu", "exposed_transfer", "exposed transfer",
      "Only communication runs, and its peers have arrived: bytes move."},
     {"mfu", "exposed_wait", "waiting for peers",
@@ -89,7 +94,9 @@ constexpr std::array table = std::to_array<Term>({
     {"mfu", "idle_launch", "launch latency",
      "The device is idle: the next kernel is launched and has not started."},
     {"mfu", "idle_dependency", "waiting for another stream",
-     "The device is idle: the next kernel waits for an event of another stream."},
+     "The device is idle: the next kernel waits for an event of another stream, or a waiting "
+     "kernel "
+     "runs."},
     {"mfu", "idle_unexplained", "unexplained",
      "The device is idle, and the trace does not say why."},
 
@@ -172,15 +179,23 @@ constexpr std::array table = std::to_array<Term>({
      "The gain is an upper bound, or the graph leaves more than 5 % of the step unexplained."},
 
     {"kernel_class", "matmul", "matmul", "Matrix products and convolutions."},
-    {"kernel_class", "attention", "attention", "Attention, fused or as softmax."},
+    {"kernel_class", "attention", "attention",
+     "Fused attention, linear attention, state-space scans."},
     {"kernel_class", "norm", "norm", "Layer norm, RMS norm, batch norm."},
+    {"kernel_class", "softmax", "softmax", "Softmax outside of fused attention."},
     {"kernel_class", "elementwise", "elementwise", "Operations of one element at a time."},
+    {"kernel_class", "reduction", "reduction", "Sums, means, maxima over elements."},
+    {"kernel_class", "quantize", "quantize",
+     "Conversions to and from scaled formats such as FP8 and FP4, and their scales."},
+    {"kernel_class", "routing", "routing",
+     "Mixture of experts: choice of experts, order of tokens, gathering of results."},
     {"kernel_class", "optimizer", "optimizer", "Updates of parameters."},
-    {"kernel_class", "embedding", "embedding", "Lookups by index and their gradients."},
+    {"kernel_class", "embedding", "embedding", "Lookups of embeddings and their gradients."},
     {"kernel_class", "loss", "loss", "Cross entropy and other losses."},
     {"kernel_class", "communication", "communication", "Collectives and messages."},
     {"kernel_class", "copy", "copy", "Copies and memsets."},
-    {"kernel_class", "other", "other", "Kernels whose names tell no class."},
+    {"kernel_class", "wait", "wait", "Kernels that wait for an event or a peer and do no work."},
+    {"kernel_class", "other", "other", "Kernels of unknown class."},
 
     {"dimension", "dp", "data parallel (DP)", "Ranks with the same parameters and other samples."},
     {"dimension", "tp", "tensor parallel (TP)", "Ranks that share each layer's matrices."},
@@ -216,7 +231,8 @@ constexpr std::array table = std::to_array<Term>({
     {"step_class", "matmul", "matmul"},
     {"step_class", "attention", "attention"},
     {"step_class", "norm", "norm"},
-    {"step_class", "elementwise", "elementwise", "With copies by kernels and unnamed kernels."},
+    {"step_class", "elementwise", "elementwise",
+     "With softmax, reductions, quantization, routing, copies by kernels, unknown kernels."},
     {"step_class", "embedding", "embedding"},
     {"step_class", "loss", "loss"},
     {"step_class", "optimizer", "optimizer"},

@@ -75,7 +75,7 @@ std::vector<bool> operator_names(const StringPool& strings) {
 // "_c10d_functional::wait_tensor".
 bool is_host_communication(const Trace& trace, SliceId row) {
   return is_operator_row(trace.slices.category[index(row)]) &&
-         trace.operator_class[index(trace.slices.name[index(row)])] == NameClass::communication;
+         trace.slices.kind[index(row)] == NameClass::communication;
 }
 
 std::vector<CpuWork> cpu_work(const Trace& trace, const RankIndex& rank) {

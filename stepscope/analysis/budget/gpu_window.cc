@@ -17,7 +17,8 @@ GpuWindow window_of(const Trace& trace, const DeviceLane& lane) {
   IntervalSweep<window_layers> sweep;
   sweep.reserve(lane.ops.size());
   for (const SliceId op : lane.ops)
-    sweep.add(layer_of(trace, op), trace.slices.start[index(op)], trace.slices.end(op));
+    if (!trace.is_wait(op))
+      sweep.add(layer_of(trace, op), trace.slices.start[index(op)], trace.slices.end(op));
   GpuWindow w;
   w.device = lane.device;
   w.start = lane.start;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work of each GPU of a rank between its first and its last operation. Times are unions of
-// intervals over all streams, so overlapping kernels count once.
+// intervals over all streams, so overlapping kernels count once. Kernels that wait count as idle.
 #pragma once
 
 #include <vector>

@@ -24,6 +24,7 @@ enum DeviceLayer : std::size_t {
   transferring_layer,
   unsplit_layer,
   copy_layer,
+  idling_layer,  // kernels that wait; the device does no work
   device_layers
 };
 using DeviceSweep = IntervalSweep<device_layers>;
@@ -44,9 +45,10 @@ DeviceSweep sweep_of(const Trace& trace, const DeviceLane& lane, const CommSplit
     if (trace.is_communication(op)) {
       add_communication(trace, split, op, sweep);
     } else {
-      const bool kernel = trace.slices.category[index(op)] == Category::kernel;
-      sweep.add(kernel ? kernel_layer : copy_layer, trace.slices.start[index(op)],
-                trace.slices.end(op));
+      const DeviceLayer layer = trace.is_wait(op)      ? idling_layer
+                                : trace.is_compute(op) ? kernel_layer
+                                                       : copy_layer;
+      sweep.add(layer, trace.slices.start[index(op)], trace.slices.end(op));
     }
   }
   return sweep;
@@ -63,7 +65,8 @@ BudgetCategory device_category_of(const DeviceSweep::Open& open) {
 }
 
 bool is_free(const DeviceSweep::Open& open) {
-  return std::all_of(open.begin(), open.end(), [](auto count) { return count == 0; });
+  return std::all_of(open.begin(), open.begin() + idling_layer,
+                     [](auto count) { return count == 0; });
 }
 
 // The first operation that starts at or after `from`. Operations without length do not end a gap.
@@ -117,6 +120,10 @@ DeviceBudget device_budget(const IdleContext& context, const DeviceLane& lane,
     }
     gap.clear();
     explain_gap(context, start, end, next.at(end), gap);
+    if (open[idling_layer] > 0)
+      for (IdlePiece& piece : gap)
+        if (piece.cause == idle_launch || piece.cause == idle_unexplained)
+          piece.cause = idle_dependency;
     for (const IdlePiece& whole : gap) {
       cursor.place(whole.start, whole.end, [&](std::size_t step, Ns from, Ns to) {
         IdlePiece piece = whole;

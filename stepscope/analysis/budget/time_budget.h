@@ -6,6 +6,9 @@
 // A rank with several GPUs has one budget per GPU. The rank's own budget is that of the GPU with
 // the most work, because a union over GPUs would hide that one of them waits.
 //
+// Kernels that wait (class `wait`) are no work: a time in which nothing else runs is idle. If its
+// cause is neither the host nor data, it is idle_dependency.
+//
 // A CPU-only trace: the main thread computes in operators (namespace::name), with everything they
 // call, and in rows of other names that call nothing. The same holds for the threads of the
 // backward graph while the main thread does not compute. Time is communication if a collective is

@@ -74,6 +74,29 @@ TEST(TimeBudget, WorkIsExclusiveAcrossStreams) {
       {{compute, 60}, {comm_overlapped, 40}, {comm_exposed_unsplit, 60}, {copy_exposed, 50}});
 }
 
+// A kernel that waits is no work: what the host did counts, then waiting.
+TEST(TimeBudget, WaitingKernelsAreIdleTime) {
+  TraceBuilder b;
+  b.step("ProfilerStep#1", 0, 300);
+  b.launch(1, 0, 5);
+  b.launch(2, 6, 8);
+  b.launch(3, 120, 125);
+  b.kernel("gemm", 10, 50, 1);
+  b.row(b.stream(0, 9), Category::kernel, "nvshmemi_barrier_all_kernel", 40, 200, 2);
+  b.kernel("gemm", 200, 290, 3);
+  const Case c(b);
+  const Budget total = c.budget().total;
+  EXPECT_EQ(total[compute], Ns{40 + 90});
+  EXPECT_EQ(total[idle_dependency], Ns{200 - 120});
+  EXPECT_EQ(total[comm_overlapped] + total[comm_exposed_unsplit], Ns{0});
+  EXPECT_EQ(total.sum(), c.steps[0].end - c.steps[0].start);
+  const TimeBudget budget = c.budget();
+  Ns sum{};
+  for (const BudgetPiece& piece : budget_pieces(c.trace, c.rank, c.steps, {}, budget.rank()))
+    sum += piece.end - piece.start;
+  EXPECT_EQ(sum, total.sum());
+}
+
 TEST(TimeBudget, CommunicationAloneWaitsUntilAnyOfItTransfers) {
   TraceBuilder b;
   b.row(b.stream(0, 20), Category::kernel, "ncclDevKernel_AllReduce_a", 0, 100);

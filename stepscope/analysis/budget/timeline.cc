@@ -36,10 +36,8 @@ void add_device_rows(const RankView& view, std::size_t place, std::vector<Row>& 
     for (const SliceId id : lane.ops) {
       const TimelineKind kind = kind_of(trace, id);
       Row& row = by_kind[kind];
-      row.pieces.push_back({trace.slices.start[index(id)], trace.slices.end(id), id,
-                            kind == TimelineKind::copy
-                                ? NameClass::copy
-                                : trace.kernel_class[index(trace.slices.name[index(id)])]});
+      row.pieces.push_back(
+          {trace.slices.start[index(id)], trace.slices.end(id), id, trace.slices.kind[index(id)]});
     }
     for (auto& [kind, row] : by_kind) {
       row.view = place;
@@ -64,8 +62,7 @@ Row host_row(const RankView& view, std::size_t place, TrackId track_id) {
     if (!is_host(c) && c != Category::other) continue;
     if (c == Category::python_function || trace.slices.start[i] < covered) continue;
     if (trace.name(id).starts_with("ProfilerStep#")) continue;
-    row.pieces.push_back({trace.slices.start[i], trace.slices.end(id), id,
-                          trace.operator_class[index(trace.slices.name[i])]});
+    row.pieces.push_back({trace.slices.start[i], trace.slices.end(id), id, trace.slices.kind[i]});
     covered = trace.slices.end(id);
   }
   return row;

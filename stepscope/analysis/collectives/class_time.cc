@@ -45,7 +45,7 @@ NameClass class_of(const Trace& trace, const ClassTimeInputs& inputs, SliceId op
         inputs.phases.at(trace.slices.track[index(call)], trace.slices.start[index(call)]);
     if (phase == Phase::optimizer) return NameClass::optimizer;
   }
-  return trace.kernel_class[index(trace.slices.name[index(op)])];
+  return trace.slices.kind[index(op)];
 }
 
 std::size_t first_layer(CommState state) {
@@ -64,7 +64,7 @@ Sweep sweep_of(const Trace& trace, const ClassTimeInputs& inputs, const DeviceLa
       for_each_comm_state(trace, inputs.split, op, [&](CommState state, Ns start, Ns end) {
         sweep.add(first_layer(state) + dim, start, end);
       });
-    } else if (trace.slices.category[index(op)] == Category::kernel) {
+    } else if (trace.is_compute(op)) {
       sweep.add(static_cast<std::size_t>(class_of(trace, inputs, op)),
                 trace.slices.start[index(op)], trace.slices.end(op));
     }

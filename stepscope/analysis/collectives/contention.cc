@@ -17,6 +17,7 @@ constexpr std::size_t least_runs = 3;
 struct Run {
   StringId name;
   StringId shape;
+  NameClass kind;
   std::int64_t ns;
   bool overlapped;
 
@@ -55,7 +56,7 @@ std::vector<Run> compute_runs(const Trace& trace, const DeviceLane& lane) {
   const Shapes shapes = comm.empty() ? Shapes{} : recorded_shapes(trace);
   if (shapes.empty()) return runs;
   for (const SliceId op : lane.ops) {
-    if (s.category[index(op)] != Category::kernel || trace.is_communication(op)) continue;
+    if (!trace.is_compute(op)) continue;
     const Ns length = s.dur[index(op)];
     Ns covered{};
     cut(
@@ -64,7 +65,7 @@ std::vector<Run> compute_runs(const Trace& trace, const DeviceLane& lane) {
     if (length == Ns{} || (covered > Ns{} && 2 * covered < length)) continue;
     const StringId shape = shape_of(shapes, s.external_id[index(op)]);
     if (shape == empty_string) continue;
-    runs.push_back({s.name[index(op)], shape, length.count(), covered > Ns{}});
+    runs.push_back({s.name[index(op)], shape, s.kind[index(op)], length.count(), covered > Ns{}});
   }
   return runs;
 }
@@ -84,6 +85,7 @@ std::optional<Contention> compare(const Trace& trace, const Run& run,
   const double shared = quantile_sorted(overlapped, 0.5).value_or(0);
   Contention c;
   c.name = trace.strings[run.name];
+  c.kind = run.kind;
   c.shape = trace.strings[run.shape];
   c.alone = Ns{static_cast<std::int64_t>(middle)};
   c.overlapped = Ns{static_cast<std::int64_t>(shared)};

@@ -15,6 +15,7 @@ namespace stepscope {
 // One kernel, by name and its operator's input shapes, alone and beside communication.
 struct Contention {
   std::string name;
+  NameClass kind = NameClass::other;
   std::string shape;        // as recorded
   Ns alone{};               // median of the runs that communication does not touch
   Ns overlapped{};          // median of the runs that communication covers for at least half

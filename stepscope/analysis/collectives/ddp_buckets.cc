@@ -56,7 +56,7 @@ std::optional<Ns> BucketFinder::ready_on_device(const CollectiveCall& call) cons
   for (auto at = last; at != first;) {
     const SliceId op = *--at;
     const SliceId launch = view_.index->launch(op);
-    if (launch == no_slice || trace_.is_communication(op)) continue;
+    if (launch == no_slice || trace_.is_communication(op) || trace_.is_wait(op)) continue;
     const bool same_thread = s.track[index(launch)] == s.track[index(call.launch)];
     if (same_thread && start_of(launch) < start_of(call.launch)) return s.end(op);
   }
@@ -69,8 +69,8 @@ std::optional<Ns> BucketFinder::ready_on_host(SliceId launch) const {
   const Track& track = trace_.track(s.track[index(launch)]);
   const Ns at = s.start[index(launch)];
   for (std::uint32_t i = index(launch); i-- > track.first;) {
-    const bool computes = s.category[i] == Category::cpu_op &&
-                          trace_.operator_class[index(s.name[i])] != NameClass::communication;
+    const bool computes =
+        s.category[i] == Category::cpu_op && s.kind[i] != NameClass::communication;
     if (computes && s.end(SliceId{i}) <= at) return s.end(SliceId{i});
   }
   return std::nullopt;

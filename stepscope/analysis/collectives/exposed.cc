@@ -51,8 +51,7 @@ Union host_compute(const RankView& view) {
 Union device_compute(const Trace& trace, const DeviceLane& lane) {
   Union compute;
   for (const SliceId op : lane.ops) {
-    if (trace.slices.category[index(op)] == Category::kernel && !trace.is_communication(op))
-      compute.add(trace.slices.start[index(op)], trace.slices.end(op));
+    if (trace.is_compute(op)) compute.add(trace.slices.start[index(op)], trace.slices.end(op));
   }
   return compute;
 }

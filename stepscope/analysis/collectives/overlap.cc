@@ -39,6 +39,7 @@ std::vector<Order> orders(const Trace& trace, const DeviceLane& lane, std::span<
     const Ns start = trace.slices.start[index(op)];
     const Ns end = trace.slices.end(op);
     const bool comm = trace.is_communication(op);
+    if (trace.is_wait(op)) continue;
     sweep.add(comm ? comm_work : compute_work, start, end);
     if (!comm) continue;
     by_start.place(start, end, [&](std::size_t step, Ns from, Ns) {

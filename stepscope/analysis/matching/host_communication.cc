@@ -25,9 +25,13 @@ struct NameFacts {
 
 std::vector<NameFacts> name_facts(const Trace& trace) {
   std::vector<NameFacts> facts(trace.strings.size());
-  for (std::uint32_t i = 0; i < facts.size(); ++i) {
-    if (i >= trace.operator_class.size() || trace.operator_class[i] != NameClass::communication)
+  std::vector<bool> seen(facts.size());
+  for (std::uint32_t row = 0; row < trace.slices.size(); ++row) {
+    const std::uint32_t i = index(trace.slices.name[row]);
+    if (seen[i] || trace.slices.kind[row] != NameClass::communication ||
+        is_device_work(trace.slices.category[row]))
       continue;
+    seen[i] = true;
     const std::string_view name = trace.strings[StringId{i}];
     const CollectiveKind kind = collective_kind(name);
     const bool params = name == "record_param_comms";

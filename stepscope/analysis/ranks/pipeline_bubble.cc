@@ -52,9 +52,7 @@ std::vector<Computing> computing_of(const RankView& view, const HostPhases& phas
   for (const SliceId op : view.index->devices[device].ops) {
     const Ns start = trace.slices.start[index(op)];
     const Ns end = trace.slices.end(op);
-    if (end <= start || trace.is_communication(op) ||
-        trace.slices.category[index(op)] != Category::kernel)
-      continue;
+    if (end <= start || !trace.is_compute(op)) continue;
     const SliceId call = view.index->launch(op);
     const Phase phase = call == no_slice ? Phase::other
                                          : phases.at(trace.slices.track[index(call)],

@@ -52,7 +52,7 @@ DeviceUse use_of(const RankView& view, const DeviceLane& lane, Window window) {
   for (; at != lane.ops.end() && start_of(*at) < window.to; ++at) {
     const Ns from = std::max(start_of(*at), window.from);
     const Ns to = std::min(trace.slices.end(*at), window.to);
-    if (to <= from || trace.is_communication(*at)) continue;
+    if (to <= from || trace.is_communication(*at) || trace.is_wait(*at)) continue;
     use.kernels[trace.name(*at)] += to - from;
     close(from, *at);
     use.busy += std::max(Ns{0}, to - std::max(from, reach));

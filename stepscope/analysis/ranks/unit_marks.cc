@@ -466,8 +466,7 @@ StreamOps compute_stream(const RankView& view) {
   std::map<TrackId, Ns> busy;
   for (const DeviceLane& lane : view.index->devices)
     for (const SliceId op : lane.ops)
-      if (trace.slices.category[index(op)] == Category::kernel && !trace.is_communication(op))
-        busy[trace.slices.track[index(op)]] += trace.slices.dur[index(op)];
+      if (trace.is_compute(op)) busy[trace.slices.track[index(op)]] += trace.slices.dur[index(op)];
   if (busy.empty()) return {};
   const auto most =
       std::ranges::max_element(busy, {}, [](const auto& of_stream) { return of_stream.second; });

@@ -63,10 +63,7 @@ std::size_t label_number(const StepGraph& graph, std::span<const RankView> views
   }
   if (kind == NodeKind::compute && graph.slice[node] != no_slice) {
     const Trace& t = *views[graph.view[node]].trace;
-    const auto name = index(t.slices.name[index(graph.slice[node])]);
-    const bool device = is_device_work(t.slices.category[index(graph.slice[node])]);
-    return of_class +
-           static_cast<std::size_t>(device ? t.kernel_class[name] : t.operator_class[name]);
+    return of_class + static_cast<std::size_t>(t.slices.kind[index(graph.slice[node])]);
   }
   return static_cast<std::size_t>(kind);
 }

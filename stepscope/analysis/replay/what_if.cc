@@ -53,11 +53,8 @@ using ComputeOfClass = std::array<std::vector<std::uint32_t>, name_class_count>;
 
 NameClass class_of(const WhatIfInputs& in, std::uint32_t node) {
   const StepGraph& graph = *in.replay.graph;
-  const Trace& t = *in.views[graph.view[node]].trace;
   if (graph.slice[node] == no_slice) return NameClass::other;
-  const auto name = index(t.slices.name[index(graph.slice[node])]);
-  return is_device_work(t.slices.category[index(graph.slice[node])]) ? t.kernel_class[name]
-                                                                     : t.operator_class[name];
+  return in.views[graph.view[node]].trace->slices.kind[index(graph.slice[node])];
 }
 
 // Compute nodes that may change, ascending.
@@ -160,7 +157,10 @@ void Changer::scale_compute() {
   const auto scale = [&](std::uint32_t n) {
     if (of_rank(n)) take(n, divided(duration(n), scenario_.factor));
   };
-  if (!scenario_.kernel_class) return each(NodeKind::compute, scale);
+  if (!scenario_.kernel_class)
+    return each(NodeKind::compute, [&](std::uint32_t n) {
+      if (class_of(in_, n) != NameClass::wait) scale(n);  // a faster device waits as long
+    });
   ComputeOfClass own;
   if (compute_ == nullptr) own = compute_of_class(in_);
   const ComputeOfClass& compute = compute_ == nullptr ? own : *compute_;

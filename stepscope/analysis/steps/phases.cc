@@ -23,7 +23,7 @@ std::size_t layer(std::size_t kind, Phase phase) {
 
 std::size_t kind_of(const Trace& trace, SliceId op) {
   if (trace.slices.category[index(op)] != Category::kernel) return 2;
-  return trace.is_communication(op) ? 1 : 0;
+  return trace.is_compute(op) ? 0 : 1;
 }
 
 Phase phase_of(const Trace& trace, const RankIndex& rank, const HostPhases& phases, SliceId op) {

@@ -12,8 +12,8 @@
 namespace stepscope {
 namespace {
 
-enum Layer : std::size_t { product_layer, other_layer };
-using Sweep = IntervalSweep<2>;
+enum Layer : std::size_t { product_layer, other_layer, unclassed_layer };
+using Sweep = IntervalSweep<3>;
 
 // The precision that a kernel's name suggests, for calls without shapes.
 OperandFormat precision_of_kernel(std::string_view name, NameClass kind) {
@@ -41,10 +41,10 @@ class Accountant {
 
   void add(const DeviceWork& device) {
     const std::uint32_t i = index(device.op);
-    if (trace_.slices.category[i] != Category::kernel || trace_.is_communication(device.op)) return;
+    if (!trace_.is_compute(device.op)) return;
     const auto place = step_at(steps_, trace_.slices.start[i]);
     if (!place) return;
-    const NameClass kind = trace_.kernel_class[index(trace_.slices.name[i])];
+    const NameClass kind = trace_.slices.kind[i];
     const bool by_name = kind == NameClass::matmul || kind == NameClass::attention;
     ExecutedStep& step = result_.steps[*place];
     if (device.flops_share > 0) {
@@ -58,9 +58,11 @@ class Accountant {
     }
   }
 
-  [[nodiscard]] bool is_product(const DeviceWork& device) const {
-    const NameClass kind = trace_.kernel_class[index(trace_.slices.name[index(device.op)])];
-    return device.flops_share > 0 || kind == NameClass::matmul || kind == NameClass::attention;
+  [[nodiscard]] Layer layer_of(const DeviceWork& device) const {
+    const NameClass kind = trace_.slices.kind[index(device.op)];
+    const bool product =
+        device.flops_share > 0 || kind == NameClass::matmul || kind == NameClass::attention;
+    return product ? product_layer : kind == NameClass::other ? unclassed_layer : other_layer;
   }
 
  private:
@@ -128,11 +130,13 @@ class Accountant {
 void add_unions(Sweep& sweep, Ns start, Ns end, std::span<const Step> steps, Executed& result) {
   StepCursor cursor(steps);
   sweep.run(start, end, [&](Ns from, Ns to, const Sweep::Open& open) {
-    if (open[product_layer] == 0 && open[other_layer] == 0) return;
-    cursor.place(from, to, [&](std::size_t place, Ns a, Ns b) {
-      ExecutedStep& step = result.steps[place];
-      (open[product_layer] > 0 ? step.product_union : step.other_union) += b - a;
-    });
+    const auto first = std::ranges::find_if(open, [](auto count) { return count > 0; });
+    if (first == open.end()) return;
+    constexpr std::array unions{&ExecutedStep::product_union, &ExecutedStep::other_union,
+                                &ExecutedStep::unclassed_union};
+    const auto field = unions[static_cast<std::size_t>(first - open.begin())];
+    cursor.place(from, to,
+                 [&](std::size_t place, Ns a, Ns b) { result.steps[place].*field += b - a; });
   });
 }
 
@@ -142,15 +146,13 @@ void on_devices(const Trace& trace, const RankIndex& rank, std::span<const Step>
   std::vector<Sweep> sweeps(rank.devices.size());
   for (const DeviceWork& device : work.device) {
     accountant.add(device);
-    if (trace.slices.category[index(device.op)] != Category::kernel ||
-        trace.is_communication(device.op))
-      continue;
+    if (!trace.is_compute(device.op)) continue;
     const int gpu = trace.track(trace.slices.track[index(device.op)]).device_index;
     const auto lane =
         std::ranges::find(rank.devices, gpu, &DeviceLane::device) - rank.devices.begin();
-    sweeps[static_cast<std::size_t>(lane)].add(
-        accountant.is_product(device) ? product_layer : other_layer,
-        trace.slices.start[index(device.op)], trace.slices.end(device.op));
+    sweeps[static_cast<std::size_t>(lane)].add(accountant.layer_of(device),
+                                               trace.slices.start[index(device.op)],
+                                               trace.slices.end(device.op));
   }
   for (std::size_t i = 0; i < sweeps.size(); ++i) {
     add_unions(sweeps[i], rank.devices[i].start, rank.devices[i].end, steps, result);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work that the hardware executed in each step, for the MFU budget: the flops of products, the
-// time of their kernels by precision, and the time of all other compute. Conventions for flops:
+// time of their kernels by precision, and the time of all other compute. Kernels of unknown class
+// (`other`) without known flops are neither products nor memory-bound. Conventions for flops:
 // op_flops.h.
 //
 // Sums of kernel times count overlapping kernels twice. The `_union` fields count each instant of
@@ -36,10 +37,11 @@ struct ExecutedProducts {
 struct ExecutedStep {
   std::int64_t index = 0;  // Step::index
   std::array<ExecutedProducts, precision_count> products{};
-  Ns product_union{};   // at least one product runs, clipped to the step, summed over devices
-  Ns other_union{};     // compute runs, but no product: memory-bound work
-  Ns other_time{};      // sum of the other compute kernels
-  Bytes other_bytes{};  // the least they must move, where shapes are known
+  Ns product_union{};    // at least one product runs, clipped to the step, summed over devices
+  Ns other_union{};      // compute of a known class runs, but no product: memory-bound work
+  Ns unclassed_union{};  // only compute of unknown class runs
+  Ns other_time{};       // sum of the other compute kernels, also of unknown class
+  Bytes other_bytes{};   // the least they must move, where shapes are known
   Ns other_time_with_bytes{};  // time of the kernels behind other_bytes
 
   [[nodiscard]] Flops flops() const;

@@ -64,6 +64,18 @@ TEST(executed, keeps_products_of_unknown_size_apart) {
   EXPECT_EQ(e.steps[0].product_union, Ns{30});
 }
 
+TEST(executed, calls_neither_unknown_kernels_nor_waiting_memory_bound) {
+  WorkBuilder b;
+  b.kernel("gemm", 0, 10);
+  b.kernel("mystery", 10, 40);
+  b.kernel("softmax_kernel", 40, 50);
+  b.kernel("event_wait", 50, 90);
+  const Executed e = executed(b, {numbered_step(0, 0, 200)});
+  EXPECT_EQ(e.steps[0].product_union, Ns{10});
+  EXPECT_EQ(e.steps[0].unclassed_union, Ns{30});
+  EXPECT_EQ(e.steps[0].other_union, Ns{10});
+}
+
 TEST(executed, unites_overlapping_kernels_and_leaves_communication_and_copies_out) {
   WorkBuilder b;
   b.kernel("gemm", 0, 60);

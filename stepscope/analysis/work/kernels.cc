@@ -8,11 +8,24 @@
 
 #include "stepscope/analysis/steps/interval_sweep.h"
 #include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/base/key_index.h"
 
 namespace stepscope {
 namespace {
 
-// The sums for one name.
+// A name has several rows if its launches give it several classes.
+struct KernelKey {
+  StringId name;
+  NameClass kind;
+  bool operator==(const KernelKey&) const = default;
+};
+struct KernelKeyHash {
+  std::size_t operator()(const KernelKey& k) const {
+    return index(k.name) * name_class_count + static_cast<std::size_t>(k.kind);
+  }
+};
+
+// The sums for one name and class.
 struct KernelSums {
   std::uint64_t count = 0;
   std::uint64_t with_flops = 0;
@@ -39,7 +52,7 @@ void add(const Trace& trace, const OpWork& work, const DeviceWork& device, Kerne
     sums.time_with_flops += dur;
     sums.flops += cost->flops->value * static_cast<double>(device.flops_share);
   }
-  if (cost->bytes && !trace.is_communication(device.op)) {
+  if (cost->bytes && device.bytes_share > 0) {
     ++sums.with_bytes;
     sums.time_with_bytes += dur;
     sums.bytes += static_cast<double>(cost->bytes->value) * static_cast<double>(device.bytes_share);
@@ -103,13 +116,13 @@ void attach_counters(const Trace& trace, std::vector<KernelRow>& rows) {
   const CounterMeans means = counters_by_name(trace);
   if (means.empty()) return;
   std::vector<std::uint32_t> place(trace.strings.size(), no_row);
-  for (std::uint32_t i = 0; i < rows.size(); ++i) place[index(rows[i].name)] = i;
+  for (auto i = static_cast<std::uint32_t>(rows.size()); i-- > 0;) place[index(rows[i].name)] = i;
   for (const auto& [key, mean] : means) {
     std::uint32_t& at = place[index(key.first)];
     if (at == no_row) {
       at = static_cast<std::uint32_t>(rows.size());
-      rows.push_back(
-          row_of(key.first, trace.kernel_class[index(key.first)], {}, trace.strings[key.first]));
+      rows.push_back(row_of(key.first, classify_kernel(trace.strings[key.first]), {},
+                            trace.strings[key.first]));
     }
     rows[at].counters.push_back(
         {key.second, mean.first / static_cast<double>(mean.second), mean.second});
@@ -139,26 +152,19 @@ std::vector<KernelClassRow> class_rows(const std::vector<KernelRow>& kernels, Ns
 
 KernelTable kernel_table(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
                          const OpWork& work) {
-  std::vector<std::uint32_t> place(trace.strings.size(), no_row);  // by name
-  std::vector<std::pair<StringId, KernelSums>> names;
-  std::vector<bool> copies;  // parallel to names: rows that are copies by category
+  KeyIndex<KernelKey, KernelKeyHash> places;
+  std::vector<std::pair<KernelKey, KernelSums>> names;
   for (const DeviceWork& device : work.device) {
     if (!step_at(steps, trace.slices.start[index(device.op)])) continue;
-    const StringId name = trace.slices.name[index(device.op)];
-    std::uint32_t& at = place[index(name)];
-    if (at == no_row) {
-      at = static_cast<std::uint32_t>(names.size());
-      names.push_back({name, {}});
-      copies.push_back(trace.slices.category[index(device.op)] != Category::kernel);
-    }
+    const KernelKey key{trace.slices.name[index(device.op)], trace.slices.kind[index(device.op)]};
+    const auto [at, fresh] = places.insert(key);
+    if (fresh) names.push_back({key, {}});
     add(trace, work, device, names[at].second);
   }
   KernelTable table;
   table.busy = busy_time(trace, rank, steps);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto& [name, sums] = names[i];
-    const NameClass kind = copies[i] ? NameClass::copy : trace.kernel_class[index(name)];
-    table.kernels.push_back(row_of(name, kind, sums, trace.strings[name]));
+  for (const auto& [key, sums] : names) {
+    table.kernels.push_back(row_of(key.name, key.kind, sums, trace.strings[key.name]));
     table.kernels.back().share = share_of(sums.total, table.busy);
   }
   attach_counters(trace, table.kernels);

@@ -161,7 +161,7 @@ void find_owners(const Trace& trace, const RankIndex& rank, OpWork& work) {
 
 bool is_product(const Trace& trace, SliceId op) {
   if (trace.slices.category[index(op)] != Category::kernel) return false;
-  const NameClass c = trace.kernel_class[index(trace.slices.name[index(op)])];
+  const NameClass c = trace.slices.kind[index(op)];
   return c == NameClass::matmul || c == NameClass::attention;
 }
 
@@ -187,7 +187,7 @@ void share_by_time(const Slices& s, std::span<DeviceWork> group, float DeviceWor
 void share_group(const Trace& trace, std::span<DeviceWork> group, const OpCost& cost,
                  bool counted) {
   const Slices& s = trace.slices;
-  const auto works = [&](SliceId op) { return !trace.is_communication(op); };
+  const auto works = [&](SliceId op) { return !trace.is_communication(op) && !trace.is_wait(op); };
   if (cost.bytes) share_by_time(s, group, &DeviceWork::bytes_share, works);
   if (!counted) return;
   const auto product = [&](SliceId op) { return is_product(trace, op); };
@@ -198,7 +198,7 @@ void share_group(const Trace& trace, std::span<DeviceWork> group, const OpCost& 
   // The product's kernel if no name tells: the longest kernel of the call that is not a copy.
   const auto candidate = [&](SliceId op) {
     return s.category[index(op)] == Category::kernel && works(op) &&
-           trace.kernel_class[index(s.name[index(op)])] != NameClass::copy;
+           s.kind[index(op)] != NameClass::copy;
   };
   const auto longest = std::ranges::max_element(group, {}, [&](const DeviceWork& d) {
     return candidate(d.op) ? s.dur[index(d.op)] : Ns{-1};

@@ -117,7 +117,7 @@ class Table {
       row.name = key.name;
       row.dims = key.dims;
       row.types = key.types;
-      row.kind = trace_.operator_class[index(key.name)];
+      row.kind = trace_.slices.kind[i];
       if (const OpCost* cost = work_.cost_of(trace_, op)) row.precision = cost->precision;
       rows_.push_back(row);
       sums_.emplace_back();

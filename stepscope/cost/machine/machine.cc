@@ -17,7 +17,7 @@ namespace {
 std::vector<Machine> parse_catalogue() {
   std::vector<Machine> machines;
   for (const EmbeddedText& text : machine_texts()) {
-    Result<Machine> machine = parse_machine(text.json, text.file);
+    Result<Machine> machine = parse_machine(text.text, text.file);
     check(machine.has_value(),
           machine ? "a machine file" : "data/machines/" + machine.error().message());
     machines.push_back(*std::move(machine));

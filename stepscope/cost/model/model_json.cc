@@ -197,7 +197,7 @@ void write(Json& out, const Fields& fields, const Owner& in) {
 std::vector<Transformer> parse_catalogue() {
   std::vector<Transformer> models;
   for (const EmbeddedText& text : model_texts()) {
-    Result<Transformer> model = parse_model(text.json, text.file);
+    Result<Transformer> model = parse_model(text.text, text.file);
     check(model.has_value(), model ? "a model file" : "data/models/" + model.error().message());
     models.push_back(*std::move(model));
   }

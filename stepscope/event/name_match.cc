@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matches the rules of names. name_class.h declares the results.
+#include "stepscope/event/name_class.h"
+
+#include <algorithm>
+#include <cctype>
+#include <span>
+#include <string>
+
+#include "stepscope/event/name_parts.h"
+#include "stepscope/event/name_rules.h"
+
+namespace stepscope {
+namespace {
+
+bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// The end of `word` in `text` where it first matches from `from` on, or npos; with `here`, only at
+// `from`. A '|' at an end of the word is an edge: no letter or digit is next to it. A '$' at its
+// end is the end of the text.
+std::size_t find_after(std::string_view text, std::string_view word, std::size_t from,
+                       bool here = false) {
+  const bool left = word.starts_with('|');
+  if (left) word.remove_prefix(1);
+  const bool right = word.ends_with('|');
+  const bool last = word.ends_with('$');
+  if (right || last) word.remove_suffix(1);
+  for (std::size_t at = text.find(word, from); at != text.npos && (!here || at == from);
+       at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((!left || at == 0 || !is_alphanumeric(text[at - 1])) &&
+        (!right || end == text.size() || !is_alphanumeric(text[end])) &&
+        (!last || end == text.size()))
+      return end;
+  }
+  return text.npos;
+}
+
+bool has_words(std::string_view text, std::span<const std::string> words, std::size_t from = 0) {
+  for (const std::string& word : words) {
+    from = find_after(text, word, from);
+    if (from == text.npos) return false;
+  }
+  return true;
+}
+
+bool starts(std::string_view text, std::span<const std::string> words) {
+  const std::size_t end = find_after(text, words.front(), 0, true);
+  return end != text.npos && has_words(text, words.subspan(1), end);
+}
+
+// The name without namespaces.
+std::string_view last_of(std::string_view name) {
+  const auto at = name.rfind("::");
+  return at == name.npos ? name : name.substr(at + 2);
+}
+
+bool matches(const NameRule& rule, const KernelParts& kernel) {
+  switch (rule.place) {
+    case NamePlace::start:
+      return starts(kernel.head, rule.words) || starts(last_of(kernel.head), rule.words);
+    case NamePlace::head:
+      return has_words(kernel.head, rule.words);
+    case NamePlace::anywhere:
+      return has_words(kernel.outside, rule.words);
+    case NamePlace::argument:
+      return find_after(kernel.head, rule.function, 0) != std::string::npos &&
+             has_words(rule.argument == 0 ? std::string_view(kernel.arguments)
+                                          : nth_argument(kernel.arguments, rule.argument),
+                       rule.words);
+    default:
+      return false;
+  }
+}
+
+struct OperatorName {
+  std::string_view whole;
+  std::string stem;  // without underscores
+};
+
+bool matches(const NameRule& rule, const OperatorName& name) {
+  const bool whole = std::ranges::any_of(
+      rule.words, [](const std::string& w) { return w.find(':') != std::string::npos; });
+  const std::string_view text = whole ? name.whole : std::string_view(name.stem);
+  if (rule.place == NamePlace::operator_has) return has_words(text, rule.words);
+  if (rule.place == NamePlace::operator_start) return starts(text, rule.words);
+  return text == rule.words.front();
+}
+
+// A user's range around communication: "## all2all_data:kjt lengths ##".
+bool is_phrase(std::string_view name) { return name.find(' ') != name.npos; }
+
+}  // namespace
+
+NameClass classify_kernel(std::string_view text, const NameRules& rules) {
+  const KernelParts kernel = kernel_parts(plain_name(text));
+  for (const NameRule& rule : rules.kernels) {
+    if (rule.result == NameClass::communication && is_phrase(kernel.head)) continue;
+    if (matches(rule, kernel)) return rule.result;
+  }
+  return NameClass::other;
+}
+
+NameClass classify_operator(std::string_view text, const NameRules& rules) {
+  const std::string plain = plain_name(text);
+  const std::string_view stem = operator_stem(plain);
+  if (is_backend_annotation(plain)) return NameClass::communication;
+  if (stem.starts_with("triton_")) return classify_kernel(stem, rules);
+  OperatorName name{plain, std::string(stem)};
+  std::erase(name.stem, '_');
+  const auto exact = rules.stems.find(name.stem);
+  const bool known = exact != rules.stems.end();
+  const std::size_t before = known ? exact->second.second : rules.operators.size();
+  for (const NameRule& rule : std::span(rules.operators).first(before)) {
+    if (rule.result == NameClass::communication && is_phrase(stem)) continue;
+    if (matches(rule, name)) return rule.result;
+  }
+  return known ? exact->second.first : NameClass::other;
+}
+
+NameClass classify_kernel(std::string_view name) {
+  return classify_kernel(name, built_in_name_rules());
+}
+
+NameClass classify_operator(std::string_view name) {
+  return classify_operator(name, built_in_name_rules());
+}
+
+}  // namespace stepscope
