@@ -8,6 +8,7 @@
 #include <set>
 
 #include "stepscope/analysis/steps/host_phases.h"
+#include "stepscope/analysis/steps/launch_class.h"
 #include "stepscope/analysis/steps/rank_view.h"
 #include "stepscope/analysis/work/op_work.h"
 #include "stepscope/base/parallel_for.h"
@@ -241,6 +242,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   std::vector<Prepared> prepared(ranks.size());
   parallel_for(ranks.size(), options.threads, [&](std::size_t i) {
     prepared[i].index = index_rank(*ranks[i].trace);
+    classify_by_launch(*ranks[i].trace, prepared[i].index);
     std::vector<Step> steps = find_steps(*ranks[i].trace, prepared[i].index, options.steps);
     if (!steps.empty()) prepared[i].recorded = {steps.front().index, steps.back().index};
     prepared[i].steps = wanted_steps(std::move(steps), options);
