@@ -35,6 +35,7 @@ void declare(CLI::App& app, CheckFlags& f) {
       ->type_name("PATH");
   declare_unit(app, f.unit);
   declare_step_annotation(app, f.request.traces.step_annotation, "Inputs");
+  declare_kernel_rules(app, f.request.traces.kernel_rules, "Inputs");
   declare_job(app, f.request.job);
   declare_json(app, f.json);
   mark_common(app, {"--json", "--model", "--global-batch", "--seq", "--machine", "--unit"});

@@ -29,6 +29,7 @@ struct CompareFlags {
   std::string order;
   std::string unit = "ms";
   std::string step_annotation;
+  std::string kernel_rules;
   StatisticsFlags statistics;
   std::optional<double> max_regression;  // a share
   std::string json;
@@ -63,6 +64,7 @@ void declare(CLI::App& app, CompareFlags& f) {
       ->group(inputs);
   declare_unit(app, f.unit);
   declare_step_annotation(app, f.step_annotation, inputs);
+  declare_kernel_rules(app, f.kernel_rules, inputs);
   declare_statistics(app, f.statistics);
   as_share(app.add_option("--max-regression", f.max_regression,
                           "Slowdown of B above which the exit code is 3"),
@@ -118,7 +120,9 @@ Result<CompareRequest> request_of(CompareFlags& f) {
   CompareRequest r{.a = f.a,
                    .b = f.b,
                    .limits = limits_of(f.launching),
-                   .reading = {.unit = *time_unit(f.unit), .step_annotation = f.step_annotation},
+                   .reading = {.unit = *time_unit(f.unit),
+                               .step_annotation = f.step_annotation,
+                               .kernel_rules = f.kernel_rules},
                    .order = std::move(*order),
                    .launching = show_launch};
   if (!f.commands.empty()) r.commands = std::pair(f.commands[0], f.commands[1]);

@@ -35,6 +35,7 @@ void declare_trace(CLI::App& app, StacksFlags& f) {
       ->group(group);
   declare_steps(app, f.traces.steps, group);
   declare_step_annotation(app, f.traces.request.step_annotation, group);
+  declare_kernel_rules(app, f.traces.request.kernel_rules, group);
 }
 
 }  // namespace
@@ -90,6 +91,7 @@ Result<StacksRequest> stacks_request(const StacksFlags& f) {
                         : request.gapless                           ? "--gapless"
                         : !f.traces.steps.empty()                   ? "--steps"
                         : !f.traces.request.step_annotation.empty() ? "--step-annotation"
+                        : !f.traces.request.kernel_rules.empty()    ? "--kernel-rules"
                                                                     : nullptr;
     if (alone == nullptr) return request;
     return Error{.what = std::string(alone) + " says nothing without a trace",

@@ -25,6 +25,7 @@ struct SweepFlags {
   LaunchFlags launching{.launches = 2};
   std::string unit = "ms";
   std::string step_annotation;
+  std::string kernel_rules;
   StatisticsFlags statistics;
   std::string json;
   std::string csv;
@@ -47,6 +48,7 @@ void declare(CLI::App& app, SweepFlags& f) {
   declare_launches(app, f.launching, "Launches of each value, in turn");
   declare_unit(app, f.unit);
   declare_step_annotation(app, f.step_annotation, "Inputs");
+  declare_kernel_rules(app, f.kernel_rules, "Inputs");
   declare_statistics(app, f.statistics);
   declare_json(app, f.json);
   declare_csv(app, f.csv);
@@ -65,7 +67,9 @@ Result<SweepRequest> request_of(const SweepFlags& f) {
   SweepRequest r{.name = f.vary.substr(0, equals),
                  .command = f.command,
                  .limits = limits_of(f.launching),
-                 .reading = {.unit = *time_unit(f.unit), .step_annotation = f.step_annotation},
+                 .reading = {.unit = *time_unit(f.unit),
+                             .step_annotation = f.step_annotation,
+                             .kernel_rules = f.kernel_rules},
                  .launching = show_launch};
   for (std::string_view rest = std::string_view(f.vary).substr(equals + 1);;) {
     const std::size_t comma = rest.find(',');

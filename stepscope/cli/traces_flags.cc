@@ -115,6 +115,14 @@ void declare_step_annotation(CLI::App& app, std::string& name, const char* group
       ->group(group);
 }
 
+void declare_kernel_rules(CLI::App& app, std::string& file, const char* group) {
+  app.add_option("--kernel-rules", file,
+                 "Rules that give names of kernels and operators a class, before the program's own "
+                 "(docs/reference/kernel-rules.md)")
+      ->type_name("FILE")
+      ->group(group);
+}
+
 void declare_steps(CLI::App& app, std::string& steps, const char* group) {
   app.add_option("--steps", steps, "Only these steps: A:B, A:, :B or N")
       ->type_name("A:B")
@@ -149,6 +157,7 @@ void declare_traces(CLI::App& app, TracesFlags& f) {
       ->type_name("FROM:UNTIL")
       ->group(inputs);
   declare_step_annotation(app, f.request.step_annotation, inputs);
+  declare_kernel_rules(app, f.request.kernel_rules, inputs);
   app.add_option("--groups", f.groups_file,
                  "Dimension of each process group: lines 'group dp|tp|sp|pp|cp|ep'")
       ->type_name("FILE")

@@ -29,6 +29,7 @@ void declare_job(CLI::App& app, JobDescription& job);
 // Single flags that several verbs have, each in a group of the caller's.
 void declare_steps(CLI::App& app, std::string& steps, const char* group);
 void declare_step_annotation(CLI::App& app, std::string& name, const char* group);
+void declare_kernel_rules(CLI::App& app, std::string& file, const char* group);
 void declare_threads(CLI::App& app, unsigned& threads, const char* group);
 void declare_machine(CLI::App& app, std::string& machine, const char* what, const char* group);
 // The error says which flag is wrong and how it is written.

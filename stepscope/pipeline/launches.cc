@@ -51,8 +51,10 @@ std::optional<LaunchSteps> launch_of_traces(const std::string& input, const Laun
                                             const Progress& progress,
                                             std::vector<std::string>& remarks,
                                             std::vector<Error>& failures) {
-  const TracesRequest request{
-      .inputs = {input}, .step_annotation = reading.step_annotation, .threads = reading.threads};
+  const TracesRequest request{.inputs = {input},
+                              .step_annotation = reading.step_annotation,
+                              .kernel_rules = reading.kernel_rules,
+                              .threads = reading.threads};
   const auto read = read_traces(request, progress);
   if (!read) {
     fail(progress, failures, read.error());

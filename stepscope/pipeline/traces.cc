@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "stepscope/base/json_reader.h"
+#include "stepscope/event/name_rules.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/words/phrases.h"
 
@@ -75,11 +77,20 @@ Error no_such_ranks(const TracesRequest& request, const Run& run) {
 Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& progress) {
   const auto begin = std::chrono::steady_clock::now();
   ReadTraces read;
+  std::optional<NameRules> rules;
+  if (!request.kernel_rules.empty()) {
+    const auto text = read_text(request.kernel_rules);
+    if (!text) return text.error();
+    auto parsed = name_rules_with(*text, request.kernel_rules);
+    if (!parsed) return parsed.error();
+    rules = *std::move(parsed);
+  }
   const InputFiles files = find_input_files(request.inputs);
   for (const Error& e : files.errors) fail(progress, read.failures, e);
   read.run = read_run(files.files, {.threads = threads_of(request),
                                     .stop = progress.stop,
                                     .window = request.window,
+                                    .rules = rules ? &*rules : nullptr,
                                     .progress = [&](std::uint64_t done, std::uint64_t total) {
                                       if (progress.show) progress.show("reading", done, total);
                                     }});

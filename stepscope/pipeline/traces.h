@@ -26,6 +26,7 @@ struct TracesRequest {
   std::set<int> ranks{};                     // empty: all
   std::optional<TimeWindow> window{};  // since the capture began; Nsight exports only; absent: all
   std::string step_annotation{};       // the annotation that marks steps; empty: ProfilerStep
+  std::string kernel_rules{};          // file of the user's rules of names; empty: none
   GroupDimensions dimensions{};        // which dimension a process group serves; empty: found
   ParallelSizes sizes{};               // where the traces do not show them
   unsigned threads = 0;                // 0: all cores
@@ -40,7 +41,7 @@ struct ReadTraces {
 };
 
 // Reads what can be read. `ranks` is empty where nothing is left; `failures` then say why. Errors:
-// interrupted.
+// interrupted, wrong rules of names.
 [[nodiscard]] Result<ReadTraces> read_traces(const TracesRequest& request,
                                              const Progress& progress);
 

@@ -281,9 +281,10 @@ Run read_run(std::span<const std::string> files, const ReadOptions& options) {
   complete_groups_of(run);
   const unsigned threads = std::max(options.threads, 1U);
   if (run.ranks.size() >= threads)
-    parallel_for(run.ranks.size(), threads, [&](std::size_t r) { seal(run.ranks[r].trace); });
+    parallel_for(run.ranks.size(), threads,
+                 [&](std::size_t r) { seal(run.ranks[r].trace, 1, options.rules); });
   else
-    for (RankTrace& rank : run.ranks) seal(rank.trace, threads);
+    for (RankTrace& rank : run.ranks) seal(rank.trace, threads, options.rules);
   return run;
 }
 

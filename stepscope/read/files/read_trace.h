@@ -25,6 +25,7 @@ struct ReadOptions {
   // overlap it, work that these calls launched, and ranges inside it. Partial steps are dropped.
   // Other formats give an error.
   std::optional<TimeWindow> window{};
+  const NameRules* rules = nullptr;  // that classify names; null: the program's own
   // Called now and then from one thread, with the compressed bytes done and the total. May be
   // empty.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
