@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matches the rules of names. name_class.h declares the results.
-#include "stepscope/event/name_class.h"
-
 #include <algorithm>
 #include <cctype>
 #include <span>
 #include <string>
 
+#include "stepscope/event/name_class.h"
 #include "stepscope/event/name_parts.h"
 #include "stepscope/event/name_rules.h"
 
