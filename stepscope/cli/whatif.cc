@@ -52,8 +52,6 @@ int list_scenarios() {
 
 int answer(const WhatIfFlags& flags) {
   if (flags.list) return list_scenarios();
-  if (flags.traces.request.inputs.empty())
-    return refused({.what = "INPUT is required", .hint = "stepscope help whatif lists the flags"});
   const auto traces = traces_request(flags.traces);
   if (!traces) return refused(traces.error());
   WhatIfRequest request{.traces = *traces, .machine = flags.machine};
@@ -86,10 +84,15 @@ std::function<int()> declare_whatif(CLI::App& app) {
                              syntaxes()))
       ->type_name("CHANGE")
       ->group("Changes");
-  app.add_flag("--list", flags->list, "List the changes with their meaning and an example")
+  app.add_flag_callback(
+         "--list",
+         [flags, &app] {
+           flags->list = true;
+           app.get_option("INPUT")->required(false);
+         },
+         "List the changes with their meaning and an example; needs no INPUT")
       ->group("Changes");
   declare_traces(app, flags->traces);
-  app.get_option("INPUT")->required(false);  // --list needs none; answer() asks for it
   declare_json(app, flags->json);
   declare_machine(app, flags->machine,
                   "Machine whose links tell the time of message sizes that the traces do not have",

@@ -35,6 +35,19 @@ JobOptions options_of(const AnalyzeRequest& request, const DescribedJob& describ
   return options;
 }
 
+// A capture that is cut says so first. Without a whole step it has no verdict and no advice.
+void begin_with_cut(Analysis& a) {
+  const std::string cut = cut_sentence(a.inputs, a.job);
+  if (cut.empty()) return;
+  if (a.job.steps.empty()) {
+    a.answer = JobVerdict();
+    a.answer.sentence = cut;
+    a.findings.clear();
+    return;
+  }
+  a.answer.sentence = cut + ' ' + a.answer.sentence;
+}
+
 // What the account means.
 void judge(const AnalyzeRequest& request, const DescribedJob& described,
            std::optional<int> recorded_world, const Progress& progress, AnalyzeResult& result) {
@@ -57,6 +70,7 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
                               .machine = machine,
                               .world_size = a.world_size,
                               .model = described.model ? &*described.model : nullptr});
+  begin_with_cut(a);
   a.warnings = analyze_warnings(a, no_mfu);
   if (a.job.explanation)
     for (std::string& w : replay_warnings(*a.job.explanation)) a.warnings.push_back(std::move(w));

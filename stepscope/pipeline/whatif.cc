@@ -110,8 +110,9 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
                       .warnings = {},
                       .failures = std::move(read->failures)};
   if (auto none = no_such_steps(r.traces, job)) fail(progress, result.failures, std::move(*none));
+  const std::string cut = cut_sentence(result.inputs, job);
   if (!job.explanation) {
-    const Error nothing{.what = "the traces hold no step to replay",
+    const Error nothing{.what = cut.empty() ? "the traces hold no step to replay" : cut,
                         .hint = "record whole steps, with host rows and kernels"};
     fail(progress, result.failures, nothing);
     return nothing;
@@ -122,6 +123,7 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
                       result.explanation.asked);
   const Explanation& e = result.explanation;
   result.warnings = replay_warnings(e);
+  if (!cut.empty()) result.warnings.insert(result.warnings.begin(), cut);
   for (std::string& note : scenario_notes(shown_answers(result)))
     result.warnings.push_back(std::move(note));
   for (const WhatIf& w : shown_answers(result))

@@ -13,6 +13,7 @@
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/event/absorb.h"
+#include "stepscope/event/capture_cut.h"
 #include "stepscope/read/files/formats.h"
 #include "stepscope/read/rows/group_members.h"
 #include "stepscope/read/rows/rank_names.h"
@@ -106,6 +107,13 @@ Files read_files(std::span<const std::string> paths, const ReadOptions& options,
                     [&](std::size_t i) { return run.inputs[i].file_bytes; });
   parallel_for(side_by_side.size(), threads, [&](std::size_t k) { read_one(side_by_side[k], 1); });
   return traces;
+}
+
+void note_cuts(Files& files) {
+  for (std::vector<Trace>& file : files) {
+    if (std::ranges::none_of(file, [](const Trace& t) { return t.notes.truncated; })) continue;
+    for (Trace& trace : file) trace.notes.cuts = {find_cut(trace)};
+  }
 }
 
 void report_inputs(const Files& files, Run& run) {
@@ -259,6 +267,7 @@ void complete_groups_of(Run& run) {
 Run read_run(std::span<const std::string> files, const ReadOptions& options) {
   Run run;
   Files traces = read_files(files, options, run);
+  note_cuts(traces);
   report_inputs(traces, run);
   if (options.stop != nullptr && options.stop->requested()) return run;
   std::vector<RankSource> sources;

@@ -38,6 +38,9 @@ Json job_json(const Analysis& report) {
   Json missing = Json::array();
   for (const MissingStep& m : job.missing)
     missing.push_back({{"rank", m.rank}, {"index", m.index}});
+  Json cut = Json::array();
+  for (const CutRank& c : job.cut)
+    cut.push_back({{"rank", c.rank}, {"steps", c.steps}, {"window", c.window}, {"whole", c.whole}});
   Json spread = Json::object();
   for (std::size_t c = 0; c < budget_category_count; ++c) {
     const CategorySpread& s = job.spread[c];
@@ -53,6 +56,7 @@ Json job_json(const Analysis& report) {
           {"clock_uncertainty_ns", value(job.collectives.times.clock_uncertainty)},
           {"steps", std::move(steps)},
           {"missing_steps", std::move(missing)},
+          {"cut_steps", std::move(cut)},
           {"step_mean_ns", summary ? Json(summary->mean) : Json(nullptr)},
           {"step_min_ns", summary ? Json(summary->min) : Json(nullptr)},
           {"step_max_ns", summary ? Json(summary->max) : Json(nullptr)},
@@ -252,6 +256,7 @@ Json inputs_json(std::span<const InputRow> inputs) {
                    {"text_bytes", i.text_bytes},
                    {"events", i.events},
                    {"truncated", i.truncated},
+                   {"cut_at", i.cut_at ? Json(*i.cut_at) : Json(nullptr)},
                    {"notes", i.notes},
                    {"error", value(i.error)}});
   return out;
@@ -266,7 +271,9 @@ Json analyze_tree(const Analysis& report) {
           {"version", report.version},
           {"origin_unix_ns", std::to_string(job.origin.count())},
           {"answer",
-           {{"bound_by", name_of(bound_by_names, report.answer.bound_by)},
+           {{"bound_by", job.steps.empty() && !report.straggler_job
+                             ? Json(nullptr)
+                             : Json(name_of(bound_by_names, report.answer.bound_by))},
             {"sentence", report.answer.sentence},
             {"culprit", value(report.answer.culprit)}}},
           {"inputs", inputs_json(report.inputs)},
