@@ -10,6 +10,7 @@
 
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/diagnose/verdict.h"
+#include "stepscope/fit/collective_link.h"
 #include "stepscope/words/import_words.h"
 #include "stepscope/words/phrases.h"
 
@@ -144,6 +145,27 @@ void job_warnings(const Analysis& report, std::vector<std::string>& out) {
         "them; put the rank into the file name");
 }
 
+// A bandwidth that the links of the machine do not have.
+void link_warnings(const Analysis& report, std::vector<std::string>& out) {
+  if (!report.machine) return;
+  const CollectiveRow* most = nullptr;
+  double highest = most_link_share;
+  for (const CollectiveRow& row : report.job.collectives.rows) {
+    const auto share =
+        link_share(*report.machine, row, report.job.collectives.matches.groups, report.world_size);
+    if (!share || *share <= highest) continue;
+    highest = *share;
+    most = &row;
+  }
+  if (most == nullptr) return;
+  out.push_back(fmt::format(
+      "{} in group {} moves {:.3g} times what the links of {} can carry, which is impossible: the "
+      "machine or the placement of the ranks is not this job's, or the recorded size is not that "
+      "of one call; such shares of a link are left out (--machine FILE describes other links)",
+      collective_kind_names[static_cast<std::size_t>(most->kind)], printable(most->group), highest,
+      report.machine->name));
+}
+
 // What the MFU budget says beyond what is said already: a mismatch, an unknown peak, a coverage.
 void mfu_warnings(const MfuBudget& mfu, std::vector<std::string>& out) {
   for (const std::string& w : mfu.warnings) {
@@ -186,6 +208,7 @@ std::vector<std::string> analyze_warnings(const Analysis& report,
   input_warnings(report, out);
   rank_warnings(report, out);
   job_warnings(report, out);
+  link_warnings(report, out);
   if (no_mfu) out.push_back("no MFU: " + no_mfu->message());
   if (report.mfu) mfu_warnings(*report.mfu, out);
   switch_warnings(report, out);

@@ -70,10 +70,9 @@ class CutCapture : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   AnalyzeResult analyzed(const std::string& text, std::optional<std::int64_t> first = {},
-                         std::optional<std::int64_t> last = {}) {
+                         std::optional<std::int64_t> last = {}, AnalyzeRequest request = {}) {
     const std::string path = folder_ / "trace.json";
     std::ofstream(path) << text;
-    AnalyzeRequest request;
     request.traces.inputs = {path};
     request.traces.first_step = first;
     request.traces.last_step = last;
@@ -124,6 +123,20 @@ TEST_F(CutCapture, NamesTheStepsThatAreLeftOut) {
   EXPECT_NE(a.answer.sentence.find(": step 2 of rank 0 is incomplete and left out. A step takes "),
             std::string::npos)
       << a.answer.sentence;
+}
+
+// Model FLOPs beyond the peak give no MFU, and the answer begins with that.
+TEST_F(CutCapture, ImpossibleModelFlopsAreSaidFirst) {
+  AnalyzeRequest request;
+  request.job.model_flops_per_step = 1e20;
+  request.job.peak_tflops = 100;
+  const Analysis a = analyzed(Capture::text(Capture::Order::by_time), {}, {}, request).analysis;
+  EXPECT_FALSE(a.mfu);
+  EXPECT_TRUE(a.answer.sentence.starts_with("The model FLOPs cannot be right: they need "))
+      << a.answer.sentence;
+  ASSERT_FALSE(a.warnings.empty());
+  EXPECT_TRUE(a.warnings.front().starts_with("The model FLOPs cannot be right"));
+  EXPECT_EQ(a.answer.sentence.find("(MFU"), std::string::npos);
 }
 
 }  // namespace

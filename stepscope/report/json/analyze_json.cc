@@ -66,11 +66,11 @@ Json job_json(const Analysis& report) {
           {"phases", phases_json(job.phases)}};
 }
 
-Json link_share(const Analysis& report, const CollectiveRow& row) {
-  if (!report.machine || !row.busbw) return nullptr;
-  const auto link =
-      link_of(*report.machine, row, report.job.collectives.matches.groups, report.world_size);
-  return link ? Json(row.busbw->value / link->value) : Json(nullptr);
+Json possible_link_share(const Analysis& report, const CollectiveRow& row) {
+  if (!report.machine) return nullptr;
+  const auto share =
+      link_share(*report.machine, row, report.job.collectives.matches.groups, report.world_size);
+  return share && *share <= most_link_share ? Json(*share) : Json(nullptr);
 }
 
 Json collectives(const Analysis& report) {
@@ -87,7 +87,7 @@ Json collectives(const Analysis& report) {
                    {"bytes", value(c.bytes)},
                    {"algbw_gb_per_s", gb_per_s(c.algbw)},
                    {"busbw_gb_per_s", gb_per_s(c.busbw)},
-                   {"link_share", link_share(report, c)},
+                   {"link_share", possible_link_share(report, c)},
                    {"transfer_ns", value(c.transfer)},
                    {"wait_ns", value(c.wait)},
                    {"exposed_ns", value(c.exposed)},
