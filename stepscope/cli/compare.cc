@@ -32,6 +32,7 @@ struct CompareFlags {
   std::string kernel_rules;
   StatisticsFlags statistics;
   std::optional<double> max_regression;  // a share
+  std::string inconclusive = "fail";
   std::string json;
   std::string csv;
 };
@@ -67,8 +68,15 @@ void declare(CLI::App& app, CompareFlags& f) {
   declare_kernel_rules(app, f.kernel_rules, inputs);
   declare_statistics(app, f.statistics);
   as_share(app.add_option("--max-regression", f.max_regression,
-                          "Slowdown of B above which the exit code is 3"),
+                          "Slowdown of B above which the exit code is 3; 4 if the steps cannot "
+                          "tell"),
            0, 1e4, 0.01)
+      ->group("Statistics");
+  as_choice(
+      app.add_option("--inconclusive", f.inconclusive,
+                     "With --max-regression: exit code 4 (fail) or 0 (ok) if the steps cannot "
+                     "tell"),
+      {"fail", "ok"})
       ->group("Statistics");
   declare_json(app, f.json);
   declare_csv(app, f.csv);
@@ -113,8 +121,17 @@ Result<std::vector<bool>> order_of(const std::string& letters) {
   return order;
 }
 
+int exit_code(const Comparison& r, const std::string& inconclusive) {
+  if (!r.max_regression) return exit_done;
+  if (r.regression) return *r.regression ? exit_regression : exit_done;
+  return inconclusive == "ok" ? exit_done : exit_inconclusive;
+}
+
 Result<CompareRequest> request_of(CompareFlags& f) {
   if (const auto checked = check_usage(f); !checked) return checked.error();
+  if (f.inconclusive != "fail" && !f.max_regression)
+    return Error{.what = "--inconclusive needs --max-regression",
+                 .hint = "write stepscope compare A B --max-regression 2% --inconclusive ok"};
   auto order = order_of(f.order);
   if (!order) return order.error();
   CompareRequest r{.a = f.a,
@@ -146,7 +163,7 @@ int answer(CompareFlags& f) {
   if (!f.csv.empty()) write_tables(f.csv, compare_csv(tree), failures);
   flush_output(failures);
   if (failures.any()) return exit_failed;
-  return result->regression.value_or(false) ? exit_regression : exit_done;
+  return exit_code(*result, f.inconclusive);
 }
 
 }  // namespace

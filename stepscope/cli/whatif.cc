@@ -2,6 +2,9 @@
 // `stepscope whatif`: flags to request, result to outputs.
 #include "stepscope/pipeline/whatif.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <memory>
 
 #include "stepscope/cli/help/flag_view.h"
@@ -11,6 +14,7 @@
 #include "stepscope/cli/traces_flags.h"
 #include "stepscope/report/json/whatif_json.h"
 #include "stepscope/report/terminal/explanation_text.h"
+#include "stepscope/report/terminal/text_table.h"
 
 namespace stepscope {
 namespace {
@@ -20,9 +24,34 @@ struct WhatIfFlags {
   std::vector<std::string> changes;  // as given
   std::string machine;
   std::string json;
+  bool list = false;
 };
 
+// The syntaxes of --change, for its description.
+std::string syntaxes() {
+  std::string names;
+  for (const ScenarioHelp& s : scenario_help()) names += (names.empty() ? "" : ", ") + s.syntax;
+  return names;
+}
+
+int list_scenarios() {
+  std::string out;
+  for (const ScenarioHelp& s : scenario_help())
+    out += fmt::format("{}\n    {}. Example: {}\n", s.syntax, s.meaning, s.example);
+  const auto words = [&](const char* what, std::span<const std::string_view> names) {
+    const std::string line = fmt::format("{} is one of {}.", what, fmt::join(names, ", "));
+    out += wrapped(line, static_cast<std::size_t>(terminal_width()));
+  };
+  out += '\n';
+  words("COLLECTIVE", std::span(collective_kind_names).subspan(1));
+  words("CLASS", name_class_names);
+  out += "FACTOR is a number above 0: 2 is twice as fast. @RANK: the work of that rank alone.\n";
+  print_text(out);
+  return exit_done;
+}
+
 int answer(const WhatIfFlags& flags) {
+  if (flags.list) return list_scenarios();
   const auto traces = traces_request(flags.traces);
   if (!traces) return refused(traces.error());
   WhatIfRequest request{.traces = *traces, .machine = flags.machine};
@@ -49,23 +78,27 @@ std::function<int()> declare_whatif(CLI::App& app) {
   app.description(
       "Replays the recorded steps with something changed: without a wait, with faster links, with "
       "other buckets. Says what a step would take then.");
-  app.add_option(
-         "--change", flags->changes,
-         "Change to replay: no_waiting, communication_free[:COLLECTIVE], "
-         "bandwidth[:COLLECTIVE]:K, latency[:COLLECTIVE]:K, compute[:CLASS]:K, host:K, "
-         "host_free, data_free, allocator_free, collector_free, profiler_free, sync_free, "
-         "copies_free, device_alone, rank_as_peers@RANK, stages_balanced, ranks_balanced, "
-         "bucket:SIZE (messages of gradients, as 25MB) or prefetch:N (units ahead). K means K "
-         "times as fast. @RANK behind any but bucket means that rank alone. Without --change all "
-         "changes that analyze asks for are replayed.")
+  app.add_option("--change", flags->changes,
+                 fmt::format("Change to replay: {}. --list explains them. Without --change all "
+                             "changes that analyze asks for are replayed.",
+                             syntaxes()))
       ->type_name("CHANGE")
+      ->group("Changes");
+  app.add_flag_callback(
+         "--list",
+         [flags, &app] {
+           flags->list = true;
+           app.get_option("INPUT")->required(false);
+         },
+         "List the changes with their meaning and an example; needs no INPUT")
       ->group("Changes");
   declare_traces(app, flags->traces);
   declare_json(app, flags->json);
   declare_machine(app, flags->machine,
                   "Machine whose links tell the time of message sizes that the traces do not have",
                   "Machine");
-  mark_common(app, {"--change", "--steps", "--ranks", "--step-annotation", "--json", "--machine"});
+  mark_common(app, {"--change", "--list", "--steps", "--ranks", "--step-annotation", "--json",
+                    "--machine"});
   app.footer(
       "stepscope whatif examples/train_tiny/traces/ddp --change bandwidth:2 --change data_free@1");
   return [flags] { return answer(*flags); };

@@ -34,6 +34,7 @@ struct InputRow {
   std::uint64_t text_bytes = 0;
   std::uint64_t events = 0;
   bool truncated = false;
+  std::optional<std::uint64_t> cut_at{};  // byte of the (inflated) text where a truncated file ends
   std::map<std::string, std::uint64_t> notes;
   std::optional<std::string> error;
 };

@@ -10,6 +10,7 @@
 
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/diagnose/verdict.h"
+#include "stepscope/fit/collective_link.h"
 #include "stepscope/words/import_words.h"
 #include "stepscope/words/phrases.h"
 
@@ -144,6 +145,27 @@ void job_warnings(const Analysis& report, std::vector<std::string>& out) {
         "them; put the rank into the file name");
 }
 
+// A bandwidth that the links of the machine do not have.
+void link_warnings(const Analysis& report, std::vector<std::string>& out) {
+  if (!report.machine) return;
+  const CollectiveRow* most = nullptr;
+  double highest = most_link_share;
+  for (const CollectiveRow& row : report.job.collectives.rows) {
+    const auto share =
+        link_share(*report.machine, row, report.job.collectives.matches.groups, report.world_size);
+    if (!share || *share <= highest) continue;
+    highest = *share;
+    most = &row;
+  }
+  if (most == nullptr) return;
+  out.push_back(fmt::format(
+      "{} in group {} moves {:.3g} times what the links of {} can carry, which is impossible: the "
+      "machine or the placement of the ranks is not this job's, or the recorded size is not that "
+      "of one call; such shares of a link are left out (--machine FILE describes other links)",
+      collective_kind_names[static_cast<std::size_t>(most->kind)], printable(most->group), highest,
+      report.machine->name));
+}
+
 // What the MFU budget says beyond what is said already: a mismatch, an unknown peak, a coverage.
 void mfu_warnings(const MfuBudget& mfu, std::vector<std::string>& out) {
   for (const std::string& w : mfu.warnings) {
@@ -158,19 +180,53 @@ void mfu_warnings(const MfuBudget& mfu, std::vector<std::string>& out) {
   }
 }
 
+// "steps 5 and 6 of rank 0 are incomplete and left out"
+std::string broken_steps(const JobResult& job) {
+  std::set<std::int64_t> steps;
+  std::vector<int> ranks;
+  for (const CutRank& c : job.cut) {
+    steps.insert(c.steps.begin(), c.steps.end());
+    if (!c.steps.empty()) ranks.push_back(c.rank);
+  }
+  if (steps.empty()) return "the steps before are whole";
+  return fmt::format("{} {} of {} {} incomplete and left out", steps.size() == 1 ? "step" : "steps",
+                     fmt::join(steps, ", "), ranks_in_words(ranks),
+                     steps.size() == 1 ? "is" : "are");
+}
+
 }  // namespace
 
 std::vector<std::string> analyze_warnings(const Analysis& report,
                                           const std::optional<Error>& no_mfu) {
   std::vector<std::string> out;
   if (report.job.ranks.empty()) return out;
+  if (!report.job.cut.empty())
+    out.emplace_back(
+        "a file is cut off: copy it again, or let the process live until the profiler has written "
+        "the file; the JSON lists the byte (inputs[].cut_at) and the steps left out "
+        "(job.cut_steps)");
   input_warnings(report, out);
   rank_warnings(report, out);
   job_warnings(report, out);
+  link_warnings(report, out);
   if (no_mfu) out.push_back("no MFU: " + no_mfu->message());
   if (report.mfu) mfu_warnings(*report.mfu, out);
   switch_warnings(report, out);
   return out;
+}
+
+std::string cut_sentence(std::span<const InputRow> inputs, const JobResult& job) {
+  const auto cut = [](const InputRow& i) { return i.truncated && !i.error; };
+  const auto files = std::ranges::count_if(inputs, cut);
+  if (files == 0 || job.cut.empty()) return {};
+  const InputRow& first = *std::ranges::find_if(inputs, cut);
+  const std::string at = first.cut_at ? fmt::format(" at byte {}", *first.cut_at) : "";
+  std::string out = files == 1 ? fmt::format("{} is cut off{}", printable(first.path), at)
+                               : fmt::format("{} files are cut off, among them {}{}", files,
+                                             printable(first.path), at);
+  if (job.steps.empty())
+    return out + ": no whole step is left, so what bounds a step is not known.";
+  return out + ": " + broken_steps(job) + ".";
 }
 
 std::vector<std::string> replay_warnings(const Explanation& e) {

@@ -14,6 +14,7 @@ void ImportNotes::add(const std::string& reason, std::uint64_t byte, std::uint64
 void ImportNotes::merge(const ImportNotes& other) {
   events += other.events;
   truncated = truncated || other.truncated;
+  cuts.insert(cuts.end(), other.cuts.begin(), other.cuts.end());
   for (const auto& [reason, times] : other.counts) add(reason, other.first_byte.at(reason), times);
 }
 

@@ -66,4 +66,11 @@ std::optional<ByteRate> link_of(const Machine& machine, const CollectiveRow& row
   return link;
 }
 
+std::optional<double> link_share(const Machine& machine, const CollectiveRow& row,
+                                 std::span<const CommGroup> groups, std::optional<int> world_size) {
+  if (!row.busbw) return std::nullopt;
+  const auto link = link_of(machine, row, groups, world_size);
+  return link ? std::optional(row.busbw->value / link->value) : std::nullopt;
+}
+
 }  // namespace stepscope

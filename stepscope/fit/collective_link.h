@@ -22,4 +22,11 @@ namespace stepscope {
                                               std::span<const CommGroup> groups,
                                               std::optional<int> world_size);
 
+// busbw of the row over its link. Above `most_link_share` the machine, the placement or the
+// recorded size is wrong; up to there the figures of a machine are rounded.
+inline constexpr double most_link_share = 1.1;
+[[nodiscard]] std::optional<double> link_share(const Machine& machine, const CollectiveRow& row,
+                                               std::span<const CommGroup> groups,
+                                               std::optional<int> world_size);
+
 }  // namespace stepscope

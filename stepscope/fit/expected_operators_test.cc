@@ -112,6 +112,17 @@ TEST(ExpectedOperators, OthersMoveTheirBytes) {
   EXPECT_NEAR(e.operators.at(1).expected, 4e6 / 0.5e12, 1e-15);
 }
 
+// Four bytes move in 8 ps; the kernel that moves them takes longer.
+TEST(ExpectedOperators, AKernelIsNotExpectedToTakeLessThanAnEmptyOne) {
+  Rank rank;
+  OperatorRow& copy =
+      rank.add("aten::copy_", NameClass::copy, "[[1], [1]]", OperandFormat::fp32, 10, Ns{20'000});
+  copy.bytes = Bytes{40};
+  const ExpectedOperators e = rank.expected();
+  ASSERT_EQ(e.operators.size(), 1U);
+  EXPECT_NEAR(e.operators[0].expected, 10 * 1.5e-6, 1e-12);
+}
+
 TEST(ExpectedOperators, ClassesSumTheirOperatorsAndKeepApartWhatHasNoExpectation) {
   Rank rank;
   rank.add("aten::mm", NameClass::matmul, "[[8, 8], [8, 8]]", OperandFormat::bf16, 1, Ns{1000})

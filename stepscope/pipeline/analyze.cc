@@ -35,6 +35,19 @@ JobOptions options_of(const AnalyzeRequest& request, const DescribedJob& describ
   return options;
 }
 
+// A capture that is cut says so first. Without a whole step it has no verdict and no advice.
+void begin_with_cut(Analysis& a) {
+  const std::string cut = cut_sentence(a.inputs, a.job);
+  if (cut.empty()) return;
+  if (a.job.steps.empty()) {
+    a.answer = JobVerdict();
+    a.answer.sentence = cut;
+    a.findings.clear();
+    return;
+  }
+  a.answer.sentence = cut + ' ' + a.answer.sentence;
+}
+
 // What the account means.
 void judge(const AnalyzeRequest& request, const DescribedJob& described,
            std::optional<int> recorded_world, const Progress& progress, AnalyzeResult& result) {
@@ -47,7 +60,13 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
                                 .price_per_gpu_hour = described.price,
                                 .machine = machine,
                                 .world_size = a.world_size});
-  if (mfu)
+  std::string impossible;
+  if (mfu && mfu->mfu.value_or(0) > 1)
+    impossible = fmt::format(
+        "The model FLOPs cannot be right: they need {:.3g} times the peak of the devices. Check "
+        "the model, the batch, the world size and the peak (--peak-tflops); no MFU is shown.",
+        *mfu->mfu);
+  else if (mfu)
     a.mfu = std::move(*mfu);
   else
     no_mfu = mfu.error();
@@ -57,7 +76,10 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
                               .machine = machine,
                               .world_size = a.world_size,
                               .model = described.model ? &*described.model : nullptr});
+  if (!impossible.empty()) a.answer.sentence = impossible + ' ' + a.answer.sentence;
+  begin_with_cut(a);
   a.warnings = analyze_warnings(a, no_mfu);
+  if (!impossible.empty()) a.warnings.insert(a.warnings.begin(), impossible);
   if (a.job.explanation)
     for (std::string& w : replay_warnings(*a.job.explanation)) a.warnings.push_back(std::move(w));
   std::vector<Error> failures;

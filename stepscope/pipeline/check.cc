@@ -10,6 +10,7 @@
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/run_warnings.h"
 #include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/pipeline/launches.h"
 #include "stepscope/pipeline/version.h"
@@ -53,8 +54,11 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
                      .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
   for (const JobStep& s : c.job->steps)
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>(s.wall.count())));
+  const std::string cut = cut_sentence(read->inputs, *c.job);
+  if (launch.wall_ns.empty() && !cut.empty()) return Error{.what = cut};
   if (launch.wall_ns.empty())
     return Error{.what = "has no step that all ranks share", .file = c.input};
+  if (!cut.empty()) c.warnings.push_back(cut);
   launch.parts = step_parts(*c.job, {});
   c.facts = facts_of(*c.job);
   c.facts.arm = describe_arm({&launch, 1});

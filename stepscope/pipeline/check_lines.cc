@@ -36,7 +36,8 @@ CheckLine steps_line(const ComparedArm& arm, double least_effective) {
         fmt::format(", standard deviation {}, {} of them effective",
                     format_percent(*arm.stdev_ns / arm.mean_ns), format_digits(arm.n_eff));
   if (line.status == CheckStatus::look)
-    line.sentence += fmt::format("; a comparison needs {:g}", least_effective);
+    line.sentence += fmt::format("; with fewer than {:g} a comparison finds large changes only",
+                                 least_effective);
   return line;
 }
 

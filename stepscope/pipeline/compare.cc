@@ -74,7 +74,10 @@ Result<Done> launch_arms(const CompareRequest& r, const Progress& progress, Arms
 std::optional<bool> regression_of(const RunComparison& runs, std::optional<double> max_regression) {
   const RatioTest& t = runs.ratio;
   if (!max_regression || t.verdict == Verdict::not_enough_data) return std::nullopt;
-  return t.verdict == Verdict::slower && t.ratio - 1 > *max_regression;
+  if (t.verdict == Verdict::slower) return t.ratio - 1 > *max_regression;
+  if (t.verdict == Verdict::inconclusive && t.interval->second - 1 > *max_regression)
+    return std::nullopt;
+  return false;
 }
 
 Result<Comparison> compare(const CompareRequest& r, const Progress& progress) {

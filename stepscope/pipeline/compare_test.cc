@@ -22,7 +22,19 @@ TEST(Compare, ARegressionIsSlowerByMoreThanAsked) {
   EXPECT_EQ(regression(110, 0.05), true);
   EXPECT_EQ(regression(110, 0.2), false);
   EXPECT_EQ(regression(90, 0), false);
-  EXPECT_EQ(regression(110, 0.05, 3), std::nullopt);
+  EXPECT_EQ(regression(110, 0.05, 2), std::nullopt);
+  EXPECT_EQ(regression(101, 0.05, 3), std::nullopt);
+}
+
+// An open verdict passes if even the far end of the interval is within the limit.
+TEST(Compare, AnOpenVerdictIsJudgedByItsInterval) {
+  RunComparison runs;
+  runs.ratio.verdict = Verdict::inconclusive;
+  runs.ratio.ratio = 1.005;
+  runs.ratio.interval = {0.98, 1.03};
+  EXPECT_EQ(regression_of(runs, 0.02), std::nullopt);
+  EXPECT_EQ(regression_of(runs, 0.04), false);
+  EXPECT_EQ(regression_of(runs, std::nullopt), std::nullopt);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "stepscope/analysis/runs/step_parts.h"
+#include "stepscope/diagnose/warnings.h"
 #include "stepscope/pipeline/child_launch.h"
 #include "stepscope/pipeline/traces.h"
 #include "stepscope/words/format.h"
@@ -73,10 +74,14 @@ std::optional<LaunchSteps> launch_of_traces(const std::string& input, const Laun
                      .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
   for (const JobStep& step : job.steps)
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>(step.wall.count())));
+  const std::string cut = cut_sentence(read->inputs, job);
   if (launch.wall_ns.empty()) {
-    fail(progress, failures, {.what = "has no step that all ranks share", .file = input});
+    fail(progress, failures,
+         cut.empty() ? Error{.what = "has no step that all ranks share", .file = input}
+                     : Error{.what = cut});
     return std::nullopt;
   }
+  if (!cut.empty()) remarks.push_back(cut);
   if (job.ranks.front().steps.size() == 1 && job.ranks.front().steps.front().name == "window")
     remarks.push_back(input + " has no step annotations: the whole trace counts as one step");
   launch.parts = step_parts(job, read->ranks);

@@ -30,6 +30,16 @@ std::string_view name_of(RankSource source) {
   return "";
 }
 
+// Where a file that ends too early stops making sense.
+std::optional<std::uint64_t> cut_at(const InputReport& i) {
+  std::optional<std::uint64_t> at;
+  if (!i.notes.truncated) return at;
+  for (const char* reason : {"truncated_event", "damaged_compression", "unterminated_array"})
+    if (const auto noted = i.notes.first_byte.find(reason); noted != i.notes.first_byte.end())
+      at = std::min(at.value_or(noted->second), noted->second);
+  return at;
+}
+
 std::vector<InputRow> input_rows(const Run& run) {
   std::vector<InputRow> rows;
   for (const InputReport& i : run.inputs) {
@@ -44,6 +54,7 @@ std::vector<InputRow> input_rows(const Run& run) {
     row.text_bytes = i.text_bytes;
     row.events = i.notes.events;
     row.truncated = i.notes.truncated;
+    row.cut_at = cut_at(i);
     row.notes = {i.notes.counts.begin(), i.notes.counts.end()};
     if (i.error) row.error = i.error->what;
     rows.push_back(std::move(row));
@@ -129,6 +140,9 @@ JobOptions job_options(const TracesRequest& request, const Progress& progress,
 std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult& job) {
   const bool asked = request.first_step || request.last_step;
   if (!asked || job.ranks.empty() || !job.steps.empty() || !job.recorded_steps) return std::nullopt;
+  const bool broken =
+      std::ranges::any_of(job.cut, [](const CutRank& cut) { return !cut.steps.empty(); });
+  if (broken) return std::nullopt;  // they are there, and cut_sentence() tells what became of them
   const auto number = [](std::optional<std::int64_t> n) {
     return n ? std::to_string(*n) : std::string();
   };

@@ -1,15 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/pipeline/whatif.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
+
+namespace {
+
+// Of compute: the classes of kernels, or of operators where the rank has no device.
+void add_classes(const Trace& trace, std::set<NameClass>& classes) {
+  const Slices& s = trace.slices;
+  const bool device = std::ranges::find(s.category, Category::kernel) != s.category.end();
+  const Category row = device ? Category::kernel : Category::cpu_op;
+  const std::vector<NameClass>& of_name = device ? trace.kernel_class : trace.operator_class;
+  for (std::size_t i = 0; i < s.size(); ++i)
+    if (s.category[i] == row) classes.insert(of_name[index(s.name[i])]);
+}
+
+RecordedNames names_in(std::span<const RankInput> ranks, const CollectiveMatches& matches) {
+  RecordedNames names;
+  for (const RankInput& r : ranks) {
+    names.ranks.push_back(r.rank);
+    add_classes(*r.trace, names.kernel_classes);
+  }
+  names.kernel_classes.erase(NameClass::communication);
+  for (const RankCalls& calls : matches.ranks)
+    for (const CollectiveCall& call : calls.calls) names.kinds.insert(call.kind);
+  return names;
+}
+
+// "matmul, norm and other", of the members that a table of names has.
+template <class Value, std::size_t n>
+std::string listed(const std::set<Value>& values, const std::array<std::string_view, n>& names) {
+  std::string text;
+  std::size_t left = values.size();
+  for (const Value v : values) {
+    text += names[static_cast<std::size_t>(v)];
+    if (--left > 0) text += left > 1 ? ", " : " and ";
+  }
+  return text;
+}
+
+// Replaces the answers to questions about what is not in the traces by the reason.
+void refuse_unrecorded(std::span<const Scenario> asked, const RecordedNames& names,
+                       std::vector<WhatIf>& answers) {
+  for (std::size_t i = 0; i < asked.size() && i < answers.size(); ++i)
+    if (std::string why = not_recorded(asked[i], names); !why.empty())
+      answers[i].refused = std::move(why);
+}
+
+}  // namespace
+
+std::string not_recorded(const Scenario& s, const RecordedNames& names) {
+  if (s.rank && !std::ranges::binary_search(names.ranks, *s.rank))
+    return fmt::format("rank {} is not in the traces, which have {}", *s.rank,
+                       ranks_in_words(names.ranks));
+  if (s.change == Change::rank_as_peers && names.ranks.size() == 1)
+    return fmt::format("rank {} has no peer in the traces", *s.rank);
+  const auto missing = [](std::string_view what, std::string_view name, const std::string& known) {
+    return fmt::format("the traces have no {} {}{}", name, what,
+                       known.empty() ? fmt::format(" and no other {}", what)
+                                     : fmt::format("; they have {}", known));
+  };
+  if (s.kind && !names.kinds.contains(*s.kind))
+    return missing("collective", collective_kind_names[static_cast<std::size_t>(*s.kind)],
+                   listed(names.kinds, collective_kind_names));
+  if (s.kernel_class && !names.kernel_classes.contains(*s.kernel_class))
+    return missing("compute", name_class_names[static_cast<std::size_t>(*s.kernel_class)],
+                   listed(names.kernel_classes, name_class_names));
+  return {};
+}
 
 std::span<const WhatIf> shown_answers(const WhatIfResult& r) {
   const std::span<const WhatIf> all = r.asked ? r.explanation.asked : r.explanation.what_ifs;
@@ -40,15 +110,20 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
                       .warnings = {},
                       .failures = std::move(read->failures)};
   if (auto none = no_such_steps(r.traces, job)) fail(progress, result.failures, std::move(*none));
+  const std::string cut = cut_sentence(result.inputs, job);
   if (!job.explanation) {
-    const Error nothing{.what = "the traces hold no step to replay",
+    const Error nothing{.what = cut.empty() ? "the traces hold no step to replay" : cut,
                         .hint = "record whole steps, with host rows and kernels"};
     fail(progress, result.failures, nothing);
     return nothing;
   }
   result.explanation = std::move(*job.explanation);
+  if (result.asked)
+    refuse_unrecorded(r.changes, names_in(read->ranks, job.collectives.matches),
+                      result.explanation.asked);
   const Explanation& e = result.explanation;
   result.warnings = replay_warnings(e);
+  if (!cut.empty()) result.warnings.insert(result.warnings.begin(), cut);
   for (std::string& note : scenario_notes(shown_answers(result)))
     result.warnings.push_back(std::move(note));
   for (const WhatIf& w : shown_answers(result))

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,16 @@ struct WhatIfResult {
 
 // The answers to show: those asked for, else the first of the standing ones.
 [[nodiscard]] std::span<const WhatIf> shown_answers(const WhatIfResult& result);
+
+// Names that a scenario may ask for: what the traces have.
+struct RecordedNames {
+  std::vector<int> ranks{};              // ascending
+  std::set<CollectiveKind> kinds{};      // of collectives
+  std::set<NameClass> kernel_classes{};  // of compute; of operators in runs without a device
+};
+// Why these traces cannot answer the scenario: the rank, the collective or the class that it names
+// is not in them. Empty: it is.
+[[nodiscard]] std::string not_recorded(const Scenario& scenario, const RecordedNames& names);
 
 // Errors: no rank is left (the first failure), no step to replay, interrupted.
 [[nodiscard]] Result<WhatIfResult> whatif(const WhatIfRequest& request,

@@ -10,6 +10,13 @@
 // correlation time is an estimate.
 // *Test*: Welch's on the mean logarithm, with values beyond Hampel's limits moved onto them, n_eff
 // in place of n, and Satterthwaite's degrees of freedom for the long-run variances.
+// *Outliers and correlation*: isolated outliers hide the correlation of the steps between them. So
+// the long-run variance is also computed with outliers replaced by their neighbours, plus the
+// outliers' own variance; the larger counts.
+// *Far apart*: if the arms differ by more than an AR(1) with a coefficient of 0.99 explains, that
+// bound gives p and the interval where it is smaller than the two above.
+// *Few steps*: with fewer than `least_effective` effective steps the estimate of the correlation is
+// rough. A difference is then called only if p is far below alpha (strictness()).
 // *Launches*: with two or more launches an arm, the same statistics are computed on launch means,
 // with n = the number of launches. The wider interval and the larger p are used.
 #pragma once
@@ -28,17 +35,17 @@ namespace stepscope {
 struct RatioOptions {
   double alpha = 0.05;
   double floor = 0.01;         // smaller changes are never called
-  double least_effective = 8;  // with fewer effective steps an arm there is no verdict
+  double least_effective = 8;  // with fewer effective steps an arm, p has to be far below alpha
   std::size_t replicates = 2000;
   std::uint64_t seed = 1;
 };
 
 enum class Verdict : std::uint8_t {
-  not_enough_data,
-  faster,        // B than A
-  slower,        // B than A
-  same,          // the whole interval is within the floor
-  inconclusive,  // the data cannot decide
+  not_enough_data,  // fewer effective steps than `least_effective`, and no difference is called
+  faster,           // B than A
+  slower,           // B than A
+  same,             // the whole interval is within the floor
+  inconclusive,     // the data cannot decide
 };
 [[nodiscard]] std::string_view name_of(Verdict verdict);
 
@@ -52,18 +59,25 @@ struct RatioTest {
   RatioArm b;
   double ratio = 1;                                   // median of B / median of A
   std::optional<std::pair<double, double>> interval;  // of the ratio; absent below 2 values an arm
-  std::optional<double> p_steps;                      // steps as the unit, corrected
-  std::optional<double> p_launches;                   // launches as the unit
-  std::optional<double> p;                            // the larger
+  std::optional<double> p_steps;     // steps as the unit, corrected; the smaller of two
+  std::optional<double> p_launches;  // launches as the unit
+  std::optional<double> p;           // the larger
+  double p_needed = 0;               // a difference is called if p is below it
   Verdict verdict = Verdict::not_enough_data;
 };
+
+// The share of alpha that p has to be below: 1 with `least_effective` effective steps in each arm;
+// 1/10 with fewer; 1/50 with 3 or 4 steps in an arm, which show no correlation at all; 0 with fewer
+// than three. Keeps false calls at or below alpha for an AR(1) up to a coefficient of 0.99.
+[[nodiscard]] double strictness(const LongRun& a, const LongRun& b, double least_effective);
 
 // Each arm is a list of launches with steps in time order, all > 0. At least one step in all.
 [[nodiscard]] RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
                                    const RatioOptions& options = {});
 
-// The long_run() of the logarithms of an arm's steps, with values beyond Hampel's limits moved onto
-// them; the source of n_eff. REQUIRES: at least one step, all > 0.
+// The long-run properties of the logarithms of an arm's steps, with values beyond Hampel's limits
+// moved onto them (*outliers and correlation* above); the source of n_eff. REQUIRES: at least one
+// step, all > 0.
 [[nodiscard]] LongRun long_run_of_steps(std::span<const Series> launches);
 
 // The same test on plain differences, for the seconds of one part of the step.

@@ -116,9 +116,50 @@ TEST(MedianRatio, WhatCannotBeToldIsSaid) {
   EXPECT_EQ(test(steps.draw(30, 0), steps.draw(30, 0)).verdict, Verdict::inconclusive);
   EXPECT_EQ(test(steps.draw(7, 0), steps.draw(500, 0)).verdict, Verdict::not_enough_data);
   // Many correlated steps count as few.
-  const RatioTest t = test(steps.draw(60, 0.95), steps.draw(60, 0.95, 110));
+  const RatioTest t = test(steps.draw(60, 0.95), steps.draw(60, 0.95));
   EXPECT_LT(t.a.run.effective, 8);
   EXPECT_EQ(t.verdict, Verdict::not_enough_data);
+  EXPECT_DOUBLE_EQ(t.p_needed, 0.005);
+}
+
+// A change far beyond the spread is called whatever the number of effective steps.
+TEST(MedianRatio, AClearChangeIsNeverTooLittleData) {
+  Steps steps(12);
+  for (const double rho : {0.0, 0.9})
+    for (const std::size_t n : {std::size_t{5}, std::size_t{7}, std::size_t{40}}) {
+      int found = 0;
+      for (int i = 0; i < 50; ++i) {
+        const RatioTest t = test(steps.draw(n, rho), steps.draw(n, rho, 400), {.replicates = 200});
+        EXPECT_TRUE(t.verdict == Verdict::slower || *t.p >= t.p_needed);
+        found += t.verdict == Verdict::slower;
+      }
+      EXPECT_GE(found, 38) << n << " " << rho;
+    }
+  const RatioTest three = test({100, 101, 100.5}, {130, 131, 130.2});
+  EXPECT_EQ(three.verdict, Verdict::slower);
+  EXPECT_DOUBLE_EQ(three.p_needed, 0.001);
+  EXPECT_EQ(test({100, 100}, {130, 130}).verdict, Verdict::not_enough_data);
+}
+
+// Equal arms of few steps, also strongly correlated ones: at a true rate of 5 %, more than 32 of
+// 400 have a probability of 0.3 %. Half of the draws have outliers of twice the step, which hide
+// the correlation of the other steps.
+TEST(MedianRatio, EqualArmsOfFewStepsAreRarelyCalledDifferent) {
+  for (const std::size_t n : {std::size_t{4}, std::size_t{6}, std::size_t{12}, std::size_t{40}})
+    for (const double rho : {0.6, 0.9, 0.99})
+      for (const bool outliers : {false, true}) {
+        Steps steps(13);
+        int wrong = 0;
+        for (int i = 0; i < 400; ++i) {
+          Doubles a = steps.draw(n, rho);
+          Doubles b = steps.draw(n, rho);
+          for (Doubles* arm : {&a, &b})
+            for (double& v : *arm)
+              if (outliers && steps.normal() > 1.4) v *= 2;
+          wrong += called(test(a, b, {.replicates = 200}));
+        }
+        EXPECT_LE(wrong, 32) << n << " " << rho << " " << outliers;
+      }
 }
 
 TEST(MedianRatio, OneStepAnArmHasARatioOnly) {

@@ -18,7 +18,10 @@ says='"regression":true' expect "a regression" 3 -- compare a.txt b.txt --max-re
 says='"regression":false' expect "within the limit" 0 -- compare a.txt b.txt --max-regression 20%
 says='"regression":false' expect "faster is no regression" 0 -- compare b.txt a.txt --max-regression 0%
 steps 5 10 >few.txt
-says='"verdict":"not_enough_data"' expect "five steps" 0 -- compare few.txt b.txt --max-regression 1%
+says='"verdict":"not_enough_data"' expect "five steps beside those of the same program" 4 -- compare few.txt a.txt --max-regression 1%
+says='"regression":null' expect "too few, allowed" 0 -- compare few.txt a.txt --max-regression 1% --inconclusive ok
+steps 5 20 >double.txt
+says='"regression":true' expect "five steps and a clear change" 3 -- compare few.txt double.txt --max-regression 1%
 echo 10 >one.txt
 says='"interval":null' expect "one step only" 0 -- compare one.txt b.txt
 says='Not enough data' expect "one step each" 0 -- compare one.txt one.txt

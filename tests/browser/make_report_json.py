@@ -335,7 +335,7 @@ def job_of(ranks, args):
     return {"ranks": len(ranks), "world_size": len(ranks), "clocks_comparable": True, "clock_uncertainty_ns": 1800,
             "steps": [{"index": 12 + i, "wall_ns": w, "start_ns": ranks[0]["steps"][i]["start_ns"], "ranks": len(ranks)}
                       for i, w in enumerate(walls)],
-            "missing_steps": [], "step_mean_ns": round(mean), "step_min_ns": min(walls), "step_max_ns": max(walls),
+            "missing_steps": [], "cut_steps": [], "step_mean_ns": round(mean), "step_min_ns": min(walls), "step_max_ns": max(walls),
             "step_stdev_ns": round((sum((w - mean) ** 2 for w in walls) / len(walls)) ** 0.5),
             "budget_ns": {c: round(sum(v) / len(v)) for c, v in per_rank.items()}, "spread": spread,
             "phases": phases_over(every)}

@@ -56,6 +56,7 @@ completes "traces" analyze --csv tr
 completes "trace.json traces" analyze --json tr
 completes "" analyze --steps ""
 completes "train" help tra
+completes "bandwidth:2 bucket:25MB" whatif --change b
 completes "bash" completion b
 completes "" bogus ""
 complete -p stepscope | grep -q -- "-F _stepscope" || fail "bash does not know the function"

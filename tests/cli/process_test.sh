@@ -73,6 +73,8 @@ bogus|there is no verb bogus; stepscope --help lists them
 analyze x --step 3|analyze has no flag --step; did you mean --steps?
 analyze x --gpus 8|analyze has no flag --gpus; it is a flag of predict and plan
 analyze --gpus 8|analyze has no flag --gpus; it is a flag of predict and plan
+whatif|INPUT is required; stepscope help whatif lists the flags
+whatif x --change bandwidth|bandwidth is no scenario; write bandwidth[:COLLECTIVE]:FACTOR[@RANK], as bandwidth:2
 whatif x --html page.html|whatif has no flag --html; it is a flag of analyze, memory, stacks, predict and plan
 predict m --bucket-mb 25|predict has no flag --bucket-mb; did you mean --bucket?
 hang x --frobnicate|hang has no flag --frobnicate; stepscope help hang lists the flags

@@ -124,7 +124,8 @@ TEST(JsonContract, IsCoveredByTheseRuns) {
     for (const std::string& path : run.seen) unseen.erase(path);
   // Only for failed inputs, ranks that lack a step, and captures that do not match.
   for (const char* rare :
-       {"inputs.error", "job.missing_steps.rank", "job.missing_steps.index",
+       {"inputs.error", "inputs.cut_at", "job.missing_steps.rank", "job.missing_steps.index",
+        "job.cut_steps.rank", "job.cut_steps.steps", "job.cut_steps.window", "job.cut_steps.whole",
         "collective_mismatches.group", "collective_mismatches.ordinal",
         "collective_mismatches.ranks", "collective_mismatches.what",
         // Only for a critical path that changes ranks.
@@ -164,7 +165,7 @@ TEST(JsonContract, HoldsForAWhatIf) {
   compare(shape, nlohmann::json::parse(run.printed), refused);
   EXPECT_EQ(refused.problems, std::vector<std::string>{});
   for (const std::string& path : refused.seen) unseen.erase(path);
-  EXPECT_EQ(unseen, (std::set<std::string>{"inputs.error"}));
+  EXPECT_EQ(unseen, (std::set<std::string>{"inputs.cut_at", "inputs.error"}));
   EXPECT_EQ(program::run({"whatif", words[3], "--change", "faster"}).exit_code, 2);
 }
 

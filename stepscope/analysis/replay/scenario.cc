@@ -13,6 +13,8 @@ namespace {
 struct ChangeText {
   Change change;
   std::string_view name;
+  std::string_view meaning;
+  std::string_view example;
   bool kind = false;          // may name a collective
   bool kernel_class = false;  // may name a class of kernels
   bool factor = false;        // needs a factor
@@ -22,26 +24,104 @@ struct ChangeText {
 };
 
 constexpr std::array<ChangeText, 19> texts = {{
-    {.change = Change::no_waiting, .name = "no_waiting"},
-    {.change = Change::communication_free, .name = "communication_free", .kind = true},
-    {.change = Change::bandwidth, .name = "bandwidth", .kind = true, .factor = true},
-    {.change = Change::latency, .name = "latency", .kind = true, .factor = true},
-    {.change = Change::compute, .name = "compute", .kernel_class = true, .factor = true},
-    {.change = Change::host_free, .name = "host_free"},
-    {.change = Change::host, .name = "host", .factor = true},
-    {.change = Change::data_free, .name = "data_free"},
-    {.change = Change::allocator_free, .name = "allocator_free"},
-    {.change = Change::collector_free, .name = "collector_free"},
-    {.change = Change::profiler_free, .name = "profiler_free"},
-    {.change = Change::sync_free, .name = "sync_free"},
-    {.change = Change::copies_free, .name = "copies_free"},
-    {.change = Change::device_alone, .name = "device_alone"},
-    {.change = Change::rank_as_peers, .name = "rank_as_peers", .rank = true},
-    {.change = Change::stages_balanced, .name = "stages_balanced"},
-    {.change = Change::ranks_balanced, .name = "ranks_balanced"},
-    {.change = Change::bucket, .name = "bucket", .size = true},
-    {.change = Change::prefetch, .name = "prefetch", .count = true},
+    {.change = Change::no_waiting,
+     .name = "no_waiting",
+     .meaning = "A transfer begins when its own rank is ready; no rank waits for its peers",
+     .example = "no_waiting"},
+    {.change = Change::communication_free,
+     .name = "communication_free",
+     .meaning = "Collectives take no time; waiting for a late rank stays",
+     .example = "communication_free:all_gather",
+     .kind = true},
+    {.change = Change::bandwidth,
+     .name = "bandwidth",
+     .meaning = "The time of a message beyond its latency is divided by FACTOR",
+     .example = "bandwidth:2",
+     .kind = true,
+     .factor = true},
+    {.change = Change::latency,
+     .name = "latency",
+     .meaning = "The latency of a message is divided by FACTOR",
+     .example = "latency:all_reduce:2",
+     .kind = true,
+     .factor = true},
+    {.change = Change::compute,
+     .name = "compute",
+     .meaning = "Kernels work FACTOR times as fast",
+     .example = "compute:matmul:1.3",
+     .kernel_class = true,
+     .factor = true},
+    {.change = Change::host_free,
+     .name = "host_free",
+     .meaning = "The host and its launches take no time, except data loading (CUDA graphs)",
+     .example = "host_free"},
+    {.change = Change::host,
+     .name = "host",
+     .meaning = "The host works FACTOR times as fast, except data loading",
+     .example = "host:2",
+     .factor = true},
+    {.change = Change::data_free,
+     .name = "data_free",
+     .meaning = "Data loading takes no time",
+     .example = "data_free"},
+    {.change = Change::allocator_free,
+     .name = "allocator_free",
+     .meaning = "Calls that allocate, free or map device memory take no time",
+     .example = "allocator_free"},
+    {.change = Change::collector_free,
+     .name = "collector_free",
+     .meaning = "Python's garbage collector takes no time",
+     .example = "collector_free"},
+    {.change = Change::profiler_free,
+     .name = "profiler_free",
+     .meaning = "The profiler's own overhead takes no time",
+     .example = "profiler_free"},
+    {.change = Change::sync_free,
+     .name = "sync_free",
+     .meaning = "No call waits for the device, or for a collective before it is needed",
+     .example = "sync_free"},
+    {.change = Change::copies_free,
+     .name = "copies_free",
+     .meaning = "Copies take no time",
+     .example = "copies_free"},
+    {.change = Change::device_alone,
+     .name = "device_alone",
+     .meaning = "No other process has the device in between",
+     .example = "device_alone"},
+    {.change = Change::rank_as_peers,
+     .name = "rank_as_peers",
+     .meaning = "The rank's own work takes as long as that of its peers",
+     .example = "rank_as_peers@3",
+     .rank = true},
+    {.change = Change::stages_balanced,
+     .name = "stages_balanced",
+     .meaning = "The compute of each pipeline stage takes the mean of all stages",
+     .example = "stages_balanced"},
+    {.change = Change::ranks_balanced,
+     .name = "ranks_balanced",
+     .meaning = "Each piece of compute takes the mean of the ranks of its role",
+     .example = "ranks_balanced"},
+    {.change = Change::bucket,
+     .name = "bucket",
+     .meaning = "Gradients are sent in messages of SIZE (DDP buckets)",
+     .example = "bucket:25MB",
+     .size = true},
+    {.change = Change::prefetch,
+     .name = "prefetch",
+     .meaning = "Parameters of sharded units are fetched COUNT units ahead",
+     .example = "prefetch:2",
+     .count = true},
 }};
+
+std::string syntax_of(const ChangeText& t) {
+  std::string syntax(t.name);
+  if (t.kind) syntax += "[:COLLECTIVE]";
+  if (t.kernel_class) syntax += "[:CLASS]";
+  if (t.factor) syntax += ":FACTOR";
+  if (t.size) return syntax + ":SIZE";
+  if (t.count) syntax += ":COUNT";
+  return syntax + (t.rank ? "@RANK" : "[@RANK]");
+}
 
 template <class Value, std::size_t n>
 std::optional<Value> find_name(const std::array<std::string_view, n>& names,
@@ -65,20 +145,15 @@ std::string number_text(double value) {
   return {room.data(), end};
 }
 
-Error unknown(std::string_view text) {
-  std::string known;
-  for (const ChangeText& t : texts) {
-    if (!known.empty()) known += ", ";
-    known += t.name;
-    if (t.kind) known += "[:COLLECTIVE]";
-    if (t.kernel_class) known += "[:CLASS]";
-    if (t.factor) known += ":FACTOR";
-    if (t.size) known += ":SIZE";
-    if (t.count) known += ":COUNT";
-    known += t.rank ? "@RANK" : "";
-  }
-  known += "; all others but bucket may have @RANK too";
-  return {.what = "no scenario is called " + std::string(text), .hint = "known are " + known};
+// What is wrong with `text`: its name is known or not.
+Error wrong(std::string_view text, const ChangeText* known) {
+  if (known != nullptr)
+    return {.what = std::string(text) + " is no scenario",
+            .hint = "write " + syntax_of(*known) + ", as " + std::string(known->example)};
+  std::string names;
+  for (const ChangeText& t : texts) names += (names.empty() ? "" : ", ") + syntax_of(t);
+  return {.what = "no scenario is called " + std::string(text),
+          .hint = "known are " + names + "; stepscope whatif --list explains them"};
 }
 
 // One field after the name; false if it is not allowed there.
@@ -143,20 +218,27 @@ Result<Scenario> parse_scenario(std::string_view text) {
     bool has_factor = false;
     if (at != std::string_view::npos) {
       scenario.rank = number_of<int>(text.substr(at + 1));
-      if (!scenario.rank) return unknown(text);
+      if (!scenario.rank) return wrong(text, &t);
     }
     std::string_view rest = change.substr(name.size());
     while (!rest.empty()) {
       rest.remove_prefix(1);
       const std::string_view field = rest.substr(0, rest.find(':'));
-      if (!take_field(t, field, scenario, has_factor)) return unknown(text);
+      if (!take_field(t, field, scenario, has_factor)) return wrong(text, &t);
       rest.remove_prefix(field.size());
     }
-    if ((t.factor || t.count) != has_factor || (t.rank && !scenario.rank)) return unknown(text);
-    if (t.size && (!scenario.size || scenario.rank)) return unknown(text);
+    if ((t.factor || t.count) != has_factor || (t.rank && !scenario.rank)) return wrong(text, &t);
+    if (t.size && (!scenario.size || scenario.rank)) return wrong(text, &t);
     return scenario;
   }
-  return unknown(text);
+  return wrong(text, nullptr);
+}
+
+std::vector<ScenarioHelp> scenario_help() {
+  std::vector<ScenarioHelp> rows;
+  for (const ChangeText& t : texts)
+    rows.push_back({.syntax = syntax_of(t), .meaning = t.meaning, .example = t.example});
+  return rows;
 }
 
 }  // namespace stepscope

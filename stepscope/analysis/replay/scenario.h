@@ -52,6 +52,14 @@ struct Scenario {
 // Parses such a name. The error lists the known ones.
 [[nodiscard]] Result<Scenario> parse_scenario(std::string_view text);
 
+// One row per change, in the order of `Change`: the source of help, completion and errors.
+struct ScenarioHelp {
+  std::string syntax;        // "bandwidth[:COLLECTIVE]:FACTOR[@RANK]"
+  std::string_view meaning;  // one sentence without a full stop
+  std::string_view example;  // parse_scenario() takes it
+};
+[[nodiscard]] std::vector<ScenarioHelp> scenario_help();
+
 struct WhatIf {
   Scenario scenario;
   Ns step{};   // predicted

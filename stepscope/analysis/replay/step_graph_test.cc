@@ -310,5 +310,20 @@ TEST(Scenario, NamesAreReadBack) {
     EXPECT_FALSE(parse_scenario(text)) << text;
 }
 
+TEST(Scenarios, TheHelpNamesEachWithAnExampleThatIsTaken) {
+  const std::vector<ScenarioHelp> rows = scenario_help();
+  ASSERT_EQ(rows.size(), static_cast<std::size_t>(Change::prefetch) + 1);
+  const auto unknown = parse_scenario("faster");
+  ASSERT_FALSE(unknown);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto parsed = parse_scenario(rows[i].example);
+    ASSERT_TRUE(parsed) << rows[i].example;
+    EXPECT_EQ(static_cast<std::size_t>(parsed->change), i);
+    EXPECT_NE(unknown.error().hint.find(rows[i].syntax), std::string::npos) << rows[i].syntax;
+  }
+  EXPECT_EQ(parse_scenario("bandwidth").error().hint,
+            "write bandwidth[:COLLECTIVE]:FACTOR[@RANK], as bandwidth:2");
+}
+
 }  // namespace
 }  // namespace stepscope

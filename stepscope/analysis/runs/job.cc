@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "stepscope/analysis/steps/cut_steps.h"
 #include "stepscope/analysis/steps/host_phases.h"
 #include "stepscope/analysis/steps/launch_class.h"
 #include "stepscope/analysis/steps/rank_view.h"
@@ -22,7 +23,27 @@ struct Prepared {
   RankIndex index;
   std::vector<Step> steps;
   std::optional<std::pair<std::int64_t, std::int64_t>> recorded;  // first and last Step::index
+  std::vector<Step> broken;  // by the early end of the file; not among `steps`
 };
+
+void list_cuts(std::span<const RankInput> ranks, std::span<const Prepared> prepared,
+               JobResult& job) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const Prepared& p = prepared[i];
+    if (ranks[i].trace->notes.cuts.empty()) continue;
+    CutRank& cut = job.cut.emplace_back();
+    cut.rank = ranks[i].rank;
+    cut.whole = p.steps.size();
+    cut.window = p.broken.size() == 1 && p.broken.front().name == "window";
+    for (const Step& step : p.broken) cut.steps.push_back(step.index);
+  }
+}
+
+bool broken_on(const JobResult& job, int rank, std::int64_t index) {
+  return std::ranges::any_of(job.cut, [&](const CutRank& cut) {
+    return cut.rank == rank && std::ranges::binary_search(cut.steps, index);
+  });
+}
 
 std::vector<Step> wanted_steps(std::vector<Step> steps, const JobOptions& options) {
   std::erase_if(steps, [&](const Step& s) {
@@ -159,7 +180,8 @@ void join_steps(JobResult& job) {
       continue;
     }
     for (const RankResult& r : job.ranks)
-      if (std::ranges::find(step.ranks, r.rank) == step.ranks.end())
+      if (std::ranges::find(step.ranks, r.rank) == step.ranks.end() &&
+          !broken_on(job, r.rank, index))
         job.missing.push_back({r.rank, index});
   }
   std::vector<std::int64_t> walls;
@@ -245,8 +267,11 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
     classify_by_launch(*ranks[i].trace, prepared[i].index);
     std::vector<Step> steps = find_steps(*ranks[i].trace, prepared[i].index, options.steps);
     if (!steps.empty()) prepared[i].recorded = {steps.front().index, steps.back().index};
+    prepared[i].broken =
+        wanted_steps(take_broken_steps(*ranks[i].trace, prepared[i].index, steps), options);
     prepared[i].steps = wanted_steps(std::move(steps), options);
   });
+  list_cuts(ranks, prepared, job);
   for (const Prepared& p : prepared) {
     if (!p.recorded) continue;
     if (!job.recorded_steps) job.recorded_steps = p.recorded;

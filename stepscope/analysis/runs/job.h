@@ -107,6 +107,14 @@ struct MissingStep {
   std::int64_t index = 0;
 };
 
+// A rank whose file ends too early (cut_steps.h).
+struct CutRank {
+  int rank = 0;
+  std::vector<std::int64_t> steps;  // broken and left out, ascending; of those asked for
+  bool window = false;              // the whole trace was one step, and is left out
+  std::size_t whole = 0;            // steps that are left
+};
+
 // Of one category over ranks, per step.
 struct CategorySpread {
   double mean = 0;
@@ -122,6 +130,7 @@ struct JobResult {
   // First and last index of any rank, including those outside first_step and last_step.
   std::optional<std::pair<std::int64_t, std::int64_t>> recorded_steps;
   std::vector<MissingStep> missing;  // steps that a rank lacks; not part of the means
+  std::vector<CutRank> cut;          // by rank; their broken steps are not in `missing`
   Budget mean;                       // over ranks and steps, per step, rounded to ns
   std::array<CategorySpread, budget_category_count> spread{};
   std::vector<PhaseSummary> phases;  // over all ranks

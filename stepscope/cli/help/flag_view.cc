@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "stepscope/analysis/replay/scenario.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/machine_stems.h"
 #include "stepscope/cost/model/model_json.h"
@@ -40,6 +41,8 @@ void read_type(const std::string& type, FlagView& view) {
     if (word == "PRESET")
       for (const nn::NamedPreset& preset : nn::network_presets())
         view.choices.emplace_back(preset.name);
+    if (word == "CHANGE")
+      for (const ScenarioHelp& s : scenario_help()) view.choices.emplace_back(s.example);
     if (literal(word)) view.choices.push_back(word);
   }
 }

@@ -13,14 +13,16 @@
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/event/absorb.h"
+#include "stepscope/event/capture_cut.h"
 #include "stepscope/read/files/formats.h"
+#include "stepscope/read/files/one_job.h"
 #include "stepscope/read/rows/group_members.h"
 #include "stepscope/read/rows/rank_names.h"
 
 namespace stepscope {
 namespace {
 
-using Files = std::vector<std::vector<Trace>>;  // by file
+using Files = std::vector<FileTraces>;
 
 // Reads the file with the first format that matches. The format is detected from the file's head,
 // so the file is opened a second time for reading.
@@ -106,6 +108,27 @@ Files read_files(std::span<const std::string> paths, const ReadOptions& options,
                     [&](std::size_t i) { return run.inputs[i].file_bytes; });
   parallel_for(side_by_side.size(), threads, [&](std::size_t k) { read_one(side_by_side[k], 1); });
   return traces;
+}
+
+void note_cuts(Files& files) {
+  for (std::vector<Trace>& file : files) {
+    if (std::ranges::none_of(file, [](const Trace& t) { return t.notes.truncated; })) continue;
+    for (Trace& trace : file) trace.notes.cuts = {find_cut(trace)};
+  }
+}
+
+// Leaves files out that are not of one job with the others.
+void keep_one_job(std::span<const std::string> paths, Files& files, Run& run) {
+  const auto left_out = not_of_the_job(files, {paths.begin(), paths.end()});
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!left_out[i]) continue;
+    files[i].clear();
+    run.inputs[i].error =
+        Error{.what = *left_out[i],
+              .file = paths[i],
+              .byte = {},
+              .hint = "analyse each job alone; stepscope compare A B compares two captures"};
+  }
 }
 
 void report_inputs(const Files& files, Run& run) {
@@ -259,6 +282,8 @@ void complete_groups_of(Run& run) {
 Run read_run(std::span<const std::string> files, const ReadOptions& options) {
   Run run;
   Files traces = read_files(files, options, run);
+  if (options.stop == nullptr || !options.stop->requested()) keep_one_job(files, traces, run);
+  note_cuts(traces);
   report_inputs(traces, run);
   if (options.stop != nullptr && options.stop->requested()) return run;
   std::vector<RankSource> sources;

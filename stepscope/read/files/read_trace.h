@@ -57,11 +57,12 @@ struct Run {
   std::optional<int> world_size;
 };
 
-// Reads every file. A file that fails is reported and the others are still read. The rank of a file
-// is the first that applies: the file's metadata; a number in the file name, else in the directory
-// name, if it is below the world size or the names form 0…n−1; 0 for the only file; the order.
-// Files of one rank with disjoint time spans are windows of it; otherwise an error names both and
-// the first is kept. After a stop there are no ranks.
+// Reads every file. A file that fails, or is not of one job with the others (one_job.h), is
+// reported and the others are still read. The rank of a file is the first that applies: the file's
+// metadata; a number in the file name, else in the directory name, if it is below the world size or
+// the names form 0…n−1; 0 for the only file; the order. Files of one rank with disjoint time spans
+// are windows of it; otherwise an error names both and the first is kept. After a stop there are no
+// ranks.
 [[nodiscard]] Run read_run(std::span<const std::string> files, const ReadOptions& options = {});
 
 }  // namespace stepscope

@@ -28,13 +28,13 @@ class ReadTraceTest : public testing::Test {
   }
   // A trace of `rank` (none if negative) on the unix clock with one row that begins at `ts`.
   std::string write_rank(std::string_view name, int rank, std::string_view ts,
-                         std::string_view more = "") {
+                         std::string_view more = "", std::string_view behind = "") {
     return write(name, joined({"{",
                                rank < 0 ? ""
                                         : joined({R"("distributedInfo": {"rank": )",
                                                   std::to_string(rank), R"(, "world_size": 4}, )"}),
                                R"("baseTimeNanoseconds": 1711964646000000000, "traceEvents": [)",
-                               op("row", ts, "10", more), "]}"}));
+                               op("row", ts, "10", more), behind, "]}"}));
   }
   std::string root_ = testing::TempDir() + "read_trace_" + std::to_string(::getpid());
 };
@@ -69,8 +69,10 @@ TEST_F(ReadTraceTest, WithoutMetadataNamesThenOrderTellTheRank) {
   ASSERT_EQ(run.ranks.size(), 2U);
   EXPECT_EQ(run.inputs[0].rank, 1);
   EXPECT_EQ(run.ranks[0].source, RankSource::file_name);
-  run = read_run(std::vector{write_rank("x.json", -1, "5"), write_rank("y.json", -1, "5"),
-                             write_rank("z.json", 0, "5")});
+  const std::string call = joined({",\n", op("nccl:all_reduce", "6", "1")});
+  run = read_run(std::vector{write_rank("x.json", -1, "5", "", call),
+                             write_rank("y.json", -1, "5", "", call),
+                             write_rank("z.json", 0, "5", "", call)});
   ASSERT_EQ(run.ranks.size(), 3U);
   EXPECT_EQ(run.ranks[1].source, RankSource::order);
   EXPECT_EQ(run.ranks[2].rank, 2);
@@ -156,7 +158,7 @@ TEST_F(ReadTraceTest, AReportOfNsightSystemsIsRefusedWithTheCommandThatConvertsI
 TEST_F(ReadTraceTest, RanksOfExportsWithoutNumbersGoOnFromFileToFile) {
   const auto two_gpus = [] {
     test::NsysBuilder b;
-    b.session().kernel(1, 2, 1, "k", 20, 0).kernel(1, 2, 1, "k", 21, 1);
+    b.session().kernel(1, 2, 1, "ncclDevKernel_AllReduce", 20, 0).kernel(1, 2, 1, "k", 21, 1);
     // The second node of a job with an unknown number of ranks per node.
     b.sql("CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT)");
     b.sql("INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:ENVIRONMENT_VARIABLE','NODE_RANK=1')");

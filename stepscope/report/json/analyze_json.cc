@@ -38,6 +38,9 @@ Json job_json(const Analysis& report) {
   Json missing = Json::array();
   for (const MissingStep& m : job.missing)
     missing.push_back({{"rank", m.rank}, {"index", m.index}});
+  Json cut = Json::array();
+  for (const CutRank& c : job.cut)
+    cut.push_back({{"rank", c.rank}, {"steps", c.steps}, {"window", c.window}, {"whole", c.whole}});
   Json spread = Json::object();
   for (std::size_t c = 0; c < budget_category_count; ++c) {
     const CategorySpread& s = job.spread[c];
@@ -53,6 +56,7 @@ Json job_json(const Analysis& report) {
           {"clock_uncertainty_ns", value(job.collectives.times.clock_uncertainty)},
           {"steps", std::move(steps)},
           {"missing_steps", std::move(missing)},
+          {"cut_steps", std::move(cut)},
           {"step_mean_ns", summary ? Json(summary->mean) : Json(nullptr)},
           {"step_min_ns", summary ? Json(summary->min) : Json(nullptr)},
           {"step_max_ns", summary ? Json(summary->max) : Json(nullptr)},
@@ -62,11 +66,11 @@ Json job_json(const Analysis& report) {
           {"phases", phases_json(job.phases)}};
 }
 
-Json link_share(const Analysis& report, const CollectiveRow& row) {
-  if (!report.machine || !row.busbw) return nullptr;
-  const auto link =
-      link_of(*report.machine, row, report.job.collectives.matches.groups, report.world_size);
-  return link ? Json(row.busbw->value / link->value) : Json(nullptr);
+Json possible_link_share(const Analysis& report, const CollectiveRow& row) {
+  if (!report.machine) return nullptr;
+  const auto share =
+      link_share(*report.machine, row, report.job.collectives.matches.groups, report.world_size);
+  return share && *share <= most_link_share ? Json(*share) : Json(nullptr);
 }
 
 Json collectives(const Analysis& report) {
@@ -83,7 +87,7 @@ Json collectives(const Analysis& report) {
                    {"bytes", value(c.bytes)},
                    {"algbw_gb_per_s", gb_per_s(c.algbw)},
                    {"busbw_gb_per_s", gb_per_s(c.busbw)},
-                   {"link_share", link_share(report, c)},
+                   {"link_share", possible_link_share(report, c)},
                    {"transfer_ns", value(c.transfer)},
                    {"wait_ns", value(c.wait)},
                    {"exposed_ns", value(c.exposed)},
@@ -252,6 +256,7 @@ Json inputs_json(std::span<const InputRow> inputs) {
                    {"text_bytes", i.text_bytes},
                    {"events", i.events},
                    {"truncated", i.truncated},
+                   {"cut_at", i.cut_at ? Json(*i.cut_at) : Json(nullptr)},
                    {"notes", i.notes},
                    {"error", value(i.error)}});
   return out;
@@ -266,7 +271,9 @@ Json analyze_tree(const Analysis& report) {
           {"version", report.version},
           {"origin_unix_ns", std::to_string(job.origin.count())},
           {"answer",
-           {{"bound_by", name_of(bound_by_names, report.answer.bound_by)},
+           {{"bound_by", job.steps.empty() && !report.straggler_job
+                             ? Json(nullptr)
+                             : Json(name_of(bound_by_names, report.answer.bound_by))},
             {"sentence", report.answer.sentence},
             {"culprit", value(report.answer.culprit)}}},
           {"inputs", inputs_json(report.inputs)},

@@ -81,6 +81,7 @@ Json compare_tree(const Comparison& r) {
           {"p", real(t.p)},
           {"p_steps", real(t.p_steps)},
           {"p_launches", real(t.p_launches)},
+          {"p_needed", t.p_needed},
           {"alpha", r.options.ratio.alpha},
           {"floor", r.options.ratio.floor},
           {"max_regression", real(r.max_regression)},

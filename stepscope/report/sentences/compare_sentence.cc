@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -48,6 +49,31 @@ std::string why_not_called(const Comparison& r) {
                      r.options.ratio.floor * 100);
 }
 
+// Why the steps of `r` are too few for a verdict.
+std::string too_few(const Comparison& r) {
+  const RatioTest& t = r.runs.ratio;
+  const std::size_t least = std::min(r.runs.a.steps, r.runs.b.steps);
+  if (!t.p || t.p_needed == 0)
+    return fmt::format("{} has {}, and fewer than 3 show no spread",
+                       r.runs.a.steps == least ? "A" : "B", counted(least, "step"));
+  const std::string effective =
+      fmt::format("the steps are worth {} independent ones in A and {} in B; with fewer than {:g} ",
+                  format_digits(r.runs.a.n_eff), format_digits(r.runs.b.n_eff),
+                  r.options.ratio.least_effective);
+  if (*t.p >= t.p_needed)
+    return effective + fmt::format("a change is called only at p < {:.2g}, and here {}", t.p_needed,
+                                   p_in_words(*t.p));
+  return effective + "a small change cannot be told from none";
+}
+
+// The steps an arm that have `least_effective` independent ones.
+std::string more_steps(const Comparison& r) {
+  const double time = std::max(r.runs.a.correlation_time, r.runs.b.correlation_time);
+  const double steps = std::ceil(r.options.ratio.least_effective * time);
+  if (!(steps > static_cast<double>(std::min(r.runs.a.steps, r.runs.b.steps)))) return {};
+  return fmt::format(" Record about {} steps an arm.", format_count(steps));
+}
+
 }  // namespace
 
 std::string p_in_words(double p) {
@@ -75,11 +101,7 @@ std::string compare_sentence(const Comparison& r) {
     case Verdict::not_enough_data:
       break;
   }
-  return fmt::format(
-      "Not enough data: {} effective steps in A and {} in B, {:g} are needed; in "
-      "what there is {}.",
-      format_digits(r.runs.a.n_eff), format_digits(r.runs.b.n_eff), r.options.ratio.least_effective,
-      change);
+  return fmt::format("Not enough data: {}, but {}.{}", change, too_few(r), more_steps(r));
 }
 
 }  // namespace stepscope

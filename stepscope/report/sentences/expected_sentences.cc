@@ -16,6 +16,10 @@
 namespace stepscope {
 namespace {
 
+// Below these shares of the expected time the expectation is wrong, not the run fast.
+constexpr double least_of_links = 0.8;
+constexpr double least_of_products = 0.9;
+
 std::string excess(const ExpectedLine& line) {
   if (line.expected <= 0)
     return fmt::format("{} {}, of which the model expects nothing", line.name,
@@ -85,11 +89,16 @@ std::string expected_operators_sentence(const Analysis& report,
   const RankResult& rank = rank_of(report, operators);
   const double matters = 0.01 * seconds(rank.budget.total.sum()).count();
   std::vector<std::string> parts;
-  for (const ExpectedOperatorClass& c : operators.classes)
-    if ((c.kind == NameClass::matmul || c.kind == NameClass::attention) && c.measured > matters &&
-        c.expected > 0)
+  std::vector<std::string> faster;
+  for (const ExpectedOperatorClass& c : operators.classes) {
+    const bool product = c.kind == NameClass::matmul || c.kind == NameClass::attention;
+    if (!product || c.measured <= matters || c.expected <= 0) continue;
+    if (c.measured < least_of_products * c.expected)
+      faster.push_back(name_of(name_class_names, c.kind));
+    else
       parts.push_back(fmt::format("{} takes {}", name_of(name_class_names, c.kind),
                                   times_in_words(c.measured / c.expected)));
+  }
   const ExpectedOperator& most = operators.operators.front();
   std::string largest;
   if (most.gap() > matters)
@@ -97,6 +106,9 @@ std::string expected_operators_sentence(const Analysis& report,
                           printable((*rank.strings)[most.row->name]),
                           shorten(shape_in_words((*rank.strings)[most.row->dims]), 60),
                           format_seconds(most.measured), format_seconds(most.expected));
+  if (!faster.empty())
+    largest += fmt::format("{}the machine's curves are too slow for the shapes of {}",
+                           largest.empty() ? "" : "; ", fmt::join(faster, " and "));
   if (parts.empty() && largest.empty()) return {};
   std::string text = fmt::format("By the shapes of rank {} on {}, ", operators.rank,
                                  printable(report.expected->machine));
@@ -105,7 +117,8 @@ std::string expected_operators_sentence(const Analysis& report,
   return text + ".";
 }
 
-std::string expected_collectives_sentence(const std::vector<ExpectedCollective>& rows) {
+std::string expected_collectives_sentence(const std::vector<ExpectedCollective>& rows,
+                                          std::string_view machine) {
   double expected = 0;
   double measured = 0;
   bool with_wait = false;
@@ -115,6 +128,12 @@ std::string expected_collectives_sentence(const std::vector<ExpectedCollective>&
     with_wait = with_wait || c.with_wait;
   }
   if (expected <= 0) return {};
+  if (measured < least_of_links * expected)
+    return fmt::format(
+        "Collectives take {} what the links of {} allow at least, which is impossible: the links "
+        "or the placement of the ranks are not those of this job, or the recorded sizes are not "
+        "those of one call. Nothing is said about them; --machine FILE describes other links.",
+        times_in_words(measured / expected), printable(machine));
   std::string text =
       fmt::format("Collectives take {} what the links are expected to take{}",
                   times_in_words(measured / expected), with_wait ? ", waiting included" : "");
@@ -133,7 +152,8 @@ std::vector<std::string> expected_sentences(const Analysis& report) {
   const Expectation& e = *report.expected;
   if (e.step) out.push_back(expected_step_sentence(*e.step));
   if (!e.ranks.empty()) out.push_back(expected_operators_sentence(report, e.ranks.front()));
-  if (!e.collectives.empty()) out.push_back(expected_collectives_sentence(e.collectives));
+  if (!e.collectives.empty())
+    out.push_back(expected_collectives_sentence(e.collectives, e.machine));
   std::erase_if(out, [](const std::string& s) { return s.empty(); });
   return out;
 }

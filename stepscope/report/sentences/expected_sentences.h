@@ -20,8 +20,8 @@ namespace stepscope {
 [[nodiscard]] std::string expected_step_sentence(const StepComparison& step);
 [[nodiscard]] std::string expected_operators_sentence(const Analysis& report,
                                                       const ExpectedOperators& operators);
-[[nodiscard]] std::string expected_collectives_sentence(
-    const std::vector<ExpectedCollective>& rows);
+[[nodiscard]] std::string expected_collectives_sentence(const std::vector<ExpectedCollective>& rows,
+                                                        std::string_view machine);
 
 // A class of a step, or all pointwise ones together.
 struct ExpectedLine {

@@ -37,5 +37,18 @@ TEST_F(ExpectedSentences, OneSentenceNamesTheLargestExcesses) {
   EXPECT_TRUE(holds(sentences[2], "waiting included")) << sentences[2];
 }
 
+// Nothing runs faster than its machine: the expectation is wrong then, and that is said instead.
+TEST_F(ExpectedSentences, ARunThatBeatsTheMachineIsNotComparedWithIt) {
+  made.report.expected->collectives[0].measured = 0.00015;
+  made.report.expected->ranks[0].classes[0].measured = 0.0134;
+  const auto sentences = expected_sentences(made.report);
+  ASSERT_EQ(sentences.size(), 3U);
+  EXPECT_FALSE(holds(sentences[1], "matmul takes")) << sentences[1];
+  EXPECT_TRUE(holds(sentences[1], "the machine's curves are too slow for the shapes of matmul"))
+      << sentences[1];
+  EXPECT_TRUE(holds(sentences[2], "which is impossible")) << sentences[2];
+  EXPECT_TRUE(holds(sentences[2], "--machine FILE")) << sentences[2];
+}
+
 }  // namespace
 }  // namespace stepscope

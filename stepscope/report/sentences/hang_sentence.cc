@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -89,6 +90,33 @@ std::string pair_words(const HangResult& r, const HangFinding& f) {
                      who(r, f.ranks), send ? "receive" : "send");
 }
 
+// The end of a sentence without findings: whether every rank of every group was seen.
+std::string unseen_ranks(const HangResult& r) {
+  std::set<int> recorded;
+  for (const CommRank& rank : r.records.ranks)
+    if (rank.number) recorded.insert(*rank.number);
+  std::set<int> unseen;
+  const HangGroup* partial = nullptr;
+  for (const HangGroup& g : r.account.groups) {
+    if (g.recorded >= g.size) continue;
+    if (partial == nullptr || g.size > partial->size) partial = &g;
+    if (r.records.groups[g.group].members_recorded)
+      for (const int member : r.records.groups[g.group].members)
+        if (!recorded.contains(member)) unseen.insert(member);
+  }
+  if (!unseen.empty())
+    return fmt::format(", but {} {} not recorded: give the records of every rank.",
+                       ranks_in_words({unseen.begin(), unseen.end()}), is(unseen.size()));
+  if (partial != nullptr)
+    return fmt::format(
+        ", but {} of the {} ranks of {} {} recorded: give the records of every rank.",
+        partial->recorded, partial->size, group_in_words(r, partial->group),
+        is(static_cast<std::size_t>(partial->recorded)));
+  if (r.records.ranks.size() == 1)
+    return ", which is one rank: give the records of every rank of the job.";
+  return ": every rank has every call.";
+}
+
 }  // namespace
 
 std::string group_in_words(const HangResult& r, std::uint32_t group) {
@@ -136,9 +164,8 @@ std::string finding_in_words(const HangResult& r, const HangFinding& f) {
 std::string hang_sentence(const HangResult& r) {
   const auto& findings = r.account.findings;
   if (findings.empty())
-    return r.account.calls == 0
-               ? "No calls are recorded: nothing can be said of a hang."
-               : "Nothing stands still in what is recorded: every rank has every call.";
+    return r.account.calls == 0 ? "No calls are recorded: nothing can be said of a hang."
+                                : "Nothing stands still in what is recorded" + unseen_ranks(r);
   std::string out = capitalised(finding_in_words(r, findings.front())) + '.';
   const auto causes = static_cast<std::size_t>(
       std::ranges::count_if(findings, [](const HangFinding& f) { return !f.follows; }));

@@ -59,6 +59,15 @@ TEST(HangSentence, OpensWithTheCause) {
   account.findings.clear();
   EXPECT_EQ(hang_sentence(result),
             "Nothing stands still in what is recorded: every rank has every call.");
+  account.groups = {{.group = 0, .size = 6, .recorded = 4}};
+  EXPECT_EQ(hang_sentence(result),
+            "Nothing stands still in what is recorded, but 4 of the 6 ranks of default_pg are "
+            "recorded: give the records of every rank.");
+  result.records.groups[0].members = {0, 1, 2, 3, 4, 5};
+  result.records.groups[0].members_recorded = true;
+  EXPECT_EQ(hang_sentence(result),
+            "Nothing stands still in what is recorded, but ranks 4, 5 are not recorded: give the "
+            "records of every rank.");
   account.calls = 0;
   EXPECT_EQ(hang_sentence(result), "No calls are recorded: nothing can be said of a hang.");
 }

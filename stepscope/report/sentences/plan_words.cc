@@ -30,6 +30,19 @@ std::string words_of(const Shortage& lacks) {
                        : fmt::format("each device lacks {}", fmt::join(parts, " and "));
 }
 
+namespace {
+
+// "optimizer, gradients"; empty: nothing is kept there.
+std::string offloaded_to(const Plan& p, Residence place) {
+  std::vector<std::string_view> kept;
+  if (p.optimizer_at == place) kept.emplace_back("optimizer");
+  if (p.gradients_at == place) kept.emplace_back("gradients");
+  if (p.parameters_at == place) kept.emplace_back("parameters");
+  return fmt::format("{}", fmt::join(kept, ", "));
+}
+
+}  // namespace
+
 std::string plan_in_words(const Plan& p) {
   std::vector<std::string> parts;
   if (p.tp > 1)
@@ -55,6 +68,10 @@ std::string plan_in_words(const Plan& p) {
     parts.push_back(p.recompute == Recompute::every_k
                         ? fmt::format("recompute but every {}th layer", p.recompute_every)
                         : fmt::format("recompute {}", name_of(recompute_names, p.recompute)));
+  for (const Residence place : {Residence::host, Residence::nvme})
+    if (const std::string there = offloaded_to(p, place); !there.empty())
+      parts.push_back(
+          fmt::format("{} in {}", there, place == Residence::host ? "host memory" : "NVMe"));
   parts.emplace_back(name(p.precision.matmul));
   return fmt::format("{}", fmt::join(parts, " · "));
 }

@@ -17,6 +17,12 @@ TEST(PlanWords, WordsAPlanByWhatItSplits) {
   EXPECT_EQ(plan_in_words(plan),
             "TP 8 with sequence parallelism · PP 4 (1f1b) · DP 2, ZeRO-1 · 8 micro-batches of 1 × "
             "2048 tokens · bf16");
+  plan.optimizer_at = Residence::host;
+  plan.gradients_at = Residence::host;
+  plan.parameters_at = Residence::nvme;
+  EXPECT_EQ(plan_in_words(plan),
+            "TP 8 with sequence parallelism · PP 4 (1f1b) · DP 2, ZeRO-1 · 8 micro-batches of 1 × "
+            "2048 tokens · optimizer, gradients in host memory · parameters in NVMe · bf16");
 }
 
 }  // namespace

@@ -22,8 +22,9 @@ std::string sweep_sentence(const SweepResult& r) {
   if (r.sweep.values.size() == 1) return out + "; there is nothing beside it.";
   const std::vector<std::string> ties = ties_of(r.sweep);
   if (!r.sweep.enough_data)
-    out += fmt::format("; not enough data: some values have fewer than {:g} effective steps",
-                       r.options.ratio.least_effective);
+    out +=
+        fmt::format("; not enough data to tell some values apart: fewer than {:g} effective steps",
+                    r.options.ratio.least_effective);
   if (ties.empty()) return out + "; every other value is slower.";
   return out +
          fmt::format("; {} {} with it.", fmt::join(ties, ", "), ties.size() == 1 ? "ties" : "tie");

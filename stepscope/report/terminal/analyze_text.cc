@@ -381,7 +381,7 @@ std::string note(std::string_view text, std::size_t width) {
 std::string notes(const Analysis& report, std::size_t width) {
   std::string out;
   for (const InputRow& i : report.inputs)
-    if (i.truncated)
+    if (i.truncated && report.job.cut.empty())
       out += note(printable(i.path) + " is cut off; what was complete is accounted for", width);
   for (const std::string& w : report.warnings) out += note(printable(w), width);
   return out;

@@ -100,7 +100,7 @@ std::string regression_text(const Comparison& r) {
   if (!r.max_regression) return {};
   const auto regression = r.regression;
   const std::string limit = fmt::format("--max-regression {:g} %", *r.max_regression * 100);
-  if (!regression) return "Not enough data to hold B to " + limit + ".\n";
+  if (!regression) return "Cannot tell whether B is within " + limit + ".\n";
   return *regression ? "A regression: beyond " + limit + ".\n" : "Within " + limit + ".\n";
 }
 

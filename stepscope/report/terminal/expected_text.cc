@@ -138,7 +138,7 @@ std::string expected_shapes_text(const Analysis& report, std::size_t width) {
   }
   if (!e.collectives.empty())
     parts.push_back(collectives_table(e.collectives, width) +
-                    wrapped(expected_collectives_sentence(e.collectives), width));
+                    wrapped(expected_collectives_sentence(e.collectives, e.machine), width));
   if (!e.assumptions.empty()) parts.push_back(wrapped(assumptions_text(e), width));
   return fmt::format("{}", fmt::join(parts, "\n"));
 }

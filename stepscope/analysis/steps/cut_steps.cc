@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/steps/cut_steps.h"
+
+#include <algorithm>
+
+namespace stepscope {
+namespace {
+
+constexpr double least_calling = 0.9;  // calls of an operator, against the step with most
+
+// Of one step.
+struct Launches {
+  bool on_device = false;      // an operation was launched in it
+  Ns device_end = Ns::min();   // of its operations
+  std::uint64_t answered = 0;  // launches whose operation is there
+  std::uint64_t lost = 0;      // launches without one
+  std::uint64_t ops = 0;       // rows of operators
+  std::uint64_t calls = 0;     // of the device's runtime
+  bool hole = false;           // a product called nothing
+};
+
+// The step on the host in which an instant lies, or null.
+Launches* step_of_instant(std::vector<Launches>& launches, const std::vector<Step>& steps,
+                          Ns time) {
+  auto after = std::ranges::upper_bound(steps, time, {}, &Step::host_start);
+  if (after == steps.begin() || time >= (after - 1)->host_end) return nullptr;
+  return &launches[static_cast<std::size_t>(after - 1 - steps.begin())];
+}
+
+// Launches are calls of a name that launched an operation somewhere in the trace.
+std::vector<Launches> launches_of(const Trace& trace, const RankIndex& rank,
+                                  const std::vector<Step>& steps) {
+  const Slices& s = trace.slices;
+  std::vector<Launches> launches(steps.size());
+  std::vector<bool> answered(s.size());
+  std::vector<bool> launching(trace.strings.size());
+  for (const DeviceLane& lane : rank.devices)
+    for (const SliceId op : lane.ops) {
+      const SliceId call = rank.launch(op);
+      if (call == no_slice) continue;
+      answered[index(call)] = true;
+      launching[index(s.name[index(call)])] = true;
+      Launches* step = step_of_instant(launches, steps, s.start[index(call)]);
+      if (step == nullptr) continue;
+      step->on_device = true;
+      step->device_end = std::max(step->device_end, s.end(op));
+    }
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const bool call = s.category[i] == Category::runtime || s.category[i] == Category::driver;
+    if (!call || !launching[index(s.name[i])]) continue;
+    if (Launches* step = step_of_instant(launches, steps, s.start[i]))
+      ++(answered[i] ? step->answered : step->lost);
+  }
+  return launches;
+}
+
+// Whether a call of the device's runtime lies inside the operator.
+bool calls_runtime(const Trace& trace, std::uint32_t op) {
+  const Slices& s = trace.slices;
+  const Track& track = trace.track(s.track[op]);
+  const Ns end = s.start[op] + s.dur[op];
+  for (std::uint32_t i = op + 1; i < track.first + track.count && s.start[i] < end; ++i)
+    if (s.category[i] == Category::runtime || s.category[i] == Category::driver) return true;
+  return false;
+}
+
+// Some profilers write their buffers in a ring, so a lost buffer may leave a hole in the middle.
+void find_holes(const Trace& trace, const std::vector<Step>& steps,
+                std::vector<Launches>& launches) {
+  const Slices& s = trace.slices;
+  for (std::uint32_t i = 0; i < s.size(); ++i) {
+    const bool call = s.category[i] == Category::runtime || s.category[i] == Category::driver;
+    if (!call && s.category[i] != Category::cpu_op) continue;
+    Launches* step = step_of_instant(launches, steps, s.start[i]);
+    if (step == nullptr) continue;
+    ++(call ? step->calls : step->ops);
+    if (!call && trace.operator_class[index(s.name[i])] == NameClass::matmul)
+      step->hole = step->hole || !calls_runtime(trace, i);
+  }
+}
+
+double calls_by_op(const Launches& l) {
+  return l.ops > 0 ? static_cast<double>(l.calls) / static_cast<double>(l.ops) : 0;
+}
+
+double lost_share(const Launches& l) {
+  const auto all = static_cast<double>(l.answered + l.lost);
+  return all > 0 ? static_cast<double>(l.lost) / all : 0;
+}
+
+}  // namespace
+
+std::vector<Step> take_broken_steps(const Trace& trace, const RankIndex& rank,
+                                    std::vector<Step>& steps) {
+  std::vector<Step> broken;
+  const std::vector<CaptureCut>& cuts = trace.notes.cuts;
+  if (cuts.empty() || steps.empty()) return broken;
+  std::vector<Launches> launches = launches_of(trace, rank, steps);
+  find_holes(trace, steps, launches);
+  const double calling = calls_by_op(*std::ranges::max_element(launches, {}, calls_by_op));
+  const double usual =
+      steps.size() > 1 ? lost_share(*std::ranges::min_element(launches, {}, lost_share)) : 0;
+  std::vector<Step> kept;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    const Ns end = std::max({step.end, step.host_end, launches[i].device_end});
+    const bool followed =
+        i + 1 == steps.size() || launches[i + 1].on_device || !launches[i].on_device;
+    const bool whole = std::ranges::all_of(cuts, [&](const CaptureCut& cut) {
+      return step.host_start > cut.end || cut.complete_to == Ns::max() ||
+             (end <= cut.complete_to && followed && !launches[i].hole &&
+              lost_share(launches[i]) <= usual &&
+              calls_by_op(launches[i]) >= least_calling * calling);
+    });
+    (whole ? kept : broken).push_back(step);
+  }
+  steps = std::move(kept);
+  return broken;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files are ranks of one job? Traces of other programs, other captures of one process and
+// captures at another time have nothing in common that an analysis over ranks could use.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/event/trace.h"
+
+namespace stepscope {
+
+// The unsealed traces of one file; empty: the file could not be read.
+using FileTraces = std::vector<Trace>;
+
+// Per file, why it is left out; absent: it belongs to the job. The job is the largest group of
+// files of which no two are apart and each is tied to another one; the first of equal groups.
+//
+// Two files are apart if their world sizes differ, if their names or metadata claim one rank and
+// they are not windows of one process, if their clocks count from the epoch and the captures lie
+// apart (by 10 s; by 10 minutes if both communicate and may be of two hosts, whose clocks differ),
+// or if their devices differ and no metadata says that they are ranks of one world. Two files are
+// tied if the metadata of both name ranks, if the names of both do, or if both communicate.
+[[nodiscard]] std::vector<std::optional<std::string>> not_of_the_job(
+    const std::vector<FileTraces>& files, const std::vector<std::string>& paths);
+
+}  // namespace stepscope
