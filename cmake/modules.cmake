@@ -3,9 +3,9 @@
 add_library(stepscope_flags INTERFACE)
 target_compile_options(stepscope_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Werror)
-# Linked after stepscope_flags. Only shadowing by local names is checked.
+# Linked after stepscope_flags. Only shadowing by local names is checked, which clang cannot tell from others.
 add_library(stepscope_local_shadows INTERFACE)
-target_compile_options(stepscope_local_shadows INTERFACE -Wno-shadow -Wshadow=local)
+target_compile_options(stepscope_local_shadows INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
 if(STEPSCOPE_SANITIZE)
   target_compile_options(stepscope_flags INTERFACE -fsanitize=${STEPSCOPE_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)
@@ -84,8 +84,8 @@ function(stepscope_compile_rooms target apart)
   # file.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:stepscope_local_shadows>)
   endif()
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:stepscope_local_shadows>)
 endfunction()
 
 # stepscope_module(NAME [USES module...] [LIBS library...]): compiles the sources in stepscope/NAME and its rooms,

@@ -11,6 +11,7 @@
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/collective_link.h"
+#include "stepscope/words/format.h"
 #include "stepscope/words/import_words.h"
 #include "stepscope/words/phrases.h"
 

@@ -226,10 +226,10 @@ std::uint32_t DeviceDraft::launched_before(SliceId op) const {
 // `ready`: the end of everything known to hold the node.
 void DeviceDraft::after_other_stream(std::uint32_t node, Ns ready) {
   const Ns began = draft_.start[node];
-  const auto after = std::ranges::upper_bound(ended_, began, {}, &Ended::at);
+  const auto after = std::ranges::upper_bound(ended_, began + rounding, {}, &Ended::at);
   if (after == ended_.begin()) return;
   const Ended& last = *(after - 1);
-  if (last.at > ready && began - last.at <= wake_up) draft_.connect(last.node, node);
+  if (last.at > ready && began - last.at <= wake_up) draft_.edges.push_back({last.node, node});
 }
 
 void DeviceDraft::note_idle(SliceId op, std::uint32_t node, Ns ready, const Ended& ended) {

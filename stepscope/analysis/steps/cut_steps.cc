@@ -74,7 +74,7 @@ void find_holes(const Trace& trace, const std::vector<Step>& steps,
     Launches* step = step_of_instant(launches, steps, s.start[i]);
     if (step == nullptr) continue;
     ++(call ? step->calls : step->ops);
-    if (!call && trace.operator_class[index(s.name[i])] == NameClass::matmul)
+    if (!call && s.kind[i] == NameClass::matmul)
       step->hole = step->hole || !calls_runtime(trace, i);
   }
 }

@@ -59,7 +59,7 @@ namespace {
 template <formula::Number N>
 N kept(std::span<const Operation> operations, Recompute how, double input_bytes) {
   check(how != Recompute::every_k, "every_k is decided layer by layer");
-  const N input = formula::bytes<N>(input_bytes, "input of the layer");
+  N input = formula::bytes<N>(input_bytes, "input of the layer");
   if (how == Recompute::full) return input;
   if (how == Recompute::operations)
     return input + formula::bytes<N>(kept_of_operations(operations), "kept outputs");

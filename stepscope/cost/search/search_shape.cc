@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stepscope/cost/search/search_bounds.h"
+#include "stepscope/cost/step/step_cost.h"
 
 namespace stepscope {
 namespace {

@@ -95,7 +95,7 @@ Result<UnitTime> unit_time(const Network& network, const Plan& plan, const Layer
 template <formula::Number N>
 N send_time(const CostContext& context, const DataTimes& times, const Plan& plan) {
   const N bytes = formula::bytes<N>(context.input_bytes, "bytes");
-  const N whole = times.send.once(bytes);
+  N whole = times.send.once(bytes);
   const bool replicated =
       plan.tp > 1 && plan.tensor_layout == TensorLayout::one_d && !plan.sequence_parallel;
   if (!replicated) return whole;

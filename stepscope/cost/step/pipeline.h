@@ -59,7 +59,7 @@ template <formula::Number N>
                           std::int64_t virtual_stages, std::int64_t micro_batches) {
   using formula::count;
   const N p = count<N>(devices, "p");
-  const N m = count<N>(micro_batches, "m");
+  N m = count<N>(micro_batches, "m");
   const N q = count<N>(devices - 1 - device, "q");
   switch (schedule) {
     case Schedule::gpipe:

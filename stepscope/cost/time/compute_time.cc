@@ -235,9 +235,9 @@ N matmul_time(const ComputeModel& model, const MatmulRates& rates, const Pass& p
   const N traffic = traffic_time<N>(model, matmul_bytes(rates, pass, direction)) *
                     parameter<N>(model, ComputeParameter::matmul_memory_share);
   const N calls = count<N>(std::max<std::int64_t>(1, std::ssize(pass.matmuls)), "calls");
-  const N time = calls * launch<N>(model, ComputeParameter::matmul_launch_us) +
-                 norm(products_time<N>(model, rates, pass) + vector, traffic,
-                      of(model, ComputeParameter::roofline_power));
+  N time = calls * launch<N>(model, ComputeParameter::matmul_launch_us) +
+           norm(products_time<N>(model, rates, pass) + vector, traffic,
+                of(model, ComputeParameter::roofline_power));
   if (rates.cast <= 0) return time;
   // Two products of a backward pass read the same gradient, which is cast only once.
   const double casts = pass.matmuls.size() > 1 ? 0.5 : 1;

@@ -23,7 +23,7 @@ bool shares(const Plan& plan) {
 template <Number N>
 N weights(const StageLoad& load, const ShardCounts& n, bool split) {
   if (!split) return count<N>(whole(load), "weights");
-  const N dense = count<N>(load.parameters, "weights") / count<N>(n.dense, "ranks");
+  N dense = count<N>(load.parameters, "weights") / count<N>(n.dense, "ranks");
   if (load.expert_parameters <= 0) return dense;
   return dense + count<N>(load.expert_parameters, "experts") / count<N>(n.expert, "expert ranks");
 }

@@ -152,7 +152,7 @@ bool take_profile_line(std::string_view text, LogState& state) {
     if (!text.starts_with(f.title)) continue;
     const std::size_t colon = text.rfind(':');
     if (const auto value = scaled(text.substr(colon + 1)))
-      state.log.profiles.back().*f.field = *value;
+      state.log.profiles.back().*f.field = value;
     return true;
   }
   return true;

@@ -111,8 +111,8 @@ std::optional<Ns> stamp_at(std::string_view text, std::size_t at) {
   Ns fraction{0};
   std::size_t i = at + 19;
   if (i < text.size() && (text[i] == '.' || text[i] == ','))
-    for (Ns unit{100'000'000}; ++i < text.size() && is_digit(text[i]); unit /= 10)
-      fraction += unit * (text[i] - '0');
+    for (Ns unit{100'000'000}; i + 1 < text.size() && is_digit(text[i + 1]); unit /= 10)
+      fraction += unit * (text[++i] - '0');
   return std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours(*hour) +
          std::chrono::minutes(*minute) + std::chrono::seconds(*second) + fraction;
 }

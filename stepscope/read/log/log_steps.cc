@@ -138,7 +138,7 @@ class StepPlacing {
 }  // namespace
 
 std::span<const LogDialect* const> log_dialects() {
-#define STEPSCOPE_ADDRESS(name) &name,
+#define STEPSCOPE_ADDRESS(name) &(name),
   static constexpr std::array all = {STEPSCOPE_LOG_DIALECTS(STEPSCOPE_ADDRESS)};
 #undef STEPSCOPE_ADDRESS
   static_assert(all.size() <= most_log_tools);

@@ -120,7 +120,7 @@ bool take_torchtitan_start(const LogLine& line, LogState& state) {
   if (const std::size_t at = text.find(capacity); at != std::string_view::npos) {
     const std::string_view rest = text.substr(at + capacity.size());
     const std::size_t with = rest.find(" with ");
-    if (with == std::string_view::npos || with > 80) return false;
+    if (with > 80) return false;  // or not there
     settings.insert_or_assign("gpu", std::string(rest.substr(0, with)));
     return true;
   }

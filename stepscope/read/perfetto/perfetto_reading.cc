@@ -153,8 +153,6 @@ void PerfettoReading::read_event(std::string_view message, const PacketSequence&
         break;
       case 36:  // older form of flow_ids
       case 47:
-        if (!f.is_bytes() && !event_.flow) event_.flow = f.number();
-        break;
       case 42:  // terminating flow ids
       case 48:
         if (!f.is_bytes() && !event_.flow) event_.flow = f.number();

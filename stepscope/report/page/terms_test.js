@@ -6,10 +6,10 @@ import {glossary_terms} from './glossary_terms.js';
 import {is_term, keys_of, label_of, term, use_terms} from './terms.js';
 
 test('terms come from the data', () => {
-  use_terms({budget: {idle_host: {label: 'waiting for the host', brief: 'host', explanation: 'Idle.'}}});
+  const idle = {label: 'waiting for the host', brief: 'host', explanation: 'Idle.'};
+  use_terms({budget: {idle_host: idle}});
   assert.deepEqual(keys_of('budget'), ['idle_host']);
-  assert.deepEqual(
-    term('budget', 'idle_host'), {label: 'waiting for the host', brief: 'host', explanation: 'Idle.'});
+  assert.deepEqual(term('budget', 'idle_host'), idle);
 });
 
 test('a key without a label is called by its own words', () => {

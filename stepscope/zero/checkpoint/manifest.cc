@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepscope/base/json_reader.h"
+#include "stepscope/zero/checkpoint/checkpoint.h"
 
 namespace stepscope::zero {
 namespace {
