@@ -22,9 +22,8 @@ void add_classes(const Trace& trace, std::set<NameClass>& classes) {
   const Slices& s = trace.slices;
   const bool device = std::ranges::find(s.category, Category::kernel) != s.category.end();
   const Category row = device ? Category::kernel : Category::cpu_op;
-  const std::vector<NameClass>& of_name = device ? trace.kernel_class : trace.operator_class;
   for (std::size_t i = 0; i < s.size(); ++i)
-    if (s.category[i] == row) classes.insert(of_name[index(s.name[i])]);
+    if (s.category[i] == row) classes.insert(s.kind[i]);
 }
 
 RecordedNames names_in(std::span<const RankInput> ranks, const CollectiveMatches& matches) {
