@@ -121,23 +121,6 @@ Result<Done> put_in_place(const std::string& partial, const std::string& path) {
   return Done{};
 }
 
-class Hash {  // FNV-1a, 64 bits
- public:
-  void add(std::string_view text) {
-    for (const char c : text) byte(static_cast<unsigned char>(c));
-    byte(0);
-  }
-  void add(std::int64_t value) {
-    const auto bits = static_cast<std::uint64_t>(value);
-    for (unsigned i = 0; i < 64; i += 8) byte((bits >> i) & 0xffU);
-  }
-  [[nodiscard]] std::uint64_t value() const { return hash_; }
-
- private:
-  void byte(std::uint64_t b) { hash_ = (hash_ ^ b) * 0x100000001b3ULL; }
-  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
-};
-
 // The first difference of a unit, or nothing.
 std::string difference(const CheckpointUnit& there, const CheckpointUnit& here) {
   if (there.name != here.name)
@@ -157,21 +140,6 @@ std::string difference(const CheckpointUnit& there, const CheckpointUnit& here) 
 }
 
 }  // namespace
-
-std::uint64_t model_identity(const CheckpointModel& model) {
-  Hash hash;
-  hash.add(model.config);
-  for (const CheckpointUnit& unit : model.units) {
-    hash.add(unit.name);
-    hash.add(unit.elements);
-    for (const CheckpointTensor& tensor : unit.tensors) {
-      hash.add(tensor.name);
-      hash.add(tensor.offset);
-      for (const std::int64_t n : tensor.shape) hash.add(n);
-    }
-  }
-  return hash.value();
-}
 
 std::string checkpoint_name(std::int64_t step) {
   return std::string(prefix) + padded(static_cast<std::uint64_t>(step), 8);

@@ -27,9 +27,6 @@
 
 namespace stepscope::zero {
 
-// A hash of the whole description.
-[[nodiscard]] std::uint64_t model_identity(const CheckpointModel& model);
-
 // "step-00000120".
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);
 // Writes this rank's file and creates the directories. After an error there is no file of that

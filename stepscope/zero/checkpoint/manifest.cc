@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "stepscope/base/json_reader.h"
-#include "stepscope/zero/checkpoint/checkpoint.h"
 
 namespace stepscope::zero {
 namespace {
@@ -19,6 +18,23 @@ constexpr std::int64_t most_ranks = 1 << 24;
 
 // Numbers beyond 2^53 are text: other readers of JSON would round them.
 std::string text_of(std::uint64_t value) { return std::to_string(value); }
+
+class Hash {  // FNV-1a, 64 bits
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) byte(static_cast<unsigned char>(c));
+    byte(0);
+  }
+  void add(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    for (unsigned i = 0; i < 64; i += 8) byte((bits >> i) & 0xffU);
+  }
+  [[nodiscard]] std::uint64_t value() const { return hash_; }
+
+ private:
+  void byte(std::uint64_t b) { hash_ = (hash_ ^ b) * 0x100000001b3ULL; }
+  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
+};
 
 std::uint64_t unsigned_of(JsonFields& fields, std::string_view key) {
   const std::string text = fields.text(key);
@@ -80,6 +96,21 @@ TrainingCursor cursor_of(JsonFields& fields) {
 }
 
 }  // namespace
+
+std::uint64_t model_identity(const CheckpointModel& model) {
+  Hash hash;
+  hash.add(model.config);
+  for (const CheckpointUnit& unit : model.units) {
+    hash.add(unit.name);
+    hash.add(unit.elements);
+    for (const CheckpointTensor& tensor : unit.tensors) {
+      hash.add(tensor.name);
+      hash.add(tensor.offset);
+      for (const std::int64_t n : tensor.shape) hash.add(n);
+    }
+  }
+  return hash.value();
+}
 
 std::string manifest_text(const Manifest& manifest) {
   const CheckpointInfo& info = manifest.info;

@@ -38,6 +38,9 @@ struct CheckpointModel {
   bool operator==(const CheckpointModel&) const = default;
 };
 
+// A hash of the whole description.
+[[nodiscard]] std::uint64_t model_identity(const CheckpointModel& model);
+
 struct CheckpointInfo {
   CheckpointModel model{};
   TrainingCursor cursor{};
