@@ -98,6 +98,7 @@ class CallReader {
   void read_recorded_root(const Collective& meta, CollectiveCall& call);
   void read_arguments(SliceId row, CollectiveCall& call);
   void read_root(const HostRow& op, CollectiveCall& call);
+  [[nodiscard]] int only_peer(std::uint32_t group) const;
   void add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call);
   [[nodiscard]] std::string_view common_dtype(std::span<const HostRow* const> rows) const;
   void collect_pending(SliceId launch, CollectiveCall& call);
@@ -185,6 +186,14 @@ void CallReader::read_root(const HostRow& op, CollectiveCall& call) {
   if (root && *root >= 0) call.root = global_rank(call.group, static_cast<int>(*root));
 }
 
+// The other rank of a group of two; -1 if there is none, or if it is unknown.
+int CallReader::only_peer(std::uint32_t group) const {
+  if (group == no_row || out_.groups[group].ranks.size() != 2) return -1;
+  const std::vector<int>& ranks = out_.groups[group].ranks;
+  if (ranks[0] == view_.rank) return ranks[1];
+  return ranks[1] == view_.rank ? ranks[0] : -1;
+}
+
 // "nccl:send 0->1" and "nccl:recv 0<-1" number ranks within the group. Metadata use global ranks.
 void CallReader::add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call) {
   P2pEdge edge;
@@ -208,6 +217,7 @@ void CallReader::add_edge(const HostRow* row, const Collective* meta, Collective
   }
   // NCCL's own record has the peer's rank within the group.
   if (peer < 0 && meta != nullptr) peer = global_rank(call.group, meta->rank);
+  if (peer < 0) peer = only_peer(call.group);
   if (peer < 0) return;
   edge.src = sends ? view_.rank : peer;
   edge.dst = sends ? peer : view_.rank;

@@ -28,10 +28,16 @@ bool is_own_work(NodeKind kind) {
          kind == NodeKind::copy;
 }
 
-// Number of the view's step that contains an instant; between steps, of the previous step.
-std::int64_t step_number(const RankView& view, Ns instant) {
-  const auto after = std::ranges::upper_bound(view.steps, instant, {}, &Step::start);
-  return after == view.steps.begin() ? view.steps.front().index : (after - 1)->index;
+// Number of the step that launched the operation, or in whose annotation (or after it) the host row
+// began. The instants of devices do not tell: they lag behind their hosts by different times.
+std::int64_t step_number(const RankView& view, SliceId row) {
+  const SliceId call = view.index->launch(row);
+  const Ns at = view.trace->slices.start[index(call == no_slice ? row : call)];
+  const bool host = call != no_slice || view.index->cpu_only() ||
+                    is_host(view.trace->slices.category[index(row)]);
+  const auto after =
+      std::ranges::upper_bound(view.steps, at, {}, host ? &Step::host_start : &Step::start);
+  return after == view.steps.begin() ? view.steps.front().index - 1 : (after - 1)->index;
 }
 
 // Only of ranks with peers in their role.
@@ -56,10 +62,9 @@ std::vector<WorkPiece> find_pieces(const Replay& replay, std::span<const RankVie
       continue;
     const std::uint32_t v = graph.view[n];
     const StringId name = views[v].trace->slices.name[index(graph.slice[n])];
-    const Ns at = replay.start[n] + graph.origin;
     std::uint64_t key = mix(std::hash<std::string_view>{}(roles[v]),
                             name_hash[v][index(name)] + static_cast<std::uint64_t>(graph.kind[n]));
-    key = mix(key, static_cast<std::uint64_t>(step_number(views[v], at)));
+    key = mix(key, static_cast<std::uint64_t>(step_number(views[v], graph.slice[n])));
     key = mix(key, seen[v][key]++);
     pieces.push_back({key, n, v, graph.graph.duration[n] + graph.graph.delay[n]});
   }

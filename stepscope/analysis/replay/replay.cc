@@ -86,7 +86,7 @@ Replay make_replay(const StepGraph& graph, std::span<const RankView> views) {
       without.push_back({n, -r.measured.delay[n]});
   std::vector<Ns> end;
   r.step_without_residuals = replay_step(r, without, end);
-  r.measured_step = step_of(views, graph.together);
+  r.measured_step = measured_step_time(graph).value_or(step_of(views, graph.together));
   if (r.measured_step > Ns{0}) r.error = ratio(r.step, r.measured_step) - 1;
   if (r.step > Ns{0}) r.residual_share = 1 - ratio(r.step_without_residuals, r.step);
   return r;

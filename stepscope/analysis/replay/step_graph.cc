@@ -2,6 +2,8 @@
 #include "stepscope/analysis/replay/step_graph.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "stepscope/analysis/matching/message_size.h"
@@ -79,6 +81,7 @@ class GraphBuilder {
   void join_where(std::span<const CollectiveMember> members, std::uint32_t row, Needed&& needed,
                   Waits&& waits);
   void number();
+  void find_step_ends();
   [[nodiscard]] std::uint32_t arrival(CollectiveMember m) const {
     return offset_[m.view] + drafts_[m.view].arrival[m.call];
   }
@@ -94,6 +97,7 @@ class GraphBuilder {
   std::vector<Ns> start_;
   std::vector<Ns> duration_;
   std::vector<GraphEdge> edges_;
+  std::vector<std::vector<std::uint32_t>> step_ends_;  // by view and step
 };
 
 template <class Column>
@@ -120,6 +124,9 @@ void GraphBuilder::append(std::uint32_t view) {
   out_.begin.push_back(draft.begin == no_node ? no_node : offset + draft.begin);
   out_.end.push_back(draft.end == no_node ? no_node : offset + draft.end);
   out_.steps.push_back(views_[view].steps.size());
+  step_ends_.push_back(std::move(draft.step_end));
+  for (std::uint32_t& n : step_ends_.back())
+    if (n != no_node) n += offset;
   out_.overlapping += draft.overlapping;
   out_.unjoined += draft.unjoined;
 }
@@ -186,9 +193,45 @@ void GraphBuilder::number() {
     if (n != no_node) n = order.position[n];
   for (std::uint32_t& n : out_.end)
     if (n != no_node) n = order.position[n];
+  for (StepEnd& step : out_.step_ends)
+    for (std::uint32_t& n : step.node)
+      if (n != no_node) n = order.position[n];
   out_.origin = start_.empty() ? Ns{0} : *std::ranges::min_element(start_);
   for (Ns& t : start_) t -= out_.origin;
+  for (StepEnd& step : out_.step_ends)
+    for (Ns& t : step.measured) t -= out_.origin;
   out_.negative_delays = set_delays(out_.graph, start_);
+}
+
+// Of the steps that every view with steps has, if all of them ran on a device.
+void GraphBuilder::find_step_ends() {
+  std::map<std::int64_t, StepEnd> of_index;
+  std::size_t counted = 0;
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    const auto& steps = views_[v].steps;
+    if (steps.empty()) continue;
+    ++counted;
+    for (std::size_t s = 0; s < step_ends_[v].size(); ++s) {
+      if (step_ends_[v][s] == no_node) continue;
+      StepEnd& step = of_index.try_emplace(steps[s].index, StepEnd{.follows = true}).first->second;
+      step.node.resize(views_.size(), no_node);
+      step.node[v] = step_ends_[v][s];
+      step.follows = step.follows && s > 0 && steps[s - 1].index + 1 == steps[s].index &&
+                     steps[s - 1].end == steps[s].start;
+    }
+  }
+  for (auto& [step_index, step] : of_index) {
+    if (static_cast<std::size_t>(std::ssize(step.node) - std::ranges::count(step.node, no_node)) !=
+        counted)
+      continue;
+    step.index = step_index;
+    step.follows =
+        step.follows && !out_.step_ends.empty() && out_.step_ends.back().index + 1 == step_index;
+    step.measured.resize(views_.size());
+    for (std::size_t v = 0; v < views_.size(); ++v)
+      if (step.node[v] != no_node) step.measured[v] = start_[step.node[v]];
+    out_.step_ends.push_back(std::move(step));
+  }
 }
 
 StepGraph GraphBuilder::build() {
@@ -197,6 +240,7 @@ StepGraph GraphBuilder::build() {
   for (std::uint32_t i = 0; i < matched.size(); ++i)
     if (matched[i].complete) join(matched[i], i);
   out_.together = job_.matches.clocks_comparable || views_.size() == 1;
+  find_step_ends();
   number();
   return std::move(out_);
 }
@@ -207,17 +251,78 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
                            unsigned threads) {
   const auto joined = find_joined(views, job);
   std::vector<ViewDraft> drafts(views.size());
+  std::vector<ViewInput> inputs;
+  for (std::size_t v = 0; v < views.size(); ++v)
+    inputs.push_back({views[v], job.matches.ranks[v], job.times.by_view[v], joined[v]});
+  std::vector<std::unique_ptr<DraftInParts>> parts(views.size());
+  std::vector<std::vector<OrderedUse>> uses(views.size());
   parallel_for(views.size(), threads, [&](std::size_t v) {
     drafts[v].arrival.assign(joined[v].size(), no_node);
     if (views[v].steps.empty()) return;
-    const ViewInput input{views[v], job.matches.ranks[v], job.times.by_view[v], joined[v]};
-    drafts[v] = views[v].index->cpu_only() ? draft_cpu_view(input) : draft_device_view(input);
+    if (views[v].index->cpu_only()) {
+      drafts[v] = draft_cpu_view(inputs[v]);
+      return;
+    }
+    parts[v] = begin_device_view(inputs[v]);
+    uses[v] = parts[v]->uses();
+  });
+  const std::vector<std::vector<UseOrder>> orders = learn_order(uses);
+  parallel_for(views.size(), threads, [&](std::size_t v) {
+    if (parts[v]) drafts[v] = parts[v]->finish(orders[v]);
+    parts[v].reset();
   });
   return GraphBuilder(views, job, drafts).build();
 }
 
+namespace {
+
+// The mean time between the ends of steps that follow each other; absent without such steps. `at`
+// gives the end of a step.
+template <class At>
+std::optional<Ns> mean_between(std::span<const StepEnd> steps, At&& at) {
+  Ns sum{};
+  std::int64_t count = 0;
+  for (std::size_t k = 1; k < steps.size(); ++k) {
+    if (!steps[k].follows) continue;
+    sum += at(steps[k]) - at(steps[k - 1]);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / count;
+}
+
+// `at(step, view)` gives the end of a step on a view.
+template <class At>
+std::optional<Ns> mean_between_ends(const StepGraph& graph, At&& at) {
+  if (graph.together)
+    return mean_between(graph.step_ends, [&](const StepEnd& step) {
+      Ns last = Ns::min();
+      for (std::size_t v = 0; v < step.node.size(); ++v)
+        if (step.node[v] != no_node) last = std::max(last, at(step, v));
+      return last;
+    });
+  std::optional<Ns> slowest;
+  for (std::size_t v = 0; v < graph.end.size(); ++v) {
+    if (graph.step_ends.empty() || graph.step_ends.front().node[v] == no_node) continue;
+    const auto mean =
+        mean_between(graph.step_ends, [&](const StepEnd& step) { return at(step, v); });
+    if (mean && (!slowest || *mean > *slowest)) slowest = mean;
+  }
+  return slowest;
+}
+
+}  // namespace
+
+std::optional<Ns> measured_step_time(const StepGraph& graph) {
+  return mean_between_ends(
+      graph, [](const StepEnd& step, std::size_t view) { return step.measured[view]; });
+}
+
 Ns step_time(const StepGraph& graph, std::span<const Ns> end,
              const std::function<Ns(std::uint32_t)>& duration_of) {
+  const auto between = mean_between_ends(
+      graph, [&](const StepEnd& step, std::size_t view) { return end[step.node[view]]; });
+  if (between) return *between;
   Ns first = Ns::max();
   Ns last = Ns::min();
   Ns slowest{};

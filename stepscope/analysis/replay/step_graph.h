@@ -7,10 +7,10 @@
 //   launch     The call, and the least latency on this rank from its return to the operation.
 //   compute, copy, comm
 //              Operations of a device in the order of their stream. With "Stream Wait Event" rows
-//              they also follow the awaited operation. Without such rows a communication kernel
-//              follows the last operation launched before it elsewhere (c10d orders its stream
-//              behind the current one). If an operation started later than all this explains, but
-//              at most 20 µs after an operation of another stream ended, it also follows that.
+//              they also follow the awaited operation. Without such rows they follow what the
+//              steps and ranks of the same program show together (learned_order.h). By the rule of
+//              c10d a communication kernel also follows the last operation launched before it
+//              elsewhere, unless the instants of a step contradict.
 //   sync       The return of a call that waited for the device.
 //   held       A device that has run empty is taken away for a while, whatever is launched
 //              meanwhile: another process's time slice (device_holds.h).
@@ -28,6 +28,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,14 @@
 #include "stepscope/analysis/replay/replay_graph.h"
 
 namespace stepscope {
+
+// The end of a step: of the last operation that it launched.
+struct StepEnd {
+  std::int64_t index = 0;             // Step::index
+  bool follows = false;               // the step before it in the list is the one before it
+  std::vector<std::uint32_t> node{};  // by view; no_node for a view without steps
+  std::vector<Ns> measured{};         // by view, after `origin`
+};
 
 struct StepGraph {
   ReplayGraph graph;  // instants count from `origin`
@@ -48,6 +57,7 @@ struct StepGraph {
   std::vector<std::uint32_t> begin;  // by view: its first step begins when this node starts
   std::vector<std::uint32_t> end;    // by view: its last step ends with this node
   std::vector<std::size_t> steps;    // by view: number of steps between them
+  std::vector<StepEnd> step_ends;    // of the steps that all views have; empty without a device
   Ns origin{};
   bool together = false;  // clocks are comparable: the job's time is last end − first begin
 
@@ -65,10 +75,15 @@ struct StepGraph {
 [[nodiscard]] StepGraph build_step_graph(std::span<const RankView> views, const Collectives& job,
                                          unsigned threads = 1);
 
-// The time of a step in a replay: mean over the steps between begin and end. Of the job if
-// `together`, else of the slowest view.
+// The time of a step in a replay: the mean time from the end of a step to the end of the next, so
+// neither the first step, which the recording began, nor what the last step leaves running counts.
+// A step of the job ends when its last rank does if `together`; else the slowest view counts.
+// Without two steps in sequence, and without a device, the mean over the steps between `begin` and
+// `end`.
 [[nodiscard]] Ns step_time(const StepGraph& graph, std::span<const Ns> end,
                            const std::function<Ns(std::uint32_t)>& duration_of);
+// The same of the measured instants; absent where the mean is not over ends of steps.
+[[nodiscard]] std::optional<Ns> measured_step_time(const StepGraph& graph);
 [[nodiscard]] inline Ns step_time(const StepGraph& graph, std::span<const Ns> duration,
                                   std::span<const Ns> end) {
   return step_time(graph, end, [&](std::uint32_t n) { return duration[n]; });

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank with a device: host threads, launches, streams.
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
 #include <optional>
 
 #include "stepscope/analysis/replay/device_holds.h"
+#include "stepscope/analysis/replay/learned_order.h"
 #include "stepscope/analysis/replay/step_graph_draft.h"
 #include "stepscope/analysis/steps/event_waits.h"
 #include "stepscope/analysis/steps/host_waits.h"
@@ -14,6 +18,7 @@ namespace {
 constexpr Ns most_clock_lead = std::chrono::milliseconds{1};
 constexpr Ns rounding = std::chrono::microseconds{1};  // coarsest rounding of recorded instants
 constexpr Ns wake_up = std::chrono::microseconds{20};  // from a communication's end to later work
+constexpr Ns return_of_call = std::chrono::microseconds{100};  // from the awaited end
 
 // A call by which a host thread did something visible to the device or to other ranks.
 struct Point {
@@ -31,7 +36,7 @@ struct Ended {
   std::uint32_t node = no_node;
 };
 
-class DeviceDraft {
+class DeviceDraft final : public DraftInParts {
  public:
   explicit DeviceDraft(const ViewInput& input)
       : input_(input),
@@ -41,7 +46,9 @@ class DeviceDraft {
         until_(input.view.steps.back().end),
         events_(event_waits(trace_, index_)) {}
 
-  ViewDraft run();
+  void begin();
+  [[nodiscard]] std::vector<OrderedUse> uses() override;
+  ViewDraft finish(std::span<const UseOrder> orders) override;
 
  private:
   void find_operations();
@@ -53,11 +60,12 @@ class DeviceDraft {
   void add_operations();
   void add_operation(SliceId op, std::uint32_t number);
   [[nodiscard]] std::uint32_t launched_before(SliceId op) const;
-  void after_other_stream(std::uint32_t node, Ns ready);
   void note_idle(SliceId op, std::uint32_t node, Ns ready, const Ended& ended);
   void add_holds();
-  void close_syncs();
-  void add_end();
+  void close_syncs(std::span<const std::vector<std::uint32_t>> awaited);
+  void add_ends();
+  [[nodiscard]] std::int32_t step_of_call(Ns instant) const;
+  [[nodiscard]] std::int32_t step_of(SliceId op) const;
   [[nodiscard]] Ns end(SliceId id) const { return trace_.slices.end(id); }
   [[nodiscard]] Ns start(SliceId id) const { return trace_.slices.start[index(id)]; }
 
@@ -82,15 +90,18 @@ class DeviceDraft {
     Ns at{};
     std::uint32_t op = 0;  // index into ops_
   };
-  std::vector<Launched> launched_;      // compute and copies, by launch
-  std::vector<std::uint32_t> op_last_;  // parallel to ops_
-  std::vector<Ended> ended_;            // operations that ended so far, by end
+  std::vector<Launched> launched_;       // compute and copies, by launch
+  std::vector<std::uint32_t> op_first_;  // parallel to ops_: the node that waits for earlier work
+  std::vector<std::uint32_t> op_last_;   // likewise: the node that ends with it
+  std::vector<Ns> op_ready_;             // likewise: the end of everything known to hold it
+  std::vector<Ended> ended_;             // operations that ended so far, by end
   struct Sync {
     std::uint32_t host = no_node;
     std::uint32_t node = no_node;
     SliceId call = no_slice;
   };
   std::vector<Sync> syncs_;
+  std::vector<std::uint32_t> by_launch_;  // uses() in ops_, then in syncs_
   // The last operation of a device, and its idle stretches with the nodes on both sides.
   struct DeviceIdle {
     Ended last;
@@ -214,22 +225,12 @@ void DeviceDraft::add_host() {
   last_of_track_ = std::move(last);
 }
 
-// The last operation launched before this one, except communication.
+// The last operation launched before this one, except communication: index into ops_, or no_use.
 std::uint32_t DeviceDraft::launched_before(SliceId op) const {
   const SliceId call = index_.launch(op);
-  if (call == no_slice) return no_node;
+  if (call == no_slice) return no_use;
   const auto at = std::ranges::lower_bound(launched_, start(call), {}, &Launched::at);
-  if (at == launched_.begin()) return no_node;
-  return op_last_[(at - 1)->op];
-}
-
-// `ready`: the end of everything known to hold the node.
-void DeviceDraft::after_other_stream(std::uint32_t node, Ns ready) {
-  const Ns began = draft_.start[node];
-  const auto after = std::ranges::upper_bound(ended_, began + rounding, {}, &Ended::at);
-  if (after == ended_.begin()) return;
-  const Ended& last = *(after - 1);
-  if (last.at > ready && began - last.at <= wake_up) draft_.edges.push_back({last.node, node});
+  return at == launched_.begin() ? no_use : (at - 1)->op;
 }
 
 void DeviceDraft::note_idle(SliceId op, std::uint32_t node, Ns ready, const Ended& ended) {
@@ -267,6 +268,7 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
     node = last = draft_.add(kind, start(op), end(op), op);
   }
   if (draft_.begin == no_node) draft_.begin = node;
+  op_first_[number] = node;
   op_last_[number] = last;
   Ns ready = Ns::min();
   // For operations that must have ended, by stream order or by an event, despite rounding.
@@ -292,10 +294,8 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
   if (!events_.waits.empty()) {
     if (const SliceId producer = producer_of(events_, trace_, index_, op); producer != no_slice)
       after(last_node_[index(producer)]);
-  } else {
-    if (communication) after(launched_before(op));
-    after_other_stream(node, ready);
   }
+  op_ready_[number] = ready;
   last_node_[index(op)] = last;
   const Ended ended{draft_.end_of(last), last};
   note_idle(op, node, ready, ended);
@@ -303,7 +303,9 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
 }
 
 void DeviceDraft::add_operations() {
+  op_first_.assign(ops_.size(), no_node);
   op_last_.assign(ops_.size(), no_node);
+  op_ready_.assign(ops_.size(), Ns::min());
   last_node_.assign(trace_.slices.size(), no_node);
   for (std::uint32_t i = 0; i < ops_.size(); ++i) {
     const SliceId call = index_.launch(ops_[i]);
@@ -314,32 +316,122 @@ void DeviceDraft::add_operations() {
   for (std::uint32_t i = 0; i < ops_.size(); ++i) add_operation(ops_[i], i);
 }
 
-// A call waited for the operation that ended last before it returned, if that ended within the
-// call. A copy that the call itself launched counts whatever the clocks show. Without such an
-// operation the call is the host's own time.
-void DeviceDraft::close_syncs() {
-  for (const Sync& sync : syncs_) {
-    const auto after =
-        std::ranges::upper_bound(ended_, end(sync.call) + clock_lead_, {}, &Ended::at);
-    if (after != ended_.begin() && (after - 1)->at > start(sync.call)) {
-      const std::uint32_t wait =
-          draft_.add(NodeKind::wait, (after - 1)->at, (after - 1)->at, sync.call);
-      draft_.edges.push_back({(after - 1)->node, wait});
-      draft_.edges.push_back({wait, sync.node});
-    } else {
-      draft_.start[sync.node] = start(sync.call);
-      draft_.duration[sync.node] = end(sync.call) - start(sync.call);
-      draft_.kind[sync.node] = NodeKind::host;
+// A call waits for the operations that the learned order names, else for the one that ended last
+// before it returned, if that ended within the call. Without such an operation the call is the
+// host's own time.
+void DeviceDraft::close_syncs(std::span<const std::vector<std::uint32_t>> awaited) {
+  for (std::size_t i = 0; i < syncs_.size(); ++i) {
+    const Sync& sync = syncs_[i];
+    std::vector<std::uint32_t> nodes = awaited[i];
+    if (nodes.empty()) {
+      const auto after =
+          std::ranges::upper_bound(ended_, end(sync.call) + clock_lead_, {}, &Ended::at);
+      if (after != ended_.begin() && (after - 1)->at > start(sync.call))
+        nodes.push_back((after - 1)->node);
     }
+    Ns last = Ns::min();
+    for (const std::uint32_t n : nodes) last = std::max(last, draft_.end_of(n));
+    if (!nodes.empty()) {
+      const std::uint32_t wait = draft_.add(NodeKind::wait, last, last, sync.call);
+      for (const std::uint32_t n : nodes) draft_.edges.push_back({n, wait});
+      draft_.edges.push_back({wait, sync.node});
+    }
+    if (last > start(sync.call)) continue;
+    draft_.start[sync.node] = start(sync.call);
+    draft_.duration[sync.node] = end(sync.call) - start(sync.call);
+    draft_.kind[sync.node] = NodeKind::host;
   }
 }
 
-void DeviceDraft::add_end() {
-  draft_.end = draft_.add(NodeKind::end, until_, until_, no_slice);
-  for (const std::uint32_t last : last_of_track_) draft_.connect(last, draft_.end);
+// Ordinal of the step whose annotation, or the time after it, contains the call; -1 before all.
+std::int32_t DeviceDraft::step_of_call(Ns instant) const {
+  const auto& steps = input_.view.steps;
+  return static_cast<std::int32_t>(std::ranges::upper_bound(steps, instant, {}, &Step::host_start) -
+                                   steps.begin()) -
+         1;
 }
 
-ViewDraft DeviceDraft::run() {
+// Ordinal of the step that launched the operation.
+std::int32_t DeviceDraft::step_of(SliceId op) const {
+  if (const SliceId call = index_.launch(op); call != no_slice) return step_of_call(start(call));
+  const auto& steps = input_.view.steps;
+  return static_cast<std::int32_t>(std::ranges::upper_bound(steps, start(op), {}, &Step::start) -
+                                   steps.begin()) -
+         1;
+}
+
+std::vector<OrderedUse> DeviceDraft::uses() {
+  std::vector<std::uint64_t> hash_of(trace_.strings.size(), 0);
+  const auto name = [&](SliceId row) {
+    const StringId id = trace_.slices.name[index(row)];
+    std::uint64_t& hash = hash_of[index(id)];
+    if (hash == 0) hash = std::hash<std::string_view>{}(trace_.strings[id]) | 1U;
+    return hash;
+  };
+  std::vector<OrderedUse> all;
+  std::vector<Ns> launched;
+  const bool recorded = !events_.waits.empty();  // the waits of streams are in the trace
+  for (std::uint32_t i = 0; i < ops_.size(); ++i) {
+    const SliceId op = ops_[i];
+    const SliceId call = index_.launch(op);
+    const bool communication = call_row_[i] != no_row || trace_.is_communication(op);
+    all.push_back({.name = name(op),
+                   .step = step_of(op),
+                   .lane = index(trace_.slices.track[index(op)]),
+                   .ready = op_ready_[i],
+                   .start = start(op),
+                   .end = end(op),
+                   .wake_up = recorded ? -rounding : wake_up,
+                   .follows = communication && !recorded ? launched_before(op) : no_use});
+    launched.push_back(call == no_slice ? start(op) : start(call));
+  }
+  for (const Sync& sync : syncs_) {
+    all.push_back({.name = name(sync.call) - 1,
+                   .step = step_of_call(start(sync.call)),
+                   .lane = no_lane,
+                   .ready = start(sync.call),
+                   .start = end(sync.call) + clock_lead_,
+                   .end = end(sync.call) + clock_lead_,
+                   .wake_up = return_of_call + clock_lead_});
+    launched.push_back(start(sync.call));
+  }
+  by_launch_.resize(all.size());
+  std::iota(by_launch_.begin(), by_launch_.end(), 0U);
+  std::ranges::stable_sort(by_launch_, [&](std::uint32_t a, std::uint32_t b) {
+    return all[a].step != all[b].step ? all[a].step < all[b].step : launched[a] < launched[b];
+  });
+  std::vector<std::uint32_t> place(all.size());
+  for (std::uint32_t k = 0; k < by_launch_.size(); ++k) place[by_launch_[k]] = k;
+  std::vector<OrderedUse> sorted;
+  sorted.reserve(all.size());
+  for (const std::uint32_t i : by_launch_) {
+    sorted.push_back(all[i]);
+    if (sorted.back().follows != no_use) sorted.back().follows = place[sorted.back().follows];
+  }
+  return sorted;
+}
+
+// A step ends when the last operation that it launched ends.
+void DeviceDraft::add_ends() {
+  draft_.end = draft_.add(NodeKind::end, until_, until_, no_slice);
+  for (const std::uint32_t last : last_of_track_) draft_.connect(last, draft_.end);
+  std::vector<std::map<TrackId, std::uint32_t>> last_of(input_.view.steps.size());
+  for (std::uint32_t i = 0; i < ops_.size(); ++i) {
+    const std::int32_t step = step_of(ops_[i]);
+    if (step >= 0)
+      last_of[static_cast<std::size_t>(step)][trace_.slices.track[index(ops_[i])]] = op_last_[i];
+  }
+  for (const auto& tracks : last_of) {
+    Ns last = Ns::min();
+    for (const auto& [track, node] : tracks) last = std::max(last, draft_.end_of(node));
+    std::uint32_t end_node = no_node;
+    if (!tracks.empty()) end_node = draft_.add(NodeKind::end, last, last, no_slice);
+    for (const auto& [track, node] : tracks) draft_.edges.push_back({node, end_node});
+    draft_.step_end.push_back(end_node);
+  }
+}
+
+void DeviceDraft::begin() {
   draft_.arrival.assign(input_.calls.calls.size(), no_node);
   draft_.transfer.assign(input_.calls.calls.size(), no_node);
   find_operations();
@@ -350,13 +442,33 @@ ViewDraft DeviceDraft::run() {
   add_host();
   add_operations();
   add_holds();
-  close_syncs();
-  add_end();
+  mark_ = {};
+  host_node_ = {};
+  last_node_ = {};
+  points_ = {};
+}
+
+ViewDraft DeviceDraft::finish(std::span<const UseOrder> orders) {
+  std::vector<std::vector<std::uint32_t>> awaited(syncs_.size());
+  for (const UseOrder& order : orders) {
+    const std::uint32_t before = op_last_[by_launch_[order.before]];
+    const std::uint32_t after = by_launch_[order.after];
+    if (after < ops_.size())
+      draft_.edges.push_back({before, op_first_[after]});
+    else
+      awaited[after - ops_.size()].push_back(before);
+  }
+  close_syncs(awaited);
+  add_ends();
   return std::move(draft_);
 }
 
 }  // namespace
 
-ViewDraft draft_device_view(const ViewInput& input) { return DeviceDraft(input).run(); }
+std::unique_ptr<DraftInParts> begin_device_view(const ViewInput& input) {
+  auto draft = std::make_unique<DeviceDraft>(input);
+  draft->begin();
+  return draft;
+}
 
 }  // namespace stepscope

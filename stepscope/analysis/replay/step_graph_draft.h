@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "stepscope/analysis/collectives/collective_times.h"
 #include "stepscope/analysis/matching/collective_calls.h"
+#include "stepscope/analysis/replay/learned_order.h"
 #include "stepscope/analysis/replay/node_kind.h"
 #include "stepscope/analysis/replay/replay_graph.h"
 #include "stepscope/analysis/steps/rank_view.h"
@@ -27,6 +30,7 @@ struct ViewDraft {
   std::vector<std::uint32_t> transfer;  // by call; likewise
   std::uint32_t begin = no_node;
   std::uint32_t end = no_node;
+  std::vector<std::uint32_t> step_end;  // by step of the view; empty without a device
   std::uint64_t overlapping = 0;
   std::uint64_t unjoined = 0;
 
@@ -68,8 +72,17 @@ struct ViewInput {
 std::uint32_t add_call(ViewDraft& draft, const ViewInput& input, std::uint32_t call,
                        std::uint32_t& first);
 
-// Only for views with steps.
-[[nodiscard]] ViewDraft draft_device_view(const ViewInput& input);
+// A rank whose operations wait for other streams in ways that the trace does not show. uses() goes
+// to learn_order() together with those of the other ranks, and finish() takes the answer.
+class DraftInParts {
+ public:
+  virtual ~DraftInParts() = default;
+  [[nodiscard]] virtual std::vector<OrderedUse> uses() = 0;
+  [[nodiscard]] virtual ViewDraft finish(std::span<const UseOrder> orders) = 0;
+};
+
+// Only for views with steps. `input` must outlive the result.
+[[nodiscard]] std::unique_ptr<DraftInParts> begin_device_view(const ViewInput& input);
 [[nodiscard]] ViewDraft draft_cpu_view(const ViewInput& input);
 
 }  // namespace stepscope

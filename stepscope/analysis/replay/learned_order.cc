@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/learned_order.h"
+
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <unordered_map>
+
+namespace stepscope {
+namespace {
+
+constexpr Ns rounded_off = std::chrono::microseconds{1};  // coarsest rounding of recorded instants
+constexpr std::uint64_t contradicted = 100;               // one in so many uses may contradict
+constexpr std::size_t most_candidates = 8;                // of one operation
+constexpr std::uint32_t most_launch_lag = 2;              // in steps
+
+std::uint64_t joined_hash(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t x = a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6U) + (a >> 2U));
+  x ^= x >> 33U;
+  x *= 0xff51afd7ed558ccdULL;
+  return x ^ (x >> 33U);
+}
+
+// One rank's uses as a table of steps and operations.
+struct Occurrences {
+  std::vector<std::uint64_t> site;  // by use: name and occurrence within the step
+  std::vector<std::uint32_t> first_of_step;
+  std::uint64_t program = 0;  // hash of the sites of the most frequent kind of step
+};
+
+Occurrences occurrences_of(std::span<const OrderedUse> uses) {
+  Occurrences o;
+  o.site.reserve(uses.size());
+  std::unordered_map<std::uint64_t, std::uint32_t> seen;
+  std::map<std::uint64_t, std::uint32_t> programs;
+  std::uint64_t program = 0;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    if (i == 0 || uses[i].step != uses[i - 1].step) {
+      if (i > 0) ++programs[program];
+      seen.clear();
+      program = 0;
+    }
+    o.site.push_back(joined_hash(uses[i].name, seen[uses[i].name]++));
+    program = joined_hash(program, o.site.back());
+  }
+  if (!uses.empty()) ++programs[program];
+  std::uint32_t most = 0;
+  for (const auto& [hash, count] : programs)
+    if (count > most) {
+      most = count;
+      o.program = hash;
+    }
+  return o;
+}
+
+// A use that may wait for another one, so many steps earlier.
+struct Candidate {
+  std::uint32_t before = 0;  // sites of the program
+  std::uint32_t after = 0;
+  std::uint32_t lag = 0;
+
+  auto operator<=>(const Candidate&) const = default;
+};
+
+struct Counted {
+  Candidate candidate;
+  std::uint64_t votes = 0;
+};
+
+// All ranks of one program.
+class Program {
+ public:
+  explicit Program(std::span<const std::vector<OrderedUse>> views) : views_(views) {}
+
+  void add(std::uint32_t view, const Occurrences& o);
+  void learn();
+  void write(std::vector<std::vector<UseOrder>>& orders) const;
+
+ private:
+  struct Member {
+    std::uint32_t view = 0;
+    std::int32_t first_step = 0;
+    std::uint32_t steps = 0;
+    std::vector<std::uint32_t> site;  // by use
+    std::vector<std::uint32_t> use;   // by step and site; no_use
+  };
+  [[nodiscard]] std::uint32_t use_of(const Member& m, std::int64_t step, std::uint32_t site) const {
+    const std::int64_t row = step - m.first_step;
+    if (row < 0 || row >= std::int64_t{m.steps}) return no_use;
+    const std::size_t at = static_cast<std::size_t>(row) * sites_ + site;
+    return at < m.use.size() ? m.use[at] : no_use;
+  }
+  void tabulate();
+  void vote(const Member& m);
+  void vote(const Member& m, std::uint32_t before, std::uint32_t after);
+  [[nodiscard]] std::uint64_t contradictions(Candidate c) const;
+
+  std::span<const std::vector<OrderedUse>> views_;
+  std::vector<Member> members_;
+  std::unordered_map<std::uint64_t, std::uint32_t> number_;  // of a site
+  std::uint32_t sites_ = 0;
+  std::vector<Candidate> votes_;
+  std::vector<Candidate> held_;
+};
+
+void Program::add(std::uint32_t view, const Occurrences& o) {
+  Member m{.view = view, .site = {}, .use = {}};
+  const auto& uses = views_[view];
+  if (uses.empty()) return;
+  m.site.reserve(uses.size());
+  std::int32_t last = uses.front().step;
+  m.first_step = last;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    m.site.push_back(
+        number_.try_emplace(o.site[i], static_cast<std::uint32_t>(number_.size())).first->second);
+    m.first_step = std::min(m.first_step, uses[i].step);
+    last = std::max(last, uses[i].step);
+  }
+  m.steps = static_cast<std::uint32_t>(last - m.first_step) + 1;
+  members_.push_back(std::move(m));
+}
+
+void Program::tabulate() {
+  sites_ = static_cast<std::uint32_t>(number_.size());
+  for (Member& m : members_) {
+    m.use.assign(std::size_t{m.steps} * sites_, no_use);
+    const auto& uses = views_[m.view];
+    for (std::uint32_t i = 0; i < uses.size(); ++i)
+      m.use[static_cast<std::size_t>(uses[i].step - m.first_step) * sites_ + m.site[i]] = i;
+  }
+}
+
+void Program::vote(const Member& m, std::uint32_t before, std::uint32_t after) {
+  const auto& uses = views_[m.view];
+  const std::int32_t lag = uses[after].step - uses[before].step;
+  if (lag < 0 || lag > std::int32_t{most_launch_lag}) return;
+  votes_.push_back({m.site[before], m.site[after], static_cast<std::uint32_t>(lag)});
+}
+
+// The last use on another stream to end before each use begins.
+void Program::vote(const Member& m) {
+  const auto& uses = views_[m.view];
+  std::vector<std::uint32_t> by_end;
+  for (std::uint32_t i = 0; i < uses.size(); ++i)
+    if (uses[i].lane != no_lane) by_end.push_back(i);
+  std::ranges::sort(by_end, {}, [&](std::uint32_t i) { return uses[i].end; });
+  for (std::uint32_t i = 0; i < uses.size(); ++i) {
+    const OrderedUse& use = uses[i];
+    if (use.follows != no_use) vote(m, use.follows, i);
+    auto at = std::ranges::upper_bound(by_end, use.start + rounded_off, {},
+                                       [&](std::uint32_t k) { return uses[k].end; });
+    while (at != by_end.begin() && (*(at - 1) == i || uses[*(at - 1)].start >= use.start)) --at;
+    if (at == by_end.begin()) continue;
+    const OrderedUse& last = uses[*(at - 1)];
+    if (last.lane == use.lane || last.end <= use.ready || use.start - last.end > use.wake_up)
+      continue;
+    vote(m, *(at - 1), i);
+  }
+}
+
+std::uint64_t Program::contradictions(Candidate c) const {
+  std::uint64_t count = 0;
+  for (const Member& m : members_) {
+    const auto& uses = views_[m.view];
+    for (std::uint32_t row = 0; row < m.steps; ++row) {
+      const std::uint32_t after = m.use[std::size_t{row} * sites_ + c.after];
+      if (after == no_use) continue;
+      const std::uint32_t before = use_of(m, std::int64_t{m.first_step} + row - c.lag, c.before);
+      if (before != no_use && uses[before].end > uses[after].start + rounded_off) ++count;
+    }
+  }
+  return count;
+}
+
+void Program::learn() {
+  tabulate();
+  std::uint64_t steps = 0;
+  for (const Member& m : members_) {
+    vote(m);
+    steps += m.steps;
+  }
+  std::ranges::sort(votes_);
+  std::vector<Counted> counted;
+  for (const Candidate& c : votes_) {
+    if (counted.empty() || counted.back().candidate != c) counted.push_back({c, 0});
+    ++counted.back().votes;
+  }
+  votes_ = {};
+  std::ranges::stable_sort(counted, [](const Counted& a, const Counted& b) {
+    return a.candidate.after != b.candidate.after ? a.candidate.after < b.candidate.after
+                                                  : a.votes > b.votes;
+  });
+  std::size_t tested = 0;  // of the same operation
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    const Candidate c = counted[i].candidate;
+    tested = i > 0 && counted[i - 1].candidate.after == c.after ? tested + 1 : 0;
+    if (tested < most_candidates && contradictions(c) * contradicted <= steps) held_.push_back(c);
+  }
+}
+
+void Program::write(std::vector<std::vector<UseOrder>>& orders) const {
+  for (const Member& m : members_) {
+    const auto& uses = views_[m.view];
+    auto& list = orders[m.view];
+    // Of the uses on one stream, the last to begin implies the others.
+    for (std::size_t first = 0; first < held_.size();) {
+      std::size_t last = first;
+      while (last < held_.size() && held_[last].after == held_[first].after) ++last;
+      for (std::uint32_t row = 0; row < m.steps; ++row) {
+        const std::uint32_t after = m.use[std::size_t{row} * sites_ + held_[first].after];
+        if (after == no_use) continue;
+        std::map<std::uint32_t, std::uint32_t> of_lane;
+        for (std::size_t i = first; i < last; ++i) {
+          const std::uint32_t before =
+              use_of(m, std::int64_t{m.first_step} + row - held_[i].lag, held_[i].before);
+          if (before == no_use || uses[before].end > uses[after].start + rounded_off) continue;
+          const auto [at, fresh] = of_lane.try_emplace(uses[before].lane, before);
+          if (!fresh && uses[at->second].start < uses[before].start) at->second = before;
+        }
+        for (const auto& [lane, before] : of_lane) list.push_back({before, after});
+      }
+      first = last;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<UseOrder>> learn_order(std::span<const std::vector<OrderedUse>> views) {
+  std::map<std::uint64_t, Program> programs;
+  for (std::uint32_t v = 0; v < views.size(); ++v) {
+    const Occurrences o = occurrences_of(views[v]);
+    programs.try_emplace(o.program, views).first->second.add(v, o);
+  }
+  std::vector<std::vector<UseOrder>> orders(views.size());
+  for (auto& [hash, program] : programs) {
+    program.learn();
+    program.write(orders);
+  }
+  return orders;
+}
+
+}  // namespace stepscope
