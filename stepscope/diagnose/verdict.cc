@@ -436,6 +436,7 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
       verdict.culprit = straggler_text(job, *s);
     return verdict;
   }
+  verdict.culprits = find_culprits(job);
   Groups groups = group_times(job, means_of_all(job), mfu);
   verdict.bound_by = binding_group(job, groups, mfu);
   const bool window = job.steps.size() == 1 && job.ranks.front().steps.front().name == "window";

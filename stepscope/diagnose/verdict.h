@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/cost/machine/machine.h"
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/fit/mfu_budget.h"
 
 namespace stepscope {
@@ -35,6 +37,7 @@ struct JobVerdict {
   BoundBy bound_by = BoundBy::unexplained;
   std::string sentence;
   std::optional<std::string> culprit;  // the largest single cause with its numbers
+  std::vector<Culprit> culprits{};     // the verdict, then its alternatives (culprit.h)
 };
 
 // Whether the traces hold communication kernels and no launches: a recorder of communication (the

@@ -115,6 +115,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
     ask({[&] { e.early_waits = sum_early_waits(what, find_early_waits(what)); },
          [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});
     e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
+    e.faults = find_faults(what, inputs.threads, inputs.stop);
     what.traffic = nullptr;
     if (e.buckets) {
       const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,

@@ -12,6 +12,7 @@
 #include "stepscope/analysis/replay/bubble_shares.h"
 #include "stepscope/analysis/replay/bucket_change.h"
 #include "stepscope/analysis/replay/early_waits.h"
+#include "stepscope/analysis/replay/faults.h"
 #include "stepscope/analysis/replay/path_share.h"
 #include "stepscope/analysis/replay/steady_excess.h"
 #include "stepscope/analysis/replay/what_if.h"
@@ -54,6 +55,7 @@ struct Explanation {
   std::vector<EarlyWaitSum> early_waits;  // of ranks without a device; most time first
   std::vector<BubbleShares> bubble;       // parallel to the ranks of the given pipeline
   std::vector<WhatIf> what_ifs;           // the standing scenarios
+  std::vector<StepFault> faults;          // with the standing scenarios; largest gain first
   std::optional<BucketSearch> buckets;    // of the size of gradient messages; if a size saves time
   std::vector<WhatIf> asked;              // parallel to the requested scenarios
 };

@@ -92,6 +92,7 @@ class Program {
   }
   void tabulate();
   void vote(const Member& m);
+  void vote_for_synchronous();
   void vote(const Member& m, std::uint32_t before, std::uint32_t after);
   [[nodiscard]] std::uint64_t contradictions(Candidate c) const;
 
@@ -158,6 +159,51 @@ void Program::vote(const Member& m) {
   }
 }
 
+// Communication whose next computation waits for it: a synchronous collective of c10d. Where that
+// is seen for some calls of a stream and name and contradicted by none, it holds for the others,
+// which may end before anything could wait for them.
+void Program::vote_for_synchronous() {
+  struct Pair {
+    const Member* member = nullptr;
+    std::uint32_t before = 0;
+    std::uint32_t after = 0;
+  };
+  struct Rule {
+    std::vector<Pair> pairs;
+    std::uint64_t seen = 0;
+    std::uint64_t contradicted = 0;
+  };
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Rule> rules;  // by stream and name
+  for (const Member& m : members_) {
+    const auto& uses = views_[m.view];
+    std::map<std::uint32_t, std::uint32_t> stream_number;  // by first launch: equal on all ranks
+    std::uint32_t next = no_use;                           // the next computation in the step
+    std::vector<std::uint32_t> next_of(uses.size(), no_use);
+    for (std::uint32_t i = static_cast<std::uint32_t>(uses.size()); i-- > 0;) {
+      if (next != no_use && uses[next].step != uses[i].step) next = no_use;
+      next_of[i] = next;
+      if (!uses[i].communication && uses[i].lane != no_lane) next = i;
+    }
+    for (std::uint32_t i = 0; i < uses.size(); ++i) {
+      const std::uint32_t number =
+          stream_number.try_emplace(uses[i].lane, static_cast<std::uint32_t>(stream_number.size()))
+              .first->second;
+      if (!uses[i].communication || next_of[i] == no_use) continue;
+      const OrderedUse& after = uses[next_of[i]];
+      if (after.lane == uses[i].lane) continue;
+      Rule& rule = rules[{number, uses[i].name}];
+      rule.pairs.push_back({&m, i, next_of[i]});
+      if (after.start + rounded_off < uses[i].end)
+        ++rule.contradicted;
+      else if (uses[i].end > after.ready && after.start - uses[i].end <= after.wake_up)
+        ++rule.seen;
+    }
+  }
+  for (const auto& [key, rule] : rules)
+    if (rule.seen > 0 && rule.contradicted * contradicted <= rule.pairs.size())
+      for (const Pair& pair : rule.pairs) vote(*pair.member, pair.before, pair.after);
+}
+
 std::uint64_t Program::contradictions(Candidate c) const {
   std::uint64_t count = 0;
   for (const Member& m : members_) {
@@ -179,6 +225,7 @@ void Program::learn() {
     vote(m);
     steps += m.steps;
   }
+  vote_for_synchronous();
   std::ranges::sort(votes_);
   std::vector<Counted> counted;
   for (const Candidate& c : votes_) {

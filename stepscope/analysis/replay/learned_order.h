@@ -23,6 +23,7 @@ struct OrderedUse {
   Ns start{};              // return of a call
   Ns end{};
   Ns wake_up{};  // it begins at most this long after what it waited for
+  bool communication = false;
   // The use that it follows by a rule of its library unless the instants contradict; or no_use.
   std::uint32_t follows = std::numeric_limits<std::uint32_t>::max();
 };

@@ -28,16 +28,9 @@ bool is_own_work(NodeKind kind) {
          kind == NodeKind::copy;
 }
 
-// Number of the step that launched the operation, or in whose annotation (or after it) the host row
-// began. The instants of devices do not tell: they lag behind their hosts by different times.
-std::int64_t step_number(const RankView& view, SliceId row) {
-  const SliceId call = view.index->launch(row);
-  const Ns at = view.trace->slices.start[index(call == no_slice ? row : call)];
-  const bool host = call != no_slice || view.index->cpu_only() ||
-                    is_host(view.trace->slices.category[index(row)]);
-  const auto after =
-      std::ranges::upper_bound(view.steps, at, {}, host ? &Step::host_start : &Step::start);
-  return after == view.steps.begin() ? view.steps.front().index - 1 : (after - 1)->index;
+// Number of a step by its ordinal.
+std::int64_t step_index(const RankView& view, std::int32_t step) {
+  return step < 0 ? view.steps.front().index - 1 : view.steps[static_cast<std::size_t>(step)].index;
 }
 
 // Only of ranks with peers in their role.
@@ -64,7 +57,8 @@ std::vector<WorkPiece> find_pieces(const Replay& replay, std::span<const RankVie
     const StringId name = views[v].trace->slices.name[index(graph.slice[n])];
     std::uint64_t key = mix(std::hash<std::string_view>{}(roles[v]),
                             name_hash[v][index(name)] + static_cast<std::uint64_t>(graph.kind[n]));
-    key = mix(key, static_cast<std::uint64_t>(step_number(views[v], graph.slice[n])));
+    key = mix(key, static_cast<std::uint64_t>(
+                       step_index(views[v], launch_step(views[v], graph.slice[n]))));
     key = mix(key, seen[v][key]++);
     pieces.push_back({key, n, v, graph.graph.duration[n] + graph.graph.delay[n]});
   }
@@ -108,6 +102,16 @@ void add_holds(const StepGraph& graph, std::span<const std::string> roles,
 }
 
 }  // namespace
+
+std::int32_t launch_step(const RankView& view, SliceId row) {
+  const SliceId call = view.index->launch(row);
+  const Ns at = view.trace->slices.start[index(call == no_slice ? row : call)];
+  const bool host = call != no_slice || view.index->cpu_only() ||
+                    is_host(view.trace->slices.category[index(row)]);
+  const auto after =
+      std::ranges::upper_bound(view.steps, at, {}, host ? &Step::host_start : &Step::start);
+  return static_cast<std::int32_t>(after - view.steps.begin()) - 1;
+}
 
 PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
                          std::span<const std::string> roles) {

@@ -24,6 +24,11 @@ struct PeerMedians {
   std::vector<Ns> mean;
 };
 
+// Ordinal of the step that launched an operation, or in whose annotation (or after it) a host row
+// began; -1 before the first. The instants of devices do not tell: they lag behind their hosts by
+// different times.
+[[nodiscard]] std::int32_t launch_step(const RankView& view, SliceId row);
+
 // `roles`: by view. O(nodes log nodes).
 [[nodiscard]] PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
                                        std::span<const std::string> roles);

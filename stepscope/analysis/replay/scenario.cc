@@ -21,9 +21,12 @@ struct ChangeText {
   bool rank = false;          // needs a rank after '@'; the others may have one
   bool size = false;          // needs a size, and has no rank
   bool count = false;         // needs a whole number, which may be 0
+  bool part = false;          // may name a part of a rank's work
+  bool group = false;         // needs the name of a process group
+  bool step = false;          // needs the number of a step
 };
 
-constexpr std::array<ChangeText, 19> texts = {{
+constexpr std::array<ChangeText, 23> texts = {{
     {.change = Change::no_waiting,
      .name = "no_waiting",
      .meaning = "A transfer begins when its own rank is ready; no rank waits for its peers",
@@ -80,6 +83,14 @@ constexpr std::array<ChangeText, 19> texts = {{
      .name = "sync_free",
      .meaning = "No call waits for the device, or for a collective before it is needed",
      .example = "sync_free"},
+    {.change = Change::syncs_once,
+     .name = "syncs_once",
+     .meaning = "Calls wait for the device at most once a step",
+     .example = "syncs_once"},
+    {.change = Change::pauses_free,
+     .name = "pauses_free",
+     .meaning = "Host work that took much longer now and then takes its usual time",
+     .example = "pauses_free"},
     {.change = Change::copies_free,
      .name = "copies_free",
      .meaning = "Copies take no time",
@@ -92,10 +103,23 @@ constexpr std::array<ChangeText, 19> texts = {{
      .name = "rank_as_peers",
      .meaning = "The rank's own work takes as long as that of its peers",
      .example = "rank_as_peers@3",
-     .rank = true},
+     .rank = true,
+     .part = true},
+    {.change = Change::group_as_siblings,
+     .name = "group_as_siblings",
+     .meaning = "The transfers of a process group take as long as those of its siblings",
+     .example = "group_as_siblings:tp0",
+     .group = true},
+    {.change = Change::step_as_others,
+     .name = "step_as_others",
+     .meaning = "The work of a step takes as long as in the other steps",
+     .example = "step_as_others:12",
+     .step = true},
     {.change = Change::stages_balanced,
      .name = "stages_balanced",
-     .meaning = "The compute of each pipeline stage takes the mean of all stages",
+     .meaning =
+         "The layers are spread evenly over the pipeline stages, or a slow stage works as the "
+         "others do",
      .example = "stages_balanced"},
     {.change = Change::ranks_balanced,
      .name = "ranks_balanced",
@@ -118,6 +142,9 @@ std::string syntax_of(const ChangeText& t) {
   if (t.kind) syntax += "[:COLLECTIVE]";
   if (t.kernel_class) syntax += "[:CLASS]";
   if (t.factor) syntax += ":FACTOR";
+  if (t.part) syntax += "[:PART]";
+  if (t.group) return syntax + ":GROUP[@RANK]";
+  if (t.step) return syntax + ":STEP";
   if (t.size) return syntax + ":SIZE";
   if (t.count) syntax += ":COUNT";
   return syntax + (t.rank ? "@RANK" : "[@RANK]");
@@ -175,6 +202,15 @@ bool take_field(const ChangeText& text, std::string_view field, Scenario& scenar
       scenario.kernel_class = c;
       return true;
     }
+  if (text.part)
+    if (const auto part = find_name<WorkPart>(work_part_names, field)) {
+      scenario.part = part;
+      return true;
+    }
+  if (const auto step = number_of<std::int64_t>(field); text.step && step && !scenario.step) {
+    scenario.step = step;
+    return true;
+  }
   if (const auto count = number_of<std::uint16_t>(field); text.count && count) {
     scenario.factor = *count;
     has_factor = true;
@@ -200,6 +236,9 @@ std::string name_of(const Scenario& scenario) {
     if (scenario.kind) add(collective_kind_names[static_cast<std::size_t>(*scenario.kind)]);
     if (scenario.kernel_class)
       add(name_class_names[static_cast<std::size_t>(*scenario.kernel_class)]);
+    if (scenario.part) add(work_part_names[static_cast<std::size_t>(*scenario.part)]);
+    if (t.group) add(scenario.group);
+    if (scenario.step) add(std::to_string(*scenario.step));
     if (t.factor || t.count) add(number_text(scenario.factor));
     if (scenario.size) add(byte_size_text(*scenario.size));
     if (scenario.rank) name += '@' + std::to_string(*scenario.rank);
@@ -221,6 +260,11 @@ Result<Scenario> parse_scenario(std::string_view text) {
       if (!scenario.rank) return wrong(text, &t);
     }
     std::string_view rest = change.substr(name.size());
+    if (t.group) {  // a group's name may contain colons
+      if (rest.size() < 2) return wrong(text, &t);
+      scenario.group = rest.substr(1);
+      rest = {};
+    }
     while (!rest.empty()) {
       rest.remove_prefix(1);
       const std::string_view field = rest.substr(0, rest.find(':'));
@@ -229,6 +273,7 @@ Result<Scenario> parse_scenario(std::string_view text) {
     }
     if ((t.factor || t.count) != has_factor || (t.rank && !scenario.rank)) return wrong(text, &t);
     if (t.size && (!scenario.size || scenario.rank)) return wrong(text, &t);
+    if (t.step && (!scenario.step || scenario.rank)) return wrong(text, &t);
     return scenario;
   }
   return wrong(text, nullptr);

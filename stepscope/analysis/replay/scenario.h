@@ -2,6 +2,7 @@
 // A requested change as written on the command line, and its answer.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,14 +29,23 @@ enum class Change : std::uint8_t {
   profiler_free,       // the profiler's own overhead takes no time
   sync_free,           // calls do not wait for the device; without one, threads do not wait for
                        // collectives before they need them (early_waits.h)
+  syncs_once,   // calls wait for the device at most once a step: the last one of each step does
+  pauses_free,  // host work that took much longer now and then takes its usual time
+                // (fault_changes.h)
   copies_free,
-  device_alone,     // no other process takes a device in between (NodeKind::held)
-  rank_as_peers,    // a rank's own work takes as long as at its peers (peer_median.h)
-  stages_balanced,  // compute of every pipeline stage takes the mean of all stages
-  ranks_balanced,   // each piece of compute takes the mean of the ranks of its role
-  bucket,           // gradients are sent in messages of another size (bucket_change.h)
-  prefetch,         // parameters are fetched `factor` units ahead (prefetch_replay.h)
+  device_alone,       // no other process takes a device in between (NodeKind::held)
+  rank_as_peers,      // a rank's own work takes as long as at its peers (peer_median.h)
+  group_as_siblings,  // transfers of a process group take as long as in its siblings
+  step_as_others,     // the work of one step takes as long as in the other steps
+  stages_balanced,    // layers are spread evenly over the pipeline stages
+  ranks_balanced,     // each piece of compute takes the mean of the ranks of its role
+  bucket,             // gradients are sent in messages of another size (bucket_change.h)
+  prefetch,           // parameters are fetched `factor` units ahead (prefetch_replay.h)
 };
+
+// The part of a rank's own work.
+enum class WorkPart : std::uint8_t { compute, host };
+inline constexpr std::array<std::string_view, 2> work_part_names = {"compute", "host"};
 
 struct Scenario {
   Change change = Change::no_waiting;
@@ -44,10 +54,13 @@ struct Scenario {
   std::optional<NameClass> kernel_class{};  // compute: absent = all
   std::optional<int> rank{};                // only this rank's work; rank_as_peers needs it
   std::optional<Bytes> size{};              // bucket
+  std::optional<WorkPart> part{};           // rank_as_peers: absent = both
+  std::string group{};                      // group_as_siblings: name of the process group
+  std::optional<std::int64_t> step{};       // step_as_others: Step::index
 };
 
-// "communication_free:all_gather", "bandwidth:2", "compute:matmul:1.3@0", "rank_as_peers@3",
-// "bucket:25MB".
+// "communication_free:all_gather", "bandwidth:2", "compute:matmul:1.3@0", "rank_as_peers:host@3",
+// "group_as_siblings:tp0", "step_as_others:12", "bucket:25MB".
 [[nodiscard]] std::string name_of(const Scenario& scenario);
 // Parses such a name. The error lists the known ones.
 [[nodiscard]] Result<Scenario> parse_scenario(std::string_view text);

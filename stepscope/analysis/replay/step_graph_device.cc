@@ -382,6 +382,7 @@ std::vector<OrderedUse> DeviceDraft::uses() {
                    .start = start(op),
                    .end = end(op),
                    .wake_up = recorded ? -rounding : wake_up,
+                   .communication = communication,
                    .follows = communication && !recorded ? launched_before(op) : no_use});
     launched.push_back(call == no_slice ? start(op) : start(call));
   }

@@ -12,6 +12,8 @@
 #include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/replay/bucket_change.h"
 #include "stepscope/analysis/replay/early_waits.h"
+#include "stepscope/analysis/replay/fault_changes.h"
+#include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/base/parallel_for.h"
@@ -255,10 +257,15 @@ void Changer::free_rows() {
   });
 }
 
+WorkPart part_of(NodeKind kind) {
+  return kind == NodeKind::host || kind == NodeKind::launch ? WorkPart::host : WorkPart::compute;
+}
+
 void Changer::as_peers() {
   for (std::uint32_t n = 0; n < graph_.size(); ++n) {
     const Ns median = in_.medians.of_node[n];
     if (median < Ns{0} || !in_.replay.movable[n] || !of_rank(n)) continue;
+    if (scenario_.part && part_of(graph_.kind[n]) != *scenario_.part) continue;
     // If the rank is much faster, its peers may have waited for it in unrecorded ways.
     const Ns own = duration(n) + delay(n);
     if (median - own > std::max(hidden_wait, 2 * own)) continue;
@@ -266,28 +273,21 @@ void Changer::as_peers() {
   }
 }
 
-// "tp0.pp1", "pp1" → "pp1"; empty without a stage.
-std::string_view stage_of(std::string_view role) {
-  const std::size_t at = role.find("pp");
-  return at == std::string_view::npos ? std::string_view{} : role.substr(at);
-}
-
 void Changer::balance_stages() {
-  std::map<std::string_view, std::pair<double, std::size_t>> of_stage;  // total compute, views
-  std::vector<double> of_view(in_.views.size(), 0);
-  for (std::size_t v = 0; v < of_view.size(); ++v) ++of_stage[stage_of(in_.roles[v])].second;
-  if (of_stage.size() < 2) return;
+  const auto ratios = stage_ratios(in_);
+  const auto ratio_of = [&](std::uint32_t n) -> const StageRatio* {
+    const auto at = ratios.find(stage_of(in_.roles[graph_.view[n]]));
+    return at == ratios.end() || at->second.work <= 0 ? nullptr : &at->second;
+  };
   each(NodeKind::compute, [&](std::uint32_t n) {
-    of_view[graph_.view[n]] += static_cast<double>(duration(n).count());
+    if (const StageRatio* r = ratio_of(n)) take(n, divided(duration(n), r->work));
   });
-  for (std::size_t v = 0; v < of_view.size(); ++v)
-    of_stage[stage_of(in_.roles[v])].first += of_view[v];
-  double mean = 0;
-  for (const auto& [stage, sum] : of_stage)
-    mean += sum.first / static_cast<double>(sum.second) / static_cast<double>(of_stage.size());
-  each(NodeKind::compute, [&](std::uint32_t n) {
-    const auto& [total, views] = of_stage[stage_of(in_.roles[graph_.view[n]])];
-    if (total > 0) take(n, divided(duration(n), total / static_cast<double>(views) / mean));
+  // Layers take their collectives along. Between stages as much is sent as before.
+  each(NodeKind::transfer, [&](std::uint32_t n) {
+    const CollectiveCall* call = call_of(n);
+    const StageRatio* r = ratio_of(n);
+    if (r != nullptr && r->layers && call != nullptr && call->edge_count == 0)
+      take(n, divided(duration(n), r->work));
   });
 }
 
@@ -326,6 +326,19 @@ std::vector<NodeChange> Changer::run() {
       each(NodeKind::wait, [&](std::uint32_t n) {
         if (!in_.views[graph_.view[n]].index->cpu_only()) take(n, duration(n), -never_waited);
       });
+      break;
+    case Change::syncs_once:
+      changes_ = one_sync_a_step(in_);
+      break;
+    case Change::pauses_free:
+      changes_ = without_pauses(in_, find_pauses(in_, step_pieces(in_)));
+      break;
+    case Change::group_as_siblings:
+      if (const auto group = group_named(in_, scenario_.group, scenario_.rank))
+        changes_ = group_like_siblings(in_, *group);
+      break;
+    case Change::step_as_others:
+      changes_ = step_like_others(in_, step_pieces(in_), scenario_.step.value_or(-1));
       break;
     case Change::copies_free:
       each(NodeKind::copy, [&](std::uint32_t n) { take(n, Ns{0}); });

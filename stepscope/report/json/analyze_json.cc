@@ -243,6 +243,30 @@ std::string timeline_text(const JobResult& job) {
   return out;
 }
 
+Json verdict_row(const Culprit& v) {
+  return {{"kind", name_of(culprit_kind_names, v.kind)},
+          {"ranks", v.ranks},
+          {"group", value(v.group)},
+          {"dim", text_or_null(v.dim)},
+          {"stage", value(v.stage)},
+          {"steps", v.steps},
+          {"gain_ns", value(v.gain)},
+          {"share", v.share},
+          {"confidence", name_of(confidence_names, v.confidence)},
+          {"sentence", text_or_null(v.sentence)},
+          {"change", text_or_null(v.change)}};
+}
+
+// The first, with the others as its alternatives; null without any.
+Json verdict_json(std::span<const Culprit> verdicts) {
+  if (verdicts.empty()) return nullptr;
+  Json first = verdict_row(verdicts.front());
+  Json others = Json::array();
+  for (const Culprit& v : verdicts.subspan(1)) others.push_back(verdict_row(v));
+  first["alternatives"] = std::move(others);
+  return first;
+}
+
 }  // namespace
 
 Json inputs_json(std::span<const InputRow> inputs) {
@@ -275,7 +299,8 @@ Json analyze_tree(const Analysis& report) {
                              ? Json(nullptr)
                              : Json(name_of(bound_by_names, report.answer.bound_by))},
             {"sentence", report.answer.sentence},
-            {"culprit", value(report.answer.culprit)}}},
+            {"culprit", value(report.answer.culprit)},
+            {"verdict", verdict_json(report.answer.culprits)}}},
           {"inputs", inputs_json(report.inputs)},
           {"warnings", report.warnings},
           {"ranks", std::move(ranks)},

@@ -44,12 +44,22 @@ std::string change_words(const Scenario& s) {
       return "the profiler's own overhead is gone";
     case Change::sync_free:
       return "no call waits for the device, or for a collective before it is needed";
+    case Change::syncs_once:
+      return "calls wait for the device at most once a step";
+    case Change::pauses_free:
+      return "no pauses of the host";
     case Change::copies_free:
       return "copies take no time";
     case Change::device_alone:
       return "no other process has the device in between";
     case Change::rank_as_peers:
-      return fmt::format("rank {} works as its peers do", s.rank.value_or(-1));
+      if (!s.part) return fmt::format("rank {} works as its peers do", s.rank.value_or(-1));
+      return fmt::format("rank {}'s {} takes as long as its peers'", s.rank.value_or(-1),
+                         work_part_names[static_cast<std::size_t>(*s.part)]);
+    case Change::group_as_siblings:
+      return fmt::format("group {} transfers as its siblings do", s.group);
+    case Change::step_as_others:
+      return fmt::format("step {} works as the other steps do", s.step.value_or(0));
     case Change::stages_balanced:
       return "pipeline stages balanced";
     case Change::ranks_balanced:
@@ -66,7 +76,8 @@ std::string change_words(const Scenario& s) {
 }  // namespace
 
 std::string scenario_words(const Scenario& s) {
-  const bool named = s.change == Change::rank_as_peers || !s.rank;
+  const bool named =
+      s.change == Change::rank_as_peers || s.change == Change::group_as_siblings || !s.rank;
   return named ? change_words(s) : fmt::format("{} on rank {}", change_words(s), *s.rank);
 }
 

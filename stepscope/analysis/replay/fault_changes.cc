@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/fault_changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+namespace stepscope {
+namespace {
+
+// Subtracted from the delay of a node that nothing waits for any more. Longer than any trace.
+constexpr Ns no_wait = std::chrono::hours{24 * 365};
+constexpr Ns shortest_pause = std::chrono::microseconds{300};
+constexpr std::int64_t usual_times = 3;  // a pause is so many times as long as usual
+constexpr std::size_t least_values = 4;  // of a piece, to know what is usual
+constexpr double many_ranks = 0.6;       // of the ranks: then it is the step, not a pause
+constexpr std::size_t rare_steps = 2;    // at most one step in so many of a rank
+
+bool has_step_piece(NodeKind kind) {
+  return kind == NodeKind::host || kind == NodeKind::launch || kind == NodeKind::compute ||
+         kind == NodeKind::copy || kind == NodeKind::transfer || kind == NodeKind::comm;
+}
+
+bool is_message(NodeKind kind) { return kind == NodeKind::transfer || kind == NodeKind::comm; }
+
+std::uint64_t hash_pair(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t x = a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6U) + (a >> 2U));
+  x ^= x >> 33U;
+  x *= 0xff51afd7ed558ccdULL;
+  return x ^ (x >> 33U);
+}
+
+Ns lower_middle(std::vector<Ns> values) {
+  const auto at = values.begin() + (std::ssize(values) - 1) / 2;
+  std::ranges::nth_element(values, at);
+  return *at;
+}
+
+// The piece takes `time`. A kept delay stays.
+void set_time(const WhatIfInputs& in, std::uint32_t node, Ns time,
+              std::vector<NodeChange>& changes) {
+  Ns work = time - in.replay.measured.duration[node];
+  if (!is_message(in.replay.graph->kind[node]) && !keeps_delay(in.replay, node))
+    work -= in.replay.measured.delay[node];
+  if (work != Ns{0}) changes.push_back({node, work});
+}
+
+}  // namespace
+
+std::vector<StepPiece> step_pieces(const WhatIfInputs& in) {
+  const StepGraph& graph = *in.replay.graph;
+  std::vector<std::vector<std::uint64_t>> name_hash(in.views.size());
+  // By view: occurrences of a kind and name in a step. Nodes of one name may lie beside those of
+  // the next step, so counts are by step.
+  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> seen(in.views.size());
+  std::vector<StepPiece> pieces;
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    const NodeKind kind = graph.kind[n];
+    if (!in.replay.movable[n] || !has_step_piece(kind) || graph.slice[n] == no_slice) continue;
+    const std::uint32_t v = graph.view[n];
+    const StringPool& strings = in.views[v].trace->strings;
+    if (name_hash[v].empty()) name_hash[v].resize(strings.size());
+    const StringId name = in.views[v].trace->slices.name[index(graph.slice[n])];
+    std::uint64_t& hash = name_hash[v][index(name)];
+    if (hash == 0) hash = std::hash<std::string_view>{}(strings[name]) | 1U;
+    const std::int32_t step = launch_step(in.views[v], graph.slice[n]);
+    const std::uint64_t same = hash_pair(hash, static_cast<std::uint64_t>(kind));
+    const std::uint64_t occurrence =
+        seen[v][hash_pair(same, static_cast<std::uint64_t>(step + 1))]++;
+    Ns time = graph.graph.duration[n];
+    if (!is_message(kind)) time += graph.graph.delay[n];
+    pieces.push_back({hash_pair(same, occurrence), n, v, step, time});
+  }
+  return pieces;
+}
+
+std::vector<Pause> find_pauses(const WhatIfInputs& in, std::span<const StepPiece> pieces) {
+  const StepGraph& graph = *in.replay.graph;
+  std::vector<std::uint32_t> order;  // of host pieces
+  std::vector<std::uint64_t> key(pieces.size());
+  for (std::uint32_t i = 0; i < pieces.size(); ++i) {
+    if (graph.kind[pieces[i].node] != NodeKind::host) continue;
+    key[i] = hash_pair(pieces[i].key, std::hash<std::string>{}(in.roles[pieces[i].view]));
+    order.push_back(i);
+  }
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    return key[a] != key[b] ? key[a] < key[b] : a < b;
+  });
+  std::vector<Pause> found;
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first;
+    std::vector<Ns> times;
+    for (; last < order.size() && key[order[last]] == key[order[first]]; ++last)
+      times.push_back(pieces[order[last]].time);
+    const Ns usual = times.size() < least_values ? Ns::max() : lower_middle(std::move(times));
+    for (std::size_t i = first; i < last && usual != Ns::max(); ++i) {
+      const StepPiece& p = pieces[order[i]];
+      const Ns excess = p.time - usual;
+      if (excess > std::max(shortest_pause, usual_times * usual))
+        found.push_back({p.node, p.view, p.step, std::max(Ns{0}, usual), excess});
+    }
+    first = last;
+  }
+  // What most ranks do in one step, or a rank in many steps, is no pause.
+  std::map<std::uint32_t, std::set<std::int32_t>> steps_of;  // by view
+  std::map<std::int64_t, std::set<std::uint32_t>> views_of;  // by Step::index
+  const auto index_of = [&](const Pause& p) {
+    return p.step < 0 ? std::int64_t{-1}
+                      : in.views[p.view].steps[static_cast<std::size_t>(p.step)].index;
+  };
+  for (const Pause& p : found) {
+    steps_of[p.view].insert(p.step);
+    views_of[index_of(p)].insert(p.view);
+  }
+  std::erase_if(found, [&](const Pause& p) {
+    return rare_steps * steps_of[p.view].size() > in.views[p.view].steps.size() ||
+           (in.views.size() > 2 && static_cast<double>(views_of[index_of(p)].size()) >=
+                                       many_ranks * static_cast<double>(in.views.size()));
+  });
+  std::ranges::sort(found, {}, &Pause::node);
+  return found;
+}
+
+std::vector<NodeChange> without_pauses(const WhatIfInputs& in, std::span<const Pause> pauses) {
+  std::vector<NodeChange> changes;
+  for (const Pause& p : pauses) set_time(in, p.node, p.usual, changes);
+  return changes;
+}
+
+std::vector<NodeChange> step_like_others(const WhatIfInputs& in, std::span<const StepPiece> pieces,
+                                         std::int64_t index) {
+  std::unordered_map<std::uint64_t, std::vector<Ns>> others;  // by view and key
+  const auto step_of = [&](const StepPiece& p) {
+    return p.step < 0 ? std::int64_t{-1}
+                      : in.views[p.view].steps[static_cast<std::size_t>(p.step)].index;
+  };
+  const auto key_of = [](const StepPiece& p) { return hash_pair(p.key, p.view); };
+  for (const StepPiece& p : pieces)
+    if (step_of(p) == index) others.try_emplace(key_of(p));
+  for (const StepPiece& p : pieces) {
+    if (p.step < 0 || step_of(p) == index) continue;
+    if (const auto at = others.find(key_of(p)); at != others.end()) at->second.push_back(p.time);
+  }
+  std::vector<NodeChange> changes;
+  for (const StepPiece& p : pieces) {
+    if (step_of(p) != index) continue;
+    const std::vector<Ns>& times = others[key_of(p)];
+    set_time(in, p.node, times.empty() ? Ns{0} : std::max(Ns{0}, lower_middle(times)), changes);
+  }
+  return changes;
+}
+
+std::vector<NodeChange> one_sync_a_step(const WhatIfInputs& in) {
+  const StepGraph& graph = *in.replay.graph;
+  const auto& waits = in.replay.movable_of[static_cast<std::size_t>(NodeKind::wait)];
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::pair<Ns, std::uint32_t>> last;
+  const auto call_of = [&](std::uint32_t n) {
+    return in.views[graph.view[n]].trace->slices.start[index(graph.slice[n])];
+  };
+  const auto key_of = [&](std::uint32_t n) {
+    return std::pair(graph.view[n], launch_step(in.views[graph.view[n]], graph.slice[n]));
+  };
+  for (const std::uint32_t n : waits) {
+    const std::pair now{call_of(n), n};
+    const auto [at, fresh] = last.try_emplace(key_of(n), now);
+    if (!fresh) at->second = std::max(at->second, now);
+  }
+  std::vector<NodeChange> changes;
+  for (const std::uint32_t n : waits)
+    if (last[key_of(n)].second != n) changes.push_back({n, -no_wait});
+  return changes;
+}
+
+namespace {
+
+// Transfers of one kind and size.
+using MessageKey = std::pair<CollectiveKind, std::uint64_t>;
+
+const CollectiveCall* transfer_call(const WhatIfInputs& in, std::uint32_t node) {
+  const std::uint32_t row = in.replay.graph->detail[node];
+  if (row == no_row) return nullptr;
+  const CollectiveCall& call = in.collectives.matches.ranks[in.replay.graph->view[node]].calls[row];
+  return call.group == no_row ? nullptr : &call;
+}
+
+MessageKey message_of(const CollectiveCall& call) {
+  return {call.kind, call.bytes ? static_cast<std::uint64_t>(call.bytes->value)
+                                : static_cast<std::uint64_t>(call.elements)};
+}
+
+struct GroupTransfers {
+  std::map<MessageKey, std::vector<Ns>> times;
+};
+
+// The member that comes last has the shortest call, and it is the transfer whatever the clocks say.
+std::map<std::uint32_t, GroupTransfers> transfers_of_groups(const WhatIfInputs& in) {
+  std::map<std::uint32_t, GroupTransfers> groups;
+  const CollectiveMatches& matches = in.collectives.matches;
+  for (const MatchedCollective& m : matches.matched) {
+    if (!m.complete || m.group == no_row) continue;
+    Ns shortest = Ns::max();
+    const CollectiveCall* one = nullptr;
+    for (const CollectiveMember member : matches.members_of(m)) {
+      const CollectiveCall& call = matches.call(member);
+      if (call.end - call.start < shortest) one = &call;
+      shortest = std::min(shortest, call.end - call.start);
+    }
+    if (one != nullptr) {
+      MessageKey key = message_of(*one);
+      key.first = m.message ? CollectiveKind::send_recv : key.first;
+      groups[m.group].times[key].push_back(shortest);
+    }
+  }
+  return groups;
+}
+
+// By message: the group's median over the median sibling's.
+struct MessageRatio {
+  double ratio = 1;
+  Ns time{};  // of the group
+};
+
+struct Compared {
+  std::map<MessageKey, MessageRatio> of_message;
+  std::size_t siblings = 0;
+};
+
+Compared compare_group(const WhatIfInputs& in,
+                       const std::map<std::uint32_t, GroupTransfers>& groups,
+                       const std::map<std::uint32_t, std::map<MessageKey, Ns>>& medians,
+                       std::uint32_t group) {
+  Compared compared;
+  const auto& all = in.collectives.matches.groups;
+  const auto& dimension = in.collectives.dimension_of;
+  std::map<MessageKey, std::vector<Ns>> others;
+  for (const auto& [row, of_message] : medians) {
+    const bool sibling =
+        row != group && dimension[row] == dimension[group] && all[row].size == all[group].size;
+    if (!sibling) continue;
+    bool any = false;
+    for (const auto& [message, time] : of_message)
+      if (medians.at(group).contains(message)) {
+        others[message].push_back(time);
+        any = true;
+      }
+    if (any) ++compared.siblings;
+  }
+  for (auto& [message, times] : others) {
+    const Ns reference = lower_middle(std::move(times));
+    if (reference <= Ns{0}) continue;
+    Ns sum{};
+    for (const Ns t : groups.at(group).times.at(message)) sum += t;
+    compared.of_message[message] = {static_cast<double>(medians.at(group).at(message).count()) /
+                                        static_cast<double>(reference.count()),
+                                    sum};
+  }
+  return compared;
+}
+
+std::map<std::uint32_t, std::map<MessageKey, Ns>> medians_of(
+    const std::map<std::uint32_t, GroupTransfers>& groups) {
+  std::map<std::uint32_t, std::map<MessageKey, Ns>> medians;
+  for (const auto& [row, transfers] : groups)
+    for (const auto& [message, times] : transfers.times)
+      medians[row][message] = lower_middle(times);
+  return medians;
+}
+
+}  // namespace
+
+std::vector<GroupRatio> group_ratios(const WhatIfInputs& in) {
+  const auto groups = transfers_of_groups(in);
+  const auto medians = medians_of(groups);
+  std::vector<GroupRatio> ratios;
+  for (const auto& [row, transfers] : groups) {
+    const Compared compared = compare_group(in, groups, medians, row);
+    if (compared.siblings == 0) continue;
+    GroupRatio r{.group = row, .siblings = compared.siblings};
+    double own = 0;
+    double reference = 0;
+    for (const auto& [message, m] : compared.of_message) {
+      r.time += m.time;
+      own += static_cast<double>(m.time.count());
+      reference += static_cast<double>(m.time.count()) / m.ratio;
+    }
+    if (reference <= 0) continue;
+    r.ratio = own / reference;
+    ratios.push_back(r);
+  }
+  return ratios;
+}
+
+std::vector<NodeChange> group_like_siblings(const WhatIfInputs& in, std::uint32_t group) {
+  const auto groups = transfers_of_groups(in);
+  std::vector<NodeChange> changes;
+  if (!groups.contains(group)) return changes;
+  const Compared compared = compare_group(in, groups, medians_of(groups), group);
+  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::transfer)]) {
+    const CollectiveCall* call = transfer_call(in, n);
+    if (call == nullptr || call->group != group) continue;
+    MessageKey key = message_of(*call);
+    if (call->edge_count > 0) key.first = CollectiveKind::send_recv;
+    const auto at = compared.of_message.find(key);
+    if (at == compared.of_message.end() || at->second.ratio <= 1) continue;
+    const auto now = static_cast<double>(in.replay.measured.duration[n].count());
+    changes.push_back({n, Ns{std::llround(now / at->second.ratio - now)}});
+  }
+  return changes;
+}
+
+std::optional<std::uint32_t> group_named(const WhatIfInputs& in, std::string_view name,
+                                         std::optional<int> rank) {
+  const auto& groups = in.collectives.matches.groups;
+  for (std::uint32_t g = 0; g < groups.size(); ++g)
+    if (groups[g].name == name &&
+        (!rank || std::ranges::find(groups[g].ranks, *rank) != groups[g].ranks.end()))
+      return g;
+  return std::nullopt;
+}
+
+}  // namespace stepscope

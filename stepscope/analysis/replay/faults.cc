@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/faults.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+
+#include "stepscope/analysis/replay/fault_changes.h"
+#include "stepscope/analysis/replay/stage_balance.h"
+#include "stepscope/analysis/replay/what_if.h"
+#include "stepscope/base/parallel_for.h"
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t least_steps = 3;
+constexpr std::size_t most_suspects = 8;  // of one kind
+constexpr double suspect_share = 0.005;   // of the step: the excess of a suspect
+constexpr double slower = 1.03;           // than peers, in three of four steps
+constexpr double throttled = 1.05;        // than peers, after the change
+constexpr double before_change = 0.35;    // of the later excess, at most, is there before
+constexpr double sure = 3;                // standard errors
+constexpr double steady = 0.3;            // of the mean excess, in three of four steps
+constexpr double group_slower = 1.08;     // than its siblings
+constexpr double stage_more = 1.04;       // than the other stages
+constexpr double long_step = 1.15;        // than the median step
+constexpr double of_spread = 5;           // median deviations of step times
+constexpr double one_of_all = 0.7;        // of what all ranks' data costs: then it is one rank's
+constexpr double many_of_all = 0.5;       // of ranks
+
+using Values = std::vector<double>;
+
+double sum_of(const Values& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
+double mean_of(const Values& v) {
+  return v.empty() ? 0 : sum_of(v) / static_cast<double>(v.size());
+}
+double at_quantile(const Values& v, double q) { return quantile(v, q).value_or(0); }
+
+// One rank's work of one part by step, and what its peers need for it, in ns.
+struct RankWork {
+  Values own;
+  Values peers;
+
+  [[nodiscard]] Values excess() const {
+    Values e(own.size());
+    std::ranges::transform(own, peers, e.begin(), std::minus{});
+    return e;
+  }
+  [[nodiscard]] Values ratio() const {
+    Values r;
+    for (std::size_t k = 0; k < own.size(); ++k)
+      if (peers[k] > 0) r.push_back(own[k] / peers[k]);
+    return r;
+  }
+};
+
+// The mean is positive beyond its variation over the values.
+bool surely_positive(const Values& v) {
+  const double mean = mean_of(v);
+  if (v.size() < least_steps || mean <= 0) return false;
+  double squares = 0;
+  for (const double x : v) squares += (x - mean) * (x - mean);
+  const auto n = static_cast<double>(v.size());
+  return mean > sure * std::sqrt(squares / (n - 1) / n);
+}
+
+// The first value from which all are larger than all before, by enough.
+std::optional<std::size_t> change_point(const Values& ratio) {
+  for (std::size_t s = 1; s < ratio.size(); ++s) {
+    const auto at = ratio.begin() + static_cast<std::ptrdiff_t>(s);
+    const Values before(ratio.begin(), at);
+    const Values after(at, ratio.end());
+    const double high = *std::ranges::min_element(after);
+    if (*std::ranges::max_element(before) >= high) continue;
+    const double more = mean_of(after) - 1;
+    if (more >= throttled - 1 && mean_of(before) - 1 <= before_change * more &&
+        high - 1 >= more / 2)
+      return s;
+  }
+  return std::nullopt;
+}
+
+class Search {
+ public:
+  Search(const WhatIfInputs& in, unsigned threads, const StopFlag* stop)
+      : in_(in), threads_(threads), stop_(stop), step_(in.replay.step) {}
+
+  std::vector<StepFault> run();
+
+ private:
+  void find_work();
+  void find_data();
+  void suspect_compute();
+  void suspect_hosts();
+  void suspect_data();
+  void suspect_pauses();
+  void suspect_steps();
+  void suspect_groups();
+  void suspect_stages();
+  void suspect_syncs();
+  void replay_suspects();
+  [[nodiscard]] std::vector<std::size_t> largest_excess(WorkPart part) const;
+  [[nodiscard]] double share(double ns) const { return ns / static_cast<double>(step_.count()); }
+  [[nodiscard]] std::int64_t step_number(std::size_t view, std::size_t step) const {
+    return in_.views[view].steps[step].index;
+  }
+  // Of a step by the views' common ends; empty without a device.
+  [[nodiscard]] std::vector<std::pair<std::int64_t, double>> step_lengths() const;
+  void suspect(StepFault fault, std::vector<NodeChange> changes) {
+    faults_.push_back(std::move(fault));
+    changes_.push_back(std::move(changes));
+  }
+  void suspect(StepFault fault) {
+    std::vector<NodeChange> changes = changes_of(in_, fault.scenario);
+    suspect(std::move(fault), std::move(changes));
+  }
+
+  const WhatIfInputs& in_;
+  unsigned threads_;
+  const StopFlag* stop_;
+  Ns step_;
+  std::vector<StepPiece> pieces_;
+  std::vector<Pause> pauses_;
+  std::vector<std::array<RankWork, work_part_names.size()>> work_;  // by view
+  Values data_;                                                     // by view, per step
+  std::vector<StepFault> faults_;
+  std::vector<std::vector<NodeChange>> changes_;  // parallel
+};
+
+void Search::find_work() {
+  const StepGraph& graph = *in_.replay.graph;
+  work_.resize(in_.views.size());
+  for (std::size_t v = 0; v < work_.size(); ++v)
+    for (RankWork& w : work_[v]) {
+      w.own.resize(in_.views[v].steps.size());
+      w.peers.resize(in_.views[v].steps.size());
+    }
+  for (const StepPiece& p : pieces_) {
+    const Ns median = in_.medians.of_node[p.node];
+    if (median < Ns{0} || p.step < 0) continue;
+    const NodeKind kind = graph.kind[p.node];
+    const bool host = kind == NodeKind::host || kind == NodeKind::launch;
+    RankWork& w =
+        work_[p.view][static_cast<std::size_t>(host ? WorkPart::host : WorkPart::compute)];
+    w.own[static_cast<std::size_t>(p.step)] += static_cast<double>(p.time.count());
+    w.peers[static_cast<std::size_t>(p.step)] += static_cast<double>(median.count());
+  }
+  for (const Pause& p : pauses_)
+    if (p.step >= 0 && in_.medians.of_node[p.node] >= Ns{0})
+      work_[p.view][static_cast<std::size_t>(WorkPart::host)]
+          .own[static_cast<std::size_t>(p.step)] -= static_cast<double>(p.excess.count());
+}
+
+void Search::find_data() {
+  data_.assign(in_.views.size(), 0);
+  for (const NodeChange& c : changes_of(in_, {.change = Change::data_free}))
+    data_[in_.replay.graph->view[c.node]] -= static_cast<double>(c.work.count());
+  for (std::size_t v = 0; v < data_.size(); ++v)
+    data_[v] /= static_cast<double>(std::max<std::size_t>(1, in_.views[v].steps.size()));
+}
+
+// Views whose part takes more than its peers', most first.
+std::vector<std::size_t> Search::largest_excess(WorkPart part) const {
+  std::vector<std::pair<double, std::size_t>> excess;
+  for (std::size_t v = 0; v < work_.size(); ++v) {
+    const double mean = mean_of(work_[v][static_cast<std::size_t>(part)].excess());
+    if (share(mean) >= suspect_share) excess.emplace_back(mean, v);
+  }
+  std::ranges::sort(excess, std::greater<>{});
+  if (excess.size() > most_suspects) excess.resize(most_suspects);
+  std::vector<std::size_t> views;
+  for (const auto& [mean, v] : excess) views.push_back(v);
+  return views;
+}
+
+void Search::suspect_compute() {
+  for (const std::size_t v : largest_excess(WorkPart::compute)) {
+    const RankWork& w = work_[v][static_cast<std::size_t>(WorkPart::compute)];
+    const Values ratio = w.ratio();
+    if (ratio.size() < least_steps) continue;
+    const int rank = in_.views[v].rank;
+    StepFault f{
+        .ranks = {rank},
+        .scenario = {.change = Change::rank_as_peers, .rank = rank, .part = WorkPart::compute},
+        .excess = Ns{std::llround(mean_of(w.excess()))},
+        .ratio = sum_of(w.own) / sum_of(w.peers)};
+    if (const auto from = change_point(ratio); from && ratio.size() == w.own.size()) {
+      f.kind = StepFaultKind::throttling;
+      f.steps = {step_number(v, *from)};
+      f.ratio = mean_of(Values(ratio.begin() + static_cast<std::ptrdiff_t>(*from), ratio.end()));
+      suspect(std::move(f));
+    } else if (at_quantile(ratio, 0.25) >= slower && surely_positive(w.excess())) {
+      f.kind = StepFaultKind::slow_rank;
+      suspect(std::move(f));
+    }
+  }
+}
+
+void Search::suspect_hosts() {
+  for (const std::size_t v : largest_excess(WorkPart::host)) {
+    const RankWork& w = work_[v][static_cast<std::size_t>(WorkPart::host)];
+    const Values excess = w.excess();
+    if (!surely_positive(excess) || at_quantile(excess, 0.25) < steady * mean_of(excess)) continue;
+    const int rank = in_.views[v].rank;
+    Values of_peers;
+    for (std::size_t u = 0; u < data_.size(); ++u)
+      if (u != v && in_.roles[u] == in_.roles[v]) of_peers.push_back(data_[u]);
+    const bool data =
+        !of_peers.empty() && data_[v] - at_quantile(of_peers, 0.5) >= mean_of(excess) / 2;
+    suspect({.kind = data ? StepFaultKind::data_loader : StepFaultKind::late_host,
+             .ranks = {rank},
+             .scenario = {.change = Change::rank_as_peers, .rank = rank, .part = WorkPart::host},
+             .excess = Ns{std::llround(mean_of(excess))},
+             .ratio = sum_of(w.peers) > 0 ? sum_of(w.own) / sum_of(w.peers) : 1});
+  }
+}
+
+// All ranks load data so long that most of them have no time for it beside the step.
+void Search::suspect_data() {
+  const auto loading = std::ranges::count_if(
+      data_, [&](double time) { return share(time) >= least_fault_share / 2; });
+  if (static_cast<double>(loading) <= many_of_all * static_cast<double>(data_.size())) return;
+  suspect({.kind = StepFaultKind::data_loader,
+           .scenario = {.change = Change::data_free},
+           .excess = Ns{std::llround(mean_of(data_))}});
+}
+
+void Search::suspect_pauses() {
+  if (pauses_.empty()) return;
+  std::set<int> ranks;
+  std::set<std::int64_t> steps;
+  Ns sum{};
+  std::size_t most = 1;
+  for (const Pause& p : pauses_) {
+    ranks.insert(in_.views[p.view].rank);
+    if (p.step >= 0) steps.insert(step_number(p.view, static_cast<std::size_t>(p.step)));
+    most = std::max(most, in_.views[p.view].steps.size());
+    sum += p.excess;
+  }
+  suspect({.kind = StepFaultKind::pauses,
+           .ranks = {ranks.begin(), ranks.end()},
+           .steps = {steps.begin(), steps.end()},
+           .scenario = {.change = Change::pauses_free},
+           .excess = sum / static_cast<std::int64_t>(most),
+           .count = pauses_.size()},
+          without_pauses(in_, pauses_));
+}
+
+std::vector<std::pair<std::int64_t, double>> Search::step_lengths() const {
+  std::vector<std::pair<std::int64_t, double>> lengths;
+  const auto& ends = in_.replay.graph->step_ends;
+  if (!in_.replay.graph->together) return lengths;
+  const auto last = [](const StepEnd& s) { return *std::ranges::max_element(s.measured); };
+  for (std::size_t k = 1; k < ends.size(); ++k)
+    if (ends[k].follows)
+      lengths.emplace_back(ends[k].index,
+                           static_cast<double>((last(ends[k]) - last(ends[k - 1])).count()));
+  return lengths;
+}
+
+// Steps that are much longer than the median, unless they are many.
+void Search::suspect_steps() {
+  const auto lengths = step_lengths();
+  if (lengths.size() < least_steps) return;
+  Values all;
+  for (const auto& [number, length] : lengths) all.push_back(length);
+  const double median = at_quantile(all, 0.5);
+  Values deviation;
+  for (const double x : all) deviation.push_back(std::abs(x - median));
+  const double spread = at_quantile(deviation, 0.5);
+  std::vector<std::pair<double, std::int64_t>> outliers;
+  for (const auto& [number, length] : lengths)
+    if (length > long_step * median && length - median > of_spread * spread)
+      outliers.emplace_back(length, number);
+  if (outliers.empty() || outliers.size() > std::max<std::size_t>(1, lengths.size() / 4)) return;
+  std::ranges::sort(outliers, std::greater<>{});
+  for (const auto& [length, number] : outliers) {
+    // On how many ranks the step has more work of its own than the others.
+    std::vector<NodeChange> changes = step_like_others(in_, pieces_, number);
+    Values more(in_.views.size(), 0);
+    for (const NodeChange& c : changes) {
+      const NodeKind kind = in_.replay.graph->kind[c.node];
+      if (kind != NodeKind::transfer && kind != NodeKind::comm)
+        more[in_.replay.graph->view[c.node]] -= static_cast<double>(c.work.count());
+    }
+    const double most = *std::ranges::max_element(more);
+    const auto with = std::ranges::count_if(more, [&](double x) { return x >= most / 2; });
+    if (static_cast<double>(with) < many_of_all * static_cast<double>(more.size()) &&
+        more.size() > 2)
+      continue;  // the work of few ranks: a pause, or a slow rank
+    suspect({.kind = StepFaultKind::outlier_step,
+             .steps = {number},
+             .scenario = {.change = Change::step_as_others, .step = number},
+             .excess = Ns{std::llround(length - median)},
+             .ratio = length / median},
+            std::move(changes));
+  }
+}
+
+void Search::suspect_groups() {
+  std::vector<GroupRatio> ratios = group_ratios(in_);
+  std::ranges::sort(ratios, std::greater<>{}, [](const GroupRatio& r) {
+    return static_cast<double>(r.time.count()) * (1 - 1 / r.ratio);
+  });
+  std::size_t tried = 0;
+  for (const GroupRatio& r : ratios) {
+    if (r.ratio < group_slower || tried++ == most_suspects) continue;
+    const CommGroup& group = in_.collectives.matches.groups[r.group];
+    const bool shared_name =
+        std::ranges::count(in_.collectives.matches.groups, group.name, &CommGroup::name) > 1;
+    Scenario scenario{.change = Change::group_as_siblings, .group = group.name};
+    if (shared_name && !group.ranks.empty()) scenario.rank = group.ranks.front();
+    suspect({.kind = StepFaultKind::slow_group,
+             .ranks = group.ranks,
+             .group = r.group,
+             .scenario = std::move(scenario),
+             .ratio = r.ratio},
+            group_like_siblings(in_, r.group));
+  }
+}
+
+void Search::suspect_stages() {
+  const auto ratios = stage_ratios(in_);
+  const auto most =
+      std::ranges::max_element(ratios, {}, [](const auto& stage) { return stage.second.work; });
+  if (most == ratios.end() || most->second.work < stage_more || !most->second.movable) return;
+  const std::string_view name = most->first;  // "pp1"
+  int stage = -1;
+  std::from_chars(name.data() + std::min<std::size_t>(2, name.size()), name.data() + name.size(),
+                  stage);
+  std::vector<int> ranks;
+  for (std::size_t v = 0; v < in_.views.size(); ++v)
+    if (stage_of(in_.roles[v]) == name) ranks.push_back(in_.views[v].rank);
+  std::ranges::sort(ranks);
+  suspect({.kind = StepFaultKind::stage_imbalance,
+           .ranks = std::move(ranks),
+           .stage = stage >= 0 ? std::optional(stage) : std::nullopt,
+           .scenario = {.change = Change::stages_balanced},
+           .ratio = most->second.work});
+}
+
+void Search::suspect_syncs() {
+  std::vector<NodeChange> changes = one_sync_a_step(in_);
+  std::size_t steps = 0;
+  for (const RankView& view : in_.views) steps += view.steps.size();
+  if (steps == 0 || changes.size() < steps / 2) return;
+  StepFault f{.kind = StepFaultKind::sync_calls,
+              .scenario = {.change = Change::syncs_once},
+              .count = changes.size() / steps};
+  suspect(std::move(f), std::move(changes));
+}
+
+void Search::replay_suspects() {
+  parallel_for(faults_.size(), threads_, [&](std::size_t i) {
+    if (stop_ != nullptr && stop_->requested()) return;
+    std::vector<Ns> room;
+    if (!changes_[i].empty())
+      faults_[i].gain = in_.replay.step - replay_step(in_.replay, changes_[i], room);
+  });
+}
+
+std::vector<StepFault> Search::run() {
+  if (step_ <= Ns{0}) return {};
+  pieces_ = step_pieces(in_);
+  pauses_ = find_pauses(in_, pieces_);
+  find_work();
+  find_data();
+  suspect_compute();
+  suspect_hosts();
+  suspect_data();
+  suspect_pauses();
+  suspect_steps();
+  suspect_groups();
+  suspect_stages();
+  suspect_syncs();
+  replay_suspects();
+  std::erase_if(faults_, [&](const StepFault& f) {
+    return share(static_cast<double>(f.gain.count())) < least_fault_share;
+  });
+  std::ranges::stable_sort(faults_, std::ranges::greater{}, &StepFault::gain);
+  // One rank's data is also all ranks' data.
+  const auto one = std::ranges::find_if(faults_, [](const StepFault& f) {
+    return f.kind == StepFaultKind::data_loader && !f.ranks.empty();
+  });
+  if (one != faults_.end()) {
+    const Ns gain = one->gain;
+    std::erase_if(faults_, [&](const StepFault& f) {
+      return f.kind == StepFaultKind::data_loader && f.ranks.empty() &&
+             static_cast<double>(gain.count()) >= one_of_all * static_cast<double>(f.gain.count());
+    });
+  }
+  return std::move(faults_);
+}
+
+}  // namespace
+
+std::vector<StepFault> find_faults(const WhatIfInputs& inputs, unsigned threads,
+                                   const StopFlag* stop) {
+  return Search(inputs, threads, stop).run();
+}
+
+}  // namespace stepscope

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/diagnose/culprit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double least_bound = 0.10;  // of the step, to be called what binds it
+
+double share_of(Ns part, Ns whole) {
+  return whole <= Ns{0} ? 0
+                        : static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
+
+std::string listed_ranks(const std::vector<int>& ranks) {
+  if (ranks.size() < 2 || ranks.size() > 8) return ranks_in_words(ranks);
+  std::string text = "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : (i + 1 == ranks.size() ? " and " : ", "), ranks[i]);
+  return text;
+}
+
+std::string costs(const StepFault& f, Ns step) {
+  return fmt::format("this costs {} ({}) of each step of {}", format_time(f.gain),
+                     format_percent(share_of(f.gain, step)), format_time(step));
+}
+
+std::string group_words(const CommGroup& group, std::string_view dim) {
+  std::string text = "process group " + group.name;
+  if (dim != "unknown") text += fmt::format(" ({})", dim);
+  if (!group.ranks.empty()) text += ", " + listed_ranks(group.ranks) + ",";
+  return text;
+}
+
+std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) {
+  const Ns step = job.explanation->step;
+  const std::string cost = costs(f, step);
+  const std::string rank = f.ranks.size() == 1 ? fmt::format("rank {}", f.ranks.front()) : "";
+  switch (f.kind) {
+    case StepFaultKind::slow_rank:
+      return fmt::format(
+          "Kernels of {} take {:.2f} × as long as the same kernels of its peers: {}.", rank,
+          f.ratio, cost);
+    case StepFaultKind::throttling:
+      return fmt::format(
+          "From step {} on, kernels of {} take {:.2f} × as long as the same kernels of its peers: "
+          "{} on average.",
+          f.steps.front(), rank, f.ratio, cost);
+    case StepFaultKind::late_host:
+      return fmt::format(
+          "The host of {} needs {} a step more than its peers' to launch its work: {}.", rank,
+          format_time(f.excess), cost);
+    case StepFaultKind::data_loader:
+      if (f.ranks.empty())
+        return fmt::format("All ranks wait for their data loaders, {} a step: {}.",
+                           format_time(f.excess), cost);
+      return fmt::format("The data loader of {} takes {} a step longer than its peers': {}.", rank,
+                         format_time(f.excess), cost);
+    case StepFaultKind::pauses:
+      return fmt::format("{} of the host on {} cost {} ({}) of a step of {} on average.",
+                         capitalised(counted(f.count, "long pause")), listed_ranks(f.ranks),
+                         format_time(f.gain), format_percent(share_of(f.gain, step)),
+                         format_time(step));
+    case StepFaultKind::outlier_step:
+      return fmt::format(
+          "Step {} takes {:.1f} × as long as the others, {} more: over all steps that is {} ({}) "
+          "of "
+          "a step of {}.",
+          f.steps.front(), f.ratio, format_time(f.excess), format_time(f.gain),
+          format_percent(share_of(f.gain, step)), format_time(step));
+    case StepFaultKind::slow_group:
+      return fmt::format("Transfers of {} take {:.2f} × as long as in its sibling groups: {}.",
+                         group_words(job.collectives.matches.groups[*f.group], v.dim), f.ratio,
+                         cost);
+    case StepFaultKind::stage_imbalance:
+      return fmt::format(
+          "Pipeline stage {} ({}) computes {:.2f} × as long as an even stage would: {}.",
+          f.stage.value_or(-1), listed_ranks(f.ranks), f.ratio, cost);
+    case StepFaultKind::sync_calls:
+      return fmt::format(
+          "Calls make the host of each rank wait for its device {} times a step more than once: "
+          "{}.",
+          f.count, cost);
+  }
+  return {};
+}
+
+Confidence confidence_of(const JobResult& job) {
+  return std::abs(job.explanation->residual_share) > replay_error_refused ? Confidence::low
+                                                                          : Confidence::high;
+}
+
+Culprit verdict_of(const StepFault& f, const JobResult& job) {
+  Culprit v{.kind = static_cast<CulpritKind>(f.kind),
+            .ranks = f.ranks,
+            .stage = f.stage,
+            .steps = f.steps,
+            .gain = f.gain,
+            .share = share_of(f.gain, job.explanation->step),
+            .confidence = confidence_of(job),
+            .change = name_of(f.scenario)};
+  if (f.group) {
+    v.group = job.collectives.matches.groups[*f.group].name;
+    v.dim = dimension_names[static_cast<std::size_t>(job.collectives.dimension_of[*f.group])];
+  }
+  v.sentence = sentence_of(f, v, job);
+  return v;
+}
+
+const WhatIf* answer_of(const JobResult& job, Change change) {
+  for (const WhatIf& w : job.explanation->what_ifs)
+    if (w.scenario.change == change && !w.scenario.kind && !w.scenario.rank) return &w;
+  return nullptr;
+}
+
+}  // namespace
+
+Ns step_length(const JobResult& job) {
+  if (job.explanation && !job.explanation->refused && job.explanation->step > Ns{0})
+    return job.explanation->step;
+  double sum = 0;
+  for (const CategorySpread& s : job.spread) sum += s.mean;
+  return Ns{std::llround(sum)};
+}
+
+std::vector<Culprit> find_culprits(const JobResult& job) {
+  std::vector<Culprit> verdicts;
+  if (!job.explanation || job.explanation->refused || job.explanation->step <= Ns{0})
+    return verdicts;
+  for (const StepFault& f : job.explanation->faults) verdicts.push_back(verdict_of(f, job));
+  if (!verdicts.empty()) return verdicts;
+  // Nothing is wrong: what is largest of what a replay can take away, if it is much.
+  const Ns step = job.explanation->step;
+  Culprit v{.kind = CulpritKind::compute_bound, .confidence = confidence_of(job)};
+  const auto try_bound = [&](CulpritKind kind, Ns gain, std::string change) {
+    if (share_of(gain, step) < least_bound || gain <= v.gain) return;
+    v.kind = kind;
+    v.gain = gain;
+    v.share = share_of(gain, step);
+    v.change = std::move(change);
+  };
+  if (const WhatIf* w = answer_of(job, Change::communication_free))
+    try_bound(CulpritKind::exposed_communication, w->saved, name_of(w->scenario));
+  if (const WhatIf* w = answer_of(job, Change::host_free))
+    try_bound(CulpritKind::launch_bound, w->saved, name_of(w->scenario));
+  verdicts.push_back(std::move(v));
+  return verdicts;
+}
+
+}  // namespace stepscope

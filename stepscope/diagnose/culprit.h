@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one cause that the first line names: the fixable one whose removal gives back most of a step,
+// by the replay; else what binds a step in which nothing is wrong.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/diagnose/finding.h"
+
+namespace stepscope {
+
+enum class CulpritKind : std::uint8_t {
+  // Faults, as StepFaultKind.
+  slow_rank,
+  late_host,
+  data_loader,
+  throttling,
+  pauses,
+  outlier_step,
+  slow_group,
+  stage_imbalance,
+  sync_calls,
+  // Bounds: no rank, group, stage or step stands out.
+  launch_bound,
+  exposed_communication,
+  bubble,
+  memory_bound,
+  compute_bound
+};
+inline constexpr std::array<std::string_view, 14> culprit_kind_names = {"slow_rank",
+                                                                        "late_host",
+                                                                        "data_loader",
+                                                                        "throttling",
+                                                                        "pauses",
+                                                                        "outlier_step",
+                                                                        "slow_group",
+                                                                        "stage_imbalance",
+                                                                        "sync_calls",
+                                                                        "launch_bound",
+                                                                        "exposed_communication",
+                                                                        "bubble",
+                                                                        "memory_bound",
+                                                                        "compute_bound"};
+static_assert(culprit_kind_names[static_cast<std::size_t>(CulpritKind::compute_bound)] ==
+              "compute_bound");
+
+[[nodiscard]] constexpr bool is_fault(CulpritKind kind) { return kind < CulpritKind::launch_bound; }
+
+struct Culprit {
+  CulpritKind kind = CulpritKind::compute_bound;
+  std::vector<int> ranks{};            // guilty; empty: all, or none in particular
+  std::optional<std::string> group{};  // name of the process group
+  std::string dim{};                   // its dimension ("tp"); empty without a group
+  std::optional<int> stage{};
+  std::vector<std::int64_t> steps{};  // numbers of ProfilerSteps
+  Ns gain{};                          // per mean step, by the replay of `change`; zero for bounds
+                                      // that nothing known removes
+  double share = 0;                   // of the step
+  Confidence confidence = Confidence::high;
+  std::string sentence{};
+  std::string change{};  // for `stepscope whatif --change`; empty: none
+};
+
+// The verdict first, then its alternatives: other faults, largest gain first. Empty if the steps
+// could not be replayed, so nothing is known about gains.
+[[nodiscard]] std::vector<Culprit> find_culprits(const JobResult& job);
+
+// The length of a step: of the replay, which counts from the end of a step to the end of the next;
+// else the mean of the ranks' steps. Zero without steps.
+[[nodiscard]] Ns step_length(const JobResult& job);
+
+}  // namespace stepscope
