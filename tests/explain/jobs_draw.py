@@ -24,6 +24,9 @@ MATMULS = (
     ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel"
      "__5x_cublas", "sm90_xmma_gemm_bf16bf16_bf16f32_f32_nt_n_tilesize256x128x64_cublas"),
     ("ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_tn", "ampere_bf16_s1688gemm_bf16_128x128_ldg8_stages_32x1_nt"))
+AMD = ("Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64_MI16x16x1_SN_LDSB0",
+       "Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x128x64_MI16x16x1_SN_LDSB1")
+AITER = ("aiter::fmha_fwd_hd128_bf16_causal_rtne_group", "aiter::fmha_bwd_hd128_bf16_causal_a32_rtne_pssk")
 ATTENTIONS = (
     ("void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<128, 128, 64, 4> >(Flash_fwd_params)",
      "void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128> >(Flash_bwd_params)"),
@@ -179,7 +182,7 @@ class Job:
         """The same job, all of its random numbers the same, with a fault (None: without)."""
         job = copy.copy(self)
         job.fault, job.record = fault, record
-        job.slow_groups, job.pauses = {}, {}
+        job.slow_groups, job.pauses, job.layers = {}, {}, list(self.balanced)
         if fault is None:
             return job
         if fault.kind == "slow_group":
@@ -187,7 +190,6 @@ class Job:
         elif fault.kind == "pauses":
             job.pauses = {(rank, step): (at, fault.size * share) for rank, step, at, share in fault.places}
         elif fault.kind == "stage_imbalance":
-            job.layers = list(self.layers)
             others = [s for s in range(self.pp) if s != fault.stage]
             for n in range(int(fault.size)):
                 job.layers[others[n % len(others)]] -= 1
@@ -309,6 +311,9 @@ def draw_layer(r, job, kind):
     """Kernels and collectives of a layer, forward and backward."""
     full = job.pp == 1 and chance(r, 0.5)
     matmuls, (attend, attend_back) = r.choice(MATMULS), r.choice(ATTENTIONS)
+    if chance(r, 0.08):
+        matmuls, (attend, attend_back) = AMD, AITER
+    job.forward_maker = matmuls
     norm, point = r.choice(NORMS), r.choice(POINTWISE)
     memory = {"memory_bound": r.uniform(1.5, 5.0), "compute_bound": r.uniform(0.05, 0.15)}.get(kind, r.uniform(0.1, 0.5))
     shares = [("norm", 0.1 * memory), ("qkv", 0.22), ("attention", r.uniform(0.08, 0.4)), ("proj", 0.1), ("tp", 0),
@@ -409,6 +414,10 @@ def draw_sizes(r, job, kind):
         least = 3
     layers = max(least, min(8, int(budget / job.batches)))
     job.layers = [r.randint(least, layers)] * job.pp
+    if job.pp > 1 and kind != "stage_imbalance" and chance(r, 0.3):  # the last stage has a layer less for the head
+        job.layers = [n + 1 for n in job.layers[:-1]] + job.layers[-1:]
+        head, us = job.head[:2], sum(p[3] for p in job.forward if p[0] != "comm")
+        job.head = head + (us * r.uniform(0.95, 1.0),)
     long = kind in ("throttling", "outlier_step", "pauses")
     job.steps = r.randint(6, 10) if long else r.randint(4, 8)
     job.first_step = r.choice((1, 2, 3, 5, 10, 100, 1001))
@@ -428,6 +437,9 @@ def draw_sizes(r, job, kind):
     job.ring_us, job.ring_elements = max(10.0, job.layer_us * r.uniform(0.02, 0.12)), 1 << r.randint(18, 23)
     job.batched = job.pp > 1 and not job.gpipe and chance(r, 0.4)
     job.batched_args = chance(r, 0.6)
+    job.message_sync = job.batched and kind != "sync_calls" and stage > 4000 and chance(r, 0.4)
+    job.limiter, job.fsdp_notes = job.overlap and chance(r, 0.35), job.mode == "fsdp" and chance(r, 0.5)
+    job.mean_loss = job.mode != "none" and job.shards == job.dp * job.cp and chance(r, 0.2)
 
 
 def draw_hosts(r, job, kind):
@@ -460,6 +472,8 @@ def draw_hosts(r, job, kind):
     job.batch_host_us = 0.0
     job.host_waits = r.choice(("event", "free")) if kind == "sync_calls" else r.choice(
         ("item", "item", "device", "event", "event", "free"))
+    if job.host_waits == "device" and job.mode == "zero1" and job.overlap:
+        job.host_waits = "item"  # the gathers at the end of a step overlap the next one
 
 
 def draw_style(r, job):
@@ -471,7 +485,11 @@ def draw_style(r, job):
         "files": r.choice(("worker", "rank_trace", "host_pid", "rank")), "gzip": chance(r, 0.8),
         "device": r.choice((("NVIDIA H100 80GB HBM3", 9, 0, 132, 85174583296), ("NVIDIA H100 80GB HBM3", 9, 0, 132, 85174583296),
                             ("NVIDIA A100-SXM4-80GB", 8, 0, 108, 85094825984), ("NVIDIA B200", 10, 0, 148, 191498223616))),
-        "driver_launch": chance(r, 0.5), "peers": chance(r, 0.7), "old_nccl": chance(r, 0.15)}
+        "driver_launch": chance(r, 0.5), "peers": chance(r, 0.7), "old_nccl": chance(r, 0.15),
+        "nested": chance(r, 0.4)}
+    if job.forward_maker == AMD:
+        job.style["device"] = ("AMD Instinct MI300X", 9, 4, 304, 206141652992)
+        job.style["wait_rows"] = False
     clocks = r.choice(("one", "rank", "host", "drift"))
     offsets = [r.uniform(-1000, 1000) for _ in range(job.world)]
     if clocks == "one":
@@ -502,6 +520,7 @@ def draw_job(r, kind, most):
     draw_sizes(r, job, kind)
     draw_hosts(r, job, kind)
     draw_style(r, job)
+    job.balanced = job.layers
     return job.with_fault(None, False)
 
 

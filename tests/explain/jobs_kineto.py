@@ -4,7 +4,7 @@ import gzip
 import json
 import os
 
-from jobs_simulation import BACKWARD, COMPUTE
+from jobs_simulation import BACKWARD, COMPUTE, MAIN
 from jobs_training import CALLS
 
 BASE_NS = 1759300074000000000
@@ -16,6 +16,8 @@ CALLED = {  # category, name, cbid of runtime and driver calls
     "stream_sync": ("cuda_runtime", "cudaStreamSynchronize", 131),
     "device_sync": ("cuda_runtime", "cudaDeviceSynchronize", 165),
     "event_sync": ("cuda_runtime", "cudaEventSynchronize", 137), "free": ("cuda_runtime", "cudaFree", 22)}
+HIP = {"cudaLaunchKernelExC": "hipExtLaunchKernel", "cuLaunchKernelEx": "hipExtLaunchKernel",
+       "cuLaunchKernel": "hipModuleLaunchKernel", "cudaMemcpyAsync": "hipMemcpyWithStream"}
 
 
 def comm_kernel(kind, old):
@@ -30,6 +32,11 @@ def comm_kernel(kind, old):
     return "ncclDevKernel_%s(ncclDevKernelArgsStorage<4096ul>)" % name
 
 
+def origin_of(job):
+    """The first instant of the simulation in nanoseconds, as the files count them."""
+    return 2629566610048195 + (BASE_NS if job.style["base"] == "old" else 0)
+
+
 class Writer:
     """Text of one rank's trace."""
 
@@ -40,8 +47,9 @@ class Writer:
         self.tids = (self.pid, self.pid + 421)
         offset, drift = job.clock[n]
         self.shift, self.rate = offset * 1000.0, 1000.0 * (1.0 + drift)
-        self.origin = 2629566610048195 + (BASE_NS if self.style["base"] == "old" else 0)
+        self.origin = origin_of(job)
         self.out, self.described = [], {}
+        self.amd = self.style["device"][0].startswith("AMD")
 
     def ns(self, us):
         return round(us * self.rate + self.shift) + self.origin
@@ -89,12 +97,16 @@ class Writer:
             text = '"External id": %d' % ext
             if seq is not None and self.style["sequence"]:
                 text += ', "Sequence number": %d, "Fwd thread id": %d' % (seq, int(thread == BACKWARD))
+            if self.style["nested"]:
+                begin, end, name = self.outer_ops(name, begin, end, thread, ext, text)
         elif cat == "runtime":
             call, ext = args
             if name == "launch_comm":
                 name = "comm_driver" if self.style["driver_launch"] else "comm"
             category, name, cbid = CALLED[name]
             text = '"cbid": %d, "correlation": %d' % (cbid, call)
+            if self.amd:
+                category, name = "cuda_runtime", HIP.get(name, name.replace("cuda", "hip"))
             if ext is not None:
                 text += ', "External id": %d' % ext
             if self.style["flows"] and cbid in (211, 307, 430, 652, 41):
@@ -111,6 +123,22 @@ class Writer:
         else:
             category = cat
         self.event(category, name, self.pid, self.tids[thread], begin, end, text)
+
+    def outer_ops(self, name, begin, end, thread, ext, text):
+        """Rows of the operators around the one that launches; where that one begins, where it ends, its name."""
+        outer = "autograd::engine::evaluate_function: "
+        names = [name]
+        if name.startswith(outer):
+            grad = name[len(outer):]
+            names = [name, grad, {"MmBackward0": "aten::mm", "NativeLayerNormBackward0": "aten::native_layer_norm_backward"}
+                     .get(grad, "aten::" + grad[:-len("Backward0")].lower() + "_backward")]
+        elif name == "aten::mm" and thread == MAIN:
+            names = ["aten::linear", "aten::matmul", name]
+        for n, around in enumerate(names[:-1]):
+            self.event("cpu_op", around, self.pid, self.tids[thread], begin + 0.04 * n, end - 0.04 * n,
+                       text.replace('"External id": %d' % ext, '"External id": %d' % (ext + 10**7 * (n + 1)), 1))
+        inside = 0.04 * (len(names) - 1)
+        return begin + inside, end - inside, names[-1]
 
     def note(self, kind, args):
         text = CALLS[kind][1]
@@ -130,8 +158,8 @@ class Writer:
         if cat == "cuda_sync":
             self.event("cuda_sync", "Stream Wait Event", self.device, stream, end - 1.0, end - 0.4,
                        '"cuda_sync_kind": "Stream Wait Event", "stream": %d, "correlation": %d, "device": %d, '
-                       '"context": 1, "wait_on_stream": %d, "wait_on_cuda_event_record_corr_id": -1, '
-                       '"wait_on_cuda_event_id": -1' % (stream, call, self.device, name))
+                       '"context": 1, "wait_on_stream": %d, "wait_on_cuda_event_record_corr_id": %d, '
+                       '"wait_on_cuda_event_id": %d' % (stream, call, self.device, name, ext, ext % 1000 + 1))
             return
         text = '"External id": %d, "device": %d, "context": 1, "stream": %d, "correlation": %d' % (
             ext, self.device, stream, call)
@@ -141,7 +169,8 @@ class Writer:
             if self.style["gpu_notes"]:
                 self.event("gpu_user_annotation", self.note(name, args), self.device, stream, begin - 0.001, end + 0.001,
                            '"External id": %d' % ext)
-            name = comm_kernel(name, self.style["old_nccl"])
+            name = ("ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)" if self.amd else
+                    comm_kernel(name, self.style["old_nccl"]))
             said = self.comm_args(args)
             text += ", " + said if said else ""
         if cat != "gpu_memcpy" and self.style["rich"]:

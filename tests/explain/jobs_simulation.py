@@ -129,7 +129,7 @@ class Rank:
         self.row(cat, name, at, 0.3, self.host, -0.2, args, thread)
 
     def row(self, cat, name, a, off, b, back, args=None, thread=None):
-        """A row of the host: from `off` after the end of node a until the end of node b, less `back`."""
+        """A row of the host, from `off` after the end of node a until `back` after the end of node b."""
         if self.job.record:
             self.rows.append((cat, name, self.thread if thread is None else thread, a, off, b, back, args))
 
@@ -183,6 +183,8 @@ class Rank:
             self.back_seq -= 1
             seq = max(0, self.back_seq)
         self.row("op", op, before, gap + 0.05 * took, node, -0.05 * took, (ext, seq))
+        if name.startswith("triton"):
+            call = "launch_driver"
         call = self.launch(call, node, before, gap, took, ext)
         if cat == "kernel":
             us = max(0.8, us * (1.0 + self.job.kernel_sigma * self.z()))
@@ -193,24 +195,32 @@ class Rank:
             self.device_rows.append((cat, name, stream, end, end, call, ext, args, self.step))
         return end
 
-    def wait(self, stream, on, row=True):
-        """What is launched next on `stream` waits for what has been launched on `on`."""
-        last = self.last.get(on)
-        if last is not None and stream != on:
-            self.waits.setdefault(stream, []).append(last)
-        if row:
-            before = self.host
-            self.busy(1.5 + 0.5 * abs(self.z()))
-            self.call += 1
-            self.row("runtime", "event_wait", before, 0.2, self.host, -0.2, (self.call, None))
-            if self.job.record and self.job.style["wait_rows"]:
-                self.device_rows.append(("cuda_sync", on, stream, before, self.host, self.call, None, None, self.step))
+    def record(self, stream):
+        """An event of what has been launched on a stream: (node, correlation of the call, stream)."""
+        before = self.host
+        self.busy(1.2 + 0.3 * abs(self.z()))
+        self.call += 1
+        self.row("runtime", "event_record", before, 0.2, self.host, -0.2, (self.call, None))
+        return self.last.get(stream, self.first), self.call, stream
+
+    def wait(self, stream, event):
+        """What is launched next on `stream` waits for an event."""
+        before = self.host
+        self.busy(1.5 + 0.5 * abs(self.z()))
+        self.call += 1
+        self.row("runtime", "event_wait", before, 0.2, self.host, -0.2, (self.call, None))
+        self.waits_for(stream, event, self.call, before, self.host)
+
+    def waits_for(self, stream, event, call, before, node):
+        self.waits.setdefault(stream, []).append(event[0])
+        if self.job.record and self.job.style["wait_rows"]:
+            self.device_rows.append(("cuda_sync", event[2], stream, before, node, call, event[1], None, self.step))
 
     def communicate(self, kind, meetings, args, records, stream, own_stream, after):
-        """A collective or a message; the node of the end of its kernel.
+        """A collective or a message; the event of its end.
 
         `meetings` are (key, us). `args` is what the kernel's row says of it, `records` what record_param_comms
-        says. On a stream of its own it waits for the current work of the computation, or for the nodes `after`."""
+        says. On a stream of its own it waits for the current work of the computation, or for the events `after`."""
         node, before, gap, took = self.host_op(self.job.comm_op_us)
         self.id += 1
         ext = self.id
@@ -219,18 +229,21 @@ class Rank:
             for n, record in enumerate(records):
                 self.id += 1
                 ext = self.id
-                self.row("comms", "record_param_comms", before, gap + (0.12 + 0.05 * n) * took, node,
-                         -(0.1 if args else 0.83 - 0.05 * n) * took, (ext, record))
+                at = gap + (0.12 + 0.05 * n) * took
+                if args:
+                    self.row("comms", "record_param_comms", before, at, node, -0.1 * took, (ext, record))
+                else:  # the kernel of a batch is launched after them
+                    self.row("comms", "record_param_comms", before, at, before, at + 0.04 * took, (ext, record))
         self.row("comm_note", kind, before, gap + 0.22 * took, node, -0.12 * took, (None, args))
-        if own_stream:
-            if after is None:
-                after = [self.last[COMPUTE]] if COMPUTE in self.last else []
-            self.waits.setdefault(stream, []).extend(after)
-            self.call += 2
-            self.row("runtime", "event_record", before, gap + 0.24 * took, node, -0.7 * took, (self.call - 1, ext))
-            self.row("runtime", "event_wait", before, gap + 0.31 * took, node, -0.63 * took, (self.call, ext))
-            if self.job.record and self.job.style["wait_rows"]:
-                self.device_rows.append(("cuda_sync", COMPUTE, stream, before, node, self.call, None, None, self.step))
+        if own_stream and after is None:
+            self.call += 1
+            self.row("runtime", "event_record", before, gap + 0.24 * took, before, gap + 0.29 * took, (self.call, ext))
+            after = [(self.last.get(COMPUTE, self.first), self.call, COMPUTE)]
+        for n, event in enumerate(after or ()):
+            self.call += 1
+            self.row("runtime", "event_wait", before, gap + (0.3 + 0.04 * n) * took, before,
+                     gap + (0.33 + 0.04 * n) * took, (self.call, ext))
+            self.waits_for(stream, event, self.call, before, node)
         call = self.launch("launch_comm", node, before, gap, took, ext)
         arrival = self.graph.node(0.0, self.preds(stream, node, took))
         end = self.graph.node(0.0, [])
@@ -243,7 +256,9 @@ class Rank:
         self.launched.append(end)
         if self.job.record:
             self.device_rows.append(("comm", kind, stream, arrival, end, call, ext, args, self.step))
-        return end
+        self.call += 1
+        self.row("runtime", "event_record", node, -0.22 * took, node, -0.16 * took, (self.call, ext))
+        return end, self.call, stream
 
     def sync(self, call, ends, us=2.0):
         """The host waits until the device has ended the nodes."""

@@ -20,7 +20,7 @@ EMBEDDING, LOSS, OPTIMIZER, LOADER = 101, 102, 103, 104  # places of jitter besi
 
 
 def comm(r, dim, kind, us, elements, own=True, wait=True, after=None):
-    """A collective of the rank's group of a dimension; its end, or None if the rank has no such group."""
+    """A collective of the rank's group of a dimension; the event of its end, or None if there is no such group."""
     g = r.groups.get(dim)
     if g is None or len(g.ranks) < 2:
         return None
@@ -29,7 +29,7 @@ def comm(r, dim, kind, us, elements, own=True, wait=True, after=None):
     stream = g.stream[kind] if own else COMPUTE
     end = r.communicate(kind, [((g.index, n), r.job.transfer(g, us, n))], args, [args], stream, own, after)
     if wait and own:
-        r.wait(COMPUTE, stream)
+        r.wait(COMPUTE, end)
     return end
 
 
@@ -67,16 +67,18 @@ def messages(r, *wanted):
     if not found:
         return
     if r.job.batched:
-        r.communicate("coalesced", [m.meeting for m in found], found[0].args if r.job.batched_args else None,
-                      [m.args for m in found], r.groups["pp"].stream["send"], True, None)
-        r.wait(COMPUTE, r.groups["pp"].stream["send"])
+        r.wait(COMPUTE, r.communicate("coalesced", [m.meeting for m in found],
+                                      found[0].args if r.job.batched_args else None, [m.args for m in found],
+                                      r.groups["pp"].stream["send"], True, None))
+        if r.job.message_sync:
+            r.sync("device_sync", list(r.last.values()))
         return
     for m in found:
         upward = m.forward == (m.kind == "send")  # between this stage and the next
         stream = r.groups["pp"].stream[("up" if upward else "down") if r.job.gpipe else (m.kind, m.forward)]
-        r.communicate(m.kind, [m.meeting], m.args, [m.args], stream, True, None)
+        done = r.communicate(m.kind, [m.meeting], m.args, [m.args], stream, True, None)
         if m.kind == "recv":
-            r.wait(COMPUTE, stream)
+            r.wait(COMPUTE, done)
 
 
 def compute(r, part, times=1.0):
@@ -95,15 +97,11 @@ def layer_forward(r, step, batch, layer):
         if part[0] == "kernel":
             compute(r, part[1:])
         elif part[0] == "attention" and job.cp > 1 and job.cp_style == "ring":
-            last = r.last.get(COMPUTE)
-            for k in range(job.cp):
-                arrived = None
-                if k < job.cp - 1:
-                    arrived = ring(r, job.ring_us, job.ring_elements, [last] if last else [])
-                last = compute(r, part[1:], 1.0 / job.cp)
+            for k in range(job.cp):  # keys and values of the next part arrive during this one
+                arrived = ring(r, job.ring_us, job.ring_elements, None) if k < job.cp - 1 else None
+                compute(r, part[1:], 1.0 / job.cp)
                 if arrived is not None:
-                    r.wait(COMPUTE, r.groups["cp"].stream["send"])
-                    last = arrived
+                    r.wait(COMPUTE, arrived)
         elif part[0] == "attention":
             compute(r, part[1:])
         else:
@@ -123,7 +121,7 @@ def layer_backward(r, step, batch, layer):
                 sent = ring(r, job.ring_us * 2, job.ring_elements * 2, None) if k < job.cp - 1 else None
                 compute(r, part[1:], 1.0 / job.cp)
                 if sent is not None:
-                    r.wait(COMPUTE, r.groups["cp"].stream["send"])
+                    r.wait(COMPUTE, sent)
         elif part[0] == "attention":
             compute(r, part[1:])
         else:
@@ -131,13 +129,20 @@ def layer_backward(r, step, batch, layer):
             comm(r, dim, kind, us, elements, own=job.own_stream(dim))
 
 
-def gather(r, unit_ends, ready):
-    """The all-gather of a sharded unit. It overlaps the unit before, unless the job overlaps nothing."""
-    job = r.job
+def gather(r, layer, ready):
+    """The all-gather of a sharded unit. It overlaps the unit before, unless the job overlaps nothing. The host of a
+    job with a limiter waits until the unit before that one has been computed, as FullyShardedDataParallel's does."""
+    job, ends = r.job, r.unit_ends
+    if job.fsdp_notes:
+        r.begin("user_annotation", "FSDP::%s (layers.%d)" % ("pre_backward" if ready is None else "pre_forward", layer))
+    if job.limiter and len(ends) > 1:
+        r.sync("event_sync", [ends[-2][0]])
     after = None
     if job.overlap:
-        after = [n for n in (ready, unit_ends[-2] if len(unit_ends) > 1 else None) if n is not None]
-    return comm(r, "dp", "all_gather", job.gather_us, job.unit_elements, wait=False, after=after)
+        after = [e for e in (ready, ends[-2] if len(ends) > 1 else None) if e is not None]
+    comm(r, "dp", "all_gather", job.gather_us, job.unit_elements, after=after)
+    if job.fsdp_notes:
+        r.end()
 
 
 def forward(r, step, batch):
@@ -151,13 +156,12 @@ def forward(r, step, batch):
         r.seq_of[batch, layer] = r.seq
         if job.mode == "fsdp":
             r.at(step, batch, layer, 2)
-            if gather(r, r.unit_ends, r.updated) is not None:
-                r.wait(COMPUTE, r.groups["dp"].stream["all_gather"])
+            gather(r, layer, r.updated)
         elif job.mode == "zero1" and batch == 0 and layer in r.gathered:
-            r.waits.setdefault(COMPUTE, []).append(r.gathered[layer])
-            r.wait(COMPUTE, COMPUTE)
+            r.wait(COMPUTE, r.gathered[layer])
         layer_forward(r, step, batch, layer)
-        r.unit_ends.append(r.last[COMPUTE])
+        if job.mode == "fsdp":
+            r.unit_ends.append(r.record(COMPUTE))
     if last:
         r.at(step, batch, LOSS, 0)
         compute(r, job.head)
@@ -172,27 +176,30 @@ def backward(r, step, batch):
     if job.autograd_thread:
         r.to_thread(BACKWARD)
     if r.stage == job.pp - 1:
-        compute(r, job.head, 2.0)
+        compute(r, job.head, 2.0)  # of its input and of its weights
     count = job.layers[r.stage]
     bucket = 0
     for layer in reversed(range(count)):
         if job.mode == "fsdp" and layer < count - 1:
             r.at(step, batch, layer, 3)
-            if gather(r, r.unit_ends, None) is not None:
-                r.wait(COMPUTE, r.groups["dp"].stream["all_gather"])
+            gather(r, layer, None)
         layer_backward(r, step, batch, layer)
-        r.unit_ends.append(r.last[COMPUTE])
+        if job.mode == "fsdp":
+            r.unit_ends.append(r.record(COMPUTE))
         if not final:
             continue
         r.at(step, batch, layer, 4)
         bucket += 1
         if job.mode == "fsdp":
-            comm(r, "dp", "reduce_scatter", job.gather_us * job.grad_width, job.unit_elements, wait=not job.overlap)
+            done = comm(r, "dp", "reduce_scatter", job.gather_us * job.grad_width, job.unit_elements,
+                        wait=not job.overlap)
             if "replica" in r.groups:
-                comm(r, "replica", "all_reduce", job.replica_us, job.unit_elements // job.shards, wait=not job.overlap)
+                done = comm(r, "replica", "all_reduce", job.replica_us, job.unit_elements // job.shards,
+                            wait=not job.overlap, after=[done])
+            r.reduced = done
         elif job.mode in ("ddp", "zero1") and job.overlap and (bucket == job.bucket or layer == 0):
             kind = "all_reduce" if job.mode == "ddp" else "reduce_scatter"
-            comm(r, "dp", kind, job.bucket_us * bucket, job.unit_elements * bucket, wait=False)
+            r.reduced = comm(r, "dp", kind, job.bucket_us * bucket, job.unit_elements * bucket, wait=False)
             bucket = 0
     if r.stage == 0:
         compute(r, job.embedding)
@@ -252,7 +259,8 @@ def load(r, step):
         for _ in range(job.inputs):
             r.kernel("aten::_to_copy", "Memcpy HtoD (Pinned -> Device)", job.copy_us, stream=job.copy_stream,
                      cat="gpu_memcpy", args=int(job.copy_us * 20000), call="copy")
-        r.wait(COMPUTE, job.copy_stream, row=job.copy_stream != COMPUTE)
+        if job.copy_stream != COMPUTE:
+            r.wait(COMPUTE, r.record(job.copy_stream))
     if job.tp0_loads:
         comm(r, "tp", "broadcast", 15.0, 65536, own=True)
     job.gap(r, "loaded")
@@ -267,12 +275,10 @@ def reduce_late(r, step):
         left = job.layers[r.stage]
         while left > 0:
             n = min(job.bucket, left)
-            comm(r, "dp", kind, job.bucket_us * n, job.unit_elements * n, wait=False)
+            r.reduced = comm(r, "dp", kind, job.bucket_us * n, job.unit_elements * n, wait=False)
             left -= n
-    if job.mode != "none" and "dp" in r.groups:
-        r.wait(COMPUTE, r.groups["dp"].stream["reduce_scatter" if job.mode != "ddp" else "all_reduce"])
-    if "replica" in r.groups:
-        r.wait(COMPUTE, r.groups["replica"].stream["all_reduce"])
+    if r.reduced is not None:
+        r.wait(COMPUTE, r.reduced)
 
 
 def update(r, step):
@@ -289,7 +295,7 @@ def update(r, step):
         compute(r, job.adam, job.layers[r.stage] / job.updates)
     if job.optimizer_name:
         r.end()
-    r.updated = r.last[COMPUTE]
+    r.updated = r.record(COMPUTE)
     if job.mode == "zero1":
         r.at(step, 0, OPTIMIZER, 2)
         r.gathered = {}
@@ -305,6 +311,8 @@ def end_of_step(r, step, ends):
     job = r.job
     r.at(step, 0, OPTIMIZER, 3)
     job.step_ends(r, step)
+    if job.mean_loss:
+        comm(r, "dp", "all_reduce", 10.0, 1)
     if job.host_waits == "item":
         r.item()
     elif job.host_waits == "device":
@@ -325,7 +333,7 @@ def simulate(job):
         g.factor = job.slow_groups.get(g.index, 1.0) * job.transfers
     for r in ranks:
         r.groups = {g.dim: g for g in job.groups if r.number in g.members}
-        r.stage, r.unit_ends, r.updated, r.gathered = job.stage_of(r.number), [], None, {}
+        r.stage, r.unit_ends, r.updated, r.reduced, r.gathered = job.stage_of(r.number), [], None, None, {}
         r.seq_of = {}
         ends = []
         for step in range(job.steps):
