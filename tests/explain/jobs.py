@@ -57,6 +57,7 @@ def truth_of(job, fault):
     return {
         "kind": kind, "ranks": ranks, "all_ranks": len(ranks) == job.world,
         "group": group.name if group else None, "dim": group.dim if group else None,
+        "shared_name": group is not None and sum(g.name == group.name for g in job.groups) > 1,
         "stage": fault.stage if fault.stage >= 0 else None,
         "steps": [job.first_step + fault.step] if fault.step >= 0 else
                  sorted({job.first_step + p[1] for p in fault.places}),
@@ -72,8 +73,8 @@ def truth_of(job, fault):
 
 def asked(stepscope, folder):
     """The verdict of the program on a folder of traces, or an error as its sentence."""
-    out = subprocess.run([stepscope, "analyze", folder, "--json", "-", "--threads", "1"], capture_output=True, text=True,
-                         check=False)
+    out = subprocess.run([stepscope, "analyze", folder, "--json", "-", "--threads", "1"], capture_output=True,
+                         text=True, check=False)
     if out.returncode:
         return {"kind": "error", "sentence": out.stderr.strip()[:300]}
     answer = json.loads(out.stdout)["answer"]
@@ -114,8 +115,10 @@ def in_headline(truth, verdict):
         return all(has("rank", n) for n in truth["ranks"])
     if kind == "data_loader":
         return re.search("load", text, re.I) is not None and (truth["all_ranks"] or has("rank", truth["ranks"][0]))
-    if kind == "slow_group":
-        return re.search(r"(?<!\w)%s(?!\w)" % re.escape(truth["group"]), text) is not None
+    if kind == "slow_group":  # by its name, or the beginning of a hash, or by its ranks if siblings share the name
+        by_ranks = re.search(r"\branks? .*?\b%d\b.*\b%d\b" % (truth["ranks"][0], truth["ranks"][-1]), text)
+        name = re.escape(truth["group"][:8]) if len(truth["group"]) == 40 else re.escape(truth["group"]) + r"(?!\w)"
+        return by_ranks is not None or not truth["shared_name"] and re.search(r"(?<!\w)" + name, text) is not None
     if kind == "stage_imbalance":
         return has("stage", truth["stage"])
     if kind == "outlier_step":
@@ -198,7 +201,8 @@ def main():
     p.add_argument("--json", metavar="FILE", help="truth and verdict of each draw")
     p.add_argument("--demand", action="store_true",
                    help="fail unless 97 %% of the faults are named and 1 %% of the healthy jobs accused at most")
-    p.add_argument("--make", metavar="DIR", help="write one job of the kind --kind to DIR/traces, its truth to DIR/truth.json, and end")
+    p.add_argument("--make", metavar="DIR",
+                   help="write one job of the kind --kind to DIR/traces, its truth to DIR/truth.json, and end")
     p.add_argument("--kind", choices=(*jobs_draw.KINDS, "healthy"))
     p.add_argument("--number", type=int, default=0, help="draw of --make")
     p.add_argument("--self-test", action="store_true", help="test the simulation, and end")

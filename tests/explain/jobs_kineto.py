@@ -130,8 +130,7 @@ class Writer:
         names = [name]
         if name.startswith(outer):
             grad = name[len(outer):]
-            names = [name, grad, {"MmBackward0": "aten::mm", "NativeLayerNormBackward0": "aten::native_layer_norm_backward"}
-                     .get(grad, "aten::" + grad[:-len("Backward0")].lower() + "_backward")]
+            names = [name, grad, "aten::mm" if grad == "MmBackward0" else "aten::%s_backward" % grad[:-9].lower()]
         elif name == "aten::mm" and thread == MAIN:
             names = ["aten::linear", "aten::matmul", name]
         for n, around in enumerate(names[:-1]):
@@ -167,8 +166,8 @@ class Writer:
             text += ', "bytes": %d, "memory bandwidth (GB/s)": %.3f' % (args, args / max(end - begin, 0.1) / 1e3)
         elif cat == "comm":
             if self.style["gpu_notes"]:
-                self.event("gpu_user_annotation", self.note(name, args), self.device, stream, begin - 0.001, end + 0.001,
-                           '"External id": %d' % ext)
+                self.event("gpu_user_annotation", self.note(name, args), self.device, stream, begin - 0.001,
+                           end + 0.001, '"External id": %d' % ext)
             name = ("ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)" if self.amd else
                     comm_kernel(name, self.style["old_nccl"]))
             said = self.comm_args(args)
@@ -191,8 +190,10 @@ class Writer:
         job, rank, graph = self.job, self.rank, self.graph
         first, last = job.late.get(rank.number, 0), job.steps - (rank.number in job.short) - 1
         begin, end = graph.end[rank.steps[first][0]], graph.end[rank.steps[last][1]]
+        whole = last == job.steps - 1  # the last call of a capture waits for the device
         for row in rank.rows:
-            if graph.end[row[3]] >= begin and graph.end[row[3]] < end or last == job.steps - 1 and graph.end[row[3]] >= end:
+            at = graph.end[row[3]]
+            if begin <= at and (at < end or whole):
                 self.host_row(row)
         ends = end
         for row in rank.device_rows:
@@ -206,24 +207,23 @@ class Writer:
                          and row[0] == "kernel"]
                 self.event("gpu_user_annotation", "ProfilerStep#%d" % (job.first_step + step), self.device, COMPUTE,
                            spans[0][0] - 0.001, spans[-1][1] + 0.001, "")
-        self.frame(begin - 20, max(ends, graph.end[rank.host] if last == job.steps - 1 else ends) + 20)
+        self.frame(begin - 20, max(ends, graph.end[rank.host] if whole else ends) + 20)
         head = self.head()
         return json.dumps(head)[:-1] + ', "traceEvents": [\n' + ",\n".join(self.out) + "\n]}\n"
 
     def frame(self, begin, end):
         """Rows about the capture itself."""
         a, b = self.ns(begin), self.ns(end)
-        for pid, name, label in ((self.pid, "python", "CPU"), (self.device, "python", "GPU %d" % self.device)):
-            self.out.append('{"name":"process_name","ph":"M","ts":%d.%03d,"pid":%d,"tid":0,"args":{"name":"%s"}}' % (
-                a // 1000, a % 1000, pid, name))
-            self.out.append('{"name":"process_labels","ph":"M","ts":%d.%03d,"pid":%d,"tid":0,"args":{"labels":"%s"}}' % (
-                a // 1000, a % 1000, pid, label))
+        for pid, label in ((self.pid, "CPU"), (self.device, "GPU %d" % self.device)):
+            for name, arg, value in (("process_name", "name", "python"), ("process_labels", "labels", label)):
+                self.out.append('{"name":"%s","ph":"M","ts":%d.%03d,"pid":%d,"tid":0,"args":{"%s":"%s"}}' % (
+                    name, a // 1000, a % 1000, pid, arg, value))
         self.out.append('{"ph":"X","cat":"Trace","ts":%d.%03d,"dur":%d.%03d,"pid":"Spans","tid":"PyTorch Profiler",'
                         '"name":"PyTorch Profiler (0)","args":{"Op count": 0}}' % (
                             a // 1000, a % 1000, (b - a) // 1000, (b - a) % 1000))
         for at, name in ((a, "Iteration Start: PyTorch Profiler"), (b, "Record Window End")):
-            self.out.append('{"name":"%s","ph":"i","s":"g","pid":"Traces","tid":"Trace PyTorch Profiler","ts":%d.%03d}' % (
-                name, at // 1000, at % 1000))
+            self.out.append('{"name":"%s","ph":"i","s":"g","pid":"Traces","tid":"Trace PyTorch Profiler",'
+                            '"ts":%d.%03d}' % (name, at // 1000, at % 1000))
 
     def head(self):
         job, n = self.job, self.rank.number
