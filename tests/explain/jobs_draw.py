@@ -151,14 +151,15 @@ def draw_sizes(r, job, kind):
     job.bucket_us = job.gather_us * r.uniform(1.0, 1.8)
     job.replica_us = job.gather_us * r.uniform(0.3, 0.8)
     job.grad_width = r.choice((1.0, 1.0, 2.0))
-    job.unit_elements = elements(job.gather_us, r.uniform(2e4, 1e5))
+    rate = r.uniform(3e3, 2e4)  # bytes/us between nodes
+    job.unit_elements, job.replica_elements = elements(job.gather_us, rate), elements(job.replica_us, rate / 2)
     job.bucket = r.choice((1, 1, 2))
     stage = job.layer_us * job.layers[0]
     job.message_us = max(10.0, stage * (r.uniform(0.08, 0.2) if big else r.uniform(0.005, 0.08)))
-    job.message_elements = elements(job.message_us, r.uniform(2e4, 2e5))
-    job.ring_us, job.ring_elements = max(10.0, job.layer_us * r.uniform(0.02, 0.12)), 1 << r.randint(18, 23)
+    job.message_elements = elements(job.message_us, rate)
+    job.ring_us = max(10.0, job.layer_us * r.uniform(0.02, 0.12))
+    job.ring_elements = elements(job.ring_us, rate)
     job.batched = job.pp > 1 and not job.gpipe and chance(r, 0.4)
-    job.batched_args = chance(r, 0.6)
     job.message_sync = job.batched and kind != "sync_calls" and stage > 4000 and chance(r, 0.4)
     job.limiter, job.fsdp_notes = job.overlap and chance(r, 0.35), job.mode == "fsdp" and chance(r, 0.5)
     job.mean_loss = job.mode != "none" and job.shards == job.dp * job.cp and chance(r, 0.2)
@@ -174,6 +175,8 @@ def draw_hosts(r, job, kind):
     job.transfer_sigma = r.uniform(0.005, 0.08)
     job.kernel_gap, job.event_lag = r.uniform(0.6, 2.0), r.uniform(1.0, 4.0)
     job.noise = Noise(r, r.choice((0.0, 0.002, 0.006)))
+    uneven = 0.0 if kind == "launch_bound" or chance(r, 0.5) else 0.25
+    job.host_speed = [r.uniform(1.0 - uneven, 1.0 + uneven) for _ in range(job.world)]
     spread = r.choice((0.0, 0.001, 0.003))
     job.speed = [1.0 + max(-2.0, min(2.0, r.gauss(0, 1))) * spread for _ in range(job.world)]
     job.warm = r.uniform(1.05, 1.3) if chance(r, 0.3) else 1.0
@@ -205,7 +208,9 @@ DEVICES = (("NVIDIA H100 80GB HBM3", 9, 0, 132, 85174583296), ("NVIDIA H100 80GB
 def draw_style(r, job):
     """How the capture is written."""
     job.style = {
-        "wait_rows": chance(r, 0.3), "param_comms": chance(r, 0.5), "sequence": chance(r, 0.5), "flows": chance(r, 0.2),
+        "wait_rows": chance(r, 0.3),
+        "param_comms": chance(r, 0.6) or job.batched or job.cp > 1 and job.cp_style == "ring",
+        "sequence": chance(r, 0.5), "flows": chance(r, 0.2),
         "rich": chance(r, 0.3), "gpu_notes": chance(r, 0.3), "seq": chance(r, 0.2), "rank_args": chance(r, 0.4),
         "config": r.choice(("full", "full", "strings", "none")), "base": r.choice(("new", "new", "old")),
         "files": r.choice(("worker", "rank_trace", "host_pid", "rank")), "gzip": chance(r, 0.8),
@@ -233,7 +238,7 @@ def draw_cut(r, job, fault):
     for n in range(job.world):
         if (not fault or n not in fault.ranks) and chance(r, 0.3):
             if chance(r, 0.5):
-                job.late[n] = 1
+                job.late[n] = r.choice((1, 1, 2))
             else:
                 job.short.add(n)
 
@@ -256,7 +261,7 @@ def draw_fault(r, job, kind, base):
     one = r.randrange(job.world)
     busy = 3.0 * job.layer_us * job.layers[0] * job.batches
     if kind == "slow_rank":
-        return Fault(kind, 1.0 + cost / busy, (one,))
+        return Fault(kind, 1.0 + cost / busy, (one,), style="clock" if chance(r, 0.3) else "")
     if kind == "late_host":
         style = r.choice(("python", "slow", "loaded", "backward", "optimizer"))
         ops = job.batches * job.layers[0] * (len(job.forward) + len(job.backward))
@@ -271,7 +276,8 @@ def draw_fault(r, job, kind, base):
         return Fault(kind, cost, (r.choice(loaders),))
     if kind == "throttling":
         step = r.randint(2, job.steps - 3)
-        return Fault(kind, 1.0 + cost / busy * job.steps / (job.steps - step), (one,), step=step)
+        return Fault(kind, 1.0 + cost / busy * job.steps / (job.steps - step), (one,), step=step,
+                     style="clock" if chance(r, 0.5) else "")
     if kind == "pauses":
         count = max(3, int(job.steps * r.uniform(0.4, 0.8)))
         ranks = r.sample(range(job.world), min(job.world, count))
@@ -284,7 +290,7 @@ def draw_fault(r, job, kind, base):
         size = 1.0 + cost * job.steps / busy if style == "longer" else cost * job.steps
         return Fault(kind, size, step=step, style=style)
     if kind == "slow_group":
-        found = [g for g in job.groups if g.dim not in ("mp", "replica") and len(job.siblings(g)) > 1]
+        found = [g for g in job.groups if g.dim != "mp" and len(job.siblings(g)) > 1]
         if not found:
             return None
         dim = r.choice(sorted({g.dim for g in found}))

@@ -5,6 +5,8 @@ import dataclasses
 
 from jobs_simulation import COMPUTE
 
+MEMORY = ("orm", "silu", "Silu", "add", "Add", "embedding", "_foreach", "adamw", "softmax", "opk")  # bound by memory
+
 
 class Group:
     """A process group: its name, dimension, members, streams, and how much longer its transfers take."""
@@ -53,17 +55,19 @@ class Job:
 
     # Times
 
-    def compute_factor(self, rank, step):
+    def compute_factor(self, rank, step, op):
+        """How much longer a kernel takes. A low clock (style "clock") slows only what is not bound by memory."""
         f, factor = self.fault, self.speed[rank]
         if f and (f.kind == "slow_rank" and rank in f.ranks
                   or f.kind == "throttling" and rank in f.ranks and step >= f.step
                   or f.kind == "outlier_step" and f.style == "longer" and step == f.step):
-            factor *= f.size
+            if f.style != "clock" or not any(word in op for word in MEMORY):
+                factor *= f.size
         return factor
 
     def host_cost(self, rank, step):
         """Factor of each host operation and what the host needs more before it."""
-        factor = self.host_scale * (self.warm if step == 0 else 1.0)
+        factor = self.host_scale * self.host_speed[rank] * (self.warm if step == 0 else 1.0)
         f = self.fault
         if f and f.kind == "late_host" and rank in f.ranks:
             if f.style == "python":

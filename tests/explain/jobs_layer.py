@@ -80,7 +80,7 @@ def draw_transfers(r, job, kind):
         kind, (0.03, 0.2))
     least = 4.0 if kind == "launch_bound" else 10.0
     us = {dim: max(least, job.layer_us * r.uniform(low, high)) for dim in ("tp", "ep", "cp")}
-    return us, {dim: r.uniform(1e5, 4e5) for dim in us}
+    return us, {"tp": r.uniform(4e4, 1.2e5), "ep": r.uniform(5e3, 3e4), "cp": r.uniform(5e3, 3e4)}
 
 
 def draw_layer(r, job, kind):

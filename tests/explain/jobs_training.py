@@ -62,13 +62,13 @@ class Message:
 
 def messages(r, *wanted):
     """Sends and receives: one kernel if the job batches them, else one each. The computation waits for what is
-    received, and for all of it if it is batched."""
+    received, and for all of it if it is batched. The kernel of a batch says nothing of its messages, as PyTorch
+    launches it after what it records of them (pytorch#194693)."""
     found = [Message(r, *w) for w in wanted]
     if not found:
         return
     if r.job.batched:
-        r.wait(COMPUTE, r.communicate("coalesced", [m.meeting for m in found],
-                                      found[0].args if r.job.batched_args else None, [m.args for m in found],
+        r.wait(COMPUTE, r.communicate("coalesced", [m.meeting for m in found], None, [m.args for m in found],
                                       r.groups["pp"].stream["send"], True, None))
         if r.job.message_sync:
             r.sync("device_sync", list(r.last.values()))
@@ -86,7 +86,7 @@ def compute(r, part, times=1.0):
     op, name, us = part[:3]
     if len(part) > 3:  # work that differs from call to call, as of experts
         times *= 1.0 + part[3] * max(-3.0, min(3.0, r.z()))
-    return r.kernel(op, name, us * times * r.job.compute_factor(r.number, r.step))
+    return r.kernel(op, name, us * times * r.job.compute_factor(r.number, r.step, op))
 
 
 def layer_forward(r, step, batch, layer):
@@ -194,7 +194,7 @@ def backward(r, step, batch):
             done = comm(r, "dp", "reduce_scatter", job.gather_us * job.grad_width, job.unit_elements,
                         wait=not job.overlap)
             if "replica" in r.groups:
-                done = comm(r, "replica", "all_reduce", job.replica_us, job.unit_elements // job.shards,
+                done = comm(r, "replica", "all_reduce", job.replica_us, job.replica_elements,
                             wait=not job.overlap, after=[done])
             r.reduced = done
         elif job.mode in ("ddp", "zero1") and job.overlap and (bucket == job.bucket or layer == 0):
