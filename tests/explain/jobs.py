@@ -73,12 +73,17 @@ def truth_of(job, fault):
 
 def asked(stepscope, folder):
     """The verdict of the program on a folder of traces, or an error as its sentence."""
-    out = subprocess.run([stepscope, "analyze", folder, "--json", "-", "--threads", "1"], capture_output=True,
-                         text=True, check=False)
+    try:
+        out = subprocess.run([stepscope, "analyze", folder, "--json", "-", "--threads", "1"], capture_output=True,
+                             text=True, check=False, timeout=600)
+    except subprocess.TimeoutExpired:
+        return {"kind": "error", "sentence": "no answer within ten minutes"}
     if out.returncode:
         return {"kind": "error", "sentence": out.stderr.strip()[:300]}
     answer = json.loads(out.stdout)["answer"]
-    return answer.get("verdict") or {"kind": None, "sentence": answer.get("sentence") or ""}
+    if "verdict" not in answer:
+        return {"kind": "error", "sentence": "answer.verdict is missing; " + (answer.get("sentence") or "")}
+    return answer["verdict"] or {"kind": None, "sentence": answer.get("sentence") or ""}
 
 
 def named(truth, verdict):

@@ -10,6 +10,7 @@ import os
 import random
 import tempfile
 
+import jobs
 import jobs_draw
 import jobs_kineto
 import jobs_training
@@ -156,8 +157,43 @@ def repeated(draw, seed):
     return job
 
 
+def judged():
+    """The judge takes the right verdicts, and no other."""
+    def truth(kind, **fields):
+        return {"kind": kind, "ranks": [], "all_ranks": False, "group": None, "stage": None, "steps": [],
+                "shared_name": False, **fields}
+
+    two, tp = truth("slow_rank", ranks=[12]), truth("slow_group", ranks=[4, 5], group="17")
+    shared = {**tp, "shared_name": True}
+    cases = [  # truth, verdict, named, in the headline
+        (two, {"kind": "slow_rank", "ranks": [12], "sentence": "Rank 12 computes longer."}, True, True),
+        (two, {"kind": "slow_rank", "ranks": [12], "sentence": "Rank 2 waits for 12 others."}, True, False),
+        (two, {"kind": "slow_rank", "ranks": [2], "sentence": "Rank 12 computes longer."}, False, True),
+        (two, {"kind": "late_host", "ranks": [12], "sentence": "ranks 3, 7 and 12"}, False, True),
+        (two, {"kind": None, "sentence": ""}, False, False),
+        (truth("data_loader", ranks=[0, 1], all_ranks=True), {"kind": "sync_calls", "sentence": "loads"}, True, True),
+        (truth("data_loader", ranks=[1]), {"kind": "sync_calls", "ranks": [1], "sentence": "loading"}, False, False),
+        (truth("throttling", ranks=[3], steps=[7]), {"kind": "throttling", "ranks": [3], "steps": [8, 9],
+                                                     "sentence": "rank 3"}, True, True),
+        (truth("throttling", ranks=[3], steps=[7]), {"kind": "throttling", "ranks": [3], "sentence": ""}, False, False),
+        (tp, {"kind": "slow_group", "group": "17", "ranks": [5, 4], "sentence": "group 17 is slow"}, True, True),
+        (tp, {"kind": "slow_group", "group": "17", "ranks": [4, 5], "sentence": "group 170 is slow"}, True, False),
+        (shared, {"kind": "slow_group", "group": "17", "ranks": [6, 7], "sentence": "group 17"}, False, False),
+        (shared, {"kind": "slow_group", "group": "17", "ranks": [4, 5], "sentence": "ranks 4 and 5"}, True, True),
+        (truth("stage_imbalance", stage=0), {"kind": "stage_imbalance", "stage": 0, "sentence": "Stage 0"}, True, True),
+        (truth("outlier_step", steps=[9]), {"kind": "outlier_step", "steps": [8], "sentence": "Step 9"}, False, True),
+        (truth("pauses"), {"kind": "pauses", "sentence": "Hosts pause."}, True, True),
+        (truth("healthy"), {"kind": "compute_bound", "sentence": ""}, True, True),
+        (truth("healthy"), {"kind": "slow_rank", "ranks": [1], "sentence": ""}, False, True),
+        (truth("healthy"), {"kind": "error", "sentence": ""}, False, True)]
+    for fault, verdict, right, headline in cases:
+        expect(jobs.named(fault, verdict) == right, "the judge of %s takes %s wrongly" % (fault, verdict))
+        expect(jobs.in_headline(fault, verdict) == headline, "the judge of headlines takes %s wrongly" % verdict)
+
+
 def run():
     hand_made_graph()
+    judged()
     draws = 0
     for kind in (*jobs_draw.KINDS, "healthy"):
         for n in range(4 if kind == "healthy" else 1):
