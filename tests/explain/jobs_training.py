@@ -324,9 +324,14 @@ def end_of_step(r, step, ends):
 
 
 def simulate(job):
-    """The ranks of a job after its last step, with the graph that has been run; and the mean step."""
+    """The ranks of a job after its last step, with the graph that has been run; and the mean step.
+
+    The mean is over the steps after the first, from the end of the device's work of a step to that of the next: a job
+    that runs ahead fills its queues in the first step.
+    """
     graph = Graph()
     joins = Joins(graph)
+    lasts = [[] for _ in range(job.steps)]  # operations of all ranks that end the step
     ranks = [Rank(job, graph, joins, n) for n in range(job.world)]
     for g in job.groups:
         g.sequence = {}
@@ -345,11 +350,11 @@ def simulate(job):
             end_of_step(r, step, ends)
             r.unit_ends = r.unit_ends[-2:]
             r.end_step()
+            lasts[step] += list(r.last.values())
         r.sync("device_sync", list(r.last.values()))
     wrong = [key for key, members in joins.members.items() if len(members) != job.members_of(key)]
     if wrong:
         raise RuntimeError("%d collectives lack members, %s" % (len(wrong), wrong[:3]))
     graph.run()
-    begin = min(graph.end[r.steps[0][0]] for r in ranks)
-    end = max(graph.end[r.host] for r in ranks)
-    return ranks, graph, joins, (end - begin) / job.steps
+    first, last = (max(graph.end[n] for n in lasts[k]) for k in (0, -1))
+    return ranks, graph, joins, (last - first) / (job.steps - 1)

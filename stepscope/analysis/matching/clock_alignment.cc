@@ -27,7 +27,14 @@ constexpr double scale_share = 0.02;       // of the collective's shortest call
 
 using Sums = std::vector<double>;
 
-// Ends of the complete barrier-type collectives in which several clocks take part.
+// A send and its receive end together, unless a kernel holds other messages too.
+bool is_single_message(const CollectiveMatches& matches, const MatchedCollective& m) {
+  return m.message && std::ranges::all_of(matches.members_of(m), [&](CollectiveMember x) {
+           return matches.call(x).edge_count == 1;
+         });
+}
+
+// Ends of the complete barrier-type collectives and messages in which several clocks take part.
 SharedEnds shared_ends(const CollectiveMatches& matches, const HostClocks& clocks,
                        std::vector<double>& shortest) {
   struct Found {
@@ -37,7 +44,8 @@ SharedEnds shared_ends(const CollectiveMatches& matches, const HostClocks& clock
   };
   std::vector<Found> found;
   for (const MatchedCollective& m : matches.matched) {
-    if (!m.complete || m.message || !is_barrier_like(m.kind)) continue;
+    if (!m.complete) continue;
+    if (m.message ? !is_single_message(matches, m) : !is_barrier_like(m.kind)) continue;
     std::map<std::uint32_t, std::vector<std::int64_t>> by_clock;
     Found one{.at = Ns::max(), .shortest = INFINITY, .ends = {}};
     for (const CollectiveMember member : matches.members_of(m)) {
@@ -122,8 +130,8 @@ Trial try_model(const SharedEnds& data, bool with_drift) {
 
 class Aligner {
  public:
-  Aligner(std::span<const RankView> views, const CollectiveMatches& matches)
-      : views_(views), matches_(matches), clocks_(find_clocks(views)) {
+  Aligner(std::span<const RankView> views, const CollectiveMatches& matches, HostClocks clocks)
+      : views_(views), matches_(matches), clocks_(std::move(clocks)) {
     out_.by_view.resize(views.size());
     for (const HostClocks::Clock& c : clocks_.clocks)
       out_.hosts.push_back({.host = c.host, .ranks = c.ranks, .offset = {}, .uncertainty = {}});
@@ -276,7 +284,15 @@ ClockAlignment Aligner::run() {
 }  // namespace
 
 ClockAlignment align_clocks(std::span<const RankView> views, const CollectiveMatches& matches) {
-  return Aligner(views, matches).run();
+  HostClocks clocks = find_clocks(views);
+  const bool shared = std::ranges::any_of(
+      clocks.clocks, [](const HostClocks::Clock& c) { return c.ranks.size() > 1; });
+  ClockAlignment by_host = Aligner(views, matches, std::move(clocks)).run();
+  if (!shared) return by_host;
+  ClockAlignment by_rank = Aligner(views, matches, clocks_of_ranks(views)).run();
+  const bool better = by_rank.applied &&
+                      (!by_host.applied || *by_rank.spread_aligned * 2 < *by_host.spread_aligned);
+  return better ? by_rank : by_host;
 }
 
 void apply_clock(RankIndex& index, const ClockCorrection& correction) {

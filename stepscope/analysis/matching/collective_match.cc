@@ -11,6 +11,8 @@
 #include "stepscope/analysis/matching/coarse_offset.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/matching/sequence_align.h"
+#include "stepscope/analysis/matching/sequence_steps.h"
+#include "stepscope/analysis/steps/iteration_name.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/stats/summary.h"
 
@@ -85,6 +87,7 @@ class SetMatcher {
   [[nodiscard]] int rank_of(const AlignItem& item) const { return views_[item.view].rank; }
   [[nodiscard]] std::string group_name() const;
   [[nodiscard]] Places places_of(std::span<const AlignItem> a, std::span<const AlignItem> b) const;
+  [[nodiscard]] std::optional<std::vector<PlacedSequence>> place_by_steps() const;
   std::vector<PlacedSequence> place_by_order();
   void report(std::optional<std::int64_t> ordinal, std::vector<int> ranks, std::string what,
               bool outside_capture = false);
@@ -126,6 +129,42 @@ Places SetMatcher::places_of(std::span<const AlignItem> a, std::span<const Align
   const auto alignment = align(a, b);
   const bool same = alignment && alignment->agreeing == a.size() && a.size() == b.size();
   return same ? in_order(b.size()) : places;
+}
+
+// Number of the annotated step that launched a call.
+std::optional<std::int64_t> launching_step(const RankView& view, const CollectiveCall& call) {
+  if (call.launch == no_slice) return std::nullopt;
+  const Ns at = view.trace->slices.start[index(call.launch)];
+  const auto after = std::ranges::upper_bound(view.steps, at, {}, &Step::host_start);
+  if (after == view.steps.begin() || !step_number((after - 1)->name)) return std::nullopt;
+  // The last step ends with its annotation; an earlier one goes on to the next.
+  if (after == view.steps.end() && at >= (after - 1)->host_end) return std::nullopt;
+  return (after - 1)->index;
+}
+
+std::optional<std::vector<PlacedSequence>> SetMatcher::place_by_steps() const {
+  std::vector<std::vector<StepItem>> sequences;
+  Ns step_length = Ns::max();
+  for (const CallSequence& sequence : set_.sequences) {
+    auto& items = sequences.emplace_back();
+    for (const AlignItem& item : sequence.items)
+      items.push_back(
+          {launching_step(views_[item.view], out_.ranks[item.view].calls[item.call]), item.end});
+    const auto& steps = views_[sequence.items.front().view].steps;
+    if (!steps.empty())
+      step_length =
+          std::min(step_length, (steps.back().end - steps.front().start) / std::ssize(steps));
+  }
+  const auto places = places_by_step(sequences, step_length);
+  if (!places) return std::nullopt;
+  std::vector<PlacedSequence> placed;
+  for (std::size_t s = 0; s < places->size(); ++s) {
+    PlacedSequence mine;
+    for (std::size_t i = 0; i < (*places)[s].size(); ++i)
+      if ((*places)[s][i]) mine.push_back({*(*places)[s][i], 0, set_.sequences[s].items[i]});
+    if (!mine.empty()) placed.push_back(std::move(mine));
+  }
+  return placed;
 }
 
 std::vector<PlacedSequence> SetMatcher::place_by_order() {
@@ -265,6 +304,7 @@ Ns slack_of(std::span<const Placed> all) {
 
 void SetMatcher::run() {
   auto by_seq = set_.message ? std::nullopt : place_by_seq(set_);
+  if (!by_seq) by_seq = place_by_steps();
   const std::vector<PlacedSequence> placed = by_seq ? std::move(*by_seq) : place_by_order();
   report_edges(placed);
   std::vector<Placed> all;

@@ -63,4 +63,16 @@ HostClocks find_clocks(std::span<const RankView> views) {
   return found;
 }
 
+HostClocks clocks_of_ranks(std::span<const RankView> views) {
+  HostClocks found;
+  std::map<int, std::uint32_t> row_of_rank;
+  for (const RankView& view : views) row_of_rank.try_emplace(view.rank, 0);
+  for (auto& [rank, row] : row_of_rank) {
+    row = static_cast<std::uint32_t>(found.clocks.size());
+    found.clocks.push_back({"", {rank}});
+  }
+  for (const RankView& view : views) found.of_view.push_back(row_of_rank.at(view.rank));
+  return found;
+}
+
 }  // namespace stepscope

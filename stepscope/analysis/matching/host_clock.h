@@ -28,5 +28,8 @@ struct HostClocks {
   std::vector<std::uint32_t> of_view;  // row of `clocks`
 };
 [[nodiscard]] HostClocks find_clocks(std::span<const RankView> views);
+// A clock for each rank. Processes of one host convert the device's instants on their own, so their
+// rows may disagree although the host has one clock.
+[[nodiscard]] HostClocks clocks_of_ranks(std::span<const RankView> views);
 
 }  // namespace stepscope

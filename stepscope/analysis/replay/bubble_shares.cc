@@ -2,8 +2,11 @@
 #include "stepscope/analysis/replay/bubble_shares.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
+
+#include "stepscope/analysis/replay/stage_balance.h"
 
 namespace stepscope {
 namespace {
@@ -106,8 +109,13 @@ std::vector<BubbleShares> Shares::find() {
   NodeTimes balanced = measured_times(in_.replay);
   const auto measured = walls(balanced);
   const auto linkless = walls(without_messages(balanced));
-  for (const NodeChange& c : changes_of(in_, {.change = Change::stages_balanced}))
-    balanced.duration[c.node] += c.work;
+  const auto ratios = stage_ratios(in_, true);
+  for (const std::uint32_t n : in_.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)]) {
+    const auto stage = ratios.find(stage_of(in_.roles[graph_.view[n]]));
+    if (stage == ratios.end() || stage->second.work <= 0) continue;
+    Ns& time = balanced.duration[n];
+    time = Ns{std::llround(static_cast<double>(time.count()) / stage->second.work)};
+  }
   const auto even = walls(without_messages(balanced));
   std::vector<BubbleShares> all;
   for (std::size_t r = 0; r < pipeline_.ranks.size(); ++r) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The causes of a stage's bubble (pipeline_bubble.h). T is the time of the pipeline's step, W a
 // rank's work in it. Both come from replays of the recorded steps (what_if.h): with messages
-// between stages that take no time (T₁), then also with `stages_balanced` (T₂, W₂).
+// between stages that take no time (T₁), then also with the compute of each stage as of the mean
+// stage (T₂, W₂; stage_balance.h).
 //   schedule   (p − 1)/(m v) of the balanced time of its passes: the idle time of equal stages
 //   imbalance  (T₁ − T₂) − (W − W₂): negative on a stage with more work than the others
 //   links      T − T₁

@@ -56,7 +56,7 @@ std::string_view stage_of(std::string_view role) {
   return at == std::string_view::npos ? std::string_view{} : role.substr(at);
 }
 
-std::map<std::string_view, StageRatio> stage_ratios(const WhatIfInputs& in) {
+std::map<std::string_view, StageRatio> stage_ratios(const WhatIfInputs& in, bool even) {
   struct OfName {
     std::map<std::string_view, std::map<std::uint32_t, std::pair<double, double>>> by_view;
   };
@@ -97,7 +97,7 @@ std::map<std::string_view, StageRatio> stage_ratios(const WhatIfInputs& in) {
     const auto [fewest, most] = std::ranges::minmax(counts);
     const double mean =
         std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
-    const bool same = most <= fewest * same_count;
+    const bool same = !even && most <= fewest * same_count;
     const double reference = same ? middle_of(times) : mean;
     if (reference <= 0) continue;
     (same ? time_alike : time_moved) += mean;

@@ -23,6 +23,9 @@ struct StageRatio {
 // runs besides its layers stays with it. If all stages run the names equally often, one runs them
 // slower: then the median stage is the reference. Otherwise layers can be moved, and it is the mean
 // stage. A stage's time is that of its median rank: a slow rank is not its stage's work.
-[[nodiscard]] std::map<std::string_view, StageRatio> stage_ratios(const WhatIfInputs& inputs);
+//
+// `even`: the mean stage is the reference in any case.
+[[nodiscard]] std::map<std::string_view, StageRatio> stage_ratios(const WhatIfInputs& inputs,
+                                                                  bool even = false);
 
 }  // namespace stepscope
