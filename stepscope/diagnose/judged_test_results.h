@@ -13,7 +13,7 @@
 #include "stepscope/analysis/runs/compare_runs.h"
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/analysis_test_builder.h"
-#include "stepscope/diagnose/stacks_findings.h"
+#include "stepscope/diagnose/findings/stacks_findings.h"
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/stack/stack_summary.h"
 #include "stepscope/stack/stack_test_text.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/findings/findings.h"
 #include "stepscope/diagnose/judged_test_results.h"
 
 namespace stepscope {

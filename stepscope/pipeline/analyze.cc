@@ -8,7 +8,7 @@
 
 #include "stepscope/analysis/job_table/straggler_job.h"
 #include "stepscope/analysis/matching/host_clock.h"
-#include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/findings/findings.h"
 #include "stepscope/diagnose/straggler_job_verdict.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/message_model.h"

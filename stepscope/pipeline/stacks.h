@@ -10,7 +10,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/diagnose/analysis.h"
-#include "stepscope/diagnose/stacks_findings.h"
+#include "stepscope/diagnose/findings/stacks_findings.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/pipeline/traces.h"
 #include "stepscope/stack/flame.h"

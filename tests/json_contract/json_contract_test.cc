@@ -128,6 +128,10 @@ TEST(JsonContract, IsCoveredByTheseRuns) {
         "job.cut_steps.rank", "job.cut_steps.steps", "job.cut_steps.window", "job.cut_steps.whole",
         "collective_mismatches.group", "collective_mismatches.ordinal",
         "collective_mismatches.ranks", "collective_mismatches.what",
+        // Only for a slow process group or stage.
+        "answer.verdict.group", "answer.verdict.dim", "answer.verdict.stage",
+        "answer.verdict.alternatives.group", "answer.verdict.alternatives.dim",
+        "answer.verdict.alternatives.stage",
         // Only for a critical path that changes ranks.
         "explanation.critical_path.hops.from", "explanation.critical_path.hops.to",
         "explanation.critical_path.hops.count",

@@ -70,7 +70,8 @@ TEST(Terms, EachEnumerationHasItsTermsInItsOrder) {
 TEST(Terms, EveryFindingIsATerm) {
   static const std::regex id(R"re(\bid = "(\w+)")re");
   std::set<std::string> ids;
-  for (const auto& entry : std::filesystem::directory_iterator(root / "stepscope/diagnose")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(root / "stepscope/diagnose/findings")) {
     if (!entry.path().filename().string().starts_with("findings_")) continue;
     if (entry.path().filename().string().ends_with("_test.cc")) continue;
     const std::string text = text_of(entry.path());

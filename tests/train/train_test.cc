@@ -170,7 +170,7 @@ TEST(Train, TracesTellWhichUnitEachFetchIsFor) {
     std::ifstream in(page);
     const std::string text(std::istreambuf_iterator<char>(in), {});
     EXPECT_NE(text.find("\"unit_waits\":{"), std::string::npos);
-    EXPECT_EQ(text.find("\"verdict\":"), std::string::npos);
+    EXPECT_EQ(text.find("\"arrived_ns\":"), std::string::npos);
   }
 }
 

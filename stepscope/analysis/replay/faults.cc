@@ -33,7 +33,8 @@ constexpr double stage_more = 1.04;       // than the other stages
 constexpr double long_step = 1.15;        // than the median step
 constexpr double of_spread = 5;           // median deviations of step times
 constexpr double one_of_all = 0.7;        // of what all ranks' data costs: then it is one rank's
-constexpr double many_of_all = 0.5;       // of ranks
+constexpr double habit = 1.0 / 3;    // of the gain of fewer calls that wait: they compare nothing
+constexpr double many_of_all = 0.5;  // of ranks
 
 using Values = std::vector<double>;
 
@@ -102,6 +103,8 @@ class Search {
   void suspect_data();
   void suspect_pauses();
   void suspect_steps();
+  void suspect_step(std::int64_t number, double length, double median);
+  [[nodiscard]] std::optional<std::int64_t> step_of_work(std::uint32_t node) const;
   void suspect_groups();
   void suspect_stages();
   void suspect_syncs();
@@ -281,27 +284,46 @@ void Search::suspect_steps() {
       outliers.emplace_back(length, number);
   if (outliers.empty() || outliers.size() > std::max<std::size_t>(1, lengths.size() / 4)) return;
   std::ranges::sort(outliers, std::greater<>{});
+  // The host may run a step ahead: what holds the device in a step may be work of the one before.
   for (const auto& [length, number] : outliers) {
-    // On how many ranks the step has more work of its own than the others.
-    std::vector<NodeChange> changes = step_like_others(in_, pieces_, number);
-    Values more(in_.views.size(), 0);
-    for (const NodeChange& c : changes) {
-      const NodeKind kind = in_.replay.graph->kind[c.node];
-      if (kind != NodeKind::transfer && kind != NodeKind::comm)
-        more[in_.replay.graph->view[c.node]] -= static_cast<double>(c.work.count());
-    }
-    const double most = *std::ranges::max_element(more);
-    const auto with = std::ranges::count_if(more, [&](double x) { return x >= most / 2; });
-    if (static_cast<double>(with) < many_of_all * static_cast<double>(more.size()) &&
-        more.size() > 2)
-      continue;  // the work of few ranks: a pause, or a slow rank
-    suspect({.kind = StepFaultKind::outlier_step,
-             .steps = {number},
-             .scenario = {.change = Change::step_as_others, .step = number},
-             .excess = Ns{std::llround(length - median)},
-             .ratio = length / median},
-            std::move(changes));
+    suspect_step(number, length, median);
+    suspect_step(number - 1, length, median);
   }
+}
+
+void Search::suspect_step(std::int64_t number, double length, double median) {
+  std::vector<NodeChange> changes = step_like_others(in_, pieces_, number);
+  const StepGraph& graph = *in_.replay.graph;
+  Values more(in_.views.size(), 0);  // by view: what the step has more work than the others
+  NodeChange largest;
+  for (const NodeChange& c : changes) {
+    const NodeKind kind = graph.kind[c.node];
+    if (kind == NodeKind::transfer || kind == NodeKind::comm) continue;
+    more[graph.view[c.node]] -= static_cast<double>(c.work.count());
+    if (c.work < largest.work) largest = c;
+  }
+  const double most = *std::ranges::max_element(more);
+  const auto with = std::ranges::count_if(more, [&](double x) { return x >= most / 2; });
+  const bool few =
+      more.size() > 2 && static_cast<double>(with) < many_of_all * static_cast<double>(more.size());
+  if (most <= 0 || few) return;  // the work of few ranks is a pause, or a slow rank
+  suspect({.kind = StepFaultKind::outlier_step,
+           .steps = {step_of_work(largest.node).value_or(number)},
+           .scenario = {.change = Change::step_as_others, .step = number},
+           .excess = Ns{std::llround(length - median)},
+           .ratio = length / median},
+          std::move(changes));
+}
+
+// Number of the step in whose annotation the middle of a host node lies.
+std::optional<std::int64_t> Search::step_of_work(std::uint32_t node) const {
+  const StepGraph& graph = *in_.replay.graph;
+  if (graph.kind[node] != NodeKind::host) return std::nullopt;
+  const RankView& view = in_.views[graph.view[node]];
+  const Ns middle = graph.origin + in_.replay.start[node] + graph.graph.duration[node] / 2;
+  const auto after = std::ranges::upper_bound(view.steps, middle, {}, &Step::host_start);
+  if (after == view.steps.begin()) return std::nullopt;
+  return (after - 1)->index;
 }
 
 void Search::suspect_groups() {
@@ -384,7 +406,10 @@ std::vector<StepFault> Search::run() {
   std::erase_if(faults_, [&](const StepFault& f) {
     return share(static_cast<double>(f.gain.count())) < least_fault_share;
   });
-  std::ranges::stable_sort(faults_, std::ranges::greater{}, &StepFault::gain);
+  std::ranges::stable_sort(faults_, std::ranges::greater{}, [](const StepFault& f) {
+    const auto gain = static_cast<double>(f.gain.count());
+    return f.kind == StepFaultKind::sync_calls ? habit * gain : gain;
+  });
   // One rank's data is also all ranks' data.
   const auto one = std::ranges::find_if(faults_, [](const StepFault& f) {
     return f.kind == StepFaultKind::data_loader && !f.ranks.empty();

@@ -51,8 +51,9 @@ struct StepFault {
 // A fault must give back this share of the step.
 inline constexpr double least_fault_share = 0.02;
 
-// Largest gain first. Needs at least three steps for what is told from their variation.
-// O(nodes log nodes), and a replay for each suspect (a few dozen at most).
+// Largest gain first, of calls that wait too often a third: they are habit, not a difference. Needs
+// at least three steps for what is told from their variation. O(nodes log nodes), and a replay for
+// each suspect (a few dozen at most).
 [[nodiscard]] std::vector<StepFault> find_faults(const WhatIfInputs& inputs, unsigned threads,
                                                  const StopFlag* stop = nullptr);
 

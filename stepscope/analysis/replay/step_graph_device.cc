@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/replay/device_holds.h"
 #include "stepscope/analysis/replay/learned_order.h"
 #include "stepscope/analysis/replay/step_graph_draft.h"
@@ -336,9 +337,12 @@ void DeviceDraft::close_syncs(std::span<const std::vector<std::uint32_t>> awaite
       for (const std::uint32_t n : nodes) draft_.edges.push_back({n, wait});
       draft_.edges.push_back({wait, sync.node});
     }
-    if (last > start(sync.call)) continue;
-    draft_.start[sync.node] = start(sync.call);
-    draft_.duration[sync.node] = end(sync.call) - start(sync.call);
+    // A call that frees or maps memory goes on when the device has ended.
+    const bool works = is_allocator_call(trace_.name(sync.call));
+    const Ns since = std::max(last, start(sync.call));
+    if (last > start(sync.call) && !(works && end(sync.call) - since > return_of_call)) continue;
+    draft_.start[sync.node] = since;
+    draft_.duration[sync.node] = end(sync.call) - since;
     draft_.kind[sync.node] = NodeKind::host;
   }
 }

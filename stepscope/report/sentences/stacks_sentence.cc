@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "stepscope/diagnose/stacks_findings.h"
+#include "stepscope/diagnose/findings/stacks_findings.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/words/format.h"
 

@@ -10,8 +10,8 @@
 #include <map>
 #include <vector>
 
+#include "stepscope/diagnose/findings/stacks_findings.h"
 #include "stepscope/diagnose/labels.h"
-#include "stepscope/diagnose/stacks_findings.h"
 #include "stepscope/report/sentences/stack_words.h"
 #include "stepscope/report/sentences/stacks_sentence.h"
 #include "stepscope/report/terminal/explanation_text.h"

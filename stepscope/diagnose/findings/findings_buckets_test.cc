@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
-#include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/findings/findings.h"
 
 namespace stepscope {
 namespace {

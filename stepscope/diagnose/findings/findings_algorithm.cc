@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "stepscope/cost/time/collective_cost.h"
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/expected_collectives.h"
 #include "stepscope/words/format.h"

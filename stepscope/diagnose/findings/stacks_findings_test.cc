@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/diagnose/stacks_findings.h"
+#include "stepscope/diagnose/findings/stacks_findings.h"
 
 #include <gtest/gtest.h>
 

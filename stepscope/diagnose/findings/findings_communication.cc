@@ -7,7 +7,7 @@
 #include <map>
 
 #include "stepscope/cost/time/collective_cost.h"
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/stage_means.h"
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/diagnose/thresholds.h"

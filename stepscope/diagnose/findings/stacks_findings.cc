@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/diagnose/stacks_findings.h"
+#include "stepscope/diagnose/findings/stacks_findings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/stack/flame.h"
 #include "stepscope/words/format.h"

@@ -2,7 +2,7 @@
 // Parameters of sharded units that were not there when they were needed.
 #include <fmt/format.h>
 
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/words/format.h"

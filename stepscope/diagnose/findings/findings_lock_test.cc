@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
-#include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/findings/findings.h"
 
 namespace stepscope {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
 

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <optional>
 
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/roofline.h"
 #include "stepscope/words/format.h"

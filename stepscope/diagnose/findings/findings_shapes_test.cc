@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "stepscope/analysis/runs/job_test_builder.h"
-#include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/findings/findings.h"
 
 namespace stepscope {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/expected_operators.h"
 #include "stepscope/words/format.h"

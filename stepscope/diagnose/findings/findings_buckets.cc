@@ -2,7 +2,7 @@
 // Gradients in messages of another size.
 #include <fmt/format.h>
 
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/words/format.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/diagnose/findings.h"
+#include "stepscope/diagnose/findings/findings.h"
 
 namespace stepscope {
 

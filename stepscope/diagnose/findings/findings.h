@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 
 namespace stepscope {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/words/format.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "stepscope/diagnose/finding_list.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/words/format.h"
 
