@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stepscope/diagnose/stage_means.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
 
@@ -13,6 +14,7 @@ namespace stepscope {
 namespace {
 
 constexpr double least_bound = 0.10;  // of the step, to be called what binds it
+constexpr double mostly_launches = 0.30;
 
 double share_of(Ns part, Ns whole) {
   return whole <= Ns{0} ? 0
@@ -85,8 +87,9 @@ std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& j
           f.stage.value_or(-1), listed_ranks(f.ranks), f.ratio, cost);
     case StepFaultKind::sync_calls:
       return fmt::format(
-          "Calls make the host of each rank wait for its device {} times a step more than once: "
-          "{}.",
+          "Synchronising calls make the host of each rank wait for its device {} times a step, "
+          "beside "
+          "the last one of the step: {}.",
           f.count, cost);
   }
   return {};
@@ -120,6 +123,15 @@ const WhatIf* answer_of(const JobResult& job, Change change) {
   return nullptr;
 }
 
+// What the stages of a pipeline idle for lack of work, in the mean; zero without a pipeline.
+Ns bubble_of_stages(const JobResult& job) {
+  if (!job.pipeline) return Ns{0};
+  const std::vector<StageMean> stages = stage_means(job);
+  double sum = 0;
+  for (const StageMean& s : stages) sum += s.bubble();
+  return stages.empty() ? Ns{0} : Ns{std::llround(sum / static_cast<double>(stages.size()))};
+}
+
 }  // namespace
 
 Ns step_length(const JobResult& job) {
@@ -150,6 +162,9 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
     try_bound(CulpritKind::exposed_communication, w->saved, name_of(w->scenario));
   if (const WhatIf* w = answer_of(job, Change::host_free))
     try_bound(CulpritKind::launch_bound, w->saved, name_of(w->scenario));
+  // A device that waits for launches also fills its pipeline late.
+  const bool launches = v.kind == CulpritKind::launch_bound && v.share >= mostly_launches;
+  if (!launches) try_bound(CulpritKind::bubble, bubble_of_stages(job), "");
   verdicts.push_back(std::move(v));
   return verdicts;
 }

@@ -34,7 +34,15 @@ bool memory_bound(const JobResult& job) {
   return others > products;
 }
 
+// Where the replay of a device's steps tells what each cause costs, only its faults accuse: a rank
+// that is late may be a victim.
+bool replay_tells(const JobResult& job) {
+  return job.explanation && !job.explanation->refused && job.explanation->step > Ns{0} &&
+         !job.ranks.empty() && job.ranks.front().device != "cpu";
+}
+
 const Straggler* worst_straggler(const JobResult& job) {
+  if (replay_tells(job)) return nullptr;
   const auto at = std::ranges::find_if(job.stragglers, &Straggler::significant);
   return at == job.stragglers.end() ? nullptr : &*at;
 }
@@ -405,6 +413,23 @@ std::string bound_text(const JobResult& job, BoundBy bound, double group, double
                      bound == BoundBy::communication ? unsplit_text(job, group) : "");
 }
 
+BoundBy bound_of(CulpritKind kind) {
+  if (kind == CulpritKind::exposed_communication) return BoundBy::communication;
+  return kind == CulpritKind::bubble ? BoundBy::bubble : BoundBy::host;
+}
+
+std::string bound_sentence(const Culprit& c) {
+  const std::string time = fmt::format("{} ({})", format_time(c.gain), format_percent(c.share));
+  if (c.kind == CulpritKind::exposed_communication)
+    return fmt::format(
+        "Communication that no compute hides takes {} of it: so much free communication would "
+        "save.",
+        time);
+  if (c.kind == CulpritKind::bubble)
+    return fmt::format("The stages of the pipeline idle for {} of it: its bubble.", time);
+  return fmt::format("Launches from the host hold the device back for {} of it.", time);
+}
+
 }  // namespace
 
 bool only_communication(const JobResult& job) {
@@ -437,13 +462,35 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
     return verdict;
   }
   verdict.culprits = find_culprits(job);
+  const bool wrong = !verdict.culprits.empty() && is_fault(verdict.culprits.front().kind);
   Groups groups = group_times(job, means_of_all(job), mfu);
   verdict.bound_by = binding_group(job, groups, mfu);
   const bool window = job.steps.size() == 1 && job.ranks.front().steps.front().name == "window";
-  verdict.sentence = fmt::format(
-      "{} takes {} and is bound by {}", window ? "The recorded window" : "A step",
-      format_time(step), bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step));
+  verdict.sentence =
+      fmt::format("{} takes {} and is bound by {}", window ? "The recorded window" : "A step",
+                  format_time(replay_tells(job) ? step_length(job) : Ns{std::llround(step)}),
+                  bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step));
   if (mfu) verdict.sentence += mfu_text(*mfu);
+  if (wrong && replay_tells(job)) {
+    const Culprit& first = verdict.culprits.front();
+    verdict.sentence = first.sentence + (mfu ? mfu_text(*mfu) : std::string());
+    verdict.culprit = fmt::format("whatif --change {} replays the step without it", first.change);
+    return verdict;
+  }
+  if (!verdict.culprits.empty() && replay_tells(job)) {
+    Culprit& first = verdict.culprits.front();
+    if (first.kind == CulpritKind::compute_bound) {
+      if (verdict.bound_by == BoundBy::memory) first.kind = CulpritKind::memory_bound;
+    } else {
+      verdict.bound_by = bound_of(first.kind);
+      verdict.sentence = fmt::format("{} takes {}. {}", window ? "The recorded window" : "A step",
+                                     format_time(step_length(job)), bound_sentence(first));
+      if (mfu) verdict.sentence += mfu_text(*mfu);
+    }
+    if (job.ranks.size() > 1)
+      verdict.sentence += " No rank, process group, stage or step stands out.";
+    first.sentence = verdict.sentence;
+  }
   std::string culprit = find_culprit(job, verdict.bound_by, mfu, machine);
   // A late rank is named even where something else takes more of the mean step.
   if (const Straggler* s = worst_straggler(job);

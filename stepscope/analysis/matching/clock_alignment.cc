@@ -71,6 +71,21 @@ SharedEnds shared_ends(const CollectiveMatches& matches, const HostClocks& clock
   return data;
 }
 
+// The mean over the groups of clocks of the median spread of their collectives, so that many
+// collectives of ranks that share a clock hide no offset between others. `spreads`: parallel to
+// data.shared.
+double typical_spread(const SharedEnds& data, std::span<const double> spreads) {
+  std::map<std::vector<std::uint32_t>, Sums> of_group;
+  for (std::size_t s = 0; s < spreads.size(); ++s) {
+    std::vector<std::uint32_t> group;
+    for (const ClockEnd& e : data.of(data.shared[s])) group.push_back(e.clock);
+    of_group[std::move(group)].push_back(spreads[s]);
+  }
+  double sum = 0;
+  for (const auto& [group, of_it] : of_group) sum += *median(std::span<const double>(of_it));
+  return of_group.empty() ? 0 : sum / static_cast<double>(of_group.size());
+}
+
 double norm(std::span<const double> v) {
   return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
 }
@@ -124,7 +139,7 @@ Trial try_model(const SharedEnds& data, bool with_drift) {
   Sums spreads = end_spreads(data, 0, half, &late);
   const Sums others = end_spreads(data, half, count, &early);
   spreads.insert(spreads.end(), others.begin(), others.end());
-  trial.spread = *median(std::span<const double>(spreads));
+  trial.spread = typical_spread(data, spreads);
   return trial;
 }
 
@@ -252,7 +267,7 @@ ClockAlignment Aligner::run() {
   if (data_.shared.empty())
     return refuse("no collective that all ranks leave together joins two hosts");
   const Sums spreads = end_spreads(data_, 0, data_.shared.size(), nullptr);
-  recorded_spread_ = *median(std::span<const double>(spreads));
+  recorded_spread_ = typical_spread(data_, spreads);
   out_.spread = Ns{std::llround(recorded_spread_)};
   if (std::string few = too_few(); !few.empty()) return refuse(std::move(few));
   trial_ = choose_model();

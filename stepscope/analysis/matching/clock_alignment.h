@@ -38,10 +38,11 @@ struct HostAlignment {
 
 struct ClockAlignment {
   bool applied = false;
-  std::string reason;                    // one sentence, why or why not
-  std::vector<HostAlignment> hosts;      // by lowest rank
-  std::uint64_t collectives = 0;         // number of collectives that join hosts
-  std::optional<Ns> spread;              // median of last - first end over hosts, as recorded
+  std::string reason;                // one sentence, why or why not
+  std::vector<HostAlignment> hosts;  // by lowest rank
+  std::uint64_t collectives = 0;     // number of collectives that join hosts
+  // Last - first end over hosts, as recorded: the mean over groups of hosts of their median.
+  std::optional<Ns> spread;
   std::optional<Ns> spread_aligned;      // the same with offsets from other collectives
   std::vector<ClockCorrection> by_view;  // identities if nothing is applied
 };

@@ -49,9 +49,11 @@ struct RankWork {
   Values own;
   Values peers;
 
+  // Without the first step, which does not count in the mean step either: it fills the queues.
   [[nodiscard]] Values excess() const {
-    Values e(own.size());
-    std::ranges::transform(own, peers, e.begin(), std::minus{});
+    Values e;
+    for (std::size_t k = own.size() > 1 ? 1 : 0; k < own.size(); ++k)
+      e.push_back(own[k] - peers[k]);
     return e;
   }
   [[nodiscard]] Values ratio() const {

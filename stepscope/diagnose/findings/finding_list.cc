@@ -9,6 +9,8 @@
 namespace stepscope {
 
 Ns FindingList::step() const {
+  const auto& e = job().explanation;
+  if (e && !e->refused && e->step > Ns{0}) return e->step;  // of which the gains are
   const auto& summary = job().step_summary;
   return summary ? Ns{std::llround(summary->mean)} : Ns{0};
 }
