@@ -7,7 +7,26 @@ MFU terms to the step and to 100 %. Names carry `<`, `&`, quotes and markup on p
 """
 import argparse
 import json
+import pathlib
 import random
+import re
+
+def terms():
+    """The terms of docs/reference/terms.md in the shape of the report's `terms`."""
+    found, group = {}, None
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/terms.md"
+    for line in page.read_text(encoding="utf-8").splitlines():
+        name = re.match(r"`terms\.(\w+)`", line)
+        if name:
+            group = found[name[1]] = {}
+        elif line.startswith("## "):
+            group = None
+        row = re.match(r"\| `([^`]+)` \| ([^|]+) \| ([^|]*) \|$", line)
+        if row and group is not None:
+            label = re.sub(r" \(without a device: .*\)$", "", row[2])
+            group[row[1]] = {"label": label, "brief": None, "explanation": row[3], "unit": None}
+    return found
+
 
 CATEGORIES = ["compute", "comm_overlapped", "comm_exposed_wait", "comm_exposed_transfer", "comm_exposed_unsplit",
               "copy_exposed", "idle_data", "idle_host", "idle_sync", "idle_launch", "idle_dependency",
@@ -401,6 +420,7 @@ def report(args):
     job = job_of(ranks, args)
     return {
         "schema": "stepscope.analyze/1", "version": "0.1.0", "origin_unix_ns": "1718900000123456789",
+        "terms": terms(),
         "answer": {"bound_by": "host", "culprit": f"rank {slow} arrives 31 ms late: aten::item blocks in "
                    "cudaStreamSynchronize before every reduce-scatter",
                    "sentence": f"A step takes {job['step_mean_ns'] / 1e6:.0f} ms and is bound by the host. 35.2 % of the "

@@ -109,6 +109,7 @@ class Search {
   [[nodiscard]] std::optional<std::int64_t> step_of_work(std::uint32_t node) const;
   void suspect_groups();
   void suspect_stages();
+  [[nodiscard]] std::optional<std::size_t> slower_from(std::size_t view) const;
   void suspect_syncs();
   void replay_suspects();
   [[nodiscard]] std::vector<std::size_t> largest_excess(WorkPart part) const;
@@ -363,11 +364,34 @@ void Search::suspect_stages() {
   for (std::size_t v = 0; v < in_.views.size(); ++v)
     if (stage_of(in_.roles[v]) == name) ranks.push_back(in_.views[v].rank);
   std::ranges::sort(ranks);
-  suspect({.kind = StepFaultKind::stage_imbalance,
-           .ranks = std::move(ranks),
-           .stage = stage >= 0 ? std::optional(stage) : std::nullopt,
-           .scenario = {.change = Change::stages_balanced},
-           .ratio = most->second.work});
+  StepFault f{.kind = StepFaultKind::stage_imbalance,
+              .ranks = std::move(ranks),
+              .stage = stage >= 0 ? std::optional(stage) : std::nullopt,
+              .scenario = {.change = Change::stages_balanced},
+              .ratio = most->second.work};
+  // A stage of one rank that runs as many calls as the others is that rank's slowness.
+  if (f.ranks.size() == 1 && !most->second.layers) {
+    f.kind = StepFaultKind::slow_rank;
+    const auto view = std::ranges::find(in_.views, f.ranks.front(), &RankView::rank);
+    if (const auto from = slower_from(static_cast<std::size_t>(view - in_.views.begin()))) {
+      f.kind = StepFaultKind::throttling;
+      f.steps = {step_number(static_cast<std::size_t>(view - in_.views.begin()), *from)};
+    }
+  }
+  suspect(std::move(f));
+}
+
+// The step from which the rank's compute takes longer than in its own steps before.
+std::optional<std::size_t> Search::slower_from(std::size_t view) const {
+  Values compute(in_.views[view].steps.size());
+  for (const StepPiece& p : pieces_)
+    if (p.view == view && p.step >= 0 && in_.replay.graph->kind[p.node] == NodeKind::compute)
+      compute[static_cast<std::size_t>(p.step)] += static_cast<double>(p.time.count());
+  if (compute.size() < least_steps) return std::nullopt;
+  const double least = *std::ranges::min_element(compute);
+  if (least <= 0) return std::nullopt;
+  for (double& time : compute) time /= least;
+  return change_point(compute);
 }
 
 void Search::suspect_syncs() {

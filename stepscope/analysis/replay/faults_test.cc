@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/faults.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+
+#include "stepscope/analysis/runs/job_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::int64_t us = 1000;
+constexpr int steps = 8;
+
+// What one rank does in one step, in µs.
+struct StepOfRank {
+  std::int64_t host = 20;      // before the first launch
+  std::int64_t compute = 400;  // of each of its two kernels
+};
+using Program = std::function<StepOfRank(int rank, int step)>;
+
+// Four data-parallel ranks. A step: the host works, launches a kernel, another one and the
+// all-reduce of the gradients, and waits for the device. The all-reduce takes 100 µs after the last
+// rank has come.
+std::vector<TestRank> ranks_of(const Program& program) {
+  constexpr int count = 4;
+  std::vector<TestRank> ranks(count);
+  std::int64_t begin = 1000 * us;
+  for (int s = 0; s < steps; ++s) {
+    std::array<std::int64_t, count> first{};
+    std::int64_t last = 0;
+    for (int r = 0; r < count; ++r) {
+      const StepOfRank work = program(r, s);
+      first[static_cast<std::size_t>(r)] = begin + (work.host + 5) * us;
+      last = std::max(last, first[static_cast<std::size_t>(r)] + 2 * work.compute * us);
+    }
+    const std::int64_t end = last + 100 * us;
+    for (int r = 0; r < count; ++r) {
+      TestRank& rank = ranks[static_cast<std::size_t>(r)];
+      const StepOfRank work = program(r, s);
+      const std::int64_t start = first[static_cast<std::size_t>(r)];
+      const std::int64_t launch = start - 5 * us;
+      const auto id = static_cast<std::uint32_t>(10 * s + 1);
+      rank.rows().step("ProfilerStep#" + std::to_string(s), begin, end + 10 * us);
+      for (std::uint32_t k = 0; k < 3; ++k)
+        rank.rows().launch(id + k, launch + k * us, launch + k * us + us / 2);
+      rank.rows().kernel("sgemm", start, start + work.compute * us, id);
+      rank.rows().kernel("sgemm", start + work.compute * us, start + 2 * work.compute * us, id + 1);
+      const SliceId reduce =
+          rank.comm(all_reduce_kernel, start + 2 * work.compute * us, end, id + 2);
+      rank.annotate(reduce,
+                    {.name = "allreduce", .ranks = "[0, 1, 2, 3]", .size = count, .seq = s});
+      rank.rows().row(rank.rows().thread(1), Category::runtime, "cudaDeviceSynchronize",
+                      launch + 3 * us, end + 5 * us);
+    }
+    begin = end + 10 * us;
+  }
+  return ranks;
+}
+
+std::vector<StepFault> faults_of(const Program& program) {
+  const TestJob job(ranks_of(program));
+  const Collectives collectives = analyze_collectives(job.views());
+  const std::vector<std::string> roles(job.views().size(), "all");
+  const StepGraph graph = build_step_graph(job.views(), collectives);
+  const Replay replay = make_replay(graph, job.views());
+  const PeerMedians medians = peer_medians(replay, job.views(), roles);
+  return find_faults({replay, job.views(), collectives, roles, medians}, 1);
+}
+
+TEST(Faults, AJobOfEqualRanksHasNone) {
+  EXPECT_TRUE(faults_of([](int rank, int step) {
+                return StepOfRank{.compute = 400 + (7 * rank + 3 * step) % 5};
+              }).empty());
+}
+
+TEST(Faults, ARankWithLongerKernelsIsSlowAndItsPeersAreNot) {
+  const auto faults =
+      faults_of([](int rank, int) { return StepOfRank{.compute = rank == 2 ? 500 : 400}; });
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, StepFaultKind::slow_rank);
+  EXPECT_EQ(faults[0].ranks, std::vector<int>{2});
+  EXPECT_EQ(faults[0].gain, Ns{200 * us});
+  EXPECT_DOUBLE_EQ(faults[0].ratio, 1.25);
+  EXPECT_EQ(name_of(faults[0].scenario), "rank_as_peers:compute@2");
+}
+
+TEST(Faults, ARankThatBecomesSlowIsThrottledFromThatStep) {
+  const auto faults = faults_of(
+      [](int rank, int step) { return StepOfRank{.compute = rank == 1 && step >= 4 ? 600 : 400}; });
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, StepFaultKind::throttling);
+  EXPECT_EQ(faults[0].steps, std::vector<std::int64_t>{4});
+  // 400 µs in four of the seven steps that count.
+  EXPECT_NEAR(static_cast<double>(faults[0].gain.count()), 400.0 * us * 4 / 7, 10 * us);
+}
+
+TEST(Faults, AHostThatComesLateInEachStepIsLate) {
+  const auto faults =
+      faults_of([](int rank, int) { return StepOfRank{.host = rank == 3 ? 220 : 20}; });
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, StepFaultKind::late_host);
+  EXPECT_EQ(faults[0].ranks, std::vector<int>{3});
+  EXPECT_EQ(faults[0].gain, Ns{200 * us});
+}
+
+TEST(Faults, RareLongHostWorkIsAPause) {
+  const auto faults = faults_of([](int rank, int step) {
+    const bool pause = (rank == 0 && step == 2) || (rank == 2 && step == 5);
+    return StepOfRank{.host = pause ? 1020 : 20};
+  });
+  ASSERT_FALSE(faults.empty());
+  EXPECT_EQ(faults[0].kind, StepFaultKind::pauses);
+  EXPECT_EQ(faults[0].ranks, (std::vector<int>{0, 2}));
+  EXPECT_EQ(faults[0].steps, (std::vector<std::int64_t>{2, 5}));
+  EXPECT_EQ(faults[0].gain, Ns{2000 * us / 7});
+}
+
+TEST(Faults, AStepThatIsLongOnAllRanksIsAnOutlier) {
+  const auto faults =
+      faults_of([](int, int step) { return StepOfRank{.host = step == 6 ? 3020 : 20}; });
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, StepFaultKind::outlier_step);
+  EXPECT_EQ(faults[0].steps, std::vector<std::int64_t>{6});
+  EXPECT_EQ(faults[0].gain, Ns{3000 * us / 7});
+}
+
+// What the first step takes more is no part of the mean step.
+TEST(Faults, ALongFirstStepIsNone) {
+  EXPECT_TRUE(
+      faults_of([](int, int step) { return StepOfRank{.host = step == 0 ? 9020 : 20}; }).empty());
+}
+
+}  // namespace
+}  // namespace stepscope
