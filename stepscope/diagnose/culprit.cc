@@ -107,7 +107,7 @@ Culprit verdict_of(const StepFault& f, const JobResult& job) {
             .steps = f.steps,
             .gain = f.gain,
             .share = share_of(f.gain, job.explanation->step),
-            .confidence = confidence_of(job),
+            .confidence = f.rough ? Confidence::low : confidence_of(job),
             .change = name_of(f.scenario)};
   if (f.group) {
     v.group = job.collectives.matches.groups[*f.group].name;

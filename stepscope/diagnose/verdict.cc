@@ -474,7 +474,8 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   if (wrong && replay_tells(job)) {
     const Culprit& first = verdict.culprits.front();
     verdict.sentence = first.sentence + (mfu ? mfu_text(*mfu) : std::string());
-    verdict.culprit = fmt::format("whatif --change {} replays the step without it", first.change);
+    verdict.culprit = fmt::format(
+        "to replay the step without it: stepscope whatif TRACES --change {}", first.change);
     return verdict;
   }
   if (!verdict.culprits.empty() && replay_tells(job)) {

@@ -21,9 +21,10 @@ constexpr double most_disagreement = 0.5;  // of the two halves, relative to the
 constexpr double least_improvement = 0.8;  // of the held-out spread
 constexpr double drift_improvement = 0.9;  // of the spread that offsets alone leave
 constexpr double usual_drift = 50e-6;      // of free-running oscillators
-constexpr double leaving_order = 0.25;     // of a short collective
-constexpr double scale_floor_ns = 1000;    // of true ends, and
-constexpr double scale_share = 0.02;       // of the collective's shortest call
+constexpr Ns apart_on_a_host = std::chrono::microseconds{100};
+constexpr double leaving_order = 0.25;   // of a short collective
+constexpr double scale_floor_ns = 1000;  // of true ends, and
+constexpr double scale_share = 0.02;     // of the collective's shortest call
 
 using Sums = std::vector<double>;
 

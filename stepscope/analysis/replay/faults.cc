@@ -21,18 +21,19 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t least_steps = 3;
-constexpr std::size_t most_suspects = 8;  // of one kind
-constexpr double suspect_share = 0.005;   // of the step: the excess of a suspect
-constexpr double slower = 1.03;           // than peers, in three of four steps
-constexpr double throttled = 1.05;        // than peers, after the change
-constexpr double before_change = 0.35;    // of the later excess, at most, is there before
-constexpr double sure = 3;                // standard errors
-constexpr double steady = 0.3;            // of the mean excess, in three of four steps
-constexpr double group_slower = 1.08;     // than its siblings
-constexpr double stage_more = 1.04;       // than the other stages
-constexpr double long_step = 1.15;        // than the median step
-constexpr double of_spread = 5;           // median deviations of step times
-constexpr double one_of_all = 0.7;        // of what all ranks' data costs: then it is one rank's
+constexpr std::size_t most_suspects = 8;    // of one kind
+constexpr double least_rough_share = 0.10;  // of the step
+constexpr double suspect_share = 0.005;     // of the step: the excess of a suspect
+constexpr double slower = 1.03;             // than peers, in three of four steps
+constexpr double throttled = 1.05;          // than peers, after the change
+constexpr double before_change = 0.35;      // of the later excess, at most, is there before
+constexpr double sure = 3;                  // standard errors
+constexpr double steady = 0.3;              // of the mean excess, in three of four steps
+constexpr double group_slower = 1.08;       // than its siblings
+constexpr double stage_more = 1.04;         // than the other stages
+constexpr double long_step = 1.15;          // than the median step
+constexpr double of_spread = 5;             // median deviations of step times
+constexpr double one_of_all = 0.7;          // of what all ranks' data costs: then it is one rank's
 constexpr double habit = 1.0 / 3;    // of the gain of fewer calls that wait: they compare nothing
 constexpr double many_of_all = 0.5;  // of ranks
 
@@ -64,10 +65,12 @@ struct RankWork {
   }
 };
 
-// The mean is positive beyond its variation over the values.
+// The mean is positive beyond its variation over the values. Two values must be alike.
 bool surely_positive(const Values& v) {
   const double mean = mean_of(v);
-  if (v.size() < least_steps || mean <= 0) return false;
+  if (v.size() < 2 || mean <= 0) return false;
+  if (v.size() < least_steps)
+    return 2 * *std::ranges::min_element(v) >= *std::ranges::max_element(v);
   double squares = 0;
   for (const double x : v) squares += (x - mean) * (x - mean);
   const auto n = static_cast<double>(v.size());
@@ -202,8 +205,9 @@ void Search::suspect_compute() {
       f.steps = {step_number(v, *from)};
       f.ratio = mean_of(Values(ratio.begin() + static_cast<std::ptrdiff_t>(*from), ratio.end()));
       suspect(std::move(f));
-    } else if (at_quantile(ratio, 0.25) >= slower && surely_positive(w.excess())) {
+    } else {
       f.kind = StepFaultKind::slow_rank;
+      f.rough = at_quantile(ratio, 0.25) < slower || !surely_positive(w.excess());
       suspect(std::move(f));
     }
   }
@@ -213,7 +217,8 @@ void Search::suspect_hosts() {
   for (const std::size_t v : largest_excess(WorkPart::host)) {
     const RankWork& w = work_[v][static_cast<std::size_t>(WorkPart::host)];
     const Values excess = w.excess();
-    if (!surely_positive(excess) || at_quantile(excess, 0.25) < steady * mean_of(excess)) continue;
+    const bool rough =
+        !surely_positive(excess) || at_quantile(excess, 0.25) < steady * mean_of(excess);
     const int rank = in_.views[v].rank;
     Values of_peers;
     for (std::size_t u = 0; u < data_.size(); ++u)
@@ -224,7 +229,8 @@ void Search::suspect_hosts() {
              .ranks = {rank},
              .scenario = {.change = Change::rank_as_peers, .rank = rank, .part = WorkPart::host},
              .excess = Ns{std::llround(mean_of(excess))},
-             .ratio = sum_of(w.peers) > 0 ? sum_of(w.own) / sum_of(w.peers) : 1});
+             .ratio = sum_of(w.peers) > 0 ? sum_of(w.own) / sum_of(w.peers) : 1,
+             .rough = rough});
   }
 }
 
@@ -430,8 +436,12 @@ std::vector<StepFault> Search::run() {
   suspect_syncs();
   replay_suspects();
   std::erase_if(faults_, [&](const StepFault& f) {
-    return share(static_cast<double>(f.gain.count())) < least_fault_share;
+    return share(static_cast<double>(f.gain.count())) <
+           (f.rough ? least_rough_share : least_fault_share);
   });
+  // What the steps do not show evenly is named only where nothing else is.
+  if (std::ranges::any_of(faults_, [](const StepFault& f) { return !f.rough; }))
+    std::erase_if(faults_, &StepFault::rough);
   std::ranges::stable_sort(faults_, std::ranges::greater{}, [](const StepFault& f) {
     const auto gain = static_cast<double>(f.gain.count());
     return f.kind == StepFaultKind::sync_calls ? habit * gain : gain;

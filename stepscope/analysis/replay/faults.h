@@ -45,6 +45,8 @@ struct StepFault {
   Ns gain{};              // per step, by the replay of `scenario`
   Ns excess{};            // per step, on the rank: what it takes more
   double ratio = 1;       // its time over that of what it is compared with
+  bool rough = false;     // not in most steps, or in too few to tell: named if nothing else is, and
+                          // if it gives back a tenth of the step
   std::size_t count = 0;  // pauses; calls that wait, per step and rank
 };
 
