@@ -297,16 +297,29 @@ ClockAlignment Aligner::run() {
   return std::move(out_);
 }
 
+// The largest distance between the offsets of two ranks of one host.
+Ns most_apart(const HostClocks& hosts, const ClockAlignment& by_rank) {
+  std::vector<std::pair<Ns, Ns>> range(hosts.clocks.size(), {Ns::max(), Ns::min()});
+  Ns most{};
+  for (std::size_t v = 0; v < hosts.of_view.size(); ++v) {
+    auto& [low, high] = range[hosts.of_view[v]];
+    low = std::min(low, by_rank.by_view[v].offset);
+    high = std::max(high, by_rank.by_view[v].offset);
+    most = std::max(most, high - low);
+  }
+  return most;
+}
+
 }  // namespace
 
+// Ranks of one host have clocks of their own only where these are far apart: the order in which
+// ranks leave a collective looks like a small offset.
 ClockAlignment align_clocks(std::span<const RankView> views, const CollectiveMatches& matches) {
-  HostClocks clocks = find_clocks(views);
-  const bool shared = std::ranges::any_of(
-      clocks.clocks, [](const HostClocks::Clock& c) { return c.ranks.size() > 1; });
-  ClockAlignment by_host = Aligner(views, matches, std::move(clocks)).run();
-  if (!shared) return by_host;
+  const HostClocks hosts = find_clocks(views);
+  ClockAlignment by_host = Aligner(views, matches, hosts).run();
+  if (hosts.clocks.size() == views.size()) return by_host;
   ClockAlignment by_rank = Aligner(views, matches, clocks_of_ranks(views)).run();
-  const bool better = by_rank.applied &&
+  const bool better = by_rank.applied && most_apart(hosts, by_rank) >= apart_on_a_host &&
                       (!by_host.applied || *by_rank.spread_aligned * 2 < *by_host.spread_aligned);
   return better ? by_rank : by_host;
 }
