@@ -10,7 +10,7 @@
 
 #include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/base/json_reader.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/text_test_source.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/nccl/flight_recorder.h"
 #include "stepscope/read/nccl/nccl_log.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "stepscope/analysis/job_table/straggler_job.h"
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/text_test_source.h"
 #include "stepscope/read/job_table/job_csv.h"
 #include "stepscope/read/job_table/job_meta.h"
 

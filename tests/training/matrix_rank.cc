@@ -8,7 +8,7 @@
 
 #include "stepscope/comm/groups/mpi_group.h"
 #include "stepscope/comm/groups/shm_group.h"
-#include "stepscope/comm/measured/jitter.h"
+#include "stepscope/comm/measured/jitter_test_communicator.h"
 #include "stepscope/zero/engine/engine_test_delays.h"
 #include "tests/training/matrix_processes.h"
 

@@ -10,7 +10,7 @@
 #include "stepscope/comm/collectives/collectives_test_cases.h"
 #include "stepscope/comm/groups/thread_group.h"
 #include "stepscope/comm/measured/counting_communicator.h"
-#include "stepscope/comm/measured/jitter.h"
+#include "stepscope/comm/measured/jitter_test_communicator.h"
 #include "stepscope/comm/measured/throttle.h"
 
 namespace stepscope {

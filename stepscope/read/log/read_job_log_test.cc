@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/base/text_source.h"
+#include "stepscope/base/text_test_source.h"
 #include "stepscope/read/log/log_line.h"
 
 namespace stepscope {

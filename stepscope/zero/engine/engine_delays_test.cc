@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/comm/measured/jitter.h"
+#include "stepscope/comm/measured/jitter_test_communicator.h"
 #include "stepscope/zero/engine/engine_test_delays.h"
 #include "stepscope/zero/engine/engine_test_run.h"
 

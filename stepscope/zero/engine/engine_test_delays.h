@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Delays every kernel and every collective of a rank by a random time. Tests use it to show that no
-// result depends on timing. comm/measured/jitter.h delays calls of the communicator.
+// result depends on timing. comm/measured/jitter_test_communicator.h delays calls of the
+// communicator.
 #pragma once
 
 #include <cstdint>

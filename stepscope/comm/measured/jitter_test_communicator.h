@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/comm/measured/jitter.h"
+// Random delays in calls. Tests use them to show that no result depends on the ranks' timing.
+#pragma once
 
+#include <cstdint>
+#include <memory>
 #include <random>
 #include <thread>
+#include <utility>
 
+#include "stepscope/base/quantity.h"
+#include "stepscope/comm/communicator/communicator.h"
 #include "stepscope/comm/measured/forwarding.h"
 
 namespace stepscope {
-namespace {
+
+[[nodiscard]] std::unique_ptr<Communicator> jitter(std::unique_ptr<Communicator> inner,
+                                                   std::uint64_t seed, Ns most);
 
 class Jitter final : public comm::Forwarding {
  public:
@@ -48,10 +56,10 @@ class Jitter final : public comm::Forwarding {
   std::mt19937_64 random_;
 };
 
-}  // namespace
-
-std::unique_ptr<Communicator> jitter(std::unique_ptr<Communicator> inner, std::uint64_t seed,
-                                     Ns most) {
+// About half of all calls first sleep for up to `most`. The delays depend on the seed, the rank and
+// the number of the call.
+inline std::unique_ptr<Communicator> jitter(std::unique_ptr<Communicator> inner, std::uint64_t seed,
+                                            Ns most) {
   return std::make_unique<Jitter>(std::move(inner), seed, most);
 }
 
