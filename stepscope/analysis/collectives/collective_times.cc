@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepscope/analysis/matching/collective_root.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/stats/summary.h"
 
@@ -59,18 +60,15 @@ void Timer::message(std::span<const CollectiveMember> members) {
 void Timer::collective(const MatchedCollective& matched) {
   const auto members = matches_.members_of(matched);
   const Waits waits = waits_of(matched.kind);
+  if (waits == Waits::unknown) return;
+  const auto root = waits == Waits::for_all ? std::nullopt : root_of(views_, matches_, matched);
+  if (waits != Waits::for_all && !root) return;
   Ns last = Ns::min();
-  std::optional<Ns> root_start;
-  for (const CollectiveMember m : members) {
-    const CollectiveCall& call = matches_.call(m);
-    last = std::max(last, call.start);
-    if (call.root >= 0 && views_[m.view].rank == call.root) root_start = call.start;
-  }
-  if (waits == Waits::unknown || (waits != Waits::for_all && !root_start)) return;
+  for (const CollectiveMember m : members) last = std::max(last, matches_.call(m).start);
   const auto ready_of = [&](CollectiveMember m) {
-    const bool is_root = views_[m.view].rank == matches_.call(m).root;
-    const bool all = waits == Waits::for_all || (waits == Waits::root_for_all && is_root);
-    return all ? last : *root_start;
+    const bool all =
+        waits == Waits::for_all || (waits == Waits::root_for_all && m.view == root->view);
+    return all ? last : matches_.call(*root).start;
   };
   // No member leaves before the members it needs have come. A violation shows the least error of
   // the clocks, and calls shorter than that cannot be split. A reduce's message may wait in a

@@ -57,12 +57,27 @@ TEST(CollectiveTimes, ABroadcastWaitsForItsRootOnly) {
   EXPECT_EQ(timed.times.clock_uncertainty, std::nullopt);
 }
 
-TEST(CollectiveTimes, ABroadcastWithoutAKnownRootIsNotSplit) {
-  std::vector<TestRank> ranks(2);
-  for (TestRank& rank : ranks) rank.comm(broadcast_kernel, 0, 100, {.name = "broadcast", .seq = 1});
+TEST(CollectiveTimes, ABroadcastWithoutARecordedRootWaitsForTheLastToStart) {
+  std::vector<TestRank> ranks(3);
+  const TestMeta meta{.name = "broadcast", .ranks = "[0, 1, 2]", .size = 3, .seq = 1};
+  ranks[0].comm(broadcast_kernel, 0, 500, meta);
+  ranks[1].comm(broadcast_kernel, 400, 510, meta);
+  ranks[2].comm(broadcast_kernel, 100, 520, meta);
+  const Timed timed{TestJob(std::move(ranks))};
+  EXPECT_EQ(timed.wait(0), Ns{400});
+  EXPECT_EQ(timed.wait(1), Ns{0});
+  EXPECT_EQ(timed.wait(2), Ns{300});
+}
+
+TEST(CollectiveTimes, ABroadcastThatSomeLeaveBeforeTheLastStartsHasNoKnownRoot) {
+  std::vector<TestRank> ranks(3);
+  const TestMeta meta{.name = "broadcast", .ranks = "[0, 1, 2]", .size = 3, .seq = 1};
+  ranks[0].comm(broadcast_kernel, 0, 300, meta);
+  ranks[1].comm(broadcast_kernel, 400, 510, meta);
+  ranks[2].comm(broadcast_kernel, 100, 520, meta);
   const Timed timed{TestJob(std::move(ranks))};
   ASSERT_EQ(timed.matches.matched.size(), 1U);
-  EXPECT_FALSE(timed.time(0).split);
+  for (std::size_t view = 0; view < 3; ++view) EXPECT_FALSE(timed.time(view).split);
 }
 
 TEST(CollectiveTimes, TheRootOfAReduceWaitsForAllAndTheOthersForTheRoot) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "stepscope/analysis/matching/collective_root.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/replay/step_graph_draft.h"
 #include "stepscope/base/parallel_for.h"
@@ -158,14 +159,13 @@ void GraphBuilder::join(const MatchedCollective& m, std::uint32_t row) {
   if (drafts_[members.front().view].arrival[members.front().call] == no_node) return;
   out_.joined += members.size();
   const auto any = [](CollectiveMember) { return true; };
-  const auto is_root = [&](CollectiveMember x) {
-    return views_[x.view].rank == job_.matches.call(x).root;
-  };
-  const auto no_root = [&](CollectiveMember x) { return !is_root(x); };
   if (m.message || is_barrier_like(m.kind)) {
     join_where(members, row, any, any);
     return;
   }
+  const auto root = root_of(views_, job_.matches, m);
+  const auto is_root = [&](CollectiveMember x) { return root && x.view == root->view; };
+  const auto no_root = [&](CollectiveMember x) { return !is_root(x); };
   join_where(members, row, is_root, no_root);
   if (m.kind == CollectiveKind::reduce || m.kind == CollectiveKind::gather)
     join_where(members, row, any, is_root);
