@@ -21,6 +21,7 @@
 #include "stepscope/read/job_table/job_table.h"
 #include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/analyze_json.h"
+#include "stepscope/report/json/brief_json.h"
 #include "stepscope/report/page/html.h"
 #include "stepscope/report/terminal/analyze_text.h"
 #include "stepscope/report/terminal/straggler_job_text.h"
@@ -36,6 +37,8 @@ struct AnalyzeFlags {
   JobDescription job;
   PlanSource plan;
   bool timeline = false;
+  bool brief = false;
+  bool verbose = false;
   std::string json;
   std::string html;
   std::string csv;
@@ -75,6 +78,11 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
                  "Write the machine with its links fitted to the measured transfers, for --machine")
       ->type_name("FILE")
       ->group(outputs);
+  CLI::Option* brief =
+      app.add_flag("--brief", f.brief,
+                   "Print only the answer and what to try; with --json, write only these")
+          ->group(outputs);
+  app.add_flag("-v,--verbose", f.verbose, "Print every table")->excludes(brief)->group(outputs);
   app.add_flag("--timeline", f.timeline, "Put the page's reduced timeline into the JSON too")
       ->group(outputs);
   declare_job(app, f.job);
@@ -86,8 +94,8 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
                              "Price of a GPU-hour, which shows each loss in money a day too"))
       ->group("Machine");
   declare_plan_of_run(app, f.plan);
-  mark_common(app, {"--steps", "--ranks", "--step-annotation", "--json", "--html", "--csv",
-                    "--perfetto", "--model", "--machine", "--peak-tflops"});
+  mark_common(app, {"--verbose", "--steps", "--ranks", "--json", "--html", "--csv", "--perfetto",
+                    "--model", "--machine", "--peak-tflops"});
   app.footer(
       "stepscope analyze examples/train_tiny/traces/ddp --html report.html\n"
       "stepscope analyze traces/ --model llama-3-8b --global-batch 64 --seq 4096 --zero 3");
@@ -110,7 +118,9 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeResult& result, const
   const Analysis& a = result.analysis;
   if (!flags.json.empty() || !flags.html.empty() || !flags.csv.empty()) {
     Json tree = analyze_tree(a);
-    if (!flags.json.empty()) {
+    if (!flags.json.empty() && flags.brief) {
+      write_json_text(flags.json, json_text(brief_tree(a)), failures);
+    } else if (!flags.json.empty()) {
       std::string json = json_text(tree);
       if (flags.timeline) append_timeline(json, a.job);
       write_json_text(flags.json, json, failures);
@@ -170,8 +180,12 @@ int answer(const AnalyzeFlags& flags) {
   const Analysis& a = result->analysis;
   const bool some = !a.job.ranks.empty() || a.straggler_job;
   if (flags.json != "-" && some)
-    print_text(
-        text_of(a, {.width = terminal_width(), .colour = wants_colour(), .details = flags.html}));
+    print_text(text_of(a, {.width = terminal_width(),
+                           .colour = wants_colour(),
+                           .detail = flags.brief     ? TextDetail::brief
+                                     : flags.verbose ? TextDetail::all
+                                                     : TextDetail::usual,
+                           .details = flags.html}));
   if (some || !flags.json.empty()) write_outputs(flags, *result, stop, failures);
   if (!flags.write_machine.empty()) write_fitted_machine(flags, a, failures);
   flush_output(failures);

@@ -43,6 +43,7 @@ struct InputRow {
 struct Analysis {
   std::string version;
   std::vector<InputRow> inputs;
+  std::string traces = "TRACES";  // the inputs as a shell takes them, for commands to paste
   JobResult job;
   std::optional<StragglerJob> straggler_job;  // of a table of operations; `job` is empty then
   std::optional<int> world_size;

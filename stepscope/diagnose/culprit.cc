@@ -134,6 +134,11 @@ Ns bubble_of_stages(const JobResult& job) {
 
 }  // namespace
 
+bool replay_tells(const JobResult& job) {
+  return job.explanation && !job.explanation->refused && job.explanation->step > Ns{0} &&
+         !job.ranks.empty() && job.ranks.front().device != "cpu";
+}
+
 Ns step_length(const JobResult& job) {
   if (job.explanation && !job.explanation->refused && job.explanation->step > Ns{0})
     return job.explanation->step;

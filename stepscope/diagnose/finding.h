@@ -29,8 +29,19 @@ struct FindingPlace {
   Ns time{};
 };
 
+enum class FindingSort : std::uint8_t {
+  fault,        // wrong compared with peers, sibling groups, other steps or the machine
+  opportunity,  // what a known change would buy
+  bound         // what free communication or a free host would buy: no change reaches it
+};
+inline constexpr std::array<std::string_view, 3> finding_sort_names = {"fault", "opportunity",
+                                                                       "bound"};
+
 struct Finding {
-  std::string_view id;                // "exposed_communication"
+  std::string_view id;  // "exposed_communication"
+  FindingSort sort = FindingSort::opportunity;
+  std::string key{};                  // of one list: "exposed_communication:all_reduce"
+  std::string under{};                // key of the finding that recovers the same time, if any
   std::string what;                   // one sentence
   std::vector<std::string> evidence;  // numbers
   std::optional<FindingPlace> place;
@@ -39,7 +50,7 @@ struct Finding {
   std::optional<Ns> gain;
   std::string gain_from;  // the what-if that says so, or how it was bounded
   Confidence confidence = Confidence::medium;
-  // Findings that give the cause of this one. It follows a cause that gives back this share of its
+  // Findings that give the cause of this one. It is under a cause that gives back this share of its
   // gain.
   std::vector<std::string_view> reasons{};
   double reason_share = 0.5;

@@ -31,8 +31,8 @@ inline constexpr double straggler_reason_share = 1.0 / 3;
 // empty one for its bytes, not its latency, to count.
 inline constexpr double slow_link_share = 1.0 / 3;
 inline constexpr double rate_bound_from = 3;
-// Messages: a transfer of less than this times the shortest one is bound by latency.
-inline constexpr double latency_bound_below = 3;
+// Messages: share of a transfer that its latency takes, for it to be small.
+inline constexpr double mostly_latency = 0.5;
 // Congestion: slowest tenth over the median, of at least so many calls of one size and group.
 inline constexpr double congestion_spread = 2;
 inline constexpr std::size_t least_calls = 10;

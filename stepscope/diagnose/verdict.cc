@@ -34,13 +34,6 @@ bool memory_bound(const JobResult& job) {
   return others > products;
 }
 
-// Where the replay of a device's steps tells what each cause costs, only its faults accuse: a rank
-// that is late may be a victim.
-bool replay_tells(const JobResult& job) {
-  return job.explanation && !job.explanation->refused && job.explanation->step > Ns{0} &&
-         !job.ranks.empty() && job.ranks.front().device != "cpu";
-}
-
 const Straggler* worst_straggler(const JobResult& job) {
   if (replay_tells(job)) return nullptr;
   const auto at = std::ranges::find_if(job.stragglers, &Straggler::significant);
@@ -443,7 +436,7 @@ bool only_communication(const JobResult& job) {
 }
 
 JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mfu,
-                        const Machine* machine) {
+                        const Machine* machine, std::string_view traces) {
   JobVerdict verdict;
   const double step = mean_step(job);
   if (job.ranks.empty() || step <= 0) {
@@ -474,8 +467,8 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   if (wrong && replay_tells(job)) {
     const Culprit& first = verdict.culprits.front();
     verdict.sentence = first.sentence + (mfu ? mfu_text(*mfu) : std::string());
-    verdict.culprit = fmt::format(
-        "to replay the step without it: stepscope whatif TRACES --change {}", first.change);
+    verdict.culprit = fmt::format("to replay the step without it: stepscope whatif {} --change {}",
+                                  traces, first.change);
     return verdict;
   }
   if (!verdict.culprits.empty() && replay_tells(job)) {

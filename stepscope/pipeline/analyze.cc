@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <utility>
 
@@ -48,6 +50,22 @@ void begin_with_cut(Analysis& a) {
   a.answer.sentence = cut + ' ' + a.answer.sentence;
 }
 
+// The inputs as a shell takes them; TRACES where they are too long for a line.
+std::string words_for_shell(const std::vector<std::string>& inputs) {
+  constexpr std::size_t most_letters = 80;
+  std::string words;
+  for (const std::string& input : inputs) {
+    const bool plain = std::ranges::all_of(input, [](unsigned char c) {
+      return std::isalnum(c) != 0 ||
+             std::string_view("/._-+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    const bool quotable = input.find('\'') == std::string::npos;
+    words += (words.empty() ? "" : " ") + (plain ? input : "'" + input + "'");
+    if (words.size() > most_letters || !quotable) return "TRACES";
+  }
+  return words.empty() ? "TRACES" : words;
+}
+
 // What the account means.
 void judge(const AnalyzeRequest& request, const DescribedJob& described,
            std::optional<int> recorded_world, const Progress& progress, AnalyzeResult& result) {
@@ -71,7 +89,8 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
   else
     no_mfu = mfu.error();
   a.link_fits = fit_transfers(a.job.transfers);
-  a.answer = find_verdict(a.job, a.mfu, machine);
+  a.traces = words_for_shell(request.traces.inputs);
+  a.answer = find_verdict(a.job, a.mfu, machine, a.traces);
   a.findings = find_findings({.job = a.job,
                               .machine = machine,
                               .world_size = a.world_size,

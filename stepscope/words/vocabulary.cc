@@ -121,6 +121,13 @@ constexpr std::array table = std::to_array<Term>({
     {"bound_by", "unexplained", "idle time that the trace does not explain",
      "Idle time of unknown cause limits the step."},
 
+    {"finding", "slow_rank", "slow rank", "Kernels of a rank take longer than its peers'."},
+    {"finding", "late_host", "late host", "The host of a rank launches its work late."},
+    {"finding", "throttling", "throttling", "A rank computes more slowly from some step on."},
+    {"finding", "pauses", "pauses", "The host stands still now and then, on changing ranks."},
+    {"finding", "outlier_step", "outlier step", "One step takes much longer than the others."},
+    {"finding", "slow_group", "slow process group",
+     "Transfers of a process group take longer than in its sibling groups."},
     {"finding", "straggler_rank", "straggler", "A rank holds the others back."},
     {"finding", "exposed_communication", "exposed communication",
      "The step waits for the transfer of a collective."},

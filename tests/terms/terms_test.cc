@@ -18,6 +18,7 @@
 
 #include "stepscope/analysis/budget/budget.h"
 #include "stepscope/analysis/collectives/dimensions.h"
+#include "stepscope/analysis/replay/faults.h"
 #include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/analysis/work/memory_blocks.h"
 #include "stepscope/cost/step/step_cost.h"
@@ -79,6 +80,7 @@ TEST(Terms, EveryFindingIsATerm) {
       ids.insert((*at)[1]);
   }
   ids.insert("bucket_too_large");  // chosen beside bucket_too_small
+  for (const std::string_view fault : step_fault_names) ids.emplace(fault);
   EXPECT_GT(ids.size(), 25U);
   std::set<std::string> terms;
   for (const std::string_view key : keys_of("finding")) terms.emplace(key);

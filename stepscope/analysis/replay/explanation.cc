@@ -14,6 +14,7 @@ namespace stepscope {
 namespace {
 
 constexpr double held_much = 0.02;
+constexpr double worth_saving = 0.01;  // of a step
 
 // The instant from which only the device delayed the operation.
 Ns ready_for_device(const Replay& replay, std::uint32_t node) {
@@ -116,6 +117,9 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
          [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});
     e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
     e.faults = find_faults(what, inputs.threads, inputs.stop);
+    if (!e.faults.empty())
+      find_savings_beside(what, e.faults.front().scenario, worth_saving, e.what_ifs, inputs.threads,
+                          inputs.stop);
     what.traffic = nullptr;
     if (e.buckets) {
       const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,

@@ -82,6 +82,8 @@ struct WhatIf {
   // 1. Absent if nothing can be removed.
   std::optional<double> removed;
   std::optional<double> added;
+  std::optional<Ns> beside_fault{};  // saved once the first fault is undone (faults.h); absent: no
+                                     // fault, or not asked
   std::size_t nodes = 0;             // nodes that it changed
   std::string refused{};             // reason if these traces cannot answer; empty = answered
   std::vector<std::string> notes{};  // assumptions of the answer

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "stepscope/analysis/budget/host_calls.h"
+#include "stepscope/analysis/collectives/message_latency.h"
 #include "stepscope/analysis/replay/bucket_change.h"
 #include "stepscope/analysis/replay/early_waits.h"
 #include "stepscope/analysis/replay/fault_changes.h"
@@ -133,22 +134,35 @@ void Changer::free_communication() {
     });
 }
 
-// The latency of a kind and group on a rank is its shortest transfer, an upper bound.
+// Transfers of a kind and group on a rank have the latency that their sizes tell; of one size it is
+// unknown, and all of the transfer counts as bandwidth. A message without bytes is all latency.
 void Changer::scale_transfers() {
   using Key = std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>;
-  std::map<Key, Ns> latency;
+  std::map<Key, TimesOfSizes> times;
+  const auto bytes_of = [](const CollectiveCall& call) -> std::optional<std::int64_t> {
+    if (call.kind == CollectiveKind::barrier) return 0;
+    return call.bytes ? std::optional(call.bytes->value) : std::nullopt;
+  };
   const auto key_of = [&](std::uint32_t n) {
     const CollectiveCall* call = call_of(n);
     return Key{graph_.view[n], call->kind, call->group};
   };
   each(NodeKind::transfer, [&](std::uint32_t n) {
+    const auto bytes = bytes_of(*call_of(n));
+    if (!bytes) return;
     const Ns time = std::max(Ns{0}, duration(n));
-    const auto [at, fresh] = latency.try_emplace(key_of(n), time);
+    const auto [at, fresh] = times[key_of(n)].try_emplace(*bytes, time);
     if (!fresh) at->second = std::min(at->second, time);
   });
+  std::map<Key, Ns> latency;
+  for (const auto& [key, of_key] : times) latency[key] = latency_of(of_key).value_or(Ns{0});
   each(NodeKind::transfer, [&](std::uint32_t n) {
     if (!of_kind(n) || duration(n) <= Ns{0}) return;
-    const Ns fixed = latency[key_of(n)];
+    const bool empty = bytes_of(*call_of(n)) == 0;
+    const auto known = latency.find(key_of(n));
+    const Ns fixed = empty                    ? duration(n)
+                     : known == latency.end() ? Ns{0}
+                                              : std::min(known->second, duration(n));
     const Ns rest = duration(n) - fixed;
     take(n, scenario_.change == Change::bandwidth ? fixed + divided(rest, scenario_.factor)
                                                   : divided(fixed, scenario_.factor) + rest);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/diagnose/findings/finding_list.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "stepscope/diagnose/thresholds.h"
 
@@ -45,6 +48,9 @@ std::optional<FindingPlace> FindingList::place_on_path(std::string_view label) c
 
 void FindingList::add_replayed(Finding finding, const WhatIf* scenario) {
   if (scenario == nullptr || share(scenario->saved) < threshold::least_gain) return;
+  if (scenario->beside_fault && 2 * *scenario->beside_fault < scenario->saved &&
+      !findings_.empty() && findings_.front().sort == FindingSort::fault)
+    finding.under = findings_.front().key;
   finding.gain = scenario->saved;
   finding.gain_from = name_of(scenario->scenario);
   finding.confidence = std::abs(job().explanation->residual_share) > replay_error_refused
@@ -64,20 +70,41 @@ bool is_reason(Ns reason, Ns gain, double share) {
   return static_cast<double>(reason.count()) >= share * static_cast<double>(gain.count());
 }
 
+bool FindingList::has_fault(std::string_view id) const {
+  return std::ranges::any_of(
+      findings_, [&](const Finding& f) { return f.id == id && f.sort == FindingSort::fault; });
+}
+
 namespace {
 
-// List a cost after its cause if the cause explains enough of it.
-void put_reasons_first(std::vector<Finding>& findings) {
-  for (std::size_t i = findings.size(); i-- > 0;) {
-    const Finding& f = findings[i];
-    std::size_t last = i;
-    for (std::size_t k = i + 1; k < findings.size(); ++k)
-      if (std::ranges::find(f.reasons, findings[k].id) != f.reasons.end() && f.gain &&
-          findings[k].gain && is_reason(*findings[k].gain, *f.gain, f.reason_share))
-        last = k;
-    const auto at = findings.begin() + static_cast<std::ptrdiff_t>(i);
-    std::rotate(at, at + 1, findings.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+void give_keys(std::vector<Finding>& findings) {
+  std::map<std::string, int> taken;
+  for (Finding& f : findings) {
+    if (f.key.empty()) f.key = f.id;
+    if (const int before = taken[f.key]++; before > 0) f.key += fmt::format("#{}", before + 1);
   }
+}
+
+// The most important finding that gives the cause of `f` and explains enough of it.
+const Finding* reason_of(const Finding& f, const std::vector<Finding>& findings) {
+  for (const Finding& reason : findings)
+    if (&reason != &f && std::ranges::find(f.reasons, reason.id) != f.reasons.end() && f.gain &&
+        reason.gain && is_reason(*reason.gain, *f.gain, f.reason_share))
+      return &reason;
+  return nullptr;
+}
+
+// One level deep: what is under a finding that is itself under another is under that one.
+void put_under(std::vector<Finding>& findings) {
+  std::map<std::string, std::string> under;
+  for (Finding& f : findings) {
+    if (f.under.empty())
+      if (const Finding* reason = reason_of(f, findings)) f.under = reason->key;
+    if (!f.under.empty()) under[f.key] = f.under;
+  }
+  for (Finding& f : findings)
+    for (std::size_t left = findings.size(); left > 0 && under.contains(f.under); --left)
+      f.under = under[f.under];
 }
 
 }  // namespace
@@ -85,10 +112,20 @@ void put_reasons_first(std::vector<Finding>& findings) {
 std::vector<Finding> FindingList::take() {
   std::ranges::stable_sort(findings_, std::ranges::greater{}, [](const Finding& f) {
     const Ns gain = f.gain.value_or(Ns{-1});
-    return f.confidence == Confidence::high ? gain : gain / 2;
+    return std::pair(f.sort != FindingSort::bound,
+                     f.confidence == Confidence::high ? gain : gain / 2);
   });
-  put_reasons_first(findings_);
-  return std::move(findings_);
+  give_keys(findings_);
+  put_under(findings_);
+  std::vector<Finding> ordered;
+  for (const Finding& f : findings_) {
+    if (!f.under.empty()) continue;
+    ordered.push_back(f);
+    for (const Finding& g : findings_)
+      if (g.under == f.key) ordered.push_back(g);
+  }
+  findings_.clear();
+  return ordered;
 }
 
 }  // namespace stepscope

@@ -43,9 +43,14 @@ class FindingList {
   void add_replayed(Finding finding, const WhatIf* scenario);
   // With at most `gain`; likewise.
   void add_bounded(Finding finding, Ns gain, std::string how);
-  // Costs no time of its own.
+  // Whether a fault with this id was added.
+  [[nodiscard]] bool has_fault(std::string_view id) const;
+
+  // Costs no time of its own, or has its gain already.
   void add(Finding finding) { findings_.push_back(std::move(finding)); }
 
+  // Faults and opportunities, largest gain first, then bounds; each with its key, and with what is
+  // under it right behind it.
   [[nodiscard]] std::vector<Finding> take();
 
  private:
@@ -59,6 +64,8 @@ class FindingList {
 // About Python's lock, without evidence.
 [[nodiscard]] Finding lock_finding();
 
+// Of the replay. First: others ask which there are.
+void find_faults(FindingList& list);
 void find_communication(FindingList& list);  // stragglers too
 // Whether larger messages of gradients were found to pay.
 bool find_bucket_size(FindingList& list);

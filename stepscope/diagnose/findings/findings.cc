@@ -6,6 +6,7 @@ namespace stepscope {
 std::vector<Finding> find_findings(const FindingContext& context) {
   FindingList list(context);
   if (context.job.ranks.empty()) return {};
+  find_faults(list);
   find_communication(list);
   find_prefetch(list);
   find_algorithms(list);

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <map>
 
+#include "stepscope/analysis/collectives/message_latency.h"
 #include "stepscope/cost/time/collective_cost.h"
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/stage_means.h"
 #include "stepscope/diagnose/straggler_words.h"
@@ -72,6 +74,7 @@ const SteadyExcess* steady_excess_of(const FindingList& list, int rank) {
 }
 
 void find_stragglers_of(FindingList& list) {
+  if (replay_tells(list.job())) return;  // a late rank may be a victim there
   for (const RankResult& r : list.job().ranks) {
     const WhatIf* gain = list.what_if(fmt::format("rank_as_peers@{}", r.rank));
     if (gain == nullptr) continue;
@@ -83,6 +86,8 @@ void find_stragglers_of(FindingList& list) {
     const bool known = arrives_late && late->cause.has_value();
     Finding f;
     f.id = "straggler_rank";
+    f.sort = FindingSort::fault;
+    f.key = fmt::format("straggler_rank:{}", r.rank);
     f.reason_share = threshold::straggler_reason_share;
     f.what = fmt::format("Rank {} holds the others back", r.rank);
     if (!arrives_late)
@@ -151,6 +156,8 @@ void find_exposed(FindingList& list) {
     if (gain == nullptr) continue;
     Finding f;
     f.id = "exposed_communication";
+    f.sort = FindingSort::bound;
+    f.key = fmt::format("exposed_communication:{}", kind_name(kind));
     f.what = fmt::format("{} is exposed: the step waits for its transfer", kind_name(kind));
     Ns exposed{};
     for (const CollectiveRow& row : list.job().collectives.rows) {
@@ -162,8 +169,9 @@ void find_exposed(FindingList& list) {
                         format_bytes(static_cast<double>(row.bytes->value)), printable(row.group),
                         format_digits(row.busbw->value / 1e9)));
     }
-    f.evidence.insert(f.evidence.begin(),
-                      fmt::format("{} exposed over the recorded steps", format_time(exposed)));
+    f.evidence.insert(
+        f.evidence.begin(),
+        fmt::format("{} exposed, summed over all ranks and recorded steps", format_time(exposed)));
     f.advice = advice_for(kind);
     f.reasons = {"slow_link",     "sync_calls", "bucket_too_small",  "bucket_too_large",
                  "prefetch_miss", "congestion", "algorithm_not_best"};
@@ -173,13 +181,17 @@ void find_exposed(FindingList& list) {
 }
 
 struct TransferGroup {
-  std::vector<double> times;
+  std::vector<double> times;  // ascending, ns
 };
 
-// Transfers at one kind, group and size.
-std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, TransferGroup> transfers_of(
-    const Collectives& job) {
-  std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, TransferGroup> groups;
+// By kind, group and bytes.
+using TransferGroups =
+    std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, TransferGroup>;
+
+double median_of(const TransferGroup& group) { return group.times[group.times.size() / 2]; }
+
+TransferGroups transfers_of(const Collectives& job) {
+  TransferGroups groups;
   for (std::size_t v = 0; v < job.matches.ranks.size(); ++v) {
     const auto& calls = job.matches.ranks[v].calls;
     for (std::size_t c = 0; c < calls.size(); ++c) {
@@ -193,30 +205,46 @@ std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, TransferGroup>
   return groups;
 }
 
+// The latency of each kind and group, from the medians of its message sizes. One size is no
+// evidence.
+std::map<std::pair<CollectiveKind, std::uint32_t>, Ns> latencies_of(const TransferGroups& groups) {
+  std::map<std::pair<CollectiveKind, std::uint32_t>, TimesOfSizes> times;
+  for (const auto& [key, group] : groups)
+    times[{std::get<0>(key), std::get<1>(key)}][std::get<2>(key)] =
+        Ns{std::llround(median_of(group))};
+  std::map<std::pair<CollectiveKind, std::uint32_t>, Ns> latencies;
+  for (const auto& [key, of_key] : times)
+    if (const auto latency = latency_of(of_key)) latencies[key] = *latency;
+  return latencies;
+}
+
 // Many messages so small that their size hardly counts.
 void find_small_messages(FindingList& list) {
   const WhatIf* gain = list.what_if("latency:2");
   std::uint64_t small = 0;
   std::uint64_t all = 0;
-  double shortest = 0;
   std::int64_t largest_small = 0;
-  const auto groups = transfers_of(list.job().collectives);
-  for (const auto& [key, group] : groups)
-    if (shortest == 0 || group.times.front() < shortest) shortest = group.times.front();
+  Ns longest{};
+  const TransferGroups groups = transfers_of(list.job().collectives);
+  const auto latencies = latencies_of(groups);
   for (const auto& [key, group] : groups) {
     all += group.times.size();
-    if (group.times[group.times.size() / 2] > threshold::latency_bound_below * shortest) continue;
+    const auto latency = latencies.find({std::get<0>(key), std::get<1>(key)});
+    if (latency == latencies.end() ||
+        static_cast<double>(latency->second.count()) < threshold::mostly_latency * median_of(group))
+      continue;
     small += group.times.size();
     largest_small = std::max(largest_small, std::get<2>(key));
+    longest = std::max(longest, latency->second);
   }
   if (small < threshold::least_calls || small * 2 < all) return;
   Finding f;
   f.id = "bucket_too_small";
   f.what = "Most collectives are so small that their latency, not their size, is what they take";
-  f.evidence.push_back(
-      fmt::format("{} of {} calls, up to {}, take at most {} times the shortest ({})", small, all,
-                  format_bytes(static_cast<double>(largest_small)), threshold::latency_bound_below,
-                  format_time(shortest)));
+  f.evidence.push_back(fmt::format(
+      "{} of {} calls over all ranks and steps, up to {}, spend at least half of their transfer in "
+      "latency (up to {}, from the times of several message sizes)",
+      small, all, format_bytes(static_cast<double>(largest_small)), format_time(longest)));
   f.advice =
       "Fewer, larger messages: bucket_cap_mb of DDP, reduce_bucket_size and "
       "allgather_bucket_size of DeepSpeed, larger FSDP units, coalesced collectives";
@@ -229,7 +257,7 @@ void find_congestion(FindingList& list) {
   double worst_ratio = 0;
   for (const auto& [key, group] : transfers_of(list.job().collectives)) {
     if (group.times.size() < threshold::least_calls) continue;
-    const double median = group.times[group.times.size() / 2];
+    const double median = median_of(group);
     const double tail = group.times[group.times.size() * 9 / 10];
     if (median <= 0 || tail < threshold::congestion_spread * median) continue;
     for (const double t : group.times) lost += std::max(0.0, t - median);
@@ -244,6 +272,7 @@ void find_congestion(FindingList& list) {
   if (worst.empty() || steps == 0) return;
   Finding f;
   f.id = "congestion";
+  f.sort = FindingSort::fault;
   f.what = "Equal collectives take very different times: something shares their links";
   f.evidence.push_back(worst);
   f.advice =
@@ -292,6 +321,8 @@ void find_slow_links(FindingList& list) {
     if (slow.expected >= threshold::slow_link_share * slow.measured) continue;
     Finding f;
     f.id = "slow_link";
+    f.sort = FindingSort::fault;
+    f.key = fmt::format("slow_link:{}", name);
     f.what = fmt::format("Transfers of group {} take {} times what its links allow",
                          printable(name), format_digits(slow.measured / slow.expected));
     for (const ExpectedCollective* e : slow.rows) {
@@ -314,10 +345,12 @@ void find_slow_links(FindingList& list) {
 }
 
 void find_imbalance(FindingList& list) {
+  if (list.has_fault("stage_imbalance")) return;
   const auto busiest = busiest_stage(list.job());
   if (busiest && busiest->more < threshold::uneven_stages) return;
   Finding f;
   f.id = "stage_imbalance";
+  f.sort = replay_tells(list.job()) ? FindingSort::opportunity : FindingSort::fault;
   f.what = busiest ? fmt::format("Pipeline stage {} has {} more to do than the mean of the others",
                                  busiest->stage, format_percent(busiest->more))
                    : "Pipeline stages have different amounts of compute";

@@ -11,6 +11,7 @@
 #include "stepscope/fit/roofline.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/kernel_name.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -105,6 +106,20 @@ void find_short_products(FindingList& list) {
                    "half of their time on the critical path");
 }
 
+// Formats with a higher peak than fp32 that the device has.
+std::string faster_formats(const Machine* machine) {
+  if (machine == nullptr)
+    return "autocast to bf16 (fp16 on devices without it), TF32 where the device has it "
+           "(torch.set_float32_matmul_precision('high'))";
+  const auto has = [&](Dtype d) {
+    return machine->peak_rates[static_cast<std::size_t>(d)].has_value();
+  };
+  const std::string autocast =
+      has(Dtype::bf16) ? "autocast to bf16" : "autocast to fp16 with loss scaling";
+  return has(Dtype::tf32) ? autocast + ", or torch.set_float32_matmul_precision('high') for TF32"
+                          : autocast;
+}
+
 // Products in single precision, and those that do not use tensor cores.
 void find_precision(FindingList& list) {
   Ns all{};
@@ -134,9 +149,8 @@ void find_precision(FindingList& list) {
     if (single > Ns{0})
       f.evidence.push_back(
           fmt::format("{} of it has single-precision operands", percent(fraction(single, all))));
-    f.advice =
-        "torch.set_float32_matmul_precision('high') for TF32, autocast to bf16, dimensions that "
-        "are multiples of 8 (16-bit) or 16 (8-bit)";
+    f.advice = capitalised(faster_formats(list.context().machine)) +
+               "; dimensions that are multiples of 8 (16-bit) or 16 (8-bit)";
     f.place = list.place_on_path("matmul");
     list.add_bounded(std::move(f), times(path, std::min(1.0, fraction(without, all)) / 2),
                      "half of their time on the critical path");
@@ -145,7 +159,8 @@ void find_precision(FindingList& list) {
     f.id = "fp32_matmuls";
     f.what = "Matrix products have single-precision operands";
     f.evidence.push_back(percent(fraction(single, all)) + " of their time");
-    f.advice = "Autocast to bf16; keep fp32 for sums, norms and the loss";
+    f.advice = capitalised(faster_formats(list.context().machine)) +
+               "; keep fp32 for sums, norms and the loss";
     f.place = list.place_on_path("matmul");
     list.add_bounded(std::move(f), times(path, fraction(single, all) / 2),
                      "half of their time on the critical path");

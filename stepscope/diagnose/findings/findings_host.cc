@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -43,6 +45,7 @@ void find_launch_bound(FindingList& list) {
   if (r->device == "cpu" || r->host.launches == 0) return;
   Finding f;
   f.id = "launch_bound";
+  f.sort = FindingSort::bound;
   f.what = "The host does not launch work fast enough for the device";
   f.evidence.push_back(fmt::format(
       "{} of {} launches of rank {} met an empty queue and ended {} of "
@@ -78,6 +81,7 @@ void find_early_waits_of(FindingList& list) {
   const std::vector<EarlyWaitSum>& sums = list.job().explanation->early_waits;
   Finding f;
   f.id = "sync_calls";
+  f.sort = FindingSort::fault;
   f.what = "Collectives are waited for long before their results are needed: nothing hides them";
   for (const EarlyWaitSum& s : sums) {
     if (f.evidence.size() == 3) break;
@@ -99,13 +103,15 @@ void find_syncs(FindingList& list) {
     find_early_waits_of(list);
     return;
   }
+  if (list.has_fault("sync_calls")) return;
   Finding f;
   f.id = "sync_calls";
   f.what = "Calls that wait for the device keep the host from running ahead";
   for (const CallSum& call : r->host.sync_calls) {
     if (f.evidence.size() == 2) break;
-    f.evidence.push_back(fmt::format("rank {}: {} calls of {} block for {}", r->rank, call.count,
-                                     name_of_call(*r, call), format_time(call.total)));
+    f.evidence.push_back(fmt::format("rank {}: {} calls of {} block for {} over its {}", r->rank,
+                                     call.count, name_of_call(*r, call), format_time(call.total),
+                                     counted(r->steps.size(), "step")));
   }
   std::string culprit;
   f.place = longest_idle(list.job(), BudgetCategory::idle_sync, culprit);
@@ -125,6 +131,7 @@ void find_rows(FindingList& list) {
   const RankResult* r = most(list.job(), [](const RankResult& x) { return x.host.data; });
   Finding data;
   data.id = "data_loader";
+  data.sort = replay_tells(list.job()) ? FindingSort::opportunity : FindingSort::fault;
   data.what = "Training waits for the data loader";
   data.evidence.push_back(fmt::format("rank {} spends {} a step in it", r->rank,
                                       format_time(per_step(*r, r->host.data))));
@@ -133,7 +140,7 @@ void find_rows(FindingList& list) {
   data.advice =
       "More workers, prefetch_factor, persistent_workers, pinned memory; decode and tokenise "
       "ahead of time";
-  list.add_replayed(std::move(data), list.what_if("data_free"));
+  if (!list.has_fault("data_loader")) list.add_replayed(std::move(data), list.what_if("data_free"));
 
   r = most(list.job(), [](const RankResult& x) { return x.host.allocator; });
   Finding allocator;
@@ -141,8 +148,9 @@ void find_rows(FindingList& list) {
   allocator.what = "Device memory is allocated or freed within the step";
   for (const CallSum& call : r->host.allocator_calls) {
     if (allocator.evidence.size() == 2) break;
-    allocator.evidence.push_back(fmt::format("rank {}: {} calls of {} take {}", r->rank, call.count,
-                                             name_of_call(*r, call), format_time(call.total)));
+    allocator.evidence.push_back(fmt::format(
+        "rank {}: {} calls of {} take {} over its {}", r->rank, call.count, name_of_call(*r, call),
+        format_time(call.total), counted(r->steps.size(), "step")));
   }
   allocator.advice =
       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, no empty_cache in the loop, "
@@ -183,10 +191,10 @@ void find_copies(FindingList& list) {
       if (f.evidence.size() >= 3 || (copy.direction != "HtoD" && copy.direction != "DtoH"))
         continue;
       pageable = pageable || copy.pinned == false;
-      f.evidence.push_back(
-          fmt::format("rank {}: {} {} copies{} take {}", r.rank, copy.count, copy.direction,
-                      copy.pinned ? (*copy.pinned ? " (pinned)" : " (pageable)") : "",
-                      format_time(copy.total)));
+      f.evidence.push_back(fmt::format(
+          "rank {}: {} {} copies{} take {} over its {}", r.rank, copy.count, copy.direction,
+          copy.pinned ? (*copy.pinned ? " (pinned)" : " (pageable)") : "", format_time(copy.total),
+          counted(r.steps.size(), "step")));
     }
   f.advice = pageable ? "Pin the host memory (pin_memory=True) and copy with non_blocking=True on "
                         "another stream ahead of use"

@@ -25,6 +25,7 @@ void find_retries(FindingList& list) {
   const AllocationRetries& retries = most->retries;
   Finding f;
   f.id = "allocation_retries";
+  f.sort = FindingSort::fault;
   f.what = "The device has no room for an allocation until cached memory is freed";
   f.evidence.push_back(fmt::format(
       "rank {}: {} of an allocation that freed cached blocks ({}) and allocated again with nothing "
@@ -63,6 +64,7 @@ void find_lock_rows(FindingList& list) {
 Finding lock_finding() {
   Finding f;
   f.id = "gil_contention";
+  f.sort = FindingSort::fault;
   f.what = "A thread that launches work waits for Python's global interpreter lock";
   f.advice =
       "Move what the other threads compute into processes (the data loader's workers, logging, "

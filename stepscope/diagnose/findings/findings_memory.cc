@@ -60,6 +60,7 @@ void find_memory(FindingList& list) {
 void find_time_slices(FindingList& list, std::span<const HeldDevice> all) {
   Finding f;
   f.id = "device_shared";
+  f.sort = FindingSort::fault;
   std::vector<int> ranks;
   const HeldDevice* worst = nullptr;
   for (const HeldDevice& held : all) {
@@ -91,6 +92,7 @@ void find_shared_device(FindingList& list) {
     if (held.slice) continue;
     Finding f;
     f.id = "device_shared";
+    f.sort = FindingSort::fault;
     f.what = fmt::format(
         "Rank {}'s device often starts nothing although work was launched long before", held.rank);
     f.evidence.push_back(fmt::format("{} times, {} each (the middle of them), {} in all",

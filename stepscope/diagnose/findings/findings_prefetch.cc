@@ -58,6 +58,7 @@ void find_prefetch(FindingList& list) {
   const UnitRow& worst = job.units.front();
   Finding f;
   f.id = "prefetch_miss";
+  f.sort = FindingSort::fault;
   f.what = fmt::format("Parameters are fetched too late: {} unit{} ahead would do",
                        best->scenario.factor, best->scenario.factor == 1 ? "" : "s");
   f.evidence.push_back(fetches_in_words(job));

@@ -175,6 +175,7 @@ void find_sequence_imbalance(FindingList& list) {
   const auto rows = token_rows(worst->ranks);
   Finding f;
   f.id = "sequence_imbalance";
+  f.sort = FindingSort::fault;
   f.what = "Ranks of one role are given different amounts of work, and their compute follows it";
   f.evidence.push_back(fmt::format(
       "the rank with most has {} more FLOPs in a step than the one with least (of the mean, over "

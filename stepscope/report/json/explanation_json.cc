@@ -107,6 +107,9 @@ Json findings_json(std::span<const Finding> findings, Ns origin) {
                {"start_ns", value(f.place->start - origin)},
                {"ns", value(f.place->time)}};
     out.push_back({{"id", f.id},
+                   {"key", f.key},
+                   {"sort", finding_sort_names[static_cast<std::size_t>(f.sort)]},
+                   {"under", text_or_null(f.under)},
                    {"what", f.what},
                    {"evidence", f.evidence},
                    {"place", std::move(place)},

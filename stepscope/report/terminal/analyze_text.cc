@@ -9,12 +9,14 @@
 #include <set>
 #include <tuple>
 
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/labels.h"
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/report/terminal/account.h"
 #include "stepscope/report/terminal/expected_text.h"
 #include "stepscope/report/terminal/explanation_text.h"
+#include "stepscope/report/terminal/findings_text.h"
 #include "stepscope/report/terminal/link_text.h"
 #include "stepscope/report/terminal/pipeline_text.h"
 #include "stepscope/report/terminal/text_table.h"
@@ -29,6 +31,8 @@ namespace {
 constexpr std::size_t most_rows = 8;
 constexpr std::size_t most_gaps = 6;
 constexpr std::size_t most_ranks = 16;
+constexpr std::size_t most_first_findings = 3;
+constexpr std::size_t most_first_notes = 3;
 
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -378,12 +382,84 @@ std::string note(std::string_view text, std::size_t width) {
   return "note: " + lines + '\n';
 }
 
-std::string notes(const Analysis& report, std::size_t width) {
-  std::string out;
+std::vector<std::string> notes(const Analysis& report) {
+  std::vector<std::string> all;
   for (const InputRow& i : report.inputs)
     if (i.truncated && report.job.cut.empty())
-      out += note(printable(i.path) + " is cut off; what was complete is accounted for", width);
-  for (const std::string& w : report.warnings) out += note(printable(w), width);
+      all.push_back(printable(i.path) + " is cut off; what was complete is accounted for");
+  for (const std::string& w : report.warnings) all.push_back(printable(w));
+  return all;
+}
+
+// At most so many, each cut after its first line.
+std::string first_notes(const Analysis& report, std::size_t most, std::size_t width) {
+  const std::vector<std::string> all = notes(report);
+  std::string out;
+  for (std::size_t i = 0; i < all.size() && i < most; ++i) {
+    const std::string whole = note(all[i], width - 2);
+    const std::size_t line = whole.find('\n');
+    out += whole.substr(0, line) + (line + 1 < whole.size() ? " …\n" : "\n");
+  }
+  if (all.size() > most)
+    out += fmt::format("{}: see -v\n", counted(all.size() - most, "more note"));
+  return out;
+}
+
+std::string budget(const Analysis& report) {
+  std::string out;
+  if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
+    out = mfu_account(*report.mfu, report.job.ranks.front().device == "cpu");
+  else if (!report.job.steps.empty())
+    out = budget_account(report.job);
+  return out + phases(report.job);
+}
+
+// The finding that the first sentence states.
+const Finding* said_finding(const Analysis& report) {
+  if (!replay_tells(report.job) || report.answer.culprits.empty() ||
+      !is_fault(report.answer.culprits.front().kind))
+    return nullptr;
+  const auto said = std::ranges::find(report.findings, FindingSort::fault, &Finding::sort);
+  return said == report.findings.end() ? nullptr : &*said;
+}
+
+// The answer and what to do about it.
+std::string answer_text(const Analysis& report, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  const std::string_view bold = options.colour ? "\033[1m" : "";
+  const std::string_view plain = options.colour ? "\033[0m" : "";
+  std::string out = fmt::format("{}{}{}", bold, wrapped(report.answer.sentence, width), plain);
+  if (const Finding* said = said_finding(report)) out += wrapped("→ " + said->advice + ".", width);
+  if (report.answer.culprit)
+    out += wrapped(capitalised(printable(*report.answer.culprit)) + ".", width);
+  return out;
+}
+
+// What to try beside what the first sentence states.
+std::string first_findings(const Analysis& report, std::size_t width) {
+  const Finding* said = said_finding(report);
+  const std::string list = first_findings_text(
+      report.findings, report.job, said == nullptr ? "" : said->key, most_first_findings, width);
+  if (!list.empty()) return (said == nullptr ? "What to try:\n" : "What else to try:\n") + list;
+  if (said != nullptr || !report.job.explanation) return {};
+  return "Nothing that was looked for costs a hundredth of a step.\n";
+}
+
+// Every table.
+std::string all_sections(const Analysis& report, std::size_t width) {
+  std::string out;
+  const auto add = [&](const std::string& section) {
+    if (!section.empty()) out += '\n' + section;
+  };
+  add(expected_step_text(report, width));
+  if (report.job.explanation) add(findings_text(report.findings, report.job, width));
+  add(explanation_text(report.job, width));
+  add(unit_waits_text(report.job, width));
+  for (const std::string& section : text_sections(report, width)) add(section);
+  add(expected_shapes_text(report, width));
+  std::string said;
+  for (const std::string& n : notes(report)) said += note(n, width);
+  add(said);
   return out;
 }
 
@@ -391,36 +467,18 @@ std::string notes(const Analysis& report, std::size_t width) {
 
 std::string analyze_text(const Analysis& report, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
-  const std::string_view bold = options.colour ? "\033[1m" : "";
-  const std::string_view plain = options.colour ? "\033[0m" : "";
-  std::string out;
   if (report.job.ranks.empty()) return report.answer.sentence + '\n';
-  out += headline(report) + '\n';
-  out += fmt::format("{}{}{}", bold, wrapped(report.answer.sentence, width), plain);
-  if (report.answer.culprit) {
-    out += wrapped(capitalised(printable(*report.answer.culprit)) + ".", width);
+  const std::string where =
+      options.details.empty() ? "" : fmt::format("Details: {}\n", printable(options.details));
+  if (options.detail == TextDetail::brief) {
+    const std::string tries = first_findings(report, width);
+    return answer_text(report, options) + tries + where;
   }
-  out += '\n';
-  if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
-    out += mfu_account(*report.mfu, report.job.ranks.front().device == "cpu");
-  else if (!report.job.steps.empty())
-    out += budget_account(report.job);
-  out += phases(report.job);
-  if (!options.details.empty()) out += fmt::format("Details: {}\n", printable(options.details));
-  const std::string by_model = expected_step_text(report, width);
-  if (!by_model.empty()) out += '\n' + by_model;
-  if (report.job.explanation) out += '\n' + findings_text(report.findings, report.job, width);
-  const std::string why = explanation_text(report.job, width);
-  if (!why.empty()) out += '\n' + why;
-  const std::string units = unit_waits_text(report.job, width);
-  if (!units.empty()) out += '\n' + units;
-  for (const std::string& section : text_sections(report, width))
-    if (!section.empty()) out += '\n' + section;
-  const std::string by_shapes = expected_shapes_text(report, width);
-  if (!by_shapes.empty()) out += '\n' + by_shapes;
-  const std::string said = notes(report, width);
-  if (!said.empty()) out += '\n' + said;
-  return out;
+  std::string out = headline(report) + '\n' + answer_text(report, options) + '\n' + budget(report);
+  if (options.detail == TextDetail::all) return out + where + all_sections(report, width);
+  if (const std::string tries = first_findings(report, width); !tries.empty()) out += '\n' + tries;
+  out += '\n' + first_notes(report, most_first_notes, width);
+  return out + (where.empty() ? "Everything: -v. The page: --html report.html\n" : where);
 }
 
 }  // namespace stepscope

@@ -67,19 +67,6 @@ std::string blame_text(const Explanation& e, std::size_t width) {
                     std::move(rows), width);
 }
 
-constexpr std::size_t most_listed = 6;
-
-// Wrapped, later lines indented.
-std::string indented(std::string_view text, std::size_t indent, std::size_t width) {
-  std::string lines = wrapped(text, width > indent + 20 ? width - indent : width);
-  lines.pop_back();
-  for (std::size_t p = lines.find('\n'); p != std::string::npos; p = lines.find('\n', p + indent))
-    lines.insert(p + 1, std::string(indent, ' '));
-  return std::string(indent, ' ') + lines + '\n';
-}
-
-double step_of(const JobResult& job) { return job.step_summary ? job.step_summary->mean : 0; }
-
 }  // namespace
 
 std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenarios,
@@ -131,32 +118,6 @@ std::string whatif_text(const WhatIfResult& r, std::size_t width) {
                                 format_time(e.step), format_percent(std::abs(e.replay_error)));
   out += scenarios_text(e, scenarios, scenarios.size(), width);
   for (const std::string& w : r.warnings) out += "\nnote: " + wrapped(w, width - 6);
-  return out;
-}
-
-std::string findings_text(std::span<const Finding> findings, const JobResult& job,
-                          std::size_t width) {
-  if (findings.empty())
-    return "Findings: none. Nothing that was looked for costs a hundredth of a step.\n";
-  std::string out = "What to try, by what it gives back a step:\n";
-  const double step = step_of(job);
-  std::size_t listed = 0;
-  for (const Finding& f : findings) {
-    if (listed++ == most_listed) break;
-    std::string gain = "      ";
-    if (f.gain) {
-      const auto ns = static_cast<double>(f.gain->count());
-      gain = fmt::format("{}{} ({})", f.confidence == Confidence::high ? "" : "at most ",
-                         format_time(ns), format_percent(step > 0 ? ns / step : 0));
-    }
-    out += indented(
-        fmt::format("{}. {}{}.", listed, printable(f.what), f.gain ? ": " + gain : std::string()),
-        2, width);
-    for (const std::string& e : f.evidence) out += indented(printable(e) + ".", 5, width);
-    out += indented("→ " + f.advice + ".", 5, width);
-  }
-  if (findings.size() > most_listed)
-    out += fmt::format("  … and {} more\n", findings.size() - most_listed);
   return out;
 }
 

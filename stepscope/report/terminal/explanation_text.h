@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dependency graph's answers and the findings for the terminal.
+// The dependency graph's answers for the terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,6 @@
 #include <string>
 
 #include "stepscope/analysis/runs/job.h"
-#include "stepscope/diagnose/finding.h"
 #include "stepscope/pipeline/whatif.h"
 
 namespace stepscope {
@@ -19,8 +18,5 @@ namespace stepscope {
                                          std::size_t width);
 // The answers of `stepscope whatif`.
 [[nodiscard]] std::string whatif_text(const WhatIfResult& result, std::size_t width);
-// "First thing to try: …" and the list; says so where nothing was found.
-[[nodiscard]] std::string findings_text(std::span<const Finding> findings, const JobResult& job,
-                                        std::size_t width);
 
 }  // namespace stepscope

@@ -14,7 +14,7 @@
 #include "stepscope/diagnose/labels.h"
 #include "stepscope/report/sentences/stack_words.h"
 #include "stepscope/report/sentences/stacks_sentence.h"
-#include "stepscope/report/terminal/explanation_text.h"
+#include "stepscope/report/terminal/findings_text.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/words/format.h"
 
