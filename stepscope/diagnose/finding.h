@@ -48,7 +48,7 @@ struct Finding {
   std::string advice;
   // A step; absent where it costs no time of its own (memory, too few steps).
   std::optional<Ns> gain;
-  std::string gain_from;  // the what-if that says so, or how it was bounded
+  std::string gain_from{};  // the what-if that says so, or how it was bounded
   Confidence confidence = Confidence::medium;
   // Findings that give the cause of this one. It is under a cause that gives back this share of its
   // gain.

@@ -436,7 +436,7 @@ bool only_communication(const JobResult& job) {
 }
 
 JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mfu,
-                        const Machine* machine, std::string_view traces) {
+                        const Machine* machine) {
   JobVerdict verdict;
   const double step = mean_step(job);
   if (job.ranks.empty() || step <= 0) {
@@ -467,8 +467,8 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   if (wrong && replay_tells(job)) {
     const Culprit& first = verdict.culprits.front();
     verdict.sentence = first.sentence + (mfu ? mfu_text(*mfu) : std::string());
-    verdict.culprit = fmt::format("to replay the step without it: stepscope whatif {} --change {}",
-                                  traces, first.change);
+    verdict.culprit = fmt::format(
+        "to replay the step without it: stepscope whatif TRACES --change {}", first.change);
     return verdict;
   }
   if (!verdict.culprits.empty() && replay_tells(job)) {

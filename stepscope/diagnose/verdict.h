@@ -49,9 +49,7 @@ struct JobVerdict {
 // be split), host (host, launches), data, sync, copies; waiting is a straggler's where one rank is
 // late, else communication; a pipeline's where it is receiving between stages. `machine` (null:
 // unknown) tells what share of the memory bandwidth a kernel reaches.
-// `traces`: the inputs, for the command to paste.
 [[nodiscard]] JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mfu,
-                                      const Machine* machine = nullptr,
-                                      std::string_view traces = "TRACES");
+                                      const Machine* machine = nullptr);
 
 }  // namespace stepscope

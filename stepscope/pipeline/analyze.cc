@@ -90,7 +90,7 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
     no_mfu = mfu.error();
   a.link_fits = fit_transfers(a.job.transfers);
   a.traces = words_for_shell(request.traces.inputs);
-  a.answer = find_verdict(a.job, a.mfu, machine, a.traces);
+  a.answer = find_verdict(a.job, a.mfu, machine);
   a.findings = find_findings({.job = a.job,
                               .machine = machine,
                               .world_size = a.world_size,

@@ -141,6 +141,21 @@ TEST(JsonContract, IsCoveredByTheseRuns) {
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
+TEST(JsonContract, HoldsForABriefAnalysis) {
+  const program::ScratchFolder scratch;
+  std::vector<std::string> words = {"analyze", "--brief", "--json", "-"};
+  for (const int rank : {0, 1}) {
+    words.push_back(scratch.file("rank" + std::to_string(rank) + ".json"));
+    std::ofstream(words.back()) << gpu_rank(rank);
+  }
+  const auto run = program::run(words);
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_LT(run.printed.size(), 8000U);  // about 2,000 tokens
+  Comparison comparison;
+  compare(documented("stepscope analyze --brief"), nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+}
+
 TEST(JsonContract, HoldsForAWhatIf) {
   const program::ScratchFolder scratch;
   std::vector<std::string> words = {"whatif", "--json", "-"};
@@ -358,7 +373,7 @@ TEST(JsonContract, HoldsForStacksBesideATrace) {
   EXPECT_EQ(comparison.problems, std::vector<std::string>{});
   for (const std::string& path : paths(shape))
     EXPECT_TRUE(!path.starts_with("trace") || path == "trace.findings.place" ||
-                comparison.seen.contains(path))
+                path == "trace.findings.under" || comparison.seen.contains(path))
         << path;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "stepscope/analysis/ranks/unit_test_builder.h"
+#include "stepscope/analysis/replay/what_if.h"
 
 namespace stepscope {
 namespace {

@@ -117,9 +117,11 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
          [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});
     e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
     e.faults = find_faults(what, inputs.threads, inputs.stop);
-    if (!e.faults.empty())
-      find_savings_beside(what, e.faults.front().scenario, worth_saving, e.what_ifs, inputs.threads,
-                          inputs.stop);
+    const bool devices =
+        std::ranges::none_of(inputs.views, [](const RankView& v) { return v.index->cpu_only(); });
+    if (!e.faults.empty() && devices)
+      find_saved_beside(what, e.faults.front().scenario, worth_saving, e.what_ifs, inputs.threads,
+                        inputs.stop);
     what.traffic = nullptr;
     if (e.buckets) {
       const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,

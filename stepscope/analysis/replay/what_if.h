@@ -26,12 +26,6 @@ namespace stepscope {
 [[nodiscard]] std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, unsigned threads,
                                                     const StopFlag* stop = nullptr);
 
-// Sets `beside_fault` of each what-if that saves at least `least_share` of a step by other
-// durations: what it still saves once `fault` is undone. A replay for each.
-void find_savings_beside(const WhatIfInputs& inputs, const Scenario& fault, double least_share,
-                         std::vector<WhatIf>& what_ifs, unsigned threads,
-                         const StopFlag* stop = nullptr);
-
 [[nodiscard]] std::vector<WhatIf> what_if(const WhatIfInputs& inputs,
                                           std::span<const Scenario> scenarios, unsigned threads,
                                           const StopFlag* stop = nullptr);

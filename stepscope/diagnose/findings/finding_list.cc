@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/thresholds.h"
 
 namespace stepscope {
@@ -49,7 +50,7 @@ std::optional<FindingPlace> FindingList::place_on_path(std::string_view label) c
 void FindingList::add_replayed(Finding finding, const WhatIf* scenario) {
   if (scenario == nullptr || share(scenario->saved) < threshold::least_gain) return;
   if (scenario->beside_fault && 2 * *scenario->beside_fault < scenario->saved &&
-      !findings_.empty() && findings_.front().sort == FindingSort::fault)
+      replay_tells(job()) && !findings_.empty() && findings_.front().sort == FindingSort::fault)
     finding.under = findings_.front().key;
   finding.gain = scenario->saved;
   finding.gain_from = name_of(scenario->scenario);
@@ -94,17 +95,19 @@ const Finding* reason_of(const Finding& f, const std::vector<Finding>& findings)
   return nullptr;
 }
 
-// One level deep: what is under a finding that is itself under another is under that one.
+// One level deep: a reason that is itself under another finding passes its own on.
 void put_under(std::vector<Finding>& findings) {
-  std::map<std::string, std::string> under;
-  for (Finding& f : findings) {
-    if (f.under.empty())
-      if (const Finding* reason = reason_of(f, findings)) f.under = reason->key;
-    if (!f.under.empty()) under[f.key] = f.under;
-  }
   for (Finding& f : findings)
-    for (std::size_t left = findings.size(); left > 0 && under.contains(f.under); --left)
-      f.under = under[f.under];
+    if (const Finding* reason = reason_of(f, findings); f.under.empty() && reason != nullptr)
+      if (const std::string& above = reason->under.empty() ? reason->key : reason->under;
+          above != f.key)
+        f.under = above;
+  std::map<std::string, std::string> under;
+  for (const Finding& f : findings)
+    if (!f.under.empty()) under[f.key] = f.under;
+  for (Finding& f : findings)
+    if (const auto above = under.find(f.under); above != under.end() && above->second != f.key)
+      f.under = above->second;
 }
 
 }  // namespace

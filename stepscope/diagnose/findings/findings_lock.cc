@@ -64,6 +64,7 @@ void find_lock_rows(FindingList& list) {
 Finding lock_finding() {
   Finding f;
   f.id = "gil_contention";
+  f.key = f.id;
   f.sort = FindingSort::fault;
   f.what = "A thread that launches work waits for Python's global interpreter lock";
   f.advice =

@@ -222,9 +222,11 @@ TEST(EarlyWaits, AreTheReasonForExposedCommunication) {
   e.what_if({.change = Change::communication_free, .kind = CollectiveKind::all_gather}, 70);
   const auto findings = e.findings();
   ASSERT_EQ(findings.size(), 3U);
-  EXPECT_NE(findings[0].what.find("all_gather"), std::string::npos);  // 30 is not half of 70
-  EXPECT_EQ(findings[1].id, "sync_calls");
-  EXPECT_NE(findings[2].what.find("reduce_scatter"), std::string::npos);
+  EXPECT_EQ(findings[0].key, "sync_calls");
+  EXPECT_EQ(findings[1].key, "exposed_communication:reduce_scatter");
+  EXPECT_EQ(findings[1].under, "sync_calls");
+  EXPECT_EQ(findings[2].key, "exposed_communication:all_gather");
+  EXPECT_EQ(findings[2].under, "");  // 30 is not half of 70
 }
 
 }  // namespace

@@ -96,9 +96,12 @@ std::vector<Finding> stack_findings(const Profile& profile, const PhaseRules& ru
                                     const std::vector<ProfileBesideTrace>& beside) {
   std::vector<Finding> out;
   const Stacks stacks{.profile = profile, .rules = rules, .job = job};
-  for (const ProfileBesideTrace& p : beside)
-    if (p.join)
-      if (auto found = lock_in_stacks(stacks, p)) out.push_back(std::move(*found));
+  for (const ProfileBesideTrace& p : beside) {
+    auto found = p.join ? lock_in_stacks(stacks, p) : std::nullopt;
+    if (!found) continue;
+    found->key += fmt::format(":{}", job.ranks[p.rank].rank);
+    out.push_back(std::move(*found));
+  }
   std::ranges::stable_sort(out, std::ranges::greater{},
                            [](const Finding& f) { return f.gain.value_or(Ns{-1}); });
   return out;

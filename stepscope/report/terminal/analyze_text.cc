@@ -430,8 +430,13 @@ std::string answer_text(const Analysis& report, const TextOptions& options) {
   const std::string_view plain = options.colour ? "\033[0m" : "";
   std::string out = fmt::format("{}{}{}", bold, wrapped(report.answer.sentence, width), plain);
   if (const Finding* said = said_finding(report)) out += wrapped("→ " + said->advice + ".", width);
-  if (report.answer.culprit)
-    out += wrapped(capitalised(printable(*report.answer.culprit)) + ".", width);
+  if (report.answer.culprit) {
+    std::string culprit = capitalised(printable(*report.answer.culprit)) + ".";
+    constexpr std::string_view traces = " TRACES ";
+    if (const std::size_t at = culprit.find(traces); at != std::string::npos)
+      culprit.replace(at + 1, traces.size() - 2, report.traces);
+    out += wrapped(culprit, width);
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
@@ -17,12 +18,16 @@ bool says(const std::string& text, std::string_view what) {
   return text.find(what) != std::string::npos;
 }
 
+std::string all_text(const Analysis& report) {
+  return analyze_text(report, {.detail = TextDetail::all});
+}
+
 TEST(AnalyzeText, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.gap(idle_host, 5'000'000, "aten::item");
   t.report.answer.culprit = "the host is slow";
   t.report.warnings = {"to see more, record with record_shapes=True"};
-  const std::string text = analyze_text(t.report);
+  const std::string text = all_text(t.report);
   const std::vector<std::string> parts = {"rank 0 · NVIDIA H100", "A step takes 1.00 s",
                                           "The host is slow.",    "Where it goes",
                                           "Longest gaps",         "note: to see more"};
@@ -37,7 +42,7 @@ TEST(AnalyzeText, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
 
 TEST(AnalyzeText, ColourOnlyWhereItIsWanted) {
   TestReport t({{{compute, 60}}});
-  EXPECT_FALSE(says(analyze_text(t.report), "\033"));
+  EXPECT_FALSE(says(all_text(t.report), "\033"));
   EXPECT_TRUE(
       says(analyze_text(t.report, {.width = 100, .colour = true, .details = {}}), "\033[1m"));
 }
@@ -45,7 +50,7 @@ TEST(AnalyzeText, ColourOnlyWhereItIsWanted) {
 TEST(AnalyzeText, NamesInTheAnswerDoNotSteerTheTerminal) {
   TestReport t({{{compute, 60}}});
   t.report.answer.culprit = "most of it gemm\033]0;title\007";
-  EXPECT_FALSE(says(analyze_text(t.report), "\033"));
+  EXPECT_FALSE(says(all_text(t.report), "\033"));
 }
 
 TEST(AnalyzeText, LinesKeepToTheWidthEvenWithLongNames) {
@@ -55,7 +60,7 @@ TEST(AnalyzeText, LinesKeepToTheWidthEvenWithLongNames) {
   t.report.warnings = {
       "a warning of many words that is far longer than a line of the terminal may "
       "ever be, and so is broken"};
-  std::istringstream lines(analyze_text(t.report));
+  std::istringstream lines(all_text(t.report));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 100U) << line;
 }
 
@@ -64,14 +69,14 @@ TEST(AnalyzeText, LateRanksThatAreNotSignificantAreNotListed) {
   Straggler& s = t.job.stragglers.emplace_back();
   s.rank = 1;
   s.upper_bound = Ns{27'000};
-  EXPECT_FALSE(says(analyze_text(t.report), "Late ranks"));
+  EXPECT_FALSE(says(all_text(t.report), "Late ranks"));
   s.significant = true;
-  EXPECT_TRUE(says(analyze_text(t.report), "Late ranks"));
+  EXPECT_TRUE(says(all_text(t.report), "Late ranks"));
 }
 
 TEST(AnalyzeText, CausesThatNoRankHasAreNoColumn) {
   TestReport t({{{compute, 60}, {idle_data, 40}}, {{compute, 100}}});
-  const std::string text = analyze_text(t.report);
+  const std::string text = all_text(t.report);
   const std::size_t at = text.find("Ranks (% of the step)");
   ASSERT_NE(at, std::string::npos);
   const std::string header = text.substr(text.find('\n', at), 100);
@@ -84,7 +89,7 @@ TEST(AnalyzeText, OfManyRanksThoseThatOthersWaitForAreListed) {
   std::vector<TestBudget> ranks(40, TestBudget{{compute, 50}, {comm_exposed_wait, 50}});
   ranks[33] = {{compute, 99}, {comm_exposed_wait, 1}};
   TestReport t(ranks);
-  const std::string text = analyze_text(t.report);
+  const std::string text = all_text(t.report);
   EXPECT_TRUE(says(text, "the 16 of 40 that wait least"));
   EXPECT_TRUE(says(text, "\n    33"));
 }
@@ -98,7 +103,7 @@ TEST(AnalyzeText, ACpuRunSpeaksOfNoDevice) {
   row.name = t.name("aten::mm");
   row.calls = 3;
   row.device = Ns{1'000'000};
-  const std::string text = analyze_text(t.report);
+  const std::string text = all_text(t.report);
   EXPECT_FALSE(says(text, "device")) << text;
   EXPECT_TRUE(says(text, "Longest gaps between operators"));
 }
@@ -107,15 +112,43 @@ TEST(AnalyzeText, TheHostIsMentionedOnlyWhereItMatters) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.rank(0).host.launches = 100;
   t.rank(0).host.empty_queue_launches = 3;
-  EXPECT_FALSE(says(analyze_text(t.report), "Host of rank 0"));
+  EXPECT_FALSE(says(all_text(t.report), "Host of rank 0"));
   t.rank(0).host.starved = Ns{30'000'000};
-  EXPECT_TRUE(says(analyze_text(t.report), "3 of 100 launches find the device idle for 30.0 ms"));
+  EXPECT_TRUE(says(all_text(t.report), "3 of 100 launches find the device idle for 30.0 ms"));
+}
+
+TEST(AnalyzeText, FortyLinesAreEnoughForAnyNumberOfRanks) {
+  std::vector<TestBudget> ranks(500, TestBudget{{compute, 50}, {comm_exposed_wait, 50}});
+  ranks[33] = {{compute, 99}, {comm_exposed_wait, 1}};
+  TestReport t(ranks);
+  t.report.answer.culprit = "to replay the step without it: stepscope whatif TRACES --change x";
+  t.report.traces = "runs/today";
+  t.job.explanation.emplace();
+  for (int i = 0; i < 30; ++i) {
+    t.report.warnings.push_back(std::string(300, 'w') + " and more");
+    t.report.findings.push_back({.id = "congestion",
+                                 .key = "congestion:" + std::to_string(i),
+                                 .what = "finding " + std::to_string(i) + std::string(400, ' '),
+                                 .evidence = {"evidence"},
+                                 .place = {},
+                                 .advice = "do this",
+                                 .gain = Ns{1'000'000'000 - i}});
+  }
+  const std::string text = analyze_text(t.report);
+  EXPECT_LE(std::ranges::count(text, '\n'), 40) << text;
+  EXPECT_TRUE(says(text, "whatif runs/today --change x"));
+  EXPECT_TRUE(says(text, "3. finding 2"));
+  EXPECT_FALSE(says(text, "4. finding"));
+  EXPECT_TRUE(says(text, "27 more notes: see -v"));
+  const std::string brief = analyze_text(t.report, {.detail = TextDetail::brief});
+  EXPECT_FALSE(says(brief, "Where it goes"));
+  EXPECT_TRUE(says(brief, "1. finding 0"));
 }
 
 TEST(AnalyzeText, ATruncatedInputIsSaid) {
   TestReport t({{{compute, 60}}});
   t.report.inputs.front().truncated = true;
-  EXPECT_TRUE(says(analyze_text(t.report), "rank0.json is cut off"));
+  EXPECT_TRUE(says(all_text(t.report), "rank0.json is cut off"));
 }
 
 TEST(AnalyzeText, WithoutAnyRankThereIsOnlyTheSentence) {

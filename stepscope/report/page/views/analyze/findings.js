@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to try first, with its evidence and place.
+// What to try: faults, opportunities and bounds, each with its evidence and place.
 
 import {h, missing} from '../../draw/elements.js';
 import {timeline_link} from '../../draw/timeline_link.js';
@@ -16,15 +16,28 @@ function gain_bar(f, step) {
       h('span', {class: 'gain-fill', style: {width: `${Math.min(100, 100 * share)}%`}})));
 }
 
-function finding_item(f, step) {
-  return h('li', {class: 'finding', 'data-id': f.id, 'data-confidence': f.confidence},
+const sorts = [
+  {sort: 'fault', title: 'Faults', lede: 'Wrong compared with peers, sibling groups, other steps or the machine.'},
+  {sort: 'opportunity', title: 'Opportunities', lede: 'What a known change would buy.'},
+  {sort: 'bound', title: 'Bounds', lede: 'What free communication or a free host would buy: no change reaches it.'}
+];
+
+// `same`: the findings under it, which recover the same time.
+function finding_item(f, same, step) {
+  return h('li', {class: 'finding', 'data-id': f.id, 'data-key': f.key, 'data-confidence': f.confidence},
     h('p', {class: 'finding-head'}, h('strong', null, f.what),
       known(f.gain_ns) && gain_bar(f, step)),
     f.evidence.length > 0 && h('ul', {class: 'evidence'},
       f.evidence.map((e, i) => h('li', null, e,
         i === 0 && f.place && f.place.ns > 0 &&
           [' ', timeline_link(f.place.rank, f.place.start_ns, f.place.ns)]))),
-    h('p', {class: 'advice'}, '→ ', f.advice, '.'));
+    h('p', {class: 'advice'}, '→ ', f.advice, '.'),
+    same.map((u) => h('p', {class: 'same-time'}, 'The same time: ', u.what, known(u.gain_ns) && ` (${ns(u.gain_ns)})`, '.')));
+}
+
+function findings_list(of_sort, all, step) {
+  return h('ol', {class: 'findings'}, of_sort.map((f) =>
+    finding_item(f, all.filter((u) => u.under === f.key), step)));
 }
 
 export function findings_section(report) {
@@ -32,5 +45,9 @@ export function findings_section(report) {
   if (!list.length)
     return missing('Nothing that was looked for costs a hundredth of a step.');
   const step = report.explanation ? report.explanation.baseline_ns : report.job.step_mean_ns;
-  return h('ol', {class: 'findings'}, list.map((f) => finding_item(f, step)));
+  return h('div', null, sorts.map(({sort, title, lede}) => {
+    const of_sort = list.filter((f) => (f.sort || 'opportunity') === sort && !f.under);
+    return of_sort.length > 0 && h('div', {class: 'findings-of-sort', 'data-sort': sort},
+      h('h3', null, title, ' ', h('small', null, lede)), findings_list(of_sort, list, step));
+  }));
 }

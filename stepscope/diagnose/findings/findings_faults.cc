@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults that the replay found, with what shows them and what to do.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "stepscope/diagnose/culprit.h"
+#include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t most_blamed = 2;
+
+const RankResult* result_of(const JobResult& job, const std::vector<int>& ranks) {
+  const auto found = std::ranges::find_if(
+      job.ranks, [&](const RankResult& r) { return ranks.empty() || r.rank == ranks.front(); });
+  return found == job.ranks.end() ? nullptr : &*found;
+}
+
+bool is_amd(const RankResult* r) {
+  return r != nullptr &&
+         (r->gpu_name.find("AMD") != std::string::npos ||
+          r->gpu_name.find("Instinct") != std::string::npos || r->gpu_name.starts_with("MI"));
+}
+
+std::string_view clocks_command(const RankResult* r) {
+  return is_amd(r) ? "rocm-smi --showclocks --showpower --showtemp"
+                   : "nvidia-smi -q -d CLOCK,POWER,TEMPERATURE,PERFORMANCE";
+}
+
+std::string advice_for(const Culprit& c, const JobResult& job) {
+  const RankResult* r = result_of(job, c.ranks);
+  switch (c.kind) {
+    case CulpritKind::slow_rank:
+      return fmt::format(
+          "Compare its clocks, power and temperature with a peer's ({}); if they agree, it has "
+          "more "
+          "work: balance the batch",
+          clocks_command(r));
+    case CulpritKind::throttling:
+      return fmt::format("Look at its power, temperature and clocks while it is slow ({})",
+                         clocks_command(r));
+    case CulpritKind::late_host:
+      return "Look at what its process does there: py-spy record, other processes on its cores, "
+             "the "
+             "CPU's frequency, logging or checkpoints of one rank";
+    case CulpritKind::data_loader:
+      return c.ranks.empty()
+                 ? "More workers, prefetch_factor, persistent_workers, pinned memory; decode and "
+                   "tokenise ahead of time"
+                 : "Give its data loader more workers or prefetch, and look at its storage";
+    case CulpritKind::pauses:
+      return "Collect Python's garbage on all ranks at the same step (gc.disable() and "
+             "gc.collect() "
+             "every N steps); if that is not it, record with_stack to see what the host does there";
+    case CulpritKind::outlier_step:
+      return "See what the job does there (checkpoint, evaluation, recompilation); if it recurs, "
+             "do "
+             "it beside the training or less often";
+    case CulpritKind::slow_group:
+      return fmt::format(
+          "Measure the links between its ranks ({} on them alone), see NCCL_DEBUG=INFO for their "
+          "transport, and read the error counters of the links and NICs",
+          is_amd(r) ? "rccl-tests" : "nccl-tests");
+    case CulpritKind::stage_imbalance:
+      return "Move layers off this stage; count the embedding and the head as layers";
+    case CulpritKind::sync_calls:
+      return "Remove .item(), .cpu(), nonzero and printing of tensors from the step, or do them "
+             "once "
+             "in many steps; copy with non_blocking=True from pinned memory";
+    default:
+      return {};
+  }
+}
+
+// Who waits for the rank's work, summed over ranks and steps.
+void add_blame(const JobResult& job, int rank, Finding& f) {
+  std::size_t listed = 0;
+  for (const Blame& b : job.explanation->blame) {
+    if (b.rank != rank || !b.excess || listed == most_blamed) continue;
+    ++listed;
+    f.evidence.push_back(fmt::format(
+        "all ranks together wait {} over the recorded steps for its {}{}", format_time(b.wait),
+        b.label, b.name.empty() ? "" : ", most of it before " + b.name));
+    if (!f.place) f.place = FindingPlace{rank, b.worst_at - b.worst, b.worst};
+  }
+}
+
+void add_syncs(const RankResult& r, Finding& f) {
+  for (const CallSum& call : r.host.sync_calls) {
+    if (f.evidence.size() == 2) break;
+    f.evidence.push_back(fmt::format("rank {}: {} calls of {} block for {} over its {}", r.rank,
+                                     call.count, printable((*r.strings)[call.name]),
+                                     format_time(call.total), counted(r.steps.size(), "step")));
+  }
+}
+
+// What sets the culprit apart: "slow_rank:3", "slow_group:tp0", "outlier_step:12".
+std::string key_of(const Culprit& c) {
+  std::string key(culprit_kind_names[static_cast<std::size_t>(c.kind)]);
+  if (c.group)
+    key +=
+        fmt::format(":{}{}", *c.group, c.ranks.empty() ? "" : fmt::format("@{}", c.ranks.front()));
+  else if (c.stage)
+    key += fmt::format(":{}", *c.stage);
+  else if (c.kind == CulpritKind::outlier_step && !c.steps.empty())
+    key += fmt::format(":{}", c.steps.front());
+  else if (c.ranks.size() == 1)
+    key += fmt::format(":{}", c.ranks.front());
+  return key;
+}
+
+Finding finding_of(const Culprit& c, const JobResult& job) {
+  Finding f;
+  f.id = culprit_kind_names[static_cast<std::size_t>(c.kind)];
+  f.sort = FindingSort::fault;
+  f.key = key_of(c);
+  f.what = c.sentence.substr(0, c.sentence.size() - 1);  // findings have no full stop
+  f.advice = advice_for(c, job);
+  f.gain = c.gain;
+  f.gain_from = c.change;
+  f.confidence = c.confidence;
+  const bool waited_for = c.kind == CulpritKind::slow_rank || c.kind == CulpritKind::throttling ||
+                          c.kind == CulpritKind::late_host || c.kind == CulpritKind::data_loader;
+  if (waited_for && c.ranks.size() == 1) add_blame(job, c.ranks.front(), f);
+  if (c.kind == CulpritKind::sync_calls)
+    if (const auto r = std::ranges::max_element(job.ranks, {},
+                                                [](const RankResult& x) { return x.host.sync; });
+        r != job.ranks.end())
+      add_syncs(*r, f);
+  return f;
+}
+
+}  // namespace
+
+void find_faults(FindingList& list) {
+  if (!replay_tells(list.job())) return;
+  for (const Culprit& c : find_culprits(list.job()))
+    if (is_fault(c.kind)) list.add(finding_of(c, list.job()));
+}
+
+}  // namespace stepscope
