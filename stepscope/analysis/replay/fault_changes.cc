@@ -70,7 +70,7 @@ std::vector<StepPiece> step_pieces(const WhatIfInputs& in) {
     const std::int32_t step = launch_step(in.views[v], graph.slice[n]);
     const std::uint64_t same = hash_pair(hash, static_cast<std::uint64_t>(kind));
     const std::uint64_t occurrence =
-        seen[v][hash_pair(same, static_cast<std::uint64_t>(step + 1))]++;
+        seen[v][hash_pair(same, static_cast<std::uint64_t>(std::int64_t{step} + 1))]++;
     Ns time = graph.graph.duration[n];
     if (!is_message(kind)) time += graph.graph.delay[n];
     pieces.push_back({hash_pair(same, occurrence), n, v, step, time});

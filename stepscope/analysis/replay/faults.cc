@@ -35,6 +35,8 @@ constexpr double stage_more = 1.04;         // than the other stages
 constexpr double long_step = 1.15;          // than the median step
 constexpr double of_spread = 5;             // median deviations of step times
 constexpr double one_of_all = 0.7;          // of what all ranks' data costs: then it is one rank's
+constexpr double only_pauses = 0.9;         // of what a late host costs: then it only pauses
+constexpr double more_data = 2;             // than the other ranks that load data
 constexpr double habit = 1.0 / 3;    // of the gain of fewer calls that wait: they compare nothing
 constexpr double many_of_all = 0.5;  // of ranks
 
@@ -106,6 +108,7 @@ class Search {
   void find_data();
   void suspect_compute();
   void suspect_hosts();
+  void suspect_lone_loaders();
   void suspect_data();
   void suspect_pauses();
   void suspect_steps();
@@ -113,7 +116,6 @@ class Search {
   [[nodiscard]] std::optional<std::int64_t> step_of_work(std::uint32_t node) const;
   void suspect_groups();
   void suspect_stages();
-  [[nodiscard]] std::optional<std::size_t> slower_from(std::size_t view) const;
   void suspect_syncs();
   void replay_suspects();
   [[nodiscard]] std::vector<std::size_t> largest_excess(WorkPart part) const;
@@ -235,11 +237,34 @@ void Search::suspect_hosts() {
   }
 }
 
-// All ranks load data so long that most of them have no time for it beside the step.
+// Not all ranks of a job load data: in Megatron, the first of each tensor-parallel group does. A
+// rank whose peers load none, and that loads much longer than the other ranks that do, is suspect.
+void Search::suspect_lone_loaders() {
+  for (std::size_t v = 0; v < data_.size(); ++v) {
+    if (share(data_[v]) < least_fault_share / 2) continue;
+    Values others;
+    bool peers = false;  // that load, too
+    for (std::size_t u = 0; u < data_.size(); ++u) {
+      if (u == v || data_[u] <= 0) continue;
+      others.push_back(data_[u]);
+      peers = peers || in_.roles[u] == in_.roles[v];
+    }
+    if (peers) continue;
+    if (!others.empty() && data_[v] < more_data * at_quantile(others, 0.5)) continue;
+    const int rank = in_.views[v].rank;
+    suspect({.kind = StepFaultKind::data_loader,
+             .ranks = {rank},
+             .scenario = {.change = Change::data_free, .rank = rank},
+             .excess = Ns{std::llround(data_[v])}});
+  }
+}
+
+// The ranks that load data do so for so long that most of them have no time for it beside the step.
 void Search::suspect_data() {
+  const auto loaders = std::ranges::count_if(data_, [](double time) { return time > 0; });
   const auto loading = std::ranges::count_if(
       data_, [&](double time) { return share(time) >= least_fault_share / 2; });
-  if (static_cast<double>(loading) <= many_of_all * static_cast<double>(data_.size())) return;
+  if (static_cast<double>(loading) <= many_of_all * static_cast<double>(loaders)) return;
   suspect({.kind = StepFaultKind::data_loader,
            .scenario = {.change = Change::data_free},
            .excess = Ns{std::llround(mean_of(data_))}});
@@ -377,28 +402,7 @@ void Search::suspect_stages() {
               .scenario = {.change = Change::stages_balanced},
               .ratio = most->second.work};
   // A stage of one rank that runs as many calls as the others is that rank's slowness.
-  if (f.ranks.size() == 1 && !most->second.layers) {
-    f.kind = StepFaultKind::slow_rank;
-    const auto view = std::ranges::find(in_.views, f.ranks.front(), &RankView::rank);
-    if (const auto from = slower_from(static_cast<std::size_t>(view - in_.views.begin()))) {
-      f.kind = StepFaultKind::throttling;
-      f.steps = {step_number(static_cast<std::size_t>(view - in_.views.begin()), *from)};
-    }
-  }
-  suspect(std::move(f));
-}
-
-// The step from which the rank's compute takes longer than in its own steps before.
-std::optional<std::size_t> Search::slower_from(std::size_t view) const {
-  Values compute(in_.views[view].steps.size());
-  for (const StepPiece& p : pieces_)
-    if (p.view == view && p.step >= 0 && in_.replay.graph->kind[p.node] == NodeKind::compute)
-      compute[static_cast<std::size_t>(p.step)] += static_cast<double>(p.time.count());
-  if (compute.size() < least_steps) return std::nullopt;
-  const double least = *std::ranges::min_element(compute);
-  if (least <= 0) return std::nullopt;
-  for (double& time : compute) time /= least;
-  return change_point(compute);
+  if (f.ranks.size() > 1 || most->second.layers) suspect(std::move(f));
 }
 
 void Search::suspect_syncs() {
@@ -429,6 +433,7 @@ std::vector<StepFault> Search::run() {
   find_data();
   suspect_compute();
   suspect_hosts();
+  suspect_lone_loaders();
   suspect_data();
   suspect_pauses();
   suspect_steps();
@@ -447,6 +452,17 @@ std::vector<StepFault> Search::run() {
     const auto gain = static_cast<double>(f.gain.count());
     return f.kind == StepFaultKind::sync_calls ? habit * gain : gain;
   });
+  // A rank that is late only because of its pauses is not late otherwise.
+  if (const auto p = std::ranges::find(faults_, StepFaultKind::pauses, &StepFault::kind);
+      p != faults_.end()) {
+    const StepFault pauses = *p;
+    std::erase_if(faults_, [&](const StepFault& f) {
+      return f.kind == StepFaultKind::late_host && f.ranks.size() == 1 &&
+             std::ranges::find(pauses.ranks, f.ranks.front()) != pauses.ranks.end() &&
+             static_cast<double>(pauses.gain.count()) >=
+                 only_pauses * static_cast<double>(f.gain.count());
+    });
+  }
   // One rank's data is also all ranks' data.
   const auto one = std::ranges::find_if(faults_, [](const StepFault& f) {
     return f.kind == StepFaultKind::data_loader && !f.ranks.empty();

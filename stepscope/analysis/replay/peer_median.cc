@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
 #include <unordered_map>
 
 namespace stepscope {
@@ -33,7 +37,71 @@ std::int64_t step_index(const RankView& view, std::int32_t step) {
   return step < 0 ? view.steps.front().index - 1 : view.steps[static_cast<std::size_t>(step)].index;
 }
 
-// Only of ranks with peers in their role.
+// The part of a role before its stage: "tp0." of "tp0.pp1". Empty optional without a stage.
+std::optional<std::string_view> without_stage(std::string_view role) {
+  const std::size_t at = role.find("pp");
+  return at == std::string_view::npos ? std::nullopt : std::optional(role.substr(0, at));
+}
+
+// Of ranks that are alone in their role: the kernels with peers on the ranks of other stages. These
+// are the names that a rank runs as often as most ranks of its part of the role, if they are enough
+// of its compute: else its stage has other layers.
+class StagePeers {
+ public:
+  StagePeers(const Replay& replay, std::span<const RankView> views,
+             std::span<const std::string> roles, const std::vector<bool>& alone,
+             std::span<const std::vector<std::uint64_t>> name_hash);
+  [[nodiscard]] bool has(std::uint32_t view, std::uint64_t name) const {
+    return names_[view].contains(name);
+  }
+
+ private:
+  std::vector<std::set<std::uint64_t>> names_;  // by view
+};
+
+constexpr double least_alike = 0.25;  // of a rank's compute
+
+StagePeers::StagePeers(const Replay& replay, std::span<const RankView> views,
+                       std::span<const std::string> roles, const std::vector<bool>& alone,
+                       std::span<const std::vector<std::uint64_t>> name_hash)
+    : names_(views.size()) {
+  struct Sum {
+    std::size_t count = 0;
+    Ns time{};
+  };
+  using OfViews = std::map<std::uint32_t, Sum>;
+  std::map<std::pair<std::string_view, std::uint64_t>, OfViews> names;  // by part of role and name
+  const StepGraph& graph = *replay.graph;
+  std::vector<Ns> all(views.size());
+  for (const std::uint32_t n : replay.movable_of[static_cast<std::size_t>(NodeKind::compute)]) {
+    const std::uint32_t v = graph.view[n];
+    const auto part = alone[v] ? without_stage(roles[v]) : std::nullopt;
+    if (!part || graph.slice[n] == no_slice) continue;
+    const StringId name = views[v].trace->slices.name[index(graph.slice[n])];
+    Sum& sum = names[{*part, name_hash[v][index(name)]}][v];
+    ++sum.count;
+    sum.time += graph.graph.duration[n];
+    all[v] += graph.graph.duration[n];
+  }
+  std::vector<Ns> alike(views.size());
+  for (const auto& [name, of_views] : names) {
+    std::map<std::size_t, std::size_t> ranks;  // by count
+    for (const auto& [v, sum] : of_views) ++ranks[sum.count];
+    const auto usual = std::ranges::max_element(ranks, {}, [](const auto& x) { return x.second; });
+    if (usual->second < 2) continue;
+    for (const auto& [v, sum] : of_views) {
+      if (sum.count != usual->first) continue;
+      names_[v].insert(name.second);
+      alike[v] += sum.time;
+    }
+  }
+  for (std::size_t v = 0; v < views.size(); ++v)
+    if (static_cast<double>(alike[v].count()) < least_alike * static_cast<double>(all[v].count()))
+      names_[v].clear();
+}
+
+// Of ranks with peers in their role; and the kernels of ranks that are alone in a stage, whose
+// peers are in the other stages.
 std::vector<WorkPiece> find_pieces(const Replay& replay, std::span<const RankView> views,
                                    std::span<const std::string> roles) {
   const StepGraph& graph = *replay.graph;
@@ -41,22 +109,25 @@ std::vector<WorkPiece> find_pieces(const Replay& replay, std::span<const RankVie
   std::vector<bool> alone(views.size());
   for (std::size_t v = 0; v < views.size(); ++v) {
     alone[v] = std::ranges::count(roles, roles[v]) < 2;
-    if (alone[v]) continue;
     const StringPool& strings = views[v].trace->strings;
     for (std::uint32_t i = 0; i < strings.size(); ++i)
       name_hash[v].push_back(std::hash<std::string_view>{}(strings[StringId{i}]));
   }
   std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> seen(views.size());
   std::vector<WorkPiece> pieces;
-  if (std::ranges::find(alone, false) == alone.end()) return pieces;
+  const StagePeers of_stages(replay, views, roles, alone, name_hash);
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
-    if (alone[graph.view[n]] || !replay.movable[n] || !is_own_work(graph.kind[n]) ||
-        graph.slice[n] == no_slice)
-      continue;
+    if (!replay.movable[n] || !is_own_work(graph.kind[n]) || graph.slice[n] == no_slice) continue;
     const std::uint32_t v = graph.view[n];
-    const StringId name = views[v].trace->slices.name[index(graph.slice[n])];
-    std::uint64_t key = mix(std::hash<std::string_view>{}(roles[v]),
-                            name_hash[v][index(name)] + static_cast<std::uint64_t>(graph.kind[n]));
+    const std::uint64_t name =
+        name_hash[v][index(views[v].trace->slices.name[index(graph.slice[n])])];
+    std::string_view role = roles[v];
+    if (alone[v]) {
+      if (graph.kind[n] != NodeKind::compute || !of_stages.has(v, name)) continue;
+      role = *without_stage(role);
+    }
+    std::uint64_t key =
+        mix(std::hash<std::string_view>{}(role), name + static_cast<std::uint64_t>(graph.kind[n]));
     key = mix(key, static_cast<std::uint64_t>(
                        step_index(views[v], launch_step(views[v], graph.slice[n]))));
     key = mix(key, seen[v][key]++);
@@ -129,7 +200,8 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
     if (group.size() > 1) {
       for (std::size_t i = 0; i < group.size(); ++i)
         medians.of_node[group[i].node] = std::max(Ns{0}, median_without(group, i));
-      add_mean(replay, group, medians.mean);
+      if (roles[group.front().view] == roles[group.back().view])
+        add_mean(replay, group, medians.mean);
     }
     first = last;
   }

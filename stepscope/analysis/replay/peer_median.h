@@ -17,7 +17,9 @@ struct PeerMedians {
   // By node: the median of duration + delay of the same piece on the other ranks of its role (for
   // an even number the lower one); negative without such a piece. Pieces are the same if kind,
   // name, step and occurrence within the step are equal. Covers host, launch, compute and copy
-  // nodes. Held nodes have 0, unless half of the other ranks of the role have some too.
+  // nodes. The kernels of a rank that is alone in its stage have peers in the other stages, where
+  // these run kernels equally often. Held nodes have 0, unless half of the other
+  // ranks of the role have some too.
   std::vector<Ns> of_node;
   // By node: the mean duration of the same piece over all ranks of its role, including its own;
   // negative if there is none. Covers only compute nodes.

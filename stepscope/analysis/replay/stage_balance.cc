@@ -26,8 +26,10 @@ double weighted_median(std::vector<std::pair<double, double>> value_and_weight) 
   std::ranges::sort(value_and_weight);
   double half = 0;
   for (const auto& [value, weight] : value_and_weight) half += weight / 2;
-  for (const auto& [value, weight] : value_and_weight)
-    if ((half -= weight) <= 0) return value;
+  for (const auto& [value, weight] : value_and_weight) {
+    half -= weight;
+    if (half <= 0) return value;
+  }
   return 1;
 }
 

@@ -255,12 +255,11 @@ std::int64_t most_steps(const JobResult& job) {
   return static_cast<std::int64_t>(most);
 }
 
-JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& options) {
-  JobResult job;
-  const auto stopped = [&] {
-    job.interrupted = options.stop != nullptr && options.stop->requested();
-    return job.interrupted;
-  };
+namespace {
+
+// Index, classes and steps of each rank.
+std::vector<Prepared> prepare(std::span<const RankInput> ranks, const JobOptions& options,
+                              JobResult& job) {
   std::vector<Prepared> prepared(ranks.size());
   parallel_for(ranks.size(), options.threads, [&](std::size_t i) {
     prepared[i].index = index_rank(*ranks[i].trace);
@@ -278,6 +277,30 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
     job.recorded_steps->first = std::min(job.recorded_steps->first, p.recorded->first);
     job.recorded_steps->second = std::max(job.recorded_steps->second, p.recorded->second);
   }
+  return prepared;
+}
+
+// The first instant of the ranks; zero if a clock is relative.
+Ns origin_of(std::span<const RankInput> ranks, const JobResult& job) {
+  Ns origin{};
+  if (std::ranges::any_of(
+          ranks, [](const RankInput& r) { return r.trace->metadata.clock != Clock::unix_epoch; }))
+    return origin;
+  for (const RankResult& r : job.ranks)
+    if (r.window_end > r.window_start && (origin.count() == 0 || r.window_start < origin))
+      origin = r.window_start;
+  return origin;
+}
+
+}  // namespace
+
+JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& options) {
+  JobResult job;
+  const auto stopped = [&] {
+    job.interrupted = options.stop != nullptr && options.stop->requested();
+    return job.interrupted;
+  };
+  std::vector<Prepared> prepared = prepare(ranks, options, job);
   if (stopped()) return job;
   std::vector<RankView> views;
   views.reserve(ranks.size());
@@ -341,12 +364,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
                                .stop = options.stop});
   if (stopped()) return job;
   if (options.timeline) job.timeline = make_timeline(views);
-  const bool epoch = std::ranges::all_of(
-      ranks, [](const RankInput& r) { return r.trace->metadata.clock == Clock::unix_epoch; });
-  for (const RankResult& r : job.ranks)
-    if (epoch && r.window_end > r.window_start &&
-        (job.origin.count() == 0 || r.window_start < job.origin))
-      job.origin = r.window_start;
+  job.origin = origin_of(ranks, job);
   return job;
 }
 

@@ -61,13 +61,10 @@ void classify_by_launch(Trace& trace, const RankIndex& rank) {
     visit_nested(s, trace.track(track), frame, [&](SliceId row, SliceId parent) {
       const std::uint32_t i = index(row);
       const NameClass outer = parent == no_slice ? other : around[index(parent)];
-      if (!frame(row)) {
-        around[i] = outer;
-      } else if (is_evidence(s.category[i], s.kind[i])) {
+      if (frame(row) && is_evidence(s.category[i], s.kind[i]))
         around[i] = s.kind[i];
-      } else if (passes_down(outer)) {
+      else if (!frame(row) || passes_down(outer))
         around[i] = outer;
-      }
     });
   }
   for (const DeviceLane& lane : rank.devices) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "stepscope/cost/machine/interconnect.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/search/search_space.h"
 
