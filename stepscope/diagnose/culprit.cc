@@ -34,8 +34,11 @@ std::string costs(const StepFault& f, Ns step) {
                      format_percent(share_of(f.gain, step)), format_time(step));
 }
 
+// Names of groups may be hashes of 40 letters: the beginning of such a name tells.
 std::string group_words(const CommGroup& group, std::string_view dim) {
-  std::string text = "process group " + group.name;
+  constexpr std::size_t long_name = 32;
+  const bool hash = group.name.size() >= long_name && group.name.find(' ') == std::string::npos;
+  std::string text = "process group " + (hash ? group.name.substr(0, 8) + "…" : group.name);
   if (dim != "unknown") text += fmt::format(" ({})", dim);
   if (!group.ranks.empty()) text += ", " + listed_ranks(group.ranks) + ",";
   return text;

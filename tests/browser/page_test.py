@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 from chromium import Chromium  # noqa: E402
 from make_report_json import CATEGORIES, reduced, report  # noqa: E402
 
-SECTIONS = ["account", "findings", "budget", "expected", "timeline", "path", "stragglers", "collectives", "overlap",
+SECTIONS = ["account", "mesh", "findings", "budget", "expected", "timeline", "path", "stragglers", "collectives", "overlap",
             "gaps", "phases", "kernels", "operators", "ranges", "host", "memory", "inputs"]
 folder = tempfile.TemporaryDirectory(prefix="stepscope-page-")
 browser = None

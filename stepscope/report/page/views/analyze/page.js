@@ -12,6 +12,7 @@ import {host_section} from './host.js';
 import {inputs_section} from './inputs.js';
 import {kernels_section} from './kernels.js';
 import {memory_section} from './memory.js';
+import {mesh_section} from './mesh.js';
 import {operators_section} from './operators.js';
 import {overlap_section} from './overlap.js';
 import {path_section} from './path.js';
@@ -23,6 +24,12 @@ import {timeline_section} from './timeline.js';
 
 const sections = [
   {id: 'account', title: 'Where the step goes', draw: account_section},
+  {
+    id: 'mesh',
+    title: 'Ranks',
+    lede: 'A square for each rank: who does more than its peers, and whom the answer names.',
+    draw: mesh_section
+  },
   {
     id: 'findings',
     title: 'What to try',
@@ -105,10 +112,12 @@ export function completed(report) {
   return report;
 }
 
-// The pipeline has a section only if the run has one. Without ranks only the inputs have a section.
+// The pipeline has a section only if the run has one, the mesh only if there are several ranks.
+// Without ranks only the inputs have a section.
 export function analyze_page(data) {
   const report = completed(data);
-  const shown = sections.filter((x) => x.id !== 'pipeline' || report.pipeline);
+  const has = {pipeline: report.pipeline, mesh: report.ranks.length > 1};
+  const shown = sections.filter((x) => !(x.id in has) || has[x.id]);
   return {
     report,
     hero: analyze_hero,
