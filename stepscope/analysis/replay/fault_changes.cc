@@ -15,10 +15,11 @@ namespace {
 // Subtracted from the delay of a node that nothing waits for any more. Longer than any trace.
 constexpr Ns no_wait = std::chrono::hours{24 * 365};
 constexpr Ns shortest_pause = std::chrono::microseconds{300};
-constexpr std::int64_t usual_times = 3;  // a pause is so many times as long as usual
-constexpr std::size_t least_values = 4;  // of a piece, to know what is usual
-constexpr double many_ranks = 0.6;       // of the ranks: then it is the step, not a pause
-constexpr std::size_t rare_steps = 2;    // at most one step in so many of a rank
+constexpr std::int64_t usual_times = 3;   // a pause is so many times as long as usual
+constexpr std::int64_t small_pause = 10;  // times shorter than the rank's longest one
+constexpr std::size_t least_values = 4;   // of a piece, to know what is usual
+constexpr double many_ranks = 0.6;        // of the ranks: then it is the step, not a pause
+constexpr std::size_t rare_steps = 2;     // at most one step in so many of a rank
 
 bool has_step_piece(NodeKind kind) {
   return kind == NodeKind::host || kind == NodeKind::launch || kind == NodeKind::compute ||
@@ -83,20 +84,29 @@ std::vector<Pause> find_pauses(const WhatIfInputs& in, std::span<const StepPiece
   std::vector<std::uint32_t> order;  // of host pieces
   std::vector<std::uint64_t> key(pieces.size());
   for (std::uint32_t i = 0; i < pieces.size(); ++i) {
-    if (graph.kind[pieces[i].node] != NodeKind::host) continue;
+    const NodeKind kind = graph.kind[pieces[i].node];
+    if (kind != NodeKind::host && kind != NodeKind::launch) continue;
     key[i] = hash_pair(pieces[i].key, std::hash<std::string>{}(in.roles[pieces[i].view]));
     order.push_back(i);
   }
   std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
     return key[a] != key[b] ? key[a] < key[b] : a < b;
   });
+  std::map<std::string_view, std::size_t> steps_of_role;  // over its ranks
+  for (std::size_t v = 0; v < in.views.size(); ++v)
+    steps_of_role[in.roles[v]] += in.views[v].steps.size();
   std::vector<Pause> found;
   for (std::size_t first = 0; first < order.size();) {
     std::size_t last = first;
     std::vector<Ns> times;
     for (; last < order.size() && key[order[last]] == key[order[first]]; ++last)
       times.push_back(pieces[order[last]].time);
-    const Ns usual = times.size() < least_values ? Ns::max() : lower_middle(std::move(times));
+    // A row that most steps do not have usually takes no time.
+    const bool rare =
+        rare_steps * times.size() <= steps_of_role[in.roles[pieces[order[first]].view]];
+    const Ns usual = rare                          ? Ns{0}
+                     : times.size() < least_values ? Ns::max()
+                                                   : lower_middle(std::move(times));
     for (std::size_t i = first; i < last && usual != Ns::max(); ++i) {
       const StepPiece& p = pieces[order[i]];
       const Ns excess = p.time - usual;
@@ -105,6 +115,10 @@ std::vector<Pause> find_pauses(const WhatIfInputs& in, std::span<const StepPiece
     }
     first = last;
   }
+  // Small ones beside a large one would make it look frequent.
+  std::map<std::uint32_t, Ns> longest;  // by view
+  for (const Pause& p : found) longest[p.view] = std::max(longest[p.view], p.excess);
+  std::erase_if(found, [&](const Pause& p) { return small_pause * p.excess < longest[p.view]; });
   // What most ranks do in one step, or a rank in many steps, is no pause.
   std::map<std::uint32_t, std::set<std::int32_t>> steps_of;  // by view
   std::map<std::int64_t, std::set<std::uint32_t>> views_of;  // by Step::index

@@ -27,7 +27,8 @@ struct StepPiece {
 [[nodiscard]] std::vector<StepPiece> step_pieces(const WhatIfInputs& inputs);
 
 // Host work that took much longer than the same piece usually takes: by at least 0.3 ms and three
-// times its median over the steps and ranks of the role.
+// times its median over the steps and ranks of the role. A row that at most half of these have
+// usually takes no time.
 struct Pause {
   std::uint32_t node = 0;
   std::uint32_t view = 0;

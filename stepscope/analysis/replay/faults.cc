@@ -7,10 +7,12 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "stepscope/analysis/replay/fault_changes.h"
 #include "stepscope/analysis/replay/stage_balance.h"
@@ -314,10 +316,16 @@ void Search::suspect_steps() {
   for (const double x : all) deviation.push_back(std::abs(x - median));
   const double spread = at_quantile(deviation, 0.5);
   std::vector<std::pair<double, std::int64_t>> outliers;
-  for (const auto& [number, length] : lengths)
-    if (length > long_step * median && length - median > of_spread * spread)
-      outliers.emplace_back(length, number);
-  if (outliers.empty() || outliers.size() > std::max<std::size_t>(1, lengths.size() / 4)) return;
+  std::size_t events = 0;  // long work may reach into the next step
+  std::int64_t reaches = std::numeric_limits<std::int64_t>::min();
+  for (const auto& [number, length] : lengths) {
+    if (length <= long_step * median || length - median <= of_spread * spread) continue;
+    outliers.emplace_back(length, number);
+    if (number <= reaches) continue;
+    ++events;
+    reaches = number + 1;
+  }
+  if (events == 0 || events > std::max<std::size_t>(1, lengths.size() / 4)) return;
   std::ranges::sort(outliers, std::greater<>{});
   // The host may run a step ahead: what holds the device in a step may be work of the one before.
   for (const auto& [length, number] : outliers) {
@@ -341,7 +349,14 @@ void Search::suspect_step(std::int64_t number, double length, double median) {
   const auto with = std::ranges::count_if(more, [&](double x) { return x >= most / 2; });
   const bool few =
       more.size() > 2 && static_cast<double>(with) < many_of_all * static_cast<double>(more.size());
-  if (most <= 0 || few) return;  // the work of few ranks is a pause, or a slow rank
+  // Longer work of few ranks is a pause, or a slow rank. Host work that no other step has is of the
+  // step even there: one rank writes the checkpoint.
+  const NodeKind kind = graph.kind[largest.node];
+  const bool pauses_elsewhere = std::ranges::any_of(pauses_, [&](const Pause& p) {
+    return p.step < 0 || step_number(p.view, static_cast<std::size_t>(p.step)) != number;
+  });
+  const bool of_host = (kind == NodeKind::host || kind == NodeKind::launch) && !pauses_elsewhere;
+  if (most <= 0 || (few && !of_host)) return;
   suspect({.kind = StepFaultKind::outlier_step,
            .steps = {step_of_work(largest.node).value_or(number)},
            .scenario = {.change = Change::step_as_others, .step = number},
@@ -452,6 +467,16 @@ std::vector<StepFault> Search::run() {
     const auto gain = static_cast<double>(f.gain.count());
     return f.kind == StepFaultKind::sync_calls ? habit * gain : gain;
   });
+  // One step is named once, and pauses of one step are that step.
+  const auto outlier = std::ranges::find(faults_, StepFaultKind::outlier_step, &StepFault::kind);
+  if (outlier != faults_.end()) {
+    const std::vector<std::int64_t> steps = outlier->steps;
+    std::erase_if(faults_, [&, first = true](const StepFault& f) mutable {
+      const bool again =
+          f.kind == StepFaultKind::outlier_step && f.steps == steps && !std::exchange(first, false);
+      return again || (f.kind == StepFaultKind::pauses && f.steps == steps);
+    });
+  }
   // A rank that is late only because of its pauses is not late otherwise.
   if (const auto p = std::ranges::find(faults_, StepFaultKind::pauses, &StepFault::kind);
       p != faults_.end()) {

@@ -60,10 +60,10 @@ std::vector<TestRank> ranks_of(const Program& program) {
   return ranks;
 }
 
-std::vector<StepFault> faults_of(const Program& program) {
+std::vector<StepFault> faults_of(const Program& program, const std::vector<std::string>& roles = {
+                                                             "all", "all", "all", "all"}) {
   const TestJob job(ranks_of(program));
   const Collectives collectives = analyze_collectives(job.views());
-  const std::vector<std::string> roles(job.views().size(), "all");
   const StepGraph graph = build_step_graph(job.views(), collectives);
   const Replay replay = make_replay(graph, job.views());
   const PeerMedians medians = peer_medians(replay, job.views(), roles);
@@ -85,6 +85,16 @@ TEST(Faults, ARankWithLongerKernelsIsSlowAndItsPeersAreNot) {
   EXPECT_EQ(faults[0].gain, Ns{200 * us});
   EXPECT_DOUBLE_EQ(faults[0].ratio, 1.25);
   EXPECT_EQ(name_of(faults[0].scenario), "rank_as_peers:compute@2");
+}
+
+TEST(Faults, ARankAloneInItsStageIsComparedWithTheOtherStages) {
+  const auto faults =
+      faults_of([](int rank, int) { return StepOfRank{.compute = rank == 2 ? 500 : 400}; },
+                {"pp0", "pp1", "pp2", "pp3"});
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, StepFaultKind::slow_rank);
+  EXPECT_EQ(faults[0].ranks, std::vector<int>{2});
+  EXPECT_EQ(faults[0].gain, Ns{200 * us});
 }
 
 TEST(Faults, ARankThatBecomesSlowIsThrottledFromThatStep) {
@@ -125,6 +135,16 @@ TEST(Faults, AStepThatIsLongOnAllRanksIsAnOutlier) {
   EXPECT_EQ(faults[0].kind, StepFaultKind::outlier_step);
   EXPECT_EQ(faults[0].steps, std::vector<std::int64_t>{6});
   EXPECT_EQ(faults[0].gain, Ns{3000 * us / 7});
+}
+
+// One rank writes the checkpoint.
+TEST(Faults, OneStepThatOneRankHoldsUpIsAnOutlierAndNoPause) {
+  const auto faults = faults_of(
+      [](int rank, int step) { return StepOfRank{.host = rank == 1 && step == 5 ? 2020 : 20}; });
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, StepFaultKind::outlier_step);
+  EXPECT_EQ(faults[0].steps, std::vector<std::int64_t>{5});
+  EXPECT_EQ(faults[0].gain, Ns{2000 * us / 7});
 }
 
 // What the first step takes more is no part of the mean step.
