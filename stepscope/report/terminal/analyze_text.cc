@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <tuple>
@@ -32,6 +33,7 @@ constexpr std::size_t most_rows = 8;
 constexpr std::size_t most_gaps = 6;
 constexpr std::size_t most_ranks = 16;
 constexpr std::size_t most_first_findings = 3;
+constexpr double least_difference = 0.01;  // of two step lengths, to be explained
 constexpr std::size_t most_first_notes = 3;
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -405,13 +407,30 @@ std::string first_notes(const Analysis& report, std::size_t most, std::size_t wi
   return out;
 }
 
-std::string budget(const Analysis& report) {
+// Where the step of the first sentence is not the mean of the table: what each of them is.
+std::string step_note(const JobResult& job, std::size_t width) {
+  double recorded = 0;
+  for (const CategorySpread& s : job.spread) recorded += s.mean;
+  const auto step = static_cast<double>(step_length(job).count());
+  if (!replay_tells(job) || std::abs(recorded - step) <= least_difference * step) return {};
+  const std::string_view lasts = job.steps.size() > 1
+                                     ? "from the end of a step on all ranks to the end of the "
+                                       "next, without the first recorded "
+                                       "step"
+                                     : "from its begin on the first rank to its end on the last";
+  return wrapped(fmt::format("The table is the mean of the ranks' recorded steps, {}. The step "
+                             "above, {}, lasts {}.",
+                             format_time(recorded), format_time(step), lasts),
+                 width);
+}
+
+std::string budget(const Analysis& report, std::size_t width) {
   std::string out;
   if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
     out = mfu_account(*report.mfu, report.job.ranks.front().device == "cpu");
   else if (!report.job.steps.empty())
     out = budget_account(report.job);
-  return out + phases(report.job);
+  return out + phases(report.job) + step_note(report.job, width);
 }
 
 // The finding that the first sentence states.
@@ -479,7 +498,8 @@ std::string analyze_text(const Analysis& report, const TextOptions& options) {
     const std::string tries = first_findings(report, width);
     return answer_text(report, options) + tries + where;
   }
-  std::string out = headline(report) + '\n' + answer_text(report, options) + '\n' + budget(report);
+  std::string out =
+      headline(report) + '\n' + answer_text(report, options) + '\n' + budget(report, width);
   if (options.detail == TextDetail::all) return out + where + all_sections(report, width);
   if (const std::string tries = first_findings(report, width); !tries.empty()) out += '\n' + tries;
   out += '\n' + first_notes(report, most_first_notes, width);
