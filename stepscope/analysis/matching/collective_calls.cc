@@ -98,6 +98,7 @@ class CallReader {
   void read_recorded_root(const Collective& meta, CollectiveCall& call);
   void read_arguments(SliceId row, CollectiveCall& call);
   void read_root(const HostRow& op, CollectiveCall& call);
+  [[nodiscard]] bool may_be_member(std::uint32_t group, int rank) const;
   [[nodiscard]] int only_peer(std::uint32_t group) const;
   void add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call);
   [[nodiscard]] std::string_view common_dtype(std::span<const HostRow* const> rows) const;
@@ -186,6 +187,12 @@ void CallReader::read_root(const HostRow& op, CollectiveCall& call) {
   if (root && *root >= 0) call.root = global_rank(call.group, static_cast<int>(*root));
 }
 
+// Also where the members of the group are unknown.
+bool CallReader::may_be_member(std::uint32_t group, int rank) const {
+  if (group == no_row || out_.groups[group].ranks.empty()) return true;
+  return std::ranges::find(out_.groups[group].ranks, rank) != out_.groups[group].ranks.end();
+}
+
 // The other rank of a group of two; -1 if there is none, or if it is unknown.
 int CallReader::only_peer(std::uint32_t group) const {
   if (group == no_row || out_.groups[group].ranks.size() != 2) return -1;
@@ -215,8 +222,11 @@ void CallReader::add_edge(const HostRow* row, const Collective* meta, Collective
       peer = global_rank(call.group, peer);
     }
   }
-  // NCCL's own record has the peer's rank within the group.
-  if (peer < 0 && meta != nullptr) peer = global_rank(call.group, meta->rank);
+  // NCCL's own record has the peer's rank within the group; some have the rank's own.
+  if (peer < 0 && meta != nullptr) {
+    peer = global_rank(call.group, meta->rank);
+    if (peer == view_.rank || !may_be_member(call.group, peer)) peer = -1;
+  }
   if (peer < 0) peer = only_peer(call.group);
   if (peer < 0) return;
   edge.src = sends ? view_.rank : peer;

@@ -100,6 +100,22 @@ TEST(CollectiveCalls, SendsAndReceivesNameTheirPeers) {
   EXPECT_EQ(found.edges[1].dst, 2);
 }
 
+// Its place in the group, and its number in the job.
+TEST(CollectiveCalls, ARecordOfTheRanksOwnNumberTellsNoPeer) {
+  for (const int own : {1, 6}) {
+    TestRank rank;
+    rank.comm(send_recv_kernel, 1, 5, {.name = "send", .ranks = "[2, 6]", .rank = own});
+    rank.comm(send_recv_kernel, 10, 20, {.name = "recv", .ranks = "[2, 6]", .rank = own});
+    const RankCalls found = calls_of(std::move(rank), 6);
+    ASSERT_EQ(found.edges.size(), 2U) << own;
+    EXPECT_EQ(found.edges[0].dst, 2);
+    EXPECT_EQ(found.edges[1].src, 2);
+  }
+  TestRank rank;
+  rank.comm(send_recv_kernel, 1, 5, {.name = "send", .ranks = "[2, 6, 8]", .size = 3, .rank = 6});
+  EXPECT_TRUE(calls_of(std::move(rank), 6).edges.empty());
+}
+
 TEST(CollectiveCalls, AFusedKernelRunsTheMessagesRecordedBeforeItsLaunch) {
   TestRank rank;
   TraceBuilder& rows = rank.rows();

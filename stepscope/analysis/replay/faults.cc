@@ -480,12 +480,12 @@ std::vector<StepFault> Search::run() {
   // A rank that is late only because of its pauses is not late otherwise.
   if (const auto p = std::ranges::find(faults_, StepFaultKind::pauses, &StepFault::kind);
       p != faults_.end()) {
-    const StepFault pauses = *p;
+    std::vector<int> ranks = p->ranks;
+    const Ns gain = p->gain;
     std::erase_if(faults_, [&](const StepFault& f) {
       return f.kind == StepFaultKind::late_host && f.ranks.size() == 1 &&
-             std::ranges::find(pauses.ranks, f.ranks.front()) != pauses.ranks.end() &&
-             static_cast<double>(pauses.gain.count()) >=
-                 only_pauses * static_cast<double>(f.gain.count());
+             std::ranges::find(ranks, f.ranks.front()) != ranks.end() &&
+             static_cast<double>(gain.count()) >= only_pauses * static_cast<double>(f.gain.count());
     });
   }
   // One rank's data is also all ranks' data.
