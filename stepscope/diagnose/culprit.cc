@@ -21,8 +21,12 @@ double share_of(Ns part, Ns whole) {
                         : static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
+// "rank 3", "ranks 0, 4 and 8", "ranks 0, 2, 4 … 30 (16 in all)".
 std::string listed_ranks(const std::vector<int>& ranks) {
-  if (ranks.size() < 2 || ranks.size() > 8) return ranks_in_words(ranks);
+  if (ranks.size() < 2) return ranks_in_words(ranks);
+  if (ranks.size() > 8)
+    return fmt::format("ranks {}, {}, {} … {} ({} in all)", ranks[0], ranks[1], ranks[2],
+                       ranks.back(), ranks.size());
   std::string text = "ranks ";
   for (std::size_t i = 0; i < ranks.size(); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : (i + 1 == ranks.size() ? " and " : ", "), ranks[i]);
