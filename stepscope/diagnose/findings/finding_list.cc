@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/thresholds.h"
@@ -106,8 +107,14 @@ void put_under(std::vector<Finding>& findings) {
   for (const Finding& f : findings)
     if (!f.under.empty()) under[f.key] = f.under;
   for (Finding& f : findings)
-    if (const auto above = under.find(f.under); above != under.end() && above->second != f.key)
-      f.under = above->second;
+    if (const auto above = under.find(f.under); above != under.end())
+      f.under = above->second == f.key ? std::string() : above->second;
+  // Deeper chains stand on their own: every finding is listed.
+  std::set<std::string> top;
+  for (const Finding& f : findings)
+    if (f.under.empty()) top.insert(f.key);
+  for (Finding& f : findings)
+    if (!f.under.empty() && !top.contains(f.under)) f.under.clear();
 }
 
 }  // namespace

@@ -63,6 +63,18 @@ TEST(Findings, HowMuchAReasonMustGiveBackIsTheFindings) {
   EXPECT_EQ(order_of({late, found("data_loader", 33)}), (Ids{"straggler_rank", "data_loader"}));
 }
 
+// Whatever is under what, every finding is listed once.
+TEST(Findings, ReasonsInACircleOrAChainLoseNone) {
+  EXPECT_EQ(
+      order_of({found("recompute", 100, {"padding"}), found("padding", 90, {"recompute"})}).size(),
+      2U);
+  EXPECT_EQ(order_of({found("recompute", 100, {"padding"}), found("padding", 99, {"congestion"}),
+                      found("congestion", 98, {"small_matmuls"}),
+                      found("small_matmuls", 97, {"slow_link"}), found("slow_link", 96)})
+                .size(),
+            5U);
+}
+
 TEST(Findings, SeveralStandBehindOneReason) {
   EXPECT_EQ(order_of({found("exposed_communication", 100, {"bucket_too_small"}),
                       found("exposed_communication", 90, {"bucket_too_small"}),
