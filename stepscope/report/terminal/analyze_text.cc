@@ -413,11 +413,10 @@ std::string step_note(const JobResult& job, std::size_t width) {
   for (const CategorySpread& s : job.spread) recorded += s.mean;
   const auto step = static_cast<double>(step_length(job).count());
   if (!replay_tells(job) || std::abs(recorded - step) <= least_difference * step) return {};
-  const std::string_view lasts = job.steps.size() > 1
-                                     ? "from the end of a step on all ranks to the end of the "
-                                       "next, without the first recorded "
-                                       "step"
-                                     : "from its begin on the first rank to its end on the last";
+  std::string_view lasts = "on the slowest rank";
+  if (job.collectives.matches.clocks_comparable)
+    lasts = job.steps.size() > 1 ? "from the end of a step to the end of the next, over all ranks"
+                                 : "from its first begin on a rank to its last end";
   return wrapped(fmt::format("The table is the mean of the ranks' recorded steps, {}. The step "
                              "above, {}, lasts {}.",
                              format_time(recorded), format_time(step), lasts),
@@ -435,10 +434,12 @@ std::string budget(const Analysis& report, std::size_t width) {
 
 // The finding that the first sentence states.
 const Finding* said_finding(const Analysis& report) {
-  if (!replay_tells(report.job) || report.answer.culprits.empty() ||
-      !is_fault(report.answer.culprits.front().kind))
-    return nullptr;
-  const auto said = std::ranges::find(report.findings, FindingSort::fault, &Finding::sort);
+  if (!replay_tells(report.job) || report.answer.culprits.empty()) return nullptr;
+  const Culprit& verdict = report.answer.culprits.front();
+  const auto said = std::ranges::find_if(report.findings, [&](const Finding& f) {
+    return f.sort == FindingSort::fault && f.id == name_of(culprit_kind_names, verdict.kind) &&
+           f.gain_from == verdict.change;
+  });
   return said == report.findings.end() ? nullptr : &*said;
 }
 
@@ -503,7 +504,8 @@ std::string analyze_text(const Analysis& report, const TextOptions& options) {
   if (options.detail == TextDetail::all) return out + where + all_sections(report, width);
   if (const std::string tries = first_findings(report, width); !tries.empty()) out += '\n' + tries;
   out += '\n' + first_notes(report, most_first_notes, width);
-  return out + (where.empty() ? "Everything: -v. The page: --html report.html\n" : where);
+  return out + (where.empty() ? "-v prints every table, and --html report.html writes the page.\n"
+                              : where);
 }
 
 }  // namespace stepscope

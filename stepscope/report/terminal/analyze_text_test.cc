@@ -145,6 +145,28 @@ TEST(AnalyzeText, FortyLinesAreEnoughForAnyNumberOfRanks) {
   EXPECT_TRUE(says(brief, "1. finding 0"));
 }
 
+TEST(AnalyzeText, TheAdviceBelowTheAnswerIsThatOfItsFaultAndNotOfTheLargestFinding) {
+  TestReport t({{{compute, 60}}, {{compute, 60}}});
+  t.job.explanation.emplace().step = Ns{1'000'000'000};
+  const auto fault = [](std::string_view id, std::string change, std::string advice) {
+    Finding f;
+    f.id = id;
+    f.sort = FindingSort::fault;
+    f.key = id;
+    f.what = "what";
+    f.advice = std::move(advice);
+    f.gain_from = std::move(change);
+    return f;
+  };
+  t.report.answer.culprits = {
+      {.kind = CulpritKind::slow_rank, .change = "rank_as_peers:compute@1"}};
+  t.report.findings = {fault("sync_calls", "syncs_once", "remove item()"),
+                       fault("slow_rank", "rank_as_peers:compute@1", "compare the clocks")};
+  const std::string text = analyze_text(t.report, {.detail = TextDetail::brief});
+  EXPECT_TRUE(says(text, "\n→ compare the clocks.")) << text;
+  EXPECT_TRUE(says(text, "     → remove item().")) << text;
+}
+
 TEST(AnalyzeText, ATruncatedInputIsSaid) {
   TestReport t({{{compute, 60}}});
   t.report.inputs.front().truncated = true;

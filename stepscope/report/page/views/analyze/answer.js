@@ -36,8 +36,7 @@ function key_figures(report) {
   const rows = [];
   const total = total_of(job.budget_ns || {});
   const share = (...keys) => percent(sum(keys.map((k) => job.budget_ns[k])) / total);
-  // The step of the answer: from the end of a step to the end of the next. The first recorded step
-  // is not in it.
+  // The step of the answer: over all ranks, from the end of a step to the end of the next.
   const replayed = report.answer && report.answer.verdict && report.explanation &&
       !report.explanation.refused && report.explanation.baseline_ns;
   if (known(job.step_mean_ns)) {
@@ -45,7 +44,7 @@ function key_figures(report) {
     const step = replayed || job.step_mean_ns;
     const notes = [];
     if (replayed && Math.abs(step - job.step_mean_ns) > 0.005 * step)
-      notes.push(`end to end, without the first; recorded mean ${ns(job.step_mean_ns)}`);
+      notes.push(`of all ranks by the replay; mean of the recorded steps ${ns(job.step_mean_ns)}`);
     else if (total > 0 && job.step_mean_ns > 1.01 * total)
       notes.push(`first to last rank; of each ${ns(total)}`);
     if (several)

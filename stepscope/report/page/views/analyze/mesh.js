@@ -35,8 +35,10 @@ export function mesh_of(report) {
     const waiting = sum(waits.map((k) => (r.budget_ns && r.budget_ns[k]) || 0)) / steps;
     return {rank: r.rank, role: r.role, tp, pp, replica, wall, own: wall - waiting};
   });
-  for (const c of cells)
-    c.more = c.own - median(cells.filter((o) => o.role === c.role).map((o) => o.own));
+  const of_role = new Map();
+  for (const c of cells) of_role.has(c.role) ? of_role.get(c.role).push(c.own) : of_role.set(c.role, [c.own]);
+  for (const [role, own] of of_role) of_role.set(role, median(own));
+  for (const c of cells) c.more = c.own - of_role.get(c.role);
   return cells;
 }
 
