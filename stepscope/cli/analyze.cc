@@ -116,11 +116,12 @@ void write_page(const std::string& path, Json tree, const Analysis& a, Failures&
 void write_outputs(const AnalyzeFlags& flags, const AnalyzeResult& result, const StopFlag& stop,
                    Failures& failures) {
   const Analysis& a = result.analysis;
-  if (!flags.json.empty() || !flags.html.empty() || !flags.csv.empty()) {
+  if (!flags.json.empty() && flags.brief)
+    write_json_text(flags.json, json_text(brief_tree(a)), failures);
+  const bool whole_json = !flags.json.empty() && !flags.brief;
+  if (whole_json || !flags.html.empty() || !flags.csv.empty()) {
     Json tree = analyze_tree(a);
-    if (!flags.json.empty() && flags.brief) {
-      write_json_text(flags.json, json_text(brief_tree(a)), failures);
-    } else if (!flags.json.empty()) {
+    if (whole_json) {
       std::string json = json_text(tree);
       if (flags.timeline) append_timeline(json, a.job);
       write_json_text(flags.json, json, failures);

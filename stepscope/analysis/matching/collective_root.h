@@ -13,7 +13,7 @@ namespace stepscope {
 
 // The recorded root. PyTorch's NCCL events do not name it; then the root of a broadcast or scatter
 // is taken to be the member that starts last, if nobody ends before it starts: in a ring, every
-// member waits for the one behind it. Empty if somebody ends earlier, or if the root of a reduce or
+// member waits for the one before it. Empty if somebody ends earlier, or if the root of a reduce or
 // gather is unknown. O(members).
 [[nodiscard]] std::optional<CollectiveMember> root_of(std::span<const RankView> views,
                                                       const CollectiveMatches& matches,

@@ -502,15 +502,6 @@ std::vector<StepFault> Search::run() {
   return std::move(faults_);
 }
 
-}  // namespace
-
-std::vector<StepFault> find_faults(const WhatIfInputs& inputs, unsigned threads,
-                                   const StopFlag* stop) {
-  return Search(inputs, threads, stop).run();
-}
-
-namespace {
-
 // Both changes at once; where both shorten a node, the shorter remains.
 std::vector<NodeChange> both(std::span<const NodeChange> a, std::span<const NodeChange> b) {
   std::vector<NodeChange> all;
@@ -533,6 +524,11 @@ bool changes_durations(const WhatIf& w) {
 }
 
 }  // namespace
+
+std::vector<StepFault> find_faults(const WhatIfInputs& inputs, unsigned threads,
+                                   const StopFlag* stop) {
+  return Search(inputs, threads, stop).run();
+}
 
 void find_saved_beside(const WhatIfInputs& inputs, const Scenario& fault, double least_share,
                        std::vector<WhatIf>& what_ifs, unsigned threads, const StopFlag* stop) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -37,10 +36,9 @@ std::int64_t step_index(const RankView& view, std::int32_t step) {
   return step < 0 ? view.steps.front().index - 1 : view.steps[static_cast<std::size_t>(step)].index;
 }
 
-// The part of a role before its stage: "tp0." of "tp0.pp1". Empty optional without a stage.
-std::optional<std::string_view> without_stage(std::string_view role) {
-  const std::size_t at = role.find("pp");
-  return at == std::string_view::npos ? std::nullopt : std::optional(role.substr(0, at));
+// "tp0.pp1" → "tp0."
+std::string_view without_stage(std::string_view role) {
+  return role.substr(0, role.size() - stage_of(role).size());
 }
 
 // Of ranks that are alone in their role: the kernels with peers on the ranks of other stages. These
@@ -75,10 +73,9 @@ StagePeers::StagePeers(const Replay& replay, std::span<const RankView> views,
   std::vector<Ns> all(views.size());
   for (const std::uint32_t n : replay.movable_of[static_cast<std::size_t>(NodeKind::compute)]) {
     const std::uint32_t v = graph.view[n];
-    const auto part = alone[v] ? without_stage(roles[v]) : std::nullopt;
-    if (!part || graph.slice[n] == no_slice) continue;
+    if (!alone[v] || stage_of(roles[v]).empty() || graph.slice[n] == no_slice) continue;
     const StringId name = views[v].trace->slices.name[index(graph.slice[n])];
-    Sum& sum = names[{*part, name_hash[v][index(name)]}][v];
+    Sum& sum = names[{without_stage(roles[v]), name_hash[v][index(name)]}][v];
     ++sum.count;
     sum.time += graph.graph.duration[n];
     all[v] += graph.graph.duration[n];
@@ -124,7 +121,7 @@ std::vector<WorkPiece> find_pieces(const Replay& replay, std::span<const RankVie
     std::string_view role = roles[v];
     if (alone[v]) {
       if (graph.kind[n] != NodeKind::compute || !of_stages.has(v, name)) continue;
-      role = *without_stage(role);
+      role = without_stage(role);
     }
     std::uint64_t key =
         mix(std::hash<std::string_view>{}(role), name + static_cast<std::uint64_t>(graph.kind[n]));
@@ -173,6 +170,11 @@ void add_holds(const StepGraph& graph, std::span<const std::string> roles,
 }
 
 }  // namespace
+
+std::string_view stage_of(std::string_view role) {
+  const std::size_t at = role.find("pp");
+  return at == std::string_view::npos ? std::string_view{} : role.substr(at);
+}
 
 std::int32_t launch_step(const RankView& view, SliceId row) {
   const SliceId call = view.index->launch(row);

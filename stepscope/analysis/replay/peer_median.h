@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepscope/analysis/replay/replay.h"
@@ -25,6 +26,9 @@ struct PeerMedians {
   // negative if there is none. Covers only compute nodes.
   std::vector<Ns> mean;
 };
+
+// "tp0.pp1", "pp1" → "pp1"; empty without a stage.
+[[nodiscard]] std::string_view stage_of(std::string_view role);
 
 // Ordinal of the step that launched an operation, or in whose annotation (or after it) a host row
 // began; -1 before the first. The instants of devices do not tell: they lag behind their hosts by

@@ -53,11 +53,6 @@ bool fewer_possible(std::span<const double> counts) {
 
 }  // namespace
 
-std::string_view stage_of(std::string_view role) {
-  const std::size_t at = role.find("pp");
-  return at == std::string_view::npos ? std::string_view{} : role.substr(at);
-}
-
 std::map<std::string_view, StageRatio> stage_ratios(const WhatIfInputs& in, bool even) {
   struct OfName {
     std::map<std::string_view, std::map<std::uint32_t, std::pair<double, double>>> by_view;

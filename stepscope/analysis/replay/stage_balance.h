@@ -15,9 +15,6 @@ struct StageRatio {
   bool movable = true;  // whole layers can be moved so that the busiest stage has fewer
 };
 
-// "tp0.pp1", "pp1" → "pp1"; empty without a stage.
-[[nodiscard]] std::string_view stage_of(std::string_view role);
-
 // By stage: the time of its compute over the time that it would take if stages were alike. Each
 // kernel name that all stages run gives a ratio, and the median by time counts, so what one stage
 // runs besides its layers stays with it. If all stages run the names equally often, one runs them
