@@ -94,10 +94,9 @@ std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& j
           f.stage.value_or(-1), listed_ranks(f.ranks), f.ratio, cost);
     case StepFaultKind::sync_calls:
       return fmt::format(
-          "Synchronising calls make the host of each rank wait for its device {} times a step, "
-          "beside "
-          "the last one of the step: {}.",
-          f.count, cost);
+          "Synchronising calls make the host of each rank wait for its device {} within a step: "
+          "{}.",
+          counted(f.count, "time"), cost);
   }
   return {};
 }

@@ -109,12 +109,12 @@ std::vector<BubbleShares> Shares::find() {
   NodeTimes balanced = measured_times(in_.replay);
   const auto measured = walls(balanced);
   const auto linkless = walls(without_messages(balanced));
-  const auto ratios = stage_ratios(in_, true);
+  const auto shares = stage_shares(in_);
   for (const std::uint32_t n : in_.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)]) {
-    const auto stage = ratios.find(stage_of(in_.roles[graph_.view[n]]));
-    if (stage == ratios.end() || stage->second.work <= 0) continue;
+    const auto stage = shares.find(stage_of(in_.roles[graph_.view[n]]));
+    if (stage == shares.end() || stage->second <= 0) continue;
     Ns& time = balanced.duration[n];
-    time = Ns{std::llround(static_cast<double>(time.count()) / stage->second.work)};
+    time = Ns{std::llround(static_cast<double>(time.count()) / stage->second)};
   }
   const auto even = walls(without_messages(balanced));
   std::vector<BubbleShares> all;

@@ -109,6 +109,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   if (e.refused || stopped()) return e;
   WhatIfInputs what{replay,  inputs.views,  inputs.collectives, inputs.roles,
                     medians, inputs.phases, inputs.units,       inputs.messages};
+  if (inputs.pipeline != nullptr) what.micro_batches = inputs.pipeline->micro_batches;
   if (inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline, what);
   if (inputs.standing) {
     const GradientBuckets buckets = find_gradient_buckets(what);

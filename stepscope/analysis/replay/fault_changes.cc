@@ -9,6 +9,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "stepscope/analysis/steps/nesting.h"
+
 namespace stepscope {
 namespace {
 
@@ -19,6 +21,8 @@ constexpr std::int64_t usual_times = 3;   // a pause is so many times as long as
 constexpr std::int64_t small_pause = 10;  // times shorter than the rank's longest one
 constexpr std::size_t least_values = 4;   // of a piece, to know what is usual
 constexpr double many_ranks = 0.6;        // of the ranks: then it is the step, not a pause
+constexpr double repeated = 1.5;          // waits of a call a step, at least
+constexpr double at_the_end = 0.1;        // of a step's launches come after its last wait, at most
 constexpr std::size_t rare_steps = 2;     // at most one step in so many of a rank
 
 bool has_step_piece(NodeKind kind) {
@@ -168,24 +172,97 @@ std::vector<NodeChange> step_like_others(const WhatIfInputs& in, std::span<const
   return changes;
 }
 
-std::vector<NodeChange> one_sync_a_step(const WhatIfInputs& in) {
+namespace {
+
+// The calls of a view that wait for the device.
+struct WaitingCall {
+  std::uint32_t node = 0;
+  std::int32_t step = 0;
+  Ns at{};
+  std::uint64_t site = 0;  // its name and that of the operator around it
+};
+
+// By slice, of the calls: the operator around it.
+std::unordered_map<std::uint32_t, SliceId> operators_around(const RankView& view,
+                                                            const std::set<std::uint32_t>& calls) {
+  const Slices& slices = view.trace->slices;
+  std::set<TrackId> tracks;
+  for (const std::uint32_t call : calls) tracks.insert(slices.track[call]);
+  std::unordered_map<std::uint32_t, SliceId> around;
+  for (const TrackId track : tracks)
+    visit_nested(
+        slices, view.trace->track(track),
+        [&](SliceId row) { return slices.category[index(row)] == Category::cpu_op; },
+        [&](SliceId row, SliceId parent) {
+          if (calls.contains(index(row))) around[index(row)] = parent;
+        });
+  return around;
+}
+
+std::vector<std::vector<WaitingCall>> waiting_calls(const WhatIfInputs& in) {
   const StepGraph& graph = *in.replay.graph;
+  std::vector<std::set<std::uint32_t>> rows(in.views.size());
   const auto& waits = in.replay.movable_of[static_cast<std::size_t>(NodeKind::wait)];
-  std::map<std::pair<std::uint32_t, std::int32_t>, std::pair<Ns, std::uint32_t>> last;
-  const auto call_of = [&](std::uint32_t n) {
-    return in.views[graph.view[n]].trace->slices.start[index(graph.slice[n])];
-  };
-  const auto key_of = [&](std::uint32_t n) {
-    return std::pair(graph.view[n], launch_step(in.views[graph.view[n]], graph.slice[n]));
-  };
+  for (const std::uint32_t n : waits) rows[graph.view[n]].insert(index(graph.slice[n]));
+  std::vector<std::unordered_map<std::uint32_t, SliceId>> around(in.views.size());
+  for (std::size_t v = 0; v < rows.size(); ++v)
+    if (!rows[v].empty()) around[v] = operators_around(in.views[v], rows[v]);
+  std::vector<std::vector<WaitingCall>> calls(in.views.size());
   for (const std::uint32_t n : waits) {
-    const std::pair now{call_of(n), n};
-    const auto [at, fresh] = last.try_emplace(key_of(n), now);
-    if (!fresh) at->second = std::max(at->second, now);
+    const std::uint32_t v = graph.view[n];
+    const Trace& trace = *in.views[v].trace;
+    const SliceId row = graph.slice[n];
+    const SliceId parent = around[v].at(index(row));
+    std::uint64_t site = std::hash<std::string_view>{}(trace.name(row));
+    if (parent != no_slice)
+      site = hash_pair(site, std::hash<std::string_view>{}(trace.name(parent)));
+    calls[v].push_back({n, launch_step(in.views[v], row), trace.slices.start[index(row)], site});
   }
+  return calls;
+}
+
+// By view and step: when its operations were launched, ascending.
+std::vector<std::map<std::int32_t, std::vector<Ns>>> launches_of_steps(const WhatIfInputs& in) {
+  const StepGraph& graph = *in.replay.graph;
+  std::vector<std::map<std::int32_t, std::vector<Ns>>> launches(in.views.size());
+  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::launch)]) {
+    const RankView& view = in.views[graph.view[n]];
+    const Ns at = view.trace->slices.start[index(graph.slice[n])];
+    launches[graph.view[n]][launch_step(view, graph.slice[n])].push_back(at);
+  }
+  for (auto& of_view : launches)
+    for (auto& [step, times] : of_view) std::ranges::sort(times);
+  return launches;
+}
+
+}  // namespace
+
+std::vector<NodeChange> without_repeated_syncs(const WhatIfInputs& in) {
+  const auto launches = launches_of_steps(in);
+  const auto calls = waiting_calls(in);
   std::vector<NodeChange> changes;
-  for (const std::uint32_t n : waits)
-    if (last[key_of(n)].second != n) changes.push_back({n, -no_wait});
+  for (std::size_t v = 0; v < calls.size(); ++v) {
+    std::map<std::uint64_t, std::size_t> count;  // by site
+    std::map<std::int32_t, WaitingCall> last;    // by step
+    for (const WaitingCall& c : calls[v]) {
+      ++count[c.site];
+      const auto [at, fresh] = last.try_emplace(c.step, c);
+      if (!fresh && at->second.at < c.at) at->second = c;
+    }
+    const auto ends_step = [&](const WaitingCall& c) {
+      if (last.at(c.step).node != c.node) return false;
+      const auto of_step = launches[v].find(c.step);
+      if (of_step == launches[v].end()) return true;
+      const auto later = of_step->second.end() - std::ranges::upper_bound(of_step->second, c.at);
+      return static_cast<double>(later) <= at_the_end * static_cast<double>(of_step->second.size());
+    };
+    for (const WaitingCall& c : calls[v])
+      if (static_cast<double>(count[c.site]) >
+              repeated * static_cast<double>(in.views[v].steps.size()) &&
+          !ends_step(c))
+        changes.push_back({c.node, -no_wait});
+  }
+  std::ranges::sort(changes, {}, &NodeChange::node);
   return changes;
 }
 

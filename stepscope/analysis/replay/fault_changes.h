@@ -49,8 +49,9 @@ struct Pause {
                                                        std::span<const StepPiece> pieces,
                                                        std::int64_t index);
 
-// Of the calls of a step that wait for the device, only the last of each rank does.
-[[nodiscard]] std::vector<NodeChange> one_sync_a_step(const WhatIfInputs& inputs);
+// Calls of one name, in one operator, that wait for the device more than once a step do not wait.
+// The last call of a step that waits still does if nearly nothing is launched after it.
+[[nodiscard]] std::vector<NodeChange> without_repeated_syncs(const WhatIfInputs& inputs);
 
 // A process group beside its siblings: groups of the same dimension and size. Ratios compare the
 // medians of transfers of one kind and message size; the median sibling is the reference.

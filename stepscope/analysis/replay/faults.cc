@@ -421,7 +421,7 @@ void Search::suspect_stages() {
 }
 
 void Search::suspect_syncs() {
-  std::vector<NodeChange> changes = one_sync_a_step(in_);
+  std::vector<NodeChange> changes = without_repeated_syncs(in_);
   std::size_t steps = 0;
   for (const RankView& view : in_.views) steps += view.steps.size();
   if (steps == 0 || changes.size() < steps / 2) return;

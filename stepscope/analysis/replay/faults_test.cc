@@ -153,5 +153,48 @@ TEST(Faults, ALongFirstStepIsNone) {
       faults_of([](int, int step) { return StepOfRank{.host = step == 0 ? 9020 : 20}; }).empty());
 }
 
+// A step of 20 kernels on two ranks. After each of the first `waits`, `call` waits for the device,
+// and another call does after the last.
+std::vector<TestRank> ranks_that_wait(int waits, std::string_view call) {
+  std::vector<TestRank> ranks(2);
+  for (TestRank& rank : ranks) {
+    std::int64_t at = 1000 * us;
+    std::uint32_t id = 0;
+    for (int s = 0; s < steps; ++s) {
+      const std::int64_t begin = at;
+      for (int k = 0; k < 20; ++k) {
+        at += 50 * us;  // of the host
+        rank.rows().launch(++id, at, at + us);
+        rank.rows().kernel("sgemm", at + 5 * us, at + 105 * us, id);
+        if (k < waits || k == 19)
+          rank.rows().row(rank.rows().thread(1), Category::runtime,
+                          k == 19 ? "cudaDeviceSynchronize" : call, at + 2 * us, at + 108 * us);
+        at += (k < waits || k == 19 ? 108 : 55) * us;
+      }
+      rank.rows().step("ProfilerStep#" + std::to_string(s), begin, at);
+      at += us;
+    }
+  }
+  return ranks;
+}
+
+std::vector<StepFault> faults_of_waits(int waits, std::string_view call) {
+  const TestJob job(ranks_that_wait(waits, call));
+  const std::vector<std::string> roles = {"all", "all"};
+  const Collectives collectives = analyze_collectives(job.views());
+  const StepGraph graph = build_step_graph(job.views(), collectives);
+  const Replay replay = make_replay(graph, job.views());
+  const PeerMedians medians = peer_medians(replay, job.views(), roles);
+  return find_faults({replay, job.views(), collectives, roles, medians}, 1);
+}
+
+TEST(Faults, CallsThatWaitWithinTheStepAreCountedWithoutTheOneAtItsEnd) {
+  const auto faults = faults_of_waits(8, "cudaStreamSynchronize");
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, StepFaultKind::sync_calls);
+  EXPECT_EQ(faults[0].count, 8U);
+  EXPECT_TRUE(faults_of_waits(1, "cudaStreamSynchronize").empty());
+}
+
 }  // namespace
 }  // namespace stepscope

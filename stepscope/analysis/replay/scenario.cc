@@ -85,7 +85,8 @@ constexpr std::array<ChangeText, 23> texts = {{
      .example = "sync_free"},
     {.change = Change::syncs_once,
      .name = "syncs_once",
-     .meaning = "Calls wait for the device at most once a step",
+     .meaning =
+         "Calls that wait for the device several times a step do so at most once, at its end",
      .example = "syncs_once"},
     {.change = Change::pauses_free,
      .name = "pauses_free",

@@ -29,7 +29,7 @@ enum class Change : std::uint8_t {
   profiler_free,       // the profiler's own overhead takes no time
   sync_free,           // calls do not wait for the device; without one, threads do not wait for
                        // collectives before they need them (early_waits.h)
-  syncs_once,   // calls wait for the device at most once a step: the last one of each step does
+  syncs_once,  // calls that wait for the device several times a step do so at most once, at its end
   pauses_free,  // host work that took much longer now and then takes its usual time
                 // (fault_changes.h)
   copies_free,

@@ -106,7 +106,6 @@ class Changer {
   void free_host();
   void free_rows();
   void as_peers();
-  void balance_stages();
   void balance_ranks();
 
   const WhatIfInputs& in_;
@@ -287,24 +286,6 @@ void Changer::as_peers() {
   }
 }
 
-void Changer::balance_stages() {
-  const auto ratios = stage_ratios(in_);
-  const auto ratio_of = [&](std::uint32_t n) -> const StageRatio* {
-    const auto at = ratios.find(stage_of(in_.roles[graph_.view[n]]));
-    return at == ratios.end() || at->second.work <= 0 ? nullptr : &at->second;
-  };
-  each(NodeKind::compute, [&](std::uint32_t n) {
-    if (const StageRatio* r = ratio_of(n)) take(n, divided(duration(n), r->work));
-  });
-  // Layers take their collectives along. Between stages as much is sent as before.
-  each(NodeKind::transfer, [&](std::uint32_t n) {
-    const CollectiveCall* call = call_of(n);
-    const StageRatio* r = ratio_of(n);
-    if (r != nullptr && r->layers && call != nullptr && call->edge_count == 0)
-      take(n, divided(duration(n), r->work));
-  });
-}
-
 void Changer::balance_ranks() {
   for (std::uint32_t n = 0; n < graph_.size(); ++n)
     if (in_.medians.mean[n] >= Ns{0} && in_.replay.movable[n] && of_rank(n))
@@ -342,7 +323,7 @@ std::vector<NodeChange> Changer::run() {
       });
       break;
     case Change::syncs_once:
-      changes_ = one_sync_a_step(in_);
+      changes_ = without_repeated_syncs(in_);
       break;
     case Change::pauses_free:
       changes_ = without_pauses(in_, find_pauses(in_, step_pieces(in_)));
@@ -364,7 +345,7 @@ std::vector<NodeChange> Changer::run() {
       as_peers();
       break;
     case Change::stages_balanced:
-      balance_stages();
+      changes_ = balance_stages(in_);
       break;
     case Change::ranks_balanced:
       balance_ranks();
@@ -375,6 +356,7 @@ std::vector<NodeChange> Changer::run() {
     case Change::prefetch:
       break;
   }
+  std::erase_if(changes_, [&](const NodeChange& c) { return !of_rank(c.node); });
   const auto before = [](const NodeChange& a, const NodeChange& b) { return a.node < b.node; };
   if (!std::ranges::is_sorted(changes_, before)) std::ranges::stable_sort(changes_, before);
   return std::move(changes_);

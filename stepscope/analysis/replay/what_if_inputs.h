@@ -32,6 +32,7 @@ struct WhatIfInputs {
   std::span<const UnitWaits> units{};    // by view; empty: units are unknown
   const MessageModel* messages =
       nullptr;  // for `bucket` if the traces do not contain the answer; may be null
+  std::optional<int> micro_batches{};        // of a pipeline's step, where known
   const GradientTraffic* traffic = nullptr;  // of these inputs; null: found when needed
 };
 

@@ -45,7 +45,7 @@ std::string change_words(const Scenario& s) {
     case Change::sync_free:
       return "no call waits for the device, or for a collective before it is needed";
     case Change::syncs_once:
-      return "calls wait for the device at most once a step";
+      return "no repeated waits for the device within a step";
     case Change::pauses_free:
       return "no pauses of the host";
     case Change::copies_free:
