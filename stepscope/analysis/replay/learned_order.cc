@@ -147,7 +147,8 @@ void Program::vote(const Member& m) {
   std::ranges::sort(by_end, {}, [&](std::uint32_t i) { return uses[i].end; });
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
     const OrderedUse& use = uses[i];
-    if (use.follows != no_use) vote(m, use.follows, i);
+    for (const std::uint32_t before : use.follows)
+      if (before != no_use) vote(m, before, i);
     auto at = std::ranges::upper_bound(by_end, use.start + rounded_off, {},
                                        [&](std::uint32_t k) { return uses[k].end; });
     while (at != by_end.begin() && (*(at - 1) == i || uses[*(at - 1)].start >= use.start)) --at;

@@ -5,6 +5,7 @@
 // in every step, so what is seen once holds in all steps and ranks in which nothing contradicts it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -13,6 +14,8 @@
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
+
+inline constexpr std::uint32_t no_use = std::numeric_limits<std::uint32_t>::max();
 
 // One operation of a device, or the return of a call that may have waited for the device.
 struct OrderedUse {
@@ -24,10 +27,10 @@ struct OrderedUse {
   Ns end{};
   Ns wake_up{};  // it begins at most this long after what it waited for
   bool communication = false;
-  // The use that it follows by a rule of its library unless the instants contradict; or no_use.
-  std::uint32_t follows = std::numeric_limits<std::uint32_t>::max();
+  // Uses that it follows by a rule of its library, or as its host called, unless the instants
+  // contradict; or no_use.
+  std::array<std::uint32_t, 2> follows{no_use, no_use};
 };
-inline constexpr std::uint32_t no_use = std::numeric_limits<std::uint32_t>::max();
 inline constexpr std::uint32_t no_lane = std::numeric_limits<std::uint32_t>::max();
 
 // `after` waits for `before`.
@@ -39,9 +42,9 @@ struct UseOrder {
 // `views`: the uses of each rank in the order of their launch. Returns by view. Two operations are
 // the same if name and occurrence within the step are equal. Ranks run the same program if most of
 // their steps have the same operations in the same order. An order holds if at least one use began
-// within `wake_up` of the other's end with nothing else to explain it, or if a library says so, and
-// at most one in a hundred uses began before the other ended. Of several on one stream the last one
-// holds. O(uses log uses).
+// within `wake_up` of the other's end with nothing else to explain it, or if a library or a call
+// says so, and at most one in a hundred uses began before the other ended. Of several on one stream
+// the last one holds. O(uses log uses).
 [[nodiscard]] std::vector<std::vector<UseOrder>> learn_order(
     std::span<const std::vector<OrderedUse>> views);
 

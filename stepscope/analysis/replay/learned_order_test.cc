@@ -85,7 +85,7 @@ TEST(LearnedOrder, ALongGapIsNoWait) {
 
 TEST(LearnedOrder, ARuleOfTheLibraryNeedsNoWaitToShow) {
   std::vector<OrderedUse> uses = step_of(0, 0, 5000, 3000);
-  uses[2].follows = 1;
+  uses[2].follows = {1, no_use};
   EXPECT_EQ(pairs_of(learned(uses)), (Pairs{{1, 2}}));
   uses[1].end = uses[2].start + Ns{2000};
   EXPECT_TRUE(learned(uses).empty());

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 
 #include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/replay/device_holds.h"
@@ -61,6 +62,7 @@ class DeviceDraft final : public DraftInParts {
   void add_operations();
   void add_operation(SliceId op, std::uint32_t number);
   [[nodiscard]] std::uint32_t launched_before(SliceId op) const;
+  void add_called_waits(std::vector<OrderedUse>& all) const;
   void note_idle(SliceId op, std::uint32_t node, Ns ready, const Ended& ended);
   void add_holds();
   void close_syncs(std::span<const std::vector<std::uint32_t>> awaited);
@@ -364,6 +366,19 @@ std::int32_t DeviceDraft::step_of(SliceId op) const {
          1;
 }
 
+// A kernel follows the last two calls of communication that its host awaited before it.
+void DeviceDraft::add_called_waits(std::vector<OrderedUse>& all) const {
+  std::unordered_map<std::uint32_t, std::uint32_t> number;  // by slice
+  for (std::uint32_t i = 0; i < ops_.size(); ++i) number[index(ops_[i])] = i;
+  for (const CalledWait& wait : called_waits(trace_, index_)) {
+    const auto before = number.find(index(wait.communication));
+    const auto after = number.find(index(wait.kernel));
+    if (before == number.end() || after == number.end()) continue;
+    auto& follows = all[after->second].follows;
+    follows = {before->second, follows[0]};
+  }
+}
+
 std::vector<OrderedUse> DeviceDraft::uses() {
   std::vector<std::uint64_t> hash_of(trace_.strings.size(), 0);
   const auto name = [&](SliceId row) {
@@ -387,9 +402,10 @@ std::vector<OrderedUse> DeviceDraft::uses() {
                    .end = end(op),
                    .wake_up = recorded ? -rounding : wake_up,
                    .communication = communication,
-                   .follows = communication && !recorded ? launched_before(op) : no_use});
+                   .follows = {communication && !recorded ? launched_before(op) : no_use, no_use}});
     launched.push_back(call == no_slice ? start(op) : start(call));
   }
+  if (!recorded) add_called_waits(all);
   for (const Sync& sync : syncs_) {
     all.push_back({.name = name(sync.call) - 1,
                    .step = step_of_call(start(sync.call)),
@@ -411,7 +427,8 @@ std::vector<OrderedUse> DeviceDraft::uses() {
   sorted.reserve(all.size());
   for (const std::uint32_t i : by_launch_) {
     sorted.push_back(all[i]);
-    if (sorted.back().follows != no_use) sorted.back().follows = place[sorted.back().follows];
+    for (std::uint32_t& before : sorted.back().follows)
+      if (before != no_use) before = place[before];
   }
   return sorted;
 }

@@ -109,4 +109,74 @@ SliceId producer_of(const EventWaits& events, const Trace& trace, const RankInde
   return latest;
 }
 
+namespace {
+
+bool is_stream_wait(std::string_view name) {
+  return name == "cudaStreamWaitEvent" || name == "hipStreamWaitEvent" ||
+         name == "cuStreamWaitEvent";
+}
+
+// An operator that launches communication.
+bool is_communication_operator(std::string_view name) {
+  return name.starts_with("c10d::") || name.starts_with("nccl:") || name.starts_with("rccl:") ||
+         name == "record_param_comms" ||
+         (name.starts_with("_c10d_functional::") && !name.ends_with("wait_tensor"));
+}
+
+struct HostStep {
+  Ns at{};
+  SliceId op = no_slice;  // launched; no_slice: the call makes a stream wait
+};
+
+enum class CallName : std::uint8_t { unknown, wait, communication, other };
+
+}  // namespace
+
+std::vector<CalledWait> called_waits(const Trace& trace, const RankIndex& rank) {
+  const Slices& s = trace.slices;
+  std::vector<HostStep> host;
+  std::vector<CallName> kind(trace.strings.size(), CallName::unknown);
+  const auto kind_of = [&](std::uint32_t row) {
+    CallName& known = kind[index(s.name[row])];
+    if (known == CallName::unknown) {
+      const std::string_view name = trace.strings[s.name[row]];
+      known = is_stream_wait(name)              ? CallName::wait
+              : is_communication_operator(name) ? CallName::communication
+                                                : CallName::other;
+    }
+    return known;
+  };
+  for (const TrackId id : rank.host_tracks) {
+    const Track& track = trace.track(id);
+    Ns inside = Ns::min();  // an operator that launches communication
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      const CallName name = kind_of(i);
+      if (name == CallName::communication) inside = std::max(inside, s.start[i] + s.dur[i]);
+      if (name == CallName::wait && s.start[i] >= inside) host.push_back({s.start[i], no_slice});
+    }
+  }
+  if (host.empty()) return {};
+  for (const DeviceLane& lane : rank.devices)
+    for (const SliceId op : lane.ops)
+      if (const SliceId call = rank.launch(op); call != no_slice)
+        host.push_back({s.start[index(call)], op});
+  std::ranges::stable_sort(host, {}, &HostStep::at);
+  std::vector<CalledWait> waits;
+  std::vector<SliceId> awaited;
+  SliceId last = no_slice;  // the last launch, if it is communication
+  for (const HostStep& step : host) {
+    if (step.op == no_slice) {
+      if (last != no_slice && (awaited.empty() || awaited.back() != last)) awaited.push_back(last);
+    } else if (trace.is_communication(step.op)) {
+      last = step.op;
+    } else {
+      last = no_slice;
+      if (s.category[index(step.op)] != Category::kernel) continue;
+      for (const SliceId communication : awaited) waits.push_back({communication, step.op});
+      awaited.clear();
+    }
+  }
+  return waits;
+}
+
 }  // namespace stepscope

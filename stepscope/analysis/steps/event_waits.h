@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device operation another one waited for, where the trace proves it. "Stream Wait Event"
-// rows name the waiting stream, the awaited stream and the call that recorded the event. Without
-// such rows nothing is inferred.
+// Which device operation another one waited for, where the trace shows it. "Stream Wait Event" rows
+// name the waiting stream, the awaited stream and the call that recorded the event. Most traces
+// lack these rows and have only the calls of the host (called_waits).
 #pragma once
 
 #include <cstdint>
@@ -38,5 +38,15 @@ struct EventWaits {
 // launch of `op`.
 [[nodiscard]] SliceId producer_of(const EventWaits& events, const Trace& trace,
                                   const RankIndex& rank, SliceId op);
+
+// A kernel that waits for communication because its host called a stream-wait between both
+// launches: work.wait() of c10d.
+struct CalledWait {
+  SliceId communication = no_slice;
+  SliceId kernel = no_slice;  // launched next, no communication
+};
+// The call counts if communication was the last launch of the process before it, and if it is not
+// within the operator that launched the communication. O(rows).
+[[nodiscard]] std::vector<CalledWait> called_waits(const Trace& trace, const RankIndex& rank);
 
 }  // namespace stepscope

@@ -84,5 +84,59 @@ TEST_F(EventWaitsTest, AnUnknownStreamProvesNothing) {
   EXPECT_EQ(producer_of_waiting(), "none");
 }
 
+// The calls of a host without rows of the streams' waits.
+class CalledWaitsTest : public ::testing::Test {
+ protected:
+  void launch(std::string_view kernel, std::int64_t called) {
+    b.launch(++correlation, called, called + 1);
+    const bool communication = kernel.starts_with("nccl");
+    b.row(b.stream(0, communication ? 20 : 7), Category::kernel, kernel, 10 * called,
+          10 * called + 5, correlation);
+  }
+  void wait(std::int64_t called) {
+    b.row(b.thread(1), Category::runtime, "cudaStreamWaitEvent", called, called + 1, ++correlation);
+  }
+  // "communication before kernel", in the order of launch.
+  std::vector<std::string> waits() {
+    const Trace trace = b.sealed();
+    std::vector<std::string> found;
+    for (const CalledWait& w : called_waits(trace, index_rank(trace)))
+      found.push_back(std::string(trace.name(w.communication)) + " before " +
+                      std::string(trace.name(w.kernel)));
+    return found;
+  }
+  TraceBuilder b;
+  std::uint32_t correlation = 0;
+};
+
+TEST_F(CalledWaitsTest, AWaitAfterTheOperatorHoldsTheNextKernel) {
+  b.op("c10d::allreduce_", 10, 20);
+  wait(12);  // of the communication for the computation
+  launch("ncclDevKernel_AllReduce()", 14);
+  wait(30);
+  launch("gemm", 40);
+  launch("softmax", 50);
+  EXPECT_EQ(waits(), std::vector<std::string>{"ncclDevKernel_AllReduce() before gemm"});
+}
+
+TEST_F(CalledWaitsTest, AWaitWithinTheOperatorOrAfterOtherLaunchesTellsNothing) {
+  b.op("c10d::allreduce_", 10, 20);
+  launch("ncclDevKernel_AllReduce()", 14);
+  wait(16);  // NCCL's own
+  launch("gemm", 30);
+  wait(40);  // for some earlier event
+  launch("softmax", 50);
+  EXPECT_TRUE(waits().empty());
+}
+
+TEST_F(CalledWaitsTest, CopiesDoNotTakeTheWait) {
+  launch("ncclDevKernel_AllReduce()", 14);
+  wait(30);
+  b.launch(++correlation, 35, 36);
+  b.row(b.stream(0, 9), Category::memcpy, "Memcpy HtoD", 400, 410, correlation);
+  launch("gemm", 40);
+  EXPECT_EQ(waits(), std::vector<std::string>{"ncclDevKernel_AllReduce() before gemm"});
+}
+
 }  // namespace
 }  // namespace stepscope
