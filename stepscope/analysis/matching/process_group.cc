@@ -66,6 +66,12 @@ std::optional<std::vector<int>> parse_ranks(std::string_view text) {
   return ranks;
 }
 
+std::optional<std::vector<int>> parse_cut_ranks(std::string_view text) {
+  constexpr std::string_view cut = ", ...]";
+  if (!text.ends_with(cut)) return std::nullopt;
+  return parse_ranks(std::string(text.substr(0, text.size() - cut.size())) + ']');
+}
+
 std::optional<CommGroup> group_of(const Trace& trace, const Collective& collective) {
   CommGroup group;
   group.name = trace.strings[collective.group_name];
@@ -84,6 +90,8 @@ std::optional<CommGroup> group_of(const Trace& trace, const Collective& collecti
   if (group.ranks.empty() && !group.name.empty() && group.size > 0 &&
       trace.metadata.world_size == group.size)
     group.ranks = whole_world(group.size);
+  if (group.ranks.empty())
+    group.first = parse_cut_ranks(trace.strings[collective.group_ranks]).value_or(group.first);
   if (group.name.empty() && group.ranks.empty()) return std::nullopt;
   if (group.size <= 0 && known != nullptr && known->size > 0) group.size = known->size;
   if (!group.ranks.empty()) group.size = static_cast<int>(group.ranks.size());
@@ -94,11 +102,40 @@ std::optional<CommGroup> group_of(const Trace& trace, const Collective& collecti
 namespace {
 
 using Key = std::pair<std::vector<int>, std::string>;  // sorted ranks, name
+constexpr int cut_list = -1;                           // before the ranks that a cut list shows
 
 Key key_of(const CommGroup& group) {
   Key key{group.ranks, group.name};
   std::ranges::sort(key.first);
+  if (key.first.empty() && !group.first.empty()) {
+    key.first = group.first;
+    key.first.insert(key.first.begin(), cut_list);
+  }
   return key;
+}
+
+// The records of all views, with the ranks of cut lists where all members are traced.
+std::vector<std::vector<CommGroup>> with_cut_lists(std::span<const std::vector<CommGroup>> by_view,
+                                                   std::span<const int> rank_of) {
+  std::vector<std::vector<CommGroup>> whole(by_view.begin(), by_view.end());
+  std::map<Key, std::set<int>> members;
+  for (std::size_t v = 0; v < whole.size(); ++v)
+    for (const CommGroup& group : whole[v]) {
+      if (!group.ranks.empty() || group.first.empty()) continue;
+      std::set<int>& of_group = members[key_of(group)];
+      of_group.insert(group.first.begin(), group.first.end());
+      of_group.insert(rank_of[v]);
+    }
+  for (std::vector<CommGroup>& groups : whole)
+    for (CommGroup& group : groups) {
+      if (!group.ranks.empty() || group.first.empty()) continue;
+      std::set<int> rest = members.at(key_of(group));
+      if (rest.size() != static_cast<std::size_t>(std::max(group.size, 0))) continue;
+      for (const int rank : group.first) rest.erase(rank);
+      group.ranks = std::exchange(group.first, {});
+      group.ranks.insert(group.ranks.end(), rest.begin(), rest.end());
+    }
+  return whole;
 }
 
 // For one set of ranks: the names that some traced members lack. If each member has exactly one
@@ -133,8 +170,9 @@ void join_renamed(std::span<const std::vector<CommGroup>> by_view, std::span<con
 
 }  // namespace
 
-GroupJoin join_groups(std::span<const std::vector<CommGroup>> by_view,
+GroupJoin join_groups(std::span<const std::vector<CommGroup>> recorded,
                       std::span<const int> rank_of) {
+  const std::vector<std::vector<CommGroup>> by_view = with_cut_lists(recorded, rank_of);
   std::map<Key, Key> alias;
   join_renamed(by_view, rank_of, alias);
   // A group that one rank recorded without ranks joins the only group of that name with ranks.

@@ -19,6 +19,7 @@ struct CommGroup {
   std::string description{};  // "default_pg", "TENSOR_MODEL_PARALLEL_GROUP", "undefined" or empty
   std::vector<int> ranks{};   // global ranks in group order; empty = not recorded
   int size = -1;              // -1 = not recorded
+  std::vector<int> first{};   // of a rank list that is cut ("[0, 8, ...]"): what it shows
 
   bool operator==(const CommGroup&) const = default;
 };
@@ -26,6 +27,9 @@ struct CommGroup {
 // "[0, 2, 4]" → its numbers. Absent for an empty list, for a truncated list ("...") and for
 // anything else.
 [[nodiscard]] std::optional<std::vector<int>> parse_ranks(std::string_view text);
+
+// "[0, 2, ...]" → {0, 2}: PyTorch cuts lists of more than 30 ranks. Absent for any other text.
+[[nodiscard]] std::optional<std::vector<int>> parse_cut_ranks(std::string_view text);
 
 // The group of a collective as its rank recorded it. Its ranks come from the rank list; if that is
 // truncated or missing, from (start, stride, size); then from the file's table of groups; then the
@@ -37,6 +41,8 @@ struct GroupJoin {
   std::vector<CommGroup> groups;                      // of the job
   std::vector<std::vector<std::uint32_t>> job_group;  // [view][its group] → row of `groups`
 };
+// Of a cut list all ranks that record the same beginning are members; they are the group's ranks if
+// they are as many as its size.
 // Two records are one group in three cases. Their ranks and names agree. One lacks the ranks and
 // the names agree. A set of ranks has exactly one group left on each traced member, under differing
 // names (ranks may number groups of their own). `rank_of[view]` is the rank of the view.

@@ -105,5 +105,30 @@ TEST(ProcessGroup, ARankThatLacksTheMembersJoinsByName) {
   EXPECT_EQ(join.groups[0].description, "d");
 }
 
+// Sibling groups may share a name, and lists of more than 30 ranks are cut.
+TEST(ProcessGroup, CutListsOfSiblingsStayApart) {
+  EXPECT_EQ(parse_cut_ranks("[0, 2, ...]"), (Ranks{0, 2}));
+  EXPECT_EQ(parse_cut_ranks("[0, 2]"), std::nullopt);
+  const CommGroup even{.name = "dp", .size = 4, .first = {0, 2}};
+  const CommGroup odd{.name = "dp", .size = 4, .first = {1, 3}};
+  const std::vector<std::vector<CommGroup>> views = {{even}, {odd},  {even}, {odd},
+                                                     {even}, {even}, {odd}};
+  const std::vector<int> ranks = {0, 1, 2, 3, 4, 6, 7};
+  const GroupJoin join = join_groups(views, ranks);
+  ASSERT_EQ(join.groups.size(), 2U);
+  EXPECT_EQ(join.groups[0].ranks, (Ranks{0, 2, 4, 6}));
+  EXPECT_TRUE(join.groups[1].ranks.empty());  // rank 5 is not traced
+  EXPECT_EQ(join.job_group[0][0], join.job_group[5][0]);
+  EXPECT_EQ(join.job_group[1][0], join.job_group[6][0]);
+}
+
+TEST(ProcessGroup, ACutListIsKept) {
+  Trace trace;
+  const auto group = group_of(trace, named(trace, "7", "[1, 3, ...]", 4));
+  ASSERT_TRUE(group);
+  EXPECT_TRUE(group->ranks.empty());
+  EXPECT_EQ(group->first, (Ranks{1, 3}));
+}
+
 }  // namespace
 }  // namespace stepscope
