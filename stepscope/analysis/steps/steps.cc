@@ -107,6 +107,8 @@ void bound_steps(const Trace& trace, std::vector<Step>& steps,
     const bool on_device = spans[i].end != Ns::min();
     steps[i].start = on_device ? spans[i].start : steps[i].host_start;
     if (i > 0) steps[i].start = std::max(steps[i].start, steps[i - 1].start);
+    // Where the host runs ahead, the device is still busy with the step before.
+    if (i > 0 && !on_device) steps[i].start = std::max(steps[i].start, spans[i - 1].end);
     steps[i].end = std::max({steps[i].start, steps[i].host_end, spans[i].end});
   }
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
@@ -115,6 +117,16 @@ void bound_steps(const Trace& trace, std::vector<Step>& steps,
                           in_one_window(trace, windows, steps[i], steps[i + 1]);
     steps[i].end = adjacent ? steps[i + 1].start : std::min(steps[i].end, steps[i + 1].start);
   }
+}
+
+// A profiler that is stopped right after step() leaves the first rows of a step behind.
+void drop_begun_step(std::vector<Step>& steps, std::vector<DeviceSpan>& spans) {
+  if (steps.size() < 2 || spans.back().end != Ns::min()) return;
+  const auto time = [](const Step& step) { return step.host_end - step.host_start; };
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i)
+    if (spans[i].end == Ns::min() || 2 * time(steps.back()) >= time(steps[i])) return;
+  steps.pop_back();
+  spans.pop_back();
 }
 
 Step whole_window(const Trace& trace, const RankIndex& rank) {
@@ -155,7 +167,9 @@ std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
   }
   if (steps.empty()) return {whole_window(trace, rank)};
   number_steps(steps);
-  bound_steps(trace, steps, device_spans(trace, rank, steps));
+  std::vector<DeviceSpan> spans = device_spans(trace, rank, steps);
+  drop_begun_step(steps, spans);
+  bound_steps(trace, steps, spans);
   return steps;
 }
 

@@ -3,7 +3,8 @@
 // first device operation launched inside its annotation, or with the annotation if there is none.
 // It ends where the next step begins. The last step ends with its annotation or its last device
 // operation, whichever is later. So does a step whose successor by number is missing: time that was
-// not profiled belongs to no step.
+// not profiled belongs to no step. A last annotation that launched nothing on the device and is
+// less than half as long as each of the others is no step: the profiler was stopped in it.
 #pragma once
 
 #include <cstdint>

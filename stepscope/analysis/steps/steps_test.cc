@@ -74,6 +74,22 @@ TEST(Steps, AStepWithoutDeviceWorkStartsWithItsAnnotation) {
   EXPECT_EQ(steps[1].end, Ns{200});
 }
 
+// The host is two steps ahead when the profiler is stopped, just after step() began another one.
+TEST(Steps, AStepThatTheProfilerWasStoppedInIsNone) {
+  TraceBuilder b;
+  b.step("ProfilerStep#1", 0, 100);
+  b.step("ProfilerStep#2", 100, 200);
+  b.step("ProfilerStep#3", 200, 203);
+  b.launch(1, 10, 12);
+  b.launch(2, 110, 112);
+  b.kernel("a", 300, 390, 1);
+  b.kernel("b", 390, 480, 2);
+  const std::vector<Step> steps = steps_of(b);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[1].start, Ns{390});
+  EXPECT_EQ(steps[1].end, Ns{480});
+}
+
 TEST(Steps, StepsNeverRunBackwardsInTime) {
   TraceBuilder b;
   b.step("ProfilerStep#1", 0, 100);
