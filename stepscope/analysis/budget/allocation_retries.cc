@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string_view>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-enum Use : std::uint8_t { neutral, allocates, frees };
+enum Use : std::uint8_t { neutral, allocates, frees, waits };
 
 Use use_of(std::string_view name) {
   constexpr auto allocating = std::to_array<std::string_view>(
@@ -20,12 +21,18 @@ Use use_of(std::string_view name) {
       {"cudaFree", "hipFree", "cuMemFree", "cuMemFree_v2", "cuMemUnmap", "cuMemRelease",
        "hipMemUnmap", "hipMemRelease"});
   if (std::ranges::find(allocating, name) != allocating.end()) return allocates;
+  if (name.find("Synchronize") != std::string_view::npos) return waits;
   return std::ranges::find(freeing, name) != freeing.end() ? frees : neutral;
 }
+
+// An allocation that fails is followed at once by the frees of the cache, or by calls that wait for
+// the blocks in use.
+constexpr Ns right_after = std::chrono::milliseconds{1};
 
 // The calls of one thread since its last launch.
 struct Calls {
   SliceId before = no_slice;            // the last allocation
+  Ns waited{};                          // in calls that wait, since then
   SliceId first_free = no_slice;        // first free since `before`
   SliceId freeing_operator = no_slice;  // innermost operator around the first free
   std::uint64_t frees = 0;
@@ -48,6 +55,8 @@ class Thread {
       if (calls_.frees++ > 0) return;
       calls_.first_free = row;
       calls_.freeing_operator = innermost();
+    } else if (use == waits && calls_.frees == 0) {
+      calls_.waited += s.dur[index(row)];
     } else if (use == allocates) {
       if (calls_.frees > 0) judge(row);
       calls_ = {};
@@ -63,7 +72,8 @@ class Thread {
     const Ns freed = s.start[index(calls_.first_free)];
     const bool one_operator =
         calls_.freeing_operator != no_slice && calls_.freeing_operator == innermost();
-    const bool failed = calls_.before != no_slice;
+    const bool failed =
+        calls_.before != no_slice && freed - s.end(calls_.before) - calls_.waited <= right_after;
     if (!failed && !(one_operator && calls_.frees >= 2)) return;
     const Ns start = failed ? s.start[index(calls_.before)] : freed;
     if (!step_of_host(steps_, start)) return;
@@ -91,9 +101,12 @@ AllocationRetries allocation_retries(const Trace& trace, const RankIndex& rank,
                                      std::span<const Step> steps) {
   AllocationRetries out;
   std::vector<Use> uses(trace.strings.size(), neutral);
+  std::vector<bool> launches_kernel(trace.strings.size());
   bool any = false;
   for (std::uint32_t i = 0; i < trace.strings.size(); ++i) {
-    uses[i] = use_of(trace.strings[StringId{i}]);
+    const std::string_view name = trace.strings[StringId{i}];
+    uses[i] = use_of(name);
+    launches_kernel[i] = name.find("LaunchKernel") != std::string_view::npos;
     any = any || uses[i] == frees;
   }
   if (!any) return out;
@@ -101,6 +114,10 @@ AllocationRetries allocation_retries(const Trace& trace, const RankIndex& rank,
   std::vector<bool> launches(s.size());
   for (const SliceId call : rank.launch_of)
     if (call != no_slice) launches[index(call)] = true;
+  // Without rows of the device the calls themselves tell.
+  for (std::uint32_t i = 0; i < s.size(); ++i)
+    if (s.category[i] == Category::runtime || s.category[i] == Category::driver)
+      launches[i] = launches[i] || launches_kernel[index(s.name[i])];
   for (const TrackId id : rank.host_tracks) {
     const Track& track = trace.track(id);
     Thread thread(trace, steps, out);

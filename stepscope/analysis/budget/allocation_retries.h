@@ -3,7 +3,7 @@
 // trace does not carry the result of cudaMalloc. Retries are therefore inferred from the order of a
 // thread's calls. A retry is a run of frees followed by an allocation, with no launch in between,
 // and either
-//   - an allocation right before the frees (the failed one), or
+//   - an allocation less than 1 ms before the frees, calls that wait apart (the failed one), or
 //   - at least two frees, where one innermost operator holds the first free and the allocation.
 // Emptying the cache by hand is not a retry: it is inside no operator. The first cudaFree of a
 // context is not one either: it is a single free.

@@ -42,6 +42,47 @@ TEST(AllocationRetries, AFailedAllocationFreesAndTriesAgain) {
   EXPECT_EQ(found.worst_at, Ns{100});
 }
 
+TEST(AllocationRetries, AnAllocationLongBeforeIsNotTheFailedOne) {
+  Calls c;
+  c.b.op("aten::cat", 0, 40'000'000);
+  c.call("cudaMalloc", 100, 110);
+  c.call("cudaFree", 30'000'000, 30'000'100);
+  c.call("cudaFree", 30'000'100, 30'000'200);
+  c.call("cudaMalloc", 30'000'300, 30'000'400);
+  c.b.step("ProfilerStep#1", 1000, 50'000'000);
+  const AllocationRetries found = c.found();
+  EXPECT_EQ(found.count, 1U);
+  EXPECT_EQ(found.after_failure, 0U);
+  EXPECT_EQ(found.total, Ns{400});
+}
+
+TEST(AllocationRetries, WaitingForBlocksInUseIsPartOfARetry) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 40'000'000);
+  for (const auto& [name, start, end] : {std::tuple{"cudaMalloc", 100, 110},
+                                         {"cudaEventSynchronize", 120, 30'000'000},
+                                         {"cudaFree", 30'000'000, 30'000'100},
+                                         {"cudaMalloc", 30'000'300, 30'000'400}})
+    b.row(b.thread(1), Category::runtime, name, start, end);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  EXPECT_EQ(allocation_retries(trace, rank, find_steps(trace, rank)).after_failure, 1U);
+}
+
+TEST(AllocationRetries, LaunchesCountWithoutRowsOfTheDeviceToo) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 1000);
+  for (const auto& [name, at] : {std::pair{"cudaMalloc", 100},
+                                 {"cudaLaunchKernel", 120},
+                                 {"cudaFree", 140},
+                                 {"cudaFree", 160},
+                                 {"cudaMalloc", 180}})
+    b.row(b.thread(1), Category::runtime, name, at, at + 10);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  EXPECT_EQ(allocation_retries(trace, rank, find_steps(trace, rank)).count, 0U);
+}
+
 TEST(AllocationRetries, FreesWithinTheOperatorThatAllocatesMakeRoom) {
   Calls c;
   c.b.op("aten::mm", 80, 400);
