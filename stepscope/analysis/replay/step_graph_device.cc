@@ -18,6 +18,7 @@ namespace stepscope {
 namespace {
 
 constexpr Ns most_clock_lead = std::chrono::milliseconds{1};
+constexpr Ns most_first_latency = std::chrono::microseconds{100};
 constexpr Ns rounding = std::chrono::microseconds{1};  // coarsest rounding of recorded instants
 constexpr Ns wake_up = std::chrono::microseconds{20};  // from a communication's end to later work
 constexpr Ns return_of_call = std::chrono::microseconds{100};  // from the awaited end
@@ -140,8 +141,10 @@ void DeviceDraft::find_least_latency() {
   for (std::uint32_t i = 0; i < ops_.size(); ++i) {
     const SliceId op = ops_[i];
     const SliceId call = index_.launch(op);
-    if (call != no_slice && busy_until <= start(call) && start(op) >= start(call) &&
-        call_row_[i] == no_row)
+    const bool empty = call != no_slice && busy_until <= start(call) && start(op) >= start(call);
+    // Work from before the recording may keep the first operation waiting.
+    const bool queued = i == 0 && empty && start(op) - end(call) > most_first_latency;
+    if (empty && !queued && call_row_[i] == no_row)
       latency.push_back(std::max(Ns{0}, start(op) - end(call)));
     busy_until = std::max(busy_until, end(op));
   }

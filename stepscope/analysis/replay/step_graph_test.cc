@@ -210,6 +210,37 @@ TEST(StepGraph, CausesInOneNodeAddUp) {
   EXPECT_NEAR(*data.added, *data.removed, 0.02);
 }
 
+// The host is a step ahead from the first row on, so the first operation says nothing of how long a
+// launch takes. Compute sets the pace.
+TEST(StepGraph, AHostThatWasAheadBeforeTheRecordingCostsNothing) {
+  TestRank r;
+  for (std::uint32_t step = 0; step < 4; ++step) {
+    const std::int64_t host = 1000 * us * step;
+    r.rows().step("ProfilerStep#" + std::to_string(step + 1), host, host + 1000 * us);
+    r.rows().launch(step + 1, host + 10 * us, host + 12 * us);
+    r.rows().kernel("gemm", host + 1010 * us, host + 2005 * us, step + 1);
+  }
+  const BuiltGraph b(graph_ranks_of(std::move(r)));
+  EXPECT_LE(b.ask({.change = Change::host_free}).saved, Ns{10 * us});
+}
+
+// A copy of pageable memory holds its host up. Its call may return before the copy has ended.
+TEST(StepGraph, ACopyOfPageableMemoryIsNotTheHostsTime) {
+  TestRank r;
+  const TrackId main = r.rows().thread(1);
+  const TrackId stream = r.rows().stream(0, 7);
+  r.rows().step("ProfilerStep#1", 0, 1000 * us);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 0, 2 * us, 1);
+  r.rows().kernel("a", 2 * us, 10 * us, 1);
+  r.rows().row(main, Category::runtime, "cudaMemcpyAsync", 20 * us, 620 * us, 2);
+  r.rows().row(stream, Category::memcpy, "Memcpy HtoD (Pageable -> Device)", 20 * us, 630 * us, 2);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 625 * us, 627 * us, 3);
+  r.rows().kernel("b", 630 * us, 990 * us, 3);
+  const BuiltGraph b(graph_ranks_of(std::move(r)));
+  EXPECT_GE(b.ask({.change = Change::copies_free}).saved, Ns{590 * us});
+  EXPECT_LE(b.ask({.change = Change::host_free}).saved, Ns{30 * us});
+}
+
 // A rank of two gloo ranks. It computes until `compute_end`, submits an all-reduce, shows no row
 // while it waits until 800 µs, and then updates for 100 µs.
 TestRank gloo_rank(std::int64_t compute_end) {

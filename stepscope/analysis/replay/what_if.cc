@@ -228,8 +228,13 @@ std::vector<std::vector<std::vector<HostSpan>>> spans_of(const WhatIfInputs& in,
 template <class Visit>
 void for_time_in_rows(const WhatIfInputs& in, Change change, Visit&& visit) {
   const StepGraph& graph = *in.replay.graph;
-  bool any = false;
-  const auto spans = spans_of(in, change, any);
+  bool any = change == Change::copies_free;
+  std::vector<std::vector<std::vector<HostSpan>>> spans;
+  if (any)
+    for (const RankView& view : in.views)
+      spans.push_back(calls_during_copies(*view.trace, *view.index));
+  else
+    spans = spans_of(in, change, any);
   for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::host)]) {
     if (graph.slice[n] == no_slice) continue;
     Ns inside{};
@@ -244,11 +249,16 @@ void for_time_in_rows(const WhatIfInputs& in, Change change, Visit&& visit) {
 }
 
 void Changer::free_host() {
-  for_time_in_rows(in_, Change::data_free, [&](std::uint32_t n, Ns data) {
-    if (!of_rank(n)) return;
-    const Ns time = duration(n) - data;
+  // What the host loads and what it copies are causes of their own.
+  std::vector<Ns> kept(graph_.size());
+  for (const Change other : {Change::data_free, Change::copies_free})
+    for_time_in_rows(in_, other, [&](std::uint32_t n, Ns time) { kept[n] += time; });
+  each(NodeKind::host, [&](std::uint32_t n) {
+    if (graph_.slice[n] == no_slice) return;
+    const Ns left = std::min(kept[n], duration(n));
+    const Ns time = duration(n) - left;
     take(n,
-         data + (scenario_.change == Change::host_free ? Ns{0} : divided(time, scenario_.factor)));
+         left + (scenario_.change == Change::host_free ? Ns{0} : divided(time, scenario_.factor)));
   });
   if (scenario_.change == Change::host) return;
   each(NodeKind::launch, [&](std::uint32_t n) { take(n, Ns{0}, Ns{0}); });
@@ -337,6 +347,7 @@ std::vector<NodeChange> Changer::run() {
       break;
     case Change::copies_free:
       each(NodeKind::copy, [&](std::uint32_t n) { take(n, Ns{0}); });
+      free_rows();
       break;
     case Change::device_alone:
       each(NodeKind::held, [&](std::uint32_t n) { take(n, Ns{0}); });

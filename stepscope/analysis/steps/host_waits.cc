@@ -39,6 +39,21 @@ std::vector<bool> blocking_copies(const Trace& trace, const RankIndex& rank) {
 
 }  // namespace
 
+std::vector<std::vector<HostSpan>> calls_during_copies(const Trace& trace, const RankIndex& rank) {
+  const Slices& s = trace.slices;
+  std::vector<std::vector<HostSpan>> spans(trace.tracks.size());
+  for (const DeviceLane& lane : rank.devices)
+    for (const SliceId op : lane.ops) {
+      const SliceId call = rank.launch(op);
+      if (s.category[index(op)] != Category::memcpy || call == no_slice) continue;
+      const Ns start = std::max(s.start[index(call)], s.start[index(op)]);
+      const Ns end = std::min(s.end(call), s.end(op));
+      if (start < end) spans[index(s.track[index(call)])].push_back({start, end, call});
+    }
+  for (std::vector<HostSpan>& of_track : spans) std::ranges::sort(of_track, {}, &HostSpan::start);
+  return spans;
+}
+
 void extend(std::vector<HostSpan>& spans, Ns start, Ns end, SliceId row) {
   if (start >= end) return;
   if (spans.empty() || start > spans.back().end) {

@@ -27,6 +27,11 @@ struct ThreadWaits {
 // By track; empty for streams.
 [[nodiscard]] std::vector<ThreadWaits> host_waits(const Trace& trace, const RankIndex& rank);
 
+// By track: when a call that copies stands beside its own copy on the device, as it does for
+// pageable memory. The copy holds its host up, whether the call returns before its end or after.
+[[nodiscard]] std::vector<std::vector<HostSpan>> calls_during_copies(const Trace& trace,
+                                                                     const RankIndex& rank);
+
 // Adds a row whose start is not before earlier rows. Overlapping rows become one span.
 void extend(std::vector<HostSpan>& spans, Ns start, Ns end, SliceId row);
 
