@@ -52,17 +52,21 @@ std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& j
   const Ns step = job.explanation->step;
   const std::string cost = costs(f, step);
   const std::string rank = f.ranks.size() == 1 ? fmt::format("rank {}", f.ranks.front()) : "";
+  const bool cpu = !job.ranks.empty() && job.ranks.front().device == "cpu";
+  const std::string work = cpu ? "operators" : "kernels";
   switch (f.kind) {
     case StepFaultKind::slow_rank:
-      return fmt::format(
-          "Kernels of {} take {:.2f} × as long as the same kernels of its peers: {}.", rank,
-          f.ratio, cost);
+      return fmt::format("{} of {} take {:.2f} × as long as the same {} of its peers: {}.",
+                         capitalised(work), rank, f.ratio, work, cost);
     case StepFaultKind::throttling:
       return fmt::format(
-          "From step {} on, kernels of {} take {:.2f} × as long as the same kernels of its peers: "
-          "{} on average.",
-          f.steps.front(), rank, f.ratio, cost);
+          "From step {} on, {} of {} take {:.2f} × as long as the same {} of its peers: {} on "
+          "average.",
+          f.steps.front(), work, rank, f.ratio, work, cost);
     case StepFaultKind::late_host:
+      if (cpu)
+        return fmt::format("{} spends {} a step more than its peers between its operators: {}.",
+                           capitalised(rank), format_time(f.excess), cost);
       return fmt::format(
           "The host of {} needs {} a step more than its peers' to launch its work: {}.", rank,
           format_time(f.excess), cost);
@@ -93,6 +97,13 @@ std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& j
           "Pipeline stage {} ({}) computes {:.2f} × as long as an even stage would: {}.",
           f.stage.value_or(-1), listed_ranks(f.ranks), f.ratio, cost);
     case StepFaultKind::sync_calls:
+      if (cpu)
+        return fmt::format(
+            "{} for collectives long before their results are needed, {} times a step: {}.",
+            f.ranks.empty()
+                ? "Ranks wait"
+                : capitalised(listed_ranks(f.ranks)) + (f.ranks.size() == 1 ? " waits" : " wait"),
+            f.count, cost);
       return fmt::format(
           "Synchronising calls make the host of each rank wait for its device {} within a step: "
           "{}.",
@@ -142,7 +153,7 @@ Ns bubble_of_stages(const JobResult& job) {
 
 bool replay_tells(const JobResult& job) {
   return job.explanation && !job.explanation->refused && job.explanation->step > Ns{0} &&
-         !job.ranks.empty() && job.ranks.front().device != "cpu";
+         !job.ranks.empty();
 }
 
 Ns step_length(const JobResult& job) {

@@ -67,8 +67,8 @@ struct Culprit {
   std::string change{};  // for `stepscope whatif --change`; empty: none
 };
 
-// Whether the replay of a device's steps tells what each cause costs. Then only its faults accuse:
-// a rank that is late may be a victim.
+// Whether the replay tells what each cause costs. Then only its faults accuse: a rank that is late
+// may be a victim.
 [[nodiscard]] bool replay_tells(const JobResult& job);
 
 // The verdict first, then its alternatives: other faults, largest gain first. Empty if the steps

@@ -50,10 +50,8 @@ struct Finding {
   std::optional<Ns> gain;
   std::string gain_from{};  // the what-if that says so, or how it was bounded
   Confidence confidence = Confidence::medium;
-  // Findings that give the cause of this one. It is under a cause that gives back this share of its
-  // gain.
+  // Findings that give the cause of this one. It is under a cause that gives back half of its gain.
   std::vector<std::string_view> reasons{};
-  double reason_share = 0.5;
 };
 
 }  // namespace stepscope

@@ -23,10 +23,6 @@ inline constexpr Ns late_start_slack = std::chrono::microseconds{100};
 // Verdict: an HFU below this is not mentioned.
 inline constexpr double least_hfu = 0.0005;
 
-// Stragglers. Chance adds to each piece of a rank's work, so the cause of a steady part of its
-// lateness may explain less than half of what rank_as_peers gives back.
-inline constexpr double straggler_reason_share = 1.0 / 3;
-
 // Links: share of what the machine's links allow; and how often a message must last as long as an
 // empty one for its bytes, not its latency, to count.
 inline constexpr double slow_link_share = 1.0 / 3;

@@ -411,7 +411,7 @@ BoundBy bound_of(CulpritKind kind) {
   return kind == CulpritKind::bubble ? BoundBy::bubble : BoundBy::host;
 }
 
-std::string bound_sentence(const Culprit& c) {
+std::string bound_sentence(const Culprit& c, bool cpu) {
   const std::string time = fmt::format("{} ({})", format_time(c.gain), format_percent(c.share));
   if (c.kind == CulpritKind::exposed_communication)
     return fmt::format(
@@ -420,6 +420,7 @@ std::string bound_sentence(const Culprit& c) {
         time);
   if (c.kind == CulpritKind::bubble)
     return fmt::format("The stages of the pipeline idle for {} of it: its bubble.", time);
+  if (cpu) return fmt::format("The main thread spends {} of it between its operators.", time);
   return fmt::format("Launches from the host hold the device back for {} of it.", time);
 }
 
@@ -477,8 +478,9 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
       if (verdict.bound_by == BoundBy::memory) first.kind = CulpritKind::memory_bound;
     } else {
       verdict.bound_by = bound_of(first.kind);
-      verdict.sentence = fmt::format("{} takes {}. {}", window ? "The recorded window" : "A step",
-                                     format_time(step_length(job)), bound_sentence(first));
+      verdict.sentence =
+          fmt::format("{} takes {}. {}", window ? "The recorded window" : "A step",
+                      format_time(step_length(job)), bound_sentence(first, on_cpu(job)));
       if (mfu) verdict.sentence += mfu_text(*mfu);
     }
     if (job.ranks.size() > 1 && job.explanation->held.empty())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/diagnose/verdict.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
@@ -245,6 +246,36 @@ TEST(Verdict, MfuIsInTheSentenceAndHfuStandsForItWithoutModelFlops) {
   mfu.convention = "causal attention counted half";
   EXPECT_TRUE(says(find_verdict(t.job, mfu).sentence,
                    "35.2 % of the peak becomes model FLOPs (MFU, causal attention counted half)."));
+}
+
+// What the replay found is the answer on ranks without a device, too, and in their words.
+TEST(Verdict, FaultsOfRanksWithoutADeviceAreNamed) {
+  const auto answer_to = [](StepFault fault) {
+    TestReport t({{{compute, 60}, {idle_data, 40}}, {{compute, 60}, {comm_exposed_wait, 40}}});
+    for (const std::size_t rank : {0U, 1U}) t.rank(rank).device = "cpu";
+    late(t, 1);
+    t.job.explanation.emplace();
+    t.job.explanation->step = Ns{100'000'000};
+    fault.gain = Ns{18'000'000};
+    t.job.explanation->faults = {std::move(fault)};
+    const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+    EXPECT_EQ(verdict.culprits.size(), 1U);
+    EXPECT_EQ(verdict.sentence, verdict.culprits.front().sentence);
+    return verdict.sentence;
+  };
+  const std::string_view cost = "this costs 18.0 ms (18.0 %) of each step of 100 ms.";
+  const auto excess = Ns{20'000'000};
+  EXPECT_EQ(answer_to({.kind = StepFaultKind::data_loader, .ranks = {0}, .excess = excess}),
+            fmt::format("The data loader of rank 0 takes 20.0 ms a step longer than its peers': {}",
+                        cost));
+  EXPECT_EQ(
+      answer_to({.kind = StepFaultKind::late_host, .ranks = {0}, .excess = excess}),
+      fmt::format("Rank 0 spends 20.0 ms a step more than its peers between its operators: {}",
+                  cost));
+  EXPECT_EQ(answer_to({.kind = StepFaultKind::slow_rank, .ranks = {0}, .ratio = 1.3}),
+            fmt::format("Operators of rank 0 take 1.30 × as long as the same operators of its "
+                        "peers: {}",
+                        cost));
 }
 
 TEST(Verdict, NothingToAnswerFromIsSaid) {

@@ -128,7 +128,6 @@ constexpr std::array table = std::to_array<Term>({
     {"finding", "outlier_step", "outlier step", "One step takes much longer than the others."},
     {"finding", "slow_group", "slow process group",
      "Transfers of a process group take longer than in its sibling groups."},
-    {"finding", "straggler_rank", "straggler", "A rank holds the others back."},
     {"finding", "exposed_communication", "exposed communication",
      "The step waits for the transfer of a collective."},
     {"finding", "slow_link", "slow link", "Transfers of a group take longer than its links allow."},

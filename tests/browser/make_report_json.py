@@ -361,7 +361,7 @@ def job_of(ranks, args):
 
 
 def findings_of(step):
-    return [{"id": "straggler_rank", "what": "Rank 1 holds the others back",
+    return [{"id": "slow_rank", "what": "Rank 1 holds the others back",
              "evidence": ["31 ms more compute than rank 0", "last of its role in 40 of 64 collectives"],
              "place": {"rank": 1, "start_ns": 1000000, "ns": 2000000}, "advice": "Compare its clocks with a peer's",
              "gain_ns": round(0.08 * step), "gain_from": "rank_as_peers@1", "confidence": "high"},

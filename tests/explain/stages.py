@@ -226,7 +226,7 @@ def main():
         findings = analyzed(words.stepscope, [k.text(draw["stages"]) for k in ranks])
         first = findings[0] if findings else {"id": "nothing", "what": ""}
         right = (first["id"] == "stage_imbalance" and first["what"].startswith("Pipeline stage %d has" % draw["slow"])
-                 if faulty else first["id"] not in ("stage_imbalance", "straggler_rank"))
+                 if faulty else first["id"] not in ("stage_imbalance", "slow_rank"))
         named[faulty][first["id"]] += 1
         if not right:
             wrong.append((faulty, draw, moved, first["id"], first["what"]))

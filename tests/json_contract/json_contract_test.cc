@@ -130,14 +130,16 @@ TEST(JsonContract, IsCoveredByTheseRuns) {
         "collective_mismatches.ranks", "collective_mismatches.what",
         // Only for a slow process group or stage.
         "answer.verdict.group", "answer.verdict.dim", "answer.verdict.stage",
-        "answer.verdict.alternatives.group", "answer.verdict.alternatives.dim",
-        "answer.verdict.alternatives.stage",
         // Only for a critical path that changes ranks.
         "explanation.critical_path.hops.from", "explanation.critical_path.hops.to",
         "explanation.critical_path.hops.count",
         // Only for an unanswerable question (HoldsForAWhatIf has one).
         "explanation.scenarios.refused"})
     unseen.erase(rare);
+  // Only for two faults in one job; analyze_json_test compares them with the first.
+  std::erase_if(unseen, [](const std::string& path) {
+    return path.starts_with("answer.verdict.alternatives.");
+  });
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 

@@ -14,6 +14,7 @@ namespace stepscope::test {
 // A trace as this project's trainer records it: one thread, collectives on lanes of their own.
 class EngineRank {
  public:
+  EngineRank() = default;
   EngineRank(std::int64_t index, std::int64_t start, std::int64_t end) { step(index, start, end); }
 
   void step(std::int64_t index, std::int64_t start, std::int64_t end) {
@@ -43,6 +44,10 @@ class EngineRank {
   // Outside a pass: "fetch", "reduce".
   void wait(std::string_view what, std::int64_t start, std::int64_t end) {
     rank_.rows().op("stepscope::wait_" + std::string(what), start * us, end * us);
+  }
+  void load(std::int64_t start, std::int64_t end) {
+    rank_.rows().row(main(), Category::user_annotation, "stepscope::load_batch", start * us,
+                     end * us);
   }
   void update(std::int64_t start, std::int64_t end) {
     rank_.rows().op("stepscope::optimizer_step", start * us, end * us);

@@ -102,7 +102,6 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
          medians = peer_medians(replay, inputs.views, inputs.roles);
          e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
          e.held = held_devices(replay, inputs.views);
-         e.steady = steady_excess(replay, inputs.views, medians);
        }});
   if (stopped()) return std::nullopt;
   if (inputs.pipeline != nullptr && e.refused) e.bubble = bubble_shares(*inputs.pipeline);

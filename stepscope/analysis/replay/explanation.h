@@ -14,7 +14,6 @@
 #include "stepscope/analysis/replay/early_waits.h"
 #include "stepscope/analysis/replay/faults.h"
 #include "stepscope/analysis/replay/path_share.h"
-#include "stepscope/analysis/replay/steady_excess.h"
 #include "stepscope/analysis/replay/what_if.h"
 
 namespace stepscope {
@@ -50,7 +49,6 @@ struct Explanation {
   std::uint64_t negative_delays = 0;
   CriticalPath path;
   std::vector<Blame> blame;
-  std::vector<SteadyExcess> steady;
   std::vector<HeldDevice> held;
   std::vector<EarlyWaitSum> early_waits;  // of ranks without a device; most time first
   std::vector<BubbleShares> bubble;       // parallel to the ranks of the given pipeline

@@ -149,6 +149,59 @@ std::vector<NodeChange> without_pauses(const WhatIfInputs& in, std::span<const P
   return changes;
 }
 
+std::vector<std::vector<Ns>> data_of_steps(const WhatIfInputs& in,
+                                           std::span<const NodeChange> data_free) {
+  std::vector<std::vector<Ns>> data(in.views.size());
+  for (std::size_t v = 0; v < data.size(); ++v) data[v].resize(in.views[v].steps.size());
+  for (const NodeChange& c : data_free) {
+    const std::uint32_t v = in.replay.graph->view[c.node];
+    const std::int32_t step = launch_step(in.views[v], in.replay.graph->slice[c.node]);
+    if (step >= 0) data[v][static_cast<std::size_t>(step)] -= c.work;
+  }
+  return data;
+}
+
+std::vector<std::vector<Ns>> data_of_peers(const WhatIfInputs& in,
+                                           std::span<const std::vector<Ns>> data) {
+  struct OfRank {
+    std::size_t view = 0;
+    Ns time{};
+  };
+  std::map<std::pair<std::string_view, std::int64_t>, std::vector<OfRank>> of_step;  // by role
+  for (std::size_t v = 0; v < data.size(); ++v)
+    for (std::size_t k = 0; k < data[v].size(); ++k)
+      of_step[{in.roles[v], in.views[v].steps[k].index}].push_back({v, data[v][k]});
+  std::vector<std::vector<Ns>> peers(data.size());
+  for (std::size_t v = 0; v < data.size(); ++v)
+    for (const Step& step : in.views[v].steps) {
+      std::vector<Ns> others;
+      for (const OfRank& r : of_step[{in.roles[v], step.index}])
+        if (r.view != v) others.push_back(r.time);
+      peers[v].push_back(others.empty() ? Ns{-1} : lower_middle(std::move(others)));
+    }
+  return peers;
+}
+
+std::vector<NodeChange> data_like_peers(const WhatIfInputs& in,
+                                        std::span<const NodeChange> data_free, int rank) {
+  const StepGraph& graph = *in.replay.graph;
+  const auto own = data_of_steps(in, data_free);
+  const auto peers = data_of_peers(in, own);
+  std::vector<NodeChange> changes;
+  for (const NodeChange& c : data_free) {
+    const std::uint32_t v = graph.view[c.node];
+    const std::int32_t step = launch_step(in.views[v], graph.slice[c.node]);
+    if (in.views[v].rank != rank || step < 0) continue;
+    const Ns mine = own[v][static_cast<std::size_t>(step)];
+    const Ns theirs = peers[v][static_cast<std::size_t>(step)];
+    if (theirs < Ns{0} || theirs >= mine) continue;
+    const double longer =
+        1 - static_cast<double>(theirs.count()) / static_cast<double>(mine.count());
+    changes.push_back({c.node, Ns{std::llround(static_cast<double>(c.work.count()) * longer)}});
+  }
+  return changes;
+}
+
 std::vector<NodeChange> step_like_others(const WhatIfInputs& in, std::span<const StepPiece> pieces,
                                          std::int64_t index) {
   std::unordered_map<std::uint64_t, std::vector<Ns>> others;  // by view and key

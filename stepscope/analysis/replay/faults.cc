@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "stepscope/analysis/replay/fault_changes.h"
+#include "stepscope/analysis/replay/cpu_faults.h"
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/analysis/replay/what_if.h"
 #include "stepscope/base/parallel_for.h"
@@ -110,6 +110,7 @@ class Search {
   void find_data();
   void suspect_compute();
   void suspect_hosts();
+  void suspect_cores();
   void suspect_lone_loaders();
   void suspect_data();
   void suspect_pauses();
@@ -236,6 +237,16 @@ void Search::suspect_hosts() {
              .excess = Ns{std::llround(mean_of(excess))},
              .ratio = sum_of(w.peers) > 0 ? sum_of(w.own) / sum_of(w.peers) : 1,
              .rough = rough});
+  }
+}
+
+// Ranks without a device.
+void Search::suspect_cores() {
+  for (StepFault& f : cpu_suspects(in_, pieces_)) {
+    if (f.kind == StepFaultKind::sync_calls)
+      suspect(std::move(f), {});  // has its gain
+    else
+      suspect(std::move(f));
   }
 }
 
@@ -446,15 +457,21 @@ std::vector<StepFault> Search::run() {
   pauses_ = find_pauses(in_, pieces_);
   find_work();
   find_data();
-  suspect_compute();
-  suspect_hosts();
+  const bool cpu =
+      std::ranges::all_of(in_.views, [](const RankView& v) { return v.index->cpu_only(); });
+  if (cpu) {
+    suspect_cores();
+  } else {
+    suspect_compute();
+    suspect_hosts();
+  }
   suspect_lone_loaders();
   suspect_data();
   suspect_pauses();
   suspect_steps();
   suspect_groups();
   suspect_stages();
-  suspect_syncs();
+  if (!cpu) suspect_syncs();
   replay_suspects();
   std::erase_if(faults_, [&](const StepFault& f) {
     return share(static_cast<double>(f.gain.count())) <
@@ -488,6 +505,18 @@ std::vector<StepFault> Search::run() {
              static_cast<double>(gain.count()) >= only_pauses * static_cast<double>(f.gain.count());
     });
   }
+  // Loading data is host time: a host is late beside its loader only if that costs more.
+  std::vector<StepFault> loaders;
+  std::ranges::copy_if(faults_, std::back_inserter(loaders), [](const StepFault& f) {
+    return f.kind == StepFaultKind::data_loader && !f.ranks.empty();
+  });
+  std::erase_if(faults_, [&](const StepFault& f) {
+    return f.kind == StepFaultKind::late_host &&
+           std::ranges::any_of(loaders, [&](const StepFault& data) {
+             return data.ranks == f.ranks &&
+                    share(static_cast<double>((f.gain - data.gain).count())) < least_fault_share;
+           });
+  });
   // One rank's data is also all ranks' data.
   const auto one = std::ranges::find_if(faults_, [](const StepFault& f) {
     return f.kind == StepFaultKind::data_loader && !f.ranks.empty();

@@ -44,8 +44,8 @@ enum class Change : std::uint8_t {
 };
 
 // The part of a rank's own work.
-enum class WorkPart : std::uint8_t { compute, host };
-inline constexpr std::array<std::string_view, 2> work_part_names = {"compute", "host"};
+enum class WorkPart : std::uint8_t { compute, host, data };  // data: of the host, its data loading
+inline constexpr std::array<std::string_view, 3> work_part_names = {"compute", "host", "data"};
 
 struct Scenario {
   Change change = Change::no_waiting;
@@ -54,7 +54,7 @@ struct Scenario {
   std::optional<NameClass> kernel_class{};  // compute: absent = all
   std::optional<int> rank{};                // only this rank's work; rank_as_peers needs it
   std::optional<Bytes> size{};              // bucket
-  std::optional<WorkPart> part{};           // rank_as_peers: absent = both
+  std::optional<WorkPart> part{};           // rank_as_peers: absent = all
   std::string group{};                      // group_as_siblings: name of the process group
   std::optional<std::int64_t> step{};       // step_as_others: Step::index
 };

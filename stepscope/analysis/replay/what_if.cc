@@ -285,6 +285,11 @@ WorkPart part_of(NodeKind kind) {
 }
 
 void Changer::as_peers() {
+  if (scenario_.part == WorkPart::data) {
+    changes_ = data_like_peers(in_, Changer(in_, {.change = Change::data_free}, nullptr).run(),
+                               scenario_.rank.value_or(-1));
+    return;
+  }
   for (std::uint32_t n = 0; n < graph_.size(); ++n) {
     const Ns median = in_.medians.of_node[n];
     if (median < Ns{0} || !in_.replay.movable[n] || !of_rank(n)) continue;

@@ -68,10 +68,6 @@ void FindingList::add_bounded(Finding finding, Ns gain, std::string how) {
   findings_.push_back(std::move(finding));
 }
 
-bool is_reason(Ns reason, Ns gain, double share) {
-  return static_cast<double>(reason.count()) >= share * static_cast<double>(gain.count());
-}
-
 bool FindingList::has_fault(std::string_view id) const {
   return std::ranges::any_of(
       findings_, [&](const Finding& f) { return f.id == id && f.sort == FindingSort::fault; });
@@ -91,7 +87,7 @@ void give_keys(std::vector<Finding>& findings) {
 const Finding* reason_of(const Finding& f, const std::vector<Finding>& findings) {
   for (const Finding& reason : findings)
     if (&reason != &f && std::ranges::find(f.reasons, reason.id) != f.reasons.end() && f.gain &&
-        reason.gain && is_reason(*reason.gain, *f.gain, f.reason_share))
+        reason.gain && 2 * *reason.gain >= *f.gain)
       return &reason;
   return nullptr;
 }

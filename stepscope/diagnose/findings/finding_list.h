@@ -58,15 +58,12 @@ class FindingList {
   std::vector<Finding> findings_;
 };
 
-// Whether what gives back `reason` says enough of why something else would give back `gain`.
-[[nodiscard]] bool is_reason(Ns reason, Ns gain, double share);
-
 // About Python's lock, without evidence.
 [[nodiscard]] Finding lock_finding();
 
 // Of the replay. First: others ask which there are.
 void find_faults(FindingList& list);
-void find_communication(FindingList& list);  // stragglers too
+void find_communication(FindingList& list);
 // Whether larger messages of gradients were found to pay.
 bool find_bucket_size(FindingList& list);
 void find_algorithms(FindingList& list);

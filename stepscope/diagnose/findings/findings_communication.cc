@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stragglers, exposed collectives, small messages, slow links, congestion, stages out of balance.
+// Exposed collectives, small messages, slow links, congestion, stages out of balance.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/stage_means.h"
-#include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/expected_collectives.h"
@@ -23,105 +22,6 @@ namespace {
 
 std::string_view kind_name(CollectiveKind kind) {
   return collective_kind_names[static_cast<std::size_t>(kind)];
-}
-
-// What a late rank did, where the blame does not say more.
-std::string advice_for(LateDoing doing) {
-  switch (doing) {
-    case LateDoing::more_compute:
-      return "Compare its clocks, power and temperature with a peer's (nvidia-smi -q -d "
-             "CLOCK,PERFORMANCE); if they agree, it has more work: balance the batch or the stages";
-    case LateDoing::more_loading:
-      return "Give its data loader more workers or prefetch, or look at its storage";
-    case LateDoing::host_gap:
-    case LateDoing::host_work:
-      return "Look at what its host does there: a sampled profile (py-spy record) of that process, "
-             "other processes on its cores, garbage collection, logging or checkpoints of one rank";
-    case LateDoing::device_late:
-    case LateDoing::device_idle:
-    case LateDoing::unrecorded:
-      break;
-  }
-  return "Record it with host rows (and with_stack) to see what it does before it arrives";
-}
-
-std::optional<FindingPlace> place_of_blame(const JobResult& job, int rank) {
-  if (!job.explanation) return std::nullopt;
-  for (const Blame& b : job.explanation->blame)
-    if (b.rank == rank) return FindingPlace{rank, b.worst_at - b.worst, b.worst};
-  return std::nullopt;
-}
-
-// Data loading of a rank beyond its peers' median, a step.
-Ns excess_loading(const JobResult& job, const RankResult& rank) {
-  std::vector<Ns> peers;
-  for (const RankResult& r : job.ranks)
-    if (r.rank != rank.rank && r.role == rank.role && !r.steps.empty())
-      peers.push_back(r.host.data / std::ssize(r.steps));
-  if (peers.empty() || rank.steps.empty()) return Ns{0};
-  return rank.host.data / std::ssize(rank.steps) - upper_median(peers);
-}
-
-// Of a rank, where it is as much of a step as lateness must be.
-const SteadyExcess* steady_excess_of(const FindingList& list, int rank) {
-  const StragglerOptions floors;
-  if (!list.job().explanation) return nullptr;
-  const auto& all = list.job().explanation->steady;
-  const auto found = std::ranges::find(all, rank, &SteadyExcess::rank);
-  const bool counts = found != all.end() && found->mean >= floors.least_late &&
-                      list.share(found->mean) >= floors.least_share;
-  return counts ? &*found : nullptr;
-}
-
-void find_stragglers_of(FindingList& list) {
-  if (replay_tells(list.job())) return;  // a late rank may be a victim there
-  for (const RankResult& r : list.job().ranks) {
-    const WhatIf* gain = list.what_if(fmt::format("rank_as_peers@{}", r.rank));
-    if (gain == nullptr) continue;
-    const auto late = std::ranges::find(list.job().stragglers, r.rank, &Straggler::rank);
-    // Late once is chance: the arrivals must say so too, or its own work, step after step.
-    const bool arrives_late = late != list.job().stragglers.end() && late->significant;
-    const SteadyExcess* steady = steady_excess_of(list, r.rank);
-    if (!arrives_late && steady == nullptr) continue;
-    const bool known = arrives_late && late->cause.has_value();
-    Finding f;
-    f.id = "straggler_rank";
-    f.sort = FindingSort::fault;
-    f.key = fmt::format("straggler_rank:{}", r.rank);
-    f.reason_share = threshold::straggler_reason_share;
-    f.what = fmt::format("Rank {} holds the others back", r.rank);
-    if (!arrives_late)
-      f.evidence.push_back(fmt::format(
-          "its {} takes {} a step more than at its peers, in {} of {} steps ({} at their best)",
-          node_kind_names[static_cast<std::size_t>(steady->kind)], format_time(steady->mean),
-          steady->in_steps, steady->steps, format_time(steady->at_best)));
-    if (known) {
-      f.evidence.push_back(cause_and_waiting(*late->cause));
-      f.evidence.push_back(fmt::format("last of its role in {} of {} collectives", late->last_count,
-                                       late->collectives));
-    }
-    if (list.job().explanation)
-      for (const Blame& b : list.job().explanation->blame) {
-        if (b.rank != r.rank || !b.excess || f.evidence.size() >= 4) continue;
-        const bool held = b.label == node_kind_names[static_cast<std::size_t>(NodeKind::held)];
-        f.evidence.push_back(fmt::format(
-            "{} of waiting for {}{}", format_time(b.wait),
-            held ? "its device while another process had it" : fmt::format("its {}", b.label),
-            b.name.empty() ? "" : ", most of it before " + b.name));
-        if (held) f.reasons.emplace_back("device_shared");
-      }
-    f.advice = known ? advice_for(late->cause->doing)
-               : arrives_late
-                   ? advice_for(LateDoing::unrecorded)
-                   : advice_for(steady->kind == NodeKind::compute ? LateDoing::more_compute
-                                                                  : LateDoing::host_work);
-    if (Ns loading = excess_loading(list.job(), r); is_reason(loading, gain->saved, f.reason_share))
-      f.reasons.emplace_back("data_loader");
-    if (known && late->cause->doing == LateDoing::more_compute)
-      f.reasons.push_back("sequence_imbalance");
-    f.place = place_of_blame(list.job(), r.rank);
-    list.add_replayed(std::move(f), gain);
-  }
 }
 
 std::string advice_for(CollectiveKind kind) {
@@ -362,7 +262,6 @@ void find_imbalance(FindingList& list) {
 }  // namespace
 
 void find_communication(FindingList& list) {
-  find_stragglers_of(list);
   find_exposed(list);
   if (!find_bucket_size(list)) find_small_messages(list);
   find_congestion(list);

@@ -31,8 +31,29 @@ std::string_view clocks_command(const RankResult* r) {
                    : "nvidia-smi -q -d CLOCK,POWER,TEMPERATURE,PERFORMANCE";
 }
 
+// Of ranks without a device, where it is another than below.
+std::string_view cpu_advice_for(CulpritKind kind) {
+  switch (kind) {
+    case CulpritKind::slow_rank:
+      return "Compare the frequency and the load of its cores with a peer's (other processes, "
+             "pinning); if they agree, it has more work: balance the batch";
+    case CulpritKind::throttling:
+      return "Look at the frequency and the temperature of its cores while it is slow, and at "
+             "other "
+             "processes on them";
+    case CulpritKind::sync_calls:
+      return "Wait where the result is used: keep the handle (async_op=True), no synchronize or "
+             "barrier after a call or inside a hook, overlap_comm of DeepSpeed on";
+    default:
+      return {};
+  }
+}
+
 std::string advice_for(const Culprit& c, const JobResult& job) {
   const RankResult* r = result_of(job, c.ranks);
+  if (r != nullptr && r->device == "cpu")
+    if (const std::string_view advice = cpu_advice_for(c.kind); !advice.empty())
+      return std::string(advice);
   switch (c.kind) {
     case CulpritKind::slow_rank:
       return fmt::format(
@@ -89,6 +110,19 @@ void add_blame(const JobResult& job, int rank, Finding& f) {
   }
 }
 
+void add_early_waits(const JobResult& job, Finding& f) {
+  const std::vector<EarlyWaitSum>& sums = job.explanation->early_waits;
+  for (const EarlyWaitSum& s : sums) {
+    if (f.evidence.size() == 3) break;
+    f.evidence.push_back(fmt::format(
+        "rank {} stands still in {} of {} collectives, {} over the recorded steps, and then "
+        "computes something else",
+        s.rank, s.count, s.collectives, format_time(s.total)));
+  }
+  if (!sums.empty())
+    f.place = FindingPlace{sums.front().rank, sums.front().worst_at, sums.front().worst};
+}
+
 void add_syncs(const RankResult& r, Finding& f) {
   for (const CallSum& call : r.host.sync_calls) {
     if (f.evidence.size() == 2) break;
@@ -126,7 +160,8 @@ Finding finding_of(const Culprit& c, const JobResult& job) {
   const bool waited_for = c.kind == CulpritKind::slow_rank || c.kind == CulpritKind::throttling ||
                           c.kind == CulpritKind::late_host || c.kind == CulpritKind::data_loader;
   if (waited_for && c.ranks.size() == 1) add_blame(job, c.ranks.front(), f);
-  if (c.kind == CulpritKind::sync_calls)
+  if (c.kind == CulpritKind::sync_calls) add_early_waits(job, f);
+  if (c.kind == CulpritKind::sync_calls && f.evidence.empty())
     if (const auto r = std::ranges::max_element(job.ranks, {},
                                                 [](const RankResult& x) { return x.host.sync; });
         r != job.ranks.end())

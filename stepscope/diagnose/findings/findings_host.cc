@@ -75,35 +75,9 @@ void find_launch_bound(FindingList& list) {
                    name_of(free->scenario) + " less " + name_of(late->scenario));
 }
 
-// On ranks without a device it is collectives that calls wait for.
-void find_early_waits_of(FindingList& list) {
-  if (!list.job().explanation || list.job().explanation->early_waits.empty()) return;
-  const std::vector<EarlyWaitSum>& sums = list.job().explanation->early_waits;
-  Finding f;
-  f.id = "sync_calls";
-  f.sort = FindingSort::fault;
-  f.what = "Collectives are waited for long before their results are needed: nothing hides them";
-  for (const EarlyWaitSum& s : sums) {
-    if (f.evidence.size() == 3) break;
-    f.evidence.push_back(fmt::format(
-        "rank {} stands still in {} of {} collectives, {} over the recorded steps, and then "
-        "computes something else",
-        s.rank, s.count, s.collectives, format_time(s.total)));
-  }
-  f.place = FindingPlace{sums.front().rank, sums.front().worst_at, sums.front().worst};
-  f.advice =
-      "Wait where the result is used: keep the handle (async_op=True), no synchronize or barrier "
-      "after a call or inside a hook, overlap_comm of DeepSpeed on";
-  list.add_replayed(std::move(f), list.what_if("sync_free"));
-}
-
 void find_syncs(FindingList& list) {
   const RankResult* r = most(list.job(), [](const RankResult& x) { return x.host.sync; });
-  if (r->device == "cpu") {
-    find_early_waits_of(list);
-    return;
-  }
-  if (list.has_fault("sync_calls")) return;
+  if (r->device == "cpu" || list.has_fault("sync_calls")) return;
   Finding f;
   f.id = "sync_calls";
   f.what = "Calls that wait for the device keep the host from running ahead";

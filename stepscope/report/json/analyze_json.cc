@@ -257,7 +257,8 @@ Json verdict_row(const Culprit& v) {
           {"change", text_or_null(v.change)}};
 }
 
-// The first, with the others as its alternatives; null without any.
+}  // namespace
+
 Json verdict_json(std::span<const Culprit> verdicts) {
   if (verdicts.empty()) return nullptr;
   Json first = verdict_row(verdicts.front());
@@ -266,8 +267,6 @@ Json verdict_json(std::span<const Culprit> verdicts) {
   first["alternatives"] = std::move(others);
   return first;
 }
-
-}  // namespace
 
 Json inputs_json(std::span<const InputRow> inputs) {
   Json out = Json::array();

@@ -15,6 +15,9 @@ namespace stepscope {
 // the trace and may hold bytes that are no UTF-8.
 [[nodiscard]] Json analyze_tree(const Analysis& report);
 
+// answer.verdict: the first, with the others as its alternatives; null without any.
+[[nodiscard]] Json verdict_json(std::span<const Culprit> verdicts);
+
 [[nodiscard]] Json inputs_json(std::span<const InputRow> inputs);
 
 // Adds `timeline` to the text of an object, where the job has one.

@@ -14,6 +14,20 @@ namespace {
 using namespace test;
 using enum BudgetCategory;
 
+TEST(AnalyzeJson, TheOtherFaultsHaveTheKeysOfTheVerdict) {
+  EXPECT_TRUE(verdict_json({}).is_null());
+  const std::vector<Culprit> two = {{.kind = CulpritKind::slow_rank, .ranks = {3}},
+                                    {.kind = CulpritKind::slow_group, .group = "tp0"}};
+  Json first = verdict_json(two);
+  EXPECT_EQ(first["kind"], "slow_rank");
+  ASSERT_EQ(first["alternatives"].size(), 1U);
+  const Json other = first["alternatives"][0];
+  EXPECT_EQ(other["group"], "tp0");
+  first.erase("alternatives");
+  ASSERT_EQ(other.size(), first.size());
+  for (const auto& [key, value] : first.items()) EXPECT_TRUE(other.contains(key)) << key;
+}
+
 TEST(AnalyzeJson, TheTimelineIsAddedWhereTheJobHasOne) {
   TestReport t({{{compute, 60}}});
   complete(t);

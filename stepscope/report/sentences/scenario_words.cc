@@ -55,7 +55,9 @@ std::string change_words(const Scenario& s) {
     case Change::rank_as_peers:
       if (!s.part) return fmt::format("rank {} works as its peers do", s.rank.value_or(-1));
       return fmt::format("rank {}'s {} takes as long as its peers'", s.rank.value_or(-1),
-                         work_part_names[static_cast<std::size_t>(*s.part)]);
+                         *s.part == WorkPart::data
+                             ? "data loading"
+                             : work_part_names[static_cast<std::size_t>(*s.part)]);
     case Change::group_as_siblings:
       return fmt::format("group {} transfers as its siblings do", s.group);
     case Change::step_as_others:
