@@ -23,6 +23,7 @@ struct StretchAccount {
   std::uint64_t collectives = 0;
   std::uint64_t last = 0;
   Ns cost{};
+  Ns stall{};
   struct Step {
     Ns late{};    // sum
     Ns latest{};  // maximum
@@ -59,6 +60,7 @@ void account(std::vector<StretchAccount>& accounts, std::vector<Member>& members
   for (const Member& member : members) {
     StretchAccount& own = accounts[member.rank];
     ++own.collectives;
+    own.stall += member.stall;
     const Ns behind = member.arrival - median;
     const Ns late = behind > uncertainty ? behind : Ns{};
     StretchAccount::Step& step = own.steps[member.step];
@@ -103,6 +105,7 @@ void Lateness::add(const JobWindow& stretch) {
     at->collectives += accounts[r].collectives;
     at->last += accounts[r].last;
     at->cost += accounts[r].cost;
+    at->stall += accounts[r].stall;
     for (const auto& [step, times] : accounts[r].steps) {
       at->late += times.late;
       at->latest += times.latest;
@@ -114,6 +117,14 @@ void Lateness::add(const JobWindow& stretch) {
   steps_ += totals.steps;
   tokens_ += totals.tokens;
   wall_ += totals.wall;
+}
+
+// Whether the rank waits no longer than most others: a rank that comes late because it waited
+// elsewhere is a victim.
+bool Lateness::waits_little(const Account& own) const {
+  const auto less = std::ranges::count_if(
+      accounts_, [&](const Account& other) { return other.stall < own.stall; });
+  return 2 * less < std::ssize(accounts_);
 }
 
 std::vector<PersistentStraggler> Lateness::ranks() const {
@@ -132,7 +143,7 @@ std::vector<PersistentStraggler> Lateness::ranks() const {
                             .cost = own.cost};
     if (wall > 0) row.cost_share = seconds(own.cost).count() / wall;
     row.persistent = persistently_worst(row.latest_steps, row.steps, std::ssize(accounts_)) &&
-                     row.late >= options_.least_late &&
+                     waits_little(own) && row.late >= options_.least_late &&
                      seconds(row.late).count() >= options_.least_share * step_wall;
     if (tokens_ > 0 && wall > 0) {
       row.tokens_per_second = static_cast<double>(tokens_) / wall;

@@ -29,7 +29,9 @@ struct PersistentStraggler {
   Ns latest{};                    // maximum over a step's collectives, mean over steps
   Ns cost{};                      // of all steps: wall time that the job lost
   double cost_share = 0;          // of the job's wall
-  bool persistent = false;        // in its steps (stats/persistence.h), and above the limits
+  // In its steps (stats/persistence.h), above the limits, and its main thread waits in these
+  // collectives for no longer than most other ranks'.
+  bool persistent = false;
   // The job's rate if this rank were as fast as the others; absent without tokens.
   std::optional<double> tokens_per_second{};
   std::optional<double> tokens_per_second_without{};
@@ -56,11 +58,13 @@ class Lateness {
     std::uint64_t collectives = 0;
     std::uint64_t last = 0;
     Ns cost{};
+    Ns stall{};  // of its main thread in the collectives
     Ns late{};
     Ns latest{};
     std::int64_t steps = 0;
     std::int64_t latest_steps = 0;
   };
+  [[nodiscard]] bool waits_little(const Account& own) const;
   LatenessOptions options_;
   std::vector<Account> accounts_;  // by rank
   std::int64_t steps_ = 0;

@@ -187,7 +187,8 @@ TEST(Train, NamesALateRankLive) {
   EXPECT_NE(line.find(" ms, costs "), std::string::npos) << line;
   EXPECT_NE(line.find(" tokens/s"), std::string::npos) << line;
   EXPECT_NE(outcome.errors.find("\nstep ", at), std::string::npos);  // before the end
-  EXPECT_NE(outcome.printed.find("Rank 1 is late"), std::string::npos) << outcome.printed;
+  EXPECT_NE(outcome.printed.find("Steps 1–13: Rank 1 spends "), std::string::npos)
+      << outcome.printed;
 }
 
 TEST(Train, EveryStageWritesTheSameLosses) {

@@ -86,7 +86,6 @@ Result<JobWindow> TrainAccount::decode(std::size_t each) const {
 
 Result<Done> TrainAccount::keep(JobWindow stretch, std::vector<ExtraGauge> gauges) {
   if (steps_of(stretch) == 0) return Done{};
-  lateness_.add(stretch);
   recent_.push_back(stretch);
   std::int64_t steps = 0;
   for (const JobWindow& part : recent_) steps += steps_of(part);

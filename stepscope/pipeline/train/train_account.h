@@ -44,7 +44,6 @@ class TrainAccount {
 
   // Of rank 0: every step that was shared, with its records; arrivals are not kept.
   [[nodiscard]] const JobWindow& run() const { return run_; }
-  [[nodiscard]] std::vector<PersistentStraggler> late_ranks() const { return lateness_.ranks(); }
   // Over the last ten steps or more: who is persistently late now.
   [[nodiscard]] const std::vector<PersistentStraggler>& late_now() const { return late_now_; }
 
@@ -69,7 +68,6 @@ class TrainAccount {
   JobWindow run_;
   JobWindow folded_;              // the same without its single steps, for the metrics
   std::deque<JobWindow> recent_;  // the last stretches, of ten steps or more
-  Lateness lateness_;
   std::vector<PersistentStraggler> late_now_;
 };
 

@@ -24,6 +24,7 @@
 #include "stepscope/pipeline/train/train_isolation.h"
 #include "stepscope/pipeline/train/train_result_of.h"
 #include "stepscope/pipeline/train/train_settings.h"
+#include "stepscope/pipeline/train/train_verdict.h"
 #include "stepscope/pipeline/train/train_weights.h"
 #include "stepscope/write/chrome_trace.h"
 #include "stepscope/zero/engine/trace_recorder.h"
@@ -97,6 +98,7 @@ class TrainRun {
   std::optional<zero::TokenData> data_;
   std::unique_ptr<RankRecorder> recorder_;
   std::unique_ptr<zero::Engine> engine_;
+  zero::TraceOptions trace_options_;
   std::unique_ptr<zero::TraceRecorder> trace_;
   std::unique_ptr<FaultObserver> observer_;
   std::unique_ptr<TrainAccount> account_;
@@ -197,8 +199,9 @@ Result<Done> TrainRun::open_account() {
 
 // From the end of the step before: what lies between two steps belongs to the later one.
 void TrainRun::trace_step(std::int64_t step) {
-  if (!trace_) return;
-  if (request_.trace_steps.records(step - history_.first_step))
+  const std::int64_t of_run = step - history_.first_step;
+  // The first step warms caches and pages up.
+  if (request_.trace.empty() ? of_run > 0 : request_.trace_steps.records(of_run))
     trace_->start();
   else
     trace_->stop();
@@ -236,11 +239,10 @@ Result<Done> TrainRun::share_account() {
 }
 
 void TrainRun::after_step(const zero::StepResult& result, std::optional<double> validation) {
-  if (trace_) {
-    StepRecord step = *recorder_->last_step();
-    step.index = result.step;
-    trace_->step_done(step);
-  }
+  StepRecord step = *recorder_->last_step();
+  step.index = result.step;
+  trace_->step_done(step);
+  if (request_.trace.empty()) trace_->keep_about(verdict_steps);
   trace_step(result.step + 1);
   history_.steps.push_back({result, validation});
   if (speaks()) tell(result, validation);
@@ -270,9 +272,9 @@ zero::TrainerHooks TrainRun::hooks() {
 }
 
 Result<Done> TrainRun::write_trace() {
-  if (!trace_) return Done{};
   trace_->stop();
-  const Trace trace = trace_->trace();
+  if (request_.trace.empty()) return Done{};
+  const Trace trace = zero::make_trace(trace_options_, trace_->rows());
   const RankToWrite rank{.rank = comm_.rank(), .trace = &trace};
   const auto path =
       std::filesystem::path(request_.trace) / fmt::format("rank_{}.json.gz", comm_.rank());
@@ -286,6 +288,8 @@ Result<TrainResult> TrainRun::finish() {
   auto generated = generate_text(*engine_, comm_, request_);
   if (!generated) return generated.error();
   if (!traced) return traced.error();
+  const auto rows = gather_rows(comm_, trace_options_, trace_->rows());
+  if (!rows) return rows.error();
   std::optional<TrainIsolation> isolated;
   if (isolation_ != nullptr && !stopped_early()) {
     auto measured = isolate_training(*engine_, *isolation_, *recorder_, *data_);
@@ -297,6 +301,7 @@ Result<TrainResult> TrainRun::finish() {
   result.interrupted = stopped_early();
   result.isolation = std::move(isolated);
   result.generated = std::move(*generated);
+  result.verdict = verdict_of(*rows);
   return result;
 }
 
@@ -323,17 +328,15 @@ Result<TrainResult> TrainRun::all() {
   if (peak_)
     account_->set_references(
         {.peak = peak_->rate, .peak_source = std::string(peak_->instructions)});
-  if (!request_.trace.empty())
-    trace_ =
-        std::make_unique<zero::TraceRecorder>(zero::TraceOptions{.rank = comm_.rank(),
-                                                                 .world = comm_.size(),
-                                                                 .type = settings_.engine.type,
-                                                                 .transport = request_.transport,
-                                                                 .host = host_name(),
-                                                                 .unix_offset = *offset},
-                                              *recorder_);
+  trace_options_ = {.rank = comm_.rank(),
+                    .world = comm_.size(),
+                    .type = settings_.engine.type,
+                    .transport = request_.transport,
+                    .host = host_name(),
+                    .unix_offset = *offset};
+  trace_ = std::make_unique<zero::TraceRecorder>(trace_options_, *recorder_);
   observer_->forward_to(trace_.get());
-  if (trace_ || !faults_.empty()) engine_->observe(observer_.get());
+  engine_->observe(observer_.get());
   history_.first_step = engine_->cursor().step;
   recorder_->end_step(0, Flops{}, Flops{});  // what came before is no step
   (void)recorder_->take_window();

@@ -12,6 +12,7 @@
 #include "stepscope/analysis/budget/time_budget.h"
 #include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/base/quantity.h"
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/zero/plan/step_plan.h"
 
 namespace stepscope {
@@ -104,6 +105,15 @@ struct TrainIsolation {
   [[nodiscard]] Rank mean() const;
 };
 
+// What `analyze` says of the recorded steps: those of --trace-steps where there is a trace, else
+// the last of the run.
+struct TrainVerdict {
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  std::vector<Culprit> culprits{};  // the verdict, then its alternatives (diagnose/culprit.h)
+  std::string why_none{};           // where there is none
+};
+
 struct TrainResult {
   // Whether this is the result of the job: false in a process of another rank than 0, and in the
   // one that has started ranks as processes (train.h). Only `interrupted` means something then.
@@ -120,8 +130,8 @@ struct TrainResult {
   std::vector<TrainMemory> memory{};
   std::vector<TrainCollective> collectives{};
   std::optional<TrainIsolation> isolation{};
-  std::vector<std::string> stragglers{};   // sentences
-  std::vector<std::string> offload{};      // likewise, of what was kept in files
+  TrainVerdict verdict{};
+  std::vector<std::string> offload{};      // sentences, of what was kept in files
   std::vector<std::string> checkpoints{};  // directories
   std::string stats{};                     // telemetry's own export (telemetry/stats_json.h)
   std::string generated{};                 // text: the prompt and what the network made of it

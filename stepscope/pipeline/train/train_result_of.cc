@@ -9,7 +9,6 @@
 #include "stepscope/pipeline/train/train_settings.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/telemetry/stats_json.h"
-#include "stepscope/telemetry/straggler.h"
 #include "stepscope/telemetry/zero3_performance_stats.h"
 #include "stepscope/words/format.h"
 
@@ -60,21 +59,6 @@ void add_collectives(const JobWindow& job, TrainResult& result) {
     row.transfer += c.sum.transfer / ranks;
     row.wait += c.sum.peer_wait / ranks;
     row.stall += c.sum.stall / ranks;
-  }
-}
-
-void add_stragglers(std::span<const PersistentStraggler> late, TrainResult& result) {
-  for (const PersistentStraggler& s : late) {
-    if (!s.persistent) continue;
-    std::string line = fmt::format(
-        "Rank {} is late: by {} at the worst collective of a step, and the latest in {} of {} "
-        "steps; "
-        "that costs {} of the time",
-        s.rank, format_time(s.latest), s.latest_steps, s.steps, format_percent(s.cost_share));
-    if (s.tokens_per_second && s.tokens_per_second_without)
-      line += fmt::format(" ({} tokens/s instead of {})", format_count(*s.tokens_per_second),
-                          format_count(*s.tokens_per_second_without));
-    result.stragglers.push_back(line + ".");
   }
 }
 
@@ -181,7 +165,6 @@ TrainResult train_result_of(const TrainRequest& request, const zero::Engine& eng
   add_steps(job, history, result);
   add_memory(engine, result);
   add_collectives(job, result);
-  add_stragglers(account.late_ranks(), result);
   result.checkpoints = history.checkpoints;
   Zero3PerformanceStats stats(job);
   add_offload(engine, stats.memory_transfer_metrics(), result);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/report/json/analyze_json.h"
 #include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/train_sentence.h"
 #include "stepscope/stats/round_to_sum.h"
@@ -95,6 +96,11 @@ Json train_setup_json(const TrainSetup& s) {
           {"transport", s.transport}};
 }
 
+Json steps_of_verdict(const TrainVerdict& verdict) {
+  if (verdict.culprits.empty()) return nullptr;
+  return Json::array({verdict.first_step, verdict.last_step});
+}
+
 Json isolation_range_json(Ns mean, const TrainIsolation::Range& range) {
   return {
       {"mean_ns", mean.count()}, {"min_ns", range.least.count()}, {"max_ns", range.most.count()}};
@@ -131,7 +137,10 @@ Json train_tree(const TrainResult& r) {
   for (const TrainStep& step : r.steps) steps.push_back(train_step_json(step));
   return {{"schema", "stepscope.train/1"},
           {"version", r.version},
-          {"answer", {{"sentence", train_sentence(r)}}},
+          {"answer",
+           {{"sentence", train_sentence(r)},
+            {"verdict", verdict_json(r.verdict.culprits)},
+            {"verdict_steps", steps_of_verdict(r.verdict)}}},
           {"setup", train_setup_json(r.setup)},
           {"peak_flops", r.peak ? Json(r.peak->value) : Json(nullptr)},
           {"peak_source", text_or_null(r.peak_source)},
@@ -146,7 +155,6 @@ Json train_tree(const TrainResult& r) {
           {"memory", train_memory_json(r)},
           {"collectives", train_collectives_json(r)},
           {"isolation", r.isolation ? isolation_tree(*r.isolation) : Json(nullptr)},
-          {"stragglers", r.stragglers},
           {"offload", r.offload},
           {"checkpoints", r.checkpoints},
           {"stats", r.stats.empty() ? Json(nullptr) : Json::parse(r.stats)},

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "stepscope/pipeline/train/train_test_result.h"
+#include "stepscope/report/json/analyze_json.h"
 
 namespace stepscope {
 namespace {
@@ -24,6 +25,19 @@ TEST(TrainJson, AStepsMeanBudgetSumsToItsMeanWall) {
 TEST(TrainJson, WithoutStepsOrPeakNothingIsInvented) {
   EXPECT_TRUE(train_tree({})["mfu"].is_null());
   EXPECT_TRUE(train_tree({})["stats"].is_null());
+}
+
+TEST(TrainJson, HasTheVerdictOfAnalyzeAndItsSteps) {
+  TrainResult r = train_test::run();
+  EXPECT_TRUE(train_tree(r)["answer"]["verdict"].is_null());
+  EXPECT_TRUE(train_tree(r)["answer"]["verdict_steps"].is_null());
+  r.verdict = {.first_step = 3, .last_step = 7};
+  r.verdict.culprits.push_back(
+      {.kind = CulpritKind::late_host, .ranks = {1}, .gain = Ns{5}, .sentence = "Late."});
+  const Json answer = train_tree(r)["answer"];
+  EXPECT_EQ(answer["verdict"], verdict_json(r.verdict.culprits));
+  EXPECT_EQ(answer["verdict"]["kind"], "late_host");
+  EXPECT_EQ(answer["verdict_steps"], Json::array({3, 7}));
 }
 
 TEST(TrainJson, TelemetrysExportStaysAsItIs) {

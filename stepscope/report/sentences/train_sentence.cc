@@ -25,4 +25,13 @@ std::string train_sentence(const TrainResult& r) {
                            r.steps.back().loss, counted(r.steps.size(), "step"));
 }
 
+std::string train_verdict_sentence(const TrainResult& r) {
+  const TrainVerdict& v = r.verdict;
+  if (v.culprits.empty())
+    return v.why_none.empty() ? std::string() : fmt::format("No verdict: {}.", v.why_none);
+  const std::string steps = fmt::format("Steps {}–{}: ", v.first_step, v.last_step);
+  if (is_fault(v.culprits.front().kind)) return steps + v.culprits.front().sentence;
+  return r.setup.ranks < 2 ? std::string() : steps + "no rank stands out.";
+}
+
 }  // namespace stepscope

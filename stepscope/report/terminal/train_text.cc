@@ -173,7 +173,8 @@ std::string train_text(const TrainResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(std::max(40, options.width));
   std::string out = train_headline(r) + '\n' + wrapped(train_sentence(r), width);
   if (!r.steps.empty()) out += train_account_lines(r) + train_phases_line(r);
-  for (const std::string& s : r.stragglers) out += wrapped(s, width);
+  if (const std::string verdict = train_verdict_sentence(r); !verdict.empty() && !r.steps.empty())
+    out += wrapped(verdict, width);
   for (const std::string& s : r.offload) out += wrapped(s, width);
   for (const std::string& table : {train_memory_table(r, width), train_collectives_table(r, width)})
     if (!table.empty()) out += '\n' + table;

@@ -27,6 +27,24 @@ TEST(TrainText, WithoutStepsOrPeakNothingIsInvented) {
   EXPECT_EQ(train_text(r).find("MFU"), std::string::npos);
 }
 
+TEST(TrainText, StatesTheVerdictOfTheRecordedSteps) {
+  TrainResult r = train_test::run();
+  const auto said = [&](std::string_view what) {
+    return train_text(r).find(what) != std::string::npos;
+  };
+  r.verdict = {.first_step = 3, .last_step = 7};
+  r.verdict.culprits.push_back({.kind = CulpritKind::data_loader,
+                                .ranks = {1},
+                                .sentence = "The data loader of rank 1 takes long."});
+  EXPECT_TRUE(said("Steps 3–7: The data loader of rank 1 takes long."));
+  r.verdict.culprits = {{.kind = CulpritKind::compute_bound}};
+  EXPECT_TRUE(said("Steps 3–7: no rank stands out."));
+  r.setup.ranks = 1;
+  EXPECT_FALSE(said("Steps 3–7"));
+  r.verdict = {.why_none = "fewer than three steps were recorded"};
+  EXPECT_TRUE(said("No verdict: fewer than three steps were recorded."));
+}
+
 TEST(TrainText, SaysTheIsolationInWords) {
   const std::string text = isolation_text(train_test::isolation(), 200);
   EXPECT_NE(text.find("Overlap hides 25.0 % of the communication"), std::string::npos) << text;

@@ -2,7 +2,6 @@
 #include "stepscope/zero/engine/trace_recorder.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace stepscope::zero {
 namespace {
@@ -192,12 +191,12 @@ void describe(const TraceOptions& options, Metadata& metadata) {
 
 TraceRecorder::TraceRecorder(const TraceOptions& options, RankRecorder& recorder)
     : options_(options), recorder_(recorder) {
-  operations_.reserve(options.operations);
-  units_.reserve(options.operations);
-  messages_.reserve(options.collectives);
-  moves_.reserve(options.file_moves);
-  activities_.reserve(options.activities);
-  steps_.reserve(4096);
+  rows_.operations.reserve(options.operations);
+  rows_.units.reserve(options.operations);
+  rows_.messages.reserve(options.collectives);
+  rows_.moves.reserve(options.file_moves);
+  rows_.activities.reserve(options.activities);
+  rows_.steps.reserve(4096);
 }
 
 TraceRecorder::~TraceRecorder() { stop(); }
@@ -205,7 +204,7 @@ TraceRecorder::~TraceRecorder() { stop(); }
 void TraceRecorder::start() {
   if (on_) return;
   on_ = true;
-  recorder_.log_activities(&activities_);
+  recorder_.log_activities(&rows_.activities);
 }
 
 void TraceRecorder::stop() {
@@ -216,35 +215,29 @@ void TraceRecorder::stop() {
 }
 
 void TraceRecorder::step_done(const StepRecord& step) {
-  if (on_) steps_.push_back(step);
+  if (on_) rows_.steps.push_back(step);
 }
 
 void TraceRecorder::begin(const nn::OpCall& call) noexcept {
-  open_operation_ = on_ && operations_.size() < operations_.capacity();
+  open_operation_ = on_ && rows_.operations.size() < rows_.operations.capacity();
   if (open_operation_)
-    operations_.push_back({call, recorder_.now(), {}});
+    rows_.operations.push_back({call, recorder_.now(), {}});
   else if (on_)
-    ++left_out_;
+    ++rows_.left_out;
 }
 
 void TraceRecorder::end() noexcept {
-  if (open_operation_) operations_.back().end = recorder_.now();
+  if (open_operation_) rows_.operations.back().end = recorder_.now();
   open_operation_ = false;
 }
 
 void TraceRecorder::range_begin(std::string_view name, Activity activity) noexcept {
-  open_unit_ = on_ && units_.size() < units_.capacity();
-  if (!open_unit_) return;
-  Unit unit;
-  unit.length = static_cast<std::uint8_t>(std::min(name.size(), unit.name.size()));
-  std::memcpy(unit.name.data(), name.data(), unit.length);
-  unit.activity = activity;
-  unit.begin = recorder_.now();
-  units_.push_back(unit);
+  open_unit_ = on_ && rows_.units.size() < rows_.units.capacity();
+  if (open_unit_) rows_.units.push_back({ShortName<24>(name), activity, recorder_.now(), {}});
 }
 
 void TraceRecorder::range_end() noexcept {
-  if (open_unit_) units_.back().end = recorder_.now();
+  if (open_unit_) rows_.units.back().end = recorder_.now();
   open_unit_ = false;
 }
 
@@ -252,52 +245,56 @@ void TraceRecorder::collective(const CollectiveRecord& record, std::string_view 
                                std::int64_t in_elements, std::int64_t out_elements,
                                ElementType type) noexcept {
   if (!on_ && record.submitted >= until_) return;
-  if (messages_.size() == messages_.capacity()) {
-    ++left_out_;
-    return;
-  }
-  Message message{record, {}, 0, in_elements, out_elements, type};
-  message.length = static_cast<std::uint8_t>(std::min(what.size(), message.what.size()));
-  std::memcpy(message.what.data(), what.data(), message.length);
-  messages_.push_back(message);
+  if (rows_.messages.size() < rows_.messages.capacity())
+    rows_.messages.push_back({record, ShortName<40>(what), in_elements, out_elements, type});
+  else
+    ++rows_.left_out;
 }
 
 void TraceRecorder::moved(const ShardMove& move) noexcept {
   if (!on_) return;
-  if (moves_.size() < moves_.capacity())
-    moves_.push_back(move);
+  if (rows_.moves.size() < rows_.moves.capacity())
+    rows_.moves.push_back(move);
   else
-    ++left_out_;
+    ++rows_.left_out;
 }
 
-Trace TraceRecorder::trace() const {
+void TraceRecorder::keep_about(std::size_t steps) {
+  const auto crowded = [](const auto& list) { return 2 * list.size() > list.capacity(); };
+  const bool full = crowded(rows_.operations) || crowded(rows_.units) || crowded(rows_.messages) ||
+                    crowded(rows_.moves) || crowded(rows_.activities);
+  if (full) rows_.keep_last(std::clamp<std::size_t>(rows_.steps.size() / 2, 1, steps));
+  if (rows_.steps.size() >= 2 * steps) rows_.keep_last(steps);
+}
+
+Trace make_trace(const TraceOptions& options, const RecordedRows& rows) {
   Trace trace;
-  describe(options_, trace.metadata);
-  TraceText text(options_, trace);
-  for (const StepRecord& step : steps_)
+  describe(options, trace.metadata);
+  TraceText text(options, trace);
+  for (const StepRecord& step : rows.steps)
     text.row(step.begin, step.end, "ProfilerStep#" + std::to_string(step.index),
              Category::user_annotation, TrackId{0});
-  for (const ActivitySpan& piece : activities_) {
+  for (const ActivitySpan& piece : rows.activities) {
     const std::string_view name = row_name(piece.activity);
     const bool computes_or_talks =
         piece.activity != Activity::data && piece.activity != Activity::wait_io;
     const Category category = computes_or_talks ? Category::cpu_op : Category::user_annotation;
     if (!name.empty()) text.row(piece.begin, piece.end, name, category, TrackId{0});
   }
-  for (const Unit& unit : units_)
+  for (const RecordedUnit& unit : rows.units)
     text.row(unit.begin, unit.end,
-             std::string(unit.name.data(), unit.length) + std::string(unit_suffix(unit.activity)),
+             std::string(unit.name.text()) + std::string(unit_suffix(unit.activity)),
              Category::user_annotation, TrackId{0});
-  for (const Operation& op : operations_) text.operation(op.call, op.begin, op.end);
-  std::vector<const Message*> in_order;
-  for (const Message& m : messages_) in_order.push_back(&m);
-  std::ranges::stable_sort(in_order, {}, [](const Message* m) { return m->record.submitted; });
-  for (const Message* m : in_order) {
+  for (const RecordedOperation& op : rows.operations) text.operation(op.call, op.begin, op.end);
+  std::vector<const RecordedMessage*> in_order;
+  for (const RecordedMessage& m : rows.messages) in_order.push_back(&m);
+  const auto submitted = [](const RecordedMessage* m) { return m->record.submitted; };
+  std::ranges::stable_sort(in_order, {}, submitted);
+  for (const RecordedMessage* m : in_order) {
     const CollectiveRecord& r = m->record;
     const TrackId lane = text.lane("collectives", r.submitted, r.finished);
-    if (m->length > 0)
-      text.row(r.submitted, r.finished, std::string_view(m->what.data(), m->length),
-               Category::user_annotation, lane);
+    if (!m->what.text().empty())
+      text.row(r.submitted, r.finished, m->what.text(), Category::user_annotation, lane);
     Collective meta;
     meta.slice = text.row(r.submitted, r.finished, "record_param_comms", Category::cpu_op, lane);
     meta.name = trace.strings.intern(collective_name(r.kind));
@@ -307,12 +304,12 @@ Trace TraceRecorder::trace() const {
     meta.in_elements = m->in_elements;
     meta.out_elements = m->out_elements;
     meta.seq = static_cast<std::int64_t>(r.sequence);
-    meta.group_size = options_.world;
-    meta.rank = options_.rank;
+    meta.group_size = options.world;
+    meta.rank = options.rank;
     meta.is_async = true;
     trace.collectives.push_back(meta);
   }
-  std::vector<ShardMove> moves = moves_;
+  std::vector<ShardMove> moves = rows.moves;
   std::ranges::stable_sort(moves, {}, &ShardMove::begin);
   for (const ShardMove& move : moves) {
     const std::string column(shard_column_names[at(move.column)]);
@@ -320,7 +317,7 @@ Trace TraceRecorder::trace() const {
              move.write ? "write " + column + " to file" : "read " + column + " from file",
              Category::user_annotation, text.lane("files", move.begin, move.end));
   }
-  if (left_out_ > 0) trace.notes.add("left_out_by_the_recorder", 0, left_out_);
+  if (rows.left_out > 0) trace.notes.add("left_out_by_the_recorder", 0, rows.left_out);
   trace.notes.events = trace.slices.size();
   seal(trace);
   return trace;

@@ -24,6 +24,7 @@
 #include "stepscope/telemetry/rank_recorder.h"
 #include "stepscope/telemetry/rank_window.h"
 #include "stepscope/zero/engine/engine.h"
+#include "stepscope/zero/engine/recorded_rows.h"
 
 namespace stepscope::zero {
 
@@ -56,10 +57,10 @@ class TraceRecorder final : public EngineObserver {
   // Ends a recorded step; its record becomes an annotation.
   void step_done(const StepRecord& step);
 
-  [[nodiscard]] bool empty() const { return steps_.empty(); }
-  // The sealed trace. Instants count from the UNIX epoch. Its notes count the rows that did not
-  // fit.
-  [[nodiscard]] Trace trace() const;
+  [[nodiscard]] const RecordedRows& rows() const { return rows_; }
+  // Keeps the last `steps` steps or some more; fewer, if their rows would soon not fit. Call it
+  // between steps.
+  void keep_about(std::size_t steps);
 
   void begin(const nn::OpCall& call) noexcept override;
   void end() noexcept override;
@@ -72,40 +73,17 @@ class TraceRecorder final : public EngineObserver {
   void range_end() noexcept override;
 
  private:
-  struct Operation {
-    nn::OpCall call;
-    Ns begin{};
-    Ns end{};
-  };
-  struct Unit {
-    std::array<char, 24> name{};
-    std::uint8_t length = 0;
-    Activity activity = Activity::other;
-    Ns begin{};
-    Ns end{};
-  };
-  struct Message {
-    CollectiveRecord record;
-    std::array<char, 40> what{};
-    std::uint8_t length = 0;
-    std::int64_t in_elements = 0;
-    std::int64_t out_elements = 0;
-    ElementType type = ElementType::f32;
-  };
-
   TraceOptions options_;
   RankRecorder& recorder_;
   bool on_ = false;
   Ns until_ = Ns::min();  // while off: earlier submissions belong to a recorded step
-  std::vector<Operation> operations_;
-  std::vector<Unit> units_;
-  std::vector<Message> messages_;
-  std::vector<ShardMove> moves_;
-  std::vector<ActivitySpan> activities_;
-  std::vector<StepRecord> steps_;
-  std::uint64_t left_out_ = 0;
+  RecordedRows rows_;
   bool open_operation_ = false;
   bool open_unit_ = false;
 };
+
+// The sealed trace of a rank. Instants count from the UNIX epoch. Its notes count the rows that did
+// not fit.
+[[nodiscard]] Trace make_trace(const TraceOptions& options, const RecordedRows& rows);
 
 }  // namespace stepscope::zero
