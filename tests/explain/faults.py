@@ -35,16 +35,17 @@ class Fault:
 
 def slow_rank(r):
     rank = r.randrange(2)
-    return Fault(["--inject", "slow:%d:%d%%" % (rank, r.randint(20, 60))], "straggler_rank", rank)
+    return Fault(["--inject", "slow:%d:%d%%" % (rank, r.randint(20, 60))], "slow_rank", rank)
 
 
 def sleeping_rank(r):
     rank = r.randrange(2)
-    return Fault(["--inject", "sleep:%d:%dms" % (rank, r.randint(15, 50))], "straggler_rank", rank)
+    return Fault(["--inject", "sleep:%d:%dms" % (rank, r.randint(15, 50))], "late_host", rank)
 
 
 def slow_loader(r):
-    return Fault(["--inject", "data:%d:%dms" % (r.randrange(2), r.randint(15, 60))], "data_loader")
+    rank = r.randrange(2)
+    return Fault(["--inject", "data:%d:%dms" % (rank, r.randint(15, 60))], "data_loader", rank)
 
 
 def slow_link(r):
@@ -65,8 +66,8 @@ def no_prefetch(_):
 
 FAULTS = {f.__name__: f for f in (slow_rank, sleeping_rank, slow_loader, slow_link, forced_sync, tiny_buckets,
                                   no_prefetch)}
-CAUSES = {"straggler_rank", "data_loader", "slow_link", "sync_calls", "bucket_too_small", "prefetch_miss",
-          "stage_imbalance"}
+CAUSES = {"slow_rank", "late_host", "throttling", "pauses", "data_loader", "slow_link", "sync_calls", "bucket_too_small",
+          "prefetch_miss", "stage_imbalance"}
 
 
 def stolen():
@@ -117,9 +118,9 @@ def one_try(words, fault, flags, seed, machine):
 
 
 def rank_of(finding):
-    words = finding["what"].split()
-    if finding["id"] == "straggler_rank" and words[1].isdigit():
-        return int(words[1])
+    rank = finding["key"].rpartition(":")[2]
+    if finding["id"] in ("slow_rank", "late_host", "data_loader", "throttling") and rank.isdigit():
+        return int(rank)
     return finding["place"]["rank"] if finding["place"] else None
 
 
