@@ -32,7 +32,7 @@ out_empty() { [ ! -s "$dir/out" ] || fail "$1: standard output is not empty"; }
 err_empty() { [ ! -s "$dir/err" ] || fail "$1: standard error is not empty"; }
 
 run 0 "an analysis" analyze "$traces"
-out_has "A step takes"
+out_has "Where it goes"
 err_empty "without a terminal there is no progress"
 if grep -q $'\033' "$dir/out"; then fail "colours without a terminal"; fi
 
@@ -86,7 +86,7 @@ EOF
 run 0 "JSON on standard output" analyze "$traces" --json -
 [ "$(head -c 1 "$dir/out")" = "{" ] || fail "JSON does not begin the output"
 [ "$(tail -c 2 "$dir/out" | tr -d '\n')" = "}" ] || fail "something follows the JSON"
-if grep -q "A step takes .*bound by" <(head -c 20 "$dir/out")
+if grep -q "^Where it goes" "$dir/out"
 then fail "text among the JSON"; fi
 "$stepscope" analyze "$traces" --json "$dir/a.json" >/dev/null 2>"$dir/err" || fail "JSON to a file"
 [ "$(head -c 1 "$dir/a.json")" = "{" ] || fail "the JSON file does not begin as JSON"
@@ -252,7 +252,7 @@ done
 run 1 "an input that does not exist" analyze "$dir/none.json"
 err_has "none.json"
 run 1 "one input of two does not exist" analyze "$traces" "$dir/none.json"
-out_has "A step takes"
+out_has "Where it goes"
 err_has "none.json"
 run 1 "ranks that are not there" analyze "$traces" --ranks 7
 err_has "no rank of --ranks 7"
@@ -264,7 +264,7 @@ run 0 "a truncated input" analyze "$dir/cut.json"
 out_has "is cut off"
 
 run 1 "a page that cannot be written" analyze "$traces" --html "$dir/none/page.html"
-out_has "A step takes"
+out_has "Where it goes"
 err_has "page.html"
 : >"$dir/file"
 run 1 "a CSV directory that cannot be made" analyze "$traces" --csv "$dir/file/csv"
@@ -292,7 +292,7 @@ for flag in --json --html --perfetto; do
     code=${PIPESTATUS[0]}
     [ "$code" -eq 1 ] || fail "$flag beyond the size limit: exit $code instead of 1"
     err_has "$file: cannot write"
-    out_has "A step takes"
+    out_has "Where it goes"
   done
   [ -z "$(ls -A "$dir/small")" ] || fail "$flag beyond the size limit leaves: $(ls "$dir/small")"
   rmdir "$dir/small" || exit 1

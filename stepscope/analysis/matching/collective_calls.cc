@@ -296,10 +296,12 @@ Sources CallReader::sources_of(SliceId kernel, CollectiveKind by_name, SliceId& 
       if (row.meta != nullptr && from.op_meta == nullptr) from.op_meta = row.meta;
     }
   }
-  // Old writers put the correlation into the external id, so only a row of the same kind counts.
+  // Old writers put the correlation into the external id, so only a row of the same kind counts. A
+  // message that was recorded before the launch may be one of several in the kernel.
   const auto at = by_external_id_.find(trace_.slices.external_id[index(kernel)]);
   if (from.op_meta == nullptr && at != by_external_id_.end() &&
-      (at->second->kind == by_name || !is_known(by_name))) {
+      (at->second->kind == by_name ||
+       (!is_known(by_name) && !is_point_to_point(at->second->kind)))) {
     from.op_meta = at->second->meta;
     if (innermost == no_slice) innermost = at->second->slice;
   }
