@@ -371,6 +371,10 @@ def size_fault(r, job, kind):
     if share > 0.75:
         return None
     draw_cut(r, job, fault)
+    if job.late or job.short:  # fewer steps count
+        base, step = (jobs_training.simulate(job.with_fault(f, False))[3] for f in (None, fault))
+        if step - base < LEAST * step:
+            return None
     return job.with_fault(fault), fault, step, step - base
 
 

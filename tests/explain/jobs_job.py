@@ -36,6 +36,7 @@ class Job:
     fault = None
     host_scale = 1.0
     transfers = 1.0  # factor of all transfers
+    late, short = {}, frozenset()  # captures: by rank the steps that it begins later; ranks that end a step earlier
 
     # Who is where
 

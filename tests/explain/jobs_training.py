@@ -326,8 +326,8 @@ def end_of_step(r, step, ends):
 def simulate(job):
     """The ranks of a job after its last step, with the graph that has been run; and the mean step.
 
-    The mean is over the steps after the first, from the end of the device's work of a step to that of the next: a job
-    that runs ahead fills its queues in the first step.
+    The mean is over the steps after the first that all captures have, from the end of the device's work of a step to
+    that of the next: a job that runs ahead fills its queues in the first step.
     """
     graph = Graph()
     joins = Joins(graph)
@@ -356,5 +356,6 @@ def simulate(job):
     if wrong:
         raise RuntimeError("%d collectives lack members, %s" % (len(wrong), wrong[:3]))
     graph.run()
-    first, last = (max(graph.end[n] for n in lasts[k]) for k in (0, -1))
-    return ranks, graph, joins, (last - first) / (job.steps - 1)
+    begin, end = max(job.late.values(), default=0), job.steps - 1 - bool(job.short)
+    first, last = (max(graph.end[n] for n in lasts[k]) for k in (begin, end))
+    return ranks, graph, joins, (last - first) / (end - begin)

@@ -228,7 +228,6 @@ void CallReader::add_edge(const HostRow* row, const Collective* meta, Collective
     if (peer == view_.rank || !may_be_member(call.group, peer)) peer = -1;
   }
   if (peer < 0) peer = only_peer(call.group);
-  if (peer < 0) return;
   edge.src = sends ? view_.rank : peer;
   edge.dst = sends ? peer : view_.rank;
   if (edge.src == edge.dst) return;  // a copy within the rank

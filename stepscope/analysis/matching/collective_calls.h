@@ -35,7 +35,8 @@ struct CollectiveCall {
   std::optional<std::uint32_t> step;  // row of the view's steps in which the call starts
 };
 
-// One message between two ranks, as one of them recorded it.
+// One message between two ranks, as one of them recorded it. A peer that it did not record is -1;
+// matched calls have no such edges (message_peers.h).
 struct P2pEdge {
   int src = -1;  // global ranks; ranks within the group if its ranks are unknown
   int dst = -1;

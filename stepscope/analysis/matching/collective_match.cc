@@ -9,10 +9,10 @@
 #include <tuple>
 
 #include "stepscope/analysis/matching/coarse_offset.h"
+#include "stepscope/analysis/matching/message_peers.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/matching/sequence_align.h"
 #include "stepscope/analysis/matching/sequence_steps.h"
-#include "stepscope/analysis/steps/iteration_name.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/stats/summary.h"
 
@@ -129,17 +129,6 @@ Places SetMatcher::places_of(std::span<const AlignItem> a, std::span<const Align
   const auto alignment = align(a, b);
   const bool same = alignment && alignment->agreeing == a.size() && a.size() == b.size();
   return same ? in_order(b.size()) : places;
-}
-
-// Number of the annotated step that launched a call.
-std::optional<std::int64_t> launching_step(const RankView& view, const CollectiveCall& call) {
-  if (call.launch == no_slice) return std::nullopt;
-  const Ns at = view.trace->slices.start[index(call.launch)];
-  const auto after = std::ranges::upper_bound(view.steps, at, {}, &Step::host_start);
-  if (after == view.steps.begin() || !step_number((after - 1)->name)) return std::nullopt;
-  // The last step ends with its annotation; an earlier one goes on to the next.
-  if (after == view.steps.end() && at >= (after - 1)->host_end) return std::nullopt;
-  return (after - 1)->index;
 }
 
 std::optional<std::vector<PlacedSequence>> SetMatcher::place_by_steps() const {
@@ -424,9 +413,11 @@ class Matcher {
       if (ranks_of(capture).size() < 2) continue;
       out_.clocks_comparable = true;
       match_groups(capture);
+      infer_peers(views_, capture, out_);
       match_messages(capture);
       match_streams(capture);
     }
+    for (RankCalls& rank : out_.ranks) drop_unnamed(rank);
     share_knowledge();
     return std::move(out_);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "stepscope/analysis/steps/iteration_name.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -81,6 +82,16 @@ std::optional<std::vector<Places>> places_by_step(std::span<const std::vector<St
   }
   if (2 * placed <= all || !near_in_time(sequences, places, step_length)) return std::nullopt;
   return places;
+}
+
+std::optional<std::int64_t> launching_step(const RankView& view, const CollectiveCall& call) {
+  if (call.launch == no_slice) return std::nullopt;
+  const Ns at = view.trace->slices.start[index(call.launch)];
+  const auto after = std::ranges::upper_bound(view.steps, at, {}, &Step::host_start);
+  if (after == view.steps.begin() || !step_number((after - 1)->name)) return std::nullopt;
+  // The last step ends with its annotation; an earlier one goes on to the next.
+  if (after == view.steps.end() && at >= (after - 1)->host_end) return std::nullopt;
+  return (after - 1)->index;
 }
 
 }  // namespace stepscope

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "stepscope/analysis/matching/collective_calls.h"
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
@@ -24,5 +25,9 @@ struct StepItem {
 // quarter of `step_length` in the median: then the numbers mean different steps.
 [[nodiscard]] std::optional<std::vector<std::vector<std::optional<std::int64_t>>>> places_by_step(
     std::span<const std::vector<StepItem>> sequences, Ns step_length);
+
+// Number of the annotated step that launched a call; absent outside of numbered steps.
+[[nodiscard]] std::optional<std::int64_t> launching_step(const RankView& view,
+                                                         const CollectiveCall& call);
 
 }  // namespace stepscope

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/matching/message_peers.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "stepscope/analysis/matching/sequence_steps.h"
+#include "stepscope/stats/summary.h"
+
+namespace stepscope {
+namespace {
+
+constexpr Ns ends_apart = std::chrono::microseconds{200};  // on both sides of a message
+
+// One call with messages to unknown peers.
+struct Unnamed {
+  std::uint32_t call = 0;
+  Ns start{};
+  Ns end{};
+  std::uint32_t sends = 0;
+  std::uint32_t receives = 0;
+};
+using Calls = std::vector<Unnamed>;
+using OfMembers = std::vector<Calls>;  // in the order of the group
+
+struct Group {
+  std::vector<std::uint32_t> views;         // of its members, in order
+  std::map<std::int64_t, OfMembers> steps;  // by number of the step that launched them
+};
+
+bool unknown(const P2pEdge& edge) { return edge.src < 0 || edge.dst < 0; }
+
+bool has_unknown(const RankCalls& rank, const CollectiveCall& call) {
+  const auto edges = std::span(rank.edges).subspan(call.first_edge, call.edge_count);
+  return std::ranges::any_of(edges, unknown);
+}
+
+void name_peers(RankCalls& rank, const CollectiveCall& call, int receiver, int sender) {
+  for (std::uint32_t e = 0; e < call.edge_count; ++e) {
+    P2pEdge& edge = rank.edges[call.first_edge + e];
+    if (edge.dst < 0) edge.dst = receiver;
+    if (edge.src < 0) edge.src = sender;
+  }
+}
+
+bool beside(const Unnamed& a, const Unnamed& b) {
+  return a.start <= b.end + ends_apart && b.start <= a.end + ends_apart;
+}
+
+// Whether the k-th calls of all neighbours are one exchange around the group.
+bool is_ring(const OfMembers& members) {
+  const std::size_t count = members.front().size();
+  for (const Calls& calls : members) {
+    if (calls.size() != count) return false;
+    for (const Unnamed& c : calls)
+      if (c.sends != 1 || c.receives != 1) return false;
+  }
+  for (std::size_t m = 0; m < members.size(); ++m)
+    for (std::size_t k = 0; k < count; ++k)
+      if (!beside(members[m][k], members[(m + 1) % members.size()][k])) return false;
+  return count > 0;
+}
+
+// For each of `a`, in order, its partner among `b`: the choice with the smallest sum of the
+// distances of the ends, less `offset`. REQUIRES: a.size() <= b.size().
+std::vector<std::size_t> nearest_ends(const Calls& a, const Calls& b, Ns offset) {
+  const std::size_t free = b.size() - a.size();
+  const std::size_t width = free + 1;
+  // cost[i][j]: of the first i, when j of `b` are passed over.
+  std::vector<std::int64_t> cost((a.size() + 1) * width, 0);
+  for (std::size_t i = 1; i <= a.size(); ++i)
+    for (std::size_t j = 0; j < width; ++j) {
+      const Ns apart = b[i + j - 1].end - a[i - 1].end - offset;
+      const std::int64_t taken = cost[(i - 1) * width + j] + std::abs(apart.count());
+      cost[i * width + j] = j > 0 ? std::min(taken, cost[i * width + j - 1]) : taken;
+    }
+  std::vector<std::size_t> partner(a.size());
+  std::size_t j = free;
+  for (std::size_t i = a.size(); i > 0; --i) {
+    while (j > 0 && cost[i * width + j - 1] <= cost[i * width + j]) --j;
+    partner[i - 1] = i + j - 1;
+  }
+  return partner;
+}
+
+// The partners of `a` among `b`, which has others as well; absent if they do not end together.
+std::optional<std::vector<std::size_t>> partners(const Calls& a, const Calls& b) {
+  if (a.empty() || a.size() > b.size()) return std::nullopt;
+  Ns offset{};
+  std::vector<std::size_t> partner;
+  for (int round = 0; round < 2; ++round) {  // clocks of hosts differ by a little
+    partner = nearest_ends(a, b, offset);
+    std::vector<Ns> apart;
+    for (std::size_t i = 0; i < a.size(); ++i) apart.push_back(b[partner[i]].end - a[i].end);
+    offset = upper_median(apart);
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Ns apart = b[partner[i]].end - a[i].end - offset;
+    if (apart > ends_apart || apart < -ends_apart || !beside(a[i], b[partner[i]]))
+      return std::nullopt;
+  }
+  return partner;
+}
+
+// By member and call: the neighbour, -1 before or +1 after it. Absent if the counts are no line's.
+std::optional<std::vector<std::vector<int>>> line_of(const OfMembers& members) {
+  std::vector<std::vector<int>> neighbour;
+  for (const Calls& calls : members) neighbour.emplace_back(calls.size(), 0);
+  Calls with_next = members.front();  // of member m
+  std::ranges::fill(neighbour.front(), 1);
+  for (std::size_t m = 0; m + 1 < members.size(); ++m) {
+    const auto partner = partners(with_next, members[m + 1]);
+    if (!partner) return std::nullopt;
+    for (const std::size_t k : *partner) neighbour[m + 1][k] = -1;
+    with_next.clear();
+    for (std::size_t k = 0; k < members[m + 1].size(); ++k) {
+      if (neighbour[m + 1][k] != 0) continue;
+      neighbour[m + 1][k] = 1;
+      with_next.push_back(members[m + 1][k]);
+    }
+  }
+  if (!with_next.empty()) return std::nullopt;
+  return neighbour;
+}
+
+void name_step(std::span<const RankView> views, const Group& group, const OfMembers& members,
+               CollectiveMatches& matches) {
+  const std::size_t size = members.size();
+  const auto rank_of = [&](std::size_t member) { return views[group.views[member]].rank; };
+  const auto name = [&](std::size_t member, const Unnamed& c, std::size_t to, std::size_t from) {
+    RankCalls& rank = matches.ranks[group.views[member]];
+    name_peers(rank, rank.calls[c.call], rank_of(to), rank_of(from));
+  };
+  if (is_ring(members)) {
+    for (std::size_t m = 0; m < size; ++m)
+      for (const Unnamed& c : members[m]) name(m, c, (m + 1) % size, (m + size - 1) % size);
+    return;
+  }
+  const auto neighbours = line_of(members);
+  if (!neighbours) return;
+  for (std::size_t m = 0; m < size; ++m)
+    for (std::size_t k = 0; k < members[m].size(); ++k) {
+      const std::size_t peer = (*neighbours)[m][k] > 0 ? m + 1 : m - 1;
+      name(m, members[m][k], peer, peer);
+    }
+}
+
+}  // namespace
+
+void infer_peers(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
+                 CollectiveMatches& matches) {
+  std::map<std::uint32_t, Group> groups;
+  std::map<int, std::uint32_t> view_of;
+  for (const std::uint32_t v : of_capture) view_of[views[v].rank] = v;
+  for (const std::uint32_t v : of_capture) {
+    const RankCalls& rank = matches.ranks[v];
+    for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
+      const CollectiveCall& call = rank.calls[c];
+      if (call.group == no_row || call.edge_count == 0 || !has_unknown(rank, call)) continue;
+      const std::vector<int>& ranks = matches.groups[call.group].ranks;
+      const auto step = launching_step(views[v], call);
+      const auto self = std::ranges::find(ranks, views[v].rank);
+      const bool whole = std::ranges::all_of(ranks, [&](int r) { return view_of.contains(r); });
+      if (!step || !whole || self == ranks.end()) continue;
+      Group& group = groups[call.group];
+      if (group.views.empty())
+        for (const int r : ranks) group.views.push_back(view_of[r]);
+      Unnamed unnamed{
+          .call = c, .start = matches.coarse[v](call.start), .end = matches.coarse[v](call.end)};
+      for (std::uint32_t e = 0; e < call.edge_count; ++e)
+        ++(rank.edges[call.first_edge + e].src == views[v].rank ? unnamed.sends : unnamed.receives);
+      OfMembers& members = group.steps[*step];
+      members.resize(ranks.size());
+      members[static_cast<std::size_t>(self - ranks.begin())].push_back(unnamed);
+    }
+  }
+  for (auto& [row, group] : groups)
+    for (auto& [step, members] : group.steps) {
+      for (Calls& calls : members) std::ranges::sort(calls, {}, &Unnamed::end);
+      name_step(views, group, members, matches);
+    }
+  for (const std::uint32_t v : of_capture) drop_unnamed(matches.ranks[v]);
+}
+
+void drop_unnamed(RankCalls& rank) {
+  for (CollectiveCall& call : rank.calls)
+    if (call.edge_count > 0 && has_unknown(rank, call)) call.edge_count = 0;
+}
+
+}  // namespace stepscope

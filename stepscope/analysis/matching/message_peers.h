@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The peers of messages that name none. PyTorch before 2.2 and many batches of messages record a
+// group and a direction but no peer. The number of messages in each step and the instants of their
+// ends tell:
+//   ring   all members of the group have equally many calls, each one send and one receive: to the
+//          next member and from the one before it, in the order of the group
+//   line   stages of a pipeline: the first member's calls are all with the second, whose other
+//   calls
+//          are with the third, and so on to the last. Which calls of a member are with whom is told
+//          by order and by the ends, which are nearly equal on both sides.
+// Nothing is guessed: if the counts of a step fit neither, or paired calls do not run beside each
+// other, the peers of the step stay unknown.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "stepscope/analysis/matching/collective_match.h"
+
+namespace stepscope {
+
+// Sets unknown peers (-1) in matches.ranks[v].edges of the views, of groups whose members are all
+// among them. Then drop_unnamed(). O(calls), and for a line the
+// product of the calls of two neighbours within a step.
+void infer_peers(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
+                 CollectiveMatches& matches);
+
+// Calls with an edge to an unknown peer lose their edges.
+void drop_unnamed(RankCalls& rank);
+
+}  // namespace stepscope
