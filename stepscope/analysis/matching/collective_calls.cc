@@ -222,10 +222,14 @@ void CallReader::add_edge(const HostRow* row, const Collective* meta, Collective
       peer = global_rank(call.group, peer);
     }
   }
-  // NCCL's own record has the peer's rank within the group; some have the rank's own.
-  if (peer < 0 && meta != nullptr) {
+  // NCCL's own record has the peer's rank within the group; some have the rank's own number.
+  if (peer < 0 && meta != nullptr && meta->rank >= 0) {
     peer = global_rank(call.group, meta->rank);
-    if (peer == view_.rank || !may_be_member(call.group, peer)) peer = -1;
+    edge.by_number = true;
+    if (peer == view_.rank || !may_be_member(call.group, peer)) {
+      out_.own_numbers = true;
+      peer = -1;
+    }
   }
   if (peer < 0) peer = only_peer(call.group);
   edge.src = sends ? view_.rank : peer;

@@ -41,11 +41,13 @@ struct P2pEdge {
   int src = -1;  // global ranks; ranks within the group if its ranks are unknown
   int dst = -1;
   std::int64_t elements = -1;
+  bool by_number = false;  // the record has one number, which may be the peer's or the rank's own
 };
 
 struct RankCalls {
   std::vector<CollectiveCall> calls;  // by start
   std::vector<P2pEdge> edges;
+  bool own_numbers = false;       // the number of a message's record cannot be its peer's
   std::vector<CommGroup> groups;  // used groups, and groups that the file lists with their ranks
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -18,7 +19,6 @@
 
 namespace stepscope {
 namespace {
-
 // The calls of one view on one communicator, in order.
 struct CallSequence {
   std::vector<AlignItem> items;
@@ -68,7 +68,7 @@ using Places = std::vector<std::optional<std::int64_t>>;
 
 Places in_order(std::size_t count) {
   Places places(count);
-  for (std::size_t i = 0; i < count; ++i) places[i] = static_cast<std::int64_t>(i);
+  std::iota(places.begin(), places.end(), std::int64_t{0});
   return places;
 }
 
@@ -127,8 +127,8 @@ Places SetMatcher::places_of(std::span<const AlignItem> a, std::span<const Align
   const auto lost = count_lost(places);
   if (!set_.message || lost * 2 < places.size()) return places;
   const auto alignment = align(a, b);
-  const bool same = alignment && alignment->agreeing == a.size() && a.size() == b.size();
-  return same ? in_order(b.size()) : places;
+  return alignment && alignment->agreeing == a.size() && a.size() == b.size() ? in_order(b.size())
+                                                                              : places;
 }
 
 std::optional<std::vector<PlacedSequence>> SetMatcher::place_by_steps() const {
@@ -454,11 +454,24 @@ void Matcher::join() {
   }
 }
 
+// Rows of a view's calls in the order of their launch, which is the same on all ranks. The order in
+// which they begin differs where a group has several streams.
+std::vector<std::uint32_t> by_launch(const RankView& view, std::span<const CollectiveCall> calls) {
+  std::vector<std::uint32_t> order(calls.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto launched = [&](std::uint32_t c) {
+    return view.trace->slices.start[index(calls[c].launch)];
+  };
+  if (std::ranges::none_of(calls, [](const auto& c) { return c.launch == no_slice; }))
+    std::ranges::stable_sort(order, {}, launched);
+  return order;
+}
+
 void Matcher::match_groups(const Views& capture) {
   std::map<std::uint32_t, std::map<std::uint32_t, CallSequence>> by_group;  // group → view
   for (const std::uint32_t v : capture) {
-    const auto& calls = out_.ranks[v].calls;
-    for (std::uint32_t c = 0; c < calls.size(); ++c) {
+    const std::span calls = out_.ranks[v].calls;
+    for (const std::uint32_t c : by_launch(views_[v], calls)) {
       if (calls[c].group == no_row || !is_collective(calls[c])) continue;
       CallSequence& sequence = by_group[calls[c].group][v];
       sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
@@ -549,14 +562,16 @@ void Matcher::match_streams(const Views& capture) {
 }
 
 // Copies the kind, type, size and root that one rank recorded of a matched collective to all
-// members.
+// members. Members that record different roots record their own numbers: then none is known.
 void Matcher::share_knowledge() {
   for (MatchedCollective& matched : out_.matched) {
     if (matched.message) continue;
     const CollectiveCall* best = nullptr;
     int root = -1;
+    bool differ = false;
     for (const CollectiveMember m : out_.members_of(matched)) {
       const CollectiveCall& call = out_.call(m);
+      if (root >= 0 && call.root >= 0 && call.root != root) differ = true;
       root = std::max(root, call.root);
       const auto worth = [](const CollectiveCall& c) {
         return std::tuple(!c.kind_by_name, c.bytes.has_value());
@@ -568,7 +583,7 @@ void Matcher::share_knowledge() {
     for (const CollectiveMember m : out_.members_of(matched)) {
       CollectiveCall& call = out_.ranks[m.view].calls[m.call];
       if (call.kind_by_name) call.kind = known.kind;
-      call.root = root;
+      call.root = differ ? -1 : root;
       if (!call.bytes && known.kind != CollectiveKind::all_to_all) {
         call.bytes = known.bytes;
         call.dtype = known.dtype;

@@ -192,5 +192,41 @@ TEST(CollectiveMatch, KernelsBeforeTheFirstRecordedNumberCountBack) {
   EXPECT_EQ(found.call(found.members_of(found.matched[0])[0]).bytes, Bytes{4000});
 }
 
+// Launched as A, B on both ranks, on two streams of the group; on the second rank B begins first.
+TEST(CollectiveMatch, CallsOfOneGroupOnTwoStreamsKeepTheOrderOfTheirLaunch) {
+  std::vector<TestRank> ranks(2);
+  for (std::size_t r = 0; r < 2; ++r)
+    for (int i = 0; i < 4; ++i) {
+      const std::int64_t at = 10000 * i;
+      const auto id = static_cast<std::uint32_t>(2 * i + 1);
+      ranks[r].rows().launch(id, at, at + 5);
+      ranks[r].rows().launch(id + 1, at + 10, at + 15);
+      const std::int64_t first = at + (r == 0 ? 100 : 300);
+      ranks[r].annotate(ranks[r].comm(all_gather_kernel, first, at + 900, id, 20),
+                        {.name = "_allgather_base", .out = 2000});
+      ranks[r].annotate(ranks[r].comm(all_reduce_kernel, at + 200, at + 1000, id + 1, 21),
+                        {.name = "allreduce"});
+    }
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  EXPECT_EQ(found.matched.size(), 8U);
+  EXPECT_TRUE(found.mismatches.empty());
+}
+
+// Some writers record the rank's own number with every call.
+TEST(CollectiveMatch, DifferentRootsOfOneBroadcastAreNone) {
+  for (const bool own : {true, false}) {
+    std::vector<TestRank> ranks(2);
+    for (int r = 0; r < 2; ++r)
+      ranks[static_cast<std::size_t>(r)].comm(broadcast_kernel, 100 + r, 200,
+                                              {.name = "broadcast", .rank = own ? r : 1});
+    const TestJob job(std::move(ranks));
+    const CollectiveMatches found = match_collectives(job.views());
+    ASSERT_EQ(found.matched.size(), 1U);
+    for (const CollectiveMember m : found.members_of(found.matched[0]))
+      EXPECT_EQ(found.call(m).root, own ? -1 : 1);
+  }
+}
+
 }  // namespace
 }  // namespace stepscope

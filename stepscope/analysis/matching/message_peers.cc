@@ -13,7 +13,8 @@
 namespace stepscope {
 namespace {
 
-constexpr Ns ends_apart = std::chrono::microseconds{200};  // on both sides of a message
+constexpr Ns clocks_apart = std::chrono::milliseconds{20};  // at most, of hosts that are matched
+constexpr Ns ends_apart = std::chrono::microseconds{200};   // on both sides of a message
 
 // One call with messages to unknown peers.
 struct Unnamed {
@@ -46,8 +47,9 @@ void name_peers(RankCalls& rank, const CollectiveCall& call, int receiver, int s
   }
 }
 
-bool beside(const Unnamed& a, const Unnamed& b) {
-  return a.start <= b.end + ends_apart && b.start <= a.end + ends_apart;
+// The clock of `b` is ahead by `offset`.
+bool beside(const Unnamed& a, const Unnamed& b, Ns offset) {
+  return a.start <= b.end - offset + ends_apart && b.start - offset <= a.end + ends_apart;
 }
 
 // Whether the k-th calls of all neighbours are one exchange around the group.
@@ -58,15 +60,26 @@ bool is_ring(const OfMembers& members) {
     for (const Unnamed& c : calls)
       if (c.sends != 1 || c.receives != 1) return false;
   }
-  for (std::size_t m = 0; m < members.size(); ++m)
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const Calls& mine = members[m];
+    const Calls& next = members[(m + 1) % members.size()];
+    std::vector<Ns> apart;
+    for (std::size_t k = 0; k < count; ++k) apart.push_back(next[k].end - mine[k].end);
+    const Ns offset = apart.empty() ? Ns{0} : upper_median(apart);
     for (std::size_t k = 0; k < count; ++k)
-      if (!beside(members[m][k], members[(m + 1) % members.size()][k])) return false;
+      if (!beside(mine[k], next[k], offset)) return false;
+  }
   return count > 0;
 }
 
-// For each of `a`, in order, its partner among `b`: the choice with the smallest sum of the
-// distances of the ends, less `offset`. REQUIRES: a.size() <= b.size().
-std::vector<std::size_t> nearest_ends(const Calls& a, const Calls& b, Ns offset) {
+struct Partners {
+  std::vector<std::size_t> of;  // by call of `a`: its partner among `b`
+  std::int64_t cost = 0;        // sum of the distances of the ends in ns
+};
+
+// Partners in order, with the smallest sum of the distances of the ends if the clock of `b` is
+// ahead by `offset`. REQUIRES: a.size() <= b.size().
+Partners nearest_ends(const Calls& a, const Calls& b, Ns offset) {
   const std::size_t free = b.size() - a.size();
   const std::size_t width = free + 1;
   // cost[i][j]: of the first i, when j of `b` are passed over.
@@ -77,32 +90,37 @@ std::vector<std::size_t> nearest_ends(const Calls& a, const Calls& b, Ns offset)
       const std::int64_t taken = cost[(i - 1) * width + j] + std::abs(apart.count());
       cost[i * width + j] = j > 0 ? std::min(taken, cost[i * width + j - 1]) : taken;
     }
-  std::vector<std::size_t> partner(a.size());
+  Partners partners{std::vector<std::size_t>(a.size()), cost.back()};
   std::size_t j = free;
   for (std::size_t i = a.size(); i > 0; --i) {
     while (j > 0 && cost[i * width + j - 1] <= cost[i * width + j]) --j;
-    partner[i - 1] = i + j - 1;
+    partners.of[i - 1] = i + j - 1;
   }
-  return partner;
+  return partners;
 }
 
-// The partners of `a` among `b`, which has others as well; absent if they do not end together.
+// The partners of `a` among `b`, which has others as well. The clocks may be apart: the first call
+// of `a` has a partner, so one of the distances from its end is the offset. Absent if the calls do
+// not end together at any offset.
 std::optional<std::vector<std::size_t>> partners(const Calls& a, const Calls& b) {
   if (a.empty() || a.size() > b.size()) return std::nullopt;
+  Partners best;
   Ns offset{};
-  std::vector<std::size_t> partner;
-  for (int round = 0; round < 2; ++round) {  // clocks of hosts differ by a little
-    partner = nearest_ends(a, b, offset);
-    std::vector<Ns> apart;
-    for (std::size_t i = 0; i < a.size(); ++i) apart.push_back(b[partner[i]].end - a[i].end);
-    offset = upper_median(apart);
+  for (std::size_t j = 0; j <= b.size() - a.size(); ++j) {
+    const Ns tried = b[j].end - a.front().end;
+    if (std::chrono::abs(tried) > clocks_apart) continue;
+    Partners found = nearest_ends(a, b, tried);
+    if (!best.of.empty() && found.cost >= best.cost) continue;
+    best = std::move(found);
+    offset = tried;
   }
+  if (best.of.empty()) return std::nullopt;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const Ns apart = b[partner[i]].end - a[i].end - offset;
-    if (apart > ends_apart || apart < -ends_apart || !beside(a[i], b[partner[i]]))
+    const Ns apart = b[best.of[i]].end - a[i].end - offset;
+    if (std::chrono::abs(apart) > ends_apart || !beside(a[i], b[best.of[i]], offset))
       return std::nullopt;
   }
-  return partner;
+  return best.of;
 }
 
 // By member and call: the neighbour, -1 before or +1 after it. Absent if the counts are no line's.
@@ -148,10 +166,26 @@ void name_step(std::span<const RankView> views, const Group& group, const OfMemb
     }
 }
 
+// If one record's number is the rank's own, all are. A group of two needs none.
+void forget_own_numbers(std::span<const RankView> views, CollectiveMatches& matches) {
+  if (std::ranges::none_of(matches.ranks, &RankCalls::own_numbers)) return;
+  for (std::size_t v = 0; v < matches.ranks.size(); ++v) {
+    RankCalls& rank = matches.ranks[v];
+    for (const CollectiveCall& call : rank.calls) {
+      if (call.group == no_row || matches.groups[call.group].ranks.size() < 3) continue;
+      for (std::uint32_t e = 0; e < call.edge_count; ++e) {
+        P2pEdge& edge = rank.edges[call.first_edge + e];
+        if (edge.by_number) (edge.src == views[v].rank ? edge.dst : edge.src) = -1;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void infer_peers(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
                  CollectiveMatches& matches) {
+  forget_own_numbers(views, matches);
   std::map<std::uint32_t, Group> groups;
   std::map<int, std::uint32_t> view_of;
   for (const std::uint32_t v : of_capture) view_of[views[v].rank] = v;

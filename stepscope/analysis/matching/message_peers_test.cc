@@ -17,7 +17,8 @@ constexpr std::string_view members = "[0, 1, 2, 3]";
 // take part and when it ends; the rank's number shifts its clock by some µs.
 class Batches {
  public:
-  Batches() : ranks_(4) {
+  // With `own_numbers` each record has the number of its own rank.
+  explicit Batches(bool own_numbers = false) : ranks_(4), own_numbers_(own_numbers) {
     for (TestRank& rank : ranks_) rank.rows().step("ProfilerStep#1", 0, 1000 * ms);
   }
   void exchange(std::initializer_list<int> ranks, std::int64_t end,
@@ -29,7 +30,11 @@ class Batches {
       for (const std::string_view kind : kinds) {
         at += 10;
         rank.annotate(rows.row(rows.thread(1), Category::cpu_op, "record_param_comms", at, at + 5),
-                      {.name = kind, .group = "pp", .ranks = members, .size = 4});
+                      {.name = kind,
+                       .group = "pp",
+                       .ranks = members,
+                       .size = 4,
+                       .rank = own_numbers_ ? r : -1});
       }
       rows.launch(++id_, at + 6, at + 8);
       rank.comm(send_recv_kernel, end - ms + r * 1000, end + r * 3000, id_);
@@ -53,14 +58,17 @@ class Batches {
 
  private:
   std::vector<TestRank> ranks_;
+  bool own_numbers_;
   std::map<int, std::int64_t> launched_;
   std::uint32_t id_ = 0;
 };
 
 using Peers = std::vector<std::vector<int>>;
 
-TEST(MessagePeers, OfAPipelineAreTheNeighboursThatEndTogether) {
-  Batches batches;
+class MessagePeersOfAPipeline : public ::testing::TestWithParam<bool> {};
+
+TEST_P(MessagePeersOfAPipeline, AreTheNeighboursThatEndTogether) {
+  Batches batches(GetParam());
   batches.exchange({0, 1}, 10 * ms, {"send"});
   batches.exchange({1, 2}, 20 * ms, {"send"});
   batches.exchange({0, 1}, 25 * ms, {"send"});
@@ -75,6 +83,8 @@ TEST(MessagePeers, OfAPipelineAreTheNeighboursThatEndTogether) {
   EXPECT_EQ(peers[2], (Peers{{1}, {3}, {1}, {3, 3}, {1, 1}}));
   EXPECT_EQ(peers[3], (Peers{{2}, {2, 2}}));
 }
+
+INSTANTIATE_TEST_SUITE_P(OwnNumbers, MessagePeersOfAPipeline, ::testing::Bool());
 
 TEST(MessagePeers, OfARingAreTheNextAndTheOneBefore) {
   Batches batches;
