@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -463,5 +464,17 @@ RankCalls CallReader::read() {
 }  // namespace
 
 RankCalls find_collective_calls(const RankView& view) { return CallReader(view).read(); }
+
+std::vector<std::uint32_t> in_launch_order(const RankView& view,
+                                           std::span<const CollectiveCall> calls) {
+  std::vector<std::uint32_t> order(calls.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto launched = [&](std::uint32_t c) {
+    return view.trace->slices.start[index(calls[c].launch)];
+  };
+  if (std::ranges::none_of(calls, [](const auto& c) { return c.launch == no_slice; }))
+    std::ranges::stable_sort(order, {}, launched);
+  return order;
+}
 
 }  // namespace stepscope

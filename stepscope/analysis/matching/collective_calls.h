@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -53,5 +54,10 @@ struct RankCalls {
 
 // O(slices) once, plus O(log slices) per call. Texts are views into view.trace.
 [[nodiscard]] RankCalls find_collective_calls(const RankView& view);
+
+// Rows of the calls in the order of their launch, which is the same on all ranks. The order in
+// which they begin differs where a group has several streams. By start if a launch is not recorded.
+[[nodiscard]] std::vector<std::uint32_t> in_launch_order(const RankView& view,
+                                                         std::span<const CollectiveCall> calls);
 
 }  // namespace stepscope

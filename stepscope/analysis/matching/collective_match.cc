@@ -413,7 +413,7 @@ class Matcher {
       if (ranks_of(capture).size() < 2) continue;
       out_.clocks_comparable = true;
       match_groups(capture);
-      infer_peers(views_, capture, out_);
+      infer_peers(views_, capture, out_.groups, out_.coarse, out_.ranks);
       match_messages(capture);
       match_streams(capture);
     }
@@ -454,24 +454,11 @@ void Matcher::join() {
   }
 }
 
-// Rows of a view's calls in the order of their launch, which is the same on all ranks. The order in
-// which they begin differs where a group has several streams.
-std::vector<std::uint32_t> by_launch(const RankView& view, std::span<const CollectiveCall> calls) {
-  std::vector<std::uint32_t> order(calls.size());
-  std::iota(order.begin(), order.end(), 0U);
-  const auto launched = [&](std::uint32_t c) {
-    return view.trace->slices.start[index(calls[c].launch)];
-  };
-  if (std::ranges::none_of(calls, [](const auto& c) { return c.launch == no_slice; }))
-    std::ranges::stable_sort(order, {}, launched);
-  return order;
-}
-
 void Matcher::match_groups(const Views& capture) {
   std::map<std::uint32_t, std::map<std::uint32_t, CallSequence>> by_group;  // group → view
   for (const std::uint32_t v : capture) {
     const std::span calls = out_.ranks[v].calls;
-    for (const std::uint32_t c : by_launch(views_[v], calls)) {
+    for (const std::uint32_t c : in_launch_order(views_[v], calls)) {
       if (calls[c].group == no_row || !is_collective(calls[c])) continue;
       CallSequence& sequence = by_group[calls[c].group][v];
       sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));

@@ -145,11 +145,11 @@ std::optional<std::vector<std::vector<int>>> line_of(const OfMembers& members) {
 }
 
 void name_step(std::span<const RankView> views, const Group& group, const OfMembers& members,
-               CollectiveMatches& matches) {
+               std::span<RankCalls> ranks) {
   const std::size_t size = members.size();
   const auto rank_of = [&](std::size_t member) { return views[group.views[member]].rank; };
   const auto name = [&](std::size_t member, const Unnamed& c, std::size_t to, std::size_t from) {
-    RankCalls& rank = matches.ranks[group.views[member]];
+    RankCalls& rank = ranks[group.views[member]];
     name_peers(rank, rank.calls[c.call], rank_of(to), rank_of(from));
   };
   if (is_ring(members)) {
@@ -167,12 +167,13 @@ void name_step(std::span<const RankView> views, const Group& group, const OfMemb
 }
 
 // If one record's number is the rank's own, all are. A group of two needs none.
-void forget_own_numbers(std::span<const RankView> views, CollectiveMatches& matches) {
-  if (std::ranges::none_of(matches.ranks, &RankCalls::own_numbers)) return;
-  for (std::size_t v = 0; v < matches.ranks.size(); ++v) {
-    RankCalls& rank = matches.ranks[v];
+void forget_own_numbers(std::span<const RankView> views, std::span<const CommGroup> groups,
+                        std::span<RankCalls> ranks) {
+  if (std::ranges::none_of(ranks, &RankCalls::own_numbers)) return;
+  for (std::size_t v = 0; v < ranks.size(); ++v) {
+    RankCalls& rank = ranks[v];
     for (const CollectiveCall& call : rank.calls) {
-      if (call.group == no_row || matches.groups[call.group].ranks.size() < 3) continue;
+      if (call.group == no_row || groups[call.group].ranks.size() < 3) continue;
       for (std::uint32_t e = 0; e < call.edge_count; ++e) {
         P2pEdge& edge = rank.edges[call.first_edge + e];
         if (edge.by_number) (edge.src == views[v].rank ? edge.dst : edge.src) = -1;
@@ -184,39 +185,40 @@ void forget_own_numbers(std::span<const RankView> views, CollectiveMatches& matc
 }  // namespace
 
 void infer_peers(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-                 CollectiveMatches& matches) {
-  forget_own_numbers(views, matches);
-  std::map<std::uint32_t, Group> groups;
+                 std::span<const CommGroup> groups, std::span<const ClockCorrection> clocks,
+                 std::span<RankCalls> ranks) {
+  forget_own_numbers(views, groups, ranks);
+  std::map<std::uint32_t, Group> unnamed_of;
   std::map<int, std::uint32_t> view_of;
   for (const std::uint32_t v : of_capture) view_of[views[v].rank] = v;
   for (const std::uint32_t v : of_capture) {
-    const RankCalls& rank = matches.ranks[v];
+    const RankCalls& rank = ranks[v];
     for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
       const CollectiveCall& call = rank.calls[c];
       if (call.group == no_row || call.edge_count == 0 || !has_unknown(rank, call)) continue;
-      const std::vector<int>& ranks = matches.groups[call.group].ranks;
+      const std::vector<int>& members_of = groups[call.group].ranks;
       const auto step = launching_step(views[v], call);
-      const auto self = std::ranges::find(ranks, views[v].rank);
-      const bool whole = std::ranges::all_of(ranks, [&](int r) { return view_of.contains(r); });
-      if (!step || !whole || self == ranks.end()) continue;
-      Group& group = groups[call.group];
+      const auto self = std::ranges::find(members_of, views[v].rank);
+      const bool whole =
+          std::ranges::all_of(members_of, [&](int r) { return view_of.contains(r); });
+      if (!step || !whole || self == members_of.end()) continue;
+      Group& group = unnamed_of[call.group];
       if (group.views.empty())
-        for (const int r : ranks) group.views.push_back(view_of[r]);
-      Unnamed unnamed{
-          .call = c, .start = matches.coarse[v](call.start), .end = matches.coarse[v](call.end)};
+        for (const int r : members_of) group.views.push_back(view_of[r]);
+      Unnamed unnamed{.call = c, .start = clocks[v](call.start), .end = clocks[v](call.end)};
       for (std::uint32_t e = 0; e < call.edge_count; ++e)
         ++(rank.edges[call.first_edge + e].src == views[v].rank ? unnamed.sends : unnamed.receives);
       OfMembers& members = group.steps[*step];
-      members.resize(ranks.size());
-      members[static_cast<std::size_t>(self - ranks.begin())].push_back(unnamed);
+      members.resize(members_of.size());
+      members[static_cast<std::size_t>(self - members_of.begin())].push_back(unnamed);
     }
   }
-  for (auto& [row, group] : groups)
+  for (auto& [row, group] : unnamed_of)
     for (auto& [step, members] : group.steps) {
       for (Calls& calls : members) std::ranges::sort(calls, {}, &Unnamed::end);
-      name_step(views, group, members, matches);
+      name_step(views, group, members, ranks);
     }
-  for (const std::uint32_t v : of_capture) drop_unnamed(matches.ranks[v]);
+  for (const std::uint32_t v : of_capture) drop_unnamed(ranks[v]);
 }
 
 void drop_unnamed(RankCalls& rank) {

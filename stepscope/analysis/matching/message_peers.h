@@ -15,15 +15,17 @@
 #include <cstdint>
 #include <span>
 
-#include "stepscope/analysis/matching/collective_match.h"
+#include "stepscope/analysis/matching/collective_calls.h"
+#include "stepscope/event/clock_correction.h"
 
 namespace stepscope {
 
-// Sets unknown peers (-1) in matches.ranks[v].edges of the views, of groups whose members are all
-// among them. Then drop_unnamed(). O(calls), and for a line the
-// product of the calls of two neighbours within a step.
+// Sets unknown peers (-1) of the calls of the views, of groups whose members are all among them.
+// Then drop_unnamed(). `groups` are the job's; `clocks` and `ranks` are by view. O(calls), and for
+// a line the product of the calls of two neighbours within a step.
 void infer_peers(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-                 CollectiveMatches& matches);
+                 std::span<const CommGroup> groups, std::span<const ClockCorrection> clocks,
+                 std::span<RankCalls> ranks);
 
 // Calls with an edge to an unknown peer lose their edges.
 void drop_unnamed(RankCalls& rank);

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "stepscope/analysis/matching/collective_match.h"
 #include "stepscope/analysis/runs/job_test_builder.h"
 
 namespace stepscope {

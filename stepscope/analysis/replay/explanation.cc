@@ -90,6 +90,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   e.unjoined = graph.unjoined;
   e.removed_edges = graph.removed_edges;
   e.negative_delays = graph.negative_delays;
+  const std::vector<std::string> roles = roles_to_compare(inputs.roles);
   PeerMedians medians;
   const auto ask = [&](std::initializer_list<std::function<void()>> questions) {
     parallel_for(questions.size(), inputs.threads, [&](std::size_t i) { questions.begin()[i](); });
@@ -99,14 +100,14 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
              find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
        },
        [&] {
-         medians = peer_medians(replay, inputs.views, inputs.roles);
+         medians = peer_medians(replay, inputs.views, roles);
          e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
          e.held = held_devices(replay, inputs.views);
        }});
   if (stopped()) return std::nullopt;
   if (inputs.pipeline != nullptr && e.refused) e.bubble = bubble_shares(*inputs.pipeline);
   if (e.refused || stopped()) return e;
-  WhatIfInputs what{replay,  inputs.views,  inputs.collectives, inputs.roles,
+  WhatIfInputs what{replay,  inputs.views,  inputs.collectives, roles,
                     medians, inputs.phases, inputs.units,       inputs.messages};
   if (inputs.pipeline != nullptr) what.micro_batches = inputs.pipeline->micro_batches;
   if (inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline, what);

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/steps/nesting.h"
 
 namespace stepscope {
@@ -255,7 +256,10 @@ std::unordered_map<std::uint32_t, SliceId> operators_around(const RankView& view
 std::vector<std::vector<WaitingCall>> waiting_calls(const WhatIfInputs& in) {
   const StepGraph& graph = *in.replay.graph;
   std::vector<std::set<std::uint32_t>> rows(in.views.size());
-  const auto& waits = in.replay.movable_of[static_cast<std::size_t>(NodeKind::wait)];
+  std::vector<std::uint32_t> waits = in.replay.movable_of[static_cast<std::size_t>(NodeKind::wait)];
+  std::erase_if(waits, [&](std::uint32_t n) {  // for room in the device's queue
+    return is_launch_call(in.views[graph.view[n]].trace->name(graph.slice[n]));
+  });
   for (const std::uint32_t n : waits) rows[graph.view[n]].insert(index(graph.slice[n]));
   std::vector<std::unordered_map<std::uint32_t, SliceId>> around(in.views.size());
   for (std::size_t v = 0; v < rows.size(); ++v)

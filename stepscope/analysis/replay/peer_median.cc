@@ -171,6 +171,13 @@ void add_holds(const StepGraph& graph, std::span<const std::string> roles,
 
 }  // namespace
 
+std::vector<std::string> roles_to_compare(std::span<const std::string> roles) {
+  std::vector<std::string> compared(roles.begin(), roles.end());
+  if (std::set<std::string_view>(roles.begin(), roles.end()).size() < roles.size()) return compared;
+  for (std::string& role : compared) role = stage_of(role);
+  return compared;
+}
+
 std::string_view stage_of(std::string_view role) {
   const std::size_t at = role.find("pp");
   return at == std::string_view::npos ? std::string_view{} : role.substr(at);

@@ -11,7 +11,7 @@
 //              steps and ranks of the same program show together (learned_order.h). By the rule of
 //              c10d a communication kernel also follows the last operation launched before it
 //              elsewhere, unless the instants of a step contradict.
-//   sync       The return of a call that waited for the device.
+//   sync       The return of a call that waited for the device, or for room in its launch queue.
 //   held       A device that has run empty is taken away for a while, whatever is launched
 //              meanwhile: another process's time slice (device_holds.h).
 //   arrival → join → transfer

@@ -13,6 +13,7 @@
 #include "stepscope/analysis/replay/step_graph_draft.h"
 #include "stepscope/analysis/steps/event_waits.h"
 #include "stepscope/analysis/steps/host_waits.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -21,6 +22,8 @@ constexpr Ns most_clock_lead = std::chrono::milliseconds{1};
 constexpr Ns most_first_latency = std::chrono::microseconds{100};
 constexpr Ns rounding = std::chrono::microseconds{1};  // coarsest rounding of recorded instants
 constexpr Ns wake_up = std::chrono::microseconds{20};  // from a communication's end to later work
+constexpr std::size_t least_queue = 200;  // operations launched and not ended, at least
+constexpr std::int64_t many_times = 5;    // the usual length of a launch call
 constexpr Ns return_of_call = std::chrono::microseconds{100};  // from the awaited end
 
 // A call by which a host thread did something visible to the device or to other ranks.
@@ -29,6 +32,7 @@ struct Point {
   SliceId call = no_slice;
   TrackId track{};
   bool sync = false;
+  bool full = false;  // a launch that waited for room in the device's queue
   bool hole = false;  // no row of the thread in [hole_start, hole_end), before the call
   Ns hole_start{};
   Ns hole_end{};
@@ -54,9 +58,15 @@ class DeviceDraft final : public DraftInParts {
   ViewDraft finish(std::span<const UseOrder> orders) override;
 
  private:
+  struct Sync {
+    std::uint32_t host = no_node;
+    std::uint32_t node = no_node;
+    SliceId call = no_slice;
+  };
   void find_operations();
   void find_points();
   void points_of(TrackId track);
+  void find_full_queues();
   void find_least_latency();
   void find_clock_lead();
   void add_host();
@@ -66,7 +76,7 @@ class DeviceDraft final : public DraftInParts {
   void add_called_waits(std::vector<OrderedUse>& all) const;
   void note_idle(SliceId op, std::uint32_t node, Ns ready, const Ended& ended);
   void add_holds();
-  void close_syncs(std::span<const std::vector<std::uint32_t>> awaited);
+  void close_sync(const Sync& sync, std::vector<std::uint32_t> nodes);
   void add_ends();
   [[nodiscard]] std::int32_t step_of_call(Ns instant) const;
   [[nodiscard]] std::int32_t step_of(SliceId op) const;
@@ -81,10 +91,10 @@ class DeviceDraft final : public DraftInParts {
   EventWaits events_;
   ViewDraft draft_;
 
-  std::vector<SliceId> ops_;              // of all devices, starting in the steps, by start
-  std::vector<std::uint32_t> call_row_;   // parallel to ops_: row of calls, or no_row
-  std::vector<std::uint8_t> mark_;        // by slice: 1 launches, 2 synchronises
-  std::vector<Point> points_;             // by instant
+  std::vector<SliceId> ops_;             // of all devices, starting in the steps, by start
+  std::vector<std::uint32_t> call_row_;  // parallel to ops_: row of calls, or no_row
+  std::vector<std::uint8_t> mark_;  // by slice: 1 launches, 2 synchronises, 4 waits for the queue
+  std::vector<Point> points_;       // by instant
   std::vector<std::uint32_t> host_node_;  // by slice, of the call's `host` node
   std::vector<std::uint32_t> last_node_;  // by slice, of a device operation
   std::vector<std::uint32_t> last_of_track_;
@@ -99,12 +109,8 @@ class DeviceDraft final : public DraftInParts {
   std::vector<std::uint32_t> op_last_;   // likewise: the node that ends with it
   std::vector<Ns> op_ready_;             // likewise: the end of everything known to hold it
   std::vector<Ended> ended_;             // operations that ended so far, by end
-  struct Sync {
-    std::uint32_t host = no_node;
-    std::uint32_t node = no_node;
-    SliceId call = no_slice;
-  };
   std::vector<Sync> syncs_;
+  std::vector<Sync> full_queues_;
   std::vector<std::uint32_t> by_launch_;  // uses() in ops_, then in syncs_
   // The last operation of a device, and its idle stretches with the nodes on both sides.
   struct DeviceIdle {
@@ -131,6 +137,36 @@ void DeviceDraft::find_operations() {
   for (std::uint32_t c = 0; c < input_.calls.calls.size(); ++c)
     row_of[index(input_.calls.calls[c].slice)] = c;
   for (const SliceId op : ops_) call_row_.push_back(row_of[index(op)]);
+}
+
+// A launch returns late while the device's queue is full: it waits for an operation to end, with
+// hundreds of others launched before it. The host is held up, not slow.
+void DeviceDraft::find_full_queues() {
+  struct Call {
+    Ns start{};
+    Ns end{};
+    SliceId call = no_slice;
+  };
+  std::vector<Call> calls;
+  std::vector<Ns> ends;
+  std::vector<Ns> durations;
+  for (const SliceId op : ops_) {
+    ends.push_back(end(op));
+    const SliceId call = index_.launch(op);
+    if (call == no_slice || !is_launch_call(trace_.name(call))) continue;
+    calls.push_back({start(call), end(call), call});
+    durations.push_back(end(call) - start(call));
+  }
+  if (calls.size() < least_queue) return;
+  std::ranges::sort(calls, {}, &Call::start);
+  std::ranges::sort(ends);
+  const Ns late = std::max(shortest_hole, many_times * upper_median(durations));
+  for (std::size_t i = least_queue; i < calls.size(); ++i) {
+    if (calls[i].end - calls[i].start < late) continue;
+    const auto ended =
+        static_cast<std::size_t>(std::ranges::upper_bound(ends, calls[i].end) - ends.begin());
+    if (ended + least_queue <= i) mark_[index(calls[i].call)] |= 4U;
+  }
 }
 
 // Least latency from the return of a launch call to its operation: the tenth percentile over
@@ -183,6 +219,7 @@ void DeviceDraft::points_of(TrackId id) {
     point.call = SliceId{i};
     point.track = id;
     point.sync = (mark_[i] & 2U) != 0;
+    point.full = (mark_[i] & 6U) == 4U;
     points_.push_back(point);
     hole.hole = false;
   }
@@ -196,6 +233,7 @@ void DeviceDraft::find_points() {
   for (const ThreadWaits& thread : host_waits(trace_, index_))
     for (const HostSpan& span : thread.sync)
       if (span.start >= host_from) mark_[index(span.row)] |= 2U;
+  find_full_queues();
   for (const TrackId track : index_.host_tracks) points_of(track);
   std::ranges::stable_sort(points_, {}, [](const Point& p) { return p.at; });
 }
@@ -220,12 +258,13 @@ void DeviceDraft::add_host() {
     host_node_[index(point.call)] = node;
     last[index(point.track)] = node;
     passed.push_back({point.at, node});
-    if (point.sync) {
+    if (point.sync || point.full) {
       const std::uint32_t back =
           draft_.add(NodeKind::sync, end(point.call), end(point.call), point.call);
       draft_.connect(node, back);
-      syncs_.push_back({node, back, point.call});
+      (point.full ? full_queues_ : syncs_).push_back({node, back, point.call});
       last[index(point.track)] = back;
+      if (point.full) host_node_[index(point.call)] = back;
     }
   }
   last_of_track_ = std::move(last);
@@ -325,31 +364,27 @@ void DeviceDraft::add_operations() {
 // A call waits for the operations that the learned order names, else for the one that ended last
 // before it returned, if that ended within the call. Without such an operation the call is the
 // host's own time.
-void DeviceDraft::close_syncs(std::span<const std::vector<std::uint32_t>> awaited) {
-  for (std::size_t i = 0; i < syncs_.size(); ++i) {
-    const Sync& sync = syncs_[i];
-    std::vector<std::uint32_t> nodes = awaited[i];
-    if (nodes.empty()) {
-      const auto after =
-          std::ranges::upper_bound(ended_, end(sync.call) + clock_lead_, {}, &Ended::at);
-      if (after != ended_.begin() && (after - 1)->at > start(sync.call))
-        nodes.push_back((after - 1)->node);
-    }
-    Ns last = Ns::min();
-    for (const std::uint32_t n : nodes) last = std::max(last, draft_.end_of(n));
-    if (!nodes.empty()) {
-      const std::uint32_t wait = draft_.add(NodeKind::wait, last, last, sync.call);
-      for (const std::uint32_t n : nodes) draft_.edges.push_back({n, wait});
-      draft_.edges.push_back({wait, sync.node});
-    }
-    // A call that frees or maps memory goes on when the device has ended.
-    const bool works = is_allocator_call(trace_.name(sync.call));
-    const Ns since = std::max(last, start(sync.call));
-    if (last > start(sync.call) && !(works && end(sync.call) - since > return_of_call)) continue;
-    draft_.start[sync.node] = since;
-    draft_.duration[sync.node] = end(sync.call) - since;
-    draft_.kind[sync.node] = NodeKind::host;
+void DeviceDraft::close_sync(const Sync& sync, std::vector<std::uint32_t> nodes) {
+  if (nodes.empty()) {
+    const auto after =
+        std::ranges::upper_bound(ended_, end(sync.call) + clock_lead_, {}, &Ended::at);
+    if (after != ended_.begin() && (after - 1)->at > start(sync.call))
+      nodes.push_back((after - 1)->node);
   }
+  Ns last = Ns::min();
+  for (const std::uint32_t n : nodes) last = std::max(last, draft_.end_of(n));
+  if (!nodes.empty()) {
+    const std::uint32_t wait = draft_.add(NodeKind::wait, last, last, sync.call);
+    for (const std::uint32_t n : nodes) draft_.edges.push_back({n, wait});
+    draft_.edges.push_back({wait, sync.node});
+  }
+  // A call that frees or maps memory goes on when the device has ended.
+  const bool works = is_allocator_call(trace_.name(sync.call));
+  const Ns since = std::max(last, start(sync.call));
+  if (last > start(sync.call) && !(works && end(sync.call) - since > return_of_call)) return;
+  draft_.start[sync.node] = since;
+  draft_.duration[sync.node] = end(sync.call) - since;
+  draft_.kind[sync.node] = NodeKind::host;
 }
 
 // Ordinal of the step whose annotation, or the time after it, contains the call; -1 before all.
@@ -483,7 +518,8 @@ ViewDraft DeviceDraft::finish(std::span<const UseOrder> orders) {
     else
       awaited[after - ops_.size()].push_back(before);
   }
-  close_syncs(awaited);
+  for (std::size_t i = 0; i < syncs_.size(); ++i) close_sync(syncs_[i], std::move(awaited[i]));
+  for (const Sync& full : full_queues_) close_sync(full, {});
   add_ends();
   return std::move(draft_);
 }

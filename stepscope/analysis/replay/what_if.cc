@@ -334,7 +334,9 @@ std::vector<NodeChange> Changer::run() {
       break;
     case Change::sync_free:
       each(NodeKind::wait, [&](std::uint32_t n) {
-        if (!in_.views[graph_.view[n]].index->cpu_only()) take(n, duration(n), -never_waited);
+        const RankView& view = in_.views[graph_.view[n]];
+        if (view.index->cpu_only() || is_launch_call(view.trace->name(graph_.slice[n]))) return;
+        take(n, duration(n), -never_waited);
       });
       break;
     case Change::syncs_once:
