@@ -125,6 +125,7 @@ Culprit verdict_of(const StepFault& f, const JobResult& job) {
             .gain = f.gain,
             .share = share_of(f.gain, job.explanation->step),
             .confidence = f.rough ? Confidence::low : confidence_of(job),
+            .places = f.places,
             .change = name_of(f.scenario)};
   if (f.group) {
     v.group = job.collectives.matches.groups[*f.group].name;

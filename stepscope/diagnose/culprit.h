@@ -64,7 +64,8 @@ struct Culprit {
   double share = 0;                   // of the step
   Confidence confidence = Confidence::high;
   std::string sentence{};
-  std::string change{};  // for `stepscope whatif --change`; empty: none
+  std::vector<FaultPlace> places{};  // of pauses
+  std::string change{};              // for `stepscope whatif --change`; empty: none
 };
 
 // Whether the replay tells what each cause costs. Then only its faults accuse: a rank that is late

@@ -45,6 +45,7 @@ struct Finding {
   std::string what;                   // one sentence
   std::vector<std::string> evidence;  // numbers
   std::optional<FindingPlace> place;
+  std::vector<FindingPlace> places{};  // of a fault: all that it names, by time on each rank
   std::string advice;
   // A step; absent where it costs no time of its own (memory, too few steps).
   std::optional<Ns> gain;

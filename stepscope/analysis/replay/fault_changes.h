@@ -32,6 +32,13 @@ inline constexpr std::array<std::string_view, 9> step_fault_names = {
 static_assert(step_fault_names[static_cast<std::size_t>(StepFaultKind::sync_calls)] ==
               "sync_calls");
 
+// Where it is seen, on the clock of the traces.
+struct FaultPlace {
+  int rank = 0;
+  Ns start{};
+  Ns time{};
+};
+
 struct StepFault {
   StepFaultKind kind = StepFaultKind::slow_rank;
   std::vector<int> ranks{};              // empty: all, or none in particular
@@ -46,6 +53,7 @@ struct StepFault {
   bool rough = false;     // not in most steps, or in too few to tell: named if nothing else is, and
                           // if it gives back a tenth of the step
   std::size_t count = 0;  // pauses; calls that wait, per step and rank
+  std::vector<FaultPlace> places{};  // of the pauses
 };
 
 // A fault must give back this share of the step.

@@ -289,8 +289,12 @@ void Search::suspect_pauses() {
   std::set<std::int64_t> steps;
   Ns sum{};
   std::size_t most = 1;
+  std::vector<FaultPlace> places;
+  const StepGraph& graph = *in_.replay.graph;
   for (const Pause& p : pauses_) {
     ranks.insert(in_.views[p.view].rank);
+    places.push_back({in_.views[p.view].rank, graph.origin + in_.replay.start[p.node],
+                      graph.graph.duration[p.node]});
     if (p.step >= 0) steps.insert(step_number(p.view, static_cast<std::size_t>(p.step)));
     most = std::max(most, in_.views[p.view].steps.size());
     sum += p.excess;
@@ -300,7 +304,8 @@ void Search::suspect_pauses() {
            .steps = {steps.begin(), steps.end()},
            .scenario = {.change = Change::pauses_free},
            .excess = sum / static_cast<std::int64_t>(most),
-           .count = pauses_.size()},
+           .count = pauses_.size(),
+           .places = std::move(places)},
           without_pauses(in_, pauses_));
 }
 

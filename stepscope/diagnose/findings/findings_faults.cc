@@ -132,6 +132,65 @@ void add_syncs(const RankResult& r, Finding& f) {
   }
 }
 
+bool names(const Culprit& c, int rank) { return std::ranges::find(c.ranks, rank) != c.ranks.end(); }
+
+// Steps of the ranks that the culprit names: from a step on, a single one of all ranks, or all.
+std::vector<FindingPlace> steps_of(const Culprit& c, const JobResult& job) {
+  std::vector<FindingPlace> places;
+  for (const RankResult& r : job.ranks) {
+    const bool one_step = c.kind == CulpritKind::outlier_step;
+    if (!one_step && !names(c, r.rank)) continue;
+    for (const Step& s : r.steps) {
+      if (one_step && std::ranges::find(c.steps, s.index) == c.steps.end()) continue;
+      if (c.kind == CulpritKind::throttling && s.index < c.steps.front()) continue;
+      places.push_back({r.rank, s.start, s.end - s.start});
+    }
+  }
+  return places;
+}
+
+// The longest transfer of the group in each step of each member.
+std::vector<FindingPlace> transfers_of(const Culprit& c, const JobResult& job) {
+  std::vector<FindingPlace> places;
+  const CollectiveMatches& matches = job.collectives.matches;
+  for (std::size_t v = 0; v < job.ranks.size(); ++v) {
+    const RankResult& r = job.ranks[v];
+    if (!names(c, r.rank)) continue;
+    std::vector<std::optional<FindingPlace>> of_step(r.steps.size());
+    for (const CollectiveCall& call : matches.ranks[v].calls) {
+      if (call.group == no_row || matches.groups[call.group].name != *c.group) continue;
+      const auto after = std::ranges::upper_bound(r.steps, call.start, {}, &Step::start);
+      if (after == r.steps.begin() || call.start >= (after - 1)->end) continue;
+      auto& place = of_step[static_cast<std::size_t>(after - 1 - r.steps.begin())];
+      const Ns time = call.end - call.start;
+      if (!place || time > place->time) place = FindingPlace{r.rank, call.start, time};
+    }
+    for (const auto& place : of_step)
+      if (place) places.push_back(*place);
+  }
+  return places;
+}
+
+std::vector<FindingPlace> places_of(const Culprit& c, const JobResult& job) {
+  std::vector<FindingPlace> places;
+  switch (c.kind) {
+    case CulpritKind::slow_rank:
+    case CulpritKind::late_host:
+    case CulpritKind::data_loader:
+    case CulpritKind::throttling:
+    case CulpritKind::outlier_step:
+    case CulpritKind::stage_imbalance:
+      return steps_of(c, job);
+    case CulpritKind::slow_group:
+      return transfers_of(c, job);
+    case CulpritKind::pauses:
+      for (const FaultPlace& p : c.places) places.push_back({p.rank, p.start, p.time});
+      return places;
+    default:
+      return places;  // of all ranks and steps alike
+  }
+}
+
 // What sets the culprit apart: "slow_rank:3", "slow_group:tp0", "outlier_step:12".
 std::string key_of(const Culprit& c) {
   std::string key(culprit_kind_names[static_cast<std::size_t>(c.kind)]);
@@ -157,6 +216,7 @@ Finding finding_of(const Culprit& c, const JobResult& job) {
   f.gain = c.gain;
   f.gain_from = c.change;
   f.confidence = c.confidence;
+  f.places = places_of(c, job);
   const bool waited_for = c.kind == CulpritKind::slow_rank || c.kind == CulpritKind::throttling ||
                           c.kind == CulpritKind::late_host || c.kind == CulpritKind::data_loader;
   if (waited_for && c.ranks.size() == 1) add_blame(job, c.ranks.front(), f);

@@ -318,7 +318,7 @@ Json analyze_tree(const Analysis& report) {
           {"mfu", mfu_json(report.mfu)},
           {"expected", expected_json(report)},
           {"explanation", explanation_json(job)},
-          {"findings", findings_json(report.findings, job.origin)},
+          {"findings", findings_json(report.findings, job)},
           {"short_names", short_names(job)},
           {"terms", terms_json({"budget", "mfu", "phase", "bound_by", "finding", "confidence",
                                 "kernel_class", "dimension", "bubble", "schedule", "path",

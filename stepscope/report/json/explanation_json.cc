@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/json/explanation_json.h"
 
+#include <algorithm>
+
 #include "stepscope/report/sentences/scenario_words.h"
 #include "stepscope/words/format.h"
 
@@ -98,21 +100,28 @@ Json explanation_json(const JobResult& job) {
   return out;
 }
 
-Json findings_json(std::span<const Finding> findings, Ns origin) {
+Json findings_json(std::span<const Finding> findings, const JobResult& job) {
   Json out = Json::array();
+  const auto origin_of = [&](int rank) {
+    if (job.origin.count() != 0) return job.origin;
+    const auto r = std::ranges::find(job.ranks, rank, &RankResult::rank);
+    return r == job.ranks.end() ? Ns{} : r->window_start;
+  };
+  const auto place_json = [&](const FindingPlace& p) {
+    return Json{
+        {"rank", p.rank}, {"start_ns", value(p.start - origin_of(p.rank))}, {"ns", value(p.time)}};
+  };
   for (const Finding& f : findings) {
-    Json place;
-    if (f.place)
-      place = {{"rank", f.place->rank},
-               {"start_ns", value(f.place->start - origin)},
-               {"ns", value(f.place->time)}};
+    Json places = Json::array();
+    for (const FindingPlace& p : f.places) places.push_back(place_json(p));
     out.push_back({{"id", f.id},
                    {"key", f.key},
                    {"sort", finding_sort_names[static_cast<std::size_t>(f.sort)]},
                    {"under", text_or_null(f.under)},
                    {"what", f.what},
                    {"evidence", f.evidence},
-                   {"place", std::move(place)},
+                   {"place", f.place ? place_json(*f.place) : Json(nullptr)},
+                   {"places", std::move(places)},
                    {"advice", f.advice},
                    {"gain_ns", value(f.gain)},
                    {"gain_from", text_or_null(f.gain_from)},

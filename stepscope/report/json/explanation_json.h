@@ -17,6 +17,6 @@ namespace stepscope {
 [[nodiscard]] Json scenarios_json(const Explanation& explanation,
                                   std::span<const WhatIf> scenarios);
 
-[[nodiscard]] Json findings_json(std::span<const Finding> findings, Ns origin);
+[[nodiscard]] Json findings_json(std::span<const Finding> findings, const JobResult& job);
 
 }  // namespace stepscope

@@ -208,7 +208,7 @@ Json stacks_trace_json(const StacksResult& r) {
                                ? Json(std::llround(r.trace->job.step_summary->mean))
                                : Json(nullptr)},
           {"profiles", std::move(profiles)},
-          {"findings", findings_json(r.trace->findings, r.trace->job.origin)}};
+          {"findings", findings_json(r.trace->findings, r.trace->job)}};
 }
 
 Json stacks_tree(const StacksResult& r) {
