@@ -113,6 +113,19 @@ void write_page(const std::string& path, Json tree, const Analysis& a, Failures&
   failures.keep(write_file(path, render_html(json)));
 }
 
+// What the findings name on a rank.
+std::vector<TraceMark> marks_of(const std::vector<Finding>& findings, int rank) {
+  std::vector<TraceMark> marks;
+  for (const Finding& f : findings) {
+    const auto add = [&](const FindingPlace& p) {
+      if (p.rank == rank) marks.push_back({p.start, p.time, f.what, f.advice});
+    };
+    for (const FindingPlace& p : f.places) add(p);
+    if (f.places.empty() && f.place) add(*f.place);
+  }
+  return marks;
+}
+
 void write_outputs(const AnalyzeFlags& flags, const AnalyzeResult& result, const StopFlag& stop,
                    Failures& failures) {
   const Analysis& a = result.analysis;
@@ -131,7 +144,8 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeResult& result, const
   }
   if (flags.perfetto.empty()) return;
   std::vector<RankToWrite> ranks;
-  for (const RankInput& r : result.ranks) ranks.push_back({r.rank, r.trace});
+  for (const RankInput& r : result.ranks)
+    ranks.push_back({r.rank, r.trace, marks_of(a.findings, r.rank)});
   failures.keep(write_merged_trace(ranks, flags.perfetto, &stop));
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "stepscope/event/finding_category.h"
 #include "stepscope/write/gzip_writer.h"
 #include "stepscope/write/json_text.h"
 #include "stepscope/write/rank_metadata.h"
@@ -14,6 +15,8 @@ namespace {
 // Further rows of a stream get thread ids above the streams', within the 32 bits that viewers
 // support.
 constexpr std::int64_t second_row = 100'000'000;
+// Thread ids of marks are above those of threads with a text as their id.
+constexpr std::int64_t first_mark_row = 2'100'000'000;
 
 class ChromeRankWriter final : public SliceArguments {
  public:
@@ -22,6 +25,7 @@ class ChromeRankWriter final : public SliceArguments {
       : out_(out),
         rank_(r.rank),
         trace_(*r.trace),
+        marks_(r.marks),
         base_(base),
         first_pid_(first_pid),
         any_(any),
@@ -31,6 +35,7 @@ class ChromeRankWriter final : public SliceArguments {
 
   void write(const StopFlag* stop) {
     name_tracks();
+    if (!processes_.list.empty()) write_marks(processes_.list[0].pid);
     for (const Track& track : trace_.tracks) write_track(track, stop);
     if (stop != nullptr && stop->requested()) return;
     for (std::size_t i = 0; i < trace_.memory.size(); ++i) write_memory(i);
@@ -66,6 +71,27 @@ class ChromeRankWriter final : public SliceArguments {
           track.device ? rows.place(start, trace_.slices.end(SliceId{i}), [](auto...) {}) : 0;
       if (rows.size() > known && row > 0) name_row(track, pid, row);
       write_slice(SliceId{i}, pid, tid_of(track) + static_cast<std::int64_t>(row) * second_row);
+    }
+  }
+
+  void write_marks(std::int64_t pid) {
+    NestingRows rows;
+    for (const TraceMark& mark : in_row_order(marks_)) {
+      const std::size_t known = rows.size();
+      const std::size_t row = rows.place(mark.start, mark.start + mark.time, [](auto...) {});
+      const std::int64_t tid = first_mark_row + static_cast<std::int64_t>(row);
+      if (rows.size() > known) write_name("thread_name", pid, tid, marks_row);
+      begin("X");
+      text("cat", finding_category);
+      text("name", mark.what);
+      integer("pid", pid);
+      integer("tid", tid);
+      time("ts", mark.start - base_);
+      time("dur", mark.time);
+      open_args();
+      if (!mark.advice.empty()) text("advice", mark.advice);
+      text_ += '}';
+      end();
     }
   }
 
@@ -211,6 +237,7 @@ class ChromeRankWriter final : public SliceArguments {
   GzipWriter& out_;
   int rank_;
   const Trace& trace_;
+  const std::vector<TraceMark>& marks_;
   Ns base_;
   std::int64_t first_pid_;
   bool& any_;

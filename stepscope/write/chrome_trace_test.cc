@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -229,6 +230,29 @@ TEST(ChromeTrace, KeepsMemoryEventsAndWhatEachRankSaysOfItself) {
   EXPECT_EQ(said.at("record_shapes"), 1);
   EXPECT_FALSE(said.contains("with_stack"));
   EXPECT_EQ(said.at("host_name"), "n1");
+}
+
+TEST(ChromeTrace, HasARowOfMarksInTheProcessOfTheirRank) {
+  Trace a = empty_trace();
+  add(a, 0, Category::cpu_op, "aten::mm", 0, 100);
+  seal(a);
+  const Json trace = write(
+      {{2, &a, {{Ns{epoch + 40}, Ns{50}, "second", ""}, {Ns{epoch}, Ns{60}, "first", "look"}}}});
+  const Json first = only(trace, "X", "first");
+  const Json second = only(trace, "X", "second");
+  EXPECT_EQ(first.at("cat"), "stepscope_finding");
+  EXPECT_EQ(first.at("pid"), only(trace, "X", "aten::mm").at("pid"));
+  EXPECT_DOUBLE_EQ(first.at("ts"), 500'000.0);
+  EXPECT_DOUBLE_EQ(first.at("dur"), 0.06);
+  EXPECT_EQ(first.at("args").at("advice"), "look");
+  EXPECT_FALSE(second.at("args").contains("advice"));
+  EXPECT_NE(second.at("tid"), first.at("tid"));
+  for (const Json& row : {first, second}) {
+    const auto names = rows(trace, "M", "thread_name");
+    EXPECT_TRUE(std::ranges::any_of(names, [&](const Json& n) {
+      return n.at("tid") == row.at("tid") && n.at("args").at("name") == "stepscope findings";
+    }));
+  }
 }
 
 TEST(ChromeTrace, OfARequestToStopIsNotWritten) {

@@ -11,6 +11,7 @@
 
 #include "stepscope/base/proto_wire.h"
 #include "stepscope/base/string_pool.h"
+#include "stepscope/event/finding_category.h"
 #include "stepscope/write/gzip_writer.h"
 #include "stepscope/write/rank_metadata.h"
 
@@ -151,6 +152,7 @@ class PerfettoRankWriter final : public SliceArguments {
       : out_(out),
         rank_(r.rank),
         trace_(*r.trace),
+        marks_(r.marks),
         shift_(shift),
         processes_(rank_processes(r, first_pid)),
         linked_(linked_correlations(trace_)),
@@ -162,6 +164,7 @@ class PerfettoRankWriter final : public SliceArguments {
     for (std::size_t t = 0; t < trace_.tracks.size(); ++t)
       track_uuids_.push_back(describe_row(t, 0));
     write_metadata();
+    write_marks();
     for (std::size_t t = 0; t < trace_.tracks.size(); ++t) {
       if (stop != nullptr && stop->requested()) return;
       write_track(t);
@@ -227,6 +230,30 @@ class PerfettoRankWriter final : public SliceArguments {
          {&trace_.slices.start, &trace_.memory.time, &trace_.counters.time})
       for (const Ns t : *column) first = std::min(first, t);
     out_.end_event(first == Ns::max() ? Ns{} : first + shift_);
+  }
+
+  void write_marks() {
+    std::vector<std::uint64_t> uuids;
+    NestingRows rows;
+    const auto ended = [&](std::size_t row, Ns end) {
+      out_.begin_event(EventType::slice_end, uuids[row]);
+      out_.end_event(end + shift_);
+    };
+    for (const TraceMark& mark : in_row_order(marks_)) {
+      const std::size_t row = rows.place(mark.start, mark.start + mark.time, ended);
+      if (row == uuids.size()) {
+        std::string descriptor;
+        append_number(descriptor, 5, process_uuids_[0]);
+        append_bytes(descriptor, 2, marks_row);
+        uuids.push_back(out_.describe(descriptor));
+      }
+      out_.begin_event(EventType::slice_begin, uuids[row]);
+      out_.category(finding_category);
+      out_.name(mark.what);
+      if (!mark.advice.empty()) out_.text("advice", mark.advice);
+      out_.end_event(mark.start + shift_);
+    }
+    rows.finish(ended);
   }
 
   void write_track(std::size_t t) {
@@ -298,6 +325,7 @@ class PerfettoRankWriter final : public SliceArguments {
   PacketWriter& out_;
   int rank_;
   const Trace& trace_;
+  const std::vector<TraceMark>& marks_;
   Ns shift_;
   RankProcesses processes_;
   std::unordered_set<std::uint32_t> linked_;

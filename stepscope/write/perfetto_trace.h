@@ -17,7 +17,8 @@ namespace stepscope {
 // Writes `path` (gzip if it ends in .gz). Each rank becomes processes "rank N: …" with tracks for
 // threads and streams. Overlapping slices go to further tracks of the same name, because slices of
 // a track must nest. A launch and its device work share a flow. Readings are counter tracks. The
-// metadata of a rank's file is an instant event, "rank metadata". Instants are UNIX time if every
+// metadata of a rank's file is an instant event, "rank metadata". Marks are slices of a track of
+// their own. Instants are UNIX time if every
 // rank has it.
 [[nodiscard]] Result<Done> write_perfetto_trace(std::span<const RankToWrite> ranks,
                                                 const std::string& path,

@@ -298,6 +298,33 @@ TEST(PerfettoTrace, HasCountersMemoryAndWhatEachRankSaysOfItself) {
   EXPECT_NE(said.find(R"("rank":6,"world_size":16)"), std::string::npos) << said;
 }
 
+TEST(PerfettoTrace, HasATrackOfMarksInTheProcessOfTheirRank) {
+  Trace a = empty_perfetto_trace();
+  add_row(a, 0, Category::cpu_op, "aten::mm", 0, 100);
+  seal(a);
+  const auto mark = [](std::int64_t start, std::int64_t time, const char* what) {
+    return TraceMark{Ns{perfetto_epoch + start}, Ns{time}, what, "look"};
+  };
+  // The second overlaps the first without nesting, the third is inside the second.
+  const File file = write_perfetto(
+      {{2, &a, {mark(40, 50, "second"), mark(0, 60, "first"), mark(40, 20, "third")}}});
+  const Event first = file.only(1, "first");
+  const Event second = file.only(1, "second");
+  const Event third = file.only(1, "third");
+  EXPECT_EQ(first.category, "stepscope_finding");
+  EXPECT_EQ(first.time, static_cast<std::uint64_t>(perfetto_epoch));
+  EXPECT_EQ(first.arguments.at("advice"), "look");
+  EXPECT_EQ(file.rows.at(first.track).name, "stepscope findings");
+  EXPECT_EQ(file.rows.at(file.rows.at(first.track).parent).name, "rank 2: host");
+  EXPECT_NE(second.track, first.track);
+  EXPECT_EQ(file.rows.at(second.track).name, "stepscope findings");
+  EXPECT_EQ(third.track, first.track);
+  std::vector<std::uint64_t> ends;
+  for (const Event& e : file.events)
+    if (e.type == 2 && e.track == first.track) ends.push_back(e.time - perfetto_epoch);
+  EXPECT_EQ(ends, (std::vector<std::uint64_t>{60, 60}));
+}
+
 TEST(PerfettoTrace, IsWholeOrNotThere) {
   Trace a = empty_perfetto_trace();
   add_row(a, 0, Category::cpu_op, "aten::mm", 0, 10);

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <utility>
 
 namespace stepscope {
 namespace {
@@ -43,6 +44,12 @@ RankProcesses rank_processes(const RankToWrite& rank, std::int64_t first_pid) {
     processes.of_track.push_back(at->second);
   }
   return processes;
+}
+
+std::vector<TraceMark> in_row_order(std::vector<TraceMark> marks) {
+  std::ranges::stable_sort(marks, {},
+                           [](const TraceMark& m) { return std::pair(m.start, -m.time); });
+  return marks;
 }
 
 std::int64_t tid_of(const Track& track) {

@@ -14,10 +14,23 @@
 
 namespace stepscope {
 
+// A place that a finding names.
+struct TraceMark {
+  Ns start{};  // on the clock of the trace
+  Ns time{};
+  std::string what;    // the name of its slice
+  std::string advice;  // its argument; empty: none
+};
+inline constexpr std::string_view marks_row = "stepscope findings";
+
 struct RankToWrite {
   int rank = 0;
-  const Trace* trace = nullptr;  // sealed
+  const Trace* trace = nullptr;    // sealed
+  std::vector<TraceMark> marks{};  // a track of its own, marks_row, in the rank's first process
 };
+
+// By time, a longer one before those inside it.
+[[nodiscard]] std::vector<TraceMark> in_row_order(std::vector<TraceMark> marks);
 
 // The names of categories for readers; "" for rows without one.
 [[nodiscard]] std::string_view cat_name(Category category);

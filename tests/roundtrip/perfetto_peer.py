@@ -64,6 +64,8 @@ def chrome(text):
         process = processes.get(e.get("pid"))
         # Further rows of a stream have their own ids.
         tid = e.get("tid", 0) % 100_000_000 if process and ": GPU " in process else e.get("tid")
+        if e.get("cat") == "stepscope_finding":
+            tid = None  # rows of findings have no number in the native file
         if e["ph"] == "X":
             arguments = {k: spelled(v) for k, v in e["args"].items() if k != "rank"}
             out["slices"][process, tid, e.get("cat", "other"), e["name"], nanoseconds(e["ts"], base),

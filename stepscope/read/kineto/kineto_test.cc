@@ -61,6 +61,15 @@ TEST(Kineto, ARowWithoutATimeDoesNotMoveTheClock) {
   EXPECT_EQ(slices_of(relative), "a 5000 1000, b 7000 1000");
 }
 
+TEST(Kineto, FindingsInAMergedTraceAreLeftOut) {
+  const Trace t = trace_of(document(
+      joined({op("a", "5"), R"(, {"ph": "X", "cat": "stepscope_finding", "name": "slow", "pid": 1,
+                                  "tid": 2100000000, "ts": 1, "dur": 90, "args": {"rank": 1}})"})));
+  EXPECT_EQ(slices_of(t), "a 5000 1000");
+  EXPECT_EQ(t.tracks.size(), 1U);
+  EXPECT_TRUE(t.notes.counts.empty());
+}
+
 TEST(Kineto, SizesThatNothingHasAreNotRecorded) {
   const Trace t = trace_of(document(
       R"({"ph": "X", "cat": "gpu_memcpy", "name": "c", "pid": 0, "tid": 7, "ts": 1, "dur": 2,

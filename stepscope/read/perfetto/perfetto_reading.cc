@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stepscope/base/proto_wire.h"
+#include "stepscope/event/finding_category.h"
 #include "stepscope/read/bytes/microseconds.h"
 #include "stepscope/read/perfetto/perfetto_category.h"
 #include "stepscope/read/perfetto/perfetto_packets.h"
@@ -171,10 +172,11 @@ void PerfettoReading::add_event(std::string_view message, const Place& place) {
   if (fresh) name_row(track.pid(), track.tid(), track.process_name, track.thread_name, place.byte);
   switch (event_.type) {
     case EventType::slice_begin:
-      begin_slice(track, place);
+      track.is_of_findings = event_.category == finding_category;
+      if (!track.is_of_findings) begin_slice(track, place);
       break;
     case EventType::slice_end:
-      slices_.end(track.number, place.time, place.byte);
+      if (!track.is_of_findings) slices_.end(track.number, place.time, place.byte);
       break;
     case EventType::instant:
       add_arguments(track, place, "i");

@@ -44,6 +44,17 @@ TEST(Perfetto, SlicesOfThreadsNest) {
   EXPECT_TRUE(t.notes.counts.empty());
 }
 
+TEST(Perfetto, FindingsInAMergedTraceAreLeftOut) {
+  const Trace t = perfetto_trace({process(1, 40, "rank 0: host"), thread(2, 40, 41, "main", 1),
+                                  thread(3, 40, 42, "stepscope findings", 1), begin(2, epoch, "a"),
+                                  begin(3, epoch, "slow", "stepscope_finding"),
+                                  begin(3, epoch, "slow", "stepscope_finding"), end(3, epoch + 5),
+                                  end(2, epoch + 10), end(3, epoch + 20)});
+  EXPECT_EQ(slices_of(t), "a 1700000000000000000 10");
+  EXPECT_EQ(t.tracks.size(), 1U);
+  EXPECT_TRUE(t.notes.counts.empty());
+}
+
 TEST(Perfetto, TextsAreNumberedPerSequenceUntilTheStateIsCleared) {
   const auto named = [](std::uint64_t sequence, std::uint64_t iid, std::uint64_t time,
                         std::string_view more = "") {

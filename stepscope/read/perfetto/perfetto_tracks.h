@@ -38,6 +38,7 @@ struct PerfettoTrack {
   // State that the reader keeps.
   std::uint32_t number = 0;  // index of the track in order of appearance
   double sum = 0;            // of an incremental counter
+  bool is_of_findings = false;
 
   [[nodiscard]] RawValue pid() const;
   [[nodiscard]] RawValue tid() const;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "stepscope/event/finding_category.h"
 #include "stepscope/read/rows/event_category.h"
 #include "stepscope/read/rows/event_mend.h"
 #include "stepscope/read/rows/number.h"
@@ -220,6 +221,7 @@ TrackId EventSink::add_track(const RawEvent& event, const TrackKey& key, std::ui
 }
 
 void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
+  if (event.has(Field::cat) && event[Field::cat].text() == finding_category) return;
   const auto start = time_of(event, byte);
   if (!start) return;
   Ns dur{};
