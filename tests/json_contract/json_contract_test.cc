@@ -130,6 +130,8 @@ TEST(JsonContract, IsCoveredByTheseRuns) {
         "collective_mismatches.ranks", "collective_mismatches.what",
         // Only for a slow process group or stage.
         "answer.verdict.group", "answer.verdict.dim", "answer.verdict.stage",
+        // Only for groups with siblings.
+        "groups.rates.of_siblings",
         // Only for a critical path that changes ranks.
         "explanation.critical_path.hops.from", "explanation.critical_path.hops.to",
         "explanation.critical_path.hops.count",

@@ -312,6 +312,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
       views, std::move(matches),
       {.world_size = {}, .dimensions = options.dimensions, .threads = options.threads});
   job.transfers = find_transfers(views, job.collectives);
+  job.group_rates = group_rates(job.collectives);
   job.algorithms = named_calls(views, job.collectives.matches);
   if (stopped()) return job;
 

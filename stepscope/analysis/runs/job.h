@@ -23,6 +23,7 @@
 #include "stepscope/analysis/collectives/class_time.h"
 #include "stepscope/analysis/collectives/collectives.h"
 #include "stepscope/analysis/collectives/ddp_buckets.h"
+#include "stepscope/analysis/collectives/group_rates.h"
 #include "stepscope/analysis/collectives/kernel_algorithm.h"
 #include "stepscope/analysis/collectives/overlap.h"
 #include "stepscope/analysis/collectives/transfers.h"
@@ -137,6 +138,7 @@ struct JobResult {
   Collectives collectives;
   ClockAlignment clocks;
   std::vector<Transfer> transfers;
+  std::vector<GroupRate> group_rates;
   std::vector<NamedCalls> algorithms;               // of collectives whose kernels' names show it
   std::vector<std::vector<DdpBucket>> ddp_buckets;  // by rank, as `ranks`
   std::vector<UnitWaits> unit_waits;                // likewise

@@ -8,6 +8,7 @@
 #include "stepscope/fit/collective_link.h"
 #include "stepscope/report/json/expected_json.h"
 #include "stepscope/report/json/explanation_json.h"
+#include "stepscope/report/json/group_json.h"
 #include "stepscope/report/json/link_json.h"
 #include "stepscope/report/json/pipeline_json.h"
 #include "stepscope/report/json/rank_json.h"
@@ -305,6 +306,7 @@ Json analyze_tree(const Analysis& report) {
           {"ranks", std::move(ranks)},
           {"job", job_json(report)},
           {"collectives", collectives(report)},
+          {"groups", groups_json(job)},
           {"collective_mismatches", mismatches(job)},
           {"dimensions", dimensions(job)},
           {"ddp_buckets", ddp_buckets(job)},
