@@ -5,6 +5,7 @@ import argparse
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -316,6 +317,40 @@ class Timeline(Page):
         self.js("[...document.querySelectorAll('#timeline button')].find((b) => b.textContent === 'Fold ranks').click()")
         self.picture()
         self.assertLess(self.js("document.querySelector('.timeline canvas').height"), tall)
+
+
+class ManyRanks(Page):
+    def setUp(self):
+        self.data = made(ranks=16)
+        self.data["answer"]["verdict"] = {
+            "kind": "slow_rank", "ranks": [8], "group": None, "dim": None, "stage": None, "steps": [], "gain_ns": 4e6,
+            "share": 0.1, "confidence": "high", "sentence": "Rank 8 is slow.", "change": "rank_as_peers@8",
+            "alternatives": [{"kind": "outlier_step", "ranks": [], "steps": [14]}]}
+        self.show(self.data)
+
+    def labels(self):
+        return self.texts("#budget .bars .label button")
+
+    def test_alike_ranks_share_a_row_and_the_accused_has_its_own(self):
+        labels = self.labels()
+        self.assertLess(len(labels), 16)
+        self.assertEqual(labels[0], "rank 8")
+        self.assertEqual(self.texts("#budget .label.guilty"), ["rank 8"])
+        bundle = next(i for i, text in enumerate(labels) if text.startswith("▸"))
+        self.js(f"document.querySelectorAll('#budget .bars .label button')[{bundle}].click()")
+        number = int(re.search(r"\((\d+)\)", labels[bundle])[1])
+        self.assertEqual(len(self.labels()), len(labels) + number)
+        self.assertTrue(self.labels()[bundle].startswith("▾"))
+        self.assertIn("share a row", self.texts("#budget")[0])
+
+    def test_the_heat_map_and_the_hosts_can_show_each_rank(self):
+        cells = "document.querySelectorAll('#stragglers .cell').length"
+        self.assertLess(self.js(cells), 16 * 5)
+        self.click("#stragglers .choice [data-value=each]")
+        self.assertEqual(self.js(cells), 16 * 5)
+        self.click("#host .choice [data-value=each]")
+        self.click("#host .more button")
+        self.assertEqual(len(self.js("[...document.querySelector('#host table').querySelectorAll('tbody tr')].map(String)")), 16)
 
 
 class PoorReports(Page):

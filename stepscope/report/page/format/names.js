@@ -22,6 +22,14 @@ export function runs(values) {
   return out.join(', ');
 }
 
+// "rank 5", "ranks 0–3, 8 (5)"; of many runs the first `most`.
+export function ranks_text(ranks, most = 4) {
+  if (ranks.length === 1) return `rank ${ranks[0]}`;
+  const all = runs(ranks).split(', ');
+  return `ranks ${all.slice(0, most).join(', ')}${all.length > most ? ', …' : ''} (${
+      count(ranks.length)})`;
+}
+
 export const notes_text = (notes) =>
     Object.entries(notes || {}).map(([k, v]) => `${plain(k)}: ${count(v)}`).join(', ');
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {
-  capitalised, hyphened, kernel_name, notes_text, plain, plural, runs
+  capitalised, hyphened, kernel_name, notes_text, plain, plural, ranks_text, runs
 } from './names.js';
 import {none} from './numbers.js';
 
@@ -22,6 +22,12 @@ test('runs of whole numbers', () => {
   assert.equal(runs([0, 1, 2, 3, 7, 9, 10]), '0–3, 7, 9–10');
   assert.equal(runs([10, 9, 2]), '2, 9–10');
   assert.equal(runs([]), '');
+});
+
+test('ranks by their runs and their number', () => {
+  assert.equal(ranks_text([5]), 'rank 5');
+  assert.equal(ranks_text([0, 1, 2, 3, 8]), 'ranks 0–3, 8 (5)');
+  assert.equal(ranks_text([0, 2, 4, 6], 2), 'ranks 0, 2, … (4)');
 });
 
 test('the report brings the short names of its kernels', () => {

@@ -8,20 +8,29 @@ import {chosen, live, rank_label, rank_of_choice} from '../../draw/chosen.js';
 import {choice, h, missing, note, select, swatch} from '../../draw/elements.js';
 import {categories} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
+import {ranks_text} from '../../format/names.js';
 import {count, known, none, ns, sum} from '../../format/numbers.js';
+import {alike_note, bundles_of_report} from './job/alike.js';
 import {record} from './record.js';
 
 const bars_at_once = 64;
+
+const known_open = (row) => (row.open === undefined ? null : String(row.open));
 
 function bar_rows(rows, full) {
   return rows.map(
       (row) =>
           h('div', {class: 'bar-row'},
-            h('span', {class: `label${row.strong ? ' strong' : ''}`},
+            h('span', {
+              class: `label${row.strong ? ' strong' : ''}${row.accused ? ' guilty' : ''}`,
+              'data-inner': row.inner
+            },
               row.pick ? h('button', {
                 type: 'button',
                 class: 'link',
-                'aria-label': `${row.name}: show its steps`,
+                'aria-expanded': known_open(row),
+                'aria-label': `${row.tip || row.name}: show its ${row.tip ? 'ranks' : 'steps'}`,
+                'data-tip': row.tip,
                 on: {click: row.pick}
               },
                            row.name) :
@@ -52,16 +61,40 @@ function step_rows(ranks) {
       });
 }
 
-function rank_rows(ranks, show_steps) {
-  return ranks.filter((r) => r.steps.length)
-      .map((r) => ({
-             name: rank_label(r) + (r.role && r.role !== 'all' ? ` (${r.role})` : ''),
-             budget: mean_budget(r.steps.map((x) => x.budget_ns)),
-             pick: () => {
-               chosen.rank = r.rank;
-               show_steps();
-             },
-           }));
+function rank_row(r, show_steps) {
+  return {
+    name: rank_label(r) + (r.role && r.role !== 'all' ? ` (${r.role})` : ''),
+    budget: mean_budget(r.steps.map((x) => x.budget_ns)),
+    pick: () => {
+      chosen.rank = r.rank;
+      show_steps();
+    }
+  };
+}
+
+// A row for each bundle of ranks that behave alike. A click unfolds it into the rows of its ranks.
+function rank_rows(ranks, bundles, unfolded, show_steps) {
+  const of_rank = new Map(ranks.map((r) => [r.rank, r]));
+  return bundles.flatMap((bundle) => {
+    const rows = bundle.ranks.filter((rank) => of_rank.has(rank))
+        .map((rank) => rank_row(of_rank.get(rank), show_steps));
+    if (rows.length < 2) return rows.map((row) => ({...row, accused: bundle.accused}));
+    const key = bundle.ranks[0];
+    const open = unfolded.has(key);
+    const toggle = () => {
+      if (!unfolded.delete(key)) unfolded.add(key);
+      chosen.set({});
+    };
+    const head = {
+      name: `${open ? '▾' : '▸'} ${ranks_text(bundle.ranks, 3)}`,
+      tip: ranks_text(bundle.ranks, 60),
+      budget: mean_budget(rows.map((row) => row.budget)),
+      open,
+      pick: toggle,
+      accused: bundle.accused
+    };
+    return [head, ...(open ? rows.map((row) => ({...row, inner: true})) : [])];
+  });
 }
 
 function spread_table(job) {
@@ -93,6 +126,8 @@ export function budget_section(report) {
   const ranks = report.ranks.filter((r) => r.steps.length);
   if (!ranks.length) return missing('No step was found in these traces. ', record.steps);
   const state = {view: ranks.length > 1 ? 'ranks' : 'steps', all: false};
+  const alike = bundles_of_report(report);
+  const unfolded = new Set();  // bundles, by their first rank
   const show_steps = () => {
     state.view = 'steps';
     chosen.set({});
@@ -102,7 +137,8 @@ export function budget_section(report) {
       mean_budget(ranks.map((r) => mean_budget(r.steps.map((x) => x.budget_ns))));
   return [
     live(() => {
-      const rows = state.view === 'ranks' ? rank_rows(ranks, show_steps) : step_rows(ranks);
+      const rows = state.view === 'ranks' ?
+          rank_rows(ranks, alike.bundles, unfolded, show_steps) : step_rows(ranks);
       const first = {name: 'mean step', budget: mean, strong: true};
       const full =
           Math.max(...[first, ...rows].map((r) => sum(visible().map((c) => r.budget[c.key])))) || 1;
@@ -136,6 +172,7 @@ export function budget_section(report) {
                 }
               },
                 `Show all ${count(rows.length)}`)),
+        state.view === 'ranks' && alike_note(alike) && note(alike_note(alike)),
       ];
     }),
     spread_table(report.job), outside_note(report)
@@ -145,6 +182,8 @@ export function budget_section(report) {
 function outside_note(report) {
   const outside = sum(report.ranks.flatMap((r) => Object.values(r.outside_ns || {})));
   const left_out = report.job.missing_steps || [];
+  const steps = new Map();
+  for (const {index, rank} of left_out) steps.set(index, [...(steps.get(index) || []), rank]);
   const mean = total_of(report.job.budget_ns || {});
   const job = report.job.step_mean_ns;
   const differs = known(job) && mean > 0 && Math.abs(job / mean - 1) > 0.005;
@@ -156,7 +195,8 @@ function outside_note(report) {
     outside > 0 && note(`Outside the steps, summed over ranks: ${ns(outside)}.`),
     left_out.length > 0 &&
         note(`Left out of the means: ${
-            left_out.slice(0, 30).map((m) => `step ${m.index} on rank ${m.rank}`).join(', ')}${
-            left_out.length > 30 ? ', …' : ''}.`)
+            [...steps].slice(0, 30).map(
+                ([index, ranks]) => `step ${index} on ${ranks_text(ranks, 6)}`).join(', ')}${
+            steps.size > 30 ? ', …' : ''}.`)
   ];
 }

@@ -6,6 +6,7 @@ import {h, missing, note} from '../../draw/elements.js';
 import {data_table, facts} from '../../draw/table.js';
 import {runs} from '../../format/names.js';
 import {count, known, none, ns, number, part, yes_no} from '../../format/numbers.js';
+import {bundles_or_ranks, rank_cell} from './job/bundle_choice.js';
 
 function calls_table(label, rows) {
   return rows.length > 0 && [
@@ -43,7 +44,7 @@ function host_facts(host) {
 }
 
 const host_columns = [
-  {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
+  {label: 'Rank', value: (r) => r.rank, show: rank_cell},
   {label: 'Launch-bound', text: true, value: (r) => yes_no(r.host.launch_bound)},
   {label: 'Launches', value: (r) => r.host.launches, show: (r) => count(r.host.launches)},
   {
@@ -91,8 +92,8 @@ export function host_section(report) {
   const several = ranks.length > 1;
   return [
     h('p', {class: 'lede'}, launch_verdict(ranks)),
-    several && data_table({label: 'Host of every rank', rows: ranks, limit: 8,
-                           columns: host_columns}),
+    several && bundles_or_ranks(report, ranks, (rows) => data_table(
+      {label: 'Host of every rank', rows, limit: 12, columns: host_columns})),
     by_rank(ranks, null, ([rank]) => host_of(rank, several)),
   ];
 }

@@ -5,9 +5,10 @@
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {bubble_colours} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
-import {plural} from '../../format/names.js';
+import {plural, ranks_text} from '../../format/names.js';
 import {count, known, largest, none, ns, percent, signed, sum} from '../../format/numbers.js';
 import {keys_of, label_of} from '../../terms.js';
+import {bundles_or_ranks, rank_cell} from './job/bundle_choice.js';
 
 const bubble_parts = () => keys_of('bubble').map(
     (key) => ({key, label: label_of('bubble', key), hue: bubble_colours[key]}));
@@ -33,7 +34,8 @@ export function bubble_row(r, steps) {
 }
 
 function bubble_bar(row, full) {
-  const name = `stage ${row.stage}${known(row.rank) ? ` · rank ${row.rank}` : ''}`;
+  const ranks = row.ranks || [row.rank];
+  const name = `stage ${row.stage}${known(row.rank) ? ` · ${ranks_text(ranks, 3)}` : ''}`;
   const bar = h('div', {
     class: 'stack',
     role: 'img',
@@ -61,7 +63,7 @@ function bubble_table(rows) {
     columns: [
       {label: 'Stage', value: (r) => -r.stage, show: (r) => String(r.stage)},
       rows.some((r) => known(r.rank)) &&
-          {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
+          {label: 'Rank', value: (r) => r.rank, show: rank_cell},
       time('Bubble', 'bubble'), time('Idle', 'idle', 'Nothing runs'),
       time('In messages', 'message', 'Only a send or receive between stages runs'),
       time('Waiting', 'wait', 'Only another collective runs, and waits for a peer'),
@@ -98,5 +100,7 @@ export function bubble_view(pipeline, rows) {
 export function pipeline_section(report) {
   const pipeline = report.pipeline;
   if (!pipeline) return missing('No rank sends or receives between pipeline stages.');
-  return bubble_view(pipeline, pipeline.ranks.map((r) => bubble_row(r, r.steps.length)));
+  const rows = pipeline.ranks.map((r) => bubble_row(r, r.steps.length));
+  return bundles_or_ranks(report, rows, (shown) => bubble_view(pipeline, shown),
+    {key_of: (r) => r.stage});
 }

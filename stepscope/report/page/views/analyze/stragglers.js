@@ -4,24 +4,27 @@
 import {fitted} from '../../draw/chart.js';
 import {h, missing, note, s} from '../../draw/elements.js';
 import {data_table} from '../../draw/table.js';
-import {plural} from '../../format/names.js';
-import {count, known, largest, none, ns, percent} from '../../format/numbers.js';
+import {plural, ranks_text} from '../../format/names.js';
+import {count, known, largest, none, ns, percent, sum} from '../../format/numbers.js';
+import {bundles_or_ranks} from './job/bundle_choice.js';
 import {record} from './record.js';
 
 const heat_ranks = 128;
+
+const row_name = (r) => (r.ranks ? ranks_text(r.ranks, 2) : `rank ${r.rank}`);
 
 // One rank in one step: [its rectangle, its number if it fits].
 function heat_cell(grid, r, late, index, x, y) {
   const {left, wide, tall, most} = grid;
   const place = {x: left + x * wide, y: y * tall, width: wide, height: tall};
   if (late === undefined) {
-    const tip = `rank ${r.rank} lacks step ${index}`;
+    const tip = `${row_name(r)}: step ${index} is missing`;
     return s('rect', {class: 'cell', ...place, fill: 'none', 'data-tip': tip});
   }
   const strength = Math.abs(late) / most;
   const side = late < 0 ? 'before' : 'behind';
-  const tip = `rank ${r.rank}, step ${index}\n${ns(Math.abs(late))} ${side} the median arrival, ` +
-      'summed over collectives';
+  const tip = `${row_name(r)}, step ${index}\n${ns(Math.abs(late))} ${side} the median arrival, ` +
+      `summed over collectives${r.ranks && r.ranks.length > 1 ? ', mean of the ranks' : ''}`;
   const fill = late < 0 ? 'var(--accent)' : 'var(--comm_exposed_wait)';
   const opacity = (0.05 + 0.95 * strength).toFixed(3);
   const middle = {x: place.x + wide / 2, y: place.y + tall / 2 + 4, 'text-anchor': 'middle'};
@@ -37,7 +40,8 @@ function heat_row(grid, indices, r, y) {
   const place = {x: left - 8, y: y * tall + tall / 2 + 4, 'text-anchor': 'end'};
   const named = tall >= 11 || y % 4 === 0;
   return [
-    named && s('text', place, tall >= 18 ? `rank ${r.rank}` : r.rank),
+    named && s('text', {...place, class: r.accused ? 'guilty' : null},
+      tall >= 18 ? row_name(r) : r.rank),
     indices.map((index, x) => heat_cell(grid, r, by_index.get(index), index, x, y))];
 }
 
@@ -45,7 +49,7 @@ function heat_map(rows, room) {
   const indices = [...new Set(rows.flatMap((r) => r.steps.map((x) => x.index)))];
   indices.sort((a, b) => a - b);
   const most = largest(rows.flatMap((r) => r.steps.map((x) => Math.abs(x.late_ns)))) || 1;
-  const left = 58;
+  const left = rows.some((r) => r.ranks && r.ranks.length > 1) ? 190 : 58;
   const wide = Math.max(2, Math.min(100, (room - left) / indices.length));
   const tall = Math.max(8, Math.min(24, 900 / rows.length));
   const grid = {left, wide, tall, most, numbers: wide >= 46 && tall >= 18};
@@ -73,6 +77,26 @@ export function with_punctual(rows, ranks) {
   return [...rows, ...punctual];
 }
 
+// The mean lateness of several ranks by step.
+function mean_lateness(rows) {
+  const by_index = new Map();
+  for (const {index, late_ns} of rows.flatMap((r) => r.steps))
+    by_index.set(index, [...(by_index.get(index) || []), late_ns]);
+  return {
+    late_ns: sum(rows.map((r) => r.late_ns)) / rows.length,
+    steps: [...by_index].map(([index, all]) => ({index, late_ns: sum(all) / all.length}))
+  };
+}
+
+// The latest rows in the order of their ranks.
+function latest_map(rows) {
+  const shown = [...rows].sort((a, b) => b.late_ns - a.late_ns).slice(0, heat_ranks)
+      .sort((a, b) => a.rank - b.rank);
+  return [fitted((width) => heat_map(shown, width)),
+          rows.length > heat_ranks &&
+              note(`Shown: the ${heat_ranks} latest of ${count(rows.length)} ranks.`)];
+}
+
 export function stragglers_section(report) {
   const rows = report.stragglers;
   if (!rows.length) {
@@ -82,18 +106,14 @@ export function stragglers_section(report) {
         'No collective could be matched over these ranks, so nobody is early or late. Record ' +
         'the same steps on every rank of a process group.');
   }
-  const mapped = with_punctual(rows, report.ranks)
-                     .sort((a, b) => b.late_ns - a.late_ns)
-                     .slice(0, heat_ranks)
-                     .sort((a, b) => a.rank - b.rank);
+  const mapped = with_punctual(rows, report.ranks);
   const uncertain = report.job.clock_uncertainty_ns;
   const nobody = rows.every((r) => r.significant === false);
   return [
     nobody && h('p', {class: 'lede'},
       'No rank is late enough, and often enough, to be a straggler.'),
-    mapped.some((r) => r.steps.length) && fitted((width) => heat_map(mapped, width)),
-    rows.length > heat_ranks &&
-        note(`Shown: the ${heat_ranks} latest of ${count(rows.length)} ranks.`),
+    mapped.some((r) => r.steps.length) &&
+        bundles_or_ranks(report, mapped, latest_map, {mean: mean_lateness}),
     data_table({
       label: 'Ranks by arrival lateness',
       rows,
