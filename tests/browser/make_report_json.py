@@ -254,6 +254,15 @@ def collectives_of(rng, args):
     return rows
 
 
+def groups_of(ranks):
+    """Pairs of neighbours. The pair of the late rank transfers at a third of the rate of the others."""
+    slow = len(ranks) // 2 // 2
+    return [{"name": f"tp{g}", "description": None, "dimension": "tp", "size": 2, "ranks": [2 * g, 2 * g + 1],
+             "rates": [{"name": "all_reduce", "bytes": 1 << 20, "count": 40, "transfer_ns": 30_000 if g == slow else 10_000,
+                        "busbw_gb_per_s": 33.0 if g == slow else 100.0, "of_siblings": 1 / 3 if g == slow else 1.0}]}
+            for g in range(len(ranks) // 2)] if len(ranks) > 2 else []
+
+
 def timeline_of(rng, ranks, rows_a_step):
     names = [k[0] for k in KERNELS] + ["aten::item", "cudaLaunchKernel", "Memcpy HtoD (Pinned -> Device)"]
     tracks, steps = [], []
@@ -431,6 +440,7 @@ def report(args):
         "warnings": ["No module ranges: record with with_modules=True to see time by module.",
                      "Rank 1 is truncated: its last step is left out."],
         "ranks": ranks, "job": job, "collectives": collectives_of(rng, args),
+        "groups": groups_of(ranks),
         "collective_mismatches": [{"group": "default_pg", "ordinal": 412, "ranks": [1], "what": "all_gather on rank 1, "
                                    "reduce_scatter on the others"}],
         "dimensions": [{"dimension": d, "count": 640, "bytes": b, "wait_ns": w, "transfer_ns": t, "exposed_ns": e}
@@ -451,7 +461,7 @@ def reduced(data, variant):
                      kernel_classes=[])
     elif variant == "no_clocks":
         data["job"].update(clocks_comparable=False, clock_uncertainty_ns=None, world_size=None)
-        data.update(stragglers=[], origin_unix_ns="0", dimensions=[], ddp_buckets=[])
+        data.update(stragglers=[], origin_unix_ns="0", dimensions=[], ddp_buckets=[], groups=[])
         for c in data["collectives"]:
             c.update(wait_ns=None, transfer_ns=None, skew_ns=None, last_rank=None, last_rank_share=None, busbw_gb_per_s=None,
                      algbw_gb_per_s=None, link_share=None, clock_uncertainty_ns=None)
@@ -459,13 +469,13 @@ def reduced(data, variant):
         for r in data["ranks"]:
             r.update(steps=[], budget_ns={}, phases_ns={}, phases=[], gaps=[], overlap=None, kernels=[], kernel_classes=[],
                      operators=[], ranges=[], memory=None, gpu_window=None)
-        data.update(collectives=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], unit_waits=None, stragglers=[], mfu=None,
+        data.update(collectives=[], groups=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], unit_waits=None, stragglers=[], mfu=None,
                     expected=None, timeline=None, findings=[], explanation=None)
         data["job"].update(steps=[], phases=[], step_mean_ns=None, step_min_ns=None, step_max_ns=None, step_stdev_ns=None)
     elif variant == "zero_ranks":
         data["inputs"] = [dict(data["inputs"][0], rank=None, events=0, error="broken.json: byte 17: expected a value; "
                                "is it <JSON>?")]
-        data.update(ranks=[], collectives=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], unit_waits=None, stragglers=[],
+        data.update(ranks=[], collectives=[], groups=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], unit_waits=None, stragglers=[],
                     mfu=None, expected=None, timeline=None, answer={"bound_by": "unexplained", "sentence": None, "culprit": None})
         data["job"].update(ranks=0, world_size=None, steps=[], phases=[], budget_ns={}, spread={}, step_mean_ns=None,
                            step_min_ns=None, step_max_ns=None, step_stdev_ns=None)

@@ -352,6 +352,17 @@ class ManyRanks(Page):
         self.click("#host .more button")
         self.assertEqual(len(self.js("[...document.querySelector('#host table').querySelectorAll('tbody tr')].map(String)")), 16)
 
+    def test_the_mesh_frames_the_accused_and_colours_slow_groups(self):
+        self.assertEqual(self.js("[...document.querySelectorAll('#mesh [data-named]')].map((e) => e.dataset.rank)"), ["8"])
+        self.click("#mesh .choice [data-value=busbw]")
+        shaded = self.js("[...document.querySelectorAll('#mesh .cell')].filter((e) => e.getAttribute('fill') !== 'var(--rule)')"
+                         ".map((e) => e.dataset.rank).sort()")
+        self.assertEqual(shaded, ["8", "9"])
+
+    def test_groups_stand_beside_their_siblings(self):
+        self.assertEqual(self.js("document.querySelectorAll('#collectives [data-group]').length"), 8)
+        self.assertIn("tp4 33.0\u202fGB/s, 33.3\u202f% of its siblings'", self.texts("#collectives .group-words .slow"))
+
 
 class PoorReports(Page):
     def states(self):

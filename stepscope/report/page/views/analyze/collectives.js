@@ -10,6 +10,7 @@ import {
   bytes, count, digits, gb_per_s, known, largest, none, ns, number, percent, ticks
 } from '../../format/numbers.js';
 import {buckets_part} from './ddp_buckets.js';
+import {group_rates_part} from './job/group_rates.js';
 import {link_fits_part} from './link_fits.js';
 import {record} from './record.js';
 import {units_part} from './units.js';
@@ -200,6 +201,8 @@ export function collectives_section(report) {
               'without its peers one rank cannot tell waiting from transferring, so there is ' +
                   'no bandwidth. Record every rank and pass the directory.');
   return [
+    group_rates_part(report),
+    points.length > 0 && report.groups.length > 0 && h('h3', null, 'By message size'),
     points.length > 0 ? fitted((width) => scatter(points, width)) : lacking,
     points.length > 0 && !points.some((r) => r.link_share > 0) &&
         note('No link speed is known for this machine, so there is no line to compare with.'),

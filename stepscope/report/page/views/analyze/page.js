@@ -92,8 +92,8 @@ export const inputs = {id: 'inputs', title: 'Inputs', draw: inputs_section};
 // The keys that every section needs; with them the report of an older or a broken run still opens.
 export function completed(report) {
   const lists = [
-    'inputs', 'warnings', 'ranks', 'collectives', 'collective_mismatches', 'dimensions',
-    'ddp_buckets', 'stragglers', 'findings'
+    'inputs', 'warnings', 'ranks', 'collectives', 'groups', 'collective_mismatches',
+    'dimensions', 'ddp_buckets', 'stragglers', 'findings'
   ];
   for (const key of lists)
     if (!Array.isArray(report[key])) report[key] = [];
