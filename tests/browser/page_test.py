@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 from chromium import Chromium  # noqa: E402
 from make_report_json import CATEGORIES, reduced, report  # noqa: E402
 
-SECTIONS = ["account", "mesh", "findings", "budget", "expected", "timeline", "path", "stragglers", "collectives", "overlap",
+SECTIONS = ["mesh", "steps", "account", "findings", "budget", "expected", "timeline", "path", "stragglers", "collectives", "overlap",
             "gaps", "phases", "kernels", "operators", "ranges", "host", "memory", "inputs"]
 folder = tempfile.TemporaryDirectory(prefix="stepscope-page-")
 browser = None
@@ -359,6 +359,14 @@ class ManyRanks(Page):
                          ".map((e) => e.dataset.rank).sort()")
         self.assertEqual(shaded, ["8", "9"])
 
+    def test_the_curve_names_the_accused_rank_and_the_long_step(self):
+        self.assertEqual(self.texts("#steps svg .guilty"), ["rank 8"])
+        self.assertEqual(self.js("[...document.querySelectorAll('#steps .step-mark')].map((e) => e.dataset.step)"), ["14"])
+        self.assertTrue(any(t.startswith("step 14:") for t in self.texts("#steps svg text")))
+        own = self.js("document.querySelector('#steps path[data-rank=\"8\"]').getAttribute('d')")
+        self.click("#steps .choice [data-value=wall]")
+        self.assertNotEqual(self.js("document.querySelector('#steps path[data-rank=\"8\"]').getAttribute('d')"), own)
+
     def test_groups_stand_beside_their_siblings(self):
         self.assertEqual(self.js("document.querySelectorAll('#collectives [data-group]').length"), 8)
         self.assertIn("tp4 33.0\u202fGB/s, 33.3\u202f% of its siblings'", self.texts("#collectives .group-words .slow"))
@@ -390,8 +398,8 @@ class PoorReports(Page):
     def test_a_bare_report_says_in_every_section_what_to_record(self):
         self.show(made(variant="bare"))
         states = self.states()
-        self.assertEqual(list(states), SECTIONS)
-        for section in set(SECTIONS) - {"account", "host", "inputs"}:
+        self.assertEqual(list(states), [s for s in SECTIONS if s != "steps"])
+        for section in set(SECTIONS) - {"steps", "account", "host", "inputs"}:
             self.assertGreater(len(states[section]), 30, section)
 
     def test_one_rank_and_one_step_are_enough(self):

@@ -10,6 +10,7 @@ import {findings_section} from './findings.js';
 import {gaps_section} from './gaps.js';
 import {host_section} from './host.js';
 import {inputs_section} from './inputs.js';
+import {steps_section} from './job/steps.js';
 import {kernels_section} from './kernels.js';
 import {memory_section} from './memory.js';
 import {mesh_section} from './mesh.js';
@@ -23,13 +24,14 @@ import {stragglers_section} from './stragglers.js';
 import {timeline_section} from './timeline.js';
 
 const sections = [
-  {id: 'account', title: 'Where the step goes', draw: account_section},
   {
     id: 'mesh',
     title: 'Ranks',
     lede: 'A square for each rank: who does more than its peers, and whom the answer names.',
     draw: mesh_section
   },
+  {id: 'steps', title: 'Steps', draw: steps_section},
+  {id: 'account', title: 'Where the step goes', draw: account_section},
   {
     id: 'findings',
     title: 'What to try',
@@ -112,11 +114,16 @@ export function completed(report) {
   return report;
 }
 
-// The pipeline has a section only if the run has one, the mesh only if there are several ranks.
+// The pipeline has a section only if the run has one, the mesh only if there are several ranks, the
+// curve of steps only if there are several steps.
 // Without ranks only the inputs have a section.
 export function analyze_page(data) {
   const report = completed(data);
-  const has = {pipeline: report.pipeline, mesh: report.ranks.length > 1};
+  const has = {
+    pipeline: report.pipeline,
+    mesh: report.ranks.length > 1,
+    steps: new Set(report.ranks.flatMap((r) => r.steps.map((x) => x.index))).size > 1
+  };
   const shown = sections.filter((x) => !(x.id in has) || has[x.id]);
   return {
     report,
