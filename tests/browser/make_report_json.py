@@ -372,9 +372,12 @@ def job_of(ranks, args):
 def findings_of(step):
     return [{"id": "slow_rank", "what": "Rank 1 holds the others back",
              "evidence": ["31 ms more compute than rank 0", "last of its role in 40 of 64 collectives"],
+             "key": "straggler_rank", "sort": "fault", "under": None,
              "place": {"rank": 1, "start_ns": 1000000, "ns": 2000000}, "advice": "Compare its clocks with a peer's",
+             "places": [{"rank": 1, "start_ns": 1000, "ns": 400_000_000}],
              "gain_ns": round(0.08 * step), "gain_from": "rank_as_peers@1", "confidence": "high"},
             {"id": "too_few_steps", "what": "Only 2 steps are recorded", "evidence": [], "place": None,
+             "key": "too_few_steps", "sort": "opportunity", "under": None, "places": [],
              "advice": "Record at least three steps", "gain_ns": None, "gain_from": None, "confidence": "medium"}]
 
 

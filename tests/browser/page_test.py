@@ -303,8 +303,46 @@ class Timeline(Page):
     def test_a_search_dims_everything_else(self):
         before = self.picture()
         self.type("#timeline input", "flash_fwd")
-        self.assertEqual(self.texts("#timeline .tools [role=status]"), ["1 name"])
+        found, names = re.fullmatch(r"([\d,]+) in (.*)", self.found()).groups()
+        self.assertEqual(names, "1 name")
+        self.assertGreater(int(found.replace(",", "")), 10)
         self.assertNotEqual(self.picture(), before)
+
+    def found(self):
+        return self.texts("#timeline .tools [role=status]")[0]
+
+    def test_a_search_goes_on_and_back(self):
+        self.type("#timeline input", "flash_fwd")
+        count = self.found().split(" in ")[0]
+        self.click("#timeline button[aria-label='Next match']")
+        self.assertEqual(self.found(), f"1 of {count}")
+        first = self.texts(".picked")[0]
+        self.assertIn("flash_fwd", first)
+        self.js("document.querySelector('#timeline input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+        self.assertEqual(self.found(), f"2 of {count}")
+        self.assertNotEqual(self.texts(".picked")[0], first)
+        self.js("document.querySelector('.timeline canvas').focus()")
+        browser.key("p")
+        self.assertEqual(self.texts(".picked")[0], first)
+        self.click("#timeline button[aria-label='Previous match']")
+        self.assertEqual(self.found(), f"{count} of {count}")
+        self.type("#timeline input", "no such operation")
+        self.assertEqual(self.found(), "0 in 0 names")
+
+    def test_a_mark_leads_to_its_finding(self):
+        # The second rank's head stands below the lanes of the first.
+        folded = "[...document.querySelectorAll('#timeline button')].find((b) => b.textContent === 'Fold ranks')"
+        self.js(folded + ".click()")
+        self.look()
+        self.assertEqual(len(self.texts("#timeline .tools select option")), 2)
+        seen = "document.getElementById('finding-straggler_rank').getBoundingClientRect().top"
+        before = self.js(seen)
+        for y in range(44, 110, 2):
+            browser.click(self.x - 300, self.y - 74 + y)
+            if self.js(seen) != before:
+                break
+        self.js("new Promise((done) => setTimeout(done, 900))")
+        self.assertTrue(0 < self.js(seen) < 900, self.js(seen))
 
     def test_a_gap_is_found_again_in_the_timeline(self):
         before = self.picture()

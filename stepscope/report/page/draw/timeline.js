@@ -5,16 +5,22 @@
 import {colour} from './colour.js';
 import {h} from './elements.js';
 import {
-  columns_of, first_at_least, lay_out, ruler_height, timeline_model
+  columns_of, first_at_least, fold_all, lay_out, matches_in, ruler_height, timeline_model,
+  unfold_rank
 } from './timeline_layout.js';
-import {draw_gutter, draw_head, draw_rows, draw_ruler} from './timeline_paint.js';
+import {draw_gutter, draw_head, draw_rows, draw_ruler, mark_height} from './timeline_paint.js';
 import {plain, plural} from '../format/names.js';
 import {count, ns} from '../format/numbers.js';
 
 export class TimelineView {
-  // `short` shortens a name to fit into a box.
-  constructor(timeline, short) {
-    this.model = timeline_model(timeline);
+  // `short` shortens a name to fit into a box. `bundles` and `marks` as in timeline_model; a mark
+  // has a `text`, and a click on it calls open_mark(mark).
+  constructor(timeline, {short, bundles, marks, open_mark}) {
+    this.model = timeline_model(timeline, bundles, marks);
+    this.open_mark = open_mark;
+    this.matches = null;  // of the search, in the lanes
+    this.match = -1;
+    this.told = () => {};  // called when the search's state changes
     this.from = this.model.from;
     this.to = this.model.to;
     this.scroll = 0;
@@ -34,7 +40,7 @@ export class TimelineView {
       'aria-label':
           'Timeline of all ranks. W and S zoom, A and D pan, arrow up and down scroll, comma ' +
           'and full stop step through operations, F zooms to the picked one, 0 shows ' +
-          'everything.'
+          'everything. N and P go to the next and the previous match of the search.'
     });
     this.spacer = h('div');
     this.rail = h('div', {class: 'rail', tabindex: -1}, this.spacer);
@@ -47,6 +53,7 @@ export class TimelineView {
     const {lanes, height} = lay_out(this.model.groups);
     this.lanes = lanes;
     this.total = height;
+    if (this.matches) this.find_matches();
     this.height = Math.min(
         height + ruler_height + 4,
         this.printing ? 1100 : Math.max(280, Math.round(innerHeight * 0.62)));
@@ -62,7 +69,7 @@ export class TimelineView {
   }
   geometry() {
     const width = this.printing ? 820 : this.canvas.clientWidth || 1000;
-    const left = width < 560 ? 84 : 150;
+    const left = width < 560 ? 84 : 164;
     const right = width - (this.rail.hidden ? 2 : 12);
     return {
       width,
@@ -71,6 +78,7 @@ export class TimelineView {
       top: ruler_height,
       from: this.from,
       scroll: this.scroll,
+      origin: this.model.origin,
       scale: (right - left) / (this.to - this.from || 1)
     };
   }
@@ -233,22 +241,40 @@ export class TimelineView {
       this.set_window(c.start[i] - half, c.start[i] + half);
     }
   }
+  // The mark of a finding under a point, if any.
+  mark_at(x, y) {
+    const view = this.geometry();
+    const head = x >= view.left && y >= ruler_height && this.head_at(y);
+    if (!head || y > view.top + head.y - this.scroll + mark_height + 2) return null;
+    const t = this.time_at(x);
+    const slack = 3 / view.scale;
+    const at = (m) => m.start_ns - this.model.origin;
+    return head.group.marks.find((m) => t >= at(m) - slack && t <= at(m) + m.ns + slack) || null;
+  }
   go(rank, start, wall) {
-    const group = this.model.groups.find((x) => x.rank === rank);
-    if (group && !group.open) {
-      group.open = true;
-      this.layout();
-    }
-    const lane = this.lanes.find((l) => l.group === group);
-    if (lane) this.scroll_to(lane.y - 20);
+    const group = unfold_rank(this.model.groups, rank);
+    this.layout();
+    this.show_lane((l) => l.group === group);
     const at = start - this.model.origin;
     this.measured = [at, at + wall];
     this.set_window(at - wall * 1.5, at + wall * 2.5);
     this.say();
   }
+  // Scrolls to the first such lane if it is out of sight.
+  show_lane(is_wanted) {
+    const lane = this.lanes.find(is_wanted);
+    const room = this.height - ruler_height;
+    if (lane && (lane.y < this.scroll || lane.y + lane.height > this.scroll + room))
+      this.scroll_to(lane.y - 20);
+  }
   fold(open) {
-    for (const x of this.model.groups) x.open = open;
+    fold_all(this.model.groups, open);
     this.layout();
+  }
+  find_matches() {
+    this.matches = this.look.found ? matches_in(this.lanes, this.look.found) : null;
+    this.match = -1;
+    this.told();
   }
   search(text) {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -256,7 +282,36 @@ export class TimelineView {
         new Set(this.model.names.flatMap(
             (n, i) => (words.every((w) => n.toLowerCase().includes(w)) ? [i] : []))) :
         null;
+    this.find_matches();
     this.draw_soon();
-    return this.look.found ? plural(this.look.found.size, 'name') : '';
+  }
+  // What the search found, and which of it is picked.
+  found_text() {
+    if (!this.matches) return '';
+    const all = `${count(this.matches.length)}`;
+    return this.match < 0 ? `${all} in ${plural(this.look.found.size, 'name')}` :
+                            `${count(this.match + 1)} of ${all}`;
+  }
+  // Goes `by` matches on, or to the first one in view.
+  step_match(by) {
+    const n = this.matches ? this.matches.length : 0;
+    if (!n) return;
+    if (this.match < 0) {
+      const seen = this.matches.findIndex((m) => m.start >= this.from);
+      this.match = by > 0 ? Math.max(0, seen) : (seen > 0 ? seen : n) - 1;
+    } else {
+      this.match = (this.match + by + n) % n;
+    }
+    this.told();
+    const found = this.matches[this.match];
+    const dur = columns_of(found.track).dur[found.i];
+    const {scale} = this.geometry();
+    this.measured = null;
+    this.pick(found);
+    this.show_lane((l) => l.track === found.track);
+    const seen = found.start >= this.from && found.start + dur <= this.to;
+    if (seen && dur * scale >= 3) return;
+    const span = Math.min(this.to - this.from, Math.max(60 * dur, 2000));
+    this.set_window(found.start + dur / 2 - span / 2, found.start + dur / 2 + span / 2);
   }
 }

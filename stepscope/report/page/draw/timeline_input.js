@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys, wheel and pointer of the timeline.
 
-import {columns_of, ruler_height} from './timeline_layout.js';
+import {columns_of, ruler_height, toggle} from './timeline_layout.js';
 
 export function attend_keys(view) {
   const keys = {
@@ -19,6 +19,8 @@ export function attend_keys(view) {
     home: () => view.fit(),
     '.': () => view.neighbour(1),
     ',': () => view.neighbour(-1),
+    n: () => view.step_match(1),
+    p: () => view.step_match(-1),
     escape: () => {
       view.measured = null;
       view.pick(null);
@@ -60,6 +62,27 @@ export function attend_wheel(view) {
   });
 }
 
+function text_at(view, x, y) {
+  const mark = view.mark_at(x, y);
+  if (mark) return mark.text;
+  const found = view.hit(x, y);
+  return found ? view.describe(found).join('\n') : '';
+}
+
+function click(view, x, y) {
+  const head = view.head_at(y);
+  const mark = view.mark_at(x, y);
+  if (head && x < view.geometry().left) {
+    toggle(head.group);
+    view.layout();
+  } else if (mark) {
+    view.open_mark(mark);
+  } else {
+    view.measured = null;
+    view.pick(view.hit(x, y));
+  }
+}
+
 export function attend_pointer(view, tips) {
   const {canvas} = view;
   let drag = null;
@@ -93,8 +116,7 @@ export function attend_pointer(view, tips) {
       return;
     }
     if (!drag) {
-      const found = view.hit(e.offsetX, e.offsetY);
-      tips.at(found ? view.describe(found).join('\n') : '', e.clientX, e.clientY);
+      tips.at(text_at(view, e.offsetX, e.offsetY), e.clientX, e.clientY);
       return;
     }
     if (Math.abs(e.offsetX - drag.x) + Math.abs(e.offsetY - drag.y) > 4) drag.moved = true;
@@ -116,14 +138,7 @@ export function attend_pointer(view, tips) {
     const clicked = drag && !drag.moved;
     drag = null;
     if (!clicked) return;
-    const head = view.head_at(e.offsetY);
-    if (head && e.offsetX < view.geometry().left) {
-      head.group.open = !head.group.open;
-      view.layout();
-      return;
-    }
-    view.measured = null;
-    view.pick(view.hit(e.offsetX, e.offsetY));
+    click(view, e.offsetX, e.offsetY);
   });
   canvas.addEventListener('pointercancel', (e) => {
     fingers.delete(e.pointerId);

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import {columns_of, first_at_least, lay_out, timeline_model} from './timeline_layout.js';
+import {
+  columns_of, first_at_least, fold_all, lay_out, matches_in, timeline_model, toggle, unfold_rank
+} from './timeline_layout.js';
 
 test('columns are sorted by start and know the latest end so far', () => {
   const track = {rows: [[50, 10, 'copy', 2, 1], [0, 100, 'matmul', 0, null], [20, 5, 'norm']]};
@@ -73,4 +75,41 @@ test('a folded rank without device work shows its main thread', () => {
   groups[0].open = false;
   const shown = lay_out(groups).lanes.filter((l) => l.kind === 'track');
   assert.deepEqual(shown.map((l) => l.track.label), ['main thread']);
+});
+
+const four_ranks = () => timeline_model(
+  {
+    tracks: [0, 1, 2, 3].map(
+      (rank) => track(rank, 'compute', 'stream 7', [[rank, 1, 'matmul', 0]])),
+    steps: [{rank: 2, index: 4, start_ns: 2, wall_ns: 40}]
+  },
+  [{ranks: [3], accused: true}, {ranks: [0, 1, 2], accused: false}],
+  [{rank: 3, start_ns: 0, ns: 1}, {rank: 1, start_ns: 0, ns: 1}]);
+
+test('ranks that share a lane show the one with most steps until they are unfolded', () => {
+  const {groups} = four_ranks();
+  assert.deepEqual(groups.map((g) => g.ranks), [[3], [0, 1, 2]]);
+  assert.deepEqual(groups.map((g) => [g.accused, g.marks.length]), [[true, 1], [false, 1]]);
+  const heads = () => lay_out(groups).lanes.filter((l) => l.kind === 'head')
+      .map((l) => l.group.rank);
+  assert.deepEqual(heads(), [3, 0]);
+  const [shown] = lay_out(groups).lanes.filter((l) => l.kind === 'track' && l.group === groups[1]);
+  assert.equal(shown.track.rank, 2);
+  toggle(groups[1]);
+  assert.deepEqual(heads(), [3, 0, 0, 1, 2]);
+  toggle(groups[1]);
+  assert.equal(unfold_rank(groups, 1).rank, 1);
+  assert.ok(groups[1].spread && groups[1].members[1].open);
+  assert.equal(unfold_rank(groups, 9), null);
+  fold_all(groups, false);
+  assert.deepEqual(heads(), [3, 0]);
+});
+
+test('a search finds what the lanes show, by time', () => {
+  const {groups} = four_ranks();
+  const found = () => matches_in(lay_out(groups).lanes, new Set([0])).map((m) => m.start);
+  assert.deepEqual(found(), [2, 3]);
+  toggle(groups[1]);
+  assert.deepEqual(found(), [0, 1, 2, 3]);
+  assert.deepEqual(matches_in(lay_out(groups).lanes, new Set([1])), []);
 });

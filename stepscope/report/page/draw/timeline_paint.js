@@ -3,7 +3,10 @@
 
 import {colour} from './colour.js';
 import {columns_of, first_at_least, ruler_height} from './timeline_layout.js';
+import {ranks_text} from '../format/names.js';
 import {ns, ticks, time_units} from '../format/numbers.js';
+
+export const mark_height = 4;
 
 // Rows narrower than a pixel share it. The pixel's shade is its busy share; its colour is that of
 // the longest row.
@@ -76,8 +79,9 @@ function draw_row(g, c, i, x0, x1, y, height, look) {
 export function draw_head(g, lane, view) {
   const {from, scale, left, right, top, width} = view;
   const y = top + lane.y - view.scroll;
-  g.fillStyle = colour(lane.group.open ? 'raised' : 'rule');
-  if (lane.group.open)
+  const unfolded = lane.group.open || lane.group.spread;
+  g.fillStyle = colour(unfolded ? 'raised' : 'rule');
+  if (unfolded)
     g.fillRect(0, y, width, lane.height - 2);
   else
     g.fillRect(0, y + lane.height - 1, width, 1);
@@ -88,8 +92,19 @@ export function draw_head(g, lane, view) {
     g.fillStyle = colour('strong-rule');
     if (x0 >= left) g.fillRect(x0, y, 1, lane.height - 2);
     if (x1 <= right) g.fillRect(x1 - 1, y, 1, lane.height - 2);
-    if (lane.group.open) step_label(g, x, Math.max(x0, left), Math.min(x1, right), y + 11);
+    if (unfolded) step_label(g, x, Math.max(x0, left), Math.min(x1, right), y + 11);
   }
+  for (const m of lane.group.marks) draw_mark(g, m, view, y);
+}
+
+// A bar above the rank: what a finding names.
+function draw_mark(g, mark, {from, scale, left, right, origin}, y) {
+  const x0 = left + (mark.start_ns - origin - from) * scale;
+  const x1 = x0 + Math.max(3, mark.ns * scale);
+  if (x1 < left || x0 > right) return;
+  g.fillStyle = colour(mark.fault ? 'comm_exposed_wait' : 'accent');
+  const [a, b] = [Math.max(x0, left), Math.min(x1, right)];
+  g.fillRect(a, y, Math.max(1, b - a - (b - a > 4 ? 1 : 0)), mark_height);
 }
 
 function step_label(g, step, x0, x1, y) {
@@ -99,20 +114,26 @@ function step_label(g, step, x0, x1, y) {
       x1 - x0 > 112 ? `step ${step.index} · ${ns(step.wall_ns)}` : `${step.index}`, x0 + 5, y);
 }
 
+// The text, cut to fit into so many pixels.
+function fitting(text, pixels) {
+  const room = Math.floor(pixels / 6);
+  return text.length > room ? `${text.slice(0, room - 1)}…` : text;
+}
+
 export function draw_gutter(g, lane, view) {
   const y = view.top + lane.y - view.scroll;
   if (lane.kind === 'track' && !lane.group.open) return;
-  g.fillStyle = colour(lane.kind === 'head' && lane.group.open ? 'raised' : 'paper');
+  const unfolded = lane.group.open || lane.group.spread;
+  g.fillStyle = colour(lane.kind === 'head' && unfolded ? 'raised' : 'paper');
   g.fillRect(0, y, view.left - 1, lane.height + (lane.kind === 'head' ? -2 : 2));
   if (lane.kind === 'head') {
-    g.fillStyle = colour('ink');
-    g.fillText(`${lane.group.open ? '▾' : '▸'} rank ${lane.group.rank}`, 8, y + lane.height / 2);
+    g.fillStyle = colour(lane.group.accused ? 'comm_exposed_wait' : 'ink');
+    const text = `${unfolded ? '▾' : '▸'} ${ranks_text(lane.group.ranks, 2)}`;
+    g.fillText(fitting(text, view.left - 14), 8, y + lane.height / 2);
   } else if (lane.group.open) {
     g.fillStyle = colour('soft');
-    const room = Math.floor((view.left - 24) / 6);
-    const label = lane.track.label || lane.track.kind;
-    g.fillText(
-        label.length > room ? `${label.slice(0, room - 1)}…` : label, 20, y + lane.height / 2 + 1);
+    g.fillText(fitting(lane.track.label || lane.track.kind, view.left - 24), 20,
+      y + lane.height / 2 + 1);
   }
 }
 

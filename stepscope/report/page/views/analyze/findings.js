@@ -17,22 +17,35 @@ function gain_bar(f, step) {
 }
 
 const sorts = [
-  {sort: 'fault', title: 'Faults', lede: 'Wrong compared with peers, sibling groups, other steps or the machine.'},
+  {
+    sort: 'fault',
+    title: 'Faults',
+    lede: 'Wrong compared with peers, sibling groups, other steps or the machine.'
+  },
   {sort: 'opportunity', title: 'Opportunities', lede: 'What a known change would buy.'},
-  {sort: 'bound', title: 'Bounds', lede: 'What free communication or a free host would buy: no change reaches it.'}
+  {
+    sort: 'bound',
+    title: 'Bounds',
+    lede: 'What free communication or a free host would buy: no change reaches it.'
+  }
 ];
 
 // `same`: the findings under it, which recover the same time.
 function finding_item(f, same, step) {
-  return h('li', {class: 'finding', 'data-id': f.id, 'data-key': f.key, 'data-confidence': f.confidence},
+  const places = f.places || [];
+  const data = {'data-id': f.id, 'data-key': f.key, 'data-confidence': f.confidence};
+  return h('li', {class: 'finding', id: `finding-${f.key}`, ...data},
     h('p', {class: 'finding-head'}, h('strong', null, f.what),
       known(f.gain_ns) && gain_bar(f, step)),
     f.evidence.length > 0 && h('ul', {class: 'evidence'},
       f.evidence.map((e, i) => h('li', null, e,
         i === 0 && f.place && f.place.ns > 0 &&
           [' ', timeline_link(f.place.rank, f.place.start_ns, f.place.ns)]))),
+    !f.place && places.length > 0 && h('p', {class: 'evidence'}, 'On the timeline: ',
+      timeline_link(places[0].rank, places[0].start_ns, places[0].ns)),
     h('p', {class: 'advice'}, '→ ', f.advice, '.'),
-    same.map((u) => h('p', {class: 'same-time'}, 'The same time: ', u.what, known(u.gain_ns) && ` (${ns(u.gain_ns)})`, '.')));
+    same.map((u) => h('p', {class: 'same-time', id: `finding-${u.key}`}, 'The same time: ', u.what,
+      known(u.gain_ns) && ` (${ns(u.gain_ns)})`, '.')));
 }
 
 function findings_list(of_sort, all, step) {
