@@ -10,6 +10,7 @@
 #include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/matching/sequence_align.h"
+#include "stepscope/analysis/matching/sequence_steps.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -20,10 +21,26 @@ constexpr std::size_t most_calls = 512;    // calls of a group to examine
 constexpr std::int64_t most_shift = 64;    // beyond equal beginnings or equal ends
 constexpr double most_deviation_ns = 1e6;  // of ends that belong together
 constexpr double unique = 0.2;             // of the deviation under the next best shift
+constexpr std::size_t least_steps = 2;     // of one number on both
 constexpr std::size_t most_tries = 8;      // pairs of views of two clocks
 
 using Sequence = std::vector<AlignItem>;
 using Sequences = std::map<std::uint32_t, Sequence>;  // by group; no_row = the only unnamed stream
+
+// The calls of a view, and its numbered steps.
+struct ViewCalls {
+  Sequences by_group;
+  std::span<const CollectiveCall> calls;
+  const RankView* view = nullptr;
+
+  [[nodiscard]] std::optional<std::int64_t> step_of(const AlignItem& item) const {
+    return launching_step(*view, calls[item.call]);
+  }
+  [[nodiscard]] Ns step_length() const {
+    const auto& steps = view->steps;
+    return steps.empty() ? Ns{0} : (steps.back().end - steps.front().start) / std::ssize(steps);
+  }
+};
 
 // Barrier-like calls by group. Calls without a group count if all are on one stream or on the host.
 Sequences sequences_of(const RankView& view, std::uint32_t place, const RankCalls& rank) {
@@ -136,14 +153,38 @@ bool run_together(const Sequence& a, const Sequence& b) {
          found->together * 10 >= found->pairs * 9;
 }
 
+// Steps of one number are the same ones if their last calls end less than a quarter of a step apart
+// and nearly equally far in all of them. Clocks then need no pattern.
+bool steps_agree(const ViewCalls& a, const ViewCalls& b, const Sequence& of_a,
+                 const Sequence& of_b) {
+  std::map<std::int64_t, Ns> last;  // of a
+  for (const AlignItem& item : of_a)
+    if (const auto step = a.step_of(item)) last[*step] = item.end;
+  std::map<std::int64_t, Ns> apart;
+  for (const AlignItem& item : of_b)
+    if (const auto step = b.step_of(item); step && last.contains(*step))
+      apart[*step] = item.end - last.at(*step);
+  if (apart.size() < least_steps) return false;
+  std::vector<double> values;
+  for (const auto& [step, time] : apart) values.push_back(static_cast<double>(time.count()));
+  const double offset = *median(std::span<const double>(values));
+  for (double& v : values) v = std::abs(v - offset);
+  const auto least = static_cast<double>(std::min(a.step_length(), b.step_length()).count());
+  return std::abs(offset) <= least / 4 &&
+         *median(std::span<const double>(values)) <= most_deviation_ns;
+}
+
 // From b's clock to a's; identity if their calls run together.
-std::optional<ClockCorrection> between(const Sequences& a, const Sequences& b) {
+std::optional<ClockCorrection> between(const ViewCalls& of_a, const ViewCalls& of_b) {
+  const Sequences& a = of_a.by_group;
+  const Sequences& b = of_b.by_group;
   std::optional<ClockCorrection> correction;
   std::size_t most = 0;
   for (const auto& [group, calls] : a) {
     const auto other = b.find(group);
     if (other == b.end()) continue;
-    if (run_together(calls, other->second)) return ClockCorrection{};
+    if (run_together(calls, other->second) || steps_agree(of_a, of_b, calls, other->second))
+      return ClockCorrection{};
     const std::size_t size = std::min(calls.size(), other->second.size());
     if (size <= most) continue;
     if (const auto pattern = unique_pattern(calls, other->second)) {
@@ -164,10 +205,10 @@ std::vector<ClockCorrection> coarse_offsets(std::span<const RankView> views,
   const bool relative = std::ranges::any_of(
       views, [](const RankView& v) { return v.trace->metadata.clock != Clock::unix_epoch; });
   if (relative || count < 2) return by_view;
-  std::vector<Sequences> sequences;
+  std::vector<ViewCalls> sequences;
   std::vector<std::vector<std::uint32_t>> views_of(count);
   for (std::uint32_t v = 0; v < views.size(); ++v) {
-    sequences.push_back(sequences_of(views[v], v, ranks[v]));
+    sequences.push_back({sequences_of(views[v], v, ranks[v]), ranks[v].calls, &views[v]});
     views_of[clocks.of_view[v]].push_back(v);
   }
   std::vector<std::optional<ClockCorrection>> found(count);

@@ -228,5 +228,33 @@ TEST(CollectiveMatch, DifferentRootsOfOneBroadcastAreNone) {
   }
 }
 
+// Short calls on clocks 2 ms apart do not run together, and the pattern of a step repeats: without
+// the numbers of the steps, the captures would be a step apart.
+TEST(CollectiveMatch, NumbersOfStepsPlaceCapturesThatBeginAndEndElsewhere) {
+  constexpr std::int64_t ms = 1'000'000;
+  std::vector<TestRank> ranks(2);
+  for (std::size_t r = 0; r < 2; ++r)
+    for (int step = 0; step < 7; ++step) {
+      if (step == (r == 0 ? 6 : 0)) continue;
+      const std::int64_t begin = 50 * ms * step + (r == 0 ? 0 : 2 * ms);
+      ranks[r].rows().step("ProfilerStep#" + std::to_string(step), begin, begin + 50 * ms - 1);
+      for (int k = 0; k < 90; ++k) {
+        const std::int64_t at = begin + (k * k % 97 + 50 * k) * 10'000;
+        const auto id = static_cast<std::uint32_t>(100 * step + k + 1);
+        ranks[r].rows().launch(id, at, at + 1000);
+        ranks[r].annotate(ranks[r].comm(all_reduce_kernel, at + 2000, at + 12'000, id),
+                          {.name = "allreduce"});
+      }
+    }
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches found = match_collectives(job.views());
+  EXPECT_TRUE(found.coarse[1].is_identity());
+  EXPECT_EQ(found.matched.size(), 5U * 90);
+  for (const MatchedCollective& m : found.matched) {
+    const auto members = found.members_of(m);
+    EXPECT_EQ(found.call(members[1]).end - found.call(members[0]).end, Ns{2 * ms});
+  }
+}
+
 }  // namespace
 }  // namespace stepscope
