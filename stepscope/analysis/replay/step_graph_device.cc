@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <unordered_map>
 
@@ -13,7 +12,6 @@
 #include "stepscope/analysis/replay/step_graph_draft.h"
 #include "stepscope/analysis/steps/event_waits.h"
 #include "stepscope/analysis/steps/host_waits.h"
-#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -98,6 +96,7 @@ class DeviceDraft final : public DraftInParts {
   std::vector<std::uint32_t> host_node_;  // by slice, of the call's `host` node
   std::vector<std::uint32_t> last_node_;  // by slice, of a device operation
   std::vector<std::uint32_t> last_of_track_;
+  bool launches_recorded_ = false;  // of most operations
   Ns least_latency_{};
   Ns clock_lead_{};  // of the device before the host
   struct Launched {
@@ -137,6 +136,9 @@ void DeviceDraft::find_operations() {
   for (std::uint32_t c = 0; c < input_.calls.calls.size(); ++c)
     row_of[index(input_.calls.calls[c].slice)] = c;
   for (const SliceId op : ops_) call_row_.push_back(row_of[index(op)]);
+  const auto launched =
+      std::ranges::count_if(ops_, [&](SliceId op) { return index_.launch(op) != no_slice; });
+  launches_recorded_ = 2 * launched > std::ssize(ops_);
 }
 
 // A launch returns late while the device's queue is full: it waits for an operation to end, with
@@ -149,23 +151,34 @@ void DeviceDraft::find_full_queues() {
   };
   std::vector<Call> calls;
   std::vector<Ns> ends;
+  std::vector<Ns> older;  // ends of operations that were launched before the recording
   std::vector<Ns> durations;
-  for (const SliceId op : ops_) {
-    ends.push_back(end(op));
-    const SliceId call = index_.launch(op);
-    if (call == no_slice || !is_launch_call(trace_.name(call))) continue;
-    calls.push_back({start(call), end(call), call});
-    durations.push_back(end(call) - start(call));
-  }
-  if (calls.size() < least_queue) return;
+  for (const DeviceLane& lane : index_.devices)
+    for (const SliceId op : lane.ops) {
+      const SliceId call = index_.launch(op);
+      if (call == no_slice) older.push_back(end(op));
+      if (call == no_slice || !is_launch_call(trace_.name(call))) continue;
+      ends.push_back(end(op));
+      calls.push_back({start(call), end(call), call});
+      durations.push_back(end(call) - start(call));
+    }
+  if (calls.empty()) return;
   std::ranges::sort(calls, {}, &Call::start);
   std::ranges::sort(ends);
-  const Ns late = std::max(shortest_hole, many_times * upper_median(durations));
-  for (std::size_t i = least_queue; i < calls.size(); ++i) {
-    if (calls[i].end - calls[i].start < late) continue;
-    const auto ended =
-        static_cast<std::size_t>(std::ranges::upper_bound(ends, calls[i].end) - ends.begin());
-    if (ended + least_queue <= i) mark_[index(calls[i].call)] |= 4U;
+  std::ranges::sort(older);
+  const auto ended_by = [](const std::vector<Ns>& some, Ns at) {
+    return static_cast<std::size_t>(std::ranges::upper_bound(some, at) - some.begin());
+  };
+  const auto tenth = durations.begin() + std::ssize(durations) / 10;  // most may wait
+  std::ranges::nth_element(durations, tenth);
+  const Ns late = std::max(shortest_hole, many_times * *tenth);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Call& c = calls[i];
+    if (c.end - c.start < late) continue;
+    const std::size_t launched = i + older.size();
+    if (launched - std::min(launched, ended_by(ends, c.end) + ended_by(older, c.end)) >=
+        least_queue)
+      mark_[index(c.call)] |= 4U;
   }
 }
 
@@ -395,9 +408,11 @@ std::int32_t DeviceDraft::step_of_call(Ns instant) const {
          1;
 }
 
-// Ordinal of the step that launched the operation.
+// Ordinal of the step that launched the operation; -1 for what was launched before the recording
+// and still ran in it. Where launches are not recorded, the step in which it runs.
 std::int32_t DeviceDraft::step_of(SliceId op) const {
   if (const SliceId call = index_.launch(op); call != no_slice) return step_of_call(start(call));
+  if (launches_recorded_) return -1;
   const auto& steps = input_.view.steps;
   return static_cast<std::int32_t>(std::ranges::upper_bound(steps, start(op), {}, &Step::start) -
                                    steps.begin()) -
@@ -454,12 +469,13 @@ std::vector<OrderedUse> DeviceDraft::uses() {
                    .wake_up = return_of_call + clock_lead_});
     launched.push_back(start(sync.call));
   }
-  by_launch_.resize(all.size());
-  std::iota(by_launch_.begin(), by_launch_.end(), 0U);
+  // What is left of a step before the recording has other places than in a whole step.
+  for (std::uint32_t i = 0; i < all.size(); ++i)
+    if (all[i].step >= 0) by_launch_.push_back(i);
   std::ranges::stable_sort(by_launch_, [&](std::uint32_t a, std::uint32_t b) {
     return all[a].step != all[b].step ? all[a].step < all[b].step : launched[a] < launched[b];
   });
-  std::vector<std::uint32_t> place(all.size());
+  std::vector<std::uint32_t> place(all.size(), no_use);
   for (std::uint32_t k = 0; k < by_launch_.size(); ++k) place[by_launch_[k]] = k;
   std::vector<OrderedUse> sorted;
   sorted.reserve(all.size());

@@ -269,6 +269,34 @@ TEST(StepGraph, AThreadWithoutARowWaitsForTheCollectiveThatEndsMeanwhile) {
   EXPECT_GE(b.ask({.change = Change::host_free}).saved, Ns{20 * us});
 }
 
+// The queue has room for 256 launches. A launch that finds it full returns when the kernel 256 places
+// before it ends; with faster kernels it returns earlier.
+TEST(StepGraph, ALaunchThatWaitsForRoomInTheQueueIsNotItsHostsTime) {
+  constexpr int queue = 256;
+  constexpr int kernels = 500;  // per step
+  TestRank r;
+  std::int64_t host = 1000 * us;
+  std::vector<std::int64_t> ends;
+  for (int step = 0; step < 3; ++step) {
+    const std::int64_t begin = host;
+    for (int k = 0; k < kernels; ++k) {
+      const std::int64_t called = host + 4 * us;
+      host = called + 5 * us;
+      if (ends.size() >= queue) host = std::max(host, ends[ends.size() - queue]);
+      const auto id = static_cast<std::uint32_t>(ends.size() + 1);
+      r.rows().launch(id, called, host);
+      const std::int64_t start = std::max(host + 5 * us, ends.empty() ? 0 : ends.back());
+      r.rows().kernel("sgemm", start, start + 100 * us, id);
+      ends.push_back(start + 100 * us);
+    }
+    r.rows().step("ProfilerStep#" + std::to_string(step), begin, host);
+  }
+  const BuiltGraph built(graph_ranks_of(std::move(r)));
+  EXPECT_NEAR(static_cast<double>(built.replay.step.count()), 50'000.0 * us, 500.0 * us);
+  const WhatIf fast = built.ask({.change = Change::compute, .factor = 2});
+  EXPECT_NEAR(static_cast<double>(fast.step.count()), 25'000.0 * us, 500.0 * us);
+}
+
 TEST(StepGraph, BrokenOrderIsCountedAndStillReplays) {
   TestRank r;
   r.rows().step("ProfilerStep#1", 0, 300);
