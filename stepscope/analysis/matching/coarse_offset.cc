@@ -153,10 +153,10 @@ bool run_together(const Sequence& a, const Sequence& b) {
          found->together * 10 >= found->pairs * 9;
 }
 
-// Steps of one number are the same ones if their last calls end less than a quarter of a step apart
-// and nearly equally far in all of them. Clocks then need no pattern.
-bool steps_agree(const ViewCalls& a, const ViewCalls& b, const Sequence& of_a,
-                 const Sequence& of_b) {
+// How far b's clock is ahead if steps of one number are the same ones: the ends of their last calls
+// are nearly equally far apart in all of them.
+std::optional<Ns> offset_by_steps(const ViewCalls& a, const ViewCalls& b, const Sequence& of_a,
+                                  const Sequence& of_b) {
   std::map<std::int64_t, Ns> last;  // of a
   for (const AlignItem& item : of_a)
     if (const auto step = a.step_of(item)) last[*step] = item.end;
@@ -164,14 +164,22 @@ bool steps_agree(const ViewCalls& a, const ViewCalls& b, const Sequence& of_a,
   for (const AlignItem& item : of_b)
     if (const auto step = b.step_of(item); step && last.contains(*step))
       apart[*step] = item.end - last.at(*step);
-  if (apart.size() < least_steps) return false;
+  if (apart.size() < least_steps) return std::nullopt;
   std::vector<double> values;
   for (const auto& [step, time] : apart) values.push_back(static_cast<double>(time.count()));
   const double offset = *median(std::span<const double>(values));
   for (double& v : values) v = std::abs(v - offset);
-  const auto least = static_cast<double>(std::min(a.step_length(), b.step_length()).count());
-  return std::abs(offset) <= least / 4 &&
-         *median(std::span<const double>(values)) <= most_deviation_ns;
+  if (*median(std::span<const double>(values)) > most_deviation_ns) return std::nullopt;
+  return Ns{std::llround(offset)};
+}
+
+// A pattern that repeats in each step fits at a step's distance, too: the numbers of the steps then
+// say which distance is right. Without numbers nothing contradicts.
+bool contradicts_steps(const ViewCalls& a, const ViewCalls& b, std::optional<Ns> by_steps,
+                       const ClockCorrection& pattern) {
+  const Ns step = std::min(a.step_length(), b.step_length());
+  return by_steps && std::chrono::abs(*by_steps) <= step / 4 &&
+         std::chrono::abs(pattern.offset - *by_steps) > step / 4;
 }
 
 // From b's clock to a's; identity if their calls run together.
@@ -183,11 +191,13 @@ std::optional<ClockCorrection> between(const ViewCalls& of_a, const ViewCalls& o
   for (const auto& [group, calls] : a) {
     const auto other = b.find(group);
     if (other == b.end()) continue;
-    if (run_together(calls, other->second) || steps_agree(of_a, of_b, calls, other->second))
-      return ClockCorrection{};
+    if (run_together(calls, other->second)) return ClockCorrection{};
     const std::size_t size = std::min(calls.size(), other->second.size());
     if (size <= most) continue;
     if (const auto pattern = unique_pattern(calls, other->second)) {
+      if (contradicts_steps(of_a, of_b, offset_by_steps(of_a, of_b, calls, other->second),
+                            pattern->of_b))
+        return ClockCorrection{};
       correction = pattern->of_b;
       most = size;
     }

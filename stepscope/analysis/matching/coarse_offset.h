@@ -15,9 +15,10 @@
 namespace stepscope {
 
 // By view: the approximate difference of its clock from the first (clock_alignment.h refines it).
-// It is the identity if calls already run together, if calls of steps of one number are less than a
-// quarter of a step apart, if no pattern is unique (collectives at equal
-// intervals, or fewer than six), and for relative clocks. `ranks`: groups are the job's.
+// It is the identity if calls already run together, if the pattern's distance contradicts the
+// numbers of the steps and those are less than a quarter of a step apart, if no pattern is unique
+// (collectives at equal intervals, or fewer than six), and for relative clocks. `ranks`: groups are
+// the job's.
 [[nodiscard]] std::vector<ClockCorrection> coarse_offsets(std::span<const RankView> views,
                                                           std::span<const RankCalls> ranks,
                                                           const HostClocks& clocks);

@@ -8,7 +8,6 @@
 #include <array>
 #include <charconv>
 #include <map>
-#include <numeric>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -465,16 +464,15 @@ RankCalls CallReader::read() {
 
 RankCalls find_collective_calls(const RankView& view) { return CallReader(view).read(); }
 
-std::vector<std::uint32_t> in_launch_order(const RankView& view,
-                                           std::span<const CollectiveCall> calls) {
-  std::vector<std::uint32_t> order(calls.size());
-  std::iota(order.begin(), order.end(), 0U);
-  const auto launched = [&](std::uint32_t c) {
-    return view.trace->slices.start[index(calls[c].launch)];
+void sort_as_launched(const RankView& view, std::span<const CollectiveCall> calls,
+                      std::vector<std::uint32_t>& rows) {
+  const auto elsewhere = [&](std::uint32_t c) {
+    return calls[c].stream != calls[rows.front()].stream;
   };
-  if (std::ranges::none_of(calls, [](const auto& c) { return c.launch == no_slice; }))
-    std::ranges::stable_sort(order, {}, launched);
-  return order;
+  const auto unknown = [&](std::uint32_t c) { return calls[c].launch == no_slice; };
+  if (std::ranges::none_of(rows, elsewhere) || std::ranges::any_of(rows, unknown)) return;
+  std::ranges::stable_sort(
+      rows, {}, [&](std::uint32_t c) { return view.trace->slices.start[index(calls[c].launch)]; });
 }
 
 }  // namespace stepscope

@@ -55,9 +55,9 @@ struct RankCalls {
 // O(slices) once, plus O(log slices) per call. Texts are views into view.trace.
 [[nodiscard]] RankCalls find_collective_calls(const RankView& view);
 
-// Rows of the calls in the order of their launch, which is the same on all ranks. The order in
-// which they begin differs where a group has several streams. By start if a launch is not recorded.
-[[nodiscard]] std::vector<std::uint32_t> in_launch_order(const RankView& view,
-                                                         std::span<const CollectiveCall> calls);
+// Sorts rows of calls of one group, given by start, by launch if they are on several streams: ranks
+// differ in which stream begins first, and launch alike. Calls of one stream begin in their order.
+void sort_as_launched(const RankView& view, std::span<const CollectiveCall> calls,
+                      std::vector<std::uint32_t>& rows);
 
 }  // namespace stepscope

@@ -457,12 +457,17 @@ void Matcher::join() {
 void Matcher::match_groups(const Views& capture) {
   std::map<std::uint32_t, std::map<std::uint32_t, CallSequence>> by_group;  // group → view
   for (const std::uint32_t v : capture) {
-    const std::span calls = out_.ranks[v].calls;
-    for (const std::uint32_t c : in_launch_order(views_[v], calls)) {
-      if (calls[c].group == no_row || !is_collective(calls[c])) continue;
-      CallSequence& sequence = by_group[calls[c].group][v];
-      sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
-      sequence.seq.push_back(calls[c].seq);
+    const auto& calls = out_.ranks[v].calls;
+    std::map<std::uint32_t, std::vector<std::uint32_t>> rows;  // of calls by group
+    for (std::uint32_t c = 0; c < calls.size(); ++c)
+      if (calls[c].group != no_row && is_collective(calls[c])) rows[calls[c].group].push_back(c);
+    for (auto& [group, of_group] : rows) {
+      sort_as_launched(views_[v], calls, of_group);
+      CallSequence& sequence = by_group[group][v];
+      for (const std::uint32_t c : of_group) {
+        sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
+        sequence.seq.push_back(calls[c].seq);
+      }
     }
   }
   for (auto& [group, by_view] : by_group) {

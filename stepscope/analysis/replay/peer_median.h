@@ -27,8 +27,9 @@ struct PeerMedians {
   std::vector<Ns> mean;
 };
 
-// By view: the role by which a rank is compared. If no two ranks of the job have one role, as without
-// data parallelism, all ranks of a stage are compared: tensor-parallel ranks run the same program.
+// By view: the role by which a rank is compared. If no two ranks of the job have one role, as
+// without data parallelism, all ranks of a stage are compared: tensor-parallel ranks run the same
+// program.
 [[nodiscard]] std::vector<std::string> roles_to_compare(std::span<const std::string> roles);
 
 // "tp0.pp1", "pp1" → "pp1"; empty without a stage.

@@ -269,8 +269,8 @@ TEST(StepGraph, AThreadWithoutARowWaitsForTheCollectiveThatEndsMeanwhile) {
   EXPECT_GE(b.ask({.change = Change::host_free}).saved, Ns{20 * us});
 }
 
-// The queue has room for 256 launches. A launch that finds it full returns when the kernel 256 places
-// before it ends; with faster kernels it returns earlier.
+// The queue has room for 256 launches. A launch that finds it full returns when the kernel 256
+// places before it ends; with faster kernels it returns earlier.
 TEST(StepGraph, ALaunchThatWaitsForRoomInTheQueueIsNotItsHostsTime) {
   constexpr int queue = 256;
   constexpr int kernels = 500;  // per step
