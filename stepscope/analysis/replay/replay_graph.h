@@ -14,14 +14,37 @@
 // pass forward, O(nodes + edges), and slack is one pass backward.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
+
+// The kinds of nodes of a step graph (step_graph.h).
+enum class NodeKind : std::uint8_t {
+  host,
+  launch,
+  sync,
+  compute,
+  copy,
+  comm,  // not joined with its peers: wait and transfer together
+  arrival,
+  join,  // start condition of a transfer; its delay may be removed to replay without waiting
+  transfer,
+  wait,  // end condition of a synchronising call, likewise
+  held,
+  end  // of a rank's last step
+};
+inline constexpr std::size_t node_kind_count = 12;
+inline constexpr std::array<std::string_view, node_kind_count> node_kind_names = {
+    "host",    "launch", "sync",     "compute", "copy", "comm",
+    "arrival", "join",   "transfer", "wait",    "held", "end"};
+static_assert(node_kind_names[static_cast<std::size_t>(NodeKind::end)] == "end");
 
 inline constexpr std::uint32_t no_node = std::numeric_limits<std::uint32_t>::max();
 
@@ -63,7 +86,7 @@ struct GraphOrder {
 // graph). Returns the number of negative delays.
 std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start);
 
-// Writes the ends of all nodes into `end` (one per node).
+// Writes the ends of all nodes into `end` (one per node), which may be `duration` itself.
 void replay(const ReplayGraph& graph, std::span<const Ns> duration, std::span<const Ns> delay,
             std::span<Ns> end);
 inline void replay(const ReplayGraph& graph, std::span<Ns> end) {

@@ -33,7 +33,6 @@
 #include <vector>
 
 #include "stepscope/analysis/collectives/collectives.h"
-#include "stepscope/analysis/replay/node_kind.h"
 #include "stepscope/analysis/replay/replay_graph.h"
 
 namespace stepscope {

@@ -10,7 +10,6 @@
 #include "stepscope/analysis/collectives/collective_times.h"
 #include "stepscope/analysis/matching/collective_calls.h"
 #include "stepscope/analysis/replay/learned_order.h"
-#include "stepscope/analysis/replay/node_kind.h"
 #include "stepscope/analysis/replay/replay_graph.h"
 #include "stepscope/analysis/steps/rank_view.h"
 
