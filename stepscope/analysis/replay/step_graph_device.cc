@@ -30,10 +30,15 @@ struct Point {
   SliceId call = no_slice;
   TrackId track{};
   bool sync = false;
-  bool full = false;  // a launch that waited for room in the device's queue
-  bool hole = false;  // no row of the thread in [hole_start, hole_end), before the call
-  Ns hole_start{};
-  Ns hole_end{};
+  bool full = false;             // a launch that waited for room in the device's queue
+  std::uint32_t first_hole = 0;  // of the thread since the point before: [first, end) in holes_
+  std::uint32_t end_hole = 0;
+};
+
+// A thread has no row in [start, end).
+struct Hole {
+  Ns start{};
+  Ns end{};
 };
 
 struct Ended {
@@ -93,6 +98,7 @@ class DeviceDraft final : public DraftInParts {
   std::vector<std::uint32_t> call_row_;  // parallel to ops_: row of calls, or no_row
   std::vector<std::uint8_t> mark_;  // by slice: 1 launches, 2 synchronises, 4 waits for the queue
   std::vector<Point> points_;       // by instant
+  std::vector<Hole> holes_;         // by thread
   std::vector<std::uint32_t> host_node_;  // by slice, of the call's `host` node
   std::vector<std::uint32_t> last_node_;  // by slice, of a device operation
   std::vector<std::uint32_t> last_of_track_;
@@ -216,25 +222,22 @@ void DeviceDraft::points_of(TrackId id) {
   const Slices& s = trace_.slices;
   const Track& track = trace_.track(id);
   std::optional<Ns> busy_until;
-  Point hole;
+  auto first_hole = static_cast<std::uint32_t>(holes_.size());
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
     const Category c = s.category[i];
     if (c != Category::cpu_op && c != Category::runtime && c != Category::driver) continue;
-    if (!busy_until || s.start[i] > *busy_until + shortest_hole) {
-      hole.hole = true;
-      hole.hole_start = busy_until.value_or(Ns::min());
-      hole.hole_end = s.start[i];
-    }
+    if (!busy_until || s.start[i] > *busy_until + shortest_hole)
+      holes_.push_back({busy_until.value_or(Ns::min()), s.start[i]});
     busy_until = std::max(busy_until.value_or(Ns::min()), s.start[i] + s.dur[i]);
     if (mark_[i] == 0 || s.start[i] >= until_) continue;
-    Point point = hole;
-    point.at = s.start[i];
-    point.call = SliceId{i};
-    point.track = id;
-    point.sync = (mark_[i] & 2U) != 0;
-    point.full = (mark_[i] & 6U) == 4U;
-    points_.push_back(point);
-    hole.hole = false;
+    points_.push_back({.at = s.start[i],
+                       .call = SliceId{i},
+                       .track = id,
+                       .sync = (mark_[i] & 2U) != 0,
+                       .full = (mark_[i] & 6U) == 4U,
+                       .first_hole = first_hole,
+                       .end_hole = static_cast<std::uint32_t>(holes_.size())});
+    first_hole = points_.back().end_hole;
   }
 }
 
@@ -258,12 +261,14 @@ void DeviceDraft::add_host() {
   for (const Point& point : points_) {
     const std::uint32_t before = last[index(point.track)];
     std::uint32_t other = no_node;
-    if (point.hole) {
-      const auto after = std::ranges::upper_bound(passed, point.hole_end, {}, &Ended::at);
-      if (after != passed.begin() && (after - 1)->at >= point.hole_start) other = (after - 1)->node;
-    }
     Ns begin = before == no_node ? point.at : draft_.end_of(before);
-    if (other != no_node) begin = point.hole_end;
+    // The last hole in which another thread worked.
+    for (std::uint32_t h = point.end_hole; h-- > point.first_hole && other == no_node;) {
+      const auto after = std::ranges::upper_bound(passed, holes_[h].end, {}, &Ended::at);
+      if (after == passed.begin() || (after - 1)->at < holes_[h].start) continue;
+      other = (after - 1)->node;
+      begin = holes_[h].end;
+    }
     const std::uint32_t node =
         draft_.add(NodeKind::host, std::min(begin, point.at), point.at, point.call);
     draft_.connect(before, node);
@@ -522,6 +527,7 @@ void DeviceDraft::begin() {
   host_node_ = {};
   last_node_ = {};
   points_ = {};
+  holes_ = {};
 }
 
 ViewDraft DeviceDraft::finish(std::span<const UseOrder> orders) {

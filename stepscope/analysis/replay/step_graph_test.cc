@@ -163,8 +163,9 @@ TEST(StepGraph, AStreamKeepsItsOrderWhereInstantsAreRounded) {
   EXPECT_EQ(b.ask({.change = Change::compute, .factor = 2}).saved, Ns{99});
 }
 
-// Work launched by a backward thread waits for the main thread, and the reverse.
-TEST(StepGraph, ThreadsHandWorkOver) {
+// The main thread launches, then the backward thread, then the main thread again. `pause` is a hole
+// without a row in the last work of the main thread.
+TestRank rank_of_two_threads(std::int64_t pause) {
   TestRank r;
   const TrackId main = r.rows().thread(1);
   const TrackId backward = r.rows().thread(2);
@@ -173,15 +174,23 @@ TEST(StepGraph, ThreadsHandWorkOver) {
   r.rows().row(main, Category::runtime, "cudaLaunchKernel", 90 * us, 95 * us, 1);
   r.rows().row(backward, Category::cpu_op, "MmBackward0", 120 * us, 500 * us);
   r.rows().row(backward, Category::runtime, "cudaLaunchKernel", 490 * us, 495 * us, 2);
-  r.rows().row(main, Category::cpu_op, "aten::add_", 530 * us, 800 * us);
+  r.rows().row(main, Category::cpu_op, "aten::detach", 530 * us, 540 * us);
+  r.rows().row(main, Category::cpu_op, "aten::add_", (540 + pause) * us, 800 * us);
   r.rows().row(main, Category::runtime, "cudaLaunchKernel", 790 * us, 795 * us, 3);
   r.rows().kernel("a", 100 * us, 110 * us, 1);
   r.rows().kernel("b", 500 * us, 510 * us, 2);
   r.rows().kernel("c", 800 * us, 990 * us, 3);
-  const BuiltGraph b(graph_ranks_of(std::move(r)));
-  // Host work after the first launch: 370 µs on the backward thread, 260 on the main thread.
-  const WhatIf halved = b.ask({.change = Change::host, .factor = 2});
-  EXPECT_EQ(halved.saved, Ns{(370 + 260) / 2 * us});
+  return r;
+}
+
+// Work launched by a backward thread waits for the main thread, and the reverse.
+TEST(StepGraph, ThreadsHandWorkOver) {
+  for (const std::int64_t pause : {0, 40}) {
+    const BuiltGraph b(graph_ranks_of(rank_of_two_threads(pause)));
+    // Host work after the first launch: 370 µs on the backward thread, 260 on the main thread.
+    const WhatIf halved = b.ask({.change = Change::host, .factor = 2});
+    EXPECT_EQ(halved.saved, Ns{(370 + 260) / 2 * us}) << pause;
+  }
 }
 
 // A host node that contains the loader: each cause removes its own part, together they remove all.
