@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "stepscope/diagnose/stage_means.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double least_bound = 0.10;  // of the step, to be called what binds it
 constexpr double mostly_launches = 0.30;
+constexpr double least_part = 0.01;  // of the critical path, to be listed
 
 double share_of(Ns part, Ns whole) {
   return whole <= Ns{0} ? 0
@@ -112,11 +114,6 @@ std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& j
   return {};
 }
 
-Confidence confidence_of(const JobResult& job) {
-  return std::abs(job.explanation->residual_share) > replay_error_refused ? Confidence::low
-                                                                          : Confidence::high;
-}
-
 Culprit verdict_of(const StepFault& f, const JobResult& job) {
   Culprit v{.kind = static_cast<CulpritKind>(f.kind),
             .ranks = f.ranks,
@@ -124,7 +121,7 @@ Culprit verdict_of(const StepFault& f, const JobResult& job) {
             .steps = f.steps,
             .gain = f.gain,
             .share = share_of(f.gain, job.explanation->step),
-            .confidence = f.rough ? Confidence::low : confidence_of(job),
+            .confidence = f.rough ? Confidence::low : replay_confidence(*job.explanation),
             .places = f.places,
             .change = name_of(f.scenario)};
   if (f.group) {
@@ -150,7 +147,60 @@ Ns bubble_of_stages(const JobResult& job) {
   return stages.empty() ? Ns{0} : Ns{std::llround(sum / static_cast<double>(stages.size()))};
 }
 
+// What to record where delays have no cause although the launches are known.
+std::string_view cause_remedy(const JobResult& job) {
+  const auto lacks_waits = [](const RankResult& r) {
+    return r.device == "cuda" && !r.has_sync_rows;
+  };
+  return std::ranges::any_of(job.ranks, lacks_waits)
+             ? "record whole steps, with host rows, device rows and the waits of one stream for "
+               "another"
+             : "record whole steps, with host rows and device rows";
+}
+
 }  // namespace
+
+Confidence replay_confidence(const Explanation& e) {
+  if (std::abs(e.residual_share) > residual_doubtful ||
+      e.unexplained_share > unexplained_doubtful || mispredicts(e, replay_error_warning))
+    return Confidence::low;
+  return e.held_out ? Confidence::high : Confidence::medium;
+}
+
+std::optional<NoAnswer> no_answer(const JobResult& job) {
+  if (!job.explanation || !job.explanation->refused) return std::nullopt;
+  const Explanation& e = *job.explanation;
+  constexpr std::string_view how = "; docs/how-to/record-a-trace.md";
+  if (e.unexplained_share <= unexplained_refused)
+    return NoAnswer{
+        fmt::format("a replay with the durations of a neighbouring step misses its length by {} "
+                    "(median of {} steps, which differ by {})",
+                    format_percent(e.held_out->error), e.held_out->steps,
+                    format_percent(e.held_out->variation)),
+        fmt::format("record all ranks, with host and device rows{}", how)};
+  struct Part {
+    Ns time{};
+    std::string_view words;
+    std::string_view remedy;
+  };
+  std::array<Part, 4> parts = {
+      Part{e.path.unlaunched, "in delays of device work whose launch has no row",
+           "record the host rows with the launches"},
+      Part{e.path.residual - e.path.unlaunched, "in delays without a cause", cause_remedy(job)},
+      Part{e.path.not_recorded, "before the first row of a rank",
+           "record the same whole steps on every rank"},
+      Part{e.path.unjoined, "in collectives without their peers",
+           "give the traces of all ranks, with the process group of each collective"}};
+  std::ranges::stable_sort(parts, std::ranges::greater{}, &Part::time);
+  std::string list;
+  for (const Part& p : parts)
+    if (share_of(p.time, e.path.length) >= least_part)
+      list += fmt::format("{}{} {}", list.empty() ? "" : ", ",
+                          format_percent(share_of(p.time, e.path.length)), p.words);
+  return NoAnswer{fmt::format("{} of the critical path is not explained ({})",
+                              format_percent(e.unexplained_share), list),
+                  fmt::format("{}{}", parts.front().remedy, how)};
+}
 
 bool replay_tells(const JobResult& job) {
   return job.explanation && !job.explanation->refused && job.explanation->step > Ns{0} &&
@@ -158,8 +208,7 @@ bool replay_tells(const JobResult& job) {
 }
 
 Ns step_length(const JobResult& job) {
-  if (job.explanation && !job.explanation->refused && job.explanation->step > Ns{0})
-    return job.explanation->step;
+  if (job.explanation && job.explanation->step > Ns{0}) return job.explanation->step;
   double sum = 0;
   for (const CategorySpread& s : job.spread) sum += s.mean;
   return Ns{std::llround(sum)};
@@ -173,7 +222,7 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
   if (!verdicts.empty()) return verdicts;
   // Nothing is wrong: what is largest of what a replay can take away, if it is much.
   const Ns step = job.explanation->step;
-  Culprit v{.kind = CulpritKind::compute_bound, .confidence = confidence_of(job)};
+  Culprit v{.kind = CulpritKind::compute_bound, .confidence = replay_confidence(*job.explanation)};
   const auto try_bound = [&](CulpritKind kind, Ns gain, std::string change) {
     if (share_of(gain, step) < least_bound || gain <= v.gain) return;
     v.kind = kind;

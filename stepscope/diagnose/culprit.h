@@ -76,6 +76,18 @@ struct Culprit {
 // could not be replayed, so nothing is known about gains.
 [[nodiscard]] std::vector<Culprit> find_culprits(const JobResult& job);
 
+// How far a gain by the replay can be trusted: low if the graph leaves too much of a step
+// unexplained or predicts held-out steps badly, medium if no step could be held out.
+[[nodiscard]] Confidence replay_confidence(const Explanation& explanation);
+
+// Why the replay answers nothing, and what to record.
+struct NoAnswer {
+  std::string reason;  // "61.0 % of the critical path is not explained (…)"
+  std::string remedy;  // "record …"
+};
+// Absent if it answers (Explanation::refused).
+[[nodiscard]] std::optional<NoAnswer> no_answer(const JobResult& job);
+
 // The length of a step: of the replay, which counts from the end of a step to the end of the next;
 // else the mean of the ranks' steps. Zero without steps.
 [[nodiscard]] Ns step_length(const JobResult& job);

@@ -17,7 +17,8 @@ namespace stepscope {
 // How far a gain can be trusted.
 enum class Confidence : std::uint8_t {
   low,     // an upper bound, or the graph leaves more than 5 % of the step unexplained
-  medium,  // an upper bound from the critical path
+  medium,  // an upper bound from the critical path; of a verdict: no held-out step checks the
+           // replay
   high     // the recorded steps replayed without it
 };
 inline constexpr std::array<std::string_view, 3> confidence_names = {"low", "medium", "high"};

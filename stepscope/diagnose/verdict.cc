@@ -455,6 +455,7 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
       verdict.culprit = straggler_text(job, *s);
     return verdict;
   }
+  const auto none = no_answer(job);
   verdict.culprits = find_culprits(job);
   const bool wrong = !verdict.culprits.empty() && is_fault(verdict.culprits.front().kind);
   Groups groups = group_times(job, means_of_all(job), mfu);
@@ -465,6 +466,11 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
                   format_time(replay_tells(job) ? step_length(job) : Ns{std::llround(step)}),
                   bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step));
   if (mfu) verdict.sentence += mfu_text(*mfu);
+  if (none) {
+    verdict.sentence += fmt::format(" What a change would save is not known: {}.", none->reason);
+    verdict.culprit = none->remedy;
+    return verdict;
+  }
   if (wrong && replay_tells(job)) {
     const Culprit& first = verdict.culprits.front();
     verdict.sentence = first.sentence + (mfu ? mfu_text(*mfu) : std::string());
@@ -483,7 +489,8 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
                       format_time(step_length(job)), bound_sentence(first, on_cpu(job)));
       if (mfu) verdict.sentence += mfu_text(*mfu);
     }
-    if (job.ranks.size() > 1 && job.explanation->held.empty())
+    if (job.ranks.size() > 1 && job.explanation->held.empty() &&
+        job.explanation->unexplained_share <= unexplained_doubtful)
       verdict.sentence += " No rank, process group, stage or step stands out.";
     first.sentence = verdict.sentence;
   }

@@ -230,19 +230,16 @@ std::string cut_sentence(std::span<const InputRow> inputs, const JobResult& job)
   return out + ": " + broken_steps(job) + ".";
 }
 
-std::vector<std::string> replay_warnings(const Explanation& e) {
+std::vector<std::string> replay_warnings(const JobResult& job) {
   std::vector<std::string> warnings;
-  const double error = std::abs(e.replay_error);
-  if (e.refused)
-    warnings.push_back(fmt::format(
-        "the replay differs from the measured step by {}, so no what-if is answered; record whole "
-        "steps of every rank",
-        format_percent(error)));
-  else if (error > replay_error_warning)
-    warnings.push_back(
-        fmt::format("the replay differs from the measured step by {}: what-ifs are rough",
-                    format_percent(error)));
-  if (std::abs(e.residual_share) > replay_error_refused)
+  if (!job.explanation) return warnings;
+  const Explanation& e = *job.explanation;
+  if (const auto none = no_answer(job))
+    warnings.push_back(fmt::format("no what-if is answered: {}; {}", none->reason, none->remedy));
+  else if (mispredicts(e, replay_error_warning))
+    warnings.push_back(fmt::format("the replay misses held-out steps by {}: what-ifs are rough",
+                                   format_percent(e.held_out->error)));
+  if (!e.refused && std::abs(e.residual_share) > residual_doubtful)
     warnings.push_back(fmt::format(
         "{} of a step is delay that nothing in the traces explains; what-ifs keep it as it is",
         format_percent(std::abs(e.residual_share))));

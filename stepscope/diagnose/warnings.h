@@ -21,7 +21,7 @@ namespace stepscope {
 [[nodiscard]] std::string cut_sentence(std::span<const InputRow> inputs, const JobResult& job);
 
 // What limits the answers of the replay; empty where nothing does.
-[[nodiscard]] std::vector<std::string> replay_warnings(const Explanation& explanation);
+[[nodiscard]] std::vector<std::string> replay_warnings(const JobResult& job);
 
 // What a reader of the replay's answers should know: changes that change nothing, and their notes.
 [[nodiscard]] std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios);

@@ -99,8 +99,7 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
   begin_with_cut(a);
   a.warnings = analyze_warnings(a, no_mfu);
   if (!impossible.empty()) a.warnings.insert(a.warnings.begin(), impossible);
-  if (a.job.explanation)
-    for (std::string& w : replay_warnings(*a.job.explanation)) a.warnings.push_back(std::move(w));
+  for (std::string& w : replay_warnings(a.job)) a.warnings.push_back(std::move(w));
   std::vector<Error> failures;
   a.expected = expected_of_job(request.job, described, request.traces.sizes, a, recorded_world,
                                a.warnings, failures);

@@ -106,7 +106,7 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
                       .inputs = std::move(read->inputs),
                       .explanation = {},
                       .asked = !r.changes.empty(),
-                      .warnings = {},
+                      .warnings = replay_warnings(job),
                       .failures = std::move(read->failures)};
   if (auto none = no_such_steps(r.traces, job)) fail(progress, result.failures, std::move(*none));
   const std::string cut = cut_sentence(result.inputs, job);
@@ -120,8 +120,6 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
   if (result.asked)
     refuse_unrecorded(r.changes, names_in(read->ranks, job.collectives.matches),
                       result.explanation.asked);
-  const Explanation& e = result.explanation;
-  result.warnings = replay_warnings(e);
   if (!cut.empty()) result.warnings.insert(result.warnings.begin(), cut);
   for (std::string& note : scenario_notes(shown_answers(result)))
     result.warnings.push_back(std::move(note));

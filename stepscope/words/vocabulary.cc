@@ -357,7 +357,8 @@ constexpr std::array table = std::to_array<Term>({
     {"figure", "intensity", "arithmetic intensity",
      "FLOPs of an operation per byte of memory traffic.", "", "", "FLOP/byte"},
     {"figure", "replay_error", "replay error",
-     "The difference between the replayed step and the measured one.", "", "", "share of the step"},
+     "How far the replay is off when it predicts a recorded step from the step beside it (median).",
+     "", "", "share of the step"},
 
     {"idea", "rank", "rank", "One process of a training job; usually one device."},
     {"idea", "role", "role",

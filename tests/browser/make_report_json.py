@@ -384,11 +384,13 @@ def findings_of(step):
 def explanation_of(ranks, step, steps):
     length = round(step * steps)
     shares = [(1, "matmul", 0.5), (1, "host", 0.2), (0, "all_reduce", 0.2), (0, "unexplained", 0.1)]
-    return {"baseline_ns": round(step), "replay_error": 0.0, "refused": False, "residual_share": 0.012,
+    return {"baseline_ns": round(step), "replay_error": 0.004, "step_variation": 0.021, "held_out_steps": 4,
+            "unexplained_share": 0.1, "refused": False, "residual_share": 0.012,
             "graph": {"nodes": 120000, "edges": 170000, "joined_calls": 640, "unjoined_calls": 2, "removed_edges": 0,
                       "negative_delays": 0},
             "critical_path": {
-                "length_ns": length, "residual_ns": length // 10, "nodes": 9000,
+                "length_ns": length, "residual_ns": length // 10, "unlaunched_ns": 0, "not_recorded_ns": 0, "unjoined_ns": 0,
+                "nodes": 9000,
                 "shares": [{"rank": r, "what": w, "phase": "forward", "ns": round(length * p), "percent": 100 * p}
                            for r, w, p in shares],
                 "longest": [{"rank": 1, "what": "matmul", "name": "<gemm>", "start_ns": 5000000, "ns": 900000}],

@@ -111,7 +111,7 @@ struct Explained {
 TEST(DeviceHolds, ExplainWhyWorkWaitsForAnIdleDevice) {
   const Explained shared(true);
   const Explained alone(false);
-  EXPECT_EQ(shared.explanation.replay_error, 0);
+  EXPECT_FALSE(shared.explanation.refused);
   EXPECT_LT(std::abs(shared.explanation.residual_share), 0.001);
   ASSERT_EQ(shared.explanation.held.size(), 1U);
   EXPECT_EQ(shared.explanation.held[0].slice, Ns{2'400'000});

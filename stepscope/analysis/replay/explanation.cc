@@ -2,7 +2,6 @@
 #include "stepscope/analysis/replay/explanation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <initializer_list>
 
@@ -71,6 +70,11 @@ std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankV
 
 }  // namespace
 
+bool mispredicts(const Explanation& e, double tolerated) {
+  return e.held_out && e.held_out->error > tolerated &&
+         e.held_out->error > variation_left * e.held_out->variation;
+}
+
 std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   const auto stopped = [&] { return inputs.stop != nullptr && inputs.stop->requested(); };
   std::optional<StepGraph> built;
@@ -81,9 +85,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   const Replay replay = make_replay(graph, inputs.views);
   Explanation e;
   e.step = replay.step;
-  e.replay_error = replay.error;
   e.residual_share = replay.residual_share;
-  e.refused = std::abs(replay.error) > replay_error_refused;
   e.nodes = graph.size();
   e.edges = graph.graph.preds.size();
   e.joined = graph.joined;
@@ -99,12 +101,18 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
          e.path =
              find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
        },
+       [&] { e.held_out = predict_held_out(replay, inputs.views, inputs.threads); },
        [&] {
          medians = peer_medians(replay, inputs.views, roles);
          e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
          e.held = held_devices(replay, inputs.views);
        }});
   if (stopped()) return std::nullopt;
+  const Ns unexplained = e.path.residual + e.path.not_recorded + e.path.unjoined;
+  if (e.path.length > Ns{0})
+    e.unexplained_share =
+        static_cast<double>(unexplained.count()) / static_cast<double>(e.path.length.count());
+  e.refused = e.unexplained_share > unexplained_refused || mispredicts(e, replay_error_refused);
   if (inputs.pipeline != nullptr && e.refused) e.bubble = bubble_shares(*inputs.pipeline);
   if (e.refused || stopped()) return e;
   WhatIfInputs what{replay,  inputs.views,  inputs.collectives, roles,

@@ -13,14 +13,24 @@
 #include "stepscope/analysis/replay/bucket_change.h"
 #include "stepscope/analysis/replay/early_waits.h"
 #include "stepscope/analysis/replay/faults.h"
+#include "stepscope/analysis/replay/held_out.h"
 #include "stepscope/analysis/replay/path_share.h"
 #include "stepscope/analysis/replay/what_if.h"
 
 namespace stepscope {
 
-// Replay errors above the first make a what-if approximate. Above the second there are no what-ifs.
+// Errors of held-out steps (held_out.h) above the first make a what-if rough. Above the second
+// there is none. Errors below this share of the steps' variation do neither: the replay tells most
+// of it.
 inline constexpr double replay_error_warning = 0.02;
 inline constexpr double replay_error_refused = 0.05;
+inline constexpr double variation_left = 0.5;
+// Unexplained shares of the critical path above the first make a what-if doubtful. Above the second
+// there is none.
+inline constexpr double unexplained_doubtful = 0.25;
+inline constexpr double unexplained_refused = 0.5;
+// A residual share above this makes a what-if doubtful.
+inline constexpr double residual_doubtful = 0.05;
 
 // A device that starts launched work late although nothing of the rank runs on it. Delays of at
 // least 0.2 ms count. A device is listed if it has at least ten and they sum to 2 % of the rank's
@@ -37,10 +47,11 @@ struct HeldDevice {
 };
 
 struct Explanation {
-  Ns step{};  // replayed
-  double replay_error = 0;
+  Ns step{};                          // replayed
+  std::optional<HeldOut> held_out{};  // absent: too few steps with the same work
   double residual_share = 0;
-  bool refused = false;  // the replay is off by more than replay_error_refused: no what-ifs
+  double unexplained_share = 0;  // of the critical path (CriticalPath)
+  bool refused = false;          // no what-ifs
   std::size_t nodes = 0;
   std::size_t edges = 0;
   std::uint64_t joined = 0;
@@ -72,6 +83,9 @@ struct ExplanationInputs {
   unsigned threads = 1;
   const StopFlag* stop = nullptr;
 };
+
+// Whether the replay predicts held-out steps worse than `tolerated`.
+[[nodiscard]] bool mispredicts(const Explanation& explanation, double tolerated);
 
 // Absent if no view has a step.
 [[nodiscard]] std::optional<Explanation> explain(const ExplanationInputs& inputs);

@@ -97,6 +97,7 @@ class PathReader {
   void list_longest();
   [[nodiscard]] std::size_t label_of(const Part& part) const;
   [[nodiscard]] Phase phase_of(std::uint32_t node) const;
+  [[nodiscard]] bool lacks_launch(std::uint32_t node) const;
   void add_slack(std::span<const std::uint32_t> path);
 
   const Replay& replay_;
@@ -129,6 +130,14 @@ Phase PathReader::phase_of(std::uint32_t node) const {
                                        view.trace->slices.start[index(call)]);
 }
 
+bool PathReader::lacks_launch(std::uint32_t node) const {
+  const SliceId slice = graph_.slice[node];
+  if (slice == no_slice) return false;
+  const RankView& view = views_[graph_.view[node]];
+  return is_device_work(view.trace->slices.category[index(slice)]) &&
+         view.index->launch(slice) == no_slice;
+}
+
 void PathReader::add(std::uint32_t node, Ns from, Ns to, bool delay) {
   from = std::max(from, from_);
   to = std::min(to, to_);
@@ -137,7 +146,12 @@ void PathReader::add(std::uint32_t node, Ns from, Ns to, bool delay) {
   const std::size_t label = label_of(part);
   shares_[graph_.view[node]][label][static_cast<std::size_t>(phase_of(node))] += part.time;
   out_.length += part.time;
-  if (label == unexplained_row) out_.residual += part.time;
+  if (label == unexplained_row) {
+    out_.residual += part.time;
+    if (lacks_launch(node)) out_.unlaunched += part.time;
+  }
+  if (label == not_recorded_row) out_.not_recorded += part.time;
+  if (!delay && graph_.kind[node] == NodeKind::comm) out_.unjoined += part.time;
   keep_if_long(part);
 }
 

@@ -55,7 +55,11 @@ struct RankSlack {
 
 struct CriticalPath {
   Ns length{};
-  Ns residual{};  // part of the length: delays that the graph does not explain
+  // Parts of the length that the graph does not explain.
+  Ns residual{};      // delays
+  Ns unlaunched{};    // part of residual: of device work whose launch has no row
+  Ns not_recorded{};  // before a rank's first row
+  Ns unjoined{};      // calls whose peers are not known: waiting and transfer in one
   std::uint64_t nodes = 0;
   std::vector<PathShare> shares;   // largest first; their sum is `length`
   std::vector<PathPiece> longest;  // longest first

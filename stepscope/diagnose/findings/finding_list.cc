@@ -55,9 +55,8 @@ void FindingList::add_replayed(Finding finding, const WhatIf* scenario) {
     finding.under = findings_.front().key;
   finding.gain = scenario->saved;
   finding.gain_from = name_of(scenario->scenario);
-  finding.confidence = std::abs(job().explanation->residual_share) > replay_error_refused
-                           ? Confidence::low
-                           : Confidence::high;
+  finding.confidence =
+      replay_confidence(*job().explanation) == Confidence::low ? Confidence::low : Confidence::high;
   findings_.push_back(std::move(finding));
 }
 

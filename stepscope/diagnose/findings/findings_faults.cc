@@ -215,7 +215,7 @@ Finding finding_of(const Culprit& c, const JobResult& job) {
   f.advice = advice_for(c, job);
   f.gain = c.gain;
   f.gain_from = c.change;
-  f.confidence = c.confidence;
+  f.confidence = c.confidence == Confidence::low ? Confidence::low : Confidence::high;
   f.places = places_of(c, job);
   const bool waited_for = c.kind == CulpritKind::slow_rank || c.kind == CulpritKind::throttling ||
                           c.kind == CulpritKind::late_host || c.kind == CulpritKind::data_loader;

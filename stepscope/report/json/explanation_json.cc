@@ -34,6 +34,9 @@ Json path_json(const CriticalPath& path, Ns origin) {
                      {"slack_ns", r.slack == Ns::max() ? Json(nullptr) : value(r.slack)}});
   return {{"length_ns", value(path.length)},
           {"residual_ns", value(path.residual)},
+          {"unlaunched_ns", value(path.unlaunched)},
+          {"not_recorded_ns", value(path.not_recorded)},
+          {"unjoined_ns", value(path.unjoined)},
           {"nodes", path.nodes},
           {"shares", std::move(shares)},
           {"longest", std::move(longest)},
@@ -59,7 +62,10 @@ Json blame_json(const Explanation& e, Ns origin) {
 
 Json replay_json(const Explanation& e) {
   return {{"baseline_ns", value(e.step)},
-          {"replay_error", e.replay_error},
+          {"replay_error", e.held_out ? Json(e.held_out->error) : Json(nullptr)},
+          {"step_variation", e.held_out ? Json(e.held_out->variation) : Json(nullptr)},
+          {"held_out_steps", e.held_out ? e.held_out->steps : 0},
+          {"unexplained_share", e.unexplained_share},
           {"refused", e.refused},
           {"residual_share", e.residual_share},
           {"graph",

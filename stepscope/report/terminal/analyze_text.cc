@@ -466,7 +466,7 @@ std::string first_findings(const Analysis& report, std::size_t width) {
   const std::string list = first_findings_text(
       report.findings, report.job, said == nullptr ? "" : said->key, most_first_findings, width);
   if (!list.empty()) return (said == nullptr ? "What to try:\n" : "What else to try:\n") + list;
-  if (said != nullptr || !report.job.explanation) return {};
+  if (said != nullptr || !report.job.explanation || report.job.explanation->refused) return {};
   return "Nothing that was looked for costs a hundredth of a step.\n";
 }
 

@@ -12,6 +12,7 @@
 #include "stepscope/report/sentences/scenario_words.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -67,6 +68,16 @@ std::string blame_text(const Explanation& e, std::size_t width) {
                     std::move(rows), width);
 }
 
+// How far the replay can be trusted.
+std::string check_words(const Explanation& e) {
+  if (!e.held_out)
+    return "The replay is not checked: a check takes three steps in a row with the same work";
+  return fmt::format(
+      "The replay predicts {} from the step beside: {} off, where the steps differ by {} (medians)",
+      counted(e.held_out->steps, "step"), format_percent(e.held_out->error),
+      format_percent(e.held_out->variation));
+}
+
 }  // namespace
 
 std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenarios,
@@ -107,16 +118,16 @@ std::string explanation_text(const JobResult& job, std::size_t width) {
                "\nWhat a change would buy (the recorded steps replayed; {} of a step is not "
                "explained by the graph):\n",
                format_percent(std::abs(e.residual_share))) +
-           scenarios_text(e, worth, most_scenarios, width);
+           wrapped(check_words(e) + ".", width) + scenarios_text(e, worth, most_scenarios, width);
   return out;
 }
 
 std::string whatif_text(const WhatIfResult& r, std::size_t width) {
   const Explanation& e = r.explanation;
   const auto scenarios = shown_answers(r);
-  std::string out = fmt::format("A step of the replay takes {} ({} off the measured one).\n\n",
-                                format_time(e.step), format_percent(std::abs(e.replay_error)));
-  out += scenarios_text(e, scenarios, scenarios.size(), width);
+  std::string out =
+      wrapped(fmt::format("A step takes {}. {}.", format_time(e.step), check_words(e)), width);
+  if (!e.refused) out += '\n' + scenarios_text(e, scenarios, scenarios.size(), width);
   for (const std::string& w : r.warnings) out += "\nnote: " + wrapped(w, width - 6);
   return out;
 }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/replay/held_out.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/analysis/replay/explanation.h"
+#include "stepscope/analysis/runs/job_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+using StepTimes = std::vector<std::int64_t>;  // of the compute kernel of each step, in µs
+
+// A rank that computes and then reduces with its peer. The host waits for the device in each step.
+// `late`: the compute of the rank that both wait for. In step `extra` the kernel is another one.
+TestRank varying_rank(const StepTimes& own, const StepTimes& late, std::size_t extra = 99) {
+  constexpr std::int64_t us = 1000;
+  TestRank r;
+  std::int64_t t = 0;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    const auto first = static_cast<std::uint32_t>(2 * k + 1);
+    const std::int64_t reduced = t + (7 + late[k] + 30) * us;
+    r.rows().step("ProfilerStep#" + std::to_string(k), t, reduced + 20 * us);
+    r.rows().launch(first, t, t + 4 * us);
+    r.rows().launch(first + 1, t + 5 * us, t + 6 * us);
+    r.rows().kernel(k == extra ? "other" : "sgemm", t + 5 * us, t + (5 + own[k]) * us, first);
+    const SliceId comm = r.comm(all_reduce_kernel, t + (7 + own[k]) * us, reduced, first + 1);
+    r.annotate(comm, {.name = "allreduce", .seq = static_cast<std::int64_t>(k)});
+    r.rows().row(r.rows().thread(1), Category::runtime, "cudaDeviceSynchronize", t + 8 * us,
+                 reduced + 2 * us);
+    t = reduced + 20 * us;
+  }
+  return r;
+}
+
+const StepTimes slow_times = {300, 400, 250, 500, 350};
+const StepTimes fast_times = {200, 150, 220, 180, 210};
+
+struct HeldOutJob {
+  TestJob job;
+  Collectives collectives;
+  StepGraph graph;
+  Replay replay;
+
+  template <class... Rank>
+  explicit HeldOutJob(Rank... rank) : job(ranks_of(std::move(rank)...), 2) {
+    collectives = analyze_collectives(job.views());
+    graph = build_step_graph(job.views(), collectives);
+    replay = make_replay(graph, job.views());
+  }
+  template <class... Rank>
+  static std::vector<TestRank> ranks_of(Rank... rank) {
+    std::vector<TestRank> ranks;
+    (ranks.push_back(std::move(rank)), ...);
+    return ranks;
+  }
+  [[nodiscard]] std::optional<HeldOut> held_out() const {
+    return predict_held_out(replay, job.views(), 1);
+  }
+  [[nodiscard]] Explanation explanation() const {
+    const std::vector<std::string> roles(job.views().size(), "all");
+    const std::vector<HostPhases> phases(job.views().size(), HostPhases{{{}, {}, {}}, {}});
+    return *explain({.views = job.views(),
+                     .collectives = collectives,
+                     .roles = roles,
+                     .phases = phases,
+                     .scenarios = {}});
+  }
+};
+
+TEST(HeldOut, AWholeGraphPredictsSteps) {
+  const HeldOutJob job(varying_rank(slow_times, slow_times), varying_rank(fast_times, slow_times));
+  const auto found = job.held_out();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->steps, 4U);
+  EXPECT_LT(found->error, 0.001);
+  EXPECT_GT(found->variation, 0.2);
+  const Explanation e = job.explanation();
+  EXPECT_FALSE(e.refused);
+  EXPECT_LT(e.unexplained_share, 0.1);
+}
+
+// The peer is the late one: what the rank waits for is not in its rows.
+TEST(HeldOut, WaitingForARankThatIsNotRecordedIsNotPredicted) {
+  const HeldOutJob job(varying_rank(fast_times, slow_times));
+  const auto found = job.held_out();
+  ASSERT_TRUE(found);
+  EXPECT_GT(found->error, 0.2);
+  const Explanation e = job.explanation();
+  EXPECT_TRUE(e.refused);
+  EXPECT_TRUE(mispredicts(e, replay_error_refused));
+  EXPECT_TRUE(e.what_ifs.empty());
+}
+
+TEST(HeldOut, EqualStepsOfUnjoinedCallsAreUnexplained) {
+  const StepTimes same(5, 400);
+  const HeldOutJob job(varying_rank(StepTimes(5, 100), same));
+  const Explanation e = job.explanation();
+  ASSERT_TRUE(e.held_out);
+  EXPECT_EQ(e.held_out->error, 0);
+  EXPECT_GT(e.unexplained_share, unexplained_refused);
+  EXPECT_TRUE(e.refused);
+}
+
+TEST(HeldOut, NeedsThreeStepsWithTheSameWork) {
+  const StepTimes two = {300, 400};
+  EXPECT_FALSE(HeldOutJob(varying_rank(two, two)).held_out());
+  const StepTimes three = {300, 400, 300};
+  ASSERT_TRUE(HeldOutJob(varying_rank(three, three)).held_out());
+  EXPECT_EQ(HeldOutJob(varying_rank(three, three)).held_out()->steps, 2U);
+  EXPECT_FALSE(HeldOutJob(varying_rank(three, three, 1)).held_out());
+}
+
+}  // namespace
+}  // namespace stepscope
