@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "stepscope/diagnose/stage_means.h"
+#include "stepscope/diagnose/thresholds.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
 
@@ -35,9 +36,11 @@ std::string listed_ranks(const std::vector<int>& ranks) {
   return text;
 }
 
-std::string costs(const StepFault& f, Ns step) {
-  return fmt::format("this costs {} ({}) of each step of {}", format_time(f.gain),
-                     format_percent(share_of(f.gain, step)), format_time(step));
+// "4.65 ms (12.3 %) of each step of 37.9 ms".
+std::string of_steps(Ns gain, const JobResult& job) {
+  const Ns step = job.explanation->step;
+  return fmt::format("{} ({}) of {} of {}", format_time(gain), format_percent(share_of(gain, step)),
+                     is_window(job) ? "the recorded window" : "each step", format_time(step));
 }
 
 // Names of groups may be hashes of 40 letters: the beginning of such a name tells.
@@ -50,9 +53,34 @@ std::string group_words(const CommGroup& group, std::string_view dim) {
   return text;
 }
 
+// One rank has no peers: its loader is compared with a loader that keeps up.
+std::string loader_sentence(const StepFault& f, const JobResult& job, const std::string& cost) {
+  const std::string_view a_step = is_window(job) ? "" : " a step";
+  if (job.ranks.size() == 1)
+    return fmt::format("Waiting for the data loader takes {}{}: {}.", format_time(f.excess), a_step,
+                       cost);
+  if (f.ranks.empty())
+    return fmt::format("All ranks wait for their data loaders, {}{}: {}.", format_time(f.excess),
+                       a_step, cost);
+  return fmt::format("The data loader of {} takes {}{} longer than its peers': {}.",
+                     ranks_in_words(f.ranks), format_time(f.excess), a_step, cost);
+}
+
+std::string sync_sentence(const StepFault& f, const JobResult& job, const std::string& cost) {
+  if (job.ranks.front().device == "cpu")
+    return fmt::format(
+        "{} for collectives long before their results are needed, {} times a step: {}.",
+        f.ranks.empty()
+            ? "Ranks wait"
+            : capitalised(listed_ranks(f.ranks)) + (f.ranks.size() == 1 ? " waits" : " wait"),
+        f.count, cost);
+  return fmt::format("Synchronising calls make the host {}wait for its device {}{}: {}.",
+                     job.ranks.size() == 1 ? "" : "of each rank ", counted(f.count, "time"),
+                     is_window(job) ? "" : " within a step", cost);
+}
+
 std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) {
-  const Ns step = job.explanation->step;
-  const std::string cost = costs(f, step);
+  const std::string cost = "this costs " + of_steps(f.gain, job);
   const std::string rank = f.ranks.size() == 1 ? fmt::format("rank {}", f.ranks.front()) : "";
   const bool cpu = !job.ranks.empty() && job.ranks.front().device == "cpu";
   const std::string work = cpu ? "operators" : "kernels";
@@ -73,23 +101,15 @@ std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& j
           "The host of {} needs {} a step more than its peers' to launch its work: {}.", rank,
           format_time(f.excess), cost);
     case StepFaultKind::data_loader:
-      if (f.ranks.empty())
-        return fmt::format("All ranks wait for their data loaders, {} a step: {}.",
-                           format_time(f.excess), cost);
-      return fmt::format("The data loader of {} takes {} a step longer than its peers': {}.", rank,
-                         format_time(f.excess), cost);
+      return loader_sentence(f, job, cost);
     case StepFaultKind::pauses:
-      return fmt::format("{} of the host on {} cost {} ({}) of a step of {} on average.",
+      return fmt::format("{} of the host on {} cost {} on average.",
                          capitalised(counted(f.count, "long pause")), listed_ranks(f.ranks),
-                         format_time(f.gain), format_percent(share_of(f.gain, step)),
-                         format_time(step));
+                         of_steps(f.gain, job));
     case StepFaultKind::outlier_step:
       return fmt::format(
-          "Step {} takes {:.1f} × as long as the others, {} more: over all steps that is {} ({}) "
-          "of "
-          "a step of {}.",
-          f.steps.front(), f.ratio, format_time(f.excess), format_time(f.gain),
-          format_percent(share_of(f.gain, step)), format_time(step));
+          "Step {} takes {:.1f} × as long as the others, {} more: over all steps that is {}.",
+          f.steps.front(), f.ratio, format_time(f.excess), of_steps(f.gain, job));
     case StepFaultKind::slow_group:
       return fmt::format("Transfers of {} take {:.2f} × as long as in its sibling groups: {}.",
                          group_words(job.collectives.matches.groups[*f.group], v.dim), f.ratio,
@@ -99,17 +119,7 @@ std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& j
           "Pipeline stage {} ({}) computes {:.2f} × as long as an even stage would: {}.",
           f.stage.value_or(-1), listed_ranks(f.ranks), f.ratio, cost);
     case StepFaultKind::sync_calls:
-      if (cpu)
-        return fmt::format(
-            "{} for collectives long before their results are needed, {} times a step: {}.",
-            f.ranks.empty()
-                ? "Ranks wait"
-                : capitalised(listed_ranks(f.ranks)) + (f.ranks.size() == 1 ? " waits" : " wait"),
-            f.count, cost);
-      return fmt::format(
-          "Synchronising calls make the host of each rank wait for its device {} within a step: "
-          "{}.",
-          counted(f.count, "time"), cost);
+      return sync_sentence(f, job, cost);
   }
   return {};
 }
@@ -136,6 +146,24 @@ const WhatIf* answer_of(const JobResult& job, Change change) {
   for (const WhatIf& w : job.explanation->what_ifs)
     if (w.scenario.change == change && !w.scenario.kind && !w.scenario.rank) return &w;
   return nullptr;
+}
+
+// Another process that takes time slices of the ranks' devices, if that costs enough to be named.
+std::optional<Culprit> shared_device(const JobResult& job) {
+  const WhatIf* alone = answer_of(job, Change::device_alone);
+  if (alone == nullptr || share_of(alone->saved, job.explanation->step) < threshold::least_gain)
+    return std::nullopt;
+  Culprit v{.kind = CulpritKind::device_shared,
+            .gain = alone->saved,
+            .share = share_of(alone->saved, job.explanation->step),
+            .confidence = confidence_of(job),
+            .change = name_of(alone->scenario)};
+  for (const HeldDevice& held : job.explanation->held)
+    if (held.slice) v.ranks.push_back(held.rank);
+  if (v.ranks.empty()) return std::nullopt;
+  v.sentence = fmt::format("Another process takes time slices of the device of {}: this costs {}.",
+                           listed_ranks(v.ranks), of_steps(v.gain, job));
+  return v;
 }
 
 // What the stages of a pipeline idle for lack of work, in the mean; zero without a pipeline.
@@ -202,6 +230,25 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
                   fmt::format("{}{}", parts.front().remedy, how)};
 }
 
+Ns time_without_work(const JobResult& job) {
+  using enum BudgetCategory;
+  Ns most{};
+  for (const RankResult& r : job.ranks) {
+    if (r.steps.empty()) continue;
+    Ns time{};
+    for (const BudgetCategory c :
+         {idle_host, idle_launch, idle_sync, comm_exposed_wait, comm_exposed_unsplit})
+      time += r.budget.total[c];
+    most = std::max(most, time / std::ssize(r.steps));
+  }
+  return most;
+}
+
+bool is_window(const JobResult& job) {
+  return job.steps.size() == 1 && !job.ranks.empty() && !job.ranks.front().steps.empty() &&
+         job.ranks.front().steps.front().name == "window";
+}
+
 bool replay_tells(const JobResult& job) {
   return job.explanation && !job.explanation->refused && job.explanation->step > Ns{0} &&
          !job.ranks.empty();
@@ -219,6 +266,10 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
   if (!job.explanation || job.explanation->refused || job.explanation->step <= Ns{0})
     return verdicts;
   for (const StepFault& f : job.explanation->faults) verdicts.push_back(verdict_of(f, job));
+  if (auto shared = shared_device(job)) {
+    verdicts.push_back(*std::move(shared));
+    std::ranges::stable_sort(verdicts, std::ranges::greater{}, &Culprit::gain);
+  }
   if (!verdicts.empty()) return verdicts;
   // Nothing is wrong: what is largest of what a replay can take away, if it is much.
   const Ns step = job.explanation->step;
@@ -233,7 +284,10 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
   if (const WhatIf* w = answer_of(job, Change::communication_free))
     try_bound(CulpritKind::exposed_communication, w->saved, name_of(w->scenario));
   if (const WhatIf* w = answer_of(job, Change::host_free))
-    try_bound(CulpritKind::launch_bound, w->saved, name_of(w->scenario));
+    try_bound(CulpritKind::launch_bound, std::min(w->saved, time_without_work(job)),
+              name_of(w->scenario));
+  if (const WhatIf* w = answer_of(job, Change::copies_free))
+    try_bound(CulpritKind::exposed_copies, w->saved, name_of(w->scenario));
   // A device that waits for launches also fills its pipeline late.
   const bool launches = v.kind == CulpritKind::launch_bound && v.share >= mostly_launches;
   if (!launches) try_bound(CulpritKind::bubble, bubble_of_stages(job), "");

@@ -16,7 +16,7 @@
 namespace stepscope {
 
 enum class CulpritKind : std::uint8_t {
-  // Faults, as StepFaultKind.
+  // Faults, as StepFaultKind, then those that other parts of the replay show.
   slow_rank,
   late_host,
   data_loader,
@@ -26,27 +26,20 @@ enum class CulpritKind : std::uint8_t {
   slow_group,
   stage_imbalance,
   sync_calls,
+  device_shared,
   // Bounds: no rank, group, stage or step stands out.
   launch_bound,
   exposed_communication,
+  exposed_copies,
   bubble,
   memory_bound,
   compute_bound
 };
-inline constexpr std::array<std::string_view, 14> culprit_kind_names = {"slow_rank",
-                                                                        "late_host",
-                                                                        "data_loader",
-                                                                        "throttling",
-                                                                        "pauses",
-                                                                        "outlier_step",
-                                                                        "slow_group",
-                                                                        "stage_imbalance",
-                                                                        "sync_calls",
-                                                                        "launch_bound",
-                                                                        "exposed_communication",
-                                                                        "bubble",
-                                                                        "memory_bound",
-                                                                        "compute_bound"};
+inline constexpr std::array<std::string_view, 16> culprit_kind_names = {
+    "slow_rank",      "late_host",     "data_loader",  "throttling",
+    "pauses",         "outlier_step",  "slow_group",   "stage_imbalance",
+    "sync_calls",     "device_shared", "launch_bound", "exposed_communication",
+    "exposed_copies", "bubble",        "memory_bound", "compute_bound"};
 static_assert(culprit_kind_names[static_cast<std::size_t>(CulpritKind::compute_bound)] ==
               "compute_bound");
 
@@ -87,6 +80,14 @@ struct NoAnswer {
 };
 // Absent if it answers (Explanation::refused).
 [[nodiscard]] std::optional<NoAnswer> no_answer(const JobResult& job);
+
+// What the host, not the device, takes of a step on the rank where that is most: idle time of the
+// device before work that the host launches late, and waiting for ranks that do so. A free host
+// saves at most this.
+[[nodiscard]] Ns time_without_work(const JobResult& job);
+
+// The trace has no steps: its whole window is taken for one.
+[[nodiscard]] bool is_window(const JobResult& job);
 
 // The length of a step: of the replay, which counts from the end of a step to the end of the next;
 // else the mean of the ranks' steps. Zero without steps.

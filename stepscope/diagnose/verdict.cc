@@ -17,6 +17,8 @@
 namespace stepscope {
 namespace {
 
+constexpr double same_step = 0.01;  // two lengths of a step differ by less
+
 using Groups = std::array<double, bound_by_names.size()>;
 
 double& of(Groups& groups, BoundBy b) { return groups[static_cast<std::size_t>(b)]; }
@@ -176,7 +178,7 @@ std::string straggler_text(const JobResult& job, const Straggler& s) {
   return text;
 }
 
-// The largest idle gap of the cause that binds, on the rank that has most of it.
+// The longest idle gap of the cause that binds, on any rank.
 std::optional<std::string> gap_text(const JobResult& job, BoundBy bound) {
   const auto belongs = [&](BudgetCategory c) {
     switch (bound) {
@@ -192,16 +194,20 @@ std::optional<std::string> gap_text(const JobResult& job, BoundBy bound) {
         return false;
     }
   };
-  const IdleCause* worst = nullptr;
+  // The first of several steps does not count (step_time() of the replay).
+  const bool skip = replay_tells(job) && job.steps.size() > 1;
+  const IdleInstance* worst = nullptr;
   int rank = 0;
   for (const RankResult& r : job.ranks)
     for (const IdleCause& cause : r.idle)
-      if (belongs(cause.cause) && (worst == nullptr || cause.total > worst->total)) {
-        worst = &cause;
+      for (const IdleInstance& i : cause.largest) {
+        if (!belongs(cause.cause) || (skip && i.step == job.steps.front().index)) continue;
+        if (worst != nullptr && i.wall <= worst->wall) continue;
+        worst = &i;
         rank = r.rank;
       }
-  if (worst == nullptr || worst->largest.empty()) return std::nullopt;
-  const IdleInstance& i = worst->largest.front();
+  if (worst == nullptr) return std::nullopt;
+  const IdleInstance& i = *worst;
   std::string text = fmt::format("the longest gap takes {}", format_time(i.wall));
   if (job.ranks.size() > 1) text += fmt::format(" on rank {}", rank);
   return text + " while " + host_doing(i.host_activity);
@@ -252,22 +258,24 @@ std::optional<std::string> copy_text(const JobResult& job) {
   std::string text = fmt::format("{} takes {} of the device time in {}", shorten(name, 60),
                                  format_percent(at->share), counted(at->count, "call"));
   if (name.find("Pageable") != std::string::npos)
-    text += "; from pinned host memory it is faster and can overlap compute";
+    text += fmt::format("; {} pinned host memory it is faster and can overlap compute",
+                        name.find("-> Pageable") == std::string::npos ? "from" : "into");
   return text;
 }
 
+// A row counts the calls of all its groups; a rank has those of one.
 std::optional<std::string> collective_text(const JobResult& job) {
-  if (job.collectives.rows.empty()) return std::nullopt;
+  if (job.collectives.rows.empty() || job.steps.empty()) return std::nullopt;
   const CollectiveRow& row = job.collectives.rows.front();
   if (row.exposed.count() <= 0) return std::nullopt;
-  std::string text = counted(row.count, "call");
-  text += fmt::format(" of {}", collective_kind_names[static_cast<std::size_t>(row.kind)]);
-  if (row.group != "unknown") text += fmt::format(" in group {}", printable(row.group));
-  if (row.bytes)
-    text += fmt::format(", {}{},", format_bytes(static_cast<double>(row.bytes->value)),
-                        row.count == 1 ? "" : " each");
-  return text + fmt::format(" {} exposed for {} in all", row.count == 1 ? "is" : "are",
-                            format_time(row.exposed));
+  const auto groups = static_cast<double>(std::max<std::size_t>(row.groups.size(), 1));
+  const double calls =
+      static_cast<double>(row.count) / groups / static_cast<double>(job.steps.size());
+  std::string text(collective_kind_names[static_cast<std::size_t>(row.kind)]);
+  if (row.bytes) text += fmt::format(" of {}", format_bytes(static_cast<double>(row.bytes->value)));
+  if (row.group != "unknown")
+    text += fmt::format(" in group{} {}", row.groups.size() > 1 ? "s" : "", printable(row.group));
+  return text + fmt::format(" is exposed most, {} calls a step", format_digits(calls));
 }
 
 bool is_product(NameClass kind) {
@@ -396,32 +404,43 @@ double memory_share(const JobResult& job, double group) {
   return group * others / (products + others);
 }
 
+// `step` is the mean recorded step, of which the budget is.
 std::string bound_text(const JobResult& job, BoundBy bound, double group, double step) {
   const bool cpu = on_cpu(job);
+  const auto told = static_cast<double>(step_length(job).count());
+  const bool alike = !replay_tells(job) || std::abs(step - told) <= same_step * told;
+  const std::string of_it = alike ? " of it" : " of the mean recorded step";
   if (bound == BoundBy::memory)
-    return fmt::format("compute ({} of it), most of it in memory-bound {} ({}).",
-                       format_percent(group / step), cpu ? "operators" : "kernels",
+    return fmt::format("compute ({}{}), most of it in memory-bound {} ({}).",
+                       format_percent(group / step), of_it, cpu ? "operators" : "kernels",
                        format_percent(memory_share(job, group) / step));
-  return fmt::format("{} ({} of it{}).", in_words(bound, cpu), format_percent(group / step),
+  return fmt::format("{} ({}{}{}).", in_words(bound, cpu), format_percent(group / step), of_it,
                      bound == BoundBy::communication ? unsplit_text(job, group) : "");
 }
 
 BoundBy bound_of(CulpritKind kind) {
   if (kind == CulpritKind::exposed_communication) return BoundBy::communication;
+  if (kind == CulpritKind::exposed_copies) return BoundBy::copy;
   return kind == CulpritKind::bubble ? BoundBy::bubble : BoundBy::host;
 }
 
-std::string bound_sentence(const Culprit& c, bool cpu) {
+std::string bound_sentence(const Culprit& c, const JobResult& job) {
   const std::string time = fmt::format("{} ({})", format_time(c.gain), format_percent(c.share));
-  if (c.kind == CulpritKind::exposed_communication)
-    return fmt::format(
-        "Communication that no compute hides takes {} of it: so much free communication would "
-        "save.",
-        time);
-  if (c.kind == CulpritKind::bubble)
-    return fmt::format("The stages of the pipeline idle for {} of it: its bubble.", time);
-  if (cpu) return fmt::format("The main thread spends {} of it between its operators.", time);
-  return fmt::format("Launches from the host hold the device back for {} of it.", time);
+  switch (c.kind) {
+    case CulpritKind::exposed_communication: {
+      const std::string unsplit = unsplit_text(job, static_cast<double>(c.gain.count()));
+      return fmt::format("Communication that no compute hides takes {} of it{}.", time,
+                         unsplit.empty() ? ": so much free communication would save" : unsplit);
+    }
+    case CulpritKind::exposed_copies:
+      return fmt::format("Copies that no compute hides take {} of it.", time);
+    case CulpritKind::bubble:
+      return fmt::format("The stages of the pipeline idle for {} of it: its bubble.", time);
+    default:
+      if (on_cpu(job))
+        return fmt::format("The main thread spends {} of it between its operators.", time);
+      return fmt::format("Launches from the host hold the device back for {} of it.", time);
+  }
 }
 
 }  // namespace
@@ -460,11 +479,10 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   const bool wrong = !verdict.culprits.empty() && is_fault(verdict.culprits.front().kind);
   Groups groups = group_times(job, means_of_all(job), mfu);
   verdict.bound_by = binding_group(job, groups, mfu);
-  const bool window = job.steps.size() == 1 && job.ranks.front().steps.front().name == "window";
-  verdict.sentence =
-      fmt::format("{} takes {} and is bound by {}", window ? "The recorded window" : "A step",
-                  format_time(replay_tells(job) ? step_length(job) : Ns{std::llround(step)}),
-                  bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step));
+  verdict.sentence = fmt::format(
+      "{} takes {} and is bound by {}", is_window(job) ? "The recorded window" : "A step",
+      format_time(replay_tells(job) ? step_length(job) : Ns{std::llround(step)}),
+      bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step));
   if (mfu) verdict.sentence += mfu_text(*mfu);
   if (none) {
     verdict.sentence += fmt::format(" What a change would save is not known: {}.", none->reason);
@@ -485,14 +503,18 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
     } else {
       verdict.bound_by = bound_of(first.kind);
       verdict.sentence =
-          fmt::format("{} takes {}. {}", window ? "The recorded window" : "A step",
-                      format_time(step_length(job)), bound_sentence(first, on_cpu(job)));
+          fmt::format("{} takes {}. {}", is_window(job) ? "The recorded window" : "A step",
+                      format_time(step_length(job)), bound_sentence(first, job));
       if (mfu) verdict.sentence += mfu_text(*mfu);
     }
     if (job.ranks.size() > 1 && job.explanation->held.empty() &&
         job.explanation->unexplained_share <= unexplained_doubtful)
       verdict.sentence += " No rank, process group, stage or step stands out.";
     first.sentence = verdict.sentence;
+    // Nothing that a replay removes binds the step, and neither does compute: no verdict.
+    const bool computes =
+        verdict.bound_by == BoundBy::compute || verdict.bound_by == BoundBy::memory;
+    if (first.kind == CulpritKind::compute_bound && !computes) verdict.culprits.clear();
   }
   std::string culprit = find_culprit(job, verdict.bound_by, mfu, machine);
   // A late rank is named even where something else takes more of the mean step.

@@ -234,7 +234,10 @@ TEST(Verdict, CopiesFromPageableMemoryAreToldToBePinned) {
   t.kernel("Memcpy HtoD (Pageable -> Device)", NameClass::copy, 0.6);
   const JobVerdict verdict = find_verdict(t.job, std::nullopt);
   ASSERT_TRUE(verdict.culprit);
-  EXPECT_TRUE(says(*verdict.culprit, "pinned"));
+  EXPECT_TRUE(says(*verdict.culprit, "from pinned"));
+  TestReport back({{{copy_exposed, 60}, {compute, 40}}});
+  back.kernel("Memcpy DtoH (Device -> Pageable)", NameClass::copy, 0.6);
+  EXPECT_TRUE(says(*find_verdict(back.job, std::nullopt).culprit, "into pinned"));
 }
 
 TEST(Verdict, MfuIsInTheSentenceAndHfuStandsForItWithoutModelFlops) {
@@ -276,6 +279,110 @@ TEST(Verdict, FaultsOfRanksWithoutADeviceAreNamed) {
             fmt::format("Operators of rank 0 take 1.30 × as long as the same operators of its "
                         "peers: {}",
                         cost));
+}
+
+// One rank with a device, replayed: what each change saves of a step of 100 ms.
+struct Replayed : TestReport {
+  explicit Replayed(const std::vector<TestBudget>& ranks) : TestReport(ranks) {
+    job.explanation.emplace().step = Ns{100'000'000};
+  }
+  void saves(Change change, std::int64_t ms) {
+    WhatIf& w = job.explanation->what_ifs.emplace_back();
+    w.scenario.change = change;
+    w.saved = Ns{ms * 1'000'000};
+  }
+};
+
+TEST(Verdict, ADeviceThatAnotherProcessSharesIsAFault) {
+  Replayed t({{{compute, 60}, {idle_launch, 40}}, {{compute, 60}, {comm_exposed_wait, 40}}});
+  t.saves(Change::device_alone, 30);
+  t.job.explanation->held = {{.rank = 1, .count = 24, .slice = Ns{2'000'000}}};
+  t.job.explanation->faults = {
+      {.kind = StepFaultKind::sync_calls, .gain = Ns{8'000'000}, .count = 3}};
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_EQ(verdict.culprits.size(), 2U);
+  EXPECT_EQ(verdict.culprits.front().kind, CulpritKind::device_shared);
+  EXPECT_EQ(verdict.culprits.front().ranks, std::vector<int>{1});
+  EXPECT_EQ(verdict.sentence,
+            "Another process takes time slices of the device of rank 1: this costs 30.0 ms "
+            "(30.0 %) of each step of 100 ms.");
+  t.job.explanation->held.front().slice.reset();
+  EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.front().kind, CulpritKind::sync_calls);
+}
+
+TEST(Verdict, CopiesBindAStepThatTheyHoldBackMost) {
+  Replayed t({{{compute, 60}, {copy_exposed, 40}}});
+  t.saves(Change::copies_free, 39);
+  t.saves(Change::host_free, 50);  // no more than the device is without work
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_EQ(verdict.culprits.size(), 1U);
+  EXPECT_EQ(verdict.culprits.front().kind, CulpritKind::exposed_copies);
+  EXPECT_EQ(verdict.bound_by, BoundBy::copy);
+  EXPECT_TRUE(says(verdict.sentence, "Copies that no compute hides take 39.0 ms (39.0 %) of it"))
+      << verdict.sentence;
+}
+
+TEST(Verdict, TransferThatMayBeWaitingIsNotSaidToBeSavedByFreeCommunication) {
+  Replayed t({{{compute, 20}, {comm_exposed_unsplit, 80}}});
+  t.saves(Change::communication_free, 80);
+  const std::string sentence = find_verdict(t.job, std::nullopt).sentence;
+  EXPECT_TRUE(says(sentence, "80.0 ms (80.0 %) of it; waiting and transfer cannot be told apart"))
+      << sentence;
+  EXPECT_FALSE(says(sentence, "would save")) << sentence;
+}
+
+TEST(Verdict, AFreeHostSavesNoMoreThanTheDeviceIsWithoutWork) {
+  Replayed t({{{compute, 75}, {idle_host, 20}, {idle_launch, 5}}});
+  t.saves(Change::host_free, 60);
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_EQ(verdict.culprits.size(), 1U);
+  EXPECT_EQ(verdict.culprits.front().kind, CulpritKind::launch_bound);
+  EXPECT_EQ(verdict.culprits.front().gain, Ns{25'000'000});
+}
+
+TEST(Verdict, WhatNoReplayRemovesIsNoVerdictOfCompute) {
+  Replayed t({{{compute, 30}, {idle_host, 70}}});
+  t.saves(Change::host_free, 1);
+  EXPECT_TRUE(find_verdict(t.job, std::nullopt).culprits.empty());
+}
+
+TEST(Verdict, AWindowIsNoStepAndOneRankHasNoPeers) {
+  Replayed t({{{compute, 60}, {idle_data, 40}}});
+  t.job.explanation->faults = {
+      {.kind = StepFaultKind::data_loader, .gain = Ns{18'000'000}, .excess = Ns{20'000'000}}};
+  EXPECT_EQ(find_verdict(t.job, std::nullopt).sentence,
+            "Waiting for the data loader takes 20.0 ms a step: this costs 18.0 ms (18.0 %) of "
+            "each step of 100 ms.");
+  t.rank(0).steps.front().name = "window";
+  t.job.explanation->faults.front() = {
+      .kind = StepFaultKind::sync_calls, .gain = Ns{18'000'000}, .count = 9};
+  EXPECT_EQ(find_verdict(t.job, std::nullopt).sentence,
+            "Synchronising calls make the host wait for its device 9 times: this costs 18.0 ms "
+            "(18.0 %) of the recorded window of 100 ms.");
+}
+
+TEST(Verdict, TheFirstOfSeveralReplayedStepsHasNotTheLongestGap) {
+  Replayed t({{{compute, 60}, {idle_host, 40}}});
+  t.saves(Change::host_free, 40);
+  t.gap(idle_host, 9'000'000, "cudaLaunchKernel");
+  t.gap(idle_host, 5'000'000, "aten::copy_");
+  t.rank(0).idle.back().largest.front().step = 6;
+  t.job.steps.push_back({6, Ns{}, Ns{}, {0}});
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_TRUE(verdict.culprit);
+  EXPECT_TRUE(says(*verdict.culprit, "the longest gap takes 5.00 ms while")) << *verdict.culprit;
+}
+
+TEST(Verdict, TheMostExposedCollectiveIsCountedForOneRankAndStep) {
+  TestReport t({{{compute, 30}, {comm_exposed_transfer, 70}}});
+  CollectiveRow& row = t.job.collectives.rows.emplace_back();
+  row.kind = CollectiveKind::all_reduce;
+  row.group = "tp";
+  row.groups = {0, 1};
+  row.count = 80;
+  row.exposed = Ns{70'000'000};
+  EXPECT_EQ(find_verdict(t.job, std::nullopt).culprit,
+            "all_reduce in groups tp is exposed most, 40.0 calls a step");
 }
 
 TEST(Verdict, NothingToAnswerFromIsSaid) {

@@ -234,7 +234,8 @@ Finding finding_of(const Culprit& c, const JobResult& job) {
 void find_faults(FindingList& list) {
   if (!replay_tells(list.job())) return;
   for (const Culprit& c : find_culprits(list.job()))
-    if (is_fault(c.kind)) list.add(finding_of(c, list.job()));
+    if (is_fault(c.kind) && c.kind != CulpritKind::device_shared)  // with its evidence elsewhere
+      list.add(finding_of(c, list.job()));
 }
 
 }  // namespace stepscope
