@@ -31,7 +31,7 @@ struct CollectiveRow {
   std::optional<Ns> transfer;         // Σ over split instances of the median over its ranks
   std::optional<Ns> wait;             // Σ over split instances and their ranks
   Ns duration{};                      // Σ over instances of the median over its ranks
-  Ns exposed{};                       // Σ over instances of the mean over the participating ranks
+  Ns exposed{};                       // Σ over instances, the mean over the ranks with any
   std::optional<Ns> skew;             // median of last - first arrival, of complete instances
   std::optional<int> last_rank;       // rank that is last most often (the lowest of several)
   std::optional<double> last_rank_share;

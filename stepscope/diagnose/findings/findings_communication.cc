@@ -24,7 +24,13 @@ std::string_view kind_name(CollectiveKind kind) {
   return collective_kind_names[static_cast<std::size_t>(kind)];
 }
 
-std::string advice_for(CollectiveKind kind) {
+std::string advice_for(CollectiveKind kind, Dimension dimension) {
+  if (dimension == Dimension::tp || dimension == Dimension::sp)
+    return "Overlap it with the matrix products beside it (tp_comm_overlap of Megatron, async "
+           "tensor parallelism of PyTorch), or use a smaller tensor-parallel size";
+  if (dimension == Dimension::cp)
+    return "Overlap it with attention over what has arrived (ring attention), or use a smaller "
+           "context-parallel size";
   switch (kind) {
     case CollectiveKind::all_gather:
       return "Gather earlier: prefetch one unit more (FSDP forward_prefetch/backward_prefetch, "
@@ -47,6 +53,15 @@ std::string advice_for(CollectiveKind kind) {
   }
 }
 
+// Over all steps, mean over the ranks.
+Ns exposed_of(const Collectives& job, CollectiveKind kind) {
+  Ns sum{};
+  for (std::size_t v = 0; v < job.exposed.size(); ++v)
+    for (std::size_t c = 0; c < job.exposed[v].size(); ++c)
+      if (job.matches.ranks[v].calls[c].kind == kind) sum += job.exposed[v][c];
+  return sum / std::max<std::int64_t>(1, std::ssize(job.exposed));
+}
+
 void find_exposed(FindingList& list) {
   // Nothing tells what ran beside it.
   if (only_communication(list.job())) return;
@@ -59,20 +74,24 @@ void find_exposed(FindingList& list) {
     f.sort = FindingSort::bound;
     f.key = fmt::format("exposed_communication:{}", kind_name(kind));
     f.what = fmt::format("{} is exposed: the step waits for its transfer", kind_name(kind));
-    Ns exposed{};
+    const CollectiveRow* most = nullptr;
+    const std::int64_t steps = most_steps(list.job());
     for (const CollectiveRow& row : list.job().collectives.rows) {
       if (row.kind != kind) continue;
-      exposed += row.exposed;
+      if (most == nullptr || row.exposed > most->exposed) most = &row;
+      const double times = static_cast<double>(steps) *
+                           static_cast<double>(std::max<std::size_t>(row.groups.size(), 1));
       if (f.evidence.size() < 2 && row.bytes && row.busbw)
-        f.evidence.push_back(
-            fmt::format("{} calls of {} in group {}: {} GB/s bus bandwidth", row.count,
-                        format_bytes(static_cast<double>(row.bytes->value)), printable(row.group),
-                        format_digits(row.busbw->value / 1e9)));
+        f.evidence.push_back(fmt::format("{} calls a step of {} in group {}: {} GB/s bus bandwidth",
+                                         format_digits(static_cast<double>(row.count) / times),
+                                         format_bytes(static_cast<double>(row.bytes->value)),
+                                         printable(row.group),
+                                         format_digits(row.busbw->value / 1e9)));
     }
-    f.evidence.insert(
-        f.evidence.begin(),
-        fmt::format("{} exposed, summed over all ranks and recorded steps", format_time(exposed)));
-    f.advice = advice_for(kind);
+    f.evidence.insert(f.evidence.begin(),
+                      fmt::format("{} a step exposed, mean over the ranks",
+                                  format_time(exposed_of(list.job().collectives, kind) / steps)));
+    f.advice = advice_for(kind, most == nullptr ? Dimension::unknown : most->dimension);
     f.reasons = {"slow_link",     "sync_calls", "bucket_too_small",  "bucket_too_large",
                  "prefetch_miss", "congestion", "algorithm_not_best"};
     f.place = list.place_on_path(kind_name(kind));
@@ -216,15 +235,27 @@ void find_slow_links(FindingList& list) {
     slow.expected += e.expected;
     slow.lost += std::max(0.0, seconds(e.row->exposed).count() * (1 - e.expected / e.measured));
   }
-  const auto steps = static_cast<double>(most_steps(list.job()));
-  for (const auto& [name, slow] : groups) {
-    if (slow.expected >= threshold::slow_link_share * slow.measured) continue;
+  // Siblings that are all slow are one finding.
+  std::map<std::string, std::vector<const Slow*>> alike;
+  for (const auto& [name, slow] : groups)
+    if (slow.expected < threshold::slow_link_share * slow.measured) {
+      const Dimension dimension = slow.rows.front()->row->dimension;
+      alike[dimension == Dimension::unknown
+                ? name
+                : std::string(dimension_names[static_cast<std::size_t>(dimension)])]
+          .push_back(&slow);
+    }
+  for (const auto& [name, slow_ones] : alike) {
+    const Slow& slow = **std::ranges::max_element(slow_ones, {}, &Slow::lost);
+    const bool several = slow_ones.size() > 1;
     Finding f;
     f.id = "slow_link";
     f.sort = FindingSort::fault;
-    f.key = fmt::format("slow_link:{}", name);
-    f.what = fmt::format("Transfers of group {} take {} times what its links allow",
-                         printable(name), format_digits(slow.measured / slow.expected));
+    f.key = fmt::format("slow_link:{}", several ? name : slow.rows.front()->row->group);
+    f.what = fmt::format("Transfers of {} take {} times what the links of {} allow",
+                         several ? fmt::format("{} {} groups", slow_ones.size(), name)
+                                 : "group " + printable(slow.rows.front()->row->group),
+                         format_digits(slow.measured / slow.expected), context.machine->name);
     for (const ExpectedCollective* e : slow.rows) {
       if (f.evidence.size() == 3) break;
       const double calls = static_cast<double>(e->calls);
@@ -238,7 +269,7 @@ void find_slow_links(FindingList& list) {
         "Check NCCL_DEBUG=INFO for the transport and the rings it chose (P2P disabled, wrong "
         "NCCL_SOCKET_IFNAME, no GPUDirect), nvidia-smi topo -m, and the link's error counters";
     const WhatIf* free = list.what_if("communication_free");
-    const Ns lost = whole_ns(slow.lost / steps);
+    const Ns lost = whole_ns(slow.lost / static_cast<double>(most_steps(list.job())));
     list.add_bounded(std::move(f), std::min(lost, free == nullptr ? Ns{0} : free->saved),
                      "its exposed time, were transfers as fast as the machine's links");
   }

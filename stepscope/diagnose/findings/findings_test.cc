@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "stepscope/cost/machine/machine.h"
@@ -147,6 +148,19 @@ TEST_F(SlowLink, CallsWhoseWaitingIsUnknownSayNothingOfIt) {
   job.collectives.rows[0].split = 0;
   job.collectives.rows[0].transfer.reset();
   EXPECT_EQ(slow_link(), nullptr);
+}
+
+TEST_F(SlowLink, SiblingsThatAreAllSlowAreOneFinding) {
+  run(std::int64_t{1} << 30, 10);
+  job.collectives.rows[0].dimension = Dimension::dp;
+  job.collectives.rows.push_back(job.collectives.rows[0]);
+  job.collectives.rows[1].group = "dp1";
+  job.collectives.rows[1].groups = {1};
+  job.collectives.matches.groups.push_back({.name = "dp1", .description = {}, .ranks = {2, 3}});
+  const Finding* f = slow_link();
+  ASSERT_NE(f, nullptr);
+  EXPECT_TRUE(f->what.starts_with("Transfers of 2 dp groups take 10.0 times")) << f->what;
+  EXPECT_EQ(std::ranges::count(findings, "slow_link", &Finding::id), 1);
 }
 
 // Two ranks without a device and a step of 1 s, in which they wait for collectives too early; not
