@@ -103,6 +103,20 @@ TEST_F(Activity, TheDeepestRowThatFillsMostOfTheTimeIsNamed) {
   EXPECT_EQ(of(20, 80), "aten::copy_");
 }
 
+TEST_F(Activity, ALongFirstCallOfTheRuntimeIsSaidToBeOne) {
+  const TrackId thread = b.thread(1);
+  b.row(thread, Category::runtime, "cudaLaunchKernel", 0, 2'000'000);
+  b.row(thread, Category::runtime, "cudaLaunchKernel", 3'000'000, 5'000'000);
+  b.row(thread, Category::runtime, "cudaMalloc", 6'000'000, 6'900'000);
+  const Trace trace = b.sealed();
+  const auto at = [&](std::int64_t start, std::int64_t end) {
+    return host_activity(trace, thread, Ns{0}, Ns{start}, Ns{end}).text;
+  };
+  EXPECT_EQ(at(100, 1'900'000), "cudaLaunchKernel (its first call)");
+  EXPECT_EQ(at(3'000'100, 4'900'000), "cudaLaunchKernel");
+  EXPECT_EQ(at(6'000'100, 6'800'000), "cudaMalloc");  // short
+}
+
 TEST_F(Activity, AnAnnotationAroundIsNamedBesideTheRowsInIt) {
   b.step("## forward ##", 0, 100);
   b.op("aten::add", 10, 20);

@@ -2,6 +2,7 @@
 #include "stepscope/analysis/steps/host_activity.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
 #include <vector>
 
@@ -81,6 +82,19 @@ std::string between(const Trace& trace, const Surroundings& around) {
   return "between " + named(around.before) + " and " + named(around.after);
 }
 
+constexpr Ns long_call = std::chrono::milliseconds{1};
+
+// A long call that is the first of its name on a thread: it loads code or sets up the device.
+bool is_first_call(const Trace& trace, SliceId row) {
+  const Slices& s = trace.slices;
+  const Category c = s.category[index(row)];
+  if ((c != Category::runtime && c != Category::driver) || s.dur[index(row)] < long_call)
+    return false;
+  std::uint32_t i = trace.track(s.track[index(row)]).first;
+  while (s.name[i] != s.name[index(row)]) ++i;
+  return SliceId{i} == row;
+}
+
 bool says_it_all(Category c) {
   return c == Category::cpu_op || c == Category::runtime || c == Category::driver;
 }
@@ -96,6 +110,7 @@ HostActivity host_activity(const Trace& trace, TrackId thread, Ns since, Ns star
   const std::string name(covered ? trace.name(around.covering) : std::string_view());
   if (covered && says_it_all(trace.slices.category[index(around.covering)])) {
     activity.text = name;
+    if (is_first_call(trace, around.covering)) activity.text += first_call;
     return activity;
   }
   if (2 * around.empty >= end - start) {

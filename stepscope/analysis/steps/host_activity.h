@@ -4,10 +4,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "stepscope/event/trace.h"
 
 namespace stepscope {
+
+// Behind the name of a call of at least 1 ms that is the first of its name on the thread.
+inline constexpr std::string_view first_call = " (its first call)";
 
 struct HostActivity {
   std::string text;  // "aten::item"; "between aten::view and _AlltoAllSingle in ## forward ##"

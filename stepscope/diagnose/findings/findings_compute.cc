@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -106,18 +107,37 @@ void find_short_products(FindingList& list) {
                    "half of their time on the critical path");
 }
 
+// Whether a GPU that the catalogue lacks has neither bf16 nor TF32: NVIDIA's before Ampere, by its
+// name or that of cuBLAS' kernels.
+bool before_ampere(const JobResult& job) {
+  constexpr std::array<std::string_view, 9> older = {
+      "V100", "P100", "TITAN V", "TITAN RTX", "RTX 20", "Tesla T4", "GTX", "Quadro", "K80"};
+  for (const RankResult& r : job.ranks) {
+    if (std::ranges::any_of(older, [&](std::string_view name) {
+          return r.gpu_name.find(name) != std::string::npos;
+        }))
+      return true;
+    for (const KernelRow& k : r.kernels.kernels)
+      if ((*r.strings)[k.name].starts_with("volta_")) return true;
+  }
+  return false;
+}
+
 // Formats with a higher peak than fp32 that the device has.
-std::string faster_formats(const Machine* machine) {
-  if (machine == nullptr)
+std::string faster_formats(const FindingContext& context) {
+  const auto has = [&](Dtype d) {
+    return context.machine->peak_rates[static_cast<std::size_t>(d)].has_value();
+  };
+  const bool known = context.machine != nullptr;
+  const bool old = before_ampere(context.job);
+  if (!known && !old)
     return "autocast to bf16 (fp16 on devices without it), TF32 where the device has it "
            "(torch.set_float32_matmul_precision('high'))";
-  const auto has = [&](Dtype d) {
-    return machine->peak_rates[static_cast<std::size_t>(d)].has_value();
-  };
   const std::string autocast =
-      has(Dtype::bf16) ? "autocast to bf16" : "autocast to fp16 with loss scaling";
-  return has(Dtype::tf32) ? autocast + ", or torch.set_float32_matmul_precision('high') for TF32"
-                          : autocast;
+      known && has(Dtype::bf16) && !old ? "autocast to bf16" : "autocast to fp16 with loss scaling";
+  return known && has(Dtype::tf32)
+             ? autocast + ", or torch.set_float32_matmul_precision('high') for TF32"
+             : autocast;
 }
 
 // Products in single precision, and those that do not use tensor cores.
@@ -149,7 +169,7 @@ void find_precision(FindingList& list) {
     if (single > Ns{0})
       f.evidence.push_back(
           fmt::format("{} of it has single-precision operands", percent(fraction(single, all))));
-    f.advice = capitalised(faster_formats(list.context().machine)) +
+    f.advice = capitalised(faster_formats(list.context())) +
                "; dimensions that are multiples of 8 (16-bit) or 16 (8-bit)";
     f.place = list.place_on_path("matmul");
     list.add_bounded(std::move(f), times(path, std::min(1.0, fraction(without, all)) / 2),
@@ -159,8 +179,8 @@ void find_precision(FindingList& list) {
     f.id = "fp32_matmuls";
     f.what = "Matrix products have single-precision operands";
     f.evidence.push_back(percent(fraction(single, all)) + " of their time");
-    f.advice = capitalised(faster_formats(list.context().machine)) +
-               "; keep fp32 for sums, norms and the loss";
+    f.advice =
+        capitalised(faster_formats(list.context())) + "; keep fp32 for sums, norms and the loss";
     f.place = list.place_on_path("matmul");
     list.add_bounded(std::move(f), times(path, fraction(single, all) / 2),
                      "half of their time on the critical path");

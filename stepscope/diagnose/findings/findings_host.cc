@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "stepscope/analysis/steps/host_activity.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
@@ -40,6 +41,19 @@ std::optional<FindingPlace> longest_idle(const JobResult& job, BudgetCategory ca
   return place;
 }
 
+// Whether most of the time that a rank's device waits for its host passes in first calls.
+bool first_calls_prevail(const RankResult& r) {
+  Ns all{};
+  Ns first{};
+  for (const IdleCause& c : r.idle) {
+    if (c.cause != BudgetCategory::idle_host && c.cause != BudgetCategory::idle_launch) continue;
+    all += c.total;
+    for (const IdleInstance& i : c.largest)
+      if (i.host_activity.find(first_call) != std::string::npos) first += i.wall;
+  }
+  return 2 * first > all;
+}
+
 void find_launch_bound(FindingList& list) {
   const RankResult* r = most(list.job(), [](const RankResult& x) { return x.host.starved; });
   if (r->device == "cpu" || r->host.launches == 0) return;
@@ -47,19 +61,25 @@ void find_launch_bound(FindingList& list) {
   f.id = "launch_bound";
   f.sort = FindingSort::bound;
   f.what = "The host does not launch work fast enough for the device";
-  f.evidence.push_back(fmt::format(
-      "{} of {} launches of rank {} met an empty queue and ended {} of "
-      "idle time",
-      r->host.empty_queue_launches, r->host.launches, r->rank, format_time(r->host.starved)));
+  f.evidence.push_back(
+      fmt::format("{} of {} launches of rank {} find the device idle, for {} over its {}",
+                  r->host.empty_queue_launches, r->host.launches, r->rank,
+                  format_time(r->host.starved), counted(r->steps.size(), "step")));
   std::string culprit;
   f.place = longest_idle(list.job(), BudgetCategory::idle_host, culprit);
   if (!culprit.empty())
     f.evidence.push_back(fmt::format("longest: {} on rank {} before or in {}",
                                      format_time(f.place->time), f.place->rank,
                                      printable(culprit)));
-  f.advice =
-      "CUDA graphs (torch.compile mode=reduce-overhead, torch.cuda.graphs), fused and foreach "
-      "operators, larger batches; less Python between operators";
+  f.advice = std::string(r->device == "cuda" || r->device == "rocm"
+                             ? "CUDA graphs (torch.compile mode=reduce-overhead, "
+                               "torch.cuda.graphs), fused"
+                             : "Fused") +
+             " and foreach operators, larger batches; less Python between operators";
+  if (first_calls_prevail(*r))
+    f.advice =
+        "Record after a warm-up (torch.profiler.schedule): first calls load code and set up the "
+        "device, and later steps do not repeat them";
   // A late rank's gaps are host time too, but nothing that CUDA graphs would cure.
   const WhatIf* free = list.what_if("host_free");
   const WhatIf* late = nullptr;
@@ -67,11 +87,16 @@ void find_launch_bound(FindingList& list) {
     if (const WhatIf* w = list.what_if(fmt::format("rank_as_peers@{}", s.rank));
         s.significant && w != nullptr && (late == nullptr || w->saved > late->saved))
       late = w;
-  if (free == nullptr || late == nullptr || list.share(late->saved) < threshold::least_gain) {
-    list.add_replayed(std::move(f), free);
+  if (free == nullptr) return;
+  const Ns most_idle = time_without_work(list.job());
+  if (late == nullptr || list.share(late->saved) < threshold::least_gain) {
+    if (free->saved <= most_idle)
+      list.add_replayed(std::move(f), free);
+    else
+      list.add_bounded(std::move(f), most_idle, "time of the device without work");
     return;
   }
-  list.add_bounded(std::move(f), free->saved - late->saved,
+  list.add_bounded(std::move(f), std::min(free->saved - late->saved, most_idle),
                    name_of(free->scenario) + " less " + name_of(late->scenario));
 }
 
@@ -129,6 +154,7 @@ void find_rows(FindingList& list) {
   allocator.advice =
       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, no empty_cache in the loop, "
       "equal shapes (pad or bucket sequences), headroom";
+  allocator.reasons = {"allocation_retries"};
   list.add_replayed(std::move(allocator), list.what_if("allocator_free"));
 
   r = most(list.job(), [](const RankResult& x) { return x.host.gc; });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
@@ -19,7 +20,8 @@ std::int64_t steps_of(const RankResult& r) {
 void find_retries(FindingList& list) {
   const RankResult* most = nullptr;
   for (const RankResult& r : list.job().ranks)
-    if (r.retries.count > 0 && (most == nullptr || r.retries.total > most->retries.total))
+    if (!r.device_unseen && r.retries.count > 0 &&
+        (most == nullptr || r.retries.total > most->retries.total))
       most = &r;
   if (most == nullptr) return;
   const AllocationRetries& retries = most->retries;
@@ -42,7 +44,12 @@ void find_retries(FindingList& list) {
       "Leave the device more room: a smaller micro-batch, more recomputation or sharding; "
       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True and equal shapes against fragmentation; "
       "torch.cuda.memory_stats()['num_alloc_retries'] counts them";
-  list.add_bounded(std::move(f), retries.total / steps_of(*most), "those calls");
+  // A replay counts from the end of the first step on.
+  const bool replayed = replay_tells(list.job());
+  Ns gain = retries.total / std::max<std::int64_t>(1, steps_of(*most) - (replayed ? 1 : 0));
+  if (const WhatIf* w = list.what_if("allocator_free"); w != nullptr && replayed)
+    gain = std::min(gain, w->saved);
+  list.add_bounded(std::move(f), gain, "those calls");
 }
 
 void find_lock_rows(FindingList& list) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
@@ -56,6 +57,14 @@ void find_memory(FindingList& list) {
   }
 }
 
+// The tool that lists the processes on the device of a rank.
+std::string process_tool(const JobResult& job, int rank) {
+  const auto r = std::ranges::find(job.ranks, rank, &RankResult::rank);
+  const std::string_view device = r == job.ranks.end() ? "" : std::string_view(r->device);
+  if (device == "cuda") return "nvidia-smi";
+  return device == "rocm" ? "rocm-smi --showpids" : "the device's own tool";
+}
+
 // Their stretches without work are as long as one another: another process's time slice.
 void find_time_slices(FindingList& list, std::span<const HeldDevice> all) {
   Finding f;
@@ -76,9 +85,10 @@ void find_time_slices(FindingList& list, std::span<const HeldDevice> all) {
   if (worst == nullptr) return;
   f.what =
       fmt::format("Another process takes time slices of the device of {}", ranks_in_words(ranks));
-  f.advice =
-      "Find the other process on that GPU (nvidia-smi) and move it; until then each moment with an "
-      "empty queue (a call that synchronises, a slow launch) costs a slice";
+  f.advice = fmt::format(
+      "Find the other process on that device ({}) and move it; until then each moment with an "
+      "empty queue (a call that synchronises, a slow launch) costs a slice",
+      process_tool(list.job(), worst->rank));
   f.place = FindingPlace{worst->rank, worst->worst_at, worst->worst};
   list.add_replayed(std::move(f), list.what_if("device_alone"));
 }
@@ -98,9 +108,10 @@ void find_shared_device(FindingList& list) {
     f.evidence.push_back(fmt::format("{} times, {} each (the middle of them), {} in all",
                                      held.count, format_time(held.median),
                                      format_time(held.total)));
-    f.advice =
-        "Look for another process on that GPU (nvidia-smi; two ranks on one device take turns "
-        "in time slices of about 2 ms), else for power or thermal throttling";
+    f.advice = fmt::format(
+        "Look for another process on that device ({}; two ranks on one device take turns in time "
+        "slices of about 2 ms), else for power or thermal throttling",
+        process_tool(list.job(), held.rank));
     f.place = FindingPlace{held.rank, held.worst_at, held.worst};
     const std::int64_t steps =
         std::max<std::int64_t>(1, list.job().steps.empty() ? 1 : std::ssize(list.job().steps));
@@ -115,10 +126,14 @@ void find_short_capture(FindingList& list) {
   Finding f;
   f.id = "too_few_steps";
   f.what = steps == 0 ? "No step was recorded by every rank"
-                      : fmt::format("Only {} recorded", steps == 1 ? "1 step is" : "2 steps are");
-  f.advice =
-      "Record at least three steps after a warm-up (torch.profiler.schedule), so that chance "
-      "can be told from habit";
+           : is_window(list.job())
+               ? "No step is marked: the whole recorded window counts as one"
+               : fmt::format("Only {} recorded", steps == 1 ? "1 step is" : "2 steps are");
+  f.advice = is_window(list.job())
+                 ? "Mark steps (profiler.step(), or --step-annotation NAME for a range of your "
+                   "own) and record at least three after a warm-up"
+                 : "Record at least three steps after a warm-up (torch.profiler.schedule), so that "
+                   "chance can be told from habit";
   list.add(std::move(f));
 }
 
