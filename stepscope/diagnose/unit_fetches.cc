@@ -33,7 +33,14 @@ std::string fetches_in_words(const JobResult& job) {
 std::optional<std::string> unit_waits_warning(const JobResult& job) {
   std::uint64_t unknown = 0;
   for (const UnitWaits& w : job.unit_waits) unknown += w.unknown;
-  if (unknown == 0 || unit_source(job) != UnitSource::none) return std::nullopt;
+  // Tensor, sequence and context parallelism gather activations: they have no units.
+  const auto gathers_units = [](const CollectiveRow& row) {
+    return row.kind == CollectiveKind::all_gather && row.dimension != Dimension::tp &&
+           row.dimension != Dimension::sp && row.dimension != Dimension::cp;
+  };
+  if (unknown == 0 || unit_source(job) != UnitSource::none ||
+      std::ranges::none_of(job.collectives.rows, gathers_units))
+    return std::nullopt;
   return fmt::format(
       "{} all-gathers beside reduce-scatters belong to no unit that the traces name, so nothing is "
       "said about prefetching: FSDP writes its units as annotations (record ProfilerActivity.CPU, "

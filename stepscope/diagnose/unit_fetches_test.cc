@@ -40,5 +40,11 @@ TEST(UnitFetches, UnknownUnitsAreSaid) {
   EXPECT_NE(warning->find("with_stack=True"), std::string::npos);
 }
 
+TEST(UnitFetches, TensorParallelismGathersNoUnits) {
+  AnalyzedRank a(unknown_units());
+  for (CollectiveRow& row : a.job.collectives.rows) row.dimension = Dimension::tp;
+  EXPECT_FALSE(unit_waits_warning(a.job));
+}
+
 }  // namespace
 }  // namespace stepscope
