@@ -116,7 +116,9 @@ std::string budget_account(const JobResult& job) {
         {std::string(words_of(category, cpu)), s.mean, step > 0 ? s.mean / step * 100 : 0, note});
   }
   return std::string("Where it goes") +
-         (job.ranks.size() > 1 ? " (mean over ranks and steps):\n" : ":\n") +
+         (job.ranks.size() == 1   ? ":\n"
+          : job.steps.size() == 1 ? " (mean over ranks):\n"
+                                  : " (mean over ranks and steps):\n") +
          account_text(std::move(lines));
 }
 

@@ -75,9 +75,15 @@ TEST(Account, CausesUnderATenthOfAPercentAreOneLine) {
 TEST(Account, TheRankThatStandsOutIsNamed) {
   TestReport t({{{compute, 50}, {idle_host, 50}}, {{compute, 95}, {idle_host, 5}}});
   const std::string text = budget_account(t.job);
-  EXPECT_NE(text.find("mean over ranks"), std::string::npos);
+  EXPECT_NE(text.find("(mean over ranks):"), std::string::npos);  // of the one step
   EXPECT_NE(text.find("rank 0: 50.0 ms"), std::string::npos);
   EXPECT_NE(text.find("waiting for the host"), std::string::npos);
+}
+
+TEST(Account, OfSeveralStepsItIsTheMean) {
+  TestReport t({{{compute, 50}}, {{compute, 95}}});
+  t.job.steps.push_back({6, Ns{}, Ns{}, {0, 1}});
+  EXPECT_NE(budget_account(t.job).find("(mean over ranks and steps):"), std::string::npos);
 }
 
 TEST(Account, ACpuRunHasNoHostBesideTheDevice) {

@@ -413,12 +413,19 @@ std::string step_note(const JobResult& job, std::size_t width) {
   for (const CategorySpread& s : job.spread) recorded += s.mean;
   const auto step = static_cast<double>(step_length(job).count());
   if (!replay_tells(job) || std::abs(recorded - step) <= least_difference * step) return {};
-  std::string_view lasts = "on the slowest rank";
-  if (job.collectives.matches.clocks_comparable)
-    lasts = job.steps.size() > 1 ? "from the end of a step to the end of the next, over all ranks"
-                                 : "from its first begin on a rank to its last end";
-  return wrapped(fmt::format("The table is the mean of the ranks' recorded steps, {}. The step "
-                             "above, {}, lasts {}.",
+  std::string lasts = "from its first begin on a rank to its last end";
+  const auto next = [](const JobStep& a, const JobStep& b) { return a.index + 1 == b.index; };
+  if (std::ranges::adjacent_find(job.steps, next) != job.steps.end())
+    lasts = fmt::format(
+        "from the end of a step to the end of the next{}, so step {}, the first, does not count",
+        job.ranks.size() == 1                       ? ""
+        : job.collectives.matches.clocks_comparable ? ", over all ranks"
+                                                    : ", on the slowest rank",
+        job.steps.front().index);
+  return wrapped(fmt::format("The table is the mean of {}, {}. The step above, {}, lasts {}.",
+                             job.steps.size() == 1   ? "the ranks' recorded step"
+                             : job.ranks.size() == 1 ? "the recorded steps"
+                                                     : "the ranks' recorded steps",
                              format_time(recorded), format_time(step), lasts),
                  width);
 }

@@ -40,6 +40,24 @@ TEST(AnalyzeText, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
   }
 }
 
+TEST(AnalyzeText, AStepOfAnotherLengthThanTheTableSaysWhatItLasts) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}});
+  t.job.explanation.emplace().step = Ns{150'000'000};
+  const auto note = [&] {
+    std::string text = all_text(t.report);
+    std::ranges::replace(text, '\n', ' ');
+    const std::size_t at = std::min(text.find("The table is"), text.size());
+    return text.substr(at, text.find(". ", text.find("above", at)) + 1 - at);
+  };
+  EXPECT_EQ(note(),
+            "The table is the mean of the ranks' recorded step, 100 ms. The step above, 150 ms, "
+            "lasts from its first begin on a rank to its last end.");
+  t.job.steps.push_back({6, Ns{}, Ns{}, {0}});
+  EXPECT_EQ(note(),
+            "The table is the mean of the recorded steps, 100 ms. The step above, 150 ms, lasts "
+            "from the end of a step to the end of the next, so step 5, the first, does not count.");
+}
+
 TEST(AnalyzeText, ColourOnlyWhereItIsWanted) {
   TestReport t({{{compute, 60}}});
   EXPECT_FALSE(says(all_text(t.report), "\033"));
