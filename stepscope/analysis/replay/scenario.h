@@ -21,7 +21,7 @@ enum class Change : std::uint8_t {
   bandwidth,           // transfers: latency + (rest) / factor
   latency,             // transfers: latency / factor + rest
   compute,             // kernels of a class take 1 / factor
-  host_free,           // host and launches take no time, except data loading (CUDA graphs)
+  host_free,           // host and launches take no time, except data loading
   host,                // host time / factor
   data_free,           // data loading takes no time
   allocator_free,      // calls that allocate, free or map memory take no time (host.h)

@@ -188,6 +188,8 @@ void find_precision(FindingList& list) {
 }
 
 void find_fusable(FindingList& list) {
+  // The operators of an unseen device take time on its host only.
+  if (std::ranges::any_of(list.job().ranks, &RankResult::device_unseen)) return;
   const Ns path = list.on_path("elementwise") + list.on_path("norm") + list.on_path("softmax") +
                   list.on_path("reduction") + list.on_path("quantize") + list.on_path("loss");
   Finding f;

@@ -89,6 +89,15 @@ TEST(ExposedCommunication, IsTheMeanOverTheRanks) {
   EXPECT_TRUE(says(f->advice, "tensor-parallel")) << f->advice;
 }
 
+TEST(Fusion, OfKernelsThatWereNotRecordedNothingIsSaid) {
+  SlowHost t;
+  t.job.explanation->path.shares = {{.label = "elementwise", .time = Ns{50'000'000}}};
+  EXPECT_EQ(t.found("memory_bound").gain, Ns{25'000'000});
+  t.rank(0).device_unseen = true;
+  const std::vector<Finding> findings = find_findings({.job = t.job});
+  EXPECT_EQ(std::ranges::count(findings, "memory_bound", &Finding::id), 0);
+}
+
 TEST(Precision, NoneIsAdvisedThatTheDeviceLacks) {
   SlowHost t;
   OperatorRow& product = t.rank(0).operators.emplace_back();

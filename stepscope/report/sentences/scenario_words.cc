@@ -31,7 +31,7 @@ std::string change_words(const Scenario& s) {
           s.kernel_class ? name_class_names[static_cast<std::size_t>(*s.kernel_class)] : "compute",
           s.factor);
     case Change::host_free:
-      return "host and launches take no time (CUDA graphs)";
+      return "host and launches take no time";
     case Change::host:
       return fmt::format("host {} × as fast", s.factor);
     case Change::data_free:
