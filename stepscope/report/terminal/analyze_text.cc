@@ -422,10 +422,13 @@ std::string step_note(const JobResult& job, std::size_t width) {
         : job.collectives.matches.clocks_comparable ? ", over all ranks"
                                                     : ", on the slowest rank",
         job.steps.front().index);
-  return wrapped(fmt::format("The table is the mean of {}, {}. The step above, {}, lasts {}.",
+  // The rows of a device begin with its first operation.
+  const bool device = job.ranks.front().device != "cpu" && job.steps.size() == 1;
+  return wrapped(fmt::format("The table is the mean of {}{}, {}. The step above, {}, lasts {}.",
                              job.steps.size() == 1   ? "the ranks' recorded step"
                              : job.ranks.size() == 1 ? "the recorded steps"
                                                      : "the ranks' recorded steps",
+                             device ? " from the first operation on the device on" : "",
                              format_time(recorded), format_time(step), lasts),
                  width);
 }

@@ -50,8 +50,9 @@ TEST(AnalyzeText, AStepOfAnotherLengthThanTheTableSaysWhatItLasts) {
     return text.substr(at, text.find(". ", text.find("above", at)) + 1 - at);
   };
   EXPECT_EQ(note(),
-            "The table is the mean of the ranks' recorded step, 100 ms. The step above, 150 ms, "
-            "lasts from its first begin on a rank to its last end.");
+            "The table is the mean of the ranks' recorded step from the first operation on the "
+            "device on, 100 ms. The step above, 150 ms, lasts from its first begin on a rank to "
+            "its last end.");
   t.job.steps.push_back({6, Ns{}, Ns{}, {0}});
   EXPECT_EQ(note(),
             "The table is the mean of the recorded steps, 100 ms. The step above, 150 ms, lasts "
