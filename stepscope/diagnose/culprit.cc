@@ -166,6 +166,27 @@ std::optional<Culprit> shared_device(const JobResult& job) {
   return v;
 }
 
+// Allocations that free cached memory first, if they cost much: their cost is an estimate.
+std::optional<Culprit> retried_allocations(const JobResult& job) {
+  const WhatIf* free = answer_of(job, Change::allocator_free);
+  if (free == nullptr) return std::nullopt;
+  Culprit v{.kind = CulpritKind::allocation_retries,
+            .confidence = Confidence::medium,
+            .change = name_of(free->scenario)};
+  for (const RankResult& r : job.ranks) {
+    if (r.device_unseen || r.retries.count == 0) continue;
+    v.ranks.push_back(r.rank);
+    v.gain = std::max(v.gain, cost_of_retries(job, r));
+  }
+  v.share = share_of(v.gain, job.explanation->step);
+  if (v.share < threshold::least_retries) return std::nullopt;
+  v.sentence = fmt::format(
+      "The device of {} has no room for an allocation until cached memory is freed: this costs at "
+      "most {}.",
+      listed_ranks(v.ranks), of_steps(v.gain, job));
+  return v;
+}
+
 // What the stages of a pipeline idle for lack of work, in the mean; zero without a pipeline.
 Ns bubble_of_stages(const JobResult& job) {
   if (!job.pipeline) return Ns{0};
@@ -244,6 +265,15 @@ Ns time_without_work(const JobResult& job) {
   return most;
 }
 
+Ns cost_of_retries(const JobResult& job, const RankResult& rank) {
+  // A replay counts from the end of the first step on.
+  const bool replayed = replay_tells(job);
+  const Ns cost =
+      rank.retries.total / std::max<std::int64_t>(1, std::ssize(rank.steps) - (replayed ? 1 : 0));
+  const WhatIf* free = replayed ? answer_of(job, Change::allocator_free) : nullptr;
+  return free == nullptr ? cost : std::min(cost, free->saved);
+}
+
 bool is_window(const JobResult& job) {
   return job.steps.size() == 1 && !job.ranks.empty() && !job.ranks.front().steps.empty() &&
          job.ranks.front().steps.front().name == "window";
@@ -266,10 +296,11 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
   if (!job.explanation || job.explanation->refused || job.explanation->step <= Ns{0})
     return verdicts;
   for (const StepFault& f : job.explanation->faults) verdicts.push_back(verdict_of(f, job));
-  if (auto shared = shared_device(job)) {
-    verdicts.push_back(*std::move(shared));
+  const std::size_t compared = verdicts.size();
+  if (auto shared = shared_device(job)) verdicts.push_back(*std::move(shared));
+  if (auto retries = retried_allocations(job)) verdicts.push_back(*std::move(retries));
+  if (verdicts.size() > compared)
     std::ranges::stable_sort(verdicts, std::ranges::greater{}, &Culprit::gain);
-  }
   if (!verdicts.empty()) return verdicts;
   // Nothing is wrong: what is largest of what a replay can take away, if it is much.
   const Ns step = job.explanation->step;

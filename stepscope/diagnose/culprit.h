@@ -27,6 +27,7 @@ enum class CulpritKind : std::uint8_t {
   stage_imbalance,
   sync_calls,
   device_shared,
+  allocation_retries,
   // Bounds: no rank, group, stage or step stands out.
   launch_bound,
   exposed_communication,
@@ -35,11 +36,23 @@ enum class CulpritKind : std::uint8_t {
   memory_bound,
   compute_bound
 };
-inline constexpr std::array<std::string_view, 16> culprit_kind_names = {
-    "slow_rank",      "late_host",     "data_loader",  "throttling",
-    "pauses",         "outlier_step",  "slow_group",   "stage_imbalance",
-    "sync_calls",     "device_shared", "launch_bound", "exposed_communication",
-    "exposed_copies", "bubble",        "memory_bound", "compute_bound"};
+inline constexpr std::array<std::string_view, 17> culprit_kind_names = {"slow_rank",
+                                                                        "late_host",
+                                                                        "data_loader",
+                                                                        "throttling",
+                                                                        "pauses",
+                                                                        "outlier_step",
+                                                                        "slow_group",
+                                                                        "stage_imbalance",
+                                                                        "sync_calls",
+                                                                        "device_shared",
+                                                                        "allocation_retries",
+                                                                        "launch_bound",
+                                                                        "exposed_communication",
+                                                                        "exposed_copies",
+                                                                        "bubble",
+                                                                        "memory_bound",
+                                                                        "compute_bound"};
 static_assert(culprit_kind_names[static_cast<std::size_t>(CulpritKind::compute_bound)] ==
               "compute_bound");
 
@@ -85,6 +98,9 @@ struct NoAnswer {
 // device before work that the host launches late, and waiting for ranks that do so. A free host
 // saves at most this.
 [[nodiscard]] Ns time_without_work(const JobResult& job);
+
+// What the retries of allocations on a rank take of a step, at most what a free allocator saves.
+[[nodiscard]] Ns cost_of_retries(const JobResult& job, const RankResult& rank);
 
 // The trace has no steps: its whole window is taken for one.
 [[nodiscard]] bool is_window(const JobResult& job);

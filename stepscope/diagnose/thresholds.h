@@ -20,6 +20,8 @@ inline constexpr double share_of_lateness = 0.25;
 inline constexpr double late_starts_share = 0.2;
 inline constexpr Ns late_start_gap = std::chrono::microseconds{50};
 inline constexpr Ns late_start_slack = std::chrono::microseconds{100};
+// Verdict: allocations that free cached memory first are named from this share of a step on.
+inline constexpr double least_retries = 0.05;
 // Verdict: an HFU below this is not mentioned.
 inline constexpr double least_hfu = 0.0005;
 

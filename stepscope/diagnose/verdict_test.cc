@@ -310,6 +310,20 @@ TEST(Verdict, ADeviceThatAnotherProcessSharesIsAFault) {
   EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.front().kind, CulpritKind::sync_calls);
 }
 
+TEST(Verdict, AllocationsThatFreeMemoryFirstAreAFaultIfTheyCostMuch) {
+  Replayed t({{{compute, 60}, {idle_host, 40}}});
+  t.saves(Change::allocator_free, 25);
+  t.rank(0).retries = {.count = 1, .frees = 17, .total = Ns{20'000'000}};
+  t.job.explanation->faults = {
+      {.kind = StepFaultKind::sync_calls, .gain = Ns{8'000'000}, .count = 3}};
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_EQ(verdict.culprits.size(), 2U);
+  EXPECT_EQ(verdict.culprits.front().kind, CulpritKind::allocation_retries);
+  EXPECT_TRUE(says(verdict.sentence, "costs at most 20.0 ms (20.0 %)")) << verdict.sentence;
+  t.rank(0).retries.total = Ns{4'000'000};
+  EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.size(), 1U);
+}
+
 TEST(Verdict, CopiesBindAStepThatTheyHoldBackMost) {
   Replayed t({{{compute, 60}, {copy_exposed, 40}}});
   t.saves(Change::copies_free, 39);

@@ -132,7 +132,9 @@ TEST(Retries, GiveBackNoMoreThanAFreeAllocator) {
   SlowHost t;
   t.rank(0).retries = {.count = 2, .frees = 7, .total = Ns{30'000'000}};
   EXPECT_EQ(t.found("allocation_retries").gain, Ns{30'000'000});
+  EXPECT_EQ(t.found("allocation_retries").gain_from, "those calls");
   t.saves(Change::allocator_free, 12);
+  EXPECT_EQ(t.found("allocation_retries").gain_from, "allocator_free");  // as the verdict's
   EXPECT_EQ(t.found("allocation_retries").gain, Ns{12'000'000});
 }
 

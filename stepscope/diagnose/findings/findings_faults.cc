@@ -234,7 +234,7 @@ Finding finding_of(const Culprit& c, const JobResult& job) {
 void find_faults(FindingList& list) {
   if (!replay_tells(list.job())) return;
   for (const Culprit& c : find_culprits(list.job()))
-    if (is_fault(c.kind) && c.kind != CulpritKind::device_shared)  // with its evidence elsewhere
+    if (c.kind < CulpritKind::device_shared)  // the others have findings with their own evidence
       list.add(finding_of(c, list.job()));
 }
 

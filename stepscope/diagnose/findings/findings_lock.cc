@@ -44,12 +44,9 @@ void find_retries(FindingList& list) {
       "Leave the device more room: a smaller micro-batch, more recomputation or sharding; "
       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True and equal shapes against fragmentation; "
       "torch.cuda.memory_stats()['num_alloc_retries'] counts them";
-  // A replay counts from the end of the first step on.
-  const bool replayed = replay_tells(list.job());
-  Ns gain = retries.total / std::max<std::int64_t>(1, steps_of(*most) - (replayed ? 1 : 0));
-  if (const WhatIf* w = list.what_if("allocator_free"); w != nullptr && replayed)
-    gain = std::min(gain, w->saved);
-  list.add_bounded(std::move(f), gain, "those calls");
+  const bool replayed = replay_tells(list.job()) && list.what_if("allocator_free") != nullptr;
+  list.add_bounded(std::move(f), cost_of_retries(list.job(), *most),
+                   replayed ? "allocator_free" : "those calls");
 }
 
 void find_lock_rows(FindingList& list) {
