@@ -72,8 +72,10 @@ class Prediction {
   std::optional<HeldOut> run();
 
  private:
-  // A step of a view. Time that it and the next step both have, and that only one of them has.
+  // A step of a view. Time of its host, time that it and the next step both have, and time that
+  // only one of them has.
   struct StepWork {
+    Ns host{};
     Ns paired{};
     Ns unpaired{};
     Ns end = Ns::min();                                        // measured
@@ -138,6 +140,8 @@ void Prediction::place(std::size_t view) {
     const auto place = std::ranges::lower_bound(common_, number);
     if (place == common_.end() || *place != number) continue;
     at.step = static_cast<std::uint32_t>(place - common_.begin());
+    if (graph_.kind[at.node] == NodeKind::host)
+      work_[view][at.step].host += graph_.graph.duration[at.node];
     if (!ends_step(view, at.node)) continue;
     Ns& end = work_[view][at.step].end;
     end = std::max(end, replay_.end[at.node]);
@@ -270,8 +274,11 @@ void Prediction::predict(std::size_t graph_step, std::size_t from) {
   const auto off = [&](Ns time) {
     return std::abs(static_cast<double>(time.count()) / static_cast<double>(was->count()) - 1);
   };
+  Ns differ{};
+  for (const auto& work : work_)
+    differ = std::max(differ, std::chrono::abs(work[graph_step].host - work[target].host));
   errors_.push_back(off(*predicted));
-  variations_.push_back(off(*neighbour));
+  variations_.push_back(std::max(off(*neighbour), off(*was + differ)));
   held_out_.insert(target);
 }
 

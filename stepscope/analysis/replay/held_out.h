@@ -17,7 +17,9 @@ namespace stepscope {
 struct HeldOut {
   std::size_t steps = 0;  // predicted, from one neighbour or from both
   // Medians over the predictions. `error` is |predicted / measured − 1|. `variation` is the same
-  // for the recorded length of the neighbour: the error of a replay that changes nothing.
+  // for the recorded length of the neighbour, the error of a replay that changes nothing; or what
+  // the host time of a rank differs by between the two, if that is more: hosts that run ahead hide
+  // some of it, and how far they are ahead is not taken over.
   double error = 0;
   double variation = 0;
 };
