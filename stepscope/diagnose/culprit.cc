@@ -156,7 +156,7 @@ std::optional<Culprit> shared_device(const JobResult& job) {
   Culprit v{.kind = CulpritKind::device_shared,
             .gain = alone->saved,
             .share = share_of(alone->saved, job.explanation->step),
-            .confidence = confidence_of(job),
+            .confidence = replay_confidence(*job.explanation),
             .change = name_of(alone->scenario)};
   for (const HeldDevice& held : job.explanation->held)
     if (held.slice) v.ranks.push_back(held.rank);

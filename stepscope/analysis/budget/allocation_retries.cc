@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stepscope/analysis/steps/step_at.h"
@@ -28,12 +29,14 @@ Use use_of(std::string_view name) {
 // An allocation that fails is followed at once by the frees of the cache, or by calls that wait for
 // the blocks in use.
 constexpr Ns right_after = std::chrono::milliseconds{1};
+constexpr Ns least_pause = std::chrono::microseconds{100};
 
 // The calls of one thread since its last launch.
 struct Calls {
   SliceId before = no_slice;            // the last allocation
   Ns waited{};                          // in calls that wait, since then
   SliceId first_free = no_slice;        // first free since `before`
+  Ns paused_from{};                     // the end of the thread's row before the first free
   SliceId freeing_operator = no_slice;  // innermost operator around the first free
   std::uint64_t frees = 0;
 };
@@ -46,14 +49,18 @@ class Thread {
   void row(SliceId row, Use use, bool launches) {
     const Slices& s = trace_.slices;
     const Ns start = s.start[index(row)];
-    while (!open_.empty() && s.end(open_.back()) <= start) open_.pop_back();
-    if (s.category[index(row)] == Category::cpu_op) {
+    const bool is_operator = s.category[index(row)] == Category::cpu_op;
+    for (; !open_.empty() && s.end(open_.back()) <= start; open_.pop_back())
+      last_ = std::max(last_, s.end(open_.back()));
+    const Ns last = std::exchange(last_, std::max(last_, is_operator ? start : s.end(row)));
+    if (is_operator) {
       open_.push_back(row);
     } else if (launches) {
       calls_ = {};
     } else if (use == frees) {
       if (calls_.frees++ > 0) return;
       calls_.first_free = row;
+      calls_.paused_from = last;
       calls_.freeing_operator = innermost();
     } else if (use == waits && calls_.frees == 0) {
       calls_.waited += s.dur[index(row)];
@@ -82,6 +89,8 @@ class Thread {
     if (failed) ++out_.after_failure;
     out_.frees += calls_.frees;
     out_.total += time;
+    if (freed - calls_.paused_from >= least_pause)
+      out_.pauses.push_back({calls_.paused_from, freed, calls_.first_free});
     if (time > out_.worst) {
       out_.worst = time;
       out_.worst_at = start;
@@ -93,6 +102,7 @@ class Thread {
   AllocationRetries& out_;
   Calls calls_;
   std::vector<SliceId> open_;  // operators around the row, outermost first
+  Ns last_ = Ns::min();        // the last begin or end of a row before it
 };
 
 }  // namespace

@@ -11,7 +11,9 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/event/trace.h"
@@ -25,6 +27,9 @@ struct AllocationRetries {
   Ns total{};  // from the first call of each retry to its last
   Ns worst_at{};
   Ns worst{};
+  // Pauses of the threads right before the first frees, at least 100 µs long. The allocator waits
+  // there for blocks in use; profilers do not record that call. `row` is the first free.
+  std::vector<HostSpan> pauses{};
 };
 
 // Counts the retries that begin inside a step's annotation.

@@ -54,6 +54,9 @@ TEST(AllocationRetries, AnAllocationLongBeforeIsNotTheFailedOne) {
   EXPECT_EQ(found.count, 1U);
   EXPECT_EQ(found.after_failure, 0U);
   EXPECT_EQ(found.total, Ns{400});
+  ASSERT_EQ(found.pauses.size(), 1U);
+  EXPECT_EQ(found.pauses.front().start, Ns{910});  // after the launch
+  EXPECT_EQ(found.pauses.front().end, Ns{30'000'000});
 }
 
 TEST(AllocationRetries, WaitingForBlocksInUseIsPartOfARetry) {
@@ -66,7 +69,9 @@ TEST(AllocationRetries, WaitingForBlocksInUseIsPartOfARetry) {
     b.row(b.thread(1), Category::runtime, name, start, end);
   const Trace trace = b.sealed();
   const RankIndex rank = index_rank(trace);
-  EXPECT_EQ(allocation_retries(trace, rank, find_steps(trace, rank)).after_failure, 1U);
+  const AllocationRetries found = allocation_retries(trace, rank, find_steps(trace, rank));
+  EXPECT_EQ(found.after_failure, 1U);
+  EXPECT_TRUE(found.pauses.empty());  // the call that waits has a row
 }
 
 TEST(AllocationRetries, LaunchesCountWithoutRowsOfTheDeviceToo) {

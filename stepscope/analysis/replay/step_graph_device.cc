@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "stepscope/analysis/budget/allocation_retries.h"
 #include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/replay/device_holds.h"
 #include "stepscope/analysis/replay/learned_order.h"
@@ -27,6 +28,7 @@ constexpr Ns return_of_call = std::chrono::microseconds{100};  // from the await
 // A call by which a host thread did something visible to the device or to other ranks.
 struct Point {
   Ns at{};
+  Ns end{};  // of the wait, if it waits
   SliceId call = no_slice;
   TrackId track{};
   bool sync = false;
@@ -65,6 +67,8 @@ class DeviceDraft final : public DraftInParts {
     std::uint32_t host = no_node;
     std::uint32_t node = no_node;
     SliceId call = no_slice;
+    Ns start{};
+    Ns end{};
   };
   void find_operations();
   void find_points();
@@ -231,6 +235,7 @@ void DeviceDraft::points_of(TrackId id) {
     busy_until = std::max(busy_until.value_or(Ns::min()), s.start[i] + s.dur[i]);
     if (mark_[i] == 0 || s.start[i] >= until_) continue;
     points_.push_back({.at = s.start[i],
+                       .end = s.end(SliceId{i}),
                        .call = SliceId{i},
                        .track = id,
                        .sync = (mark_[i] & 2U) != 0,
@@ -251,6 +256,13 @@ void DeviceDraft::find_points() {
       if (span.start >= host_from) mark_[index(span.row)] |= 2U;
   find_full_queues();
   for (const TrackId track : index_.host_tracks) points_of(track);
+  for (const HostSpan& pause : allocation_retries(trace_, index_, input_.view.steps).pauses)
+    if (pause.start >= from_ && pause.end < until_)
+      points_.push_back({.at = pause.start,
+                         .end = pause.end,
+                         .call = pause.row,
+                         .track = trace_.slices.track[index(pause.row)],
+                         .sync = true});
   std::ranges::stable_sort(points_, {}, [](const Point& p) { return p.at; });
 }
 
@@ -262,12 +274,12 @@ void DeviceDraft::add_host() {
     const std::uint32_t before = last[index(point.track)];
     std::uint32_t other = no_node;
     Ns begin = before == no_node ? point.at : draft_.end_of(before);
-    // The last hole in which another thread worked.
+    // The thread that worked in the last hole in which one did. The rest of that hole is host time.
     for (std::uint32_t h = point.end_hole; h-- > point.first_hole && other == no_node;) {
       const auto after = std::ranges::upper_bound(passed, holes_[h].end, {}, &Ended::at);
       if (after == passed.begin() || (after - 1)->at < holes_[h].start) continue;
       other = (after - 1)->node;
-      begin = holes_[h].end;
+      begin = draft_.end_of(other);
     }
     const std::uint32_t node =
         draft_.add(NodeKind::host, std::min(begin, point.at), point.at, point.call);
@@ -277,10 +289,9 @@ void DeviceDraft::add_host() {
     last[index(point.track)] = node;
     passed.push_back({point.at, node});
     if (point.sync || point.full) {
-      const std::uint32_t back =
-          draft_.add(NodeKind::sync, end(point.call), end(point.call), point.call);
+      const std::uint32_t back = draft_.add(NodeKind::sync, point.end, point.end, point.call);
       draft_.connect(node, back);
-      (point.full ? full_queues_ : syncs_).push_back({node, back, point.call});
+      (point.full ? full_queues_ : syncs_).push_back({node, back, point.call, point.at, point.end});
       last[index(point.track)] = back;
       if (point.full) host_node_[index(point.call)] = back;
     }
@@ -384,10 +395,8 @@ void DeviceDraft::add_operations() {
 // host's own time.
 void DeviceDraft::close_sync(const Sync& sync, std::vector<std::uint32_t> nodes) {
   if (nodes.empty()) {
-    const auto after =
-        std::ranges::upper_bound(ended_, end(sync.call) + clock_lead_, {}, &Ended::at);
-    if (after != ended_.begin() && (after - 1)->at > start(sync.call))
-      nodes.push_back((after - 1)->node);
+    const auto after = std::ranges::upper_bound(ended_, sync.end + clock_lead_, {}, &Ended::at);
+    if (after != ended_.begin() && (after - 1)->at > sync.start) nodes.push_back((after - 1)->node);
   }
   Ns last = Ns::min();
   for (const std::uint32_t n : nodes) last = std::max(last, draft_.end_of(n));
@@ -398,10 +407,10 @@ void DeviceDraft::close_sync(const Sync& sync, std::vector<std::uint32_t> nodes)
   }
   // A call that frees or maps memory goes on when the device has ended.
   const bool works = is_allocator_call(trace_.name(sync.call));
-  const Ns since = std::max(last, start(sync.call));
-  if (last > start(sync.call) && !(works && end(sync.call) - since > return_of_call)) return;
+  const Ns since = std::max(last, sync.start);
+  if (last > sync.start && !(works && sync.end - since > return_of_call)) return;
   draft_.start[sync.node] = since;
-  draft_.duration[sync.node] = end(sync.call) - since;
+  draft_.duration[sync.node] = sync.end - since;
   draft_.kind[sync.node] = NodeKind::host;
 }
 
@@ -466,13 +475,13 @@ std::vector<OrderedUse> DeviceDraft::uses() {
   if (!recorded) add_called_waits(all);
   for (const Sync& sync : syncs_) {
     all.push_back({.name = name(sync.call) - 1,
-                   .step = step_of_call(start(sync.call)),
+                   .step = step_of_call(sync.start),
                    .lane = no_lane,
-                   .ready = start(sync.call),
-                   .start = end(sync.call) + clock_lead_,
-                   .end = end(sync.call) + clock_lead_,
+                   .ready = sync.start,
+                   .start = sync.end + clock_lead_,
+                   .end = sync.end + clock_lead_,
                    .wake_up = return_of_call + clock_lead_});
-    launched.push_back(start(sync.call));
+    launched.push_back(sync.start);
   }
   // What is left of a step before the recording has other places than in a whole step.
   for (std::uint32_t i = 0; i < all.size(); ++i)

@@ -172,12 +172,14 @@ TestRank rank_of_two_threads(std::int64_t pause) {
   r.rows().step("ProfilerStep#1", 0, 1000 * us);
   r.rows().row(main, Category::cpu_op, "aten::mm", 0, 100 * us);
   r.rows().row(main, Category::runtime, "cudaLaunchKernel", 90 * us, 95 * us, 1);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 110 * us, 115 * us, 4);
   r.rows().row(backward, Category::cpu_op, "MmBackward0", 120 * us, 500 * us);
   r.rows().row(backward, Category::runtime, "cudaLaunchKernel", 490 * us, 495 * us, 2);
   r.rows().row(main, Category::cpu_op, "aten::detach", 530 * us, 540 * us);
   r.rows().row(main, Category::cpu_op, "aten::add_", (540 + pause) * us, 800 * us);
   r.rows().row(main, Category::runtime, "cudaLaunchKernel", 790 * us, 795 * us, 3);
   r.rows().kernel("a", 100 * us, 110 * us, 1);
+  r.rows().kernel("a", 116 * us, 120 * us, 4);
   r.rows().kernel("b", 500 * us, 510 * us, 2);
   r.rows().kernel("c", 800 * us, 990 * us, 3);
   return r;
@@ -187,9 +189,10 @@ TestRank rank_of_two_threads(std::int64_t pause) {
 TEST(StepGraph, ThreadsHandWorkOver) {
   for (const std::int64_t pause : {0, 40}) {
     const BuiltGraph b(graph_ranks_of(rank_of_two_threads(pause)));
-    // Host work after the first launch: 370 µs on the backward thread, 260 on the main thread.
+    // Host time after the first launch: 400 µs to the launch of the backward thread, 300 to the
+    // next.
     const WhatIf halved = b.ask({.change = Change::host, .factor = 2});
-    EXPECT_EQ(halved.saved, Ns{(370 + 260) / 2 * us}) << pause;
+    EXPECT_EQ(halved.saved, Ns{(380 + 300) / 2 * us}) << pause;
   }
 }
 
@@ -231,6 +234,25 @@ TEST(StepGraph, AHostThatWasAheadBeforeTheRecordingCostsNothing) {
   }
   const BuiltGraph b(graph_ranks_of(std::move(r)));
   EXPECT_LE(b.ask({.change = Change::host_free}).saved, Ns{10 * us});
+}
+
+// The allocator waits for a block that the device uses. Its frees are the host's own time.
+TEST(StepGraph, AnAllocatorWaitsForTheDeviceBeforeItsFrees) {
+  TestRank r;
+  const TrackId main = r.rows().thread(1);
+  r.rows().step("ProfilerStep#1", 0, 1000 * us);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 0, 2 * us, 1);
+  r.rows().kernel("a", 2 * us, 702 * us, 1);
+  r.rows().row(main, Category::cpu_op, "aten::cat", 10 * us, 900 * us);
+  r.rows().row(main, Category::runtime, "cudaMalloc", 11 * us, 12 * us);
+  r.rows().row(main, Category::runtime, "cudaFree", 703 * us, 740 * us);
+  r.rows().row(main, Category::runtime, "cudaFree", 740 * us, 780 * us);
+  r.rows().row(main, Category::runtime, "cudaMalloc", 780 * us, 790 * us);
+  r.rows().row(main, Category::runtime, "cudaLaunchKernel", 795 * us, 796 * us, 2);
+  r.rows().kernel("b", 796 * us, 990 * us, 2);
+  const BuiltGraph b(graph_ranks_of(std::move(r)));
+  EXPECT_EQ(b.ask({.change = Change::compute, .factor = 2}).saved, Ns{447 * us});
+  EXPECT_EQ(b.ask({.change = Change::host_free}).saved, Ns{93 * us});
 }
 
 // A copy of pageable memory holds its host up. Its call may return before the copy has ended.
