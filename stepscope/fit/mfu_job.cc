@@ -9,11 +9,12 @@
 namespace stepscope {
 namespace {
 
-// Indices of the steps that every rank has, ascending.
-std::vector<std::size_t> common_places(std::span<const std::int64_t> common, const RankResult& r) {
+// The places of these steps, ascending, in a rank's.
+std::vector<std::size_t> places_of(std::span<const std::int64_t> indices,
+                                   std::span<const Step> steps) {
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < r.steps.size(); ++i)
-    if (std::ranges::binary_search(common, r.steps[i].index)) places.push_back(i);
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (std::ranges::binary_search(indices, steps[i].index)) places.push_back(i);
   return places;
 }
 
@@ -56,9 +57,18 @@ Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
   std::int64_t devices = 0;
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankResult& r = job.ranks[i];
-    const std::vector<std::size_t> places = common_places(common, r);
+    // The steps that count, as in the budget of the job.
+    const bool counted = !r.counted_steps.empty();
+    std::vector<std::int64_t> indices = common;
+    if (counted) {
+      indices.clear();
+      for (const Step& step : r.counted_steps) indices.push_back(step.index);
+    }
+    const std::vector<std::size_t> places = places_of(indices, r.steps);
     if (places.empty()) continue;
-    MfuRank rank = mfu_rank(r.rank, r.budget, r.executed, places);
+    MfuRank rank = counted ? mfu_rank(r.rank, r.counted_budget, places_of(indices, r.counted_steps),
+                                      r.executed, places)
+                           : mfu_rank(r.rank, r.budget, places, r.executed, places);
     if (rank.work && r.overlap) rank.work->contention = product_contention(r.overlap->contention);
     if (has_pipeline(job))
       rank.pipeline_receive_wait =

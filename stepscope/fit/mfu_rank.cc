@@ -90,10 +90,10 @@ std::optional<Dtype> dtype_of(OperandFormat precision) {
   return std::nullopt;
 }
 
-MfuRank mfu_rank(int rank, const TimeBudget& budget, const Executed& executed,
-                 std::span<const std::size_t> places) {
+MfuRank mfu_rank(int rank, const TimeBudget& budget, std::span<const std::size_t> budget_places,
+                 const Executed& executed, std::span<const std::size_t> places) {
   MfuRank result{.rank = rank, .steps = 0, .budget = {}, .work = {}, .pipeline_receive_wait = {}};
-  add_budgets(budget, places, result);
+  add_budgets(budget, budget_places, result);
   if (executed.any_shapes) result.work = work_of(executed, places);
   return result;
 }

@@ -17,12 +17,13 @@ namespace stepscope {
 // Absent for int8 and unknown formats, which have no peak here.
 [[nodiscard]] std::optional<Dtype> dtype_of(OperandFormat precision);
 
-// Covers the steps at `places` (indices into the rank's steps behind `budget` and `executed`). A
-// rank that drives several GPUs counts once per GPU: its `steps` are device steps, and the
-// question's world size must be the number of devices. A GPU with less than a hundredth of the
-// busiest GPU's compute does not count. The caller adds the results of other analyses:
-// `work->contention` and `pipeline_receive_wait`.
-[[nodiscard]] MfuRank mfu_rank(int rank, const TimeBudget& budget, const Executed& executed,
+// Covers the steps at `places` (indices into the rank's steps behind `executed`), which are those
+// at `budget_places` of `budget`. A rank that drives several GPUs counts once per GPU: its `steps`
+// are device steps, and the question's world size must be the number of devices. A GPU with less
+// than a hundredth of the busiest GPU's compute does not count. The caller adds the results of
+// other analyses: `work->contention` and `pipeline_receive_wait`.
+[[nodiscard]] MfuRank mfu_rank(int rank, const TimeBudget& budget,
+                               std::span<const std::size_t> budget_places, const Executed& executed,
                                std::span<const std::size_t> places);
 
 // Time that matrix products and attention lost to concurrent communication, summed over the given

@@ -48,7 +48,7 @@ Executed two_steps() {
 
 TEST(MfuRank, SumsTheStepsThatAreAskedFor) {
   const TimeBudget budget = budget_of({device(0, {step_of(60, 40), step_of(70, 50)})});
-  const MfuRank both = mfu_rank(3, budget, two_steps(), Places{0, 1});
+  const MfuRank both = mfu_rank(3, budget, Places{0, 1}, two_steps(), Places{0, 1});
   EXPECT_EQ(both.rank, 3);
   EXPECT_EQ(both.steps, 2);
   EXPECT_EQ(both.budget[BudgetCategory::compute], milliseconds(130));
@@ -58,7 +58,7 @@ TEST(MfuRank, SumsTheStepsThatAreAskedFor) {
   EXPECT_EQ(both.work->known[0].flops.value, 2e12);
   EXPECT_EQ(both.work->known[0].busy, milliseconds(60));
   EXPECT_EQ(both.work->unknown_busy, milliseconds(20));
-  const MfuRank second = mfu_rank(3, budget, two_steps(), Places{1});
+  const MfuRank second = mfu_rank(3, budget, Places{1}, two_steps(), Places{1});
   EXPECT_EQ(second.steps, 1);
   EXPECT_EQ(second.budget.sum(), milliseconds(120));
   EXPECT_EQ(second.work->known[0].flops.value, 1e12);
@@ -68,14 +68,14 @@ TEST(MfuRank, WithoutShapesHasNoWork) {
   Executed executed = two_steps();
   executed.any_shapes = false;
   const TimeBudget budget = budget_of({device(0, {step_of(60, 40), step_of(70, 50)})});
-  EXPECT_FALSE(mfu_rank(0, budget, executed, Places{0}).work);
+  EXPECT_FALSE(mfu_rank(0, budget, Places{0}, executed, Places{0}).work);
 }
 
 TEST(MfuRank, ShrinksProductsThatRunBesideEachOtherToTheirUnion) {
   Executed executed = two_steps();
   executed.steps[0].product_union = milliseconds(20);
   const TimeBudget budget = budget_of({device(0, {step_of(60, 40), step_of(70, 50)})});
-  const MfuRank r = mfu_rank(0, budget, executed, Places{0});
+  const MfuRank r = mfu_rank(0, budget, Places{0}, executed, Places{0});
   EXPECT_EQ(r.work->known[0].busy, milliseconds(15));
   EXPECT_EQ(r.work->unknown_busy, milliseconds(5));
 }
@@ -86,7 +86,7 @@ TEST(MfuRank, LeavesFormatsWithoutAPeakUnknown) {
   products(executed.steps[0], OperandFormat::int8).time = milliseconds(6);
   executed.steps[0].product_union = milliseconds(46);
   const TimeBudget budget = budget_of({device(0, {step_of(60, 40), step_of(70, 50)})});
-  const MfuRank r = mfu_rank(0, budget, executed, Places{0});
+  const MfuRank r = mfu_rank(0, budget, Places{0}, executed, Places{0});
   EXPECT_EQ(r.work->known.size(), 1U);
   EXPECT_EQ(r.work->unknown_busy, milliseconds(16));
 }
@@ -94,7 +94,7 @@ TEST(MfuRank, LeavesFormatsWithoutAPeakUnknown) {
 TEST(MfuRank, CountsEveryGpuThatComputesAndNoOther) {
   const TimeBudget budget = budget_of(
       {device(0, {step_of(60, 40)}), device(1, {step_of(50, 50)}), device(2, {step_of(0, 100)})});
-  const MfuRank r = mfu_rank(0, budget, two_steps(), Places{0});
+  const MfuRank r = mfu_rank(0, budget, Places{0}, two_steps(), Places{0});
   EXPECT_EQ(r.steps, 2);
   EXPECT_EQ(r.budget.sum(), milliseconds(200));
 }

@@ -120,6 +120,19 @@ class RankCheck {
 };
 
 // Compares every file with its rank; these runs have one file per rank.
+// The table of the job and what a change saves have one denominator.
+void check_step(const Json& answer, std::vector<std::string>& problems) {
+  const Json& explanation = answer.at("explanation");
+  if (!answer.at("job").at("clocks_comparable") || explanation.is_null()) return;
+  double table = 0;
+  for (const Json& category : answer.at("job").at("spread"))
+    table += category.at("mean_ns").get<double>();
+  const auto step = explanation.at("baseline_ns").get<double>();
+  if (std::abs(table - step) > 1e-6 * step)
+    problems.push_back("the table adds up to " + std::to_string(table) + " ns, the step is " +
+                       std::to_string(step));
+}
+
 void check_windows(const TracedRun& run, const Json& answer, std::vector<std::string>& problems) {
   const std::int64_t origin = std::stoll(answer.at("origin_unix_ns").get<std::string>());
   for (std::size_t f = 0; f < run.files.size(); ++f) {
@@ -186,6 +199,7 @@ RunAccount account_for(const TracedRun& run) {
     for (std::string& problem : rank_problems(rank)) account.problems.push_back(std::move(problem));
   }
   check_windows(run, answer, account.problems);
+  check_step(answer, account.problems);
   measure_unexplained(answer, account);
   return account;
 }

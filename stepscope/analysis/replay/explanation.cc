@@ -85,6 +85,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   const Replay replay = make_replay(graph, inputs.views);
   Explanation e;
   e.step = replay.step;
+  e.steps = counted_steps(replay, inputs.views);
   e.residual_share = replay.residual_share;
   e.nodes = graph.size();
   e.edges = graph.graph.preds.size();

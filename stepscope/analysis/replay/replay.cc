@@ -61,6 +61,43 @@ bool keeps_delay(const Replay& r, std::uint32_t node) {
   return r.graph->begin[r.graph->view[node]] == node || r.graph->graph.preds_of(node).empty();
 }
 
+std::vector<std::vector<Step>> counted_steps(const Replay& r, std::span<const RankView> views) {
+  const StepGraph& graph = *r.graph;
+  std::vector<std::vector<Step>> all(views.size());
+  const auto over_views = [&](std::size_t own, auto&& instant, auto&& of_two) {
+    std::optional<Ns> at;
+    for (std::size_t v = 0; v < views.size(); ++v) {
+      if (views[v].steps.empty() || (!graph.together && v != own)) continue;
+      at = at ? of_two(*at, instant(v)) : instant(v);
+    }
+    return *at + graph.origin;
+  };
+  const auto later = [](Ns a, Ns b) { return std::max(a, b); };
+  const auto earlier = [](Ns a, Ns b) { return std::min(a, b); };
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    if (views[v].steps.empty()) continue;
+    std::optional<Ns> before;
+    for (const StepEnd& step : graph.step_ends) {
+      Ns end = over_views(v, [&](std::size_t view) { return step.measured[view]; }, later);
+      if (before) end = std::max(end, *before);
+      if (before && step.follows)
+        all[v].push_back({.index = step.index, .name = {}, .start = *before, .end = end});
+      before = end;
+    }
+    const auto as_many = [&](const RankView& view) {
+      return view.steps.empty() || view.steps.size() == views[v].steps.size();
+    };
+    if (!all[v].empty() || !std::ranges::all_of(views, as_many)) continue;
+    all[v].assign(views[v].steps.begin(), views[v].steps.end());
+    for (std::size_t k = 1; k < all[v].size(); ++k) all[v][k - 1].end = all[v][k].start;
+    all[v].front().start =
+        over_views(v, [&](std::size_t view) { return r.start[graph.begin[view]]; }, earlier);
+    all[v].back().end =
+        over_views(v, [&](std::size_t view) { return r.end[graph.end[view]]; }, later);
+  }
+  return all;
+}
+
 NodeTimes measured_times(const Replay& r) {
   return {r.graph->graph.duration, r.graph->graph.delay};
 }

@@ -190,7 +190,24 @@ void join_steps(JobResult& job) {
   job.step_summary = summarize(walls);
 }
 
-// The mean of each rank's common steps, by category; then over ranks.
+// The account of the steps that the replay counts, so that the table and what a change saves have
+// one denominator.
+void account_counted(std::span<const RankView> views, std::span<const HostPhases> phases,
+                     unsigned threads, JobResult& job) {
+  parallel_for(views.size(), threads, [&](std::size_t i) {
+    RankResult& r = job.ranks[i];
+    const RankView& view = views[i];
+    r.counted_steps = std::move(job.explanation->steps[i]);
+    r.counted_budget =
+        time_budget(*view.trace, *view.index, r.counted_steps, job.collectives.splits[i]);
+    for (DeviceBudget& device : r.counted_budget.devices) device.idle = {};
+    r.counted_phases =
+        phase_budget(*view.trace, *view.index, r.counted_steps, phases[i], r.budget.chosen);
+  });
+}
+
+// The mean of each rank's steps, by category; then over ranks. The steps are those that the replay
+// counts, else the common ones.
 void average(JobResult& job) {
   if (job.steps.empty()) return;
   std::set<std::int64_t> common;
@@ -198,14 +215,19 @@ void average(JobResult& job) {
   std::vector<std::array<double, budget_category_count>> per_rank;
   std::vector<StepPhases> phases;
   for (const RankResult& r : job.ranks) {
+    const bool counted = !r.counted_steps.empty();
+    const auto& budgets =
+        counted ? r.counted_budget.devices[r.budget.chosen].steps : r.budget.rank().steps;
     std::array<double, budget_category_count> mean{};
-    for (std::size_t s = 0; s < r.steps.size(); ++s) {
-      if (!common.contains(r.steps[s].index)) continue;
-      phases.push_back(r.phases.steps[s]);
+    std::int64_t steps = 0;
+    for (std::size_t s = 0; s < budgets.size(); ++s) {
+      if (!counted && !common.contains(r.steps[s].index)) continue;
+      ++steps;
+      phases.push_back(counted ? r.counted_phases.steps[s] : r.phases.steps[s]);
       for (std::size_t c = 0; c < budget_category_count; ++c)
-        mean[c] += static_cast<double>(r.budget.rank().steps[s].time[c].count()) /
-                   static_cast<double>(job.steps.size());
+        mean[c] += static_cast<double>(budgets[s].time[c].count());
     }
+    for (double& m : mean) m /= static_cast<double>(std::max<std::int64_t>(1, steps));
     per_rank.push_back(mean);
   }
   job.phases = summarize_phases(phases);
@@ -330,7 +352,6 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   });
   if (stopped()) return job;
   join_steps(job);
-  average(job);
   const Roles roles =
       find_roles(views, job.collectives.matches, job.collectives.dimension_of, options.sizes);
   job.role_source = roles.source;
@@ -364,6 +385,8 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
                                .threads = options.threads,
                                .stop = options.stop});
   if (stopped()) return job;
+  if (job.explanation) account_counted(views, phases, options.threads, job);
+  average(job);
   if (options.timeline) job.timeline = make_timeline(views);
   job.origin = origin_of(ranks, job);
   return job;

@@ -79,6 +79,11 @@ struct RankResult {
   Ns window_end{};
   PhaseBudget phases;
   std::vector<PhaseSummary> phase_summaries;
+  // The same for the steps that the replay counts (counted_steps()), without idle pieces. Empty if
+  // no replay was asked for.
+  std::vector<Step> counted_steps;
+  TimeBudget counted_budget;
+  PhaseBudget counted_phases;
   std::vector<GpuWindow> gpu_windows;
   std::vector<IdleCause> idle;
   std::optional<Overlap> overlap;

@@ -124,6 +124,22 @@ TEST(Job, TheMeanIsOverCommonStepsOfAllRanksAndTheWorstRankIsNamed) {
   EXPECT_DOUBLE_EQ(job.spread[compute].worst, static_cast<double>(of_second.count()));
 }
 
+// From the end of a step to the end of the next; a step ends when its last rank does.
+TEST(Job, TheMeanAddsUpToTheStepOfTheReplay) {
+  Job run;
+  run.add(0, rank_with({{1, 900}, {2, 100}, {3, 200}}, Clock::unix_epoch, 1'000'000))
+      .add(1, rank_with({{1, 1000}, {2, 300}, {3, 200}}, Clock::unix_epoch, 1'000'050));
+  const JobResult job = run.run();
+  ASSERT_TRUE(job.collectives.matches.clocks_comparable && job.explanation);
+  EXPECT_EQ(job.mean.sum(), job.explanation->step);
+  EXPECT_EQ(job.mean.sum(), Ns{900 / 2});  // rank 1 ends its steps at 551, 1201 and 1451
+  for (const RankResult& r : job.ranks) {
+    ASSERT_EQ(r.counted_steps.size(), 2U);
+    EXPECT_EQ(r.counted_budget.total.sum(), Ns{900});
+    EXPECT_EQ(r.counted_phases.total.sum(), Ns{900});
+  }
+}
+
 TEST(Job, WantedStepsAreAllThereIsAndWhatWasRecordedIsStillKnown) {
   Job run;
   run.add(0, rank_with({{1, 100}, {2, 100}, {3, 100}, {4, 100}}));

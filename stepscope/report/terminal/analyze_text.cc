@@ -407,12 +407,18 @@ std::string first_notes(const Analysis& report, std::size_t most, std::size_t wi
   return out;
 }
 
-// Where the step of the first sentence is not the mean of the table: what each of them is.
+// Where a step begins, if its length is not the mean of the annotated steps.
 std::string step_note(const JobResult& job, std::size_t width) {
-  double recorded = 0;
-  for (const CategorySpread& s : job.spread) recorded += s.mean;
+  if (!replay_tells(job)) return {};
+  double annotated = 0;
+  std::size_t steps = 0;
+  for (const RankResult& r : job.ranks) {
+    annotated += static_cast<double>(r.budget.total.sum().count());
+    steps += r.steps.size();
+  }
+  annotated /= static_cast<double>(std::max<std::size_t>(1, steps));
   const auto step = static_cast<double>(step_length(job).count());
-  if (!replay_tells(job) || std::abs(recorded - step) <= least_difference * step) return {};
+  if (std::abs(annotated - step) <= least_difference * step) return {};
   std::string lasts = "from its first begin on a rank to its last end";
   const auto next = [](const JobStep& a, const JobStep& b) { return a.index + 1 == b.index; };
   if (std::ranges::adjacent_find(job.steps, next) != job.steps.end())
@@ -420,16 +426,14 @@ std::string step_note(const JobResult& job, std::size_t width) {
         "from the end of a step to the end of the next{}, so step {}, the first, does not count",
         job.ranks.size() == 1                       ? ""
         : job.collectives.matches.clocks_comparable ? ", over all ranks"
-                                                    : ", on the slowest rank",
+                                                    : ", on each rank",
         job.steps.front().index);
   // The rows of a device begin with its first operation.
-  const bool device = job.ranks.front().device != "cpu" && job.steps.size() == 1;
-  return wrapped(fmt::format("The table is the mean of {}{}, {}. The step above, {}, lasts {}.",
-                             job.steps.size() == 1   ? "the ranks' recorded step"
-                             : job.ranks.size() == 1 ? "the recorded steps"
-                                                     : "the ranks' recorded steps",
-                             device ? " from the first operation on the device on" : "",
-                             format_time(recorded), format_time(step), lasts),
+  const bool device = job.ranks.front().device != "cpu";
+  return wrapped(fmt::format("A step lasts {}. {} {} on average.", lasts,
+                             device ? "From the first operation of a step to its last, a rank takes"
+                                    : "The annotated steps of a rank take",
+                             format_time(annotated)),
                  width);
 }
 

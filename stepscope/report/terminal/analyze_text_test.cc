@@ -40,23 +40,23 @@ TEST(AnalyzeText, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
   }
 }
 
-TEST(AnalyzeText, AStepOfAnotherLengthThanTheTableSaysWhatItLasts) {
+TEST(AnalyzeText, AStepOfAnotherLengthThanAnnotatedSaysWhereItBegins) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.job.explanation.emplace().step = Ns{150'000'000};
   const auto note = [&] {
     std::string text = all_text(t.report);
     std::ranges::replace(text, '\n', ' ');
-    const std::size_t at = std::min(text.find("The table is"), text.size());
-    return text.substr(at, text.find(". ", text.find("above", at)) + 1 - at);
+    const std::size_t at = std::min(text.find("A step lasts"), text.size());
+    return text.substr(at, text.find("average.", at) + 8 - at);
   };
   EXPECT_EQ(note(),
-            "The table is the mean of the ranks' recorded step from the first operation on the "
-            "device on, 100 ms. The step above, 150 ms, lasts from its first begin on a rank to "
-            "its last end.");
+            "A step lasts from its first begin on a rank to its last end. From the first operation "
+            "of a step to its last, a rank takes 100 ms on average.");
   t.job.steps.push_back({6, Ns{}, Ns{}, {0}});
   EXPECT_EQ(note(),
-            "The table is the mean of the recorded steps, 100 ms. The step above, 150 ms, lasts "
-            "from the end of a step to the end of the next, so step 5, the first, does not count.");
+            "A step lasts from the end of a step to the end of the next, so step 5, the first, "
+            "does not count. From the first operation of a step to its last, a rank takes 100 ms "
+            "on average.");
 }
 
 TEST(AnalyzeText, ColourOnlyWhereItIsWanted) {
