@@ -102,7 +102,10 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
          e.path =
              find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
        },
-       [&] { e.held_out = predict_held_out(replay, inputs.views, inputs.threads); },
+       [&] {
+         e.held_out =
+             predict_held_out(replay, inputs.views, inputs.collectives.matches, inputs.threads);
+       },
        [&] {
          medians = peer_medians(replay, inputs.views, roles);
          e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);

@@ -40,9 +40,10 @@ struct StepPart {
   TrackId track{};
   StringId name{};
   NodeKind kind{};
-  PlacedNode at;
+  std::optional<Bytes> bytes{};  // of a message
+  PlacedNode at{};
 
-  [[nodiscard]] auto same() const { return std::tuple(track, name, kind); }
+  [[nodiscard]] auto same() const { return std::tuple(track, name, kind, bytes); }
 };
 
 // The steps that all views with steps have, by number.
@@ -61,10 +62,12 @@ std::vector<std::int64_t> steps_of_all(std::span<const RankView> views) {
 
 class Prediction {
  public:
-  Prediction(const Replay& replay, std::span<const RankView> views, unsigned threads)
+  Prediction(const Replay& replay, std::span<const RankView> views,
+             const CollectiveMatches& matches, unsigned threads)
       : replay_(replay),
         graph_(*replay.graph),
         views_(views),
+        matches_(matches),
         threads_(threads),
         common_(steps_of_all(views)),
         work_(views.size(), std::vector<StepWork>(common_.size())) {}
@@ -94,6 +97,12 @@ class Prediction {
   [[nodiscard]] std::span<PlacedNode> nodes_of(std::size_t view) {
     return std::span(nodes_).subspan(first_[view], first_[view + 1] - first_[view]);
   }
+  [[nodiscard]] std::optional<Bytes> bytes_of(std::uint32_t node) const {
+    const NodeKind kind = graph_.kind[node];
+    const std::uint32_t row = graph_.detail[node];
+    if ((kind != NodeKind::transfer && kind != NodeKind::comm) || row == no_row) return {};
+    return matches_.ranks[graph_.view[node]].calls[row].bytes;
+  }
   [[nodiscard]] bool follows(std::size_t k) const {
     return k > 0 && common_[k - 1] + 1 == common_[k];
   }
@@ -105,6 +114,7 @@ class Prediction {
   const Replay& replay_;
   const StepGraph& graph_;
   std::span<const RankView> views_;
+  const CollectiveMatches& matches_;
   unsigned threads_;
   std::vector<std::int64_t> common_;
   std::vector<std::vector<StepWork>> work_;  // by view and common step
@@ -178,7 +188,8 @@ void Prediction::take_durations(std::size_t view) {
   for (const PlacedNode& at : nodes_of(view)) {
     if (at.step == no_step) continue;
     const std::size_t row = index(graph_.slice[at.node]);
-    parts.push_back({slices.track[row], slices.name[row], graph_.kind[at.node], at});
+    parts.push_back(
+        {slices.track[row], slices.name[row], graph_.kind[at.node], bytes_of(at.node), at});
   }
   std::ranges::sort(parts, {}, [](const StepPart& p) {
     return std::tuple_cat(p.same(), std::tuple(p.at.step, p.at.node));
@@ -301,8 +312,8 @@ std::optional<HeldOut> Prediction::run() {
 }  // namespace
 
 std::optional<HeldOut> predict_held_out(const Replay& replay, std::span<const RankView> views,
-                                        unsigned threads) {
-  return Prediction(replay, views, threads).run();
+                                        const CollectiveMatches& matches, unsigned threads) {
+  return Prediction(replay, views, matches, threads).run();
 }
 
 }  // namespace stepscope
