@@ -17,6 +17,8 @@ namespace {
 
 constexpr double least_bound = 0.10;  // of the step, to be called what binds it
 constexpr double mostly_launches = 0.30;
+constexpr double small_fault = 0.05;
+constexpr std::int64_t many_times_fault = 6;
 constexpr double least_part = 0.01;  // of the critical path, to be listed
 
 double share_of(Ns part, Ns whole) {
@@ -196,6 +198,30 @@ Ns bubble_of_stages(const JobResult& job) {
   return stages.empty() ? Ns{0} : Ns{std::llround(sum / static_cast<double>(stages.size()))};
 }
 
+// What is largest of what a replay can take away, if it is much.
+Culprit largest_bound(const JobResult& job) {
+  const Ns step = job.explanation->step;
+  Culprit v{.kind = CulpritKind::compute_bound, .confidence = replay_confidence(*job.explanation)};
+  const auto try_bound = [&](CulpritKind kind, Ns gain, std::string change) {
+    if (share_of(gain, step) < least_bound || gain <= v.gain) return;
+    v.kind = kind;
+    v.gain = gain;
+    v.share = share_of(gain, step);
+    v.change = std::move(change);
+  };
+  if (const WhatIf* w = answer_of(job, Change::communication_free))
+    try_bound(CulpritKind::exposed_communication, w->saved, name_of(w->scenario));
+  if (const WhatIf* w = answer_of(job, Change::host_free))
+    try_bound(CulpritKind::launch_bound, std::min(w->saved, time_without_work(job)),
+              name_of(w->scenario));
+  if (const WhatIf* w = answer_of(job, Change::copies_free))
+    try_bound(CulpritKind::exposed_copies, w->saved, name_of(w->scenario));
+  // A device that waits for launches also fills its pipeline late.
+  const bool launches = v.kind == CulpritKind::launch_bound && v.share >= mostly_launches;
+  if (!launches) try_bound(CulpritKind::bubble, bubble_of_stages(job), "");
+  return v;
+}
+
 // What to record where delays have no cause although the launches are known.
 std::string_view cause_remedy(const JobResult& job) {
   const auto lacks_waits = [](const RankResult& r) {
@@ -301,28 +327,12 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
   if (auto retries = retried_allocations(job)) verdicts.push_back(*std::move(retries));
   if (verdicts.size() > compared)
     std::ranges::stable_sort(verdicts, std::ranges::greater{}, &Culprit::gain);
-  if (!verdicts.empty()) return verdicts;
-  // Nothing is wrong: what is largest of what a replay can take away, if it is much.
-  const Ns step = job.explanation->step;
-  Culprit v{.kind = CulpritKind::compute_bound, .confidence = replay_confidence(*job.explanation)};
-  const auto try_bound = [&](CulpritKind kind, Ns gain, std::string change) {
-    if (share_of(gain, step) < least_bound || gain <= v.gain) return;
-    v.kind = kind;
-    v.gain = gain;
-    v.share = share_of(gain, step);
-    v.change = std::move(change);
-  };
-  if (const WhatIf* w = answer_of(job, Change::communication_free))
-    try_bound(CulpritKind::exposed_communication, w->saved, name_of(w->scenario));
-  if (const WhatIf* w = answer_of(job, Change::host_free))
-    try_bound(CulpritKind::launch_bound, std::min(w->saved, time_without_work(job)),
-              name_of(w->scenario));
-  if (const WhatIf* w = answer_of(job, Change::copies_free))
-    try_bound(CulpritKind::exposed_copies, w->saved, name_of(w->scenario));
-  // A device that waits for launches also fills its pipeline late.
-  const bool launches = v.kind == CulpritKind::launch_bound && v.share >= mostly_launches;
-  if (!launches) try_bound(CulpritKind::bubble, bubble_of_stages(job), "");
-  verdicts.push_back(std::move(v));
+  Culprit bound = largest_bound(job);
+  // A small fault is no headline beside a host that holds the device back for a multiple of it.
+  const bool small = !verdicts.empty() && verdicts.front().share < small_fault &&
+                     bound.kind == CulpritKind::launch_bound &&
+                     bound.gain >= many_times_fault * verdicts.front().gain;
+  if (verdicts.empty() || small) verdicts.insert(verdicts.begin(), std::move(bound));
   return verdicts;
 }
 

@@ -507,7 +507,7 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
                       format_time(step_length(job)), bound_sentence(first, job));
       if (mfu) verdict.sentence += mfu_text(*mfu);
     }
-    if (job.ranks.size() > 1 && job.explanation->held.empty() &&
+    if (job.ranks.size() > 1 && job.explanation->held.empty() && verdict.culprits.size() == 1 &&
         job.explanation->unexplained_share <= unexplained_doubtful)
       verdict.sentence += " No rank, process group, stage or step stands out.";
     first.sentence = verdict.sentence;

@@ -310,6 +310,21 @@ TEST(Verdict, ADeviceThatAnotherProcessSharesIsAFault) {
   EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.front().kind, CulpritKind::sync_calls);
 }
 
+TEST(Verdict, AHostThatHoldsTheDeviceBackIsNamedBeforeASmallFault) {
+  Replayed t({{{compute, 55}, {idle_host, 45}}, {{compute, 55}, {idle_host, 45}}});
+  t.saves(Change::host_free, 45);
+  t.job.explanation->faults = {
+      {.kind = StepFaultKind::sync_calls, .gain = Ns{4'000'000}, .count = 3}};
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_EQ(verdict.culprits.size(), 2U);
+  EXPECT_EQ(verdict.culprits[0].kind, CulpritKind::launch_bound);
+  EXPECT_EQ(verdict.culprits[1].kind, CulpritKind::sync_calls);
+  EXPECT_TRUE(says(verdict.sentence, "hold the device back for 45.0 ms")) << verdict.sentence;
+  EXPECT_FALSE(says(verdict.sentence, "stands out")) << verdict.sentence;
+  t.job.explanation->faults.front().gain = Ns{8'000'000};
+  EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.front().kind, CulpritKind::sync_calls);
+}
+
 TEST(Verdict, AllocationsThatFreeMemoryFirstAreAFaultIfTheyCostMuch) {
   Replayed t({{{compute, 60}, {idle_host, 40}}});
   t.saves(Change::allocator_free, 25);

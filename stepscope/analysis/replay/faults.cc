@@ -175,10 +175,18 @@ void Search::find_work() {
 
 void Search::find_data() {
   data_.assign(in_.views.size(), 0);
-  for (const NodeChange& c : changes_of(in_, {.change = Change::data_free}))
-    data_[in_.replay.graph->view[c.node]] -= static_cast<double>(c.work.count());
-  for (std::size_t v = 0; v < data_.size(); ++v)
-    data_[v] /= static_cast<double>(std::max<std::size_t>(1, in_.views[v].steps.size()));
+  const StepGraph& graph = *in_.replay.graph;
+  // Without the first step, as in excess().
+  const auto first = [](const RankView& view) { return view.steps.size() > 1 ? 1 : 0; };
+  for (const NodeChange& c : changes_of(in_, {.change = Change::data_free})) {
+    const RankView& view = in_.views[graph.view[c.node]];
+    if (graph.slice[c.node] == no_slice || launch_step(view, graph.slice[c.node]) >= first(view))
+      data_[graph.view[c.node]] -= static_cast<double>(c.work.count());
+  }
+  for (std::size_t v = 0; v < data_.size(); ++v) {
+    const auto steps = std::ssize(in_.views[v].steps) - first(in_.views[v]);
+    data_[v] /= static_cast<double>(std::max<std::ptrdiff_t>(1, steps));
+  }
 }
 
 // Views whose part takes more than its peers', most first.

@@ -19,6 +19,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t least_predictions = 2;
+constexpr std::size_t most_predictions = 16;
 constexpr double other_work = 0.025;  // of the time of two steps: then their work differs
 constexpr std::uint32_t no_step = std::numeric_limits<std::uint32_t>::max();
 
@@ -75,27 +76,44 @@ class Prediction {
   std::optional<HeldOut> run();
 
  private:
-  // A step of a view. Time of its host, time that it and the next step both have, and time that
-  // only one of them has.
+  // A step of a view. Time that it and the next step both have, and that only one of them has.
   struct StepWork {
-    Ns host{};
     Ns paired{};
     Ns unpaired{};
-    Ns end = Ns::min();                                        // measured
-    std::array<Ns, 2> predicted_end = {Ns::min(), Ns::min()};  // from after, from before
+    std::uint32_t first_host = no_node;  // the first to begin
+    Ns end = Ns::min();                  // measured
+  };
+  // A step of the graph with the durations of the step after (0) or before (1) it.
+  struct Case {
+    std::size_t step = 0;
+    std::size_t from = 0;
+    [[nodiscard]] std::size_t target() const { return from == 0 ? step + 1 : step - 1; }
+  };
+  struct Outcome {
+    std::size_t target = 0;
+    double error = 0;
+    double variation = 0;
   };
   void list_nodes();
   void place(std::size_t view);
   void take_durations(std::size_t view);
   void pair(std::span<const StepPart> now, std::span<const StepPart> next,
             std::vector<StepWork>& work);
-  void replay_ends(std::size_t from);
-  void predict(std::size_t graph_step, std::size_t from);
+  [[nodiscard]] std::vector<Case> list_cases() const;
+  [[nodiscard]] std::optional<Outcome> predict(const Case& c) const;
+  [[nodiscard]] std::vector<NodeChange> changes_of(const Case& c) const;
   [[nodiscard]] bool ends_step(std::size_t view, std::uint32_t node) const {
     return views_[view].index->cpu_only() || on_device(graph_.kind[node]);
   }
   [[nodiscard]] std::span<PlacedNode> nodes_of(std::size_t view) {
     return std::span(nodes_).subspan(first_[view], first_[view + 1] - first_[view]);
+  }
+  [[nodiscard]] std::span<const PlacedNode> nodes_of(std::size_t view) const {
+    return std::span(nodes_).subspan(first_[view], first_[view + 1] - first_[view]);
+  }
+  // How far the host of a view is ahead of the end of the step before when it begins a step.
+  [[nodiscard]] Ns lead(std::size_t view, std::size_t k) const {
+    return work_[view][k - 1].end - replay_.start[work_[view][k].first_host];
   }
   [[nodiscard]] std::optional<Bytes> bytes_of(std::uint32_t node) const {
     const NodeKind kind = graph_.kind[node];
@@ -122,9 +140,6 @@ class Prediction {
   std::vector<std::size_t> first_;           // by view, in nodes_
   std::array<std::vector<Ns>, 2> times_;     // by node: durations of the step after, before
   std::optional<std::size_t> slowest_;       // the view that counts if clocks differ
-  std::set<std::size_t> held_out_;
-  std::vector<double> errors_;
-  std::vector<double> variations_;
 };
 
 void Prediction::list_nodes() {
@@ -150,8 +165,10 @@ void Prediction::place(std::size_t view) {
     const auto place = std::ranges::lower_bound(common_, number);
     if (place == common_.end() || *place != number) continue;
     at.step = static_cast<std::uint32_t>(place - common_.begin());
-    if (graph_.kind[at.node] == NodeKind::host)
-      work_[view][at.step].host += graph_.graph.duration[at.node];
+    std::uint32_t& first = work_[view][at.step].first_host;
+    if (graph_.kind[at.node] == NodeKind::host &&
+        (first == no_node || replay_.start[at.node] < replay_.start[first]))
+      first = at.node;
     if (!ends_step(view, at.node)) continue;
     Ns& end = work_[view][at.step].end;
     end = std::max(end, replay_.end[at.node]);
@@ -220,18 +237,6 @@ void Prediction::take_durations(std::size_t view) {
   without_next(before);
 }
 
-// The durations become ends.
-void Prediction::replay_ends(std::size_t from) {
-  std::vector<Ns>& times = times_[from];
-  replay(graph_.graph, times, graph_.graph.delay, times);
-  for (std::size_t view = 0; view < views_.size(); ++view)
-    for (const PlacedNode& at : nodes_of(view)) {
-      if (at.step == no_step || !ends_step(view, at.node)) continue;
-      Ns& end = work_[view][at.step].predicted_end[from];
-      end = std::max(end, times[at.node]);
-    }
-}
-
 bool Prediction::like_next(std::size_t k) const {
   double paired = 0;
   double unpaired = 0;
@@ -261,8 +266,8 @@ std::optional<Ns> Prediction::length(std::size_t k, End&& end) const {
   Ns before = Ns::min();
   for (std::size_t v = 0; v < views_.size(); ++v) {
     if (views_[v].steps.empty() || (slowest_ && v != *slowest_)) continue;
-    const Ns own = end(work_[v][k]);
-    const Ns own_before = end(work_[v][k - 1]);
+    const Ns own = end(v);
+    const Ns own_before = work_[v][k - 1].end;
     if (own == Ns::min() || own_before == Ns::min()) return std::nullopt;
     last = std::max(last, own);
     before = std::max(before, own_before);
@@ -270,27 +275,56 @@ std::optional<Ns> Prediction::length(std::size_t k, End&& end) const {
   return last > before ? std::optional(last - before) : std::nullopt;
 }
 
-// Of the step after (0) or before (1) this step of the graph.
-void Prediction::predict(std::size_t graph_step, std::size_t from) {
-  const std::size_t target = from == 0 ? graph_step + 1 : graph_step - 1;
-  if (target == 0 || target >= common_.size()) return;
-  const std::size_t earlier = std::min(graph_step, target);
-  if (!follows(earlier) || !follows(earlier + 1) || !like_next(earlier)) return;
-  const auto measured = [](const StepWork& w) { return w.end; };
-  const auto was = length(target, measured);
-  const auto neighbour = length(graph_step, measured);
-  const auto predicted =
-      length(graph_step, [from](const StepWork& w) { return w.predicted_end[from]; });
-  if (!was || !neighbour || !predicted) return;
+std::vector<Prediction::Case> Prediction::list_cases() const {
+  std::vector<Case> cases;
+  for (std::size_t k = 1; k < common_.size(); ++k)
+    for (const std::size_t from : {std::size_t{0}, std::size_t{1}}) {
+      const Case c{k, from};
+      if (c.target() == 0 || c.target() >= common_.size()) continue;
+      const std::size_t earlier = std::min(k, c.target());
+      if (follows(earlier) && follows(earlier + 1) && like_next(earlier)) cases.push_back(c);
+    }
+  const std::size_t every = (cases.size() + most_predictions - 1) / most_predictions;
+  std::vector<Case> some;
+  for (std::size_t i = 0; i < cases.size(); i += every) some.push_back(cases[i]);
+  return some;
+}
+
+// The step's own durations become the target's. So does the lead of its hosts.
+std::vector<NodeChange> Prediction::changes_of(const Case& c) const {
+  std::vector<NodeChange> changes;
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    const std::uint32_t first = work_[v][c.step].first_host;
+    const bool hosts = first != no_node && work_[v][c.target()].first_host != no_node;
+    for (const PlacedNode& at : nodes_of(v)) {
+      if (at.step != c.step) continue;
+      Ns work = times_[c.from][at.node] - graph_.graph.duration[at.node];
+      if (hosts && at.node == first) work += lead(v, c.step) - lead(v, c.target());
+      if (work != Ns{0}) changes.push_back({at.node, work});
+    }
+  }
+  std::ranges::sort(changes, {}, &NodeChange::node);
+  return changes;
+}
+
+std::optional<Prediction::Outcome> Prediction::predict(const Case& c) const {
+  std::vector<Ns> ends(graph_.size());
+  replay(graph_.graph, changes_of(c), ends);
+  std::vector<Ns> last(views_.size(), Ns::min());
+  for (std::size_t v = 0; v < views_.size(); ++v)
+    for (const PlacedNode& at : nodes_of(v))
+      if (at.step == c.step && ends_step(v, at.node)) last[v] = std::max(last[v], ends[at.node]);
+  const auto measured = [&](std::size_t k) {
+    return length(k, [&](std::size_t v) { return work_[v][k].end; });
+  };
+  const auto was = measured(c.target());
+  const auto neighbour = measured(c.step);
+  const auto predicted = length(c.step, [&](std::size_t v) { return last[v]; });
+  if (!was || !neighbour || !predicted) return std::nullopt;
   const auto off = [&](Ns time) {
     return std::abs(static_cast<double>(time.count()) / static_cast<double>(was->count()) - 1);
   };
-  Ns differ{};
-  for (const auto& work : work_)
-    differ = std::max(differ, std::chrono::abs(work[graph_step].host - work[target].host));
-  errors_.push_back(off(*predicted));
-  variations_.push_back(std::max(off(*neighbour), off(*was + differ)));
-  held_out_.insert(target);
+  return Outcome{c.target(), off(*predicted), off(*neighbour)};
 }
 
 std::optional<HeldOut> Prediction::run() {
@@ -302,11 +336,20 @@ std::optional<HeldOut> Prediction::run() {
     take_durations(v);
   });
   if (!graph_.together) find_slowest();
-  parallel_for(times_.size(), threads_, [&](std::size_t from) { replay_ends(from); });
-  for (std::size_t from = 0; from < times_.size(); ++from)
-    for (std::size_t k = 1; k < common_.size(); ++k) predict(k, from);
-  if (errors_.size() < least_predictions) return std::nullopt;
-  return HeldOut{held_out_.size(), *median(errors_), *median(variations_)};
+  const std::vector<Case> cases = list_cases();
+  std::vector<std::optional<Outcome>> outcomes(cases.size());
+  parallel_for(cases.size(), threads_, [&](std::size_t i) { outcomes[i] = predict(cases[i]); });
+  std::set<std::size_t> steps;
+  std::vector<double> errors;
+  std::vector<double> variations;
+  for (const auto& outcome : outcomes) {
+    if (!outcome) continue;
+    steps.insert(outcome->target);
+    errors.push_back(outcome->error);
+    variations.push_back(outcome->variation);
+  }
+  if (errors.size() < least_predictions) return std::nullopt;
+  return HeldOut{steps.size(), *median(errors), *median(variations)};
 }
 
 }  // namespace

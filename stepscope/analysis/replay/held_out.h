@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How well the replay predicts steps that it has not seen. A step of the graph, with its delays,
-// gets the durations of the step after it or before it. If the graph knows what waits for what, its
+// gets the durations of the step after it or before it, and its hosts begin as far ahead of the end
+// of the step before as they did in that other step. If the graph knows what waits for what, its
 // replayed length is then the measured length of that other step. The delays are not taken over:
 // the graph does not explain them. Nor is the time of a call that is not joined with its peers,
 // because it contains waiting.
@@ -17,9 +18,7 @@ namespace stepscope {
 struct HeldOut {
   std::size_t steps = 0;  // predicted, from one neighbour or from both
   // Medians over the predictions. `error` is |predicted / measured − 1|. `variation` is the same
-  // for the recorded length of the neighbour, the error of a replay that changes nothing; or what
-  // the host time of a rank differs by between the two, if that is more: hosts that run ahead hide
-  // some of it, and how far they are ahead is not taken over.
+  // for the recorded length of the neighbour: the error of a replay that changes nothing.
   double error = 0;
   double variation = 0;
 };
@@ -27,7 +26,7 @@ struct HeldOut {
 // Predicts the steps that all ranks have, except the first, from neighbours with the same work:
 // pieces of at most a fortieth of the time lack a partner. Pieces of two steps are partners if
 // their kind, name, message size, stream or thread, and occurrence in the step are equal. Absent
-// below two predictions (three steps in sequence). Two replays.
+// below two predictions (three steps in sequence). At most 16 replays.
 [[nodiscard]] std::optional<HeldOut> predict_held_out(const Replay& replay,
                                                       std::span<const RankView> views,
                                                       const CollectiveMatches& matches,
