@@ -222,6 +222,26 @@ Culprit largest_bound(const JobResult& job) {
   return v;
 }
 
+// What to record where calls have no peers: messages, or collectives.
+std::string_view peers_remedy(const JobResult& job) {
+  std::array<std::size_t, 2> without{};
+  for (std::size_t v = 0; v < job.collectives.times.by_view.size(); ++v) {
+    const auto& calls = job.collectives.matches.ranks[v].calls;
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      if (!job.collectives.times.by_view[v][i].split)
+        ++without[calls[i].kind == CollectiveKind::send_recv ? 1 : 0];
+  }
+  const auto traced = [&](const CommGroup& group) {
+    return std::ranges::all_of(group.ranks, [&](int rank) {
+      return std::ranges::find(job.ranks, rank, &RankResult::rank) != job.ranks.end();
+    });
+  };
+  return without[1] > without[0] && std::ranges::all_of(job.collectives.matches.groups, traced)
+             ? "send messages one by one while you record: a batch (batch_isend_irecv) shows no "
+               "peers"
+             : "give the traces of all ranks, with the process group of each collective";
+}
+
 // What to record where delays have no cause although the launches are known.
 std::string_view cause_remedy(const JobResult& job) {
   const auto lacks_waits = [](const RankResult& r) {
@@ -264,8 +284,7 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
       Part{e.path.residual - e.path.unlaunched, "in delays without a cause", cause_remedy(job)},
       Part{e.path.not_recorded, "before the first row of a rank",
            "record the same whole steps on every rank"},
-      Part{e.path.unjoined, "in collectives without their peers",
-           "give the traces of all ranks, with the process group of each collective"}};
+      Part{e.path.unjoined, "in collectives without their peers", peers_remedy(job)}};
   std::ranges::stable_sort(parts, std::ranges::greater{}, &Part::time);
   std::string list;
   for (const Part& p : parts)

@@ -343,11 +343,15 @@ def faulty_job(r, kind, most):
             return found
 
 
+def bound_cost(job, kind, base):
+    return bubble_cost(job) if kind == "bubble" else base - jobs_training.simulate(job.without_bound(kind))[3]
+
+
 def size_fault(r, job, kind):
     base = jobs_training.simulate(job)[3]
     if kind in BOUNDS:
-        cost = bubble_cost(job) if kind == "bubble" else base - jobs_training.simulate(job.without_bound(kind))[3]
-        if cost < DOMINANT[kind] * base:
+        cost = bound_cost(job, kind, base)
+        if cost < DOMINANT[kind] * base or any(bound_cost(job, other, base) > cost for other in BOUNDS):
             return None
         draw_cut(r, job, None)
         return job, Fault(kind), base, cost

@@ -2,7 +2,9 @@
 #include "stepscope/analysis/matching/clock_alignment.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "stepscope/analysis/matching/clock_fit.h"
 #include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/base/parallel_for.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -126,12 +129,17 @@ struct Trial {
   bool stable = false;
 };
 
-Trial try_model(const SharedEnds& data, bool with_drift) {
+Trial try_model(const SharedEnds& data, bool with_drift, unsigned threads) {
   const std::size_t count = data.shared.size();
   const std::size_t half = count / 2;
-  const ClockFit early = fit_clocks(data, 0, half, with_drift);
-  const ClockFit late = fit_clocks(data, half, count, with_drift);
-  Trial trial{.all = fit_clocks(data, 0, count, with_drift), .half_difference = {}};
+  ClockFit early;
+  ClockFit late;
+  Trial trial;
+  const std::array<std::function<void()>, 3> fits = {
+      [&] { trial.all = fit_clocks(data, 0, count, with_drift); },
+      [&] { early = fit_clocks(data, 0, half, with_drift); },
+      [&] { late = fit_clocks(data, half, count, with_drift); }};
+  parallel_for(fits.size(), threads, [&](std::size_t i) { fits[i](); });
   const auto& part = trial.all.part;
   const Sums a = offsets_at(early, trial.all.at);
   const Sums b = offsets_at(late, trial.all.at);
@@ -146,8 +154,9 @@ Trial try_model(const SharedEnds& data, bool with_drift) {
 
 class Aligner {
  public:
-  Aligner(std::span<const RankView> views, const CollectiveMatches& matches, HostClocks clocks)
-      : views_(views), matches_(matches), clocks_(std::move(clocks)) {
+  Aligner(std::span<const RankView> views, const CollectiveMatches& matches, HostClocks clocks,
+          unsigned threads)
+      : views_(views), matches_(matches), clocks_(std::move(clocks)), threads_(threads) {
     out_.by_view.resize(views.size());
     for (const HostClocks::Clock& c : clocks_.clocks)
       out_.hosts.push_back({.host = c.host, .ranks = c.ranks, .offset = {}, .uncertainty = {}});
@@ -166,6 +175,7 @@ class Aligner {
   std::span<const RankView> views_;
   const CollectiveMatches& matches_;
   HostClocks clocks_;
+  unsigned threads_;
   SharedEnds data_;
   Sums shortest_;  // call of each shared collective, ns
   Trial trial_;
@@ -197,7 +207,7 @@ std::string Aligner::too_few() const {
 
 // Fits drift only if a usual drift would show over the window, and if it predicts better.
 Trial Aligner::choose_model() {
-  Trial offsets = try_model(data_, false);
+  Trial offsets = try_model(data_, false, threads_);
   const auto first = data_.of(data_.shared.front());
   const auto last = data_.of(data_.shared.back());
   const double window =
@@ -205,7 +215,7 @@ Trial Aligner::choose_model() {
   Sums scales;
   for (const SharedEnd& s : data_.shared) scales.push_back(static_cast<double>(s.scale.count()));
   if (window * usual_drift <= *median(std::span<const double>(scales))) return offsets;
-  Trial drift = try_model(data_, true);
+  Trial drift = try_model(data_, true, threads_);
   const bool possible =
       std::ranges::all_of(drift.all.drift, [](double d) { return std::abs(d) <= most_drift; });
   const bool better = !offsets.stable || drift.spread <= drift_improvement * offsets.spread;
@@ -232,6 +242,7 @@ double Aligner::largest_offset() const {
 
 void Aligner::note_estimate(bool applied) {
   const ClockFit& fit = trial_.all;
+  const double leaving_order = leaving_order_ns();
   for (std::uint32_t c = 0; c < data_.clocks; ++c) {
     HostAlignment& host = out_.hosts[c];
     if (fit.part[c] != fit.part[0]) continue;
@@ -239,7 +250,7 @@ void Aligner::note_estimate(bool applied) {
     host.drift_ppm = fit.drift[c] * 1e6;
     double error = 0;
     if (c != fit.part[c])
-      error = std::max(fit.error_ns[c], trial_.half_difference[c] / 2) + leaving_order_ns();
+      error = std::max(fit.error_ns[c], trial_.half_difference[c] / 2) + leaving_order;
     if (!applied) error += std::abs(fit.offset_ns[c]);
     host.uncertainty = Ns{std::llround(error)};
   }
@@ -314,11 +325,12 @@ Ns most_apart(const HostClocks& hosts, const ClockAlignment& by_rank) {
 
 // Ranks of one host have clocks of their own only where these are far apart: the order in which
 // ranks leave a collective looks like a small offset.
-ClockAlignment align_clocks(std::span<const RankView> views, const CollectiveMatches& matches) {
+ClockAlignment align_clocks(std::span<const RankView> views, const CollectiveMatches& matches,
+                            unsigned threads) {
   const HostClocks hosts = find_clocks(views);
-  ClockAlignment by_host = Aligner(views, matches, hosts).run();
+  ClockAlignment by_host = Aligner(views, matches, hosts, threads).run();
   if (hosts.clocks.size() == views.size()) return by_host;
-  ClockAlignment by_rank = Aligner(views, matches, clocks_of_ranks(views)).run();
+  ClockAlignment by_rank = Aligner(views, matches, clocks_of_ranks(views), threads).run();
   const bool better = by_rank.applied && most_apart(hosts, by_rank) >= apart_on_a_host &&
                       (!by_host.applied || *by_rank.spread_aligned * 2 < *by_host.spread_aligned);
   return better ? by_rank : by_host;

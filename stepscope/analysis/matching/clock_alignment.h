@@ -48,7 +48,7 @@ struct ClockAlignment {
 };
 
 [[nodiscard]] ClockAlignment align_clocks(std::span<const RankView> views,
-                                          const CollectiveMatches& matches);
+                                          const CollectiveMatches& matches, unsigned threads = 1);
 
 // Correct the results that were computed from a trace before its clock was corrected.
 void apply_clock(RankIndex& index, const ClockCorrection& correction);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Iteratively reweighted least squares. Eliminating the unknown true ends leaves a weighted
-// Laplacian over the clocks. Conjugate gradients solve it without forming the matrix.
+// Laplacian over the clocks. Conjugate gradients, preconditioned by its diagonal, solve it without
+// forming the matrix.
 #include "stepscope/analysis/matching/clock_fit.h"
 
 #include <algorithm>
@@ -15,6 +16,10 @@ namespace {
 constexpr int absolute_rounds = 12;
 constexpr int biweight_rounds = 12;
 constexpr double biweight_reach = 4.685;
+// Of the squared residual of the linear system. Weights of the next round correct what a round
+// leaves; the last round is exact.
+constexpr double round_tolerance = 1e-12;
+constexpr double last_tolerance = 1e-24;
 constexpr double normal_mad = 1.4826;  // standard deviation of a normal / its median deviation
 
 std::vector<std::uint32_t> parts_of(const SharedEnds& data, std::size_t first, std::size_t last) {
@@ -60,7 +65,8 @@ class Solver {
   }
   // out = the normal matrix times x, or times the values if x is empty.
   void normal(std::span<const double> x, std::vector<double>& out) const;
-  void solve();
+  void solve(double tolerance);
+  [[nodiscard]] std::vector<double> inverse_diagonal() const;
   void find_residuals();
   void reweigh_absolute();
   void reweigh_biweight();
@@ -120,18 +126,42 @@ void Solver::normal(std::span<const double> x, std::vector<double>& out) const {
   });
 }
 
+std::vector<double> Solver::inverse_diagonal() const {
+  std::vector<double> inverse(unknowns());
+  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
+    const double t = time_[s];
+    double weights = 0;
+    for (std::size_t i = 0; i < ends.size(); ++i) weights += weight_[row + i];
+    if (weights <= 0) return;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const double part = weight_[row + i] * (1 - weight_[row + i] / weights);
+      inverse[ends[i].clock * columns_] += part;
+      if (columns_ == 2) inverse[ends[i].clock * 2 + 1] += part * t * t;
+    }
+  });
+  for (double& d : inverse) d = d > 0 ? 1 / d : 0;
+  return inverse;
+}
+
 // Conjugate gradients from the current solution. The matrix is singular along the gauge; the
 // right-hand side has no component along it.
-void Solver::solve() {
+void Solver::solve(double tolerance) {
   const std::size_t n = unknowns();
   std::vector<double> r(n);
   std::vector<double> a(n);
   normal({}, r);
-  const double wanted = 1e-24 * std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
+  const std::vector<double> inverse = inverse_diagonal();
+  const auto squared = [&] {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += r[i] * inverse[i] * r[i];
+    return sum;
+  };
+  const double wanted = tolerance * squared();
   normal(x_, a);
   for (std::size_t i = 0; i < n; ++i) r[i] -= a[i];
-  std::vector<double> p = r;
-  double rr = std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
+  std::vector<double> p(n);
+  for (std::size_t i = 0; i < n; ++i) p[i] = inverse[i] * r[i];
+  double rr = squared();
   for (std::size_t k = 0; k < 4 * n && rr > wanted && rr > 0; ++k) {
     normal(p, a);
     const double pa = std::inner_product(p.begin(), p.end(), a.begin(), 0.0);
@@ -141,8 +171,8 @@ void Solver::solve() {
       x_[i] += step * p[i];
       r[i] -= step * a[i];
     }
-    const double next = std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
-    for (std::size_t i = 0; i < n; ++i) p[i] = r[i] + next / rr * p[i];
+    const double next = squared();
+    for (std::size_t i = 0; i < n; ++i) p[i] = inverse[i] * r[i] + next / rr * p[i];
     rr = next;
   }
 }
@@ -218,7 +248,8 @@ ClockFit Solver::run() {
       reweigh_absolute();
     else
       reweigh_biweight();
-    solve();
+    const bool last = round + 1 == absolute_rounds + biweight_rounds;
+    solve(last ? last_tolerance : round_tolerance);
     find_residuals();
   }
   fix_gauge(fit.part);

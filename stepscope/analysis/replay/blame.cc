@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace stepscope {
 namespace {
@@ -32,17 +33,32 @@ class Judge {
   [[nodiscard]] std::vector<Suspect> suspects(std::uint32_t join) const;
   void charge(const Suspect& suspect, bool excess, Ns wait, Ns at);
 
-  using Key = std::tuple<int, std::string_view, bool>;
+  // Labels are compared by place here, by text at the end.
+  struct Key {
+    std::uint32_t view = 0;
+    const char* label = nullptr;
+    bool excess = false;
+    bool operator==(const Key&) const = default;
+  };
+  struct HashOfKey {
+    std::size_t operator()(const Key& k) const {
+      return std::hash<const char*>{}(k.label) * 31 + (std::size_t{k.view} << 1U) +
+             (k.excess ? 1 : 0);
+    }
+  };
   struct Charged {
     Blame blame;
-    std::map<std::string_view, Ns> names;
+    std::unordered_map<std::uint32_t, Ns> names;  // by name of the row; no_node: no row
   };
+  [[nodiscard]] Charged& charged(std::uint32_t node, std::string_view label, bool excess) {
+    return charged_[{graph_.view[node], label.data(), excess}];
+  }
   const Replay& replay_;
   const StepGraph& graph_;
   std::span<const RankView> views_;
   const Collectives& job_;
   const PeerMedians& medians_;
-  std::map<Key, Charged> charged_;
+  std::unordered_map<Key, Charged, HashOfKey> charged_;
 };
 
 // Total wait of the members before the last one.
@@ -87,12 +103,14 @@ void Judge::charge(const Suspect& suspect, bool excess, Ns wait, Ns at) {
   const std::string_view label = suspect.delay
                                      ? std::string_view("unexplained")
                                      : label_of(graph_, views_, job_.matches, suspect.node);
-  Charged& c = charged_[{rank, label, excess}];
+  Charged& c = charged(suspect.node, label, excess);
   c.blame.rank = rank;
   c.blame.label = label;
   c.blame.excess = excess;
   c.blame.wait += wait;
-  c.names[row_name(graph_, views_, suspect.node)] += wait;
+  const SliceId row = graph_.slice[suspect.node];
+  const Trace& trace = *views_[graph_.view[suspect.node]].trace;
+  c.names[row == no_slice ? no_node : index(trace.slices.name[index(row)])] += wait;
   if (wait <= c.blame.worst) return;
   c.blame.worst = wait;
   c.blame.worst_at = at + graph_.origin;
@@ -128,18 +146,38 @@ void Judge::judge(std::uint32_t join) {
   if (left > Ns{0}) charge(*most, by_excess, left, replay_.end[join]);
   const std::string_view label = most->delay ? std::string_view("unexplained")
                                              : label_of(graph_, views_, job_.matches, most->node);
-  ++charged_[{views_[graph_.view[most->node]].rank, label, by_excess}].blame.collectives;
+  ++charged(most->node, label, by_excess).blame.collectives;
 }
 
 std::vector<Blame> Judge::run() {
   for (std::uint32_t n = 0; n < graph_.size(); ++n)
     if (graph_.kind[n] == NodeKind::join && replay_.movable[n]) judge(n);
+  struct Named {
+    Blame blame;
+    std::map<std::string_view, Ns> names;
+  };
+  std::map<std::tuple<int, std::string_view, bool>, Named> merged;
+  for (const auto& [key, c] : charged_) {
+    Named& to = merged[{c.blame.rank, c.blame.label, key.excess}];
+    const StringPool& strings = views_[key.view].trace->strings;
+    for (const auto& [name, wait] : c.names)
+      to.names[name == no_node ? std::string_view{} : strings[StringId{name}]] += wait;
+    Blame sum = c.blame;
+    sum.wait += to.blame.wait;
+    sum.collectives += to.blame.collectives;
+    const bool earlier = to.blame.worst == sum.worst && to.blame.worst_at < sum.worst_at;
+    if (to.blame.worst > sum.worst || earlier) {
+      sum.worst = to.blame.worst;
+      sum.worst_at = to.blame.worst_at;
+    }
+    to.blame = std::move(sum);
+  }
   std::vector<Blame> blames;
-  for (auto& [key, c] : charged_) {
+  for (auto& [key, named] : merged) {
     const auto most =
-        std::ranges::max_element(c.names, {}, [](const auto& name) { return name.second; });
-    c.blame.name = std::string(most->first);
-    blames.push_back(std::move(c.blame));
+        std::ranges::max_element(named.names, {}, [](const auto& name) { return name.second; });
+    named.blame.name = std::string(most->first);
+    blames.push_back(std::move(named.blame));
   }
   std::ranges::stable_sort(blames, std::ranges::greater{}, &Blame::wait);
   return blames;

@@ -251,7 +251,7 @@ CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>&
                         ClockAlignment& clocks) {
   MatchOptions how{.world_size = options.world_size, .threads = options.threads};
   CollectiveMatches matches = match_collectives(views, how);
-  clocks = align_clocks(views, matches);
+  clocks = align_clocks(views, matches, options.threads);
   if (!clocks.applied) {
     const bool apart = std::ranges::any_of(
         matches.coarse, [](const ClockCorrection& c) { return !c.is_identity(); });
