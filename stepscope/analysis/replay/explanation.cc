@@ -108,7 +108,6 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
        },
        [&] {
          medians = peer_medians(replay, inputs.views, roles);
-         e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
          e.held = held_devices(replay, inputs.views);
        }});
   if (stopped()) return std::nullopt;
@@ -118,6 +117,10 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
         static_cast<double>(unexplained.count()) / static_cast<double>(e.path.length.count());
   e.refused = e.unexplained_share > unexplained_refused || mispredicts(e, replay_error_refused);
   if (inputs.pipeline != nullptr && e.refused) e.bubble = bubble_shares(*inputs.pipeline);
+  const auto blame = [&] {
+    e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
+  };
+  if (e.refused || !inputs.standing) blame();
   if (e.refused || stopped()) return e;
   WhatIfInputs what{replay,  inputs.views,  inputs.collectives, roles,
                     medians, inputs.phases, inputs.units,       inputs.messages};
@@ -126,10 +129,11 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   if (inputs.standing) {
     const GradientBuckets buckets = find_gradient_buckets(what);
     what.traffic = &buckets.traffic;
-    ask({[&] { e.early_waits = sum_early_waits(what, find_early_waits(what)); },
+    const unsigned half = std::max(1U, inputs.threads / 2);
+    ask({blame, [&] { e.faults = find_faults(what, half, inputs.stop); },
+         [&] { e.early_waits = sum_early_waits(what, find_early_waits(what)); },
          [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});
     e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
-    e.faults = find_faults(what, inputs.threads, inputs.stop);
     const bool devices =
         std::ranges::none_of(inputs.views, [](const RankView& v) { return v.index->cpu_only(); });
     if (!e.faults.empty() && devices)

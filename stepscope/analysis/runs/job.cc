@@ -194,15 +194,20 @@ void join_steps(JobResult& job) {
 // one denominator.
 void account_counted(std::span<const RankView> views, std::span<const HostPhases> phases,
                      unsigned threads, JobResult& job) {
-  parallel_for(views.size(), threads, [&](std::size_t i) {
+  for (std::size_t i = 0; i < views.size(); ++i)
+    job.ranks[i].counted_steps = std::move(job.explanation->steps[i]);
+  parallel_for(2 * views.size(), threads, [&](std::size_t question) {
+    const std::size_t i = question / 2;
     RankResult& r = job.ranks[i];
     const RankView& view = views[i];
-    r.counted_steps = std::move(job.explanation->steps[i]);
+    if (question % 2 == 1) {
+      r.counted_phases =
+          phase_budget(*view.trace, *view.index, r.counted_steps, phases[i], r.budget.chosen);
+      return;
+    }
     r.counted_budget =
         time_budget(*view.trace, *view.index, r.counted_steps, job.collectives.splits[i]);
     for (DeviceBudget& device : r.counted_budget.devices) device.idle = {};
-    r.counted_phases =
-        phase_budget(*view.trace, *view.index, r.counted_steps, phases[i], r.budget.chosen);
   });
 }
 
