@@ -47,8 +47,8 @@ struct HeldDevice {
 };
 
 struct Explanation {
-  Ns step{};                          // replayed
-  std::optional<HeldOut> held_out{};  // absent: too few steps with the same work
+  Ns step{};                             // replayed
+  std::optional<HeldOut> held_out{};     // absent: too few steps with the same work
   std::vector<std::vector<Step>> steps;  // that count, by view (counted_steps())
   double residual_share = 0;
   double unexplained_share = 0;  // of the critical path (CriticalPath)
