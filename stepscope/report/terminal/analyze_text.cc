@@ -419,17 +419,18 @@ std::string step_note(const JobResult& job, std::size_t width) {
   annotated /= static_cast<double>(std::max<std::size_t>(1, steps));
   const auto step = static_cast<double>(step_length(job).count());
   if (std::abs(annotated - step) <= least_difference * step) return {};
-  std::string lasts = "from its first begin on a rank to its last end";
+  // The rows of a device begin with its first operation.
+  const bool device = job.ranks.front().device != "cpu";
+  std::string lasts = job.steps.size() > 1 ? "from its begin to the begin of the next"
+                                           : "from its first begin on a rank to its last end";
   const auto next = [](const JobStep& a, const JobStep& b) { return a.index + 1 == b.index; };
-  if (std::ranges::adjacent_find(job.steps, next) != job.steps.end())
+  if (device && std::ranges::adjacent_find(job.steps, next) != job.steps.end())
     lasts = fmt::format(
         "from the end of a step to the end of the next{}, so step {}, the first, does not count",
         job.ranks.size() == 1                       ? ""
         : job.collectives.matches.clocks_comparable ? ", over all ranks"
                                                     : ", on each rank",
         job.steps.front().index);
-  // The rows of a device begin with its first operation.
-  const bool device = job.ranks.front().device != "cpu";
   return wrapped(fmt::format("A step lasts {}. {} {} on average.", lasts,
                              device ? "From the first operation of a step to its last, a rank takes"
                                     : "The annotated steps of a rank take",

@@ -57,6 +57,10 @@ TEST(AnalyzeText, AStepOfAnotherLengthThanAnnotatedSaysWhereItBegins) {
             "A step lasts from the end of a step to the end of the next, so step 5, the first, "
             "does not count. From the first operation of a step to its last, a rank takes 100 ms "
             "on average.");
+  t.job.ranks.front().device = "cpu";  // all of its steps count
+  EXPECT_EQ(note(),
+            "A step lasts from its begin to the begin of the next. The annotated steps of a rank "
+            "take 100 ms on average.");
 }
 
 TEST(AnalyzeText, ColourOnlyWhereItIsWanted) {
