@@ -58,13 +58,10 @@ Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankResult& r = job.ranks[i];
     // The steps that count, as in the budget of the job.
-    const bool counted = !r.counted_steps.empty();
-    std::vector<std::int64_t> indices = common;
-    if (counted) {
-      indices.clear();
-      for (const Step& step : r.counted_steps) indices.push_back(step.index);
-    }
-    const std::vector<std::size_t> places = places_of(indices, r.steps);
+    std::vector<std::int64_t> indices;
+    for (const Step& step : r.counted_steps) indices.push_back(step.index);
+    const bool counted = !indices.empty();
+    const std::vector<std::size_t> places = places_of(counted ? indices : common, r.steps);
     if (places.empty()) continue;
     MfuRank rank = counted ? mfu_rank(r.rank, r.counted_budget, places_of(indices, r.counted_steps),
                                       r.executed, places)
