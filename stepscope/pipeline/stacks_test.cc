@@ -2,15 +2,28 @@
 #include "stepscope/pipeline/stacks.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
 namespace stepscope {
 namespace {
 
+// The tests run as processes side by side: each writes into a folder of its own.
+struct OwnFolder {
+  std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / ("stacks_test_" + std::to_string(::getpid()));
+  OwnFolder() { std::filesystem::create_directories(path); }
+  ~OwnFolder() { std::filesystem::remove_all(path); }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+};
+
 std::string file_with(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + name;
+  static const OwnFolder folder;
+  std::string path = folder.path / name;
   std::ofstream(path) << text;
   return path;
 }
