@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Iteratively reweighted least squares. Eliminating the unknown true ends leaves a weighted
-// Laplacian over the clocks. Conjugate gradients, preconditioned by its diagonal, solve it without
-// forming the matrix.
+// Laplacian over the clocks, the sum of one dense block for each set of clocks that share
+// collectives. Conjugate gradients, preconditioned by its diagonal, solve it. A block of a
+// small set that shares more collectives than it has clocks is formed. Other blocks are applied
+// collective by collective.
 #include "stepscope/analysis/matching/clock_fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "stepscope/stats/summary.h"
@@ -20,6 +24,7 @@ constexpr double biweight_reach = 4.685;
 // leaves; the last round is exact.
 constexpr double round_tolerance = 1e-12;
 constexpr double last_tolerance = 1e-24;
+constexpr std::size_t small_set = 64;  // forming a block costs its size per end and round
 constexpr double normal_mad = 1.4826;  // standard deviation of a normal / its median deviation
 
 std::vector<std::uint32_t> parts_of(const SharedEnds& data, std::size_t first, std::size_t last) {
@@ -39,6 +44,15 @@ std::vector<std::uint32_t> parts_of(const SharedEnds& data, std::size_t first, s
   for (std::uint32_t c = 0; c < data.clocks; ++c) part[c] = root(c);
   return part;
 }
+
+// The collectives of one set of clocks, and their sum of the weighted Laplacian L times 1, t and t²
+// for their times t, if formed.
+struct Block {
+  std::vector<std::size_t> collectives;  // after the first
+  std::array<std::vector<double>, 3> moments;
+
+  [[nodiscard]] bool formed() const { return !moments[0].empty(); }
+};
 
 // One row per end: value = time of this end after the first end of its collective.
 class Solver {
@@ -60,9 +74,17 @@ class Solver {
       row += data_.shared[s].count;
     }
   }
+  [[nodiscard]] std::span<const ClockEnd> ends_of(std::size_t s) const {
+    return data_.of(data_.shared[first_ + s]);
+  }
   [[nodiscard]] double modelled(std::span<const double> x, std::uint32_t clock, double t) const {
     return x[clock * columns_] + (columns_ == 2 ? x[clock * 2 + 1] * t : 0);
   }
+  void find_blocks();
+  void form(Block& block) const;
+  void apply(const Block& block, std::span<const double> x, std::vector<double>& out) const;
+  // Adds the normal matrix of one collective times x, or times the values if x is empty.
+  void add_normal(std::size_t s, std::span<const double> x, std::vector<double>& out) const;
   // out = the normal matrix times x, or times the values if x is empty.
   void normal(std::span<const double> x, std::vector<double>& out) const;
   void solve(double tolerance);
@@ -80,6 +102,8 @@ class Solver {
   Ns at_{};
   double unit_ns_ = 1;             // unit of time: half the window, so both columns have one scale
   std::vector<double> time_;       // by collective, -1 to 1
+  std::vector<std::size_t> row_;   // by collective: of its first end
+  std::vector<Block> blocks_;
   std::vector<double> value_;      // by row
   std::vector<double> weight_;     // by row
   std::vector<double> residuals_;  // by row, in scales
@@ -102,28 +126,88 @@ void Solver::prepare() {
   for (const Ns t : instant) time_.push_back(static_cast<double>((t - at_).count()) / unit_ns_);
   weight_.resize(value_.size());
   residuals_.resize(value_.size());
+  find_blocks();
+}
+
+void Solver::find_blocks() {
+  std::map<std::vector<std::uint32_t>, std::size_t> numbers;
+  std::vector<std::uint32_t> clocks;
+  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
+    row_.push_back(row);
+    clocks.clear();
+    for (const ClockEnd& e : ends) clocks.push_back(e.clock);
+    const std::size_t block = numbers.try_emplace(clocks, blocks_.size()).first->second;
+    if (block == blocks_.size()) blocks_.emplace_back();
+    blocks_[block].collectives.push_back(s);
+  });
+}
+
+void Solver::form(Block& block) const {
+  const std::size_t size = ends_of(block.collectives.front()).size();
+  if (size > small_set || block.collectives.size() <= size) return;
+  for (std::size_t k = 0; k < 2 * columns_ - 1; ++k) block.moments[k].assign(size * size, 0);
+  for (const std::size_t s : block.collectives) {
+    const std::span<const double> w = std::span(weight_).subspan(row_[s], size);
+    const double weights = std::accumulate(w.begin(), w.end(), 0.0);
+    if (weights <= 0) continue;
+    for (std::size_t i = 0; i < size; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        double part = -w[i] * w[j] / weights;
+        if (i == j) part += w[i];
+        for (std::size_t k = 0; k < 2 * columns_ - 1; ++k, part *= time_[s])
+          block.moments[k][i * size + j] += part;
+      }
+    }
+  }
+  for (std::vector<double>& m : block.moments)
+    for (std::size_t i = 0; i < size && !m.empty(); ++i)
+      for (std::size_t j = 0; j < i; ++j) m[j * size + i] = m[i * size + j];
+}
+
+void Solver::apply(const Block& block, std::span<const double> x, std::vector<double>& out) const {
+  const auto ends = ends_of(block.collectives.front());
+  const std::size_t size = ends.size();
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t row = 0; row < columns_; ++row) {
+      double sum = 0;
+      for (std::size_t column = 0; column < columns_; ++column) {
+        const double* const m = &block.moments[row + column][i * size];
+        for (std::size_t j = 0; j < size; ++j) sum += m[j] * x[ends[j].clock * columns_ + column];
+      }
+      out[ends[i].clock * columns_ + row] += sum;
+    }
+  }
+}
+
+void Solver::add_normal(std::size_t s, std::span<const double> x, std::vector<double>& out) const {
+  const auto ends = ends_of(s);
+  const std::size_t row = row_[s];
+  const double t = time_[s];
+  const auto z = [&](std::size_t i) {
+    return x.empty() ? value_[row + i] : modelled(x, ends[i].clock, t);
+  };
+  double sum = 0;
+  double weights = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    sum += weight_[row + i] * z(i);
+    weights += weight_[row + i];
+  }
+  if (weights <= 0) return;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const double part = weight_[row + i] * (z(i) - sum / weights);
+    out[ends[i].clock * columns_] += part;
+    if (columns_ == 2) out[ends[i].clock * 2 + 1] += part * t;
+  }
 }
 
 void Solver::normal(std::span<const double> x, std::vector<double>& out) const {
   std::ranges::fill(out, 0);
-  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
-    const double t = time_[s];
-    const auto z = [&](std::size_t i) {
-      return x.empty() ? value_[row + i] : modelled(x, ends[i].clock, t);
-    };
-    double sum = 0;
-    double weights = 0;
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-      sum += weight_[row + i] * z(i);
-      weights += weight_[row + i];
-    }
-    if (weights <= 0) return;
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-      const double part = weight_[row + i] * (z(i) - sum / weights);
-      out[ends[i].clock * columns_] += part;
-      if (columns_ == 2) out[ends[i].clock * 2 + 1] += part * t;
-    }
-  });
+  for (const Block& block : blocks_) {
+    if (block.formed() && !x.empty())
+      apply(block, x, out);
+    else
+      for (const std::size_t s : block.collectives) add_normal(s, x, out);
+  }
 }
 
 std::vector<double> Solver::inverse_diagonal() const {
@@ -149,6 +233,7 @@ void Solver::solve(double tolerance) {
   const std::size_t n = unknowns();
   std::vector<double> r(n);
   std::vector<double> a(n);
+  for (Block& block : blocks_) form(block);
   normal({}, r);
   const std::vector<double> inverse = inverse_diagonal();
   const auto squared = [&] {

@@ -12,10 +12,34 @@ namespace {
 
 // A piece of work on the way to a late arrival.
 struct Suspect {
-  std::uint32_t node = 0;
+  std::uint32_t node = no_node;
   bool delay = false;
   Ns own{};     // its time
   Ns excess{};  // over its peers; 0 if unknown
+  [[nodiscard]] Ns weight(bool by_excess) const { return by_excess ? excess : own; }
+};
+
+// The waiting that work gets for each nanosecond of its weight.
+struct Rate {
+  double sum = 0;
+  double worst = 0;
+  Ns worst_at{};
+};
+
+// The way back from the last arrival of a join to the join before it. Ways of many joins share a
+// leg, so its work is summed once and charged once.
+struct Leg {
+  std::uint32_t join = no_node;
+  std::uint32_t before = no_leg;  // no_leg: it begins at work that no replay moves
+  std::uint32_t group = 0;
+  Ns excess{};  // sums over its work
+  Ns own{};
+  Suspect most_excess{};  // of equal ones the latest
+  Suspect most_own{};
+  Rate by_excess{};
+  Rate by_own{};
+
+  static constexpr std::uint32_t no_leg = no_node;
 };
 
 class Judge {
@@ -27,11 +51,14 @@ class Judge {
   std::vector<Blame> run();
 
  private:
-  void judge(std::uint32_t join);
+  void find_legs();
+  void judge(std::uint32_t leg);
   [[nodiscard]] Ns waiting(std::uint32_t join) const;
-  [[nodiscard]] bool holds_all(std::uint32_t earlier, std::uint32_t join) const;
-  [[nodiscard]] std::vector<Suspect> suspects(std::uint32_t join) const;
-  void charge(const Suspect& suspect, bool excess, Ns wait, Ns at);
+  [[nodiscard]] bool holds_all(std::uint32_t earlier, std::uint32_t group) const;
+  template <class Each>
+  std::uint32_t each_suspect(std::uint32_t join, Each&& each) const;
+  void charge(const Suspect& suspect, bool by_excess, const Rate& rate);
+  std::vector<Blame> sum_up();
 
   // Labels are compared by place here, by text at the end.
   struct Key {
@@ -47,17 +74,26 @@ class Judge {
     }
   };
   struct Charged {
-    Blame blame;
-    std::unordered_map<std::uint32_t, Ns> names;  // by name of the row; no_node: no row
+    Blame blame;  // without its wait
+    double wait = 0;
+    std::unordered_map<std::uint32_t, double> names;  // by name of the row; no_node: no row
   };
-  [[nodiscard]] Charged& charged(std::uint32_t node, std::string_view label, bool excess) {
-    return charged_[{graph_.view[node], label.data(), excess}];
+  [[nodiscard]] Charged& charged(const Suspect& suspect, bool by_excess) {
+    const std::string_view label = suspect.delay
+                                       ? std::string_view("unexplained")
+                                       : label_of(graph_, views_, job_.matches, suspect.node);
+    Charged& c = charged_[{graph_.view[suspect.node], label.data(), by_excess}];
+    c.blame.label = label;
+    return c;
   }
   const Replay& replay_;
   const StepGraph& graph_;
   std::span<const RankView> views_;
   const Collectives& job_;
   const PeerMedians& medians_;
+  std::vector<Leg> legs_;                           // ascending by join
+  std::vector<std::vector<std::uint32_t>> groups_;  // the views of a join's members, ascending
+  std::vector<std::uint32_t> way_;                  // legs from a join back
   std::unordered_map<Key, Charged, HashOfKey> charged_;
 };
 
@@ -69,101 +105,118 @@ Ns Judge::waiting(std::uint32_t join) const {
   return total;
 }
 
-// True if every member of `join` is also a member of `earlier`.
-bool Judge::holds_all(std::uint32_t earlier, std::uint32_t join) const {
-  return std::ranges::all_of(graph_.graph.preds_of(join), [&](std::uint32_t a) {
-    return std::ranges::any_of(graph_.graph.preds_of(earlier),
-                               [&](std::uint32_t b) { return graph_.view[a] == graph_.view[b]; });
-  });
+// True if every member of `group` is also a member of `earlier`.
+bool Judge::holds_all(std::uint32_t earlier, std::uint32_t group) const {
+  return earlier == group || std::ranges::includes(groups_[earlier], groups_[group]);
 }
 
-std::vector<Suspect> Judge::suspects(std::uint32_t join) const {
-  std::vector<Suspect> found;
-  for (std::uint32_t node = latest_pred(graph_.graph, replay_.end, join); node != no_node;
+// From the last arrival back. Returns the join before it, or no_node.
+template <class Each>
+std::uint32_t Judge::each_suspect(std::uint32_t join, Each&& each) const {
+  for (std::uint32_t node = latest_pred(graph_.graph, replay_.end, join);
+       node != no_node && replay_.movable[node];
        node = latest_pred(graph_.graph, replay_.end, node)) {
-    const NodeKind kind = graph_.kind[node];
-    if (!replay_.movable[node] || (kind == NodeKind::join && holds_all(node, join))) break;
+    if (graph_.kind[node] == NodeKind::join) return node;
     const Ns duration = replay_.measured.duration[node];
     const Ns delay = replay_.measured.delay[node];
     const Ns median = medians_.of_node[node];
     if (median >= Ns{0}) {
       const Ns excess = std::max(Ns{0}, duration + delay - median);
-      const bool late = delay > duration;
-      found.push_back({node, late, duration + delay, excess});
+      each(Suspect{node, delay > duration, duration + delay, excess});
       continue;
     }
-    if (duration > Ns{0}) found.push_back({node, false, duration, Ns{0}});
-    if (delay > Ns{0}) found.push_back({node, true, delay, Ns{0}});
+    if (duration > Ns{0}) each(Suspect{node, false, duration, Ns{0}});
+    if (delay > Ns{0}) each(Suspect{node, true, delay, Ns{0}});
   }
-  return found;
+  return no_node;
 }
 
-void Judge::charge(const Suspect& suspect, bool excess, Ns wait, Ns at) {
-  const int rank = views_[graph_.view[suspect.node]].rank;
-  const std::string_view label = suspect.delay
-                                     ? std::string_view("unexplained")
-                                     : label_of(graph_, views_, job_.matches, suspect.node);
-  Charged& c = charged(suspect.node, label, excess);
-  c.blame.rank = rank;
-  c.blame.label = label;
-  c.blame.excess = excess;
-  c.blame.wait += wait;
-  const SliceId row = graph_.slice[suspect.node];
-  const Trace& trace = *views_[graph_.view[suspect.node]].trace;
-  c.names[row == no_slice ? no_node : index(trace.slices.name[index(row)])] += wait;
-  if (wait <= c.blame.worst) return;
-  c.blame.worst = wait;
-  c.blame.worst_at = at + graph_.origin;
+void Judge::find_legs() {
+  std::map<std::vector<std::uint32_t>, std::uint32_t> numbers;
+  std::vector<std::uint32_t> members;
+  for (const std::uint32_t join : replay_.movable_of[static_cast<std::size_t>(NodeKind::join)]) {
+    members.clear();
+    for (const std::uint32_t arrival : graph_.graph.preds_of(join))
+      members.push_back(graph_.view[arrival]);
+    std::ranges::sort(members);
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    Leg leg{.join = join, .group = numbers.try_emplace(members, next).first->second};
+    const std::uint32_t before = each_suspect(join, [&leg](const Suspect& s) {
+      leg.excess += s.excess;
+      leg.own += s.own;
+      if (s.excess > leg.most_excess.excess) leg.most_excess = s;
+      if (s.own > leg.most_own.own) leg.most_own = s;
+    });
+    if (before != no_node)
+      leg.before = static_cast<std::uint32_t>(
+          std::ranges::lower_bound(legs_, before, {}, &Leg::join) - legs_.begin());
+    legs_.push_back(leg);
+  }
+  groups_.resize(numbers.size());
+  for (const auto& [group, number] : numbers) groups_[number] = group;
 }
 
-void Judge::judge(std::uint32_t join) {
-  const Ns wait = waiting(join);
+void Judge::judge(std::uint32_t leg) {
+  const Ns wait = waiting(legs_[leg].join);
   if (wait <= Ns{0}) return;
-  const std::vector<Suspect> found = suspects(join);
+  way_.assign(1, leg);
+  for (std::uint32_t l = legs_[leg].before;
+       l != Leg::no_leg && !holds_all(legs_[l].group, legs_[leg].group); l = legs_[l].before)
+    way_.push_back(l);
   Ns excess{};
   Ns own{};
-  for (const Suspect& s : found) {
-    excess += s.excess;
-    own += s.own;
+  for (const std::uint32_t l : way_) {
+    excess += legs_[l].excess;
+    own += legs_[l].own;
   }
   const bool by_excess = excess > Ns{0};
   const Ns whole = by_excess ? excess : own;
   if (whole <= Ns{0}) return;
-  Ns left = wait;
-  const Suspect* most = nullptr;
-  for (const Suspect& s : found) {
-    const Ns weight = by_excess ? s.excess : s.own;
-    if (weight <= Ns{0}) continue;
-    const Ns part{
-        std::llround(static_cast<double>(wait.count()) *
-                     (static_cast<double>(weight.count()) / static_cast<double>(whole.count())))};
-    const Ns given = std::min(part, left);
-    charge(s, by_excess, given, replay_.end[join]);
-    left -= given;
-    if (most == nullptr || weight > (by_excess ? most->excess : most->own)) most = &s;
+  const double rate = static_cast<double>(wait.count()) / static_cast<double>(whole.count());
+  Suspect most;
+  for (const std::uint32_t l : way_) {
+    const Suspect& longest = by_excess ? legs_[l].most_excess : legs_[l].most_own;
+    if (longest.weight(by_excess) > most.weight(by_excess)) most = longest;
+    Rate& r = by_excess ? legs_[l].by_excess : legs_[l].by_own;
+    r.sum += rate;
+    if (rate <= r.worst) continue;
+    r.worst = rate;
+    r.worst_at = replay_.end[legs_[leg].join];
   }
-  if (most == nullptr) return;
-  if (left > Ns{0}) charge(*most, by_excess, left, replay_.end[join]);
-  const std::string_view label = most->delay ? std::string_view("unexplained")
-                                             : label_of(graph_, views_, job_.matches, most->node);
-  ++charged(most->node, label, by_excess).blame.collectives;
+  ++charged(most, by_excess).blame.collectives;
 }
 
-std::vector<Blame> Judge::run() {
-  for (std::uint32_t n = 0; n < graph_.size(); ++n)
-    if (graph_.kind[n] == NodeKind::join && replay_.movable[n]) judge(n);
+void Judge::charge(const Suspect& suspect, bool by_excess, const Rate& rate) {
+  const auto weight = static_cast<double>(suspect.weight(by_excess).count());
+  if (weight <= 0 || rate.sum <= 0) return;
+  Charged& c = charged(suspect, by_excess);
+  c.wait += weight * rate.sum;
+  const SliceId row = graph_.slice[suspect.node];
+  const Trace& trace = *views_[graph_.view[suspect.node]].trace;
+  c.names[row == no_slice ? no_node : index(trace.slices.name[index(row)])] += weight * rate.sum;
+  const Ns worst{std::llround(weight * rate.worst)};
+  if (worst <= c.blame.worst) return;
+  c.blame.worst = worst;
+  c.blame.worst_at = rate.worst_at + graph_.origin;
+}
+
+std::vector<Blame> Judge::sum_up() {
   struct Named {
     Blame blame;
-    std::map<std::string_view, Ns> names;
+    double wait = 0;
+    std::map<std::string_view, double> names;
   };
   std::map<std::tuple<int, std::string_view, bool>, Named> merged;
   for (const auto& [key, c] : charged_) {
-    Named& to = merged[{c.blame.rank, c.blame.label, key.excess}];
+    const int rank = views_[key.view].rank;
+    Named& to = merged[{rank, c.blame.label, key.excess}];
     const StringPool& strings = views_[key.view].trace->strings;
     for (const auto& [name, wait] : c.names)
       to.names[name == no_node ? std::string_view{} : strings[StringId{name}]] += wait;
+    to.wait += c.wait;
     Blame sum = c.blame;
-    sum.wait += to.blame.wait;
+    sum.rank = rank;
+    sum.excess = key.excess;
     sum.collectives += to.blame.collectives;
     const bool earlier = to.blame.worst == sum.worst && to.blame.worst_at < sum.worst_at;
     if (to.blame.worst > sum.worst || earlier) {
@@ -174,6 +227,7 @@ std::vector<Blame> Judge::run() {
   }
   std::vector<Blame> blames;
   for (auto& [key, named] : merged) {
+    named.blame.wait = Ns{std::llround(named.wait)};
     const auto most =
         std::ranges::max_element(named.names, {}, [](const auto& name) { return name.second; });
     named.blame.name = std::string(most->first);
@@ -181,6 +235,19 @@ std::vector<Blame> Judge::run() {
   }
   std::ranges::stable_sort(blames, std::ranges::greater{}, &Blame::wait);
   return blames;
+}
+
+std::vector<Blame> Judge::run() {
+  find_legs();
+  for (std::uint32_t leg = 0; leg < legs_.size(); ++leg) judge(leg);
+  for (const Leg& leg : legs_) {
+    if (leg.by_excess.sum <= 0 && leg.by_own.sum <= 0) continue;
+    each_suspect(leg.join, [&](const Suspect& s) {
+      charge(s, true, leg.by_excess);
+      charge(s, false, leg.by_own);
+    });
+  }
+  return sum_up();
 }
 
 }  // namespace

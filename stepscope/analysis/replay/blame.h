@@ -28,7 +28,8 @@ struct Blame {
   Ns worst{};
 };
 
-// Largest first. The sum of `wait` is the total waiting of all joined collectives.
+// Largest first. The sum of `wait` is the total waiting of the joined collectives that work came
+// before, but for rounding. O(nodes + joins × joins since its members were even).
 [[nodiscard]] std::vector<Blame> find_blame(const Replay& replay, std::span<const RankView> views,
                                             const Collectives& job, const PeerMedians& medians);
 
