@@ -17,8 +17,10 @@
 namespace stepscope {
 namespace {
 
-constexpr int absolute_rounds = 12;
-constexpr int biweight_rounds = 12;
+constexpr int most_rounds_each = 12;  // of absolute deviations, then of the biweight
+// Rounds end when no offset moves by more.
+constexpr double absolute_moves_ns = 1;
+constexpr double biweight_moves_ns = 0.01;
 constexpr double biweight_reach = 4.685;
 // Of the squared residual of the linear system. Weights of the next round correct what a round
 // leaves; the last round is exact.
@@ -53,6 +55,14 @@ struct Block {
 
   [[nodiscard]] bool formed() const { return !moments[0].empty(); }
 };
+
+// The median. Reorders the values.
+double middle_of(std::vector<double>& values) {
+  const double upper = upper_median(values);
+  if (values.size() % 2 != 0) return upper;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  return (*std::max_element(values.begin(), middle) + upper) / 2;
+}
 
 // One row per end: value = time of this end after the first end of its collective.
 class Solver {
@@ -90,6 +100,8 @@ class Solver {
   void solve(double tolerance);
   [[nodiscard]] std::vector<double> inverse_diagonal() const;
   void find_residuals();
+  // Until the unknowns stand still.
+  void repeat(void (Solver::*reweigh)(), double moves_ns);
   void reweigh_absolute();
   void reweigh_biweight();
   void fix_gauge(const std::vector<std::uint32_t>& part);
@@ -266,18 +278,19 @@ void Solver::solve(double tolerance) {
 // the midpoint.
 void Solver::find_residuals() {
   std::vector<double> left;
+  std::vector<double> sizes;
   each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
     left.clear();
     for (std::size_t i = 0; i < ends.size(); ++i)
       left.push_back(value_[row + i] - modelled(x_, ends[i].clock, time_[s]));
-    const double middle = *median(std::span<const double>(left));
+    sizes = left;
+    const double middle = middle_of(sizes);
     const double scale = static_cast<double>(data_.shared[first_ + s].scale.count());
     for (std::size_t i = 0; i < ends.size(); ++i) residuals_[row + i] = (left[i] - middle) / scale;
   });
-  std::vector<double> sizes;
-  sizes.reserve(residuals_.size());
+  sizes.clear();
   for (const double r : residuals_) sizes.push_back(std::abs(r));
-  sigma_ = std::max(1e-3, normal_mad * *median(std::span<const double>(sizes)));
+  sigma_ = std::max(1e-3, normal_mad * middle_of(sizes));
 }
 
 void Solver::reweigh_absolute() {
@@ -297,6 +310,18 @@ void Solver::reweigh_biweight() {
       weight_[i] = inside * inside / (scale * scale);
     }
   });
+}
+
+void Solver::repeat(void (Solver::*reweigh)(), double moves_ns) {
+  for (int round = 0; round < most_rounds_each; ++round) {
+    const std::vector<double> before = x_;
+    (this->*reweigh)();
+    solve(round_tolerance);
+    find_residuals();
+    double moved = 0;
+    for (std::size_t i = 0; i < x_.size(); ++i) moved = std::max(moved, std::abs(x_[i] - before[i]));
+    if (moved <= moves_ns) return;
+  }
 }
 
 void Solver::fix_gauge(const std::vector<std::uint32_t>& part) {
@@ -328,15 +353,11 @@ ClockFit Solver::run() {
     for (const ClockEnd& e : ends) ++fit.joins[e.clock];
   });
   find_residuals();
-  for (int round = 0; round < absolute_rounds + biweight_rounds; ++round) {
-    if (round < absolute_rounds)
-      reweigh_absolute();
-    else
-      reweigh_biweight();
-    const bool last = round + 1 == absolute_rounds + biweight_rounds;
-    solve(last ? last_tolerance : round_tolerance);
-    find_residuals();
-  }
+  repeat(&Solver::reweigh_absolute, absolute_moves_ns);
+  repeat(&Solver::reweigh_biweight, biweight_moves_ns);
+  reweigh_biweight();
+  solve(last_tolerance);
+  find_residuals();
   fix_gauge(fit.part);
   fit.error_ns = errors();
   std::vector<std::int64_t> scales;

@@ -6,6 +6,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "stepscope/base/release.h"
+
 namespace stepscope {
 namespace {
 
@@ -233,7 +235,7 @@ void Program::learn() {
     if (counted.empty() || counted.back().candidate != c) counted.push_back({c, 0});
     ++counted.back().votes;
   }
-  votes_ = {};
+  release(votes_);
   std::ranges::stable_sort(counted, [](const Counted& a, const Counted& b) {
     return a.candidate.after != b.candidate.after ? a.candidate.after < b.candidate.after
                                                   : a.votes > b.votes;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <queue>
 #include <utility>
 
 #include "stepscope/base/run_sort.h"
@@ -31,102 +30,109 @@ Grouped group_edges(std::span<const GraphEdge> edges, std::size_t nodes,
 }
 
 // By instant, then by index.
-GraphOrder order_by_instant(std::span<const Ns> instant) {
-  GraphOrder result;
-  result.order.resize(instant.size());
-  std::iota(result.order.begin(), result.order.end(), 0U);
-  run_sort(result.order, [&](std::uint32_t a, std::uint32_t b) { return instant[a] < instant[b]; });
-  result.position.resize(instant.size());
-  for (std::uint32_t i = 0; i < instant.size(); ++i) result.position[result.order[i]] = i;
-  return result;
+std::vector<std::uint32_t> order_by_instant(std::span<const Ns> instant) {
+  std::vector<std::uint32_t> order(instant.size());
+  std::iota(order.begin(), order.end(), 0U);
+  run_sort(order, [&](std::uint32_t a, std::uint32_t b) { return instant[a] < instant[b]; });
+  return order;
 }
 
-// Kahn's order. Of ready nodes the first of `preferred` goes first.
+// Depth first along the predecessors.
 class EdgeOrder {
  public:
-  EdgeOrder(std::span<const Ns> instant, std::span<const GraphEdge> edges,
-            const GraphOrder& preferred)
+  EdgeOrder(std::span<const Ns> instant, std::span<const GraphEdge> edges)
       : instant_(instant),
         edges_(edges),
-        preferred_(preferred),
         in_(group_edges(edges, instant.size(), &GraphEdge::to)),
-        out_(group_edges(edges, instant.size(), &GraphEdge::from)),
-        gone_(edges.size(), false),
-        waits_(instant.size(), 0),
-        seen_(instant.size(), no_node) {
+        gone_(edges.size(), false) {
     result_.position.assign(instant.size(), no_node);
     result_.order.reserve(instant.size());
   }
 
-  GraphOrder run() {
-    for (const GraphEdge& e : edges_) ++waits_[e.to];
-    for (std::uint32_t n = 0; n < instant_.size(); ++n)
-      if (waits_[n] == 0) ready_.push(preferred_.position[n]);
-    while (result_.order.size() < instant_.size()) {
-      while (ready_.empty()) break_circle();
-      const std::uint32_t n = preferred_.order[ready_.top()];
-      ready_.pop();
-      result_.position[n] = static_cast<std::uint32_t>(result_.order.size());
-      result_.order.push_back(n);
-      for (std::uint32_t i = out_.first[n]; i < out_.first[n + 1]; ++i)
-        if (!gone_[out_.other[i]]) release(out_.other[i]);
+  GraphOrder run(std::span<const std::uint32_t> preferred) {
+    for (const std::uint32_t n : preferred) {
+      if (result_.position[n] == no_node) enter(n, no_edge);
+      while (!path_.empty()) go_on();
     }
     return std::move(result_);
   }
   [[nodiscard]] const std::vector<std::uint32_t>& removed() const { return removed_; }
 
  private:
-  void release(std::uint32_t edge) {
-    gone_[edge] = true;
-    const std::uint32_t to = edges_[edge].to;
-    if (--waits_[to] == 0) ready_.push(preferred_.position[to]);
+  static constexpr std::uint32_t no_edge = no_node;
+  static constexpr std::uint32_t on_path = no_node - 1;  // a position
+
+  // A node whose predecessors are placed first.
+  struct Visit {
+    std::uint32_t node = no_node;
+    std::uint32_t by = no_edge;  // the edge to the node before it on the path
+    std::uint32_t next = 0;      // in in_.other
+  };
+  void enter(std::uint32_t node, std::uint32_t by) {
+    result_.position[node] = on_path;
+    path_.push_back({node, by, in_.first[node]});
   }
-  // Walks back from the first remaining node until a node repeats: a cycle. Removes its edge that
-  // runs against the clock most.
-  void break_circle() {
-    while (result_.position[preferred_.order[looked_at_]] != no_node) ++looked_at_;
-    ++round_;
-    std::vector<std::uint32_t> way;
-    std::uint32_t node = preferred_.order[looked_at_];
-    while (seen_[node] != round_) {
-      seen_[node] = round_;
-      std::uint32_t i = in_.first[node];
-      while (gone_[in_.other[i]]) ++i;
-      way.push_back(in_.other[i]);
-      node = edges_[way.back()].from;
+  void go_on() {
+    Visit& at = path_.back();
+    if (at.next == in_.first[at.node + 1]) {
+      result_.position[at.node] = static_cast<std::uint32_t>(result_.order.size());
+      result_.order.push_back(at.node);
+      path_.pop_back();
+      return;
     }
-    const auto against = [&](std::uint32_t edge) {
-      return instant_[edges_[edge].from] - instant_[edges_[edge].to];
+    const std::uint32_t edge = in_.other[at.next++];
+    const std::uint32_t from = edges_[edge].from;
+    if (gone_[edge]) return;
+    if (result_.position[from] == no_node)
+      enter(from, edge);
+    else if (result_.position[from] == on_path)
+      break_circle(edge);
+  }
+  // `edge` leads from a node of the path to its last node. Removes the edge of this cycle that runs
+  // against the clock most, and leaves the path from there on.
+  void break_circle(std::uint32_t edge) {
+    const auto against = [&](std::uint32_t e) {
+      return instant_[edges_[e].from] - instant_[edges_[e].to];
     };
-    std::uint32_t worst = way.back();
-    for (auto i = way.size(); i-- > 0;) {
-      if (against(way[i]) > against(worst)) worst = way[i];
-      if (edges_[way[i]].to == node) break;
+    std::uint32_t worst = edge;
+    std::size_t first_left = path_.size();
+    for (std::size_t i = path_.size(); path_[--i].node != edges_[edge].from;) {
+      if (against(path_[i].by) <= against(worst)) continue;
+      worst = path_[i].by;
+      first_left = i;
     }
+    gone_[worst] = true;
     removed_.push_back(worst);
-    release(worst);
+    for (; path_.size() > first_left; path_.pop_back())
+      result_.position[path_.back().node] = no_node;
   }
 
   std::span<const Ns> instant_;
   std::span<const GraphEdge> edges_;
-  const GraphOrder& preferred_;
-  Grouped in_;   // edges by `to`
-  Grouped out_;  // edges by `from`
+  Grouped in_;  // edges by `to`
   std::vector<bool> gone_;
-  std::vector<std::uint32_t> waits_;
-  std::vector<std::uint32_t> seen_;
-  std::uint32_t round_ = 0;
-  std::size_t looked_at_ = 0;  // places of `preferred_` before it are done
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready_;
+  std::vector<Visit> path_;
   std::vector<std::uint32_t> removed_;
   GraphOrder result_;
 };
 
-GraphOrder order_by_edges(std::span<const Ns> instant, std::vector<GraphEdge>& edges,
-                          const GraphOrder& preferred) {
-  EdgeOrder order(instant, edges, preferred);
-  GraphOrder result = order.run();
-  std::vector<std::uint32_t> removed = order.removed();
+}  // namespace
+
+GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges) {
+  // Recorded nodes are mostly in order; a sort is enough then.
+  GraphOrder result;
+  result.order = order_by_instant(instant);
+  const bool forward = std::ranges::all_of(edges, [&](const GraphEdge& e) {
+    return instant[e.from] != instant[e.to] ? instant[e.from] < instant[e.to] : e.from < e.to;
+  });
+  if (forward) {
+    result.position.resize(instant.size());
+    for (std::uint32_t i = 0; i < instant.size(); ++i) result.position[result.order[i]] = i;
+    return result;
+  }
+  EdgeOrder search(instant, edges);
+  result = search.run(result.order);
+  std::vector<std::uint32_t> removed = search.removed();
   std::ranges::sort(removed, std::greater<>{});
   for (const std::uint32_t e : removed) {
     edges[e] = edges.back();
@@ -136,36 +142,29 @@ GraphOrder order_by_edges(std::span<const Ns> instant, std::vector<GraphEdge>& e
   return result;
 }
 
-}  // namespace
-
-GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges) {
-  // Recorded nodes are mostly in order; a sort is enough then.
-  GraphOrder by_instant = order_by_instant(instant);
-  const bool forward = std::ranges::all_of(edges, [&](const GraphEdge& e) {
-    return by_instant.position[e.from] < by_instant.position[e.to];
-  });
-  return forward ? by_instant : order_by_edges(instant, edges, by_instant);
-}
-
 ReplayGraph make_graph(const GraphOrder& order, std::span<const GraphEdge> edges) {
   const std::size_t nodes = order.order.size();
   ReplayGraph graph;
-  std::vector<std::uint32_t> next(nodes + 1, 0);
+  std::vector<std::uint32_t>& next = graph.first_pred;
+  next.assign(nodes + 1, 0);
   for (const GraphEdge& e : edges) ++next[order.position[e.to] + 1];
   for (std::size_t n = 0; n < nodes; ++n) next[n + 1] += next[n];
-  std::vector<std::uint32_t> first = next;
-  std::vector<std::uint32_t> preds(edges.size());
-  for (const GraphEdge& e : edges) preds[next[order.position[e.to]]++] = order.position[e.from];
-  graph.first_pred.reserve(nodes + 1);
-  graph.preds.reserve(edges.size());
-  graph.first_pred.push_back(0);
+  graph.preds.resize(edges.size());
+  for (const GraphEdge& e : edges)
+    graph.preds[next[order.position[e.to]]++] = order.position[e.from];
+  // Now next[n] is where the predecessors of n end. Repeated ones are dropped in place.
+  std::uint32_t begin = 0;
+  std::uint32_t kept = 0;
   for (std::size_t n = 0; n < nodes; ++n) {
-    const auto begin = preds.begin() + first[n];
-    const auto end = preds.begin() + first[n + 1];
-    std::sort(begin, end);
-    graph.preds.insert(graph.preds.end(), begin, std::unique(begin, end));
-    graph.first_pred.push_back(static_cast<std::uint32_t>(graph.preds.size()));
+    const std::span<std::uint32_t> preds = std::span(graph.preds).subspan(begin, next[n] - begin);
+    begin = next[n];
+    next[n] = kept;
+    std::ranges::sort(preds);
+    for (const std::uint32_t p : preds)
+      if (kept == next[n] || graph.preds[kept - 1] != p) graph.preds[kept++] = p;
   }
+  next[nodes] = kept;
+  graph.preds.resize(kept);
   graph.preds.shrink_to_fit();
   graph.duration.assign(nodes, Ns{0});
   graph.delay.assign(nodes, Ns{0});

@@ -72,10 +72,10 @@ struct GraphOrder {
   std::uint64_t removed = 0;            // edges that closed a cycle
 };
 
-// Orders nodes by `instant` (measured start, one per node) if that agrees with the edges. Else uses
-// Kahn's algorithm with the earliest ready node first. From each cycle (broken clocks, wrong joins)
-// it removes the edge of `edges` that runs against the clock most. O((nodes + edges) log nodes),
-// plus O(nodes) for each cycle.
+// Orders nodes by `instant` (measured start, one per node). Predecessors that seem later than their
+// node are placed right before it. From each cycle (broken clocks, wrong joins) it removes the edge
+// of `edges` that runs against the clock most. O((nodes + edges) log nodes), plus O(nodes) for each
+// cycle.
 [[nodiscard]] GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges);
 
 // The graph with nodes renumbered by `order`. Durations and delays are zero. Repeated edges are

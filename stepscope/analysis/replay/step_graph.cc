@@ -10,6 +10,7 @@
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/replay/step_graph_draft.h"
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/base/release.h"
 
 namespace stepscope {
 
@@ -76,6 +77,7 @@ class GraphBuilder {
   StepGraph build();
 
  private:
+  void reserve();
   void append(std::uint32_t view);
   void join(const MatchedCollective& m, std::uint32_t row);
   template <class Needed, class Waits>
@@ -103,11 +105,8 @@ class GraphBuilder {
 
 template <class Column>
 void append_and_free(Column& to, Column& from) {
-  if (to.empty())
-    to = std::move(from);
-  else
-    to.insert(to.end(), from.begin(), from.end());
-  from = {};
+  to.insert(to.end(), from.begin(), from.end());
+  release(from);
 }
 
 void GraphBuilder::append(std::uint32_t view) {
@@ -175,7 +174,7 @@ void GraphBuilder::number() {
   const GraphOrder order = order_nodes(start_, edges_);
   out_.removed_edges = order.removed;
   out_.graph = make_graph(order, edges_);
-  edges_ = {};
+  release(edges_);
   const auto renumber = [&](auto& column) {
     auto old = std::move(column);
     column.clear();
@@ -234,7 +233,28 @@ void GraphBuilder::find_step_ends() {
   }
 }
 
+void GraphBuilder::reserve() {
+  std::size_t edges = 0;
+  std::size_t nodes = 0;
+  for (const ViewDraft& draft : drafts_) {
+    nodes += draft.start.size();
+    edges += draft.edges.size();
+  }
+  for (const MatchedCollective& m : job_.matches.matched) {
+    const std::size_t joins = m.kind == CollectiveKind::reduce || m.kind == CollectiveKind::gather;
+    nodes += 1 + joins;
+    edges += 2 * job_.matches.members_of(m).size() + joins;
+  }
+  start_.reserve(nodes);
+  duration_.reserve(nodes);
+  edges_.reserve(edges);
+  for (auto* column : {&out_.view, &out_.detail}) column->reserve(nodes);
+  out_.kind.reserve(nodes);
+  out_.slice.reserve(nodes);
+}
+
 StepGraph GraphBuilder::build() {
+  reserve();
   for (std::uint32_t v = 0; v < views_.size(); ++v) append(v);
   const auto& matched = job_.matches.matched;
   for (std::uint32_t i = 0; i < matched.size(); ++i)
@@ -266,10 +286,12 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
     parts[v] = begin_device_view(inputs[v]);
     uses[v] = parts[v]->uses();
   });
-  const std::vector<std::vector<UseOrder>> orders = learn_order(uses);
+  std::vector<std::vector<UseOrder>> orders = learn_order(uses);
+  release(uses);
   parallel_for(views.size(), threads, [&](std::size_t v) {
     if (parts[v]) drafts[v] = parts[v]->finish(orders[v]);
     parts[v].reset();
+    release(orders[v]);
   });
   return GraphBuilder(views, job, drafts).build();
 }

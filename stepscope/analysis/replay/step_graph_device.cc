@@ -13,6 +13,7 @@
 #include "stepscope/analysis/replay/step_graph_draft.h"
 #include "stepscope/analysis/steps/event_waits.h"
 #include "stepscope/analysis/steps/host_waits.h"
+#include "stepscope/base/release.h"
 
 namespace stepscope {
 namespace {
@@ -498,6 +499,9 @@ std::vector<OrderedUse> DeviceDraft::uses() {
     for (std::uint32_t& before : sorted.back().follows)
       if (before != no_use) before = place[before];
   }
+  release(call_row_);
+  release(launched_);
+  release(op_ready_);
   return sorted;
 }
 
@@ -532,11 +536,11 @@ void DeviceDraft::begin() {
   add_host();
   add_operations();
   add_holds();
-  mark_ = {};
-  host_node_ = {};
-  last_node_ = {};
-  points_ = {};
-  holes_ = {};
+  release(mark_);
+  release(host_node_);
+  release(last_node_);
+  release(points_);
+  release(holes_);
 }
 
 ViewDraft DeviceDraft::finish(std::span<const UseOrder> orders) {
