@@ -44,7 +44,7 @@ void Shares::find_nodes() {
   std::vector<std::vector<std::uint32_t>> of_view(in_.views.size());
   for (std::uint32_t n = 0; n < graph_.size(); ++n)
     if (graph_.kind[n] == NodeKind::compute) of_view[graph_.view[n]].push_back(n);
-  const auto start = [&](std::uint32_t n) { return in_.replay.start[n] + graph_.origin; };
+  const auto start = [&](std::uint32_t n) { return in_.replay.start(n) + graph_.origin; };
   const auto end = [&](std::uint32_t n) { return in_.replay.end[n] + graph_.origin; };
   for (const StageBubble& rank : pipeline_.ranks) {
     auto& nodes = computes_.emplace_back(of_view[rank.view]);
@@ -95,7 +95,7 @@ std::map<Shares::Key, Ns> Shares::walls(const NodeTimes& times) {
 
 // The reduction by balancing of a rank's compute that begins in [from, to).
 Ns Shares::less_work(std::size_t rank, const NodeTimes& balanced, Ns from, Ns to) const {
-  const auto start = [&](std::uint32_t n) { return in_.replay.start[n] + graph_.origin; };
+  const auto start = [&](std::uint32_t n) { return in_.replay.start(n) + graph_.origin; };
   const std::vector<std::uint32_t>& nodes = computes_[rank];
   Ns less{};
   for (auto n = std::ranges::lower_bound(nodes, from, {}, start);

@@ -44,20 +44,20 @@ void EarlyWaitFinder::find_computing() {
     if (graph_.kind[n] == NodeKind::compute) computing_[graph_.view[n]].push_back(n);
   for (auto& nodes : computing_)
     run_sort(nodes, [&](std::uint32_t a, std::uint32_t b) {
-      return in_.replay.start[a] < in_.replay.start[b];
+      return in_.replay.start(a) < in_.replay.start(b);
     });
 }
 
 std::uint32_t EarlyWaitFinder::computes_from(std::uint32_t view, Ns at) const {
   const auto found = std::ranges::lower_bound(computing_[view], at, {},
-                                              [&](auto n) { return in_.replay.start[n]; });
+                                              [&](auto n) { return in_.replay.start(n); });
   return found == computing_[view].end() ? no_node : *found;
 }
 
 std::uint32_t EarlyWaitFinder::computes_at(std::uint32_t view, Ns at) const {
   const auto& nodes = computing_[view];
   const auto after =
-      std::ranges::lower_bound(nodes, at, {}, [&](auto n) { return in_.replay.start[n]; });
+      std::ranges::lower_bound(nodes, at, {}, [&](auto n) { return in_.replay.start(n); });
   if (after != nodes.begin() && in_.replay.end[*(after - 1)] > at) return *(after - 1);
   return after == nodes.end() ? no_node : *after;
 }
@@ -113,7 +113,7 @@ void EarlyWaitFinder::look_at(std::uint32_t sync) {
       (call.end - std::max(found.begin, call.start)) * 4 >= (call.end - call.start) * 3;
   const std::uint32_t next = computes_from(found.view, in_.replay.end[sync]);
   if (found.reader == no_node || others || !stood || next == no_node) return;
-  if (in_.replay.start[next] < in_.replay.start[found.reader]) found_.push_back(found);
+  if (in_.replay.start(next) < in_.replay.start(found.reader)) found_.push_back(found);
 }
 
 std::vector<EarlyWait> EarlyWaitFinder::find() {
@@ -148,10 +148,10 @@ void chain_calls(const WhatIfInputs& in, std::uint32_t view, NodeTimes& times,
     if (last[c] == no_node) continue;
     const auto [at, fresh] = before.try_emplace(calls[c].group, last[c]);
     const std::uint32_t from = std::exchange(at->second, last[c]);
-    if (fresh || in.replay.end[from] > in.replay.start[last[c]]) continue;
+    if (fresh || in.replay.end[from] > in.replay.start(last[c])) continue;
     edges.push_back({from, last[c]});
     times.delay[last[c]] =
-        std::min(times.delay[last[c]], in.replay.start[last[c]] - in.replay.end[from]);
+        std::min(times.delay[last[c]], in.replay.start(last[c]) - in.replay.end[from]);
   }
 }
 
@@ -179,7 +179,7 @@ Ns replay_without(const WhatIfInputs& in, std::span<const EarlyWait> waits,
   for (std::uint32_t n = 0; n < graph.size(); ++n)
     for (const std::uint32_t p : graph.graph.preds_of(n))
       if (!gone[p]) edges.push_back({p, n});
-  return replay_edges(graph, in.replay.start, times, std::move(edges));
+  return replay_edges(graph, measured_starts(in.replay), times, std::move(edges));
 }
 
 std::vector<EarlyWaitSum> sum_early_waits(const WhatIfInputs& in,

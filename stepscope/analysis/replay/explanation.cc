@@ -13,7 +13,6 @@ namespace stepscope {
 namespace {
 
 constexpr double held_much = 0.02;
-constexpr double worth_saving = 0.01;  // of a step
 
 // The instant from which only the device delayed the operation.
 Ns ready_for_device(const Replay& replay, std::uint32_t node) {
@@ -25,7 +24,7 @@ Ns ready_for_device(const Replay& replay, std::uint32_t node) {
     else
       ready = std::max(ready, replay.end[before]);
   }
-  return held ? ready : replay.start[node] - replay.measured.delay[node];
+  return held ? ready : replay.start(node) - replay.measured.delay[node];
 }
 
 // Counts only time in which the rank's device runs nothing else: the end of its last operation is
@@ -45,13 +44,13 @@ std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankV
     if (!device && kind != NodeKind::transfer) continue;
     const Ns idle_since = std::max(busy_until[v], ready_for_device(replay, n));
     busy_until[v] = std::max(busy_until[v], replay.end[n]);
-    const Ns held = replay.start[n] - idle_since;
+    const Ns held = replay.start(n) - idle_since;
     if (!device || !replay.movable[n] || views[v].index->cpu_only() || held < held_long) continue;
     delays[v].push_back(held);
     found[v].total += held;
     if (held <= found[v].worst) continue;
     found[v].worst = held;
-    found[v].worst_at = replay.start[n] - held + graph.origin;
+    found[v].worst_at = replay.start(n) - held + graph.origin;
   }
   std::vector<HeldDevice> listed;
   for (std::size_t v = 0; v < views.size(); ++v) {
@@ -94,7 +93,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   e.removed_edges = graph.removed_edges;
   e.negative_delays = graph.negative_delays;
   const std::vector<std::string> roles = roles_to_compare(inputs.roles);
-  PeerMedians medians;
+  const PeerMedians medians = peer_medians(replay, inputs.views, roles, inputs.threads);
   const auto ask = [&](std::initializer_list<std::function<void()>> questions) {
     parallel_for(questions.size(), inputs.threads, [&](std::size_t i) { questions.begin()[i](); });
   };
@@ -106,10 +105,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
          e.held_out =
              predict_held_out(replay, inputs.views, inputs.collectives.matches, inputs.threads);
        },
-       [&] {
-         medians = peer_medians(replay, inputs.views, roles);
-         e.held = held_devices(replay, inputs.views);
-       }});
+       [&] { e.held = held_devices(replay, inputs.views); }});
   if (stopped()) return std::nullopt;
   const Ns unexplained = e.path.residual + e.path.not_recorded + e.path.unjoined;
   if (e.path.length > Ns{0})
@@ -133,12 +129,10 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
     ask({blame, [&] { e.faults = find_faults(what, half, inputs.stop); },
          [&] { e.early_waits = sum_early_waits(what, find_early_waits(what)); },
          [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});
-    e.what_ifs = standing_what_ifs(what, inputs.threads, inputs.stop);
     const bool devices =
         std::ranges::none_of(inputs.views, [](const RankView& v) { return v.index->cpu_only(); });
-    if (!e.faults.empty() && devices)
-      find_saved_beside(what, e.faults.front().scenario, worth_saving, e.what_ifs, inputs.threads,
-                        inputs.stop);
+    const Scenario* fault = !e.faults.empty() && devices ? &e.faults.front().scenario : nullptr;
+    e.what_ifs = standing_what_ifs(what, fault, inputs.threads, inputs.stop);
     what.traffic = nullptr;
     if (e.buckets) {
       const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,

@@ -301,7 +301,7 @@ void Search::suspect_pauses() {
   const StepGraph& graph = *in_.replay.graph;
   for (const Pause& p : pauses_) {
     ranks.insert(in_.views[p.view].rank);
-    places.push_back({in_.views[p.view].rank, graph.origin + in_.replay.start[p.node],
+    places.push_back({in_.views[p.view].rank, graph.origin + in_.replay.start(p.node),
                       graph.graph.duration[p.node]});
     if (p.step >= 0) steps.insert(step_number(p.view, static_cast<std::size_t>(p.step)));
     most = std::max(most, in_.views[p.view].steps.size());
@@ -394,7 +394,7 @@ std::optional<std::int64_t> Search::step_of_work(std::uint32_t node) const {
   const StepGraph& graph = *in_.replay.graph;
   if (graph.kind[node] != NodeKind::host) return std::nullopt;
   const RankView& view = in_.views[graph.view[node]];
-  const Ns middle = graph.origin + in_.replay.start[node] + graph.graph.duration[node] / 2;
+  const Ns middle = graph.origin + in_.replay.start(node) + graph.graph.duration[node] / 2;
   const auto after = std::ranges::upper_bound(view.steps, middle, {}, &Step::host_start);
   if (after == view.steps.begin()) return std::nullopt;
   return (after - 1)->index;
@@ -544,48 +544,11 @@ std::vector<StepFault> Search::run() {
   return std::move(faults_);
 }
 
-// Both changes at once; where both shorten a node, the shorter remains.
-std::vector<NodeChange> both(std::span<const NodeChange> a, std::span<const NodeChange> b) {
-  std::vector<NodeChange> all;
-  all.reserve(a.size() + b.size());
-  std::ranges::merge(a, b, std::back_inserter(all), {}, &NodeChange::node, &NodeChange::node);
-  std::size_t kept = 0;
-  for (const NodeChange& c : all) {
-    if (kept > 0 && all[kept - 1].node == c.node)
-      all[kept - 1].work = std::min(all[kept - 1].work, c.work);
-    else
-      all[kept++] = c;
-  }
-  all.resize(kept);
-  return all;
-}
-
-bool changes_durations(const WhatIf& w) {
-  return w.scenario.change != Change::bucket && w.scenario.change != Change::prefetch &&
-         w.scenario.change != Change::compute;
-}
-
 }  // namespace
 
 std::vector<StepFault> find_faults(const WhatIfInputs& inputs, unsigned threads,
                                    const StopFlag* stop) {
   return Search(inputs, threads, stop).run();
-}
-
-void find_saved_beside(const WhatIfInputs& inputs, const Scenario& fault, double least_share,
-                       std::vector<WhatIf>& what_ifs, unsigned threads, const StopFlag* stop) {
-  const std::vector<NodeChange> undone = changes_of(inputs, fault);
-  std::vector<Ns> end;
-  const Ns step = replay_step(inputs.replay, undone, end);
-  const double least = least_share * static_cast<double>(inputs.replay.step.count());
-  parallel_for(what_ifs.size(), threads, [&](std::size_t i) {
-    WhatIf& w = what_ifs[i];
-    if (stop != nullptr && stop->requested()) return;
-    if (!changes_durations(w) || static_cast<double>(w.saved.count()) < least) return;
-    std::vector<Ns> room;
-    w.beside_fault =
-        step - replay_step(inputs.replay, both(undone, changes_of(inputs, w.scenario)), room);
-  });
 }
 
 }  // namespace stepscope

@@ -20,11 +20,4 @@ namespace stepscope {
 [[nodiscard]] std::vector<StepFault> find_faults(const WhatIfInputs& inputs, unsigned threads,
                                                  const StopFlag* stop = nullptr);
 
-// Sets `beside_fault` of each what-if that saves at least `least_share` of a step by other
-// durations: what it still saves once `fault` is undone. A replay for
-// each. REQUIRES: the ranks have devices.
-void find_saved_beside(const WhatIfInputs& inputs, const Scenario& fault, double least_share,
-                       std::vector<WhatIf>& what_ifs, unsigned threads,
-                       const StopFlag* stop = nullptr);
-
 }  // namespace stepscope

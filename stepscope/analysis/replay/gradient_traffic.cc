@@ -90,7 +90,7 @@ void TrafficFinder::find_compute() {
     const SliceId row = device ? view.index->launch(graph_.slice[n]) : graph_.slice[n];
     if (row == no_slice) continue;
     const Slices& s = view.trace->slices;
-    const Ns at = device ? s.start[index(row)] : in_.replay.start[n] + graph_.origin;
+    const Ns at = device ? s.start[index(row)] : in_.replay.start(n) + graph_.origin;
     out_.compute[v].push_back({at, n, in_.phases[v].at(s.track[index(row)], at)});
   }
   for (auto& pieces : out_.compute)

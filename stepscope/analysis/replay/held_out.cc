@@ -113,7 +113,7 @@ class Prediction {
   }
   // How far the host of a view is ahead of the end of the step before when it begins a step.
   [[nodiscard]] Ns lead(std::size_t view, std::size_t k) const {
-    return work_[view][k - 1].end - replay_.start[work_[view][k].first_host];
+    return work_[view][k - 1].end - replay_.start(work_[view][k].first_host);
   }
   [[nodiscard]] std::optional<Bytes> bytes_of(std::uint32_t node) const {
     const NodeKind kind = graph_.kind[node];
@@ -167,7 +167,7 @@ void Prediction::place(std::size_t view) {
     at.step = static_cast<std::uint32_t>(place - common_.begin());
     std::uint32_t& first = work_[view][at.step].first_host;
     if (graph_.kind[at.node] == NodeKind::host &&
-        (first == no_node || replay_.start[at.node] < replay_.start[first]))
+        (first == no_node || replay_.start(at.node) < replay_.start(first)))
       first = at.node;
     if (!ends_step(view, at.node)) continue;
     Ns& end = work_[view][at.step].end;
@@ -309,7 +309,7 @@ std::vector<NodeChange> Prediction::changes_of(const Case& c) const {
 
 std::optional<Prediction::Outcome> Prediction::predict(const Case& c) const {
   std::vector<Ns> ends(graph_.size());
-  replay(graph_.graph, changes_of(c), ends);
+  replay(graph_.graph, replay_.work, changes_of(c), ends);
   std::vector<Ns> last(views_.size(), Ns::min());
   for (std::size_t v = 0; v < views_.size(); ++v)
     for (const PlacedNode& at : nodes_of(v))

@@ -221,8 +221,8 @@ CriticalPath PathReader::read() {
     const std::uint32_t n = path[i];
     if (replay_.end[n] <= from_) continue;
     ++out_.nodes;
-    add(n, replay_.start[n] - replay_.measured.delay[n], replay_.start[n], true);
-    add(n, replay_.start[n], replay_.end[n], false);
+    add(n, replay_.start(n) - replay_.measured.delay[n], replay_.start(n), true);
+    add(n, replay_.start(n), replay_.end[n], false);
     if (i == 0) continue;
     const int here = views_[graph_.view[n]].rank;
     const int before = views_[graph_.view[path[i - 1]]].rank;

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+
+#include "stepscope/base/parallel_for.h"
 
 namespace stepscope {
 namespace {
@@ -31,6 +35,13 @@ bool is_own_work(NodeKind kind) {
          kind == NodeKind::copy;
 }
 
+std::vector<std::uint64_t> name_hashes(const StringPool& strings) {
+  std::vector<std::uint64_t> hashes;
+  for (std::uint32_t i = 0; i < strings.size(); ++i)
+    hashes.push_back(std::hash<std::string_view>{}(strings[StringId{i}]));
+  return hashes;
+}
+
 // Number of a step by its ordinal.
 std::int64_t step_index(const RankView& view, std::int32_t step) {
   return step < 0 ? view.steps.front().index - 1 : view.steps[static_cast<std::size_t>(step)].index;
@@ -47,8 +58,7 @@ std::string_view without_stage(std::string_view role) {
 class StagePeers {
  public:
   StagePeers(const Replay& replay, std::span<const RankView> views,
-             std::span<const std::string> roles, const std::vector<bool>& alone,
-             std::span<const std::vector<std::uint64_t>> name_hash);
+             std::span<const std::string> roles, const std::vector<bool>& alone);
   [[nodiscard]] bool has(std::uint32_t view, std::uint64_t name) const {
     return names_[view].contains(name);
   }
@@ -60,9 +70,11 @@ class StagePeers {
 constexpr double least_alike = 0.25;  // of a rank's compute
 
 StagePeers::StagePeers(const Replay& replay, std::span<const RankView> views,
-                       std::span<const std::string> roles, const std::vector<bool>& alone,
-                       std::span<const std::vector<std::uint64_t>> name_hash)
+                       std::span<const std::string> roles, const std::vector<bool>& alone)
     : names_(views.size()) {
+  std::vector<std::vector<std::uint64_t>> hashes(views.size());
+  for (std::size_t v = 0; v < views.size(); ++v)
+    if (alone[v]) hashes[v] = name_hashes(views[v].trace->strings);
   struct Sum {
     std::size_t count = 0;
     Ns time{};
@@ -75,7 +87,7 @@ StagePeers::StagePeers(const Replay& replay, std::span<const RankView> views,
     const std::uint32_t v = graph.view[n];
     if (!alone[v] || stage_of(roles[v]).empty() || graph.slice[n] == no_slice) continue;
     const StringId name = views[v].trace->slices.name[index(graph.slice[n])];
-    Sum& sum = names[{without_stage(roles[v]), name_hash[v][index(name)]}][v];
+    Sum& sum = names[{without_stage(roles[v]), hashes[v][index(name)]}][v];
     ++sum.count;
     sum.time += graph.graph.duration[n];
     all[v] += graph.graph.duration[n];
@@ -97,39 +109,89 @@ StagePeers::StagePeers(const Replay& replay, std::span<const RankView> views,
       names_[v].clear();
 }
 
-// Of ranks with peers in their role; and the kernels of ranks that are alone in a stage, whose
-// peers are in the other stages.
-std::vector<WorkPiece> find_pieces(const Replay& replay, std::span<const RankView> views,
-                                   std::span<const std::string> roles) {
+// The pieces of the views of one role, or part of a role.
+class Pieces {
+ public:
+  Pieces(const Replay& replay, std::span<const RankView> views, std::span<const std::string> roles);
+
+  // By the part of the role that its views share. Ranks with peers in their role share all of it.
+  [[nodiscard]] std::map<std::string_view, std::vector<std::uint32_t>> views_by_role() const;
+  [[nodiscard]] std::vector<WorkPiece> of(std::span<const std::uint32_t> views) const;
+
+ private:
+  void add(std::uint32_t view, std::vector<WorkPiece>& pieces) const;
+
+  const Replay& replay_;
+  std::span<const RankView> views_;
+  std::span<const std::string> roles_;
+  std::vector<bool> alone_;
+  std::vector<std::uint32_t> nodes_;  // own work, by view
+  std::vector<std::size_t> first_;    // by view, in nodes_
+  StagePeers of_stages_;
+};
+
+std::vector<bool> alone_in_role(std::span<const std::string> roles) {
+  std::map<std::string_view, std::size_t> ranks;
+  for (const std::string& role : roles) ++ranks[role];
+  std::vector<bool> alone;
+  for (const std::string& role : roles) alone.push_back(ranks[role] < 2);
+  return alone;
+}
+
+Pieces::Pieces(const Replay& replay, std::span<const RankView> views,
+               std::span<const std::string> roles)
+    : replay_(replay),
+      views_(views),
+      roles_(roles),
+      alone_(alone_in_role(roles)),
+      first_(views.size() + 1),
+      of_stages_(replay, views, roles, alone_) {
   const StepGraph& graph = *replay.graph;
-  std::vector<std::vector<std::uint64_t>> name_hash(views.size());
-  std::vector<bool> alone(views.size());
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    alone[v] = std::ranges::count(roles, roles[v]) < 2;
-    const StringPool& strings = views[v].trace->strings;
-    for (std::uint32_t i = 0; i < strings.size(); ++i)
-      name_hash[v].push_back(std::hash<std::string_view>{}(strings[StringId{i}]));
+  const auto counts = [&](std::uint32_t n) {
+    return replay.movable[n] && is_own_work(graph.kind[n]) && graph.slice[n] != no_slice;
+  };
+  for (std::uint32_t n = 0; n < graph.size(); ++n)
+    if (counts(n)) ++first_[graph.view[n] + std::size_t{1}];
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  nodes_.resize(first_.back());
+  std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+  for (std::uint32_t n = 0; n < graph.size(); ++n)
+    if (counts(n)) nodes_[next[graph.view[n]]++] = n;
+}
+
+std::map<std::string_view, std::vector<std::uint32_t>> Pieces::views_by_role() const {
+  std::map<std::string_view, std::vector<std::uint32_t>> of_role;
+  for (std::uint32_t v = 0; v < views_.size(); ++v)
+    of_role[alone_[v] ? without_stage(roles_[v]) : roles_[v]].push_back(v);
+  return of_role;
+}
+
+void Pieces::add(std::uint32_t view, std::vector<WorkPiece>& pieces) const {
+  const StepGraph& graph = *replay_.graph;
+  const RankView& v = views_[view];
+  const std::vector<std::uint64_t> names = name_hashes(v.trace->strings);
+  std::unordered_map<std::uint64_t, std::uint64_t> seen;
+  for (std::size_t i = first_[view]; i < first_[view + 1]; ++i) {
+    const std::uint32_t n = nodes_[i];
+    const std::uint64_t name = names[index(v.trace->slices.name[index(graph.slice[n])])];
+    if (alone_[view] && (graph.kind[n] != NodeKind::compute || !of_stages_.has(view, name)))
+      continue;
+    std::uint64_t key = mix(name, static_cast<std::uint64_t>(graph.kind[n]));
+    key = mix(key, static_cast<std::uint64_t>(step_index(v, launch_step(v, graph.slice[n]))));
+    key = mix(key, seen[key]++);
+    pieces.push_back({key, n, view, graph.graph.duration[n] + graph.graph.delay[n]});
   }
-  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> seen(views.size());
+}
+
+std::vector<WorkPiece> Pieces::of(std::span<const std::uint32_t> views) const {
   std::vector<WorkPiece> pieces;
-  const StagePeers of_stages(replay, views, roles, alone, name_hash);
-  for (std::uint32_t n = 0; n < graph.size(); ++n) {
-    if (!replay.movable[n] || !is_own_work(graph.kind[n]) || graph.slice[n] == no_slice) continue;
-    const std::uint32_t v = graph.view[n];
-    const std::uint64_t name =
-        name_hash[v][index(views[v].trace->slices.name[index(graph.slice[n])])];
-    std::string_view role = roles[v];
-    if (alone[v]) {
-      if (graph.kind[n] != NodeKind::compute || !of_stages.has(v, name)) continue;
-      role = without_stage(role);
-    }
-    std::uint64_t key =
-        mix(std::hash<std::string_view>{}(role), name + static_cast<std::uint64_t>(graph.kind[n]));
-    key = mix(key, static_cast<std::uint64_t>(
-                       step_index(views[v], launch_step(views[v], graph.slice[n]))));
-    key = mix(key, seen[v][key]++);
-    pieces.push_back({key, n, v, graph.graph.duration[n] + graph.graph.delay[n]});
-  }
+  std::size_t count = 0;
+  for (const std::uint32_t v : views) count += first_[v + 1] - first_[v];
+  pieces.reserve(count);
+  for (const std::uint32_t v : views) add(v, pieces);
+  std::ranges::sort(pieces, [](const WorkPiece& a, const WorkPiece& b) {
+    return a.key != b.key ? a.key < b.key : (a.time != b.time ? a.time < b.time : a.node < b.node);
+  });
   return pieces;
 }
 
@@ -194,26 +256,29 @@ std::int32_t launch_step(const RankView& view, SliceId row) {
 }
 
 PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
-                         std::span<const std::string> roles) {
+                         std::span<const std::string> roles, unsigned threads) {
   PeerMedians medians;
   medians.of_node.assign(replay.graph->size(), Ns{-1});
   medians.mean.assign(replay.graph->size(), Ns{-1});
-  std::vector<WorkPiece> pieces = find_pieces(replay, views, roles);
-  std::ranges::sort(pieces, [](const WorkPiece& a, const WorkPiece& b) {
-    return a.key != b.key ? a.key < b.key : (a.time != b.time ? a.time < b.time : a.node < b.node);
-  });
-  for (std::size_t first = 0; first < pieces.size();) {
-    std::size_t last = first;
-    while (last < pieces.size() && pieces[last].key == pieces[first].key) ++last;
-    const std::span group = std::span(pieces).subspan(first, last - first);
-    if (group.size() > 1) {
-      for (std::size_t i = 0; i < group.size(); ++i)
-        medians.of_node[group[i].node] = std::max(Ns{0}, median_without(group, i));
-      if (roles[group.front().view] == roles[group.back().view])
-        add_mean(replay, group, medians.mean);
+  const Pieces all(replay, views, roles);
+  const auto of_role = all.views_by_role();
+  const std::vector<std::pair<std::string_view, std::vector<std::uint32_t>>> listed(of_role.begin(),
+                                                                                    of_role.end());
+  parallel_for(listed.size(), threads, [&](std::size_t r) {
+    const std::vector<WorkPiece> pieces = all.of(listed[r].second);
+    for (std::size_t first = 0; first < pieces.size();) {
+      std::size_t last = first;
+      while (last < pieces.size() && pieces[last].key == pieces[first].key) ++last;
+      const std::span group = std::span(pieces).subspan(first, last - first);
+      if (group.size() > 1) {
+        for (std::size_t i = 0; i < group.size(); ++i)
+          medians.of_node[group[i].node] = std::max(Ns{0}, median_without(group, i));
+        if (roles[group.front().view] == roles[group.back().view])
+          add_mean(replay, group, medians.mean);
+      }
+      first = last;
     }
-    first = last;
-  }
+  });
   add_holds(*replay.graph, roles, medians.of_node);
   return medians;
 }

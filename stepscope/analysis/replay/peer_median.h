@@ -42,6 +42,7 @@ struct PeerMedians {
 
 // `roles`: by view. O(nodes log nodes).
 [[nodiscard]] PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
-                                       std::span<const std::string> roles);
+                                       std::span<const std::string> roles,
+                                       unsigned threads = 1);
 
 }  // namespace stepscope

@@ -40,7 +40,7 @@ class Mover {
         change_(change),
         recorded_(recorded_prefetch(units).value_or(0)),
         times_(measured_times(replay)),
-        instant_(replay.start),
+        instant_(measured_starts(replay)),
         loses_(graph_.size()),
         channel_item_(graph_.size(), {no_row, no_row}) {}
 
@@ -146,7 +146,7 @@ void Mover::index_nodes() {
   for (Nodes& nodes : nodes_) {
     nodes.thread_start = nodes.thread;
     std::ranges::stable_sort(nodes.thread, {}, [&](auto n) { return replay_.end[n]; });
-    std::ranges::stable_sort(nodes.thread_start, {}, [&](auto n) { return replay_.start[n]; });
+    std::ranges::stable_sort(nodes.thread_start, {}, [&](auto n) { return replay_.start(n); });
   }
 }
 
@@ -212,16 +212,16 @@ std::uint32_t Mover::reader(std::uint32_t view, const UnitUse& use, const UnitFe
                                                          : nodes.of_slice[index(fetch->reader)];
   const Ns there = fetch == nullptr ? use.from : std::max(fetch->needed, fetch->arrived);
   const auto at = std::ranges::lower_bound(nodes.thread_start, there - graph_.origin, {},
-                                           [&](auto n) { return replay_.start[n]; });
+                                           [&](auto n) { return replay_.start(n); });
   return at == nodes.thread_start.end() ? no_node : *at;
 }
 
 // An edge that held in the recorded steps too. The time it explains is no longer a delay.
 void Mover::depends(std::uint32_t from, std::uint32_t to) {
-  if (from == no_node || to == no_node || from == to || replay_.end[from] > replay_.start[to])
+  if (from == no_node || to == no_node || from == to || replay_.end[from] > replay_.start(to))
     return;
   edges_.push_back({from, to});
-  times_.delay[to] = std::min(times_.delay[to], replay_.start[to] - replay_.end[from]);
+  times_.delay[to] = std::min(times_.delay[to], replay_.start(to) - replay_.end[from]);
 }
 
 // A thread that makes progress itself and waits for its unit wakes for anything that ends
@@ -229,8 +229,8 @@ void Mover::depends(std::uint32_t from, std::uint32_t to) {
 void Mover::free_waits(std::uint32_t view, const UnitUse& use, Ns from, std::uint32_t to) {
   const auto& thread = nodes_[view].thread_start;
   auto at = std::ranges::lower_bound(thread, from - graph_.origin, {},
-                                     [&](auto n) { return replay_.start[n]; });
-  for (; at != thread.end() && replay_.start[*at] < replay_.start[to]; ++at) {
+                                     [&](auto n) { return replay_.start(n); });
+  for (; at != thread.end() && replay_.start(*at) < replay_.start(to); ++at) {
     const SliceId row = graph_.slice[*at];
     if (*at == to ||
         (row != no_slice && views_[view].trace->slices.track[index(row)] != use.thread))
@@ -252,7 +252,7 @@ void Mover::read_fetches(std::uint32_t view) {
       Ns ready = Ns::min();
       for (const std::uint32_t p : graph_.graph.preds_of(to))
         if (graph_.kind[p] != NodeKind::wait) ready = std::max(ready, replay_.end[p]);
-      if (ready != Ns::min()) times_.delay[to] = replay_.start[to] - ready;
+      if (ready != Ns::min()) times_.delay[to] = replay_.start(to) - ready;
       free_waits(view, use, f.needed, to);
     }
     for (const std::uint32_t c : use.calls) depends(nodes_[view].last_of_call[c], to);

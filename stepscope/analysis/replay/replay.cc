@@ -2,6 +2,7 @@
 #include "stepscope/analysis/replay/replay.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace stepscope {
 namespace {
@@ -29,14 +30,15 @@ double ratio(Ns a, Ns b) {
 
 }  // namespace
 
-Ns replay_step(const Replay& r, std::span<const NodeChange> changes, std::vector<Ns>& end) {
+Ns replay_step(const Replay& r, std::span<const Ns> work, std::span<const NodeChange> changes,
+               std::vector<Ns>& end) {
   const StepGraph& graph = *r.graph;
   end.resize(graph.size());
-  replay(graph.graph, changes, end);
+  replay(graph.graph, work, changes, end);
   return step_time(graph, end, [&](std::uint32_t begin) {
     const auto at = std::ranges::lower_bound(changes, begin, {}, &NodeChange::node);
     const bool changed = at != changes.end() && at->node == begin;
-    return r.measured.duration[begin] + (changed ? at->work : Ns{0});
+    return work[begin] - r.measured.delay[begin] + (changed ? at->work : Ns{0});
   });
 }
 
@@ -91,7 +93,7 @@ std::vector<std::vector<Step>> counted_steps(const Replay& r, std::span<const Ra
     all[v].assign(views[v].steps.begin(), views[v].steps.end());
     for (std::size_t k = 1; k < all[v].size(); ++k) all[v][k - 1].end = all[v][k].start;
     all[v].front().start =
-        over_views(v, [&](std::size_t view) { return r.start[graph.begin[view]]; }, earlier);
+        over_views(v, [&](std::size_t view) { return r.start(graph.begin[view]); }, earlier);
     all[v].back().end =
         over_views(v, [&](std::size_t view) { return r.end[graph.end[view]]; }, later);
   }
@@ -102,27 +104,32 @@ NodeTimes measured_times(const Replay& r) {
   return {r.graph->graph.duration, r.graph->graph.delay};
 }
 
+std::vector<Ns> measured_starts(const Replay& r) {
+  std::vector<Ns> starts(r.end.size());
+  std::ranges::transform(r.end, r.measured.duration, starts.begin(), std::minus<>{});
+  return starts;
+}
+
 Replay make_replay(const StepGraph& graph, std::span<const RankView> views) {
   Replay r;
   r.graph = &graph;
   r.measured = {graph.graph.duration, graph.graph.delay};
+  r.work.resize(graph.size());
+  std::ranges::transform(graph.graph.duration, graph.graph.delay, r.work.begin(), std::plus<>{});
   r.step = replay_step(r, {}, r.end);
-  r.start.resize(graph.size());
   r.movable.resize(graph.size());
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
-    r.start[n] = r.end[n] - graph.graph.duration[n];
     const std::uint32_t begin = graph.begin[graph.view[n]];
     const Ns from = begin == no_node ? Ns{0} : r.end[begin] - graph.graph.duration[begin];
-    if (r.start[n] < from) continue;
+    if (r.start(n) < from) continue;
     r.movable[n] = true;
     r.movable_of[static_cast<std::size_t>(graph.kind[n])].push_back(n);
   }
-  std::vector<NodeChange> without;
+  std::vector<Ns> without = r.work;
   for (std::uint32_t n = 0; n < graph.size(); ++n)
-    if (r.measured.delay[n] != Ns{0} && r.movable[n] && !keeps_delay(r, n))
-      without.push_back({n, -r.measured.delay[n]});
+    if (r.movable[n] && !keeps_delay(r, n)) without[n] -= r.measured.delay[n];
   std::vector<Ns> end;
-  r.step_without_residuals = replay_step(r, without, end);
+  r.step_without_residuals = replay_step(r, without, {}, end);
   r.measured_step = measured_step_time(graph).value_or(step_of(views, graph.together));
   if (r.measured_step > Ns{0}) r.error = ratio(r.step, r.measured_step) - 1;
   if (r.step > Ns{0}) r.residual_share = 1 - ratio(r.step_without_residuals, r.step);

@@ -22,8 +22,8 @@ struct Replay {
     std::span<const Ns> duration;  // of the graph
     std::span<const Ns> delay;
   } measured;
-  std::vector<Ns> start;  // measured, by node
-  std::vector<Ns> end;
+  std::vector<Ns> work;  // measured duration + delay, by node
+  std::vector<Ns> end;   // measured, by node
   // By node: true if it began within the steps of its rank. Nodes that began earlier (a launch of
   // the first operation, the previous step) stay as they were in every replay. So does the
   // beginning.
@@ -34,6 +34,8 @@ struct Replay {
   double error = 0;                                                    // step / measured_step − 1
   Ns step_without_residuals{};  // without the delays of movable nodes
   double residual_share = 0;  // 1 − step_without_residuals / step: time the graph does not explain
+
+  [[nodiscard]] Ns start(std::uint32_t node) const { return end[node] - measured.duration[node]; }
 };
 
 // `graph` must outlive the result.
@@ -51,15 +53,21 @@ struct Replay {
                                                            std::span<const RankView> views);
 
 [[nodiscard]] NodeTimes measured_times(const Replay& replay);
+[[nodiscard]] std::vector<Ns> measured_starts(const Replay& replay);
 
 // The time of a step with other edges; `edges` is the whole set. Nodes from graph.size() on are
 // new. `instant`, the approximate start of each node, orders them.
 [[nodiscard]] Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant,
                               const NodeTimes& times, std::vector<GraphEdge> edges);
 
-// The time of a step with these changes, ascending by node; none may change a kept delay. `end` is
-// scratch space for one instant per node.
-[[nodiscard]] Ns replay_step(const Replay& replay, std::span<const NodeChange> changes,
-                             std::vector<Ns>& end);
+// The time of a step with other work (by node) and these changes of it, ascending by node. Both
+// leave kept delays as they are. `end` is scratch space for one instant per node.
+[[nodiscard]] Ns replay_step(const Replay& replay, std::span<const Ns> work,
+                             std::span<const NodeChange> changes, std::vector<Ns>& end);
+// The same with changes of the measured work.
+[[nodiscard]] inline Ns replay_step(const Replay& replay, std::span<const NodeChange> changes,
+                                    std::vector<Ns>& end) {
+  return replay_step(replay, replay.work, changes, end);
+}
 
 }  // namespace stepscope

@@ -202,10 +202,11 @@ void replay(const ReplayGraph& graph, std::span<const Ns> duration, std::span<co
     end[n] = ready_at(graph, end, n) + delay[n] + duration[n];
 }
 
-void replay(const ReplayGraph& graph, std::span<const NodeChange> changes, std::span<Ns> end) {
+void replay(const ReplayGraph& graph, std::span<const Ns> work, std::span<const NodeChange> changes,
+            std::span<Ns> end) {
   std::size_t n = 0;
   const auto go_to = [&](std::size_t last) {
-    for (; n < last; ++n) end[n] = ready_at(graph, end, n) + graph.delay[n] + graph.duration[n];
+    for (; n < last; ++n) end[n] = ready_at(graph, end, n) + work[n];
   };
   for (const NodeChange& c : changes) {
     go_to(c.node + std::size_t{1});

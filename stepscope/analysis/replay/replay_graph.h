@@ -99,8 +99,9 @@ struct NodeChange {
   Ns work{};
 };
 
-// The same with the graph's own times and these changes, ascending by node.
-void replay(const ReplayGraph& graph, std::span<const NodeChange> changes, std::span<Ns> end);
+// The same with work[n], the sum of duration and delay, and these changes, ascending by node.
+void replay(const ReplayGraph& graph, std::span<const Ns> work, std::span<const NodeChange> changes,
+            std::span<Ns> end);
 
 // Several replays of one graph at once (steps of a job, what-ifs). In lane l node n takes
 // work[n][l] after its predecessors and ends at end[n * lanes + l]. Nodes may share their row of

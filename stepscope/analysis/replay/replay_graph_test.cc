@@ -184,9 +184,11 @@ TEST(ReplayGraph, ChangesReplayLikeTimesThatHoldThem) {
       changes.push_back({n, Ns{static_cast<std::int64_t>(draw() % 200) - 100}});
       duration[n] += changes.back().work;
     }
+    std::vector<Ns> work(r.graph.size());
+    for (std::uint32_t n = 0; n < work.size(); ++n) work[n] = r.graph.duration[n] + r.graph.delay[n];
     std::vector<Ns> end(r.graph.size());
     std::vector<Ns> expected(r.graph.size());
-    replay(r.graph, changes, end);
+    replay(r.graph, work, changes, end);
     replay(r.graph, duration, r.graph.delay, expected);
     EXPECT_EQ(end, expected) << seed;
   }

@@ -26,6 +26,7 @@ namespace {
 constexpr Ns never_waited = std::chrono::hours{24 * 365};
 constexpr std::size_t most_ranks = 16;
 constexpr Ns hidden_wait = std::chrono::milliseconds{1};
+constexpr double worth_saving = 0.01;  // of a step
 
 Ns divided(Ns time, double factor) {
   return Ns{std::llround(static_cast<double>(time.count()) / factor)};
@@ -242,7 +243,7 @@ void for_time_in_rows(const WhatIfInputs& in, Change change, Visit&& visit) {
     if (any)
       cut(
           spans[v][index(in.views[v].trace->slices.track[index(graph.slice[n])])],
-          in.replay.start[n] + graph.origin, in.replay.end[n] + graph.origin,
+          in.replay.start(n) + graph.origin, in.replay.end[n] + graph.origin,
           [&](Ns from, Ns to, SliceId) { inside += to - from; }, [](Ns, Ns) {});
     visit(n, inside);
   }
@@ -380,24 +381,25 @@ std::vector<NodeChange> Changer::run() {
   return std::move(changes_);
 }
 
-// The changes of both; those of `b` times `sign`.
-std::vector<NodeChange> sum(std::span<const NodeChange> a, std::span<const NodeChange> b,
-                            std::int64_t sign) {
-  std::vector<NodeChange> both;
-  both.reserve(std::max(a.size(), b.size()));
-  auto at = b.begin();
-  const auto add = [&](const NodeChange& c) { both.push_back({c.node, sign * c.work}); };
-  for (const NodeChange& c : a) {
-    while (at != b.end() && at->node < c.node) add(*at++);
-    if (at == b.end() || at->node != c.node) {
-      both.push_back(c);
-      continue;
-    }
-    if (const Ns work = c.work + sign * at->work; work != Ns{0}) both.push_back({c.node, work});
-    ++at;
+// Both changes at once; where both shorten a node, the shorter remains.
+std::vector<NodeChange> both(std::span<const NodeChange> a, std::span<const NodeChange> b) {
+  std::vector<NodeChange> all;
+  all.reserve(a.size() + b.size());
+  std::ranges::merge(a, b, std::back_inserter(all), {}, &NodeChange::node, &NodeChange::node);
+  std::size_t kept = 0;
+  for (const NodeChange& c : all) {
+    if (kept > 0 && all[kept - 1].node == c.node)
+      all[kept - 1].work = std::min(all[kept - 1].work, c.work);
+    else
+      all[kept++] = c;
   }
-  while (at != b.end()) add(*at++);
-  return both;
+  all.resize(kept);
+  return all;
+}
+
+std::vector<NodeChange> undone(std::vector<NodeChange> changes) {
+  for (NodeChange& c : changes) c.work = -c.work;
+  return changes;
 }
 
 // Causes that could vanish completely; "every cause removed" removes these.
@@ -501,13 +503,16 @@ WhatIf without_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
 // Results shared by all answers.
 struct Asked {
   std::vector<std::vector<NodeChange>> of_cause;  // parallel to `causes`
-  std::vector<NodeChange> ideal;                  // all of them
+  std::vector<Ns> ideal;                          // work without any of them; empty: none changes
   Ns ideal_step{};
+  std::vector<NodeChange> fault;  // undoes the fault, if one is given
+  Ns step_without_fault{};
   ComputeOfClass compute;   // if a scenario asks for compute
   GradientBuckets buckets;  // if a scenario asks for buckets
 };
 
-Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, unsigned threads) {
+Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, const Scenario* fault,
+              unsigned threads) {
   const auto asks_for = [&](Change change) {
     return std::ranges::find(scenarios, change, &Scenario::change) != scenarios.end();
   };
@@ -515,14 +520,27 @@ Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, unsig
   asked.of_cause.resize(causes.size());
   parallel_for(causes.size(), threads,
                [&](std::size_t c) { asked.of_cause[c] = changes_of(in, {.change = causes[c]}); });
+  if (!std::ranges::all_of(asked.of_cause, &std::vector<NodeChange>::empty))
+    asked.ideal = in.replay.work;
   for (const auto& changes : asked.of_cause)
-    if (!changes.empty()) asked.ideal = sum(asked.ideal, changes, 1);
+    for (const NodeChange& c : changes) asked.ideal[c.node] += c.work;
   std::vector<Ns> end;
   asked.ideal_step =
-      asked.ideal.empty() ? in.replay.step : replay_step(in.replay, asked.ideal, end);
+      asked.ideal.empty() ? in.replay.step : replay_step(in.replay, asked.ideal, {}, end);
+  if (fault != nullptr) {
+    asked.fault = changes_of(in, *fault);
+    asked.step_without_fault = replay_step(in.replay, asked.fault, end);
+  }
   if (asks_for(Change::compute)) asked.compute = compute_of_class(in);
   if (asks_for(Change::bucket)) asked.buckets = find_gradient_buckets(in);
   return asked;
+}
+
+// What changes durations is also asked beside the fault.
+bool asks_beside_fault(const WhatIfInputs& in, const Asked& asked, const WhatIf& w) {
+  return !asked.fault.empty() && w.scenario.change != Change::compute &&
+         static_cast<double>(w.saved.count()) >=
+             worth_saving * static_cast<double>(in.replay.step.count());
 }
 
 WhatIf answer(const WhatIfInputs& in, const Asked& asked, const Scenario& scenario,
@@ -541,27 +559,23 @@ WhatIf answer(const WhatIfInputs& in, const Asked& asked, const Scenario& scenar
   r.nodes = changes.size();
   if (!changes.empty()) r.step = replay_step(replay, changes, room);
   r.saved = replay.step - r.step;
+  if (asks_beside_fault(in, asked, r))
+    r.beside_fault =
+        asked.step_without_fault - replay_step(replay, both(asked.fault, changes), room);
   const Ns most = replay.step - asked.ideal_step;
   if (most <= Ns{0} || cause == causes.end() || scenario.kind) return r;
   r.removed = share(r.saved, most);
   r.added = 0;
   if (!changes.empty())
-    r.added =
-        share(replay_step(replay, sum(asked.ideal, changes, -1), room) - asked.ideal_step, most);
+    r.added = share(replay_step(replay, asked.ideal, undone(changes), room) - asked.ideal_step, most);
   return r;
 }
 
-}  // namespace
-
-std::vector<NodeChange> changes_of(const WhatIfInputs& inputs, const Scenario& scenario) {
-  return Changer(inputs, scenario, nullptr).run();
-}
-
-std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
-                            unsigned threads, const StopFlag* stop) {
+std::vector<WhatIf> answers(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
+                            const Scenario* fault, unsigned threads, const StopFlag* stop) {
   std::vector<WhatIf> results(scenarios.size());
   if (results.empty()) return results;
-  const Asked asked = prepare(inputs, scenarios, threads);
+  const Asked asked = prepare(inputs, scenarios, fault, threads);
   // Each thread has space for one replay.
   std::atomic<std::size_t> next{0};
   parallel_for(std::min<std::size_t>(threads, results.size()), threads, [&](std::size_t) {
@@ -574,9 +588,20 @@ std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario
   return results;
 }
 
-std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, unsigned threads,
-                                      const StopFlag* stop) {
-  std::vector<WhatIf> results = what_if(inputs, standing_scenarios(inputs), threads, stop);
+}  // namespace
+
+std::vector<NodeChange> changes_of(const WhatIfInputs& inputs, const Scenario& scenario) {
+  return Changer(inputs, scenario, nullptr).run();
+}
+
+std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
+                            unsigned threads, const StopFlag* stop) {
+  return answers(inputs, scenarios, nullptr, threads, stop);
+}
+
+std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, const Scenario* fault,
+                                      unsigned threads, const StopFlag* stop) {
+  std::vector<WhatIf> results = answers(inputs, standing_scenarios(inputs), fault, threads, stop);
   std::erase_if(results, [](const WhatIf& w) { return w.nodes == 0; });
   std::ranges::stable_sort(results, std::ranges::greater{}, &WhatIf::saved);
   return results;

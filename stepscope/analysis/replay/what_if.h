@@ -22,8 +22,11 @@ namespace stepscope {
 // The scenarios of `analyze`: no waiting, communication free (all, and each kind), host free, data
 // free, sync free, copies free, devices alone, matmuls and other compute a tenth faster, bandwidth
 // × 2, each rank as its peers (at most the 16 latest), balanced stages and ranks, more prefetching.
-// Only scenarios that change something. Largest gain first.
-[[nodiscard]] std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, unsigned threads,
+// Only scenarios that change something. Largest gain first. `fault` may be null. Else answers that
+// save at least a hundredth of a step by other durations get `beside_fault`; the ranks must have
+// devices.
+[[nodiscard]] std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs,
+                                                    const Scenario* fault, unsigned threads,
                                                     const StopFlag* stop = nullptr);
 
 [[nodiscard]] std::vector<WhatIf> what_if(const WhatIfInputs& inputs,
