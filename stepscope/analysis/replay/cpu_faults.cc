@@ -59,19 +59,21 @@ Times of_peers(const WhatIfInputs& in, std::span<const double> of_view) {
 }
 
 // Time of nodes of a kind by view and step.
-std::vector<Times> times_of_steps(const WhatIfInputs& in, std::span<const StepPiece> pieces,
-                                  NodeKind kind) {
+std::vector<Times> times_of_steps(const WhatIfInputs& in, NodeKind kind) {
   std::vector<Times> times(in.views.size());
-  for (std::size_t v = 0; v < times.size(); ++v) times[v].resize(in.views[v].steps.size());
-  for (const StepPiece& p : pieces)
-    if (in.replay.graph->kind[p.node] == kind && p.step >= 0)
-      times[p.view][static_cast<std::size_t>(p.step)] += static_cast<double>(p.time.count());
+  for (std::size_t v = 0; v < times.size(); ++v) {
+    times[v].resize(in.views[v].steps.size());
+    for (const StepPiece& p : in.medians.pieces.of(v))
+      if (in.replay.graph->kind[p.node] == kind && p.step >= 0)
+        times[v][static_cast<std::size_t>(p.step)] +=
+            static_cast<double>(time_of(in.replay, p).count());
+  }
   return times;
 }
 
 class CpuSearch {
  public:
-  CpuSearch(const WhatIfInputs& in, std::span<const StepPiece> pieces) : in_(in), pieces_(pieces) {
+  explicit CpuSearch(const WhatIfInputs& in) : in_(in) {
     for (const RankView& view : in.views)
       all_.until = std::max(all_.until, static_cast<std::int32_t>(view.steps.size()));
   }
@@ -93,14 +95,13 @@ class CpuSearch {
   }
 
   const WhatIfInputs& in_;
-  std::span<const StepPiece> pieces_;
   StepRange all_;
   std::vector<StepFault> found_;
 };
 
 void CpuSearch::look_at_compute() {
-  const std::vector<ComputeRatio> whole = compute_ratios(in_, pieces_, all_);
-  const std::vector<Times> times = times_of_steps(in_, pieces_, NodeKind::compute);
+  const std::vector<ComputeRatio> whole = compute_ratios(in_, all_);
+  const std::vector<Times> times = times_of_steps(in_, NodeKind::compute);
   std::vector<Times> ratios(times.size());  // to the peers, by view and step
   for (std::size_t k = 0; k < static_cast<std::size_t>(all_.until); ++k) {
     Times of_view;
@@ -141,8 +142,8 @@ void CpuSearch::look_for_throttling(std::size_t view, const Times& ratio) {
     at = s;
   }
   if (at == 0) return;
-  const ComputeRatio before = compute_ratios(in_, pieces_, {0, at})[view];
-  const ComputeRatio after = compute_ratios(in_, pieces_, {at, steps})[view];
+  const ComputeRatio before = compute_ratios(in_, {0, at})[view];
+  const ComputeRatio after = compute_ratios(in_, {at, steps})[view];
   if (after.most < slower_core || before.median - 1 > before_throttle * (after.median - 1)) return;
   const RankView& v = in_.views[view];
   found_.push_back(
@@ -157,7 +158,7 @@ void CpuSearch::look_for_throttling(std::size_t view, const Times& ratio) {
 void CpuSearch::look_at_hosts() {
   const auto data = data_of_steps(in_, changes_of(in_, {.change = Change::data_free}));
   const auto data_peers = data_of_peers(in_, data);
-  const std::vector<Times> times = times_of_steps(in_, pieces_, NodeKind::host);
+  const std::vector<Times> times = times_of_steps(in_, NodeKind::host);
   Times host;
   for (const Times& t : times) host.push_back(t.empty() ? -1 : undisturbed(t));
   const Times host_peers = of_peers(in_, host);
@@ -203,17 +204,17 @@ void CpuSearch::look_at_waits() {
 
 }  // namespace
 
-std::vector<ComputeRatio> compute_ratios(const WhatIfInputs& in, std::span<const StepPiece> pieces,
-                                         StepRange steps) {
+std::vector<ComputeRatio> compute_ratios(const WhatIfInputs& in, StepRange steps) {
   const std::size_t views = in.views.size();
   std::map<std::uint64_t, std::vector<Times>> times;  // by key and view
-  for (const StepPiece& p : pieces) {
-    if (in.replay.graph->kind[p.node] != NodeKind::compute) continue;
-    if (p.step < steps.from || p.step >= steps.until) continue;
-    auto& of_key = times[p.key];
-    of_key.resize(views);
-    of_key[p.view].push_back(static_cast<double>(p.time.count()));
-  }
+  for (std::size_t v = 0; v < views; ++v)
+    for (const StepPiece& p : in.medians.pieces.of(v)) {
+      if (in.replay.graph->kind[p.node] != NodeKind::compute) continue;
+      if (p.step < steps.from || p.step >= steps.until) continue;
+      auto& of_key = times[p.key];
+      of_key.resize(views);
+      of_key[v].push_back(static_cast<double>(time_of(in.replay, p).count()));
+    }
   std::vector<std::vector<Weighted>> ratios(views);
   const auto most = static_cast<std::size_t>(steps.until - steps.from);
   for (const auto& [key, of_key] : times) {
@@ -232,8 +233,6 @@ std::vector<ComputeRatio> compute_ratios(const WhatIfInputs& in, std::span<const
   return of_view;
 }
 
-std::vector<StepFault> cpu_suspects(const WhatIfInputs& inputs, std::span<const StepPiece> pieces) {
-  return CpuSearch(inputs, pieces).run();
-}
+std::vector<StepFault> cpu_suspects(const WhatIfInputs& inputs) { return CpuSearch(inputs).run(); }
 
 }  // namespace stepscope

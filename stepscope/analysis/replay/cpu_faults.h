@@ -29,14 +29,11 @@ struct StepRange {
 };
 
 // By view, of pieces that a rank and a peer have in at least half of the steps; 1 without peers.
-[[nodiscard]] std::vector<ComputeRatio> compute_ratios(const WhatIfInputs& inputs,
-                                                       std::span<const StepPiece> pieces,
-                                                       StepRange steps);
+[[nodiscard]] std::vector<ComputeRatio> compute_ratios(const WhatIfInputs& inputs, StepRange steps);
 
 // Slow ranks and those that slow down, late hosts, data loaders of one rank, waits for collectives
 // before their results are needed (early_waits.h; only these have a gain). The others' gains are
 // still to be replayed.
-[[nodiscard]] std::vector<StepFault> cpu_suspects(const WhatIfInputs& inputs,
-                                                  std::span<const StepPiece> pieces);
+[[nodiscard]] std::vector<StepFault> cpu_suspects(const WhatIfInputs& inputs);
 
 }  // namespace stepscope

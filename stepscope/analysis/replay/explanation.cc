@@ -102,8 +102,8 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
              find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
        },
        [&] {
-         e.held_out =
-             predict_held_out(replay, inputs.views, inputs.collectives.matches, inputs.threads);
+         e.held_out = predict_held_out(replay, inputs.views, inputs.collectives.matches,
+                                       medians.pieces, inputs.threads);
        },
        [&] { e.held = held_devices(replay, inputs.views); }});
   if (stopped()) return std::nullopt;

@@ -24,21 +24,8 @@ constexpr std::size_t least_values = 4;   // of a piece, to know what is usual
 constexpr double many_ranks = 0.6;        // of the ranks: then it is the step, not a pause
 constexpr double repeated = 1.5;          // waits of a call a step, at least
 constexpr double at_the_end = 0.1;        // of a step's launches come after its last wait, at most
+constexpr std::int32_t lacks_step = -2;   // of a view that lacks the step
 constexpr std::size_t rare_steps = 2;     // at most one step in so many of a rank
-
-bool has_step_piece(NodeKind kind) {
-  return kind == NodeKind::host || kind == NodeKind::launch || kind == NodeKind::compute ||
-         kind == NodeKind::copy || kind == NodeKind::transfer || kind == NodeKind::comm;
-}
-
-bool is_message(NodeKind kind) { return kind == NodeKind::transfer || kind == NodeKind::comm; }
-
-std::uint64_t hash_pair(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6U) + (a >> 2U));
-  x ^= x >> 33U;
-  x *= 0xff51afd7ed558ccdULL;
-  return x ^ (x >> 33U);
-}
 
 Ns lower_middle(std::vector<Ns> values) {
   const auto at = values.begin() + (std::ssize(values) - 1) / 2;
@@ -57,69 +44,56 @@ void set_time(const WhatIfInputs& in, std::uint32_t node, Ns time,
 
 }  // namespace
 
-std::vector<StepPiece> step_pieces(const WhatIfInputs& in) {
-  const StepGraph& graph = *in.replay.graph;
-  std::vector<std::vector<std::uint64_t>> name_hash(in.views.size());
-  // By view: occurrences of a kind and name in a step. Nodes of one name may lie beside those of
-  // the next step, so counts are by step.
-  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> seen(in.views.size());
-  std::vector<StepPiece> pieces;
-  for (std::uint32_t n = 0; n < graph.size(); ++n) {
-    const NodeKind kind = graph.kind[n];
-    if (!in.replay.movable[n] || !has_step_piece(kind) || graph.slice[n] == no_slice) continue;
-    const std::uint32_t v = graph.view[n];
-    const StringPool& strings = in.views[v].trace->strings;
-    if (name_hash[v].empty()) name_hash[v].resize(strings.size());
-    const StringId name = in.views[v].trace->slices.name[index(graph.slice[n])];
-    std::uint64_t& hash = name_hash[v][index(name)];
-    if (hash == 0) hash = std::hash<std::string_view>{}(strings[name]) | 1U;
-    const std::int32_t step = launch_step(in.views[v], graph.slice[n]);
-    const std::uint64_t same = hash_pair(hash, static_cast<std::uint64_t>(kind));
-    const std::uint64_t occurrence =
-        seen[v][hash_pair(same, static_cast<std::uint64_t>(std::int64_t{step} + 1))]++;
-    Ns time = graph.graph.duration[n];
-    if (!is_message(kind)) time += graph.graph.delay[n];
-    pieces.push_back({hash_pair(same, occurrence), n, v, step, time});
-  }
-  return pieces;
-}
+namespace {
 
-std::vector<Pause> find_pauses(const WhatIfInputs& in, std::span<const StepPiece> pieces) {
-  const StepGraph& graph = *in.replay.graph;
-  std::vector<std::uint32_t> order;  // of host pieces
-  std::vector<std::uint64_t> key(pieces.size());
-  for (std::uint32_t i = 0; i < pieces.size(); ++i) {
-    const NodeKind kind = graph.kind[pieces[i].node];
-    if (kind != NodeKind::host && kind != NodeKind::launch) continue;
-    key[i] = hash_pair(pieces[i].key, std::hash<std::string>{}(in.roles[pieces[i].view]));
-    order.push_back(i);
+// The host work of the ranks of one role that took much longer than usual.
+void find_pauses(const WhatIfInputs& in, std::span<const std::uint32_t> views,
+                 std::vector<Pause>& found) {
+  struct Host {
+    std::uint64_t key = 0;
+    std::uint32_t view = 0;
+    std::int32_t step = 0;
+    std::uint32_t node = 0;
+    Ns time{};
+  };
+  std::vector<Host> work;
+  std::size_t steps = 0;
+  for (const std::uint32_t v : views) {
+    steps += in.views[v].steps.size();
+    for (const StepPiece& p : in.medians.pieces.of(v)) {
+      const NodeKind kind = in.replay.graph->kind[p.node];
+      if (kind == NodeKind::host || kind == NodeKind::launch)
+        work.push_back({p.key, v, p.step, p.node, time_of(in.replay, p)});
+    }
   }
-  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    return key[a] != key[b] ? key[a] < key[b] : a < b;
-  });
-  std::map<std::string_view, std::size_t> steps_of_role;  // over its ranks
-  for (std::size_t v = 0; v < in.views.size(); ++v)
-    steps_of_role[in.roles[v]] += in.views[v].steps.size();
-  std::vector<Pause> found;
-  for (std::size_t first = 0; first < order.size();) {
+  std::ranges::sort(work, {}, &Host::key);
+  for (std::size_t first = 0; first < work.size();) {
     std::size_t last = first;
     std::vector<Ns> times;
-    for (; last < order.size() && key[order[last]] == key[order[first]]; ++last)
-      times.push_back(pieces[order[last]].time);
+    for (; last < work.size() && work[last].key == work[first].key; ++last)
+      times.push_back(work[last].time);
     // A row that most steps do not have usually takes no time.
-    const bool rare =
-        rare_steps * times.size() <= steps_of_role[in.roles[pieces[order[first]].view]];
+    const bool rare = rare_steps * times.size() <= steps;
     const Ns usual = rare                          ? Ns{0}
                      : times.size() < least_values ? Ns::max()
                                                    : lower_middle(std::move(times));
     for (std::size_t i = first; i < last && usual != Ns::max(); ++i) {
-      const StepPiece& p = pieces[order[i]];
-      const Ns excess = p.time - usual;
+      const Host& h = work[i];
+      const Ns excess = h.time - usual;
       if (excess > std::max(shortest_pause, usual_times * usual))
-        found.push_back({p.node, p.view, p.step, std::max(Ns{0}, usual), excess});
+        found.push_back({h.node, h.view, h.step, std::max(Ns{0}, usual), excess});
     }
     first = last;
   }
+}
+
+}  // namespace
+
+std::vector<Pause> find_pauses(const WhatIfInputs& in) {
+  std::map<std::string_view, std::vector<std::uint32_t>> views_of_role;
+  for (std::uint32_t v = 0; v < in.views.size(); ++v) views_of_role[in.roles[v]].push_back(v);
+  std::vector<Pause> found;
+  for (const auto& [role, views] : views_of_role) find_pauses(in, views, found);
   // Small ones beside a large one would make it look frequent.
   std::map<std::uint32_t, Ns> longest;  // by view
   for (const Pause& p : found) longest[p.view] = std::max(longest[p.view], p.excess);
@@ -203,26 +177,31 @@ std::vector<NodeChange> data_like_peers(const WhatIfInputs& in,
   return changes;
 }
 
-std::vector<NodeChange> step_like_others(const WhatIfInputs& in, std::span<const StepPiece> pieces,
-                                         std::int64_t index) {
-  std::unordered_map<std::uint64_t, std::vector<Ns>> others;  // by view and key
-  const auto step_of = [&](const StepPiece& p) {
-    return p.step < 0 ? std::int64_t{-1}
-                      : in.views[p.view].steps[static_cast<std::size_t>(p.step)].index;
-  };
-  const auto key_of = [](const StepPiece& p) { return hash_pair(p.key, p.view); };
-  for (const StepPiece& p : pieces)
-    if (step_of(p) == index) others.try_emplace(key_of(p));
-  for (const StepPiece& p : pieces) {
-    if (p.step < 0 || step_of(p) == index) continue;
-    if (const auto at = others.find(key_of(p)); at != others.end()) at->second.push_back(p.time);
-  }
+std::vector<NodeChange> step_like_others(const WhatIfInputs& in, std::int64_t index) {
   std::vector<NodeChange> changes;
-  for (const StepPiece& p : pieces) {
-    if (step_of(p) != index) continue;
-    const std::vector<Ns>& times = others[key_of(p)];
-    set_time(in, p.node, times.empty() ? Ns{0} : std::max(Ns{0}, lower_middle(times)), changes);
+  for (std::size_t v = 0; v < in.views.size(); ++v) {
+    const auto own = std::ranges::find(in.views[v].steps, index, &Step::index);
+    const std::int32_t step = own != in.views[v].steps.end()
+                                  ? static_cast<std::int32_t>(own - in.views[v].steps.begin())
+                              : index == -1 ? -1
+                                            : lacks_step;
+    std::unordered_map<std::uint64_t, std::vector<Ns>> others;  // by key
+    const auto pieces = in.medians.pieces.of(v);
+    for (const StepPiece& p : pieces)
+      if (p.step == step) others.try_emplace(p.key);
+    if (others.empty()) continue;
+    for (const StepPiece& p : pieces) {
+      if (p.step < 0 || p.step == step) continue;
+      if (const auto at = others.find(p.key); at != others.end())
+        at->second.push_back(time_of(in.replay, p));
+    }
+    for (const StepPiece& p : pieces) {
+      if (p.step != step) continue;
+      const std::vector<Ns>& times = others[p.key];
+      set_time(in, p.node, times.empty() ? Ns{0} : std::max(Ns{0}, lower_middle(times)), changes);
+    }
   }
+  std::ranges::sort(changes, {}, &NodeChange::node);
   return changes;
 }
 

@@ -59,19 +59,6 @@ struct StepFault {
 // A fault must give back this share of the step.
 inline constexpr double least_fault_share = 0.02;
 
-// A movable node of a rank's own work, or a transfer. Pieces with one key are the same piece of
-// work in different steps and ranks: kind, name and occurrence within the step are equal.
-struct StepPiece {
-  std::uint64_t key = 0;
-  std::uint32_t node = 0;
-  std::uint32_t view = 0;
-  std::int32_t step = -1;  // ordinal of the step that launched it; -1 before the first
-  Ns time{};               // duration, and delay of own work
-};
-
-// Host, launch, compute, copy, transfer and unjoined communication nodes, in the order of nodes.
-[[nodiscard]] std::vector<StepPiece> step_pieces(const WhatIfInputs& inputs);
-
 // Host work that took much longer than the same piece usually takes: by at least 0.3 ms and three
 // times its median over the steps and ranks of the role. A row that at most half of these have
 // usually takes no time.
@@ -84,8 +71,7 @@ struct Pause {
 };
 // Only what is rare: not in more than half of the steps of a rank, and not on most ranks in one
 // step. Ascending by node.
-[[nodiscard]] std::vector<Pause> find_pauses(const WhatIfInputs& inputs,
-                                             std::span<const StepPiece> pieces);
+[[nodiscard]] std::vector<Pause> find_pauses(const WhatIfInputs& inputs);
 [[nodiscard]] std::vector<NodeChange> without_pauses(const WhatIfInputs& inputs,
                                                      std::span<const Pause> pauses);
 
@@ -104,7 +90,6 @@ struct Pause {
 // Each piece of the step takes the median of the same piece in the rank's other steps; pieces that
 // no other step has take no time. `index`: Step::index.
 [[nodiscard]] std::vector<NodeChange> step_like_others(const WhatIfInputs& inputs,
-                                                       std::span<const StepPiece> pieces,
                                                        std::int64_t index);
 
 // Calls of one name, in one operator, that wait for the device more than once a step do not wait.

@@ -141,7 +141,6 @@ class Search {
   unsigned threads_;
   const StopFlag* stop_;
   Ns step_;
-  std::vector<StepPiece> pieces_;
   std::vector<Pause> pauses_;
   std::vector<std::array<RankWork, work_part_names.size()>> work_;  // by view
   Values data_;                                                     // by view, per step
@@ -157,16 +156,17 @@ void Search::find_work() {
       w.own.resize(in_.views[v].steps.size());
       w.peers.resize(in_.views[v].steps.size());
     }
-  for (const StepPiece& p : pieces_) {
-    const Ns median = in_.medians.of_node[p.node];
-    if (median < Ns{0} || p.step < 0) continue;
-    const NodeKind kind = graph.kind[p.node];
-    const bool host = kind == NodeKind::host || kind == NodeKind::launch;
-    RankWork& w =
-        work_[p.view][static_cast<std::size_t>(host ? WorkPart::host : WorkPart::compute)];
-    w.own[static_cast<std::size_t>(p.step)] += static_cast<double>(p.time.count());
-    w.peers[static_cast<std::size_t>(p.step)] += static_cast<double>(median.count());
-  }
+  for (std::size_t v = 0; v < work_.size(); ++v)
+    for (const StepPiece& p : in_.medians.pieces.of(v)) {
+      const Ns median = in_.medians.of_node[p.node];
+      if (median < Ns{0} || p.step < 0) continue;
+      const NodeKind kind = graph.kind[p.node];
+      const bool host = kind == NodeKind::host || kind == NodeKind::launch;
+      RankWork& w = work_[v][static_cast<std::size_t>(host ? WorkPart::host : WorkPart::compute)];
+      w.own[static_cast<std::size_t>(p.step)] +=
+          static_cast<double>(time_of(in_.replay, p).count());
+      w.peers[static_cast<std::size_t>(p.step)] += static_cast<double>(median.count());
+    }
   for (const Pause& p : pauses_)
     if (p.step >= 0 && in_.medians.of_node[p.node] >= Ns{0})
       work_[p.view][static_cast<std::size_t>(WorkPart::host)]
@@ -250,7 +250,7 @@ void Search::suspect_hosts() {
 
 // Ranks without a device.
 void Search::suspect_cores() {
-  for (StepFault& f : cpu_suspects(in_, pieces_)) {
+  for (StepFault& f : cpu_suspects(in_)) {
     if (f.kind == StepFaultKind::sync_calls)
       suspect(std::move(f), {});  // has its gain
     else
@@ -359,7 +359,7 @@ void Search::suspect_steps() {
 }
 
 void Search::suspect_step(std::int64_t number, double length, double median) {
-  std::vector<NodeChange> changes = step_like_others(in_, pieces_, number);
+  std::vector<NodeChange> changes = step_like_others(in_, number);
   const StepGraph& graph = *in_.replay.graph;
   Values more(in_.views.size(), 0);  // by view: what the step has more work than the others
   NodeChange largest;
@@ -466,8 +466,7 @@ void Search::replay_suspects() {
 
 std::vector<StepFault> Search::run() {
   if (step_ <= Ns{0}) return {};
-  pieces_ = step_pieces(in_);
-  pauses_ = find_pauses(in_, pieces_);
+  pauses_ = find_pauses(in_);
   find_work();
   find_data();
   const bool cpu =

@@ -6,12 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <tuple>
 #include <vector>
 
-#include "stepscope/analysis/replay/peer_median.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/stats/summary.h"
 
@@ -28,21 +26,13 @@ bool on_device(NodeKind kind) {
          kind == NodeKind::comm;
 }
 
-bool in_step(NodeKind kind) {
-  return kind == NodeKind::host || kind == NodeKind::launch || on_device(kind);
-}
-
-struct PlacedNode {
-  std::uint32_t node = 0;
-  std::uint32_t step = no_step;  // place in the common steps
-};
-
 struct StepPart {
   TrackId track{};
   StringId name{};
   NodeKind kind{};
   std::optional<Bytes> bytes{};  // of a message
-  PlacedNode at{};
+  std::uint32_t step = no_step;  // place in the common steps
+  std::size_t piece = 0;         // in StepPieces::all
 
   [[nodiscard]] auto same() const { return std::tuple(track, name, kind, bytes); }
 };
@@ -64,11 +54,12 @@ std::vector<std::int64_t> steps_of_all(std::span<const RankView> views) {
 class Prediction {
  public:
   Prediction(const Replay& replay, std::span<const RankView> views,
-             const CollectiveMatches& matches, unsigned threads)
+             const CollectiveMatches& matches, const StepPieces& pieces, unsigned threads)
       : replay_(replay),
         graph_(*replay.graph),
         views_(views),
         matches_(matches),
+        pieces_(pieces),
         threads_(threads),
         common_(steps_of_all(views)),
         work_(views.size(), std::vector<StepWork>(common_.size())) {}
@@ -94,8 +85,8 @@ class Prediction {
     double error = 0;
     double variation = 0;
   };
-  void list_nodes();
-  void place(std::size_t view);
+  [[nodiscard]] std::vector<std::uint32_t> places_of_steps(std::size_t view) const;
+  void find_ends(std::size_t view);
   void take_durations(std::size_t view);
   void pair(std::span<const StepPart> now, std::span<const StepPart> next,
             std::vector<StepWork>& work);
@@ -105,11 +96,9 @@ class Prediction {
   [[nodiscard]] bool ends_step(std::size_t view, std::uint32_t node) const {
     return views_[view].index->cpu_only() || on_device(graph_.kind[node]);
   }
-  [[nodiscard]] std::span<PlacedNode> nodes_of(std::size_t view) {
-    return std::span(nodes_).subspan(first_[view], first_[view + 1] - first_[view]);
-  }
-  [[nodiscard]] std::span<const PlacedNode> nodes_of(std::size_t view) const {
-    return std::span(nodes_).subspan(first_[view], first_[view + 1] - first_[view]);
+  // The place of a piece's step in the common steps.
+  [[nodiscard]] std::uint32_t place(std::size_t view, const StepPiece& piece) const {
+    return piece.step < 0 ? no_step : place_[view][static_cast<std::size_t>(piece.step)];
   }
   // How far the host of a view is ahead of the end of the step before when it begins a step.
   [[nodiscard]] Ns lead(std::size_t view, std::size_t k) const {
@@ -133,102 +122,98 @@ class Prediction {
   const StepGraph& graph_;
   std::span<const RankView> views_;
   const CollectiveMatches& matches_;
+  const StepPieces& pieces_;
   unsigned threads_;
   std::vector<std::int64_t> common_;
-  std::vector<std::vector<StepWork>> work_;  // by view and common step
-  std::vector<PlacedNode> nodes_;            // of steps, by view
-  std::vector<std::size_t> first_;           // by view, in nodes_
-  std::array<std::vector<Ns>, 2> times_;     // by node: durations of the step after, before
-  std::optional<std::size_t> slowest_;       // the view that counts if clocks differ
+  std::vector<std::vector<StepWork>> work_;        // by view and common step
+  std::vector<std::vector<std::uint32_t>> place_;  // by view and step: in common_, or no_step
+  std::array<std::vector<Ns>, 2> times_;           // by piece: durations of the step after, before
+  std::optional<std::size_t> slowest_;             // the view that counts if clocks differ
 };
 
-void Prediction::list_nodes() {
-  const auto counts = [&](std::uint32_t n) {
-    return replay_.movable[n] && in_step(graph_.kind[n]) && graph_.slice[n] != no_slice;
-  };
-  first_.assign(views_.size() + 1, 0);
-  for (std::uint32_t n = 0; n < graph_.size(); ++n)
-    if (counts(n)) ++first_[graph_.view[n] + std::size_t{1}];
-  std::partial_sum(first_.begin(), first_.end(), first_.begin());
-  nodes_.resize(first_.back());
-  std::vector<std::size_t> at(first_.begin(), first_.end() - 1);
-  for (std::uint32_t n = 0; n < graph_.size(); ++n)
-    if (counts(n)) nodes_[at[graph_.view[n]]++].node = n;
+std::vector<std::uint32_t> Prediction::places_of_steps(std::size_t view) const {
+  std::vector<std::uint32_t> places;
+  for (const Step& step : views_[view].steps) {
+    const auto at = std::ranges::lower_bound(common_, step.index);
+    const bool found = at != common_.end() && *at == step.index;
+    places.push_back(found ? static_cast<std::uint32_t>(at - common_.begin()) : no_step);
+  }
+  return places;
 }
 
-void Prediction::place(std::size_t view) {
-  const RankView& v = views_[view];
-  for (PlacedNode& at : nodes_of(view)) {
-    const std::int32_t step = launch_step(v, graph_.slice[at.node]);
-    if (step < 0) continue;
-    const std::int64_t number = v.steps[static_cast<std::size_t>(step)].index;
-    const auto place = std::ranges::lower_bound(common_, number);
-    if (place == common_.end() || *place != number) continue;
-    at.step = static_cast<std::uint32_t>(place - common_.begin());
-    std::uint32_t& first = work_[view][at.step].first_host;
-    if (graph_.kind[at.node] == NodeKind::host &&
-        (first == no_node || replay_.start(at.node) < replay_.start(first)))
-      first = at.node;
-    if (!ends_step(view, at.node)) continue;
-    Ns& end = work_[view][at.step].end;
-    end = std::max(end, replay_.end[at.node]);
+void Prediction::find_ends(std::size_t view) {
+  for (const StepPiece& p : pieces_.of(view)) {
+    const std::uint32_t step = place(view, p);
+    if (step == no_step) continue;
+    std::uint32_t& first = work_[view][step].first_host;
+    if (graph_.kind[p.node] == NodeKind::host &&
+        (first == no_node || replay_.start(p.node) < replay_.start(first)))
+      first = p.node;
+    if (!ends_step(view, p.node)) continue;
+    Ns& end = work_[view][step].end;
+    end = std::max(end, replay_.end[p.node]);
   }
 }
 
 // Parts of one name in two steps that follow each other: the i-th of one is the i-th of the other.
 void Prediction::pair(std::span<const StepPart> now, std::span<const StepPart> next,
                       std::vector<StepWork>& work) {
-  const auto& duration = graph_.graph.duration;
+  const auto duration = [&](const StepPart& part) {
+    return graph_.graph.duration[pieces_.all[part.piece].node];
+  };
   const std::size_t both = std::min(now.size(), next.size());
   const auto set = [&](std::vector<Ns>& times, const StepPart& part, Ns time) {
-    if (part.kind != NodeKind::comm) times[part.at.node] = time;
+    if (part.kind != NodeKind::comm) times[part.piece] = time;
   };
-  StepWork& w = work[now.empty() ? next.front().at.step - 1 : now.front().at.step];
+  StepWork& w = work[now.empty() ? next.front().step - 1 : now.front().step];
   for (std::size_t i = 0; i < both; ++i) {
-    set(times_[0], now[i], duration[next[i].at.node]);
-    set(times_[1], next[i], duration[now[i].at.node]);
-    w.paired += duration[now[i].at.node] + duration[next[i].at.node];
+    set(times_[0], now[i], duration(next[i]));
+    set(times_[1], next[i], duration(now[i]));
+    w.paired += duration(now[i]) + duration(next[i]);
   }
   for (const StepPart& part : now.subspan(both)) {
     set(times_[0], part, Ns{0});
-    w.unpaired += duration[part.at.node];
+    w.unpaired += duration(part);
   }
   for (const StepPart& part : next.subspan(both)) {
     set(times_[1], part, Ns{0});
-    w.unpaired += duration[part.at.node];
+    w.unpaired += duration(part);
   }
 }
 
 void Prediction::take_durations(std::size_t view) {
   const Slices& slices = views_[view].trace->slices;
   std::vector<StepPart> parts;
-  for (const PlacedNode& at : nodes_of(view)) {
-    if (at.step == no_step) continue;
-    const std::size_t row = index(graph_.slice[at.node]);
+  for (std::size_t i = pieces_.first[view]; i < pieces_.first[view + 1]; ++i) {
+    const StepPiece& p = pieces_.all[i];
+    for (std::vector<Ns>& times : times_) times[i] = graph_.graph.duration[p.node];
+    const std::uint32_t step = place(view, p);
+    if (step == no_step) continue;
+    const std::size_t row = index(graph_.slice[p.node]);
     parts.push_back(
-        {slices.track[row], slices.name[row], graph_.kind[at.node], bytes_of(at.node), at});
+        {slices.track[row], slices.name[row], graph_.kind[p.node], bytes_of(p.node), step, i});
   }
   std::ranges::sort(parts, {}, [](const StepPart& p) {
-    return std::tuple_cat(p.same(), std::tuple(p.at.step, p.at.node));
+    return std::tuple_cat(p.same(), std::tuple(p.step, p.piece));
   });
   const auto run_from = [&](std::size_t first) {
     std::size_t last = first;
-    while (last < parts.size() && parts[last].at.step == parts[first].at.step &&
+    while (last < parts.size() && parts[last].step == parts[first].step &&
            parts[last].same() == parts[first].same())
       ++last;
     return std::span(parts).subspan(first, last - first);
   };
   // The step after the last one of a name, and the step before the first, lack it.
   const auto without_next = [&](std::span<const StepPart> run) {
-    const std::size_t next = run.empty() ? common_.size() : run.front().at.step + std::size_t{1};
+    const std::size_t next = run.empty() ? common_.size() : run.front().step + std::size_t{1};
     if (next < common_.size() && follows(next)) pair(run, {}, work_[view]);
   };
   std::span<const StepPart> before;
   for (std::size_t i = 0; i < parts.size();) {
     const std::span<const StepPart> now = run_from(i);
-    const std::uint32_t step = now.front().at.step;
+    const std::uint32_t step = now.front().step;
     const bool next = !before.empty() && before.front().same() == now.front().same() &&
-                      before.front().at.step + 1 == step;
+                      before.front().step + 1 == step;
     if (!next) without_next(before);
     if (follows(step)) pair(next ? before : std::span<const StepPart>{}, now, work_[view]);
     before = now;
@@ -296,11 +281,12 @@ std::vector<NodeChange> Prediction::changes_of(const Case& c) const {
   for (std::size_t v = 0; v < views_.size(); ++v) {
     const std::uint32_t first = work_[v][c.step].first_host;
     const bool hosts = first != no_node && work_[v][c.target()].first_host != no_node;
-    for (const PlacedNode& at : nodes_of(v)) {
-      if (at.step != c.step) continue;
-      Ns work = times_[c.from][at.node] - graph_.graph.duration[at.node];
-      if (hosts && at.node == first) work += lead(v, c.step) - lead(v, c.target());
-      if (work != Ns{0}) changes.push_back({at.node, work});
+    for (std::size_t i = pieces_.first[v]; i < pieces_.first[v + 1]; ++i) {
+      const StepPiece& p = pieces_.all[i];
+      if (place(v, p) != c.step) continue;
+      Ns work = times_[c.from][i] - graph_.graph.duration[p.node];
+      if (hosts && p.node == first) work += lead(v, c.step) - lead(v, c.target());
+      if (work != Ns{0}) changes.push_back({p.node, work});
     }
   }
   std::ranges::sort(changes, {}, &NodeChange::node);
@@ -312,8 +298,8 @@ std::optional<Prediction::Outcome> Prediction::predict(const Case& c) const {
   replay(graph_.graph, replay_.work, changes_of(c), ends);
   std::vector<Ns> last(views_.size(), Ns::min());
   for (std::size_t v = 0; v < views_.size(); ++v)
-    for (const PlacedNode& at : nodes_of(v))
-      if (at.step == c.step && ends_step(v, at.node)) last[v] = std::max(last[v], ends[at.node]);
+    for (const StepPiece& p : pieces_.of(v))
+      if (place(v, p) == c.step && ends_step(v, p.node)) last[v] = std::max(last[v], ends[p.node]);
   const auto measured = [&](std::size_t k) {
     return length(k, [&](std::size_t v) { return work_[v][k].end; });
   };
@@ -329,10 +315,10 @@ std::optional<Prediction::Outcome> Prediction::predict(const Case& c) const {
 
 std::optional<HeldOut> Prediction::run() {
   if (common_.size() < least_predictions + 1) return std::nullopt;
-  list_nodes();
-  times_.fill(graph_.graph.duration);
+  for (std::size_t v = 0; v < views_.size(); ++v) place_.push_back(places_of_steps(v));
+  for (std::vector<Ns>& times : times_) times.resize(pieces_.all.size());
   parallel_for(views_.size(), threads_, [&](std::size_t v) {
-    place(v);
+    find_ends(v);
     take_durations(v);
   });
   if (!graph_.together) find_slowest();
@@ -355,8 +341,9 @@ std::optional<HeldOut> Prediction::run() {
 }  // namespace
 
 std::optional<HeldOut> predict_held_out(const Replay& replay, std::span<const RankView> views,
-                                        const CollectiveMatches& matches, unsigned threads) {
-  return Prediction(replay, views, matches, threads).run();
+                                        const CollectiveMatches& matches, const StepPieces& pieces,
+                                        unsigned threads) {
+  return Prediction(replay, views, matches, pieces, threads).run();
 }
 
 }  // namespace stepscope

@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-#include "stepscope/analysis/replay/replay.h"
+#include "stepscope/analysis/replay/step_pieces.h"
 
 namespace stepscope {
 
@@ -30,6 +30,6 @@ struct HeldOut {
 [[nodiscard]] std::optional<HeldOut> predict_held_out(const Replay& replay,
                                                       std::span<const RankView> views,
                                                       const CollectiveMatches& matches,
-                                                      unsigned threads);
+                                                      const StepPieces& pieces, unsigned threads);
 
 }  // namespace stepscope

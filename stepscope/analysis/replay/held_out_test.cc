@@ -66,7 +66,8 @@ struct HeldOutJob {
     return ranks;
   }
   [[nodiscard]] std::optional<HeldOut> held_out() const {
-    return predict_held_out(replay, job.views(), collectives.matches, 1);
+    return predict_held_out(replay, job.views(), collectives.matches,
+                            step_pieces(replay, job.views(), 1), 1);
   }
   [[nodiscard]] Explanation explanation() const {
     const std::vector<std::string> roles(job.views().size(), "all");

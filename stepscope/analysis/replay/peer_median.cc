@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
+#include <tuple>
 
 #include "stepscope/base/parallel_for.h"
 
@@ -23,23 +21,9 @@ struct WorkPiece {
   Ns time{};
 };
 
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6U) + (a >> 2U));
-  x ^= x >> 33U;
-  x *= 0xff51afd7ed558ccdULL;
-  return x ^ (x >> 33U);
-}
-
 bool is_own_work(NodeKind kind) {
   return kind == NodeKind::host || kind == NodeKind::launch || kind == NodeKind::compute ||
          kind == NodeKind::copy;
-}
-
-std::vector<std::uint64_t> name_hashes(const StringPool& strings) {
-  std::vector<std::uint64_t> hashes;
-  for (std::uint32_t i = 0; i < strings.size(); ++i)
-    hashes.push_back(std::hash<std::string_view>{}(strings[StringId{i}]));
-  return hashes;
 }
 
 // Number of a step by its ordinal.
@@ -109,27 +93,6 @@ StagePeers::StagePeers(const Replay& replay, std::span<const RankView> views,
       names_[v].clear();
 }
 
-// The pieces of the views of one role, or part of a role.
-class Pieces {
- public:
-  Pieces(const Replay& replay, std::span<const RankView> views, std::span<const std::string> roles);
-
-  // By the part of the role that its views share. Ranks with peers in their role share all of it.
-  [[nodiscard]] std::map<std::string_view, std::vector<std::uint32_t>> views_by_role() const;
-  [[nodiscard]] std::vector<WorkPiece> of(std::span<const std::uint32_t> views) const;
-
- private:
-  void add(std::uint32_t view, std::vector<WorkPiece>& pieces) const;
-
-  const Replay& replay_;
-  std::span<const RankView> views_;
-  std::span<const std::string> roles_;
-  std::vector<bool> alone_;
-  std::vector<std::uint32_t> nodes_;  // own work, by view
-  std::vector<std::size_t> first_;    // by view, in nodes_
-  StagePeers of_stages_;
-};
-
 std::vector<bool> alone_in_role(std::span<const std::string> roles) {
   std::map<std::string_view, std::size_t> ranks;
   for (const std::string& role : roles) ++ranks[role];
@@ -138,61 +101,15 @@ std::vector<bool> alone_in_role(std::span<const std::string> roles) {
   return alone;
 }
 
-Pieces::Pieces(const Replay& replay, std::span<const RankView> views,
-               std::span<const std::string> roles)
-    : replay_(replay),
-      views_(views),
-      roles_(roles),
-      alone_(alone_in_role(roles)),
-      first_(views.size() + 1),
-      of_stages_(replay, views, roles, alone_) {
-  const StepGraph& graph = *replay.graph;
-  const auto counts = [&](std::uint32_t n) {
-    return replay.movable[n] && is_own_work(graph.kind[n]) && graph.slice[n] != no_slice;
-  };
-  for (std::uint32_t n = 0; n < graph.size(); ++n)
-    if (counts(n)) ++first_[graph.view[n] + std::size_t{1}];
-  std::partial_sum(first_.begin(), first_.end(), first_.begin());
-  nodes_.resize(first_.back());
-  std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
-  for (std::uint32_t n = 0; n < graph.size(); ++n)
-    if (counts(n)) nodes_[next[graph.view[n]]++] = n;
-}
-
-std::map<std::string_view, std::vector<std::uint32_t>> Pieces::views_by_role() const {
+// The views that are compared with each other: of a role, or alone in their stages.
+std::vector<std::vector<std::uint32_t>> peers_of(std::span<const std::string> roles,
+                                                 const std::vector<bool>& alone) {
   std::map<std::string_view, std::vector<std::uint32_t>> of_role;
-  for (std::uint32_t v = 0; v < views_.size(); ++v)
-    of_role[alone_[v] ? without_stage(roles_[v]) : roles_[v]].push_back(v);
-  return of_role;
-}
-
-void Pieces::add(std::uint32_t view, std::vector<WorkPiece>& pieces) const {
-  const StepGraph& graph = *replay_.graph;
-  const RankView& v = views_[view];
-  const std::vector<std::uint64_t> names = name_hashes(v.trace->strings);
-  std::unordered_map<std::uint64_t, std::uint64_t> seen;
-  for (std::size_t i = first_[view]; i < first_[view + 1]; ++i) {
-    const std::uint32_t n = nodes_[i];
-    const std::uint64_t name = names[index(v.trace->slices.name[index(graph.slice[n])])];
-    if (alone_[view] && (graph.kind[n] != NodeKind::compute || !of_stages_.has(view, name)))
-      continue;
-    std::uint64_t key = mix(name, static_cast<std::uint64_t>(graph.kind[n]));
-    key = mix(key, static_cast<std::uint64_t>(step_index(v, launch_step(v, graph.slice[n]))));
-    key = mix(key, seen[key]++);
-    pieces.push_back({key, n, view, graph.graph.duration[n] + graph.graph.delay[n]});
-  }
-}
-
-std::vector<WorkPiece> Pieces::of(std::span<const std::uint32_t> views) const {
-  std::vector<WorkPiece> pieces;
-  std::size_t count = 0;
-  for (const std::uint32_t v : views) count += first_[v + 1] - first_[v];
-  pieces.reserve(count);
-  for (const std::uint32_t v : views) add(v, pieces);
-  std::ranges::sort(pieces, [](const WorkPiece& a, const WorkPiece& b) {
-    return a.key != b.key ? a.key < b.key : (a.time != b.time ? a.time < b.time : a.node < b.node);
-  });
-  return pieces;
+  for (std::uint32_t v = 0; v < roles.size(); ++v)
+    of_role[alone[v] ? without_stage(roles[v]) : roles[v]].push_back(v);
+  std::vector<std::vector<std::uint32_t>> peers;
+  for (auto& [role, views] : of_role) peers.push_back(std::move(views));
+  return peers;
 }
 
 // Median of the others in a group sorted by time.
@@ -245,31 +162,37 @@ std::string_view stage_of(std::string_view role) {
   return at == std::string_view::npos ? std::string_view{} : role.substr(at);
 }
 
-std::int32_t launch_step(const RankView& view, SliceId row) {
-  const SliceId call = view.index->launch(row);
-  const Ns at = view.trace->slices.start[index(call == no_slice ? row : call)];
-  const bool host = call != no_slice || view.index->cpu_only() ||
-                    is_host(view.trace->slices.category[index(row)]);
-  const auto after =
-      std::ranges::upper_bound(view.steps, at, {}, host ? &Step::host_start : &Step::start);
-  return static_cast<std::int32_t>(after - view.steps.begin()) - 1;
-}
-
 PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
                          std::span<const std::string> roles, unsigned threads) {
+  const StepGraph& graph = *replay.graph;
   PeerMedians medians;
-  medians.of_node.assign(replay.graph->size(), Ns{-1});
-  medians.mean.assign(replay.graph->size(), Ns{-1});
-  const Pieces all(replay, views, roles);
-  const auto of_role = all.views_by_role();
-  const std::vector<std::pair<std::string_view, std::vector<std::uint32_t>>> listed(of_role.begin(),
-                                                                                    of_role.end());
-  parallel_for(listed.size(), threads, [&](std::size_t r) {
-    const std::vector<WorkPiece> pieces = all.of(listed[r].second);
-    for (std::size_t first = 0; first < pieces.size();) {
+  medians.pieces = step_pieces(replay, views, threads);
+  medians.of_node.assign(graph.size(), Ns{-1});
+  medians.mean.assign(graph.size(), Ns{-1});
+  const std::vector<bool> alone = alone_in_role(roles);
+  const StagePeers of_stages(replay, views, roles, alone);
+  const auto peers = peers_of(roles, alone);
+  parallel_for(peers.size(), threads, [&](std::size_t r) {
+    std::vector<WorkPiece> work;
+    for (const std::uint32_t v : peers[r]) {
+      const std::vector<std::uint64_t> names = name_hashes(views[v].trace->strings);
+      for (const StepPiece& p : medians.pieces.of(v)) {
+        const SliceId row = graph.slice[p.node];
+        if (!is_own_work(graph.kind[p.node])) continue;
+        if (alone[v] && (graph.kind[p.node] != NodeKind::compute ||
+                         !of_stages.has(v, names[index(views[v].trace->slices.name[index(row)])])))
+          continue;
+        const auto step = static_cast<std::uint64_t>(step_index(views[v], p.step));
+        work.push_back({hash_pair(p.key, step), p.node, v, replay.work[p.node]});
+      }
+    }
+    std::ranges::sort(work, [](const WorkPiece& a, const WorkPiece& b) {
+      return std::tie(a.key, a.time, a.node) < std::tie(b.key, b.time, b.node);
+    });
+    for (std::size_t first = 0; first < work.size();) {
       std::size_t last = first;
-      while (last < pieces.size() && pieces[last].key == pieces[first].key) ++last;
-      const std::span group = std::span(pieces).subspan(first, last - first);
+      while (last < work.size() && work[last].key == work[first].key) ++last;
+      const std::span group = std::span(work).subspan(first, last - first);
       if (group.size() > 1) {
         for (std::size_t i = 0; i < group.size(); ++i)
           medians.of_node[group[i].node] = std::max(Ns{0}, median_without(group, i));
@@ -279,7 +202,7 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
       first = last;
     }
   });
-  add_holds(*replay.graph, roles, medians.of_node);
+  add_holds(graph, roles, medians.of_node);
   return medians;
 }
 

@@ -9,18 +9,17 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/replay/replay.h"
-#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/replay/step_pieces.h"
 
 namespace stepscope {
 
 struct PeerMedians {
-  // By node: the median of duration + delay of the same piece on the other ranks of its role (for
-  // an even number the lower one); negative without such a piece. Pieces are the same if kind,
-  // name, step and occurrence within the step are equal. Covers host, launch, compute and copy
-  // nodes. The kernels of a rank that is alone in its stage have peers in the other stages, where
-  // these run kernels equally often. Held nodes have 0, unless half of the other
-  // ranks of the role have some too.
+  StepPieces pieces;
+  // By node: the median of duration + delay of the same piece in the same step on the other ranks
+  // of its role (for an even number the lower one); negative without such a piece. Covers host,
+  // launch, compute and copy nodes. The kernels of a rank that is alone in its stage have peers in
+  // the other stages, where these run kernels equally often. Held nodes have 0, unless half of the
+  // other ranks of the role have some too.
   std::vector<Ns> of_node;
   // By node: the mean duration of the same piece over all ranks of its role, including its own;
   // negative if there is none. Covers only compute nodes.
@@ -35,14 +34,8 @@ struct PeerMedians {
 // "tp0.pp1", "pp1" → "pp1"; empty without a stage.
 [[nodiscard]] std::string_view stage_of(std::string_view role);
 
-// Ordinal of the step that launched an operation, or in whose annotation (or after it) a host row
-// began; -1 before the first. The instants of devices do not tell: they lag behind their hosts by
-// different times.
-[[nodiscard]] std::int32_t launch_step(const RankView& view, SliceId row);
-
 // `roles`: by view. O(nodes log nodes).
 [[nodiscard]] PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
-                                       std::span<const std::string> roles,
-                                       unsigned threads = 1);
+                                       std::span<const std::string> roles, unsigned threads = 1);
 
 }  // namespace stepscope

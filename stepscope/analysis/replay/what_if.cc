@@ -344,14 +344,14 @@ std::vector<NodeChange> Changer::run() {
       changes_ = without_repeated_syncs(in_);
       break;
     case Change::pauses_free:
-      changes_ = without_pauses(in_, find_pauses(in_, step_pieces(in_)));
+      changes_ = without_pauses(in_, find_pauses(in_));
       break;
     case Change::group_as_siblings:
       if (const auto group = group_named(in_, scenario_.group, scenario_.rank))
         changes_ = group_like_siblings(in_, *group);
       break;
     case Change::step_as_others:
-      changes_ = step_like_others(in_, step_pieces(in_), scenario_.step.value_or(-1));
+      changes_ = step_like_others(in_, scenario_.step.value_or(-1));
       break;
     case Change::copies_free:
       each(NodeKind::copy, [&](std::uint32_t n) { take(n, Ns{0}); });
@@ -567,7 +567,8 @@ WhatIf answer(const WhatIfInputs& in, const Asked& asked, const Scenario& scenar
   r.removed = share(r.saved, most);
   r.added = 0;
   if (!changes.empty())
-    r.added = share(replay_step(replay, asked.ideal, undone(changes), room) - asked.ideal_step, most);
+    r.added =
+        share(replay_step(replay, asked.ideal, undone(changes), room) - asked.ideal_step, most);
   return r;
 }
 
