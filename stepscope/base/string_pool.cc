@@ -8,7 +8,9 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t block_size = 1 << 16;
+// A small trace has a few kilobytes of text, and a job has thousands of traces.
+constexpr std::size_t first_block = 1 << 12;
+constexpr std::size_t largest_block = 1 << 16;
 
 // The hash reads 8 bytes at a time and folds them with a 64×64→128-bit product.
 std::uint64_t load8(const char* p) {
@@ -88,7 +90,8 @@ std::size_t StringPool::bytes() const {
 
 std::string_view StringPool::store(std::string_view text) {
   if (text.size() > block_left_) {
-    const std::size_t size = std::max(block_size, text.size());
+    const std::size_t size =
+        std::max(std::clamp(block_bytes_, first_block, largest_block), text.size());
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
     block_next_ = blocks_.back().get();
     block_left_ = size;

@@ -69,9 +69,11 @@ void permute_slices(Slices& s, std::span<const std::uint32_t> order, unsigned th
 }
 
 void shrink(Trace& trace) {
-  // The spare capacity of a column was never touched, so a little of it costs no memory.
+  // The spare capacity of a long column was never touched, so a little of it costs no memory.
+  constexpr std::size_t short_column = 1 << 16;
   const auto fit_one = [](auto& column) {
-    if (column.capacity() - column.size() > column.size() / 4) column.shrink_to_fit();
+    const std::size_t spare = column.capacity() - column.size();
+    if (spare > column.size() / (column.size() < short_column ? 16 : 4)) column.shrink_to_fit();
   };
   const auto fit = [&](auto&... columns) { (fit_one(columns), ...); };
   Slices& s = trace.slices;

@@ -136,6 +136,7 @@ DeviceBudget device_budget(const IdleContext& context, const DeviceLane& lane,
     }
   };
   sweep.run(steps.front().start, steps.back().end, visit);
+  result.idle.shrink_to_fit();
   return result;
 }
 

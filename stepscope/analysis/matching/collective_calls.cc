@@ -457,6 +457,7 @@ RankCalls CallReader::read() {
   infer_from_streams(view_, out_);
   take_only_group();
   find_steps_of_calls(view_.steps, out_);
+  out_.calls.shrink_to_fit();
   return std::move(out_);
 }
 

@@ -118,7 +118,7 @@ std::uint32_t Judge::each_suspect(std::uint32_t join, Each&& each) const {
        node = latest_pred(graph_.graph, replay_.end, node)) {
     if (graph_.kind[node] == NodeKind::join) return node;
     const Ns duration = replay_.measured.duration[node];
-    const Ns delay = replay_.measured.delay[node];
+    const Ns delay = replay_.measured.delay(node);
     const Ns median = medians_.of_node[node];
     if (median >= Ns{0}) {
       const Ns excess = std::max(Ns{0}, duration + delay - median);

@@ -28,9 +28,10 @@ class Shares {
   using Key = std::pair<std::uint32_t, std::int64_t>;  // pipeline, Step::index
 
   void find_nodes();
-  [[nodiscard]] NodeTimes without_messages(NodeTimes times) const;
-  [[nodiscard]] std::map<Key, Ns> walls(const NodeTimes& times);
-  [[nodiscard]] Ns less_work(std::size_t rank, const NodeTimes& balanced, Ns from, Ns to) const;
+  // Work is by node.
+  [[nodiscard]] std::vector<Ns> without_messages(std::vector<Ns> work) const;
+  [[nodiscard]] std::map<Key, Ns> walls(std::span<const Ns> work);
+  [[nodiscard]] Ns less_work(std::size_t rank, std::span<const Ns> balanced, Ns from, Ns to) const;
 
   const PipelineBubble& pipeline_;
   const WhatIfInputs& in_;
@@ -62,27 +63,27 @@ void Shares::find_nodes() {
   }
 }
 
-NodeTimes Shares::without_messages(NodeTimes times) const {
+std::vector<Ns> Shares::without_messages(std::vector<Ns> work) const {
   for (std::uint32_t n = 0; n < graph_.size(); ++n) {
     if (graph_.kind[n] != NodeKind::transfer || !in_.replay.movable[n]) continue;
     const CollectiveCall& call =
         in_.collectives.matches.ranks[graph_.view[n]].calls[graph_.detail[n]];
-    if (is_stage_message(call, in_.collectives.dimension_of)) times.duration[n] = Ns{0};
+    if (is_stage_message(call, in_.collectives.dimension_of)) work[n] = graph_.graph.delay(n);
   }
-  return times;
+  return work;
 }
 
 // The duration of each pipeline's steps in a replay.
-std::map<Shares::Key, Ns> Shares::walls(const NodeTimes& times) {
+std::map<Shares::Key, Ns> Shares::walls(std::span<const Ns> work) {
   end_.resize(graph_.size());
-  replay(graph_.graph, times.duration, times.delay, end_);
+  replay(graph_.graph, work, {}, end_);
   std::map<Key, std::pair<Ns, Ns>> spans;
   for (std::size_t r = 0; r < pipeline_.ranks.size(); ++r) {
     const StageBubble& rank = pipeline_.ranks[r];
     for (std::size_t s = 0; s < rank.steps.size(); ++s) {
       const auto [first, last] = bounds_[r][s];
       if (first == no_node) continue;
-      const Ns start = end_[first] - times.duration[first];
+      const Ns start = end_[first] - (work[first] - graph_.graph.delay(first));
       auto& span =
           spans.try_emplace({rank.pipeline, rank.steps[s].index}, start, end_[last]).first->second;
       span = {std::min(span.first, start), std::max(span.second, end_[last])};
@@ -94,27 +95,27 @@ std::map<Shares::Key, Ns> Shares::walls(const NodeTimes& times) {
 }
 
 // The reduction by balancing of a rank's compute that begins in [from, to).
-Ns Shares::less_work(std::size_t rank, const NodeTimes& balanced, Ns from, Ns to) const {
+Ns Shares::less_work(std::size_t rank, std::span<const Ns> balanced, Ns from, Ns to) const {
   const auto start = [&](std::uint32_t n) { return in_.replay.start(n) + graph_.origin; };
   const std::vector<std::uint32_t>& nodes = computes_[rank];
   Ns less{};
   for (auto n = std::ranges::lower_bound(nodes, from, {}, start);
        n != nodes.end() && start(*n) < to; ++n)
-    less += in_.replay.measured.duration[*n] - balanced.duration[*n];
+    less += in_.replay.measured.work[*n] - balanced[*n];
   return less;
 }
 
 std::vector<BubbleShares> Shares::find() {
   find_nodes();
-  NodeTimes balanced = measured_times(in_.replay);
+  std::vector<Ns> balanced = graph_.graph.work;
   const auto measured = walls(balanced);
   const auto linkless = walls(without_messages(balanced));
   const auto shares = stage_shares(in_);
   for (const std::uint32_t n : in_.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)]) {
     const auto stage = shares.find(stage_of(in_.roles[graph_.view[n]]));
     if (stage == shares.end() || stage->second <= 0) continue;
-    Ns& time = balanced.duration[n];
-    time = Ns{std::llround(static_cast<double>(time.count()) / stage->second)};
+    const Ns time = in_.replay.measured.duration[n];
+    balanced[n] += Ns{std::llround(static_cast<double>(time.count()) / stage->second)} - time;
   }
   const auto even = walls(without_messages(balanced));
   std::vector<BubbleShares> all;

@@ -416,7 +416,7 @@ void BucketReplay::advance(std::size_t p, std::size_t message) {
       const Ns ready = bucket.ready.empty()
                            ? end_[members[i].arrival]
                            : end_[bucket.ready[i].node] - bucket.ready[i].back +
-                                 std::max(Ns{0}, in_.replay.measured.delay[members[i].arrival]);
+                                 std::max(Ns{0}, in_.replay.measured.delay(members[i].arrival));
       begin = std::max({begin, ready, last[i]});
     }
     for (std::size_t i = 0; i < members.size(); ++i) last[i] = begin + bucket.time[i];
@@ -424,14 +424,14 @@ void BucketReplay::advance(std::size_t p, std::size_t message) {
 }
 
 void BucketReplay::replay() {
-  const auto& times = in_.replay.measured;
+  const std::span<const Ns> work = in_.replay.measured.work;
   end_.assign(graph_.size(), Ns{0});
   for (std::uint32_t n = 0; n < graph_.size(); ++n) {
     Ns start{0};
     const auto preds = graph_.graph.preds_of(n);
     if (!preds.empty()) start = end_[preds.front()];
     for (const std::uint32_t p : preds) start = std::max(start, end_[p]);
-    end_[n] = start + times.delay[n] + times.duration[n];
+    end_[n] = start + work[n];
     if (graph_.kind[n] != NodeKind::transfer) continue;
     const auto at = transfer_.find(n);
     if (at == transfer_.end()) continue;

@@ -24,7 +24,7 @@ Ns ready_for_device(const Replay& replay, std::uint32_t node) {
     else
       ready = std::max(ready, replay.end[before]);
   }
-  return held ? ready : replay.start(node) - replay.measured.delay[node];
+  return held ? ready : replay.start(node) - replay.measured.delay(node);
 }
 
 // Counts only time in which the rank's device runs nothing else: the end of its last operation is

@@ -295,7 +295,7 @@ std::vector<NodeChange> Prediction::changes_of(const Case& c) const {
 
 std::optional<Prediction::Outcome> Prediction::predict(const Case& c) const {
   std::vector<Ns> ends(graph_.size());
-  replay(graph_.graph, replay_.work, changes_of(c), ends);
+  replay(graph_.graph, replay_.measured.work, changes_of(c), ends);
   std::vector<Ns> last(views_.size(), Ns::min());
   for (std::size_t v = 0; v < views_.size(); ++v)
     for (const StepPiece& p : pieces_.of(v))

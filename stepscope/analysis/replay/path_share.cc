@@ -195,8 +195,7 @@ void PathReader::add_slack(std::span<const std::uint32_t> path) {
   for (const std::uint32_t e : graph_.end)
     if (e != no_node && (graph_.together ? replay_.end[e] == to_ : e == path.back()))
       sinks.push_back(e);
-  const std::vector<Ns> free =
-      slack(graph_.graph, replay_.measured.duration, replay_.measured.delay, replay_.end, sinks);
+  const std::vector<Ns> free = slack(graph_.graph, replay_.end, sinks);
   std::map<int, RankSlack> ranks;
   for (const RankView& view : views_) ranks[view.rank] = {view.rank, Ns::max(), Ns{0}};
   for (std::uint32_t n = 0; n < graph_.size(); ++n) {
@@ -221,7 +220,7 @@ CriticalPath PathReader::read() {
     const std::uint32_t n = path[i];
     if (replay_.end[n] <= from_) continue;
     ++out_.nodes;
-    add(n, replay_.start(n) - replay_.measured.delay[n], replay_.start(n), true);
+    add(n, replay_.start(n) - replay_.measured.delay(n), replay_.start(n), true);
     add(n, replay_.start(n), replay_.end[n], false);
     if (i == 0) continue;
     const int here = views_[graph_.view[n]].rank;

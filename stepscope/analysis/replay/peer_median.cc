@@ -26,6 +26,10 @@ bool is_own_work(NodeKind kind) {
          kind == NodeKind::copy;
 }
 
+std::span<const std::uint32_t> computes_of(const Replay& replay) {
+  return replay.movable_of[static_cast<std::size_t>(NodeKind::compute)];
+}
+
 // Number of a step by its ordinal.
 std::int64_t step_index(const RankView& view, std::int32_t step) {
   return step < 0 ? view.steps.front().index - 1 : view.steps[static_cast<std::size_t>(step)].index;
@@ -67,7 +71,7 @@ StagePeers::StagePeers(const Replay& replay, std::span<const RankView> views,
   std::map<std::pair<std::string_view, std::uint64_t>, OfViews> names;  // by part of role and name
   const StepGraph& graph = *replay.graph;
   std::vector<Ns> all(views.size());
-  for (const std::uint32_t n : replay.movable_of[static_cast<std::size_t>(NodeKind::compute)]) {
+  for (const std::uint32_t n : computes_of(replay)) {
     const std::uint32_t v = graph.view[n];
     if (!alone[v] || stage_of(roles[v]).empty() || graph.slice[n] == no_slice) continue;
     const StringId name = views[v].trace->slices.name[index(graph.slice[n])];
@@ -123,7 +127,10 @@ void add_mean(const Replay& replay, std::span<const WorkPiece> group, std::vecto
   if (replay.graph->kind[group.front().node] != NodeKind::compute) return;
   Ns sum{};
   for (const WorkPiece& piece : group) sum += replay.measured.duration[piece.node];
-  for (const WorkPiece& piece : group) mean[piece.node] = sum / std::ssize(group);
+  const std::span<const std::uint32_t> computes = computes_of(replay);
+  for (const WorkPiece& piece : group)
+    mean[static_cast<std::size_t>(std::ranges::lower_bound(computes, piece.node) -
+                                  computes.begin())] = sum / std::ssize(group);
 }
 
 // A held device has no holds at the peers, unless half of them are held too.
@@ -168,7 +175,7 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
   PeerMedians medians;
   medians.pieces = step_pieces(replay, views, threads);
   medians.of_node.assign(graph.size(), Ns{-1});
-  medians.mean.assign(graph.size(), Ns{-1});
+  medians.mean.assign(computes_of(replay).size(), Ns{-1});
   const std::vector<bool> alone = alone_in_role(roles);
   const StagePeers of_stages(replay, views, roles, alone);
   const auto peers = peers_of(roles, alone);
@@ -183,7 +190,7 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
                          !of_stages.has(v, names[index(views[v].trace->slices.name[index(row)])])))
           continue;
         const auto step = static_cast<std::uint64_t>(step_index(views[v], p.step));
-        work.push_back({hash_pair(p.key, step), p.node, v, replay.work[p.node]});
+        work.push_back({hash_pair(p.key, step), p.node, v, replay.measured.work[p.node]});
       }
     }
     std::ranges::sort(work, [](const WorkPiece& a, const WorkPiece& b) {

@@ -21,8 +21,8 @@ struct PeerMedians {
   // the other stages, where these run kernels equally often. Held nodes have 0, unless half of the
   // other ranks of the role have some too.
   std::vector<Ns> of_node;
-  // By node: the mean duration of the same piece over all ranks of its role, including its own;
-  // negative if there is none. Covers only compute nodes.
+  // Parallel to the movable compute nodes of the replay: the mean duration of the same piece over
+  // all ranks of the role, including its own; negative if there is none.
   std::vector<Ns> mean;
 };
 

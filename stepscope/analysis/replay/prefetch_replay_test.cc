@@ -179,9 +179,8 @@ TEST(PrefetchReplay, IsAStandingQuestionWhereUnitsAreKnown) {
   const Built b(ranks_of(test::late_third_unit()));
   const std::vector<std::string> roles = {"all"};
   const PeerMedians medians = peer_medians(b.replay, b.job.views(), roles);
-  const auto found =
-      standing_what_ifs({b.replay, b.job.views(), b.collectives, roles, medians, {}, b.units},
-                        nullptr, 1);
+  const auto found = standing_what_ifs(
+      {b.replay, b.job.views(), b.collectives, roles, medians, {}, b.units}, nullptr, 1);
   const auto prefetch = std::ranges::find_if(
       found, [](const WhatIf& w) { return name_of(w.scenario) == "prefetch:2"; });
   ASSERT_NE(prefetch, found.end());

@@ -38,7 +38,7 @@ Ns replay_step(const Replay& r, std::span<const Ns> work, std::span<const NodeCh
   return step_time(graph, end, [&](std::uint32_t begin) {
     const auto at = std::ranges::lower_bound(changes, begin, {}, &NodeChange::node);
     const bool changed = at != changes.end() && at->node == begin;
-    return work[begin] - r.measured.delay[begin] + (changed ? at->work : Ns{0});
+    return work[begin] - r.measured.delay(begin) + (changed ? at->work : Ns{0});
   });
 }
 
@@ -47,13 +47,10 @@ Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant, const NodeT
   const std::size_t nodes = instant.size();
   const GraphOrder order = order_nodes(instant, edges);
   const ReplayGraph changed = make_graph(order, edges);
-  NodeTimes ordered{std::vector<Ns>(nodes), std::vector<Ns>(nodes)};
-  for (std::size_t i = 0; i < nodes; ++i) {
-    ordered.duration[i] = times.duration[order.order[i]];
-    ordered.delay[i] = times.delay[order.order[i]];
-  }
+  std::vector<Ns> work;
+  for (const std::uint32_t n : order.order) work.push_back(times.duration[n] + times.delay[n]);
   std::vector<Ns> end(nodes);
-  replay(changed, ordered.duration, ordered.delay, end);
+  replay(changed, work, {}, end);
   std::vector<Ns> end_of(graph.size());
   for (std::size_t n = 0; n < graph.size(); ++n) end_of[n] = end[order.position[n]];
   return step_time(graph, std::span(times.duration).first(graph.size()), end_of);
@@ -101,7 +98,9 @@ std::vector<std::vector<Step>> counted_steps(const Replay& r, std::span<const Ra
 }
 
 NodeTimes measured_times(const Replay& r) {
-  return {r.graph->graph.duration, r.graph->graph.delay};
+  NodeTimes times{r.graph->graph.duration, r.graph->graph.work};
+  for (std::size_t n = 0; n < times.delay.size(); ++n) times.delay[n] -= times.duration[n];
+  return times;
 }
 
 std::vector<Ns> measured_starts(const Replay& r) {
@@ -113,11 +112,12 @@ std::vector<Ns> measured_starts(const Replay& r) {
 Replay make_replay(const StepGraph& graph, std::span<const RankView> views) {
   Replay r;
   r.graph = &graph;
-  r.measured = {graph.graph.duration, graph.graph.delay};
-  r.work.resize(graph.size());
-  std::ranges::transform(graph.graph.duration, graph.graph.delay, r.work.begin(), std::plus<>{});
+  r.measured = {graph.graph.duration, graph.graph.work};
   r.step = replay_step(r, {}, r.end);
   r.movable.resize(graph.size());
+  std::array<std::size_t, node_kind_count> counts{};
+  for (const NodeKind kind : graph.kind) ++counts[static_cast<std::size_t>(kind)];
+  for (std::size_t k = 0; k < node_kind_count; ++k) r.movable_of[k].reserve(counts[k]);
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     const std::uint32_t begin = graph.begin[graph.view[n]];
     const Ns from = begin == no_node ? Ns{0} : r.end[begin] - graph.graph.duration[begin];
@@ -125,9 +125,9 @@ Replay make_replay(const StepGraph& graph, std::span<const RankView> views) {
     r.movable[n] = true;
     r.movable_of[static_cast<std::size_t>(graph.kind[n])].push_back(n);
   }
-  std::vector<Ns> without = r.work;
+  std::vector<Ns> without = graph.graph.work;
   for (std::uint32_t n = 0; n < graph.size(); ++n)
-    if (r.movable[n] && !keeps_delay(r, n)) without[n] -= r.measured.delay[n];
+    if (r.movable[n] && !keeps_delay(r, n)) without[n] -= r.measured.delay(n);
   std::vector<Ns> end;
   r.step_without_residuals = replay_step(r, without, {}, end);
   r.measured_step = measured_step_time(graph).value_or(step_of(views, graph.together));

@@ -20,10 +20,10 @@ struct Replay {
   const StepGraph* graph = nullptr;
   struct {
     std::span<const Ns> duration;  // of the graph
-    std::span<const Ns> delay;
+    std::span<const Ns> work;      // duration + delay
+    [[nodiscard]] Ns delay(std::uint32_t node) const { return work[node] - duration[node]; }
   } measured;
-  std::vector<Ns> work;  // measured duration + delay, by node
-  std::vector<Ns> end;   // measured, by node
+  std::vector<Ns> end;  // measured, by node
   // By node: true if it began within the steps of its rank. Nodes that began earlier (a launch of
   // the first operation, the previous step) stay as they were in every replay. So does the
   // beginning.
@@ -67,7 +67,7 @@ struct Replay {
 // The same with changes of the measured work.
 [[nodiscard]] inline Ns replay_step(const Replay& replay, std::span<const NodeChange> changes,
                                     std::vector<Ns>& end) {
-  return replay_step(replay, replay.work, changes, end);
+  return replay_step(replay, replay.measured.work, changes, end);
 }
 
 }  // namespace stepscope

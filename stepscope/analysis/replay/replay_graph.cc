@@ -167,7 +167,7 @@ ReplayGraph make_graph(const GraphOrder& order, std::span<const GraphEdge> edges
   graph.preds.resize(kept);
   graph.preds.shrink_to_fit();
   graph.duration.assign(nodes, Ns{0});
-  graph.delay.assign(nodes, Ns{0});
+  graph.work.assign(nodes, Ns{0});
   return graph;
 }
 
@@ -190,16 +190,10 @@ std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start) {
   std::uint64_t negative = 0;
   for (std::size_t n = 0; n < graph.size(); ++n) {
     end[n] = start[n] + graph.duration[n];
-    graph.delay[n] = start[n] - ready_at(graph, end, n);
-    if (graph.delay[n] < Ns{0}) ++negative;
+    graph.work[n] = end[n] - ready_at(graph, end, n);
+    if (graph.delay(n) < Ns{0}) ++negative;
   }
   return negative;
-}
-
-void replay(const ReplayGraph& graph, std::span<const Ns> duration, std::span<const Ns> delay,
-            std::span<Ns> end) {
-  for (std::size_t n = 0; n < graph.size(); ++n)
-    end[n] = ready_at(graph, end, n) + delay[n] + duration[n];
 }
 
 void replay(const ReplayGraph& graph, std::span<const Ns> work, std::span<const NodeChange> changes,
@@ -253,15 +247,14 @@ std::vector<std::uint32_t> critical_path(const ReplayGraph& graph, std::span<con
   return path;
 }
 
-std::vector<Ns> slack(const ReplayGraph& graph, std::span<const Ns> duration,
-                      std::span<const Ns> delay, std::span<const Ns> end,
+std::vector<Ns> slack(const ReplayGraph& graph, std::span<const Ns> end,
                       std::span<const std::uint32_t> sinks) {
   // The latest end of each node that does not move a sink.
   std::vector<Ns> latest(graph.size(), Ns::max());
   for (const std::uint32_t s : sinks) latest[s] = end[s];
   for (std::size_t n = graph.size(); n-- > 0;) {
     if (latest[n] == Ns::max()) continue;
-    const Ns ready = latest[n] - duration[n] - delay[n];
+    const Ns ready = latest[n] - graph.work[n];
     for (const std::uint32_t p : graph.preds_of(static_cast<std::uint32_t>(n)))
       latest[p] = std::min(latest[p], ready);
   }

@@ -52,8 +52,9 @@ struct ReplayGraph {
   std::vector<std::uint32_t> first_pred;  // nodes + 1; of node n: preds [first[n], first[n + 1])
   std::vector<std::uint32_t> preds;
   std::vector<Ns> duration;
-  std::vector<Ns> delay;
+  std::vector<Ns> work;  // duration + delay
 
+  [[nodiscard]] Ns delay(std::size_t node) const { return work[node] - duration[node]; }
   [[nodiscard]] std::size_t size() const { return duration.size(); }
   [[nodiscard]] std::span<const std::uint32_t> preds_of(std::uint32_t node) const {
     return std::span(preds).subspan(first_pred[node], first_pred[node + 1] - first_pred[node]);
@@ -78,7 +79,7 @@ struct GraphOrder {
 // cycle.
 [[nodiscard]] GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges);
 
-// The graph with nodes renumbered by `order`. Durations and delays are zero. Repeated edges are
+// The graph with nodes renumbered by `order`. Durations and work are zero. Repeated edges are
 // kept once.
 [[nodiscard]] ReplayGraph make_graph(const GraphOrder& order, std::span<const GraphEdge> edges);
 
@@ -86,22 +87,19 @@ struct GraphOrder {
 // graph). Returns the number of negative delays.
 std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start);
 
-// Writes the ends of all nodes into `end` (one per node), which may be `duration` itself.
-void replay(const ReplayGraph& graph, std::span<const Ns> duration, std::span<const Ns> delay,
-            std::span<Ns> end);
-inline void replay(const ReplayGraph& graph, std::span<Ns> end) {
-  replay(graph, graph.duration, graph.delay, end);
-}
-
-// A node that takes `work` longer, in its duration, its delay, or both.
+// A node whose work is so much more.
 struct NodeChange {
   std::uint32_t node = 0;
   Ns work{};
 };
 
-// The same with work[n], the sum of duration and delay, and these changes, ascending by node.
+// Writes the ends of all nodes into `end` (one per node). `work` by node; `changes` ascending by
+// node.
 void replay(const ReplayGraph& graph, std::span<const Ns> work, std::span<const NodeChange> changes,
             std::span<Ns> end);
+inline void replay(const ReplayGraph& graph, std::span<Ns> end) {
+  replay(graph, graph.work, {}, end);
+}
 
 // Several replays of one graph at once (steps of a job, what-ifs). In lane l node n takes
 // work[n][l] after its predecessors and ends at end[n * lanes + l]. Nodes may share their row of
@@ -121,8 +119,7 @@ void replay_lanes(const ReplayGraph& graph, std::size_t lanes, std::span<const N
 
 // By node: how much later it could end in a replay without moving any of `sinks`; Ns::max() for
 // nodes that lead to none of them.
-[[nodiscard]] std::vector<Ns> slack(const ReplayGraph& graph, std::span<const Ns> duration,
-                                    std::span<const Ns> delay, std::span<const Ns> end,
+[[nodiscard]] std::vector<Ns> slack(const ReplayGraph& graph, std::span<const Ns> end,
                                     std::span<const std::uint32_t> sinks);
 
 }  // namespace stepscope

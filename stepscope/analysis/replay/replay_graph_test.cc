@@ -22,9 +22,9 @@ ReplayGraph two_ranks(Ns compute0, Ns compute1) {
   const GraphOrder order = order_nodes(instant, edges);
   EXPECT_EQ(order.removed, 0U);
   ReplayGraph g = make_graph(order, edges);
-  g.duration[order.position[0]] = compute0;
-  g.duration[order.position[1]] = compute1;
-  g.duration[order.position[3]] = g.duration[order.position[4]] = Ns{10};
+  g.work[order.position[0]] = compute0;
+  g.work[order.position[1]] = compute1;
+  g.work[order.position[3]] = g.work[order.position[4]] = Ns{10};
   return g;
 }
 
@@ -35,8 +35,8 @@ TEST(ReplayGraph, ACollectiveWaitsForItsLastMember) {
   EXPECT_EQ(end.back(), Ns{140});
   const auto path = critical_path(g, end, 5);
   ASSERT_EQ(path.size(), 4U);
-  EXPECT_EQ(g.duration[path[0]], Ns{130});
-  const auto free = slack(g, g.duration, g.delay, end, path);
+  EXPECT_EQ(g.work[path[0]], Ns{130});
+  const auto free = slack(g, end, path);
   EXPECT_EQ(*std::ranges::max_element(free), Ns{30});
   for (const std::uint32_t n : path) EXPECT_EQ(free[n], Ns{0});
 }
@@ -70,7 +70,10 @@ RandomGraph random_graph(std::uint32_t seed, std::uint32_t nodes) {
   for (std::uint32_t n = 0; n < nodes; ++n) r.start.emplace_back(draw() % 1000);
   r.order = order_nodes(r.start, r.edges);
   r.graph = make_graph(r.order, r.edges);
-  for (Ns& d : r.graph.duration) d = Ns{draw() % 100};
+  for (std::size_t n = 0; n < nodes; ++n) {
+    r.graph.duration[n] = Ns{draw() % 100};
+    r.graph.work[n] = r.graph.duration[n];
+  }
   return r;
 }
 
@@ -83,7 +86,7 @@ Ns longest(const ReplayGraph& g, std::uint32_t node) {
     if (!any || to > best) best = to;
     any = true;
   }
-  return best + g.delay[node] + g.duration[node];
+  return best + g.work[node];
 }
 
 TEST(ReplayGraph, RandomGraphsHaveTheLongestPathThatTryingAllGives) {
@@ -91,14 +94,13 @@ TEST(ReplayGraph, RandomGraphsHaveTheLongestPathThatTryingAllGives) {
     RandomGraph r = random_graph(seed, 12);
     EXPECT_EQ(r.order.removed, 0U);
     std::mt19937 draw(seed);
-    for (Ns& d : r.graph.delay) d = Ns{draw() % 20};
+    for (Ns& w : r.graph.work) w += Ns{draw() % 20};
     std::vector<Ns> end(r.graph.size());
     replay(r.graph, end);
     for (std::uint32_t n = 0; n < r.graph.size(); ++n) {
       ASSERT_EQ(end[n], longest(r.graph, n)) << seed;
       Ns along{0};
-      for (const std::uint32_t p : critical_path(r.graph, end, n))
-        along += r.graph.delay[p] + r.graph.duration[p];
+      for (const std::uint32_t p : critical_path(r.graph, end, n)) along += r.graph.work[p];
       ASSERT_EQ(along, end[n]);
     }
   }
@@ -112,7 +114,7 @@ TEST(ReplayGraph, MeasuredStartsAreReplayedExactly) {
     replay(r.graph, end);
     for (std::size_t n = 0; n < end.size(); ++n) {
       ASSERT_EQ(end[n] - r.graph.duration[n], r.start[n]);
-      if (r.graph.delay[n] < Ns{0}) --negative;
+      if (r.graph.delay(n) < Ns{0}) --negative;
     }
     EXPECT_EQ(negative, 0U);
   }
@@ -142,10 +144,10 @@ TEST(ReplayGraph, LanesAreReplaysOfTheirOwn) {
     std::vector<Ns> end(values.size());
     replay_lanes(r.graph, lanes, work, end);
     for (std::size_t l = 0; l < lanes; ++l) {
-      std::vector<Ns> duration;
-      for (const Ns* const row : work) duration.push_back(row[l]);
-      std::vector<Ns> alone(duration.size());
-      replay(r.graph, duration, std::vector<Ns>(duration.size()), alone);
+      std::vector<Ns> alone_work;
+      for (const Ns* const row : work) alone_work.push_back(row[l]);
+      std::vector<Ns> alone(alone_work.size());
+      replay(r.graph, alone_work, {}, alone);
       for (std::size_t n = 0; n < alone.size(); ++n) ASSERT_EQ(end[n * lanes + l], alone[n]);
     }
   }
@@ -158,16 +160,16 @@ TEST(ReplayGraph, SlackIsHowMuchANodeMayGrow) {
     replay(r.graph, end);
     const std::uint32_t sink = static_cast<std::uint32_t>(r.graph.size()) - 1;
     const std::vector<std::uint32_t> sinks = {sink};
-    const auto free = slack(r.graph, r.graph.duration, r.graph.delay, end, sinks);
+    const auto free = slack(r.graph, end, sinks);
     for (std::size_t n = 0; n < free.size(); ++n) {
-      std::vector<Ns> longer(r.graph.duration);
+      std::vector<Ns> longer(r.graph.work);
       std::vector<Ns> moved(end.size());
       longer[n] += free[n] == Ns::max() ? Ns{100000} : free[n];
-      replay(r.graph, longer, r.graph.delay, moved);
+      replay(r.graph, longer, {}, moved);
       EXPECT_EQ(moved[sink], end[sink]);
       if (free[n] == Ns::max()) continue;
       longer[n] += Ns{1};
-      replay(r.graph, longer, r.graph.delay, moved);
+      replay(r.graph, longer, {}, moved);
       EXPECT_EQ(moved[sink], end[sink] + Ns{1});
     }
   }
@@ -178,18 +180,16 @@ TEST(ReplayGraph, ChangesReplayLikeTimesThatHoldThem) {
     const RandomGraph r = random_graph(seed, 60);
     std::mt19937 draw(seed);
     std::vector<NodeChange> changes;
-    std::vector<Ns> duration = r.graph.duration;
+    std::vector<Ns> changed = r.graph.work;
     for (std::uint32_t n = 0; n < r.graph.size(); ++n) {
       if (draw() % 3 != 0) continue;
       changes.push_back({n, Ns{static_cast<std::int64_t>(draw() % 200) - 100}});
-      duration[n] += changes.back().work;
+      changed[n] += changes.back().work;
     }
-    std::vector<Ns> work(r.graph.size());
-    for (std::uint32_t n = 0; n < work.size(); ++n) work[n] = r.graph.duration[n] + r.graph.delay[n];
     std::vector<Ns> end(r.graph.size());
     std::vector<Ns> expected(r.graph.size());
-    replay(r.graph, work, changes, end);
-    replay(r.graph, duration, r.graph.delay, expected);
+    replay(r.graph, r.graph.work, changes, end);
+    replay(r.graph, changed, {}, expected);
     EXPECT_EQ(end, expected) << seed;
   }
 }

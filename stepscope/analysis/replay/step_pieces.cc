@@ -55,7 +55,7 @@ StepPieces step_pieces(const Replay& replay, std::span<const RankView> views, un
 
 Ns time_of(const Replay& replay, const StepPiece& piece) {
   return is_message(replay.graph->kind[piece.node]) ? replay.measured.duration[piece.node]
-                                                    : replay.work[piece.node];
+                                                    : replay.measured.work[piece.node];
 }
 
 std::int32_t launch_step(const RankView& view, SliceId row) {

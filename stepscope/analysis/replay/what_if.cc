@@ -86,7 +86,7 @@ class Changer {
       if (of_rank(n)) visit(n);
   }
   [[nodiscard]] Ns duration(std::uint32_t node) const { return in_.replay.measured.duration[node]; }
-  [[nodiscard]] Ns delay(std::uint32_t node) const { return in_.replay.measured.delay[node]; }
+  [[nodiscard]] Ns delay(std::uint32_t node) const { return in_.replay.measured.delay(node); }
   void take(std::uint32_t node, Ns new_duration) {
     if (new_duration != duration(node)) changes_.push_back({node, new_duration - duration(node)});
   }
@@ -303,9 +303,11 @@ void Changer::as_peers() {
 }
 
 void Changer::balance_ranks() {
-  for (std::uint32_t n = 0; n < graph_.size(); ++n)
-    if (in_.medians.mean[n] >= Ns{0} && in_.replay.movable[n] && of_rank(n))
-      take(n, in_.medians.mean[n]);
+  std::size_t i = 0;
+  for (const std::uint32_t n : in_.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)]) {
+    const Ns mean = in_.medians.mean[i++];
+    if (mean >= Ns{0} && of_rank(n)) take(n, mean);
+  }
 }
 
 std::vector<NodeChange> Changer::run() {
@@ -452,7 +454,7 @@ std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
   for (std::uint32_t n = 0; n < in.medians.of_node.size(); ++n)
     if (in.medians.of_node[n] >= Ns{0})
       excess[in.views[in.replay.graph->view[n]].rank] +=
-          in.replay.measured.duration[n] + in.replay.measured.delay[n] - in.medians.of_node[n];
+          in.replay.measured.work[n] - in.medians.of_node[n];
   std::vector<std::pair<Ns, int>> ranks;
   for (const auto& [rank, time] : excess)
     if (time > Ns{0}) ranks.emplace_back(time, rank);
@@ -521,7 +523,7 @@ Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, const
   parallel_for(causes.size(), threads,
                [&](std::size_t c) { asked.of_cause[c] = changes_of(in, {.change = causes[c]}); });
   if (!std::ranges::all_of(asked.of_cause, &std::vector<NodeChange>::empty))
-    asked.ideal = in.replay.work;
+    asked.ideal = in.replay.graph->graph.work;
   for (const auto& changes : asked.of_cause)
     for (const NodeChange& c : changes) asked.ideal[c.node] += c.work;
   std::vector<Ns> end;
