@@ -7,6 +7,7 @@
 
 #include "stepscope/analysis/replay/device_holds.h"
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/base/release.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -129,6 +130,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
     ask({blame, [&] { e.faults = find_faults(what, half, inputs.stop); },
          [&] { e.early_waits = sum_early_waits(what, find_early_waits(what)); },
          [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});
+    return_freed_memory();
     const bool devices =
         std::ranges::none_of(inputs.views, [](const RankView& v) { return v.index->cpu_only(); });
     const Scenario* fault = !e.faults.empty() && devices ? &e.faults.front().scenario : nullptr;

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t least_predictions = 2;
 constexpr std::size_t most_predictions = 16;
 constexpr double other_work = 0.025;  // of the time of two steps: then their work differs
+constexpr std::uint32_t no_piece = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t no_step = std::numeric_limits<std::uint32_t>::max();
 
 bool on_device(NodeKind kind) {
@@ -32,7 +33,7 @@ struct StepPart {
   NodeKind kind{};
   std::optional<Bytes> bytes{};  // of a message
   std::uint32_t step = no_step;  // place in the common steps
-  std::size_t piece = 0;         // in StepPieces::all
+  std::uint32_t piece = 0;       // in StepPieces::all
 
   [[nodiscard]] auto same() const { return std::tuple(track, name, kind, bytes); }
 };
@@ -127,8 +128,10 @@ class Prediction {
   std::vector<std::int64_t> common_;
   std::vector<std::vector<StepWork>> work_;        // by view and common step
   std::vector<std::vector<std::uint32_t>> place_;  // by view and step: in common_, or no_step
-  std::array<std::vector<Ns>, 2> times_;           // by piece: durations of the step after, before
-  std::optional<std::size_t> slowest_;             // the view that counts if clocks differ
+  // By piece: its partner in the step after (0) or before (1) it, itself if it keeps its duration,
+  // no_piece if that step lacks it.
+  std::array<std::vector<std::uint32_t>, 2> partner_;
+  std::optional<std::size_t> slowest_;  // the view that counts if clocks differ
 };
 
 std::vector<std::uint32_t> Prediction::places_of_steps(std::size_t view) const {
@@ -162,21 +165,21 @@ void Prediction::pair(std::span<const StepPart> now, std::span<const StepPart> n
     return graph_.graph.duration[pieces_.all[part.piece].node];
   };
   const std::size_t both = std::min(now.size(), next.size());
-  const auto set = [&](std::vector<Ns>& times, const StepPart& part, Ns time) {
-    if (part.kind != NodeKind::comm) times[part.piece] = time;
+  const auto set = [&](std::size_t from, const StepPart& part, std::uint32_t partner) {
+    if (part.kind != NodeKind::comm) partner_[from][part.piece] = partner;
   };
   StepWork& w = work[now.empty() ? next.front().step - 1 : now.front().step];
   for (std::size_t i = 0; i < both; ++i) {
-    set(times_[0], now[i], duration(next[i]));
-    set(times_[1], next[i], duration(now[i]));
+    set(0, now[i], next[i].piece);
+    set(1, next[i], now[i].piece);
     w.paired += duration(now[i]) + duration(next[i]);
   }
   for (const StepPart& part : now.subspan(both)) {
-    set(times_[0], part, Ns{0});
+    set(0, part, no_piece);
     w.unpaired += duration(part);
   }
   for (const StepPart& part : next.subspan(both)) {
-    set(times_[1], part, Ns{0});
+    set(1, part, no_piece);
     w.unpaired += duration(part);
   }
 }
@@ -186,12 +189,13 @@ void Prediction::take_durations(std::size_t view) {
   std::vector<StepPart> parts;
   for (std::size_t i = pieces_.first[view]; i < pieces_.first[view + 1]; ++i) {
     const StepPiece& p = pieces_.all[i];
-    for (std::vector<Ns>& times : times_) times[i] = graph_.graph.duration[p.node];
+    const auto piece = static_cast<std::uint32_t>(i);
+    for (std::vector<std::uint32_t>& partner : partner_) partner[i] = piece;
     const std::uint32_t step = place(view, p);
     if (step == no_step) continue;
     const std::size_t row = index(graph_.slice[p.node]);
     parts.push_back(
-        {slices.track[row], slices.name[row], graph_.kind[p.node], bytes_of(p.node), step, i});
+        {slices.track[row], slices.name[row], graph_.kind[p.node], bytes_of(p.node), step, piece});
   }
   std::ranges::sort(parts, {}, [](const StepPart& p) {
     return std::tuple_cat(p.same(), std::tuple(p.step, p.piece));
@@ -284,7 +288,9 @@ std::vector<NodeChange> Prediction::changes_of(const Case& c) const {
     for (std::size_t i = pieces_.first[v]; i < pieces_.first[v + 1]; ++i) {
       const StepPiece& p = pieces_.all[i];
       if (place(v, p) != c.step) continue;
-      Ns work = times_[c.from][i] - graph_.graph.duration[p.node];
+      const std::uint32_t partner = partner_[c.from][i];
+      Ns work = -graph_.graph.duration[p.node];
+      if (partner != no_piece) work += graph_.graph.duration[pieces_.all[partner].node];
       if (hosts && p.node == first) work += lead(v, c.step) - lead(v, c.target());
       if (work != Ns{0}) changes.push_back({p.node, work});
     }
@@ -316,7 +322,7 @@ std::optional<Prediction::Outcome> Prediction::predict(const Case& c) const {
 std::optional<HeldOut> Prediction::run() {
   if (common_.size() < least_predictions + 1) return std::nullopt;
   for (std::size_t v = 0; v < views_.size(); ++v) place_.push_back(places_of_steps(v));
-  for (std::vector<Ns>& times : times_) times.resize(pieces_.all.size());
+  for (std::vector<std::uint32_t>& partner : partner_) partner.resize(pieces_.all.size());
   parallel_for(views_.size(), threads_, [&](std::size_t v) {
     find_ends(v);
     take_durations(v);

@@ -30,15 +30,13 @@ double ratio(Ns a, Ns b) {
 
 }  // namespace
 
-Ns replay_step(const Replay& r, std::span<const Ns> work, std::span<const NodeChange> changes,
+Ns replay_step(const Replay& r, std::span<const Ns> work, const WorkChange& change,
                std::vector<Ns>& end) {
   const StepGraph& graph = *r.graph;
   end.resize(graph.size());
-  replay(graph.graph, work, changes, end);
+  replay(graph.graph, work, change, end);
   return step_time(graph, end, [&](std::uint32_t begin) {
-    const auto at = std::ranges::lower_bound(changes, begin, {}, &NodeChange::node);
-    const bool changed = at != changes.end() && at->node == begin;
-    return work[begin] - r.measured.delay(begin) + (changed ? at->work : Ns{0});
+    return work[begin] - r.measured.delay(begin) + change.of(begin);
   });
 }
 

@@ -60,14 +60,14 @@ struct Replay {
 [[nodiscard]] Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant,
                               const NodeTimes& times, std::vector<GraphEdge> edges);
 
-// The time of a step with other work (by node) and these changes of it, ascending by node. Both
-// leave kept delays as they are. `end` is scratch space for one instant per node.
+// The time of a step with other work (by node) and a change of it. Both leave kept delays as they
+// are. `end` is scratch space for one instant per node.
 [[nodiscard]] Ns replay_step(const Replay& replay, std::span<const Ns> work,
-                             std::span<const NodeChange> changes, std::vector<Ns>& end);
+                             const WorkChange& change, std::vector<Ns>& end);
 // The same with changes of the measured work.
-[[nodiscard]] inline Ns replay_step(const Replay& replay, std::span<const NodeChange> changes,
+[[nodiscard]] inline Ns replay_step(const Replay& replay, const WorkChange& change,
                                     std::vector<Ns>& end) {
-  return replay_step(replay, replay.measured.work, changes, end);
+  return replay_step(replay, replay.measured.work, change, end);
 }
 
 }  // namespace stepscope

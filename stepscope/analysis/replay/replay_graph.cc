@@ -183,6 +183,27 @@ Ns ready_at(const ReplayGraph& graph, std::span<const Ns> end, std::size_t node)
   return latest;
 }
 
+// Calls visit(node, change) for each changed node, ascending.
+template <class Visit>
+void each_change(const WorkChange& change, Visit&& visit) {
+  const Ns::rep sign = change.undo ? -1 : 1;
+  auto other = change.beside.begin();
+  for (const NodeChange& c : change.changes) {
+    for (; other != change.beside.end() && other->node < c.node; ++other)
+      visit(other->node, sign * other->work);
+    const bool both = other != change.beside.end() && other->node == c.node;
+    visit(c.node, sign * (both ? std::min(c.work, other->work) : c.work));
+    if (both) ++other;
+  }
+  for (; other != change.beside.end(); ++other) visit(other->node, sign * other->work);
+}
+
+// The changes of one node.
+std::span<const NodeChange> at_node(std::span<const NodeChange> changes, std::uint32_t node) {
+  const auto at = std::ranges::lower_bound(changes, node, {}, &NodeChange::node);
+  return {at, at != changes.end() && at->node == node ? at + 1 : at};
+}
+
 }  // namespace
 
 std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start) {
@@ -196,16 +217,25 @@ std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start) {
   return negative;
 }
 
-void replay(const ReplayGraph& graph, std::span<const Ns> work, std::span<const NodeChange> changes,
+Ns WorkChange::of(std::uint32_t node) const {
+  WorkChange own(at_node(changes, node));
+  own.beside = at_node(beside, node);
+  own.undo = undo;
+  Ns work{};
+  each_change(own, [&](std::uint32_t, Ns change) { work = change; });
+  return work;
+}
+
+void replay(const ReplayGraph& graph, std::span<const Ns> work, const WorkChange& change,
             std::span<Ns> end) {
   std::size_t n = 0;
   const auto go_to = [&](std::size_t last) {
     for (; n < last; ++n) end[n] = ready_at(graph, end, n) + work[n];
   };
-  for (const NodeChange& c : changes) {
-    go_to(c.node + std::size_t{1});
-    end[c.node] += c.work;
-  }
+  each_change(change, [&](std::uint32_t node, Ns more) {
+    go_to(node + std::size_t{1});
+    end[node] += more;
+  });
   go_to(graph.size());
 }
 

@@ -93,9 +93,19 @@ struct NodeChange {
   Ns work{};
 };
 
-// Writes the ends of all nodes into `end` (one per node). `work` by node; `changes` ascending by
-// node.
-void replay(const ReplayGraph& graph, std::span<const Ns> work, std::span<const NodeChange> changes,
+// Changes of work, ascending by node.
+struct WorkChange {
+  std::span<const NodeChange> changes;
+  std::span<const NodeChange> beside{};  // at once; of two changes of a node the lesser counts
+  bool undo = false;                     // subtracts them
+
+  WorkChange(std::span<const NodeChange> own = {}) : changes(own) {}  // NOLINT: is one
+  WorkChange(const std::vector<NodeChange>& own) : changes(own) {}    // NOLINT: is one
+  [[nodiscard]] Ns of(std::uint32_t node) const;                      // O(log changes)
+};
+
+// Writes the ends of all nodes into `end` (one per node). `work` by node.
+void replay(const ReplayGraph& graph, std::span<const Ns> work, const WorkChange& change,
             std::span<Ns> end);
 inline void replay(const ReplayGraph& graph, std::span<Ns> end) {
   replay(graph, graph.work, {}, end);

@@ -68,6 +68,8 @@ std::vector<std::vector<bool>> find_joined(std::span<const RankView> views,
   return joined;
 }
 
+constexpr std::size_t many_views = 64;  // whose drafts fill hundreds of megabytes
+
 // The nodes of all views in one numbering.
 class GraphBuilder {
  public:
@@ -256,6 +258,7 @@ void GraphBuilder::reserve() {
 StepGraph GraphBuilder::build() {
   reserve();
   for (std::uint32_t v = 0; v < views_.size(); ++v) append(v);
+  if (views_.size() >= many_views) return_freed_memory();
   const auto& matched = job_.matches.matched;
   for (std::uint32_t i = 0; i < matched.size(); ++i)
     if (matched[i].complete) join(matched[i], i);

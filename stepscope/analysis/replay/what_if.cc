@@ -380,28 +380,8 @@ std::vector<NodeChange> Changer::run() {
   std::erase_if(changes_, [&](const NodeChange& c) { return !of_rank(c.node); });
   const auto before = [](const NodeChange& a, const NodeChange& b) { return a.node < b.node; };
   if (!std::ranges::is_sorted(changes_, before)) std::ranges::stable_sort(changes_, before);
+  changes_.shrink_to_fit();
   return std::move(changes_);
-}
-
-// Both changes at once; where both shorten a node, the shorter remains.
-std::vector<NodeChange> both(std::span<const NodeChange> a, std::span<const NodeChange> b) {
-  std::vector<NodeChange> all;
-  all.reserve(a.size() + b.size());
-  std::ranges::merge(a, b, std::back_inserter(all), {}, &NodeChange::node, &NodeChange::node);
-  std::size_t kept = 0;
-  for (const NodeChange& c : all) {
-    if (kept > 0 && all[kept - 1].node == c.node)
-      all[kept - 1].work = std::min(all[kept - 1].work, c.work);
-    else
-      all[kept++] = c;
-  }
-  all.resize(kept);
-  return all;
-}
-
-std::vector<NodeChange> undone(std::vector<NodeChange> changes) {
-  for (NodeChange& c : changes) c.work = -c.work;
-  return changes;
 }
 
 // Causes that could vanish completely; "every cause removed" removes these.
@@ -561,16 +541,19 @@ WhatIf answer(const WhatIfInputs& in, const Asked& asked, const Scenario& scenar
   r.nodes = changes.size();
   if (!changes.empty()) r.step = replay_step(replay, changes, room);
   r.saved = replay.step - r.step;
-  if (asks_beside_fault(in, asked, r))
-    r.beside_fault =
-        asked.step_without_fault - replay_step(replay, both(asked.fault, changes), room);
+  WorkChange change(changes);
+  if (asks_beside_fault(in, asked, r)) {
+    change.beside = asked.fault;
+    r.beside_fault = asked.step_without_fault - replay_step(replay, change, room);
+    change.beside = {};
+  }
   const Ns most = replay.step - asked.ideal_step;
   if (most <= Ns{0} || cause == causes.end() || scenario.kind) return r;
   r.removed = share(r.saved, most);
   r.added = 0;
+  change.undo = true;
   if (!changes.empty())
-    r.added =
-        share(replay_step(replay, asked.ideal, undone(changes), room) - asked.ideal_step, most);
+    r.added = share(replay_step(replay, asked.ideal, change, room) - asked.ideal_step, most);
   return r;
 }
 
