@@ -73,7 +73,7 @@ void shrink(Trace& trace) {
   constexpr std::size_t short_column = 1 << 16;
   const auto fit_one = [](auto& column) {
     const std::size_t spare = column.capacity() - column.size();
-    if (spare > column.size() / (column.size() < short_column ? 16 : 4)) column.shrink_to_fit();
+    if (spare > (column.size() < short_column ? 0 : column.size() / 4)) column.shrink_to_fit();
   };
   const auto fit = [&](auto&... columns) { (fit_one(columns), ...); };
   Slices& s = trace.slices;

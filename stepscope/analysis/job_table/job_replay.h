@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/analysis/graph/replay_graph.h"
 #include "stepscope/analysis/job_table/job_layout.h"
-#include "stepscope/analysis/replay/replay_graph.h"
 #include "stepscope/event/job_operations.h"
 
 namespace stepscope {

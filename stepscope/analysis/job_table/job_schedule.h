@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/replay/replay_graph.h"
+#include "stepscope/analysis/graph/replay_graph.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/event/job_operations.h"
 

@@ -112,9 +112,9 @@ class Solver {
   std::size_t last_;
   std::size_t columns_;
   Ns at_{};
-  double unit_ns_ = 1;             // unit of time: half the window, so both columns have one scale
-  std::vector<double> time_;       // by collective, -1 to 1
-  std::vector<std::size_t> row_;   // by collective: of its first end
+  double unit_ns_ = 1;            // unit of time: half the window, so both columns have one scale
+  std::vector<double> time_;      // by collective, -1 to 1
+  std::vector<std::size_t> row_;  // by collective: of its first end
   std::vector<Block> blocks_;
   std::vector<double> value_;      // by row
   std::vector<double> weight_;     // by row
@@ -319,7 +319,8 @@ void Solver::repeat(void (Solver::*reweigh)(), double moves_ns) {
     solve(round_tolerance);
     find_residuals();
     double moved = 0;
-    for (std::size_t i = 0; i < x_.size(); ++i) moved = std::max(moved, std::abs(x_[i] - before[i]));
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      moved = std::max(moved, std::abs(x_[i] - before[i]));
     if (moved <= moves_ns) return;
   }
 }

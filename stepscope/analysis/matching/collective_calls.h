@@ -27,7 +27,8 @@ struct CollectiveCall {
   std::string_view dtype;      // c10's name; empty = not recorded; view into the trace or static
   std::optional<Bytes> bytes;  // S, the total buffer of the call
   std::int64_t elements = -1;  // must agree between ranks: of the input; of the output for gathers
-  std::uint32_t group = no_row;  // row of RankCalls::groups; no_row = unknown
+  // Row of RankCalls::groups, and of CollectiveMatches::groups once matched; no_row = unknown.
+  std::uint32_t group = no_row;
   TrackId stream{};              // where it ran; the kernels of one communicator share a stream
   std::int64_t seq = -1;         // number within its group, equal on all ranks; -1 = not recorded
   int root = -1;                 // global rank, of broadcast and reduce
@@ -48,8 +49,9 @@ struct P2pEdge {
 struct RankCalls {
   std::vector<CollectiveCall> calls;  // by start
   std::vector<P2pEdge> edges;
-  bool own_numbers = false;       // the number of a message's record cannot be its peer's
-  std::vector<CommGroup> groups;  // used groups, and groups that the file lists with their ranks
+  bool own_numbers = false;  // the number of a message's record cannot be its peer's
+  // Used groups, and groups that the file lists with their ranks. Empty once matched.
+  std::vector<CommGroup> groups;
 };
 
 // O(slices) once, plus O(log slices) per call. Texts are views into view.trace.

@@ -442,7 +442,7 @@ void Matcher::join() {
   std::vector<std::vector<CommGroup>> by_view;
   std::vector<int> rank_of;
   for (std::size_t v = 0; v < views_.size(); ++v) {
-    by_view.push_back(out_.ranks[v].groups);
+    by_view.push_back(std::exchange(out_.ranks[v].groups, {}));
     rank_of.push_back(views_[v].rank);
   }
   GroupJoin join = join_groups(by_view, rank_of);

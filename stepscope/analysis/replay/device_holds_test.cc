@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/analysis/replay/device_holds.h"
+#include "stepscope/analysis/graph/device_holds.h"
 
 #include <gtest/gtest.h>
 

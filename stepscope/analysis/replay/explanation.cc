@@ -5,7 +5,7 @@
 #include <functional>
 #include <initializer_list>
 
-#include "stepscope/analysis/replay/device_holds.h"
+#include "stepscope/analysis/graph/device_holds.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/base/release.h"
 #include "stepscope/stats/summary.h"
@@ -14,6 +14,7 @@ namespace stepscope {
 namespace {
 
 constexpr double held_much = 0.02;
+constexpr std::size_t many_nodes = 1'000'000;  // whose questions need gigabytes in turn
 
 // The instant from which only the device delayed the operation.
 Ns ready_for_device(const Replay& replay, std::uint32_t node) {
@@ -96,6 +97,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   const std::vector<std::string> roles = roles_to_compare(inputs.roles);
   const PeerMedians medians = peer_medians(replay, inputs.views, roles, inputs.threads);
   const auto ask = [&](std::initializer_list<std::function<void()>> questions) {
+    if (graph.size() >= many_nodes) return_freed_memory();
     parallel_for(questions.size(), inputs.threads, [&](std::size_t i) { questions.begin()[i](); });
   };
   ask({[&] {
@@ -130,11 +132,10 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
     ask({blame, [&] { e.faults = find_faults(what, half, inputs.stop); },
          [&] { e.early_waits = sum_early_waits(what, find_early_waits(what)); },
          [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});
-    return_freed_memory();
     const bool devices =
         std::ranges::none_of(inputs.views, [](const RankView& v) { return v.index->cpu_only(); });
     const Scenario* fault = !e.faults.empty() && devices ? &e.faults.front().scenario : nullptr;
-    e.what_ifs = standing_what_ifs(what, fault, inputs.threads, inputs.stop);
+    ask({[&] { e.what_ifs = standing_what_ifs(what, fault, inputs.threads, inputs.stop); }});
     what.traffic = nullptr;
     if (e.buckets) {
       const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,

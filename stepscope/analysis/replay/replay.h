@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "stepscope/analysis/replay/step_graph.h"
+#include "stepscope/analysis/graph/step_graph.h"
 
 namespace stepscope {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/analysis/replay/step_graph.h"
+#include "stepscope/analysis/graph/step_graph.h"
 
 #include <gtest/gtest.h>
 

@@ -485,13 +485,21 @@ WhatIf without_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
 // Results shared by all answers.
 struct Asked {
   std::vector<std::vector<NodeChange>> of_cause;  // parallel to `causes`
-  std::vector<Ns> ideal;                          // work without any of them; empty: none changes
-  Ns ideal_step{};
-  std::vector<NodeChange> fault;  // undoes the fault, if one is given
+  Ns ideal_step{};                                // without any of them
+  std::vector<NodeChange> fault;                  // undoes the fault, if one is given
   Ns step_without_fault{};
   ComputeOfClass compute;   // if a scenario asks for compute
   GradientBuckets buckets;  // if a scenario asks for buckets
 };
+
+// Every cause removed, but one if it is given.
+WorkChange without_causes(const Asked& asked, std::size_t but = causes.size()) {
+  WorkChange change;
+  change.sum = true;
+  for (std::size_t c = 0; c < causes.size(); ++c)
+    if (c != but) change.changes.push_back(asked.of_cause[c]);
+  return change;
+}
 
 Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, const Scenario* fault,
               unsigned threads) {
@@ -502,13 +510,8 @@ Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, const
   asked.of_cause.resize(causes.size());
   parallel_for(causes.size(), threads,
                [&](std::size_t c) { asked.of_cause[c] = changes_of(in, {.change = causes[c]}); });
-  if (!std::ranges::all_of(asked.of_cause, &std::vector<NodeChange>::empty))
-    asked.ideal = in.replay.graph->graph.work;
-  for (const auto& changes : asked.of_cause)
-    for (const NodeChange& c : changes) asked.ideal[c.node] += c.work;
   std::vector<Ns> end;
-  asked.ideal_step =
-      asked.ideal.empty() ? in.replay.step : replay_step(in.replay, asked.ideal, {}, end);
+  asked.ideal_step = replay_step(in.replay, without_causes(asked), end);
   if (fault != nullptr) {
     asked.fault = changes_of(in, *fault);
     asked.step_without_fault = replay_step(in.replay, asked.fault, end);
@@ -533,27 +536,28 @@ WhatIf answer(const WhatIfInputs& in, const Asked& asked, const Scenario& scenar
   if (asks_for_early_waits(in, scenario)) return without_early_waits(in, scenario);
   const auto cause = std::ranges::find(causes, scenario.change);
   const bool whole = cause != causes.end() && !scenario.rank && !scenario.kind;
+  const auto number = static_cast<std::size_t>(cause - causes.begin());
   std::vector<NodeChange> own;
   if (!whole) own = Changer(in, scenario, &asked.compute).run();
-  const auto& changes =
-      whole ? asked.of_cause[static_cast<std::size_t>(cause - causes.begin())] : own;
+  const std::vector<NodeChange>& changes = whole ? asked.of_cause[number] : own;
   WhatIf r{.scenario = scenario, .step = replay.step, .removed = {}, .added = {}};
   r.nodes = changes.size();
   if (!changes.empty()) r.step = replay_step(replay, changes, room);
   r.saved = replay.step - r.step;
   WorkChange change(changes);
   if (asks_beside_fault(in, asked, r)) {
-    change.beside = asked.fault;
+    change.changes.push_back(asked.fault);
     r.beside_fault = asked.step_without_fault - replay_step(replay, change, room);
-    change.beside = {};
   }
   const Ns most = replay.step - asked.ideal_step;
   if (most <= Ns{0} || cause == causes.end() || scenario.kind) return r;
   r.removed = share(r.saved, most);
   r.added = 0;
-  change.undo = true;
-  if (!changes.empty())
-    r.added = share(replay_step(replay, asked.ideal, change, room) - asked.ideal_step, most);
+  if (changes.empty()) return r;
+  WorkChange others = without_causes(asked, whole ? number : causes.size());
+  for (NodeChange& c : own) c.work = -c.work;
+  others.changes.push_back(own);
+  r.added = share(replay_step(replay, others, room) - asked.ideal_step, most);
   return r;
 }
 

@@ -171,16 +171,30 @@ SliceId call_behind(const Slices& s, const std::vector<SliceId>& calls, SliceId 
   return *after;
 }
 
+// Slice ids of the first operation of all devices and after the last.
+std::pair<std::uint32_t, std::uint32_t> device_rows(const RankIndex& rank) {
+  std::uint32_t first = no_row;
+  std::uint32_t last = 0;
+  for (const DeviceLane& lane : rank.devices)
+    for (const SliceId op : lane.ops) {
+      first = std::min(first, index(op));
+      last = std::max(last, index(op) + 1);
+    }
+  return {first, last};
+}
+
 void join_launches(const Trace& trace, RankIndex& rank) {
   if (rank.devices.empty()) return;
   const Slices& s = trace.slices;
-  rank.launch_of.assign(s.size(), no_slice);
+  const auto [first, last] = device_rows(rank);
+  rank.first_device = first;
+  rank.launch_of.assign(last - first, no_slice);
   const std::vector<SliceId> calls = calls_by_correlation(s);
   auto near = calls.cbegin();
   for (const DeviceLane& lane : rank.devices) {
     for (const SliceId op : lane.ops) {
       if (s.correlation[index(op)] != 0)
-        rank.launch_of[index(op)] = call_behind(s, calls, op, near);
+        rank.launch_of[index(op) - first] = call_behind(s, calls, op, near);
     }
   }
 }

@@ -22,10 +22,12 @@ struct DeviceLane {
 
 struct RankIndex {
   std::vector<DeviceLane> devices;  // by device index; only those with work
-  // By slice id: the runtime or driver call that launched a device slice, joined by correlation
-  // within the file. no_slice for host slices and for work whose launch is not in the trace. All
-  // kernels of one CUDA-graph launch share its call. Empty if the trace has no device work.
+  // By slice id after `first_device`: the runtime or driver call that launched a device slice,
+  // joined by correlation within the file. no_slice for host slices and for work whose launch is
+  // not in the trace. All kernels of one CUDA-graph launch share its call. Empty if the trace has
+  // no device work.
   std::vector<SliceId> launch_of;
+  std::uint32_t first_device = 0;    // slice id of the first row of a device
   std::vector<TrackId> host_tracks;  // threads with at least one host row
   // The thread of the ProfilerSteps; else the thread with most operator time outside the backward
   // graph; else the thread with most time in ranges and calls of the device's runtime.
@@ -38,7 +40,8 @@ struct RankIndex {
 
   [[nodiscard]] bool cpu_only() const { return devices.empty(); }
   [[nodiscard]] SliceId launch(SliceId op) const {
-    return launch_of.empty() ? no_slice : launch_of[index(op)];
+    const std::uint32_t at = index(op) - first_device;  // wraps for rows before it
+    return at < launch_of.size() ? launch_of[at] : no_slice;
   }
 };
 

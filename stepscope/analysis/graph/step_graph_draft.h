@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "stepscope/analysis/collectives/collective_times.h"
+#include "stepscope/analysis/graph/learned_order.h"
+#include "stepscope/analysis/graph/replay_graph.h"
 #include "stepscope/analysis/matching/collective_calls.h"
-#include "stepscope/analysis/replay/learned_order.h"
-#include "stepscope/analysis/replay/replay_graph.h"
 #include "stepscope/analysis/steps/rank_view.h"
 
 namespace stepscope {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/analysis/replay/step_graph.h"
+#include "stepscope/analysis/graph/step_graph.h"
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 
+#include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/matching/collective_root.h"
 #include "stepscope/analysis/matching/message_size.h"
-#include "stepscope/analysis/replay/step_graph_draft.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/base/release.h"
 

@@ -8,9 +8,9 @@
 
 #include "stepscope/analysis/budget/allocation_retries.h"
 #include "stepscope/analysis/budget/host_calls.h"
-#include "stepscope/analysis/replay/device_holds.h"
-#include "stepscope/analysis/replay/learned_order.h"
-#include "stepscope/analysis/replay/step_graph_draft.h"
+#include "stepscope/analysis/graph/device_holds.h"
+#include "stepscope/analysis/graph/learned_order.h"
+#include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/steps/event_waits.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/base/release.h"

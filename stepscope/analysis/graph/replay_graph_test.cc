@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/analysis/replay/replay_graph.h"
+#include "stepscope/analysis/graph/replay_graph.h"
 
 #include <gtest/gtest.h>
 

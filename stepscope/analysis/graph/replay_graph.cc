@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/analysis/replay/replay_graph.h"
+#include "stepscope/analysis/graph/replay_graph.h"
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "stepscope/base/run_sort.h"
@@ -186,22 +187,20 @@ Ns ready_at(const ReplayGraph& graph, std::span<const Ns> end, std::size_t node)
 // Calls visit(node, change) for each changed node, ascending.
 template <class Visit>
 void each_change(const WorkChange& change, Visit&& visit) {
-  const Ns::rep sign = change.undo ? -1 : 1;
-  auto other = change.beside.begin();
-  for (const NodeChange& c : change.changes) {
-    for (; other != change.beside.end() && other->node < c.node; ++other)
-      visit(other->node, sign * other->work);
-    const bool both = other != change.beside.end() && other->node == c.node;
-    visit(c.node, sign * (both ? std::min(c.work, other->work) : c.work));
-    if (both) ++other;
+  std::vector<std::span<const NodeChange>> left = change.changes;
+  const auto drop_empty = [&] { std::erase_if(left, [](const auto& l) { return l.empty(); }); };
+  for (drop_empty(); !left.empty(); drop_empty()) {
+    std::uint32_t node = no_node;
+    for (const auto& list : left) node = std::min(node, list.front().node);
+    std::optional<Ns> work;
+    for (auto& list : left) {
+      if (list.front().node != node) continue;
+      const Ns own = list.front().work;
+      work = !work ? own : change.sum ? *work + own : std::min(*work, own);
+      list = list.subspan(1);
+    }
+    visit(node, *work);
   }
-  for (; other != change.beside.end(); ++other) visit(other->node, sign * other->work);
-}
-
-// The changes of one node.
-std::span<const NodeChange> at_node(std::span<const NodeChange> changes, std::uint32_t node) {
-  const auto at = std::ranges::lower_bound(changes, node, {}, &NodeChange::node);
-  return {at, at != changes.end() && at->node == node ? at + 1 : at};
 }
 
 }  // namespace
@@ -218,9 +217,12 @@ std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start) {
 }
 
 Ns WorkChange::of(std::uint32_t node) const {
-  WorkChange own(at_node(changes, node));
-  own.beside = at_node(beside, node);
-  own.undo = undo;
+  WorkChange own;
+  own.sum = sum;
+  for (const auto& list : changes) {
+    const auto at = std::ranges::lower_bound(list, node, {}, &NodeChange::node);
+    if (at != list.end() && at->node == node) own.changes.push_back({at, at + 1});
+  }
   Ns work{};
   each_change(own, [&](std::uint32_t, Ns change) { work = change; });
   return work;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank without a device: the main and the backward threads, and collectives on other threads.
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "stepscope/analysis/budget/cpu_work.h"
-#include "stepscope/analysis/replay/step_graph_draft.h"
+#include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/base/run_sort.h"
 
 namespace stepscope {
@@ -116,16 +117,14 @@ void CpuDraft::pieces_of(TrackId id, const std::vector<bool>& computes) {
 // Overlapping calls of one group are worked on one after the other.
 void CpuDraft::add_calls() {
   const auto& calls = input_.calls.calls;
-  std::vector<std::uint32_t> last_of_group(input_.calls.groups.size() + 1, no_node);
+  std::map<std::uint32_t, std::uint32_t> last_of_group;  // no_row: of unknown groups
   for (std::uint32_t c = 0; c < calls.size(); ++c) {
     const CollectiveCall& call = calls[c];
     if (call.start < from_ || call.start >= until_) continue;
     submissions_.push_back(call.start);
     std::uint32_t first = no_node;
     const std::uint32_t node = add_call(draft_, input_, c, first);
-    std::uint32_t& before =
-        last_of_group[call.group < input_.calls.groups.size() ? call.group
-                                                              : input_.calls.groups.size()];
+    std::uint32_t& before = last_of_group.try_emplace(call.group, no_node).first->second;
     if (before != no_node && draft_.end_of(before) > draft_.start[node] &&
         draft_.end_of(before) <= call.end) {
       draft_.start[node] = draft_.end_of(before);

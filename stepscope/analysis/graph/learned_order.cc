@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/analysis/replay/learned_order.h"
+#include "stepscope/analysis/graph/learned_order.h"
 
 #include <algorithm>
 #include <compare>

@@ -93,15 +93,14 @@ struct NodeChange {
   Ns work{};
 };
 
-// Changes of work, ascending by node.
+// Changes of work at once, each ascending by node.
 struct WorkChange {
-  std::span<const NodeChange> changes;
-  std::span<const NodeChange> beside{};  // at once; of two changes of a node the lesser counts
-  bool undo = false;                     // subtracts them
+  std::vector<std::span<const NodeChange>> changes;
+  bool sum = false;  // of several changes of a node all count, else only the least
 
-  WorkChange(std::span<const NodeChange> own = {}) : changes(own) {}  // NOLINT: is one
-  WorkChange(const std::vector<NodeChange>& own) : changes(own) {}    // NOLINT: is one
-  [[nodiscard]] Ns of(std::uint32_t node) const;                      // O(log changes)
+  WorkChange() = default;
+  WorkChange(const std::vector<NodeChange>& one) : changes{one} {}  // NOLINT: is one
+  [[nodiscard]] Ns of(std::uint32_t node) const;                    // O(log changes)
 };
 
 // Writes the ends of all nodes into `end` (one per node). `work` by node.

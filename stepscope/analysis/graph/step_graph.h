@@ -33,7 +33,7 @@
 #include <vector>
 
 #include "stepscope/analysis/collectives/collectives.h"
-#include "stepscope/analysis/replay/replay_graph.h"
+#include "stepscope/analysis/graph/replay_graph.h"
 
 namespace stepscope {
 
