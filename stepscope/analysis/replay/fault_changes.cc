@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/steps/nesting.h"
@@ -56,16 +57,24 @@ void find_pauses(const WhatIfInputs& in, std::span<const std::uint32_t> views,
     std::uint32_t node = 0;
     Ns time{};
   };
+  const auto each_host = [&](auto&& visit) {
+    for (const std::uint32_t v : views)
+      for (const StepPiece& p : in.medians.pieces.of(v)) {
+        const NodeKind kind = in.replay.graph->kind[p.node];
+        if (kind == NodeKind::host || kind == NodeKind::launch) visit(v, p);
+      }
+  };
+  std::unordered_set<std::uint64_t> long_ones;  // by key
+  each_host([&](std::uint32_t, const StepPiece& p) {
+    if (time_of(in.replay, p) > shortest_pause) long_ones.insert(p.key);
+  });
   std::vector<Host> work;
+  each_host([&](std::uint32_t v, const StepPiece& p) {
+    if (long_ones.contains(p.key))
+      work.push_back({p.key, v, p.step, p.node, time_of(in.replay, p)});
+  });
   std::size_t steps = 0;
-  for (const std::uint32_t v : views) {
-    steps += in.views[v].steps.size();
-    for (const StepPiece& p : in.medians.pieces.of(v)) {
-      const NodeKind kind = in.replay.graph->kind[p.node];
-      if (kind == NodeKind::host || kind == NodeKind::launch)
-        work.push_back({p.key, v, p.step, p.node, time_of(in.replay, p)});
-    }
-  }
+  for (const std::uint32_t v : views) steps += in.views[v].steps.size();
   std::ranges::sort(work, {}, &Host::key);
   for (std::size_t first = 0; first < work.size();) {
     std::size_t last = first;
@@ -257,24 +266,23 @@ std::vector<std::vector<WaitingCall>> waiting_calls(const WhatIfInputs& in) {
   return calls;
 }
 
-// By view and step: when its operations were launched, ascending.
-std::vector<std::map<std::int32_t, std::vector<Ns>>> launches_of_steps(const WhatIfInputs& in) {
+// By step of a view, the first one for what was launched before: when its operations were launched,
+// ascending.
+std::vector<std::vector<Ns>> launches_of_steps(const WhatIfInputs& in, std::size_t view) {
   const StepGraph& graph = *in.replay.graph;
-  std::vector<std::map<std::int32_t, std::vector<Ns>>> launches(in.views.size());
-  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::launch)]) {
-    const RankView& view = in.views[graph.view[n]];
-    const Ns at = view.trace->slices.start[index(graph.slice[n])];
-    launches[graph.view[n]][launch_step(view, graph.slice[n])].push_back(at);
-  }
-  for (auto& of_view : launches)
-    for (auto& [step, times] : of_view) std::ranges::sort(times);
+  const Slices& slices = in.views[view].trace->slices;
+  std::vector<std::vector<Ns>> launches(in.views[view].steps.size() + 1);
+  for (const StepPiece& p : in.medians.pieces.of(view))
+    if (graph.kind[p.node] == NodeKind::launch)
+      launches[static_cast<std::size_t>(p.step + 1)].push_back(
+          slices.start[index(graph.slice[p.node])]);
+  for (std::vector<Ns>& times : launches) std::ranges::sort(times);
   return launches;
 }
 
 }  // namespace
 
 std::vector<NodeChange> without_repeated_syncs(const WhatIfInputs& in) {
-  const auto launches = launches_of_steps(in);
   const auto calls = waiting_calls(in);
   std::vector<NodeChange> changes;
   for (std::size_t v = 0; v < calls.size(); ++v) {
@@ -285,18 +293,20 @@ std::vector<NodeChange> without_repeated_syncs(const WhatIfInputs& in) {
       const auto [at, fresh] = last.try_emplace(c.step, c);
       if (!fresh && at->second.at < c.at) at->second = c;
     }
+    const auto repeats = [&](const WaitingCall& c) {
+      return static_cast<double>(count[c.site]) >
+             repeated * static_cast<double>(in.views[v].steps.size());
+    };
+    if (std::ranges::none_of(calls[v], repeats)) continue;
+    const auto launches = launches_of_steps(in, v);
     const auto ends_step = [&](const WaitingCall& c) {
       if (last.at(c.step).node != c.node) return false;
-      const auto of_step = launches[v].find(c.step);
-      if (of_step == launches[v].end()) return true;
-      const auto later = of_step->second.end() - std::ranges::upper_bound(of_step->second, c.at);
-      return static_cast<double>(later) <= at_the_end * static_cast<double>(of_step->second.size());
+      const std::vector<Ns>& of_step = launches[static_cast<std::size_t>(c.step + 1)];
+      const auto later = of_step.end() - std::ranges::upper_bound(of_step, c.at);
+      return static_cast<double>(later) <= at_the_end * static_cast<double>(of_step.size());
     };
     for (const WaitingCall& c : calls[v])
-      if (static_cast<double>(count[c.site]) >
-              repeated * static_cast<double>(in.views[v].steps.size()) &&
-          !ends_step(c))
-        changes.push_back({c.node, -no_wait});
+      if (repeats(c) && !ends_step(c)) changes.push_back({c.node, -no_wait});
   }
   std::ranges::sort(changes, {}, &NodeChange::node);
   return changes;

@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 #include <vector>
 
 #include "stepscope/base/parallel_for.h"
@@ -28,14 +27,9 @@ bool on_device(NodeKind kind) {
 }
 
 struct StepPart {
-  TrackId track{};
-  StringId name{};
-  NodeKind kind{};
-  std::optional<Bytes> bytes{};  // of a message
+  std::uint64_t same = 0;        // hash of thread or stream, name, kind and size of the message
   std::uint32_t step = no_step;  // place in the common steps
   std::uint32_t piece = 0;       // in StepPieces::all
-
-  [[nodiscard]] auto same() const { return std::tuple(track, name, kind, bytes); }
 };
 
 // The steps that all views with steps have, by number.
@@ -88,6 +82,7 @@ class Prediction {
   };
   [[nodiscard]] std::vector<std::uint32_t> places_of_steps(std::size_t view) const;
   void find_ends(std::size_t view);
+  [[nodiscard]] std::uint64_t same_as(const Slices& slices, std::uint32_t node) const;
   void take_durations(std::size_t view);
   void pair(std::span<const StepPart> now, std::span<const StepPart> next,
             std::vector<StepWork>& work);
@@ -166,7 +161,8 @@ void Prediction::pair(std::span<const StepPart> now, std::span<const StepPart> n
   };
   const std::size_t both = std::min(now.size(), next.size());
   const auto set = [&](std::size_t from, const StepPart& part, std::uint32_t partner) {
-    if (part.kind != NodeKind::comm) partner_[from][part.piece] = partner;
+    if (graph_.kind[pieces_.all[part.piece].node] != NodeKind::comm)
+      partner_[from][part.piece] = partner;
   };
   StepWork& w = work[now.empty() ? next.front().step - 1 : now.front().step];
   for (std::size_t i = 0; i < both; ++i) {
@@ -184,6 +180,15 @@ void Prediction::pair(std::span<const StepPart> now, std::span<const StepPart> n
   }
 }
 
+std::uint64_t Prediction::same_as(const Slices& slices, std::uint32_t node) const {
+  const std::size_t row = index(graph_.slice[node]);
+  const std::uint64_t place =
+      (std::uint64_t{index(slices.track[row])} << 32U) | std::uint64_t{index(slices.name[row])};
+  const auto bytes = bytes_of(node);
+  const std::uint64_t size = bytes ? static_cast<std::uint64_t>(bytes->value) + 1 : 0;
+  return hash_pair(hash_pair(place, static_cast<std::uint64_t>(graph_.kind[node])), size);
+}
+
 void Prediction::take_durations(std::size_t view) {
   const Slices& slices = views_[view].trace->slices;
   std::vector<StepPart> parts;
@@ -193,17 +198,16 @@ void Prediction::take_durations(std::size_t view) {
     for (std::vector<std::uint32_t>& partner : partner_) partner[i] = piece;
     const std::uint32_t step = place(view, p);
     if (step == no_step) continue;
-    const std::size_t row = index(graph_.slice[p.node]);
-    parts.push_back(
-        {slices.track[row], slices.name[row], graph_.kind[p.node], bytes_of(p.node), step, piece});
+    parts.push_back({same_as(slices, p.node), step, piece});
   }
-  std::ranges::sort(parts, {}, [](const StepPart& p) {
-    return std::tuple_cat(p.same(), std::tuple(p.step, p.piece));
+  std::ranges::sort(parts, [](const StepPart& a, const StepPart& b) {
+    if (a.same != b.same) return a.same < b.same;
+    return a.step != b.step ? a.step < b.step : a.piece < b.piece;
   });
   const auto run_from = [&](std::size_t first) {
     std::size_t last = first;
     while (last < parts.size() && parts[last].step == parts[first].step &&
-           parts[last].same() == parts[first].same())
+           parts[last].same == parts[first].same)
       ++last;
     return std::span(parts).subspan(first, last - first);
   };
@@ -216,7 +220,7 @@ void Prediction::take_durations(std::size_t view) {
   for (std::size_t i = 0; i < parts.size();) {
     const std::span<const StepPart> now = run_from(i);
     const std::uint32_t step = now.front().step;
-    const bool next = !before.empty() && before.front().same() == now.front().same() &&
+    const bool next = !before.empty() && before.front().same == now.front().same &&
                       before.front().step + 1 == step;
     if (!next) without_next(before);
     if (follows(step)) pair(next ? before : std::span<const StepPart>{}, now, work_[view]);

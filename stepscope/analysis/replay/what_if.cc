@@ -225,7 +225,7 @@ std::vector<std::vector<std::vector<HostSpan>>> spans_of(const WhatIfInputs& in,
   return spans;
 }
 
-// Calls visit(node, time of it inside such rows) for each host node.
+// Calls visit(node, time of it inside such rows) for each host node with such time.
 template <class Visit>
 void for_time_in_rows(const WhatIfInputs& in, Change change, Visit&& visit) {
   const StepGraph& graph = *in.replay.graph;
@@ -236,16 +236,16 @@ void for_time_in_rows(const WhatIfInputs& in, Change change, Visit&& visit) {
       spans.push_back(calls_during_copies(*view.trace, *view.index));
   else
     spans = spans_of(in, change, any);
+  if (!any) return;
   for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::host)]) {
     if (graph.slice[n] == no_slice) continue;
     Ns inside{};
     const std::uint32_t v = graph.view[n];
-    if (any)
-      cut(
-          spans[v][index(in.views[v].trace->slices.track[index(graph.slice[n])])],
-          in.replay.start(n) + graph.origin, in.replay.end[n] + graph.origin,
-          [&](Ns from, Ns to, SliceId) { inside += to - from; }, [](Ns, Ns) {});
-    visit(n, inside);
+    cut(
+        spans[v][index(in.views[v].trace->slices.track[index(graph.slice[n])])],
+        in.replay.start(n) + graph.origin, in.replay.end[n] + graph.origin,
+        [&](Ns from, Ns to, SliceId) { inside += to - from; }, [](Ns, Ns) {});
+    if (inside > Ns{0}) visit(n, inside);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "stepscope/analysis/steps/rank_view.h"
 #include "stepscope/analysis/work/op_work.h"
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/base/release.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -207,7 +208,7 @@ void account_counted(std::span<const RankView> views, std::span<const HostPhases
     }
     r.counted_budget =
         time_budget(*view.trace, *view.index, r.counted_steps, job.collectives.splits[i]);
-    for (DeviceBudget& device : r.counted_budget.devices) device.idle = {};
+    for (DeviceBudget& device : r.counted_budget.devices) release(device.idle);
   });
 }
 
