@@ -123,6 +123,8 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   if (e.refused || stopped()) return e;
   WhatIfInputs what{replay,  inputs.views,  inputs.collectives, roles,
                     medians, inputs.phases, inputs.units,       inputs.messages};
+  const RowTimes row_times = find_row_times(replay, inputs.views, inputs.threads);
+  what.row_times = &row_times;
   if (inputs.pipeline != nullptr) what.micro_batches = inputs.pipeline->micro_batches;
   if (inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline, what);
   if (inputs.standing) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "stepscope/analysis/budget/host_calls.h"
@@ -15,8 +16,6 @@
 #include "stepscope/analysis/replay/early_waits.h"
 #include "stepscope/analysis/replay/fault_changes.h"
 #include "stepscope/analysis/replay/stage_balance.h"
-#include "stepscope/analysis/steps/host_waits.h"
-#include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/base/parallel_for.h"
 
 namespace stepscope {
@@ -31,27 +30,6 @@ constexpr double worth_saving = 0.01;  // of a step
 Ns divided(Ns time, double factor) {
   return Ns{std::llround(static_cast<double>(time.count()) / factor)};
 }
-
-// Tells if names have a property; each name is tested once.
-class NameTest {
- public:
-  NameTest(const StringPool& strings, bool (*property)(std::string_view))
-      : strings_(strings), property_(property), known_(strings.size(), unknown) {}
-
-  [[nodiscard]] bool operator()(StringId name) {
-    std::uint8_t& known = known_[index(name)];
-    if (known == unknown) known = property_(strings_[name]) ? 1 : 0;
-    return known == 1;
-  }
-
- private:
-  static constexpr std::uint8_t unknown = 2;
-  const StringPool& strings_;
-  bool (*property_)(std::string_view);
-  std::vector<std::uint8_t> known_;
-};
-
-bool is_data_loading(std::string_view name) { return phase_of_name(name) == Phase::data; }
 
 using ComputeOfClass = std::array<std::vector<std::uint32_t>, name_class_count>;
 
@@ -104,6 +82,11 @@ class Changer {
   void free_communication();
   void scale_transfers();
   void scale_compute();
+  [[nodiscard]] const RowTimes& row_times() {
+    if (in_.row_times != nullptr) return *in_.row_times;
+    if (!own_row_times_) own_row_times_ = find_row_times(in_.replay, in_.views, 1);
+    return *own_row_times_;
+  }
   void free_host();
   void free_rows();
   void as_peers();
@@ -113,6 +96,7 @@ class Changer {
   const StepGraph& graph_;
   const Scenario& scenario_;
   const ComputeOfClass* compute_;
+  std::optional<RowTimes> own_row_times_;
   std::vector<NodeChange> changes_;
 };
 
@@ -185,78 +169,20 @@ void Changer::scale_compute() {
   for (const std::uint32_t n : nodes) scale(n);
 }
 
-// True if a change removes the time of rows of this category and name.
-bool takes_category(Change change, Category c) {
-  if (change == Change::allocator_free) return c == Category::runtime || c == Category::driver;
-  if (change == Change::profiler_free) return c == Category::overhead;
-  return is_host(c);
-}
-
-bool (*property_of(Change change))(std::string_view) {
-  if (change == Change::allocator_free) return is_allocator_call;
-  if (change == Change::collector_free) return is_garbage_collection;
-  if (change == Change::profiler_free) return [](std::string_view) { return true; };
-  return is_data_loading;
-}
-
-std::vector<HostSpan> spans_of(Change change, const Trace& trace, const Track& track,
-                               NameTest& names) {
-  std::vector<HostSpan> spans;
-  const Slices& s = trace.slices;
-  for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
-    if (takes_category(change, s.category[i]) && names(s.name[i]))
-      extend(spans, s.start[i], s.start[i] + s.dur[i], SliceId{i});
-  return spans;
-}
-
-// By view and track: spans in which such rows are open.
-std::vector<std::vector<std::vector<HostSpan>>> spans_of(const WhatIfInputs& in, Change change,
-                                                         bool& any) {
-  std::vector<std::vector<std::vector<HostSpan>>> spans(in.views.size());
-  for (std::size_t v = 0; v < in.views.size(); ++v) {
-    const Trace& trace = *in.views[v].trace;
-    spans[v].resize(trace.tracks.size());
-    NameTest names(trace.strings, property_of(change));
-    for (const TrackId track : in.views[v].index->host_tracks) {
-      spans[v][index(track)] = spans_of(change, trace, trace.track(track), names);
-      any = any || !spans[v][index(track)].empty();
-    }
-  }
-  return spans;
-}
-
-// Calls visit(node, time of it inside such rows) for each host node with such time.
-template <class Visit>
-void for_time_in_rows(const WhatIfInputs& in, Change change, Visit&& visit) {
-  const StepGraph& graph = *in.replay.graph;
-  bool any = change == Change::copies_free;
-  std::vector<std::vector<std::vector<HostSpan>>> spans;
-  if (any)
-    for (const RankView& view : in.views)
-      spans.push_back(calls_during_copies(*view.trace, *view.index));
-  else
-    spans = spans_of(in, change, any);
-  if (!any) return;
-  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::host)]) {
-    if (graph.slice[n] == no_slice) continue;
-    Ns inside{};
-    const std::uint32_t v = graph.view[n];
-    cut(
-        spans[v][index(in.views[v].trace->slices.track[index(graph.slice[n])])],
-        in.replay.start(n) + graph.origin, in.replay.end[n] + graph.origin,
-        [&](Ns from, Ns to, SliceId) { inside += to - from; }, [](Ns, Ns) {});
-    if (inside > Ns{0}) visit(n, inside);
-  }
-}
-
 void Changer::free_host() {
   // What the host loads and what it copies are causes of their own.
-  std::vector<Ns> kept(graph_.size());
-  for (const Change other : {Change::data_free, Change::copies_free})
-    for_time_in_rows(in_, other, [&](std::uint32_t n, Ns time) { kept[n] += time; });
+  const RowTimes& rows = row_times();
+  auto data = rows.of(Change::data_free).begin();
+  auto copies = rows.of(Change::copies_free).begin();
+  const auto time_at = [](std::uint32_t n, auto& at, const std::vector<NodeChange>& times) {
+    while (at != times.end() && at->node < n) ++at;
+    return at != times.end() && at->node == n ? at->work : Ns{0};
+  };
   each(NodeKind::host, [&](std::uint32_t n) {
     if (graph_.slice[n] == no_slice) return;
-    const Ns left = std::min(kept[n], duration(n));
+    const Ns kept = time_at(n, data, rows.of(Change::data_free)) +
+                    time_at(n, copies, rows.of(Change::copies_free));
+    const Ns left = std::min(kept, duration(n));
     const Ns time = duration(n) - left;
     take(n,
          left + (scenario_.change == Change::host_free ? Ns{0} : divided(time, scenario_.factor)));
@@ -266,19 +192,8 @@ void Changer::free_host() {
 }
 
 void Changer::free_rows() {
-  for_time_in_rows(in_, scenario_.change, [&](std::uint32_t n, Ns time) {
-    if (of_rank(n)) take(n, duration(n) - time);
-  });
-  if (scenario_.change != Change::data_free) return;
-  // In a CPU-only trace the loader's rows are compute nodes.
-  std::vector<NameTest> loads;
-  loads.reserve(in_.views.size());
-  for (const RankView& view : in_.views) loads.emplace_back(view.trace->strings, is_data_loading);
-  each(NodeKind::compute, [&](std::uint32_t n) {
-    const SliceId row = graph_.slice[n];
-    const std::uint32_t v = graph_.view[n];
-    if (row != no_slice && loads[v](in_.views[v].trace->slices.name[index(row)])) take(n, Ns{0});
-  });
+  for (const NodeChange& c : row_times().of(scenario_.change))
+    if (of_rank(c.node)) take(c.node, duration(c.node) - c.work);
 }
 
 WorkPart part_of(NodeKind kind) {

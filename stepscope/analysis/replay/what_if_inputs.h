@@ -11,6 +11,7 @@
 #include "stepscope/analysis/replay/peer_median.h"
 #include "stepscope/analysis/replay/prefetch_replay.h"
 #include "stepscope/analysis/replay/replay.h"
+#include "stepscope/analysis/replay/row_times.h"
 #include "stepscope/analysis/steps/host_phases.h"
 
 namespace stepscope {
@@ -34,6 +35,7 @@ struct WhatIfInputs {
       nullptr;  // for `bucket` if the traces do not contain the answer; may be null
   std::optional<int> micro_batches{};        // of a pipeline's step, where known
   const GradientTraffic* traffic = nullptr;  // of these inputs; null: found when needed
+  const RowTimes* row_times = nullptr;       // likewise
 };
 
 }  // namespace stepscope
