@@ -11,7 +11,6 @@
 #include <unordered_set>
 
 #include "stepscope/analysis/budget/host_calls.h"
-#include "stepscope/analysis/steps/nesting.h"
 
 namespace stepscope {
 namespace {
@@ -224,44 +223,34 @@ struct WaitingCall {
   std::uint64_t site = 0;  // its name and that of the operator around it
 };
 
-// By slice, of the calls: the operator around it.
-std::unordered_map<std::uint32_t, SliceId> operators_around(const RankView& view,
-                                                            const std::set<std::uint32_t>& calls) {
+// The innermost operator of the step around a call, or no_slice.
+SliceId operator_around(const RankView& view, SliceId call, std::int32_t step) {
   const Slices& slices = view.trace->slices;
-  std::set<TrackId> tracks;
-  for (const std::uint32_t call : calls) tracks.insert(slices.track[call]);
-  std::unordered_map<std::uint32_t, SliceId> around;
-  for (const TrackId track : tracks)
-    visit_nested(
-        slices, view.trace->track(track),
-        [&](SliceId row) { return slices.category[index(row)] == Category::cpu_op; },
-        [&](SliceId row, SliceId parent) {
-          if (calls.contains(index(row))) around[index(row)] = parent;
-        });
-  return around;
+  const Ns from = step < 0 ? Ns::min() : view.steps[static_cast<std::size_t>(step)].host_start;
+  const std::uint32_t first = view.trace->track(slices.track[index(call)]).first;
+  for (std::uint32_t row = index(call); row-- > first && slices.start[row] >= from;)
+    if (slices.category[row] == Category::cpu_op && slices.end(SliceId{row}) >= slices.end(call))
+      return SliceId{row};
+  return no_slice;
 }
 
 std::vector<std::vector<WaitingCall>> waiting_calls(const WhatIfInputs& in) {
   const StepGraph& graph = *in.replay.graph;
-  std::vector<std::set<std::uint32_t>> rows(in.views.size());
   std::vector<std::uint32_t> waits = in.replay.movable_of[static_cast<std::size_t>(NodeKind::wait)];
   std::erase_if(waits, [&](std::uint32_t n) {  // for room in the device's queue
     return is_launch_call(in.views[graph.view[n]].trace->name(graph.slice[n]));
   });
-  for (const std::uint32_t n : waits) rows[graph.view[n]].insert(index(graph.slice[n]));
-  std::vector<std::unordered_map<std::uint32_t, SliceId>> around(in.views.size());
-  for (std::size_t v = 0; v < rows.size(); ++v)
-    if (!rows[v].empty()) around[v] = operators_around(in.views[v], rows[v]);
   std::vector<std::vector<WaitingCall>> calls(in.views.size());
   for (const std::uint32_t n : waits) {
     const std::uint32_t v = graph.view[n];
     const Trace& trace = *in.views[v].trace;
     const SliceId row = graph.slice[n];
-    const SliceId parent = around[v].at(index(row));
+    const std::int32_t step = launch_step(in.views[v], row);
+    const SliceId parent = operator_around(in.views[v], row, step);
     std::uint64_t site = std::hash<std::string_view>{}(trace.name(row));
     if (parent != no_slice)
       site = hash_pair(site, std::hash<std::string_view>{}(trace.name(parent)));
-    calls[v].push_back({n, launch_step(in.views[v], row), trace.slices.start[index(row)], site});
+    calls[v].push_back({n, step, trace.slices.start[index(row)], site});
   }
   return calls;
 }

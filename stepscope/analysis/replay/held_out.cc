@@ -6,7 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "stepscope/base/parallel_for.h"
@@ -27,10 +30,20 @@ bool on_device(NodeKind kind) {
 }
 
 struct StepPart {
-  std::uint64_t same = 0;        // hash of thread or stream, name, kind and size of the message
+  std::uint32_t same = 0;        // number of thread or stream, name, kind and size of the message
   std::uint32_t step = no_step;  // place in the common steps
   std::uint32_t piece = 0;       // in StepPieces::all
 };
+
+// Stable, by one of its numbers below `count`.
+void counting_sort(std::vector<StepPart>& parts, std::uint32_t StepPart::* by, std::size_t count) {
+  std::vector<std::size_t> next(count + 1);
+  for (const StepPart& p : parts) ++next[p.*by + std::size_t{1}];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<StepPart> sorted(parts.size());
+  for (const StepPart& p : parts) sorted[next[p.*by]++] = p;
+  parts = std::move(sorted);
+}
 
 // The steps that all views with steps have, by number.
 std::vector<std::int64_t> steps_of_all(std::span<const RankView> views) {
@@ -192,18 +205,19 @@ std::uint64_t Prediction::same_as(const Slices& slices, std::uint32_t node) cons
 void Prediction::take_durations(std::size_t view) {
   const Slices& slices = views_[view].trace->slices;
   std::vector<StepPart> parts;
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers;  // of hashes
   for (std::size_t i = pieces_.first[view]; i < pieces_.first[view + 1]; ++i) {
     const StepPiece& p = pieces_.all[i];
     const auto piece = static_cast<std::uint32_t>(i);
     for (std::vector<std::uint32_t>& partner : partner_) partner[i] = piece;
     const std::uint32_t step = place(view, p);
     if (step == no_step) continue;
-    parts.push_back({same_as(slices, p.node), step, piece});
+    const auto number = static_cast<std::uint32_t>(numbers.size());
+    parts.push_back(
+        {numbers.try_emplace(same_as(slices, p.node), number).first->second, step, piece});
   }
-  std::ranges::sort(parts, [](const StepPart& a, const StepPart& b) {
-    if (a.same != b.same) return a.same < b.same;
-    return a.step != b.step ? a.step < b.step : a.piece < b.piece;
-  });
+  counting_sort(parts, &StepPart::step, common_.size());
+  counting_sort(parts, &StepPart::same, numbers.size());
   const auto run_from = [&](std::size_t first) {
     std::size_t last = first;
     while (last < parts.size() && parts[last].step == parts[first].step &&
