@@ -47,17 +47,19 @@ std::uint32_t link_id(const RawEvent& event, Field field) {
 }
 
 // Indented writers spread "[[8, 16], []]" over lines. The shape is the same.
-std::string without_line_breaks(std::string_view list) {
-  std::string out;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i] != '\n') {
-      out += list[i];
+std::string_view without_line_breaks(std::string_view list, std::vector<char>& room) {
+  if (room.size() < list.size()) room.resize(list.size());
+  char* out = room.data();
+  const char* const end = list.data() + list.size();
+  for (const char* c = list.data(); c < end;) {
+    if (*c != '\n') {
+      *out++ = *c++;
       continue;
     }
-    while (i + 1 < list.size() && (list[i + 1] == ' ' || list[i + 1] == '\n')) ++i;
-    if (!out.empty() && out.back() == ',') out += ' ';
+    while (c < end && (*c == ' ' || *c == '\n')) ++c;
+    if (out > room.data() && out[-1] == ',') *out++ = ' ';
   }
-  return out;
+  return {room.data(), out};
 }
 
 bool is_device_row(Category c) {
@@ -170,7 +172,7 @@ StringId EventSink::text_of(const RawEvent& event, Field field) {
   if (event[field].kind == ValueKind::string && text.find('\\') != std::string_view::npos)
     return trace_.strings.intern(unescape(text));
   if (event[field].kind == ValueKind::composite && text.find('\n') != std::string_view::npos)
-    return trace_.strings.intern(without_line_breaks(text));
+    return trace_.strings.intern(without_line_breaks(text, list_room_));
   while (event[field].kind == ValueKind::scalar && !text.empty() &&
          (text.back() == ',' || (text.back() >= 0 && text.back() <= ' ')))
     text.remove_suffix(1);

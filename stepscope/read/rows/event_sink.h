@@ -94,6 +94,7 @@ class EventSink {
   std::vector<std::int8_t> concrete_;    // by name: 1 keep, 0 drop, -1 unknown
   std::string_view last_category_text_;  // the previous event's; points into the pool
   Category last_category_ = Category::other;
+  std::vector<char> list_room_;  // for a list without its line breaks
 };
 
 }  // namespace stepscope
