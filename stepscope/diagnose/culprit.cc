@@ -301,11 +301,12 @@ Ns time_without_work(const JobResult& job) {
   Ns most{};
   for (const RankResult& r : job.ranks) {
     if (r.steps.empty()) continue;
-    Ns time{};
+    const CategoryMeans mean = mean_step_of(r);
+    double time = 0;
     for (const BudgetCategory c :
          {idle_host, idle_launch, idle_sync, comm_exposed_wait, comm_exposed_unsplit})
-      time += r.budget.total[c];
-    most = std::max(most, time / std::ssize(r.steps));
+      time += mean[static_cast<std::size_t>(c)];
+    most = std::max(most, Ns{std::llround(time)});
   }
   return most;
 }

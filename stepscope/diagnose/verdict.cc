@@ -50,8 +50,6 @@ double bubble_of(const std::optional<MfuBudget>& mfu) {
 }
 
 // The mean step by category, of the ranks that are (not) late.
-using CategoryMeans = std::array<double, budget_category_count>;
-
 CategoryMeans means_of_punctual(const JobResult& job) {
   CategoryMeans means{};
   double ranks = 0;
@@ -59,9 +57,8 @@ CategoryMeans means_of_punctual(const JobResult& job) {
     const auto late = std::ranges::find(job.stragglers, r.rank, &Straggler::rank);
     if (r.steps.empty() || (late != job.stragglers.end() && late->significant)) continue;
     ++ranks;
-    for (std::size_t c = 0; c < budget_category_count; ++c)
-      means[c] +=
-          static_cast<double>(r.budget.total.time[c].count()) / static_cast<double>(r.steps.size());
+    const CategoryMeans own = mean_step_of(r);
+    for (std::size_t c = 0; c < budget_category_count; ++c) means[c] += own[c];
   }
   for (double& m : means) m = ranks > 0 ? m / ranks : 0;
   return means;
@@ -130,10 +127,8 @@ Excess excess_of(const JobResult& job, int rank) {
   const auto late = std::ranges::find(job.ranks, rank, &RankResult::rank);
   if (late == job.ranks.end() || late->steps.empty()) return excess;
   CategoryMeans more = means_of_punctual(job);
-  for (std::size_t c = 0; c < budget_category_count; ++c)
-    more[c] = static_cast<double>(late->budget.total.time[c].count()) /
-                  static_cast<double>(late->steps.size()) -
-              more[c];
+  const CategoryMeans own = mean_step_of(*late);
+  for (std::size_t c = 0; c < budget_category_count; ++c) more[c] = own[c] - more[c];
   const auto of_category = [&](BudgetCategory c) -> double& {
     return more[static_cast<std::size_t>(c)];
   };

@@ -277,6 +277,18 @@ CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>&
 
 }  // namespace
 
+CategoryMeans mean_step_of(const RankResult& r) {
+  const bool counted = !r.counted_steps.empty();
+  const auto& budgets =
+      counted ? r.counted_budget.devices[r.budget.chosen].steps : r.budget.rank().steps;
+  CategoryMeans mean{};
+  for (const Budget& b : budgets)
+    for (std::size_t c = 0; c < budget_category_count; ++c)
+      mean[c] += static_cast<double>(b.time[c].count());
+  for (double& m : mean) m /= static_cast<double>(budgets.size());
+  return mean;
+}
+
 std::int64_t most_steps(const JobResult& job) {
   std::size_t most = 1;
   for (const RankResult& r : job.ranks) most = std::max(most, r.steps.size());

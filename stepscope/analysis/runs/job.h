@@ -158,6 +158,12 @@ struct JobResult {
   bool interrupted = false;
 };
 
+// By budget category, ns.
+using CategoryMeans = std::array<double, budget_category_count>;
+// The mean of the steps of a rank that the replay counts, else of its recorded steps. REQUIRES:
+// steps.
+[[nodiscard]] CategoryMeans mean_step_of(const RankResult& rank);
+
 // Largest number of recorded steps of any rank, at least 1. A sum over a rank's steps divided by
 // this is per step.
 [[nodiscard]] std::int64_t most_steps(const JobResult& job);
