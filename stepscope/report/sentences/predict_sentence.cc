@@ -7,6 +7,7 @@
 
 #include "stepscope/report/sentences/plan_words.h"
 #include "stepscope/words/format.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 
@@ -14,13 +15,13 @@ std::vector<std::string> predict_warnings(const PredictResult& r) {
   std::vector<std::string> warnings = r.warnings;
   if (!r.fitting) return warnings;
   const FittingPlan& f = *r.fitting;
+  const std::string devices = counted(static_cast<std::uint64_t>(r.plan.devices), "device");
   if (f.why_not) warnings.push_back(f.why_not->message());
   if (f.plan)
-    warnings.push_back(fmt::format("{} devices can hold it by another plan: {}", r.plan.devices,
-                                   plan_in_words(*f.plan)));
+    warnings.push_back(fmt::format("another plan fits {}: {}", devices, plan_in_words(*f.plan)));
   if (f.smallest_devices)
-    warnings.push_back(fmt::format("no plan fits {} devices; {} would be enough", r.plan.devices,
-                                   *f.smallest_devices));
+    warnings.push_back(
+        fmt::format("no plan fits {}; {} would be enough", devices, *f.smallest_devices));
   return warnings;
 }
 
