@@ -325,6 +325,19 @@ TEST(Verdict, AHostThatHoldsTheDeviceBackIsNamedBeforeASmallFault) {
   EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.front().kind, CulpritKind::sync_calls);
 }
 
+TEST(Verdict, ExposedCommunicationIsNamedBeforeASmallFault) {
+  Replayed t({{{compute, 55}, {comm_exposed_transfer, 45}}});
+  t.saves(Change::communication_free, 45);
+  t.job.explanation->faults = {
+      {.kind = StepFaultKind::sync_calls, .gain = Ns{4'000'000}, .count = 3}};
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  EXPECT_EQ(verdict.culprits.front().kind, CulpritKind::exposed_communication);
+  EXPECT_TRUE(says(verdict.sentence, "takes 45.0 ms (45.0 %) of it")) << verdict.sentence;
+  EXPECT_FALSE(says(verdict.sentence, "stands out")) << verdict.sentence;
+  t.job.explanation->faults.front().gain = Ns{8'000'000};
+  EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.front().kind, CulpritKind::sync_calls);
+}
+
 TEST(Verdict, AllocationsThatFreeMemoryFirstAreAFaultIfTheyCostMuch) {
   Replayed t({{{compute, 60}, {idle_host, 40}}});
   t.saves(Change::allocator_free, 25);

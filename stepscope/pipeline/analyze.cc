@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 #include "stepscope/analysis/job_table/straggler_job.h"
@@ -17,6 +18,7 @@
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/pipeline/job_expectation.h"
 #include "stepscope/pipeline/version.h"
+#include "stepscope/read/files/input_files.h"
 #include "stepscope/read/job_table/job_table.h"
 
 namespace stepscope {
@@ -50,8 +52,26 @@ void begin_with_cut(Analysis& a) {
   a.answer.sentence = cut + ' ' + a.answer.sentence;
 }
 
+// The folder whose traces are just these inputs; empty if there is none.
+std::string folder_of(const std::vector<std::string>& inputs) {
+  if (inputs.size() < 2) return {};
+  const std::filesystem::path folder = std::filesystem::path(inputs.front()).parent_path();
+  for (const std::string& input : inputs)
+    if (std::filesystem::path(input).parent_path() != folder) return {};
+  const std::string name = folder.empty() ? "." : folder.string();
+  std::vector<std::string> meant = find_input_files(inputs).files;
+  std::vector<std::string> held;
+  for (const std::string& file : find_input_files(std::vector{name}).files)
+    held.push_back((folder / std::filesystem::path(file).lexically_relative(name)).string());
+  std::ranges::sort(meant);
+  std::ranges::sort(held);
+  return meant == held ? name : std::string{};
+}
+
 // The inputs as a shell takes them; TRACES where they are too long for a line.
-std::string words_for_shell(const std::vector<std::string>& inputs) {
+std::string words_for_shell(const std::vector<std::string>& named) {
+  const std::string folder = folder_of(named);
+  const std::vector<std::string> inputs = folder.empty() ? named : std::vector{folder};
   constexpr std::size_t most_letters = 80;
   std::string words;
   for (const std::string& input : inputs) {

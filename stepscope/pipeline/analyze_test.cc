@@ -82,7 +82,6 @@ class CutCapture : public testing::Test {
     return std::move(*result);
   }
 
- private:
   std::filesystem::path folder_;
 };
 
@@ -137,6 +136,22 @@ TEST_F(CutCapture, ImpossibleModelFlopsAreSaidFirst) {
   ASSERT_FALSE(a.warnings.empty());
   EXPECT_TRUE(a.warnings.front().starts_with("The model FLOPs cannot be right"));
   EXPECT_EQ(a.answer.sentence.find("(MFU"), std::string::npos);
+}
+
+// All traces of a folder are named by the folder in a command to paste, others one by one.
+TEST_F(CutCapture, ACommandNamesTheFolderOfItsTraces) {
+  const auto named = [this](std::initializer_list<const char*> names) {
+    AnalyzeRequest request;
+    request.traces.threads = 1;
+    for (const char* name : names) request.traces.inputs.push_back(folder_ / name);
+    const auto result = analyze(request);
+    return result ? result->analysis.traces : result.error().message();
+  };
+  for (const char* name : {"a.json", "b.json"})
+    std::ofstream(folder_ / name) << Capture::text(Capture::Order::by_time);
+  EXPECT_EQ(named({"a.json", "b.json"}), folder_.string());
+  EXPECT_EQ(named({"b.json", "a.json"}), folder_.string());
+  EXPECT_EQ(named({"a.json"}), (folder_ / "a.json").string());
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t least_steps = 3;
-constexpr std::size_t most_suspects = 8;    // of one kind
+constexpr std::size_t most_suspects = 8;  // of one kind
+constexpr std::int64_t rough_times = 2;
 constexpr double least_rough_share = 0.10;  // of the step
 constexpr double suspect_share = 0.005;     // of the step: the excess of a suspect
 constexpr double slower = 1.03;             // than peers, in three of four steps
@@ -489,9 +490,12 @@ std::vector<StepFault> Search::run() {
     return share(static_cast<double>(f.gain.count())) <
            (f.rough ? least_rough_share : least_fault_share);
   });
-  // What the steps do not show evenly is named only where nothing else is.
-  if (std::ranges::any_of(faults_, [](const StepFault& f) { return !f.rough; }))
-    std::erase_if(faults_, &StepFault::rough);
+  // What the steps do not show evenly is named only where it costs a multiple of what they do.
+  Ns even{};
+  for (const StepFault& f : faults_)
+    if (!f.rough) even = std::max(even, f.gain);
+  std::erase_if(faults_,
+                [&](const StepFault& f) { return f.rough && f.gain < rough_times * even; });
   std::ranges::stable_sort(faults_, std::ranges::greater{}, [](const StepFault& f) {
     const auto gain = static_cast<double>(f.gain.count());
     return f.kind == StepFaultKind::sync_calls ? habit * gain : gain;
