@@ -326,9 +326,13 @@ def grown(job, fault, share):
     return fault
 
 
-def bubble_cost(job):
-    """What filling and draining the pipeline takes."""
-    return (job.pp - 1) * 3.0 * job.layer_us * job.layers[0]
+def bubble_cost(job, base):
+    """What filling and draining the pipeline takes: a micro-batch, with all that it waits for, for each other stage."""
+    if job.pp == 1:
+        return 0.0
+    longer = job.with_fault(None, False)
+    longer.batches = 2 * job.batches
+    return (job.pp - 1) * (jobs_training.simulate(longer)[3] - base) / job.batches
 
 
 def faulty_job(r, kind, most):
@@ -344,7 +348,7 @@ def faulty_job(r, kind, most):
 
 
 def bound_cost(job, kind, base):
-    return bubble_cost(job) if kind == "bubble" else base - jobs_training.simulate(job.without_bound(kind))[3]
+    return bubble_cost(job, base) if kind == "bubble" else base - jobs_training.simulate(job.without_bound(kind))[3]
 
 
 def size_fault(r, job, kind):
