@@ -348,8 +348,8 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
   if (verdicts.size() > compared)
     std::ranges::stable_sort(verdicts, std::ranges::greater{}, &Culprit::gain);
   Culprit bound = largest_bound(job);
-  // A small fault is no headline beside a bound that is a multiple of it. A bubble is no such bound:
-  // uneven stages are a part of it.
+  // A small fault is no headline beside a bound that is a multiple of it. A bubble is no such
+  // bound: uneven stages are a part of it.
   const bool small = !verdicts.empty() && verdicts.front().share < small_fault &&
                      bound.kind != CulpritKind::bubble &&
                      bound.gain >= many_times_fault * verdicts.front().gain;
