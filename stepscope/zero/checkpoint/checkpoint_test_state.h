@@ -50,7 +50,7 @@ inline float value_at(std::size_t unit, int part, std::int64_t i) {
 inline RankState shard_of(const CheckpointModel& model, int rank, int world) {
   RankState state;
   for (std::size_t u = 0; u < model.units.size(); ++u) {
-    const auto shard = OptimizerShard::for_rank(rank, world, model.units[u].elements);
+    const auto shard = shard_layout(world, model.units[u].elements).shard(rank);
     if (shard.shard_size() > 0) state.add(u, shard.param_start, shard.shard_size());
   }
   return state;

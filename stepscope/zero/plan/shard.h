@@ -15,6 +15,7 @@
 
 #include "stepscope/base/element.h"
 #include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
 
 namespace stepscope::zero {
 
@@ -39,9 +40,9 @@ struct OptimizerShard {
   std::int64_t param_end = 0;    // exclusive
   std::int64_t total_params = 0;
 
-  // Requires 0 <= rank < world_size and total_params >= 0; else check() fails.
-  [[nodiscard]] static OptimizerShard for_rank(std::int64_t rank, std::int64_t world_size,
-                                               std::int64_t total_params);
+  // An error (ErrorCode::refused) unless 0 <= rank < world_size and total_params >= 0.
+  [[nodiscard]] static Result<OptimizerShard> for_rank(std::int64_t rank, std::int64_t world_size,
+                                                       std::int64_t total_params);
 
   [[nodiscard]] constexpr std::int64_t shard_size() const { return param_end - param_start; }
   [[nodiscard]] constexpr bool owns_param(std::int64_t param) const {
@@ -60,9 +61,10 @@ struct OptimizerShard {
   bool operator==(const OptimizerShard&) const = default;
 };
 
-// The rank whose shard holds `param`, 0 <= param < total_params. O(1).
-[[nodiscard]] std::int64_t shard_owner(std::int64_t param, std::int64_t world_size,
-                                       std::int64_t total_params);
+// The rank whose shard holds `param`. An error unless 0 <= param < total_params and world_size
+// >= 1. O(1).
+[[nodiscard]] Result<std::int64_t> shard_owner(std::int64_t param, std::int64_t world_size,
+                                               std::int64_t total_params);
 
 // The layout of shards in messages: W blocks of equal length, a multiple of 16 elements (64 bytes
 // of f32), so all ranks send and receive the same amount. Block k holds shard k, then zeros.
@@ -72,9 +74,8 @@ struct ShardLayout {
   std::int64_t elements = 0;  // N
   std::int64_t stride = 0;    // S = ceil(N / W) rounded up to 16
 
-  [[nodiscard]] OptimizerShard shard(std::int64_t rank) const {
-    return OptimizerShard::for_rank(rank, world_size, elements);
-  }
+  // REQUIRES: 0 <= rank < world_size.
+  [[nodiscard]] OptimizerShard shard(std::int64_t rank) const;
   [[nodiscard]] constexpr std::int64_t padded_elements() const { return world_size * stride; }
   [[nodiscard]] constexpr std::int64_t padding() const { return padded_elements() - elements; }
   // The position of a parameter among the blocks, and the reverse. Padding has no parameter.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace stepscope::zero {
@@ -18,7 +19,7 @@ constexpr std::int64_t most_ranks = 32;
 std::vector<OptimizerShard> shards_of(std::int64_t world, std::int64_t total) {
   std::vector<OptimizerShard> shards;
   for (std::int64_t rank = 0; rank < world; ++rank) {
-    shards.push_back(OptimizerShard::for_rank(rank, world, total));
+    shards.push_back(*OptimizerShard::for_rank(rank, world, total));
   }
   return shards;
 }
@@ -62,7 +63,7 @@ TEST(Shard, OwnsWhatItsRangeHoldsAndTheOwnerIsItsInverse) {
         const auto owners = std::ranges::count_if(
             shards, [&](const OptimizerShard& shard) { return shard.owns_param(param); });
         ASSERT_EQ(owners, 1) << param << " of " << total << " over " << world;
-        const auto owner = static_cast<std::size_t>(shard_owner(param, world, total));
+        const auto owner = static_cast<std::size_t>(*shard_owner(param, world, total));
         ASSERT_TRUE(shards[owner].owns_param(param))
             << param << " of " << total << " over " << world;
       }
@@ -86,7 +87,7 @@ TEST(Shard, TenOverThreeAndFewerParametersThanRanks) {
 
 TEST(Shard, TheLastDoesNotAbsorbTheRemainder) {
   // With 5 parameters and 3 shards, that rule would make the last shard 3 long; the floor is 1.
-  EXPECT_EQ(OptimizerShard::for_rank(2, 3, 5).shard_size(), 1);
+  EXPECT_EQ(OptimizerShard::for_rank(2, 3, 5)->shard_size(), 1);
   std::int64_t against = 0;
   for (std::int64_t total = 0; total < 600; ++total) {
     for (std::int64_t world = 1; world <= most_ranks; ++world) against += total % world > 1 ? 1 : 0;
@@ -95,17 +96,17 @@ TEST(Shard, TheLastDoesNotAbsorbTheRemainder) {
 }
 
 TEST(Shard, CountsTrueBytesOfOptimizerAndPrecision) {
-  const OptimizerShard half = OptimizerShard::for_rank(0, 2, 1000);
+  const OptimizerShard half = *OptimizerShard::for_rank(0, 2, 1000);
   EXPECT_EQ(half.shard_memory_bytes(), Bytes{4000});
   EXPECT_EQ(half.full_memory_bytes(), Bytes{8000});
   EXPECT_EQ(half.shard_memory_bytes(adamw_bytes(ElementType::f32)), Bytes{4000});
   EXPECT_EQ(half.shard_memory_bytes(adamw_bytes(ElementType::bf16)), Bytes{6000});
   EXPECT_EQ(half.full_memory_bytes(adamw_bytes(ElementType::bf16)), Bytes{12000});
   EXPECT_DOUBLE_EQ(half.memory_savings(), 0.5);
-  EXPECT_DOUBLE_EQ(OptimizerShard::for_rank(0, 3, 10).memory_savings(), 0.6);
-  EXPECT_DOUBLE_EQ(OptimizerShard::for_rank(2, 3, 10).memory_savings(), 0.7);
-  EXPECT_DOUBLE_EQ(OptimizerShard::for_rank(0, 1, 10).memory_savings(), 0.0);
-  EXPECT_DOUBLE_EQ(OptimizerShard::for_rank(0, 4, 0).memory_savings(), 0.0);
+  EXPECT_DOUBLE_EQ(OptimizerShard::for_rank(0, 3, 10)->memory_savings(), 0.6);
+  EXPECT_DOUBLE_EQ(OptimizerShard::for_rank(2, 3, 10)->memory_savings(), 0.7);
+  EXPECT_DOUBLE_EQ(OptimizerShard::for_rank(0, 1, 10)->memory_savings(), 0.0);
+  EXPECT_DOUBLE_EQ(OptimizerShard::for_rank(0, 4, 0)->memory_savings(), 0.0);
 }
 
 TEST(Shard, ShardBytesOfAllRanksAreTheFullBytes) {
@@ -114,9 +115,26 @@ TEST(Shard, ShardBytesOfAllRanksAreTheFullBytes) {
       const OptimizerBytes bytes = adamw_bytes(ElementType::bf16);
       Bytes sum{};
       for (const auto& shard : shards_of(world, total)) sum += shard.shard_memory_bytes(bytes);
-      ASSERT_EQ(sum, OptimizerShard::for_rank(0, world, total).full_memory_bytes(bytes));
+      ASSERT_EQ(sum, OptimizerShard::for_rank(0, world, total)->full_memory_bytes(bytes));
     }
   }
+}
+
+// A caller may pass on what a launcher or a user gave it.
+TEST(Shard, ARankOutsideItsGroupIsAnError) {
+  for (const auto& [rank, world, total, words] :
+       {std::tuple(4, 4, 9, "rank 4 of 4: ranks are 0 to 3"),
+        std::tuple(-1, 4, 9, "rank -1 of 4: ranks are 0 to 3"),
+        std::tuple(0, 0, 9, "a world size of 0: a group has a rank or more"),
+        std::tuple(0, 1, -1, "-1 parameters: a number of parameters is not negative")}) {
+    const auto shard = OptimizerShard::for_rank(rank, world, total);
+    ASSERT_FALSE(shard);
+    EXPECT_EQ(shard.error().what, words);
+    EXPECT_EQ(shard.error().code, ErrorCode::refused);
+  }
+  EXPECT_FALSE(shard_owner(9, 4, 9));
+  EXPECT_FALSE(shard_owner(-1, 4, 9));
+  EXPECT_FALSE(shard_owner(0, 0, 9));
 }
 
 TEST(ShardLayout, BlocksAreEqualAlignedAndHoldEveryParameterOnce) {
@@ -131,7 +149,7 @@ TEST(ShardLayout, BlocksAreEqualAlignedAndHoldEveryParameterOnce) {
         const std::int64_t position = layout.position(param);
         ASSERT_GT(position, last);
         ASSERT_LT(position, layout.padded_elements());
-        ASSERT_EQ(position / layout.stride, shard_owner(param, world, total));
+        ASSERT_EQ(position / layout.stride, *shard_owner(param, world, total));
         last = position;
       }
       ASSERT_EQ(layout.contiguous(), total == layout.padded_elements());

@@ -67,7 +67,7 @@ UnitPlace place_unit(Plan& plan, std::int64_t elements) {
   UnitPlace place;
   place.layout = shard_layout(request.world_size, elements);
   place.shard = place.layout.shard(request.rank);
-  place.held = request.stage == 0 ? OptimizerShard::for_rank(0, 1, elements) : place.shard;
+  place.held = request.stage == 0 ? shard_layout(1, elements).shard(0) : place.shard;
   const std::int64_t whole = elements * size;
   ClassMemory& parameters = memory_of(plan, ArenaClass::parameters);
   if (request.stage < 3) {
