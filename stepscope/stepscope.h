@@ -56,5 +56,6 @@
 #include "stepscope/report/terminal/sweep_text.h"
 #include "stepscope/report/terminal/train_text.h"
 #include "stepscope/telemetry/rank_recorder.h"
+#include "stepscope/telemetry/stats_json.h"
 #include "stepscope/telemetry/zero3_performance_stats.h"
 #include "stepscope/zero/plan/shard.h"

@@ -79,7 +79,8 @@ Result<std::vector<CollectiveTiming>> time_collectives(Communicator& comm, const
   std::vector<CollectiveTiming> timings;
   const int n = comm.size();
   if (n < 2) return timings;
-  check(sweep.from.value > 0 && sweep.to >= sweep.from && sweep.per_octave > 0 && sweep.least > 0,
+  check(sweep.from.value > 0 && sweep.to >= sweep.from && sweep.sizes_per_octave > 0 &&
+            sweep.least > 0,
         "a sweep has sizes and calls");
   const auto elements = [&](double bytes) {
     return std::max<std::size_t>(
@@ -91,11 +92,11 @@ Result<std::vector<CollectiveTiming>> time_collectives(Communicator& comm, const
   buffers.out.assign(most, 0.0F);
   const auto from = static_cast<double>(sweep.from.value);
   const double octaves = std::log2(static_cast<double>(sweep.to.value) / from);
-  const int last = static_cast<int>(octaves * sweep.per_octave + 1e-3);
+  const int last = static_cast<int>(octaves * sweep.sizes_per_octave + 1e-3);
   for (const CollectiveKind kind : kinds) {
     for (int i = 0; i <= last; ++i) {
       const std::size_t share =
-          elements(from * std::exp2(static_cast<double>(i) / sweep.per_octave));
+          elements(from * std::exp2(static_cast<double>(i) / sweep.sizes_per_octave));
       const auto time = time_size(comm, kind, share, sweep, buffers);
       if (!time) return time.error();
       CollectiveTiming timing{

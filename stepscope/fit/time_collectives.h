@@ -15,8 +15,8 @@ namespace stepscope {
 struct LinkSweep {
   Bytes from{1024};
   Bytes to{64 << 20};
-  int per_octave = 1;          // sizes per factor of two
-  Ns time_a_size{30'000'000};  // approximate; between `least` and `most` calls
+  double sizes_per_octave = 1;  // an octave is a factor of two
+  Ns time_a_size{30'000'000};   // approximate; between `least` and `most` calls
   int least = 5;
   int most = 200;
 };

@@ -61,7 +61,7 @@ std::optional<double> rate_of(const std::vector<JobStepTimes>& steps, std::size_
   Ns wall{};
   for (std::size_t i = first; i < end; ++i) {
     tokens += static_cast<double>(steps[i].tokens);
-    wall += steps[i].end - steps[i].begin;
+    wall += i == first ? steps[i].end - steps[i].begin : steps[i].added;
   }
   return ratio(tokens, as_seconds(wall));
 }
@@ -79,7 +79,7 @@ void add_recent(ThroughputMetrics& out, const std::vector<JobStepTimes>& steps,
   DecayedRatio decayed{.tau = options.decay.count()};
   for (const JobStepTimes& step : steps)
     decayed.add(as_seconds(step.end - steps.front().begin), static_cast<double>(step.tokens),
-                as_seconds(step.end - step.begin));
+                as_seconds(step.added));
   out.decayed_tokens_per_second = decayed.value();
   constexpr std::size_t row = 10;
   for (std::size_t i = options.warm_up_steps; i + row <= steps.size(); ++i) {
@@ -121,8 +121,8 @@ MemoryTransferMetrics memory_transfers(const JobWindow& window, const ReferenceR
     TransferLinkStats link{.direction = static_cast<TransferDirection>(d)};
     for (const RankWindow& rank : window.ranks) add_totals(link.sum, rank.totals.transfers[d]);
     if (link.sum.calls == 0) continue;
-    const double time = as_seconds(link.sum.time);
-    link.gb_per_s = ratio(value(link.sum.bytes) / 1e9, as_seconds(link.sum.busy));
+    const double time = as_seconds(link.sum.busy);
+    link.gb_per_s = ratio(value(link.sum.bytes) / 1e9, time);
     if (const auto& reference = references.transfers[d]) {
       const double wanted = reference_seconds(*reference, link.sum.calls, link.sum.bytes);
       link.efficiency = ratio(wanted, time);
@@ -130,7 +130,7 @@ MemoryTransferMetrics memory_transfers(const JobWindow& window, const ReferenceR
       measured += time;
     }
     out.bytes += link.sum.bytes;
-    busy += as_seconds(link.sum.busy);
+    busy += time;
     out.links.push_back(link);
   }
   out.gb_per_s = ratio(value(out.bytes) / 1e9, busy);

@@ -40,7 +40,7 @@ struct ReferenceRates {
 struct ThroughputMetrics {
   std::int64_t steps = 0;
   std::int64_t tokens = 0;
-  Ns wall{};  // of the job: per step latest end - earliest begin
+  Ns wall{};  // of the job: time that at least one step covers
   std::optional<double> tokens_per_second{};
   std::optional<double> tokens_per_second_per_rank{};
   // Tokens of forward passes over the time of forward passes, over all ranks; likewise backward.
@@ -68,7 +68,7 @@ struct TransferLinkStats {
   TransferDirection direction{};
   TransferTotals sum{};                // over ranks
   std::optional<double> gb_per_s{};    // bytes / busy time of one rank; GB = 1e9 bytes
-  std::optional<double> efficiency{};  // reference time / time; above 1: measure the link again
+  std::optional<double> efficiency{};  // reference time / busy time; above 1: measure it again
 };
 struct MemoryTransferMetrics {
   std::vector<TransferLinkStats> links{};  // directions that were used

@@ -56,11 +56,21 @@ void add_step(JobStepTimes& step, const StepRecord& record, Ns offset) {
   }
 }
 
+// `other` is a later stretch. Its steps are folded, so what the stretches share is taken from all
+// of its time.
 void add_job_totals(JobTotals& sum, const JobTotals& other) {
+  if (other.steps == 0) return;
+  const Ns shared = sum.steps == 0 ? Ns{} : std::clamp(sum.end - other.begin, Ns{}, other.wall);
+  const double kept = other.wall > Ns{} ? 1 - seconds(shared) / seconds(other.wall) : 1;
+  const auto part = [&](Ns time) {
+    return Ns{std::llround(kept * static_cast<double>(time.count()))};
+  };
+  if (sum.steps == 0) sum.begin = other.begin;
+  sum.end = sum.steps == 0 ? other.end : std::max(sum.end, other.end);
   sum.steps += other.steps;
-  sum.wall += other.wall;
-  sum.committed_wall += other.committed_wall;
-  sum.device_wall += other.device_wall;
+  sum.wall += other.wall - shared;
+  sum.committed_wall += part(other.committed_wall);
+  sum.device_wall += part(other.device_wall);
   sum.tokens += other.tokens;
   sum.model_flops += other.model_flops;
   sum.executed_flops += other.executed_flops;
@@ -161,23 +171,29 @@ std::vector<JobStepTimes> job_steps(const JobWindow& window) {
       add_step(steps[record.index], record, rank.clock_offset);
   std::vector<JobStepTimes> out;
   out.reserve(steps.size());
-  for (const auto& [index, step] : steps) out.push_back(step);
+  Ns covered = window.folded.steps > 0 ? window.folded.end : Ns::min();
+  for (const auto& [index, step] : steps) {
+    out.push_back(step);
+    out.back().added = std::max(step.end - std::max(step.begin, covered), Ns{});
+    covered = std::max(covered, step.end);
+  }
   return out;
 }
 
 JobTotals job_totals(const JobWindow& window) {
   JobTotals sum = window.folded;
   for (const JobStepTimes& step : job_steps(window)) {
-    const Ns wall = step.end - step.begin;
+    sum.begin = sum.steps == 0 ? step.begin : std::min(sum.begin, step.begin);
+    sum.end = sum.steps == 0 ? step.end : std::max(sum.end, step.end);
     ++sum.steps;
-    sum.wall += wall;
-    if (!step.skipped) sum.committed_wall += wall;
-    sum.device_wall += wall * step.ranks;
+    sum.wall += step.added;
+    if (!step.skipped) sum.committed_wall += step.added;
+    sum.device_wall += step.added * step.ranks;
     sum.tokens += step.tokens;
     sum.model_flops += step.model_flops;
     sum.executed_flops += step.executed_flops;
     for (std::size_t i = 0; i < activity_count; ++i) sum.longest[i] += step.longest[i];
-    sum.step_wall.add(static_cast<double>(wall.count()));
+    sum.step_wall.add(static_cast<double>((step.end - step.begin).count()));
   }
   return sum;
 }

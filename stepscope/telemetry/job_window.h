@@ -4,9 +4,10 @@
 // different steps. concat() appends a later stretch of the same ranks. Gather each stretch, then
 // concat; the other order gives the same window as long as steps are kept.
 //
-// Ranks are summed only when a figure is read. Wall time is the latest end minus the earliest begin
-// of each step, never a sum. Times keep their distribution over ranks. A collective counts once for
-// all its members.
+// Ranks are summed only when a figure is read. A step of the job lasts from its earliest begin to
+// its latest end. The wall time of several steps is the time that at least one of them covers:
+// where ranks are in different steps at once, that time counts once. Times keep their distribution
+// over ranks. A collective counts once for all its members.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,11 @@ namespace stepscope {
 // Sums over steps of figures that need all ranks of a step at once.
 struct JobTotals {
   std::int64_t steps = 0;
-  Ns wall{};            // sum over steps of (latest end - earliest begin)
-  Ns committed_wall{};  // of steps that no rank skipped
-  Ns device_wall{};     // ranks × that
+  Ns begin{};           // of the first step; of at least one
+  Ns end{};             // the latest of all steps
+  Ns wall{};            // time that at least one step covers
+  Ns committed_wall{};  // the part of it in steps that no rank skipped
+  Ns device_wall{};     // ranks × wall
   std::int64_t tokens = 0;
   Flops model_flops{};
   Flops executed_flops{};
@@ -56,6 +59,7 @@ struct JobStepTimes {
   std::int64_t index = 0;
   Ns begin{};  // earliest of all ranks, on the job's clock
   Ns end{};    // latest
+  Ns added{};  // time from begin to end that no earlier step covers
   int ranks = 0;
   std::int64_t tokens = 0;
   Flops model_flops{};

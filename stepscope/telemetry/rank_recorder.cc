@@ -43,6 +43,7 @@ RankRecorder::RankRecorder(const RecorderOptions& options) : clock_(options.cloc
   slots_.resize(options.groups.size() * collective_kind_count * collective_purpose_count);
   window_.collectives.reserve(slots_.size());
   window_.step_wall.reserve();
+  for (QuantileSketch& times : window_.pass_times) times.reserve();
   turns_.resize(kept_turns);
   pending_.reserve(most_pending);
   since_ = open_.begin = window_.begin = window_.end = clock_.now();
@@ -295,6 +296,7 @@ void RankRecorder::take_window(RankWindow& into) {
   into.clock_offset = window_.clock_offset;
   into.totals = totals;
   into.step_wall = window_.step_wall;
+  into.pass_times = window_.pass_times;
   copy_rows(window_.groups, into.groups);
   copy_rows(window_.layers, into.layers);
   copy_rows(window_.steps, into.steps);
@@ -317,6 +319,7 @@ void RankRecorder::take_window(RankWindow& into) {
     totals.memory[i] = {memory[i].current, memory[i].current};
   totals.memory_total = {held, held};
   window_.step_wall.clear();
+  for (QuantileSketch& times : window_.pass_times) times.clear();
   for (LayerTotals& layer : window_.layers) layer.forward = layer.backward = {};
   window_.steps.clear();
   window_.arrivals.clear();

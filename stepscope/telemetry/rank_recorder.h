@@ -99,6 +99,7 @@ class RankRecorder {
     PassTotals& totals = window_.totals.passes[slot(pass)];
     totals.time.add(duration);
     totals.items += items;
+    window_.pass_times[slot(pass)].add(static_cast<double>(duration.count()));
   }
   void layer(std::uint16_t unit, bool backward, Ns duration) {
     LayerTotals& totals = window_.layers[unit];

@@ -157,6 +157,7 @@ Result<Done> append(RankWindow& earlier, const RankWindow& later) {
   earlier.clock_offset = later.clock_offset;
   add_totals(earlier.totals, later.totals);
   earlier.step_wall.merge(later.step_wall);
+  for (std::size_t i = 0; i < pass_count; ++i) earlier.pass_times[i].merge(later.pass_times[i]);
   std::vector<std::uint16_t> group;
   group.reserve(later.groups.size());
   for (const CollectiveGroup& g : later.groups) group.push_back(group_of(earlier.groups, g));

@@ -143,6 +143,8 @@ struct MemoryTotals {
 
 enum class TrainingPass : std::uint8_t { forward, backward, optimizer };
 inline constexpr std::size_t pass_count = 3;
+inline constexpr std::array<std::string_view, pass_count> training_pass_names = {
+    "forward", "backward", "optimizer"};
 
 // Sums over all steps of a window.
 struct RankTotals {
@@ -188,7 +190,8 @@ struct RankWindow {
   Ns end{};
   Ns clock_offset{};
   RankTotals totals{};
-  QuantileSketch step_wall{};  // ns
+  QuantileSketch step_wall{};                           // ns
+  std::array<QuantileSketch, pass_count> pass_times{};  // ns, by TrainingPass
   std::vector<CollectiveGroup> groups{};
   std::vector<CollectiveTotals> collectives{};  // by group, kind, purpose; only those with calls
   std::vector<LayerTotals> layers{};

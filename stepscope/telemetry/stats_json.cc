@@ -96,6 +96,23 @@ Json efficiency_json(const OptimizationEfficiency& e) {
           {"imbalance", value(e.imbalance)}};
 }
 
+Json passes_json(const PerformanceSummary& summary) {
+  Json passes = Json::object();
+  for (std::size_t i = 0; i < pass_count; ++i) {
+    const PassTimes& pass = summary.passes[i];
+    passes[std::string(training_pass_names[i])] = {{"count", pass.count},
+                                                   {"items", pass.items},
+                                                   {"total_ns", pass.total.count()},
+                                                   {"mean_ns", value(pass.mean)},
+                                                   {"min_ns", value(pass.min)},
+                                                   {"p50_ns", value(pass.p50)},
+                                                   {"p90_ns", value(pass.p90)},
+                                                   {"p99_ns", value(pass.p99)},
+                                                   {"max_ns", value(pass.max)}};
+  }
+  return passes;
+}
+
 Json layers_json(const PerformanceSummary& summary) {
   Json layers = Json::array();
   for (const auto& [name, layer] : summary.layers)
@@ -136,11 +153,12 @@ std::string stats_json(const PerformanceSummary& summary) {
                     {"forward_passes", summary.forward_passes},
                     {"backward_passes", summary.backward_passes},
                     {"optimizer_steps", summary.optimizer_steps},
-                    {"forward_mean_ns", value(summary.average_forward_time)},
-                    {"backward_mean_ns", value(summary.average_backward_time)},
-                    {"optimizer_mean_ns", value(summary.average_optimizer_time)},
+                    {"total_forward_ns", summary.total_forward_time.count()},
+                    {"total_backward_ns", summary.total_backward_time.count()},
+                    {"total_optimizer_ns", summary.total_optimizer_time.count()},
                     {"parameter_transfer_ns", summary.parameter_transfer_time.count()},
                     {"gradient_sync_ns", summary.gradient_sync_time.count()},
+                    {"passes", passes_json(summary)},
                     {"rank_wall_ns", summary.rank_wall.count()},
                     {"activities_ns", budget},
                     {"beyond_wall_ns", summary.beyond_wall.count()},

@@ -7,7 +7,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::uint64_t magic = 0x3157'4E41'5253'5353;  // "SSSRANW1"
+constexpr std::uint64_t magic = 0x3257'4E41'5253'5353;  // "SSSRANW2"
 
 struct Writer {
   std::vector<std::byte>& out;
@@ -107,6 +107,7 @@ void window_fields(Archive& archive, RankWindow& w) {
   const auto numbers = [&](auto&... value) { (archive.number(value), ...); };
   numbers(w.rank, w.world, w.first_step, w.end_step, w.begin, w.end, w.clock_offset, w.totals);
   archive(w.step_wall);
+  for (auto& times : w.pass_times) archive(times);
   rows(archive, w.groups, [&](CollectiveGroup& group) {
     archive(group.name);
     numbers(group.size);

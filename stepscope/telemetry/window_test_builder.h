@@ -102,6 +102,8 @@ inline void expect_same(const RankWindow& a, const RankWindow& b) {
   EXPECT_EQ(a.end - a.begin, b.end - b.begin);
   EXPECT_EQ(a.totals, b.totals);
   EXPECT_TRUE(a.step_wall.same_distribution(b.step_wall));
+  for (std::size_t i = 0; i < pass_count; ++i)
+    EXPECT_TRUE(a.pass_times[i].same_distribution(b.pass_times[i]));
   EXPECT_EQ(a.groups, b.groups);
   EXPECT_EQ(a.layers, b.layers);
   ASSERT_EQ(a.collectives.size(), b.collectives.size());

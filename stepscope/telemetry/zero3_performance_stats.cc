@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "stepscope/stats/round_to_sum.h"
@@ -35,10 +36,36 @@ std::optional<Ns> average(const Durations& times) {
   return times.total / static_cast<std::int64_t>(times.count);
 }
 
-std::optional<Ns> average_pass(const JobWindow& window, TrainingPass pass) {
-  Durations all;
-  for (const RankWindow& rank : window.ranks) all.merge(rank.totals.passes[slot(pass)].time);
-  return average(all);
+// Joined only for an error: a good record allocates nothing.
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text.append(part);
+  return text;
+}
+
+Error cannot_be(std::string what, std::string_view value, std::string_view hint) {
+  what.append(" cannot be ").append(value);
+  return {.what = std::move(what), .hint = std::string(hint), .code = ErrorCode::refused};
+}
+
+// Refuses a negative duration or number.
+std::optional<Error> negative(std::string_view what, Ns duration, std::int64_t number = 0,
+                              std::string_view of = "") {
+  if (duration < Ns{})
+    return cannot_be(joined({"the duration of ", what}),
+                     joined({std::to_string(duration.count()), " ns"}),
+                     "take both ends from one monotonic clock");
+  if (number < 0)
+    return cannot_be(joined({"the number of ", of, " of ", what}), std::to_string(number),
+                     "give a count of 0 or more");
+  return std::nullopt;
+}
+
+std::optional<Error> not_within(std::string_view part, std::optional<Ns> time,
+                                std::string_view what, Ns duration) {
+  if (!time || (*time >= Ns{} && *time <= duration)) return std::nullopt;
+  return cannot_be(joined({part, " of ", what, " of ", std::to_string(duration.count()), " ns"}),
+                   joined({std::to_string(time->count()), " ns"}), "give a part of the duration");
 }
 
 LayerTimingStats timings(const JobLayer& layer) {
@@ -126,42 +153,59 @@ LayerTotals& Zero3PerformanceStats::layer(std::string_view name) {
 }
 
 void Zero3PerformanceStats::claim(Activity activity, Ns duration) {
-  open_.activity[slot(activity)] += std::max(duration, Ns{});
+  open_.activity[slot(activity)] += duration;
 }
 
-void Zero3PerformanceStats::record_forward_pass(Ns duration, std::int64_t num_tokens) {
-  PassTotals& pass = own().totals.passes[slot(TrainingPass::forward)];
+void Zero3PerformanceStats::add_pass(TrainingPass kind, Ns duration, std::int64_t items) {
+  RankWindow& window = own();
+  PassTotals& pass = window.totals.passes[slot(kind)];
   pass.time.add(duration);
-  pass.items += num_tokens;
+  pass.items += items;
+  window.pass_times[slot(kind)].add(static_cast<double>(duration.count()));
+}
+
+Result<Done> Zero3PerformanceStats::record_forward_pass(Ns duration, std::int64_t num_tokens) {
+  if (auto error = negative("a forward pass", duration, num_tokens, "tokens")) return *error;
+  add_pass(TrainingPass::forward, duration, num_tokens);
   open_.tokens += num_tokens;  // only here: each token is trained on once
   claim(Activity::forward, duration);
+  return Done{};
 }
 
-void Zero3PerformanceStats::record_backward_pass(Ns duration, std::int64_t num_tokens) {
-  PassTotals& pass = own().totals.passes[slot(TrainingPass::backward)];
-  pass.time.add(duration);
-  pass.items += num_tokens;
+Result<Done> Zero3PerformanceStats::record_backward_pass(Ns duration, std::int64_t num_tokens) {
+  if (auto error = negative("a backward pass", duration, num_tokens, "tokens")) return *error;
+  add_pass(TrainingPass::backward, duration, num_tokens);
   claim(Activity::backward, duration);
+  return Done{};
 }
 
-void Zero3PerformanceStats::record_optimizer_step(Ns duration, std::int64_t num_params) {
-  PassTotals& pass = own().totals.passes[slot(TrainingPass::optimizer)];
-  pass.time.add(duration);
-  pass.items += num_params;
+Result<Done> Zero3PerformanceStats::record_optimizer_step(Ns duration, std::int64_t num_params) {
+  if (auto error = negative("an optimizer step", duration, num_params, "parameters")) return *error;
+  add_pass(TrainingPass::optimizer, duration, num_params);
   claim(Activity::optimizer, duration);
   end_step();
+  return Done{};
 }
 
-void Zero3PerformanceStats::record_layer_execution(std::string_view layer_name, Ns duration) {
+Result<Done> Zero3PerformanceStats::record_layer_execution(std::string_view layer_name,
+                                                           Ns duration) {
+  if (auto error = negative("a layer's forward pass", duration)) return *error;
   layer(layer_name).forward.add(duration);
+  return Done{};
 }
-void Zero3PerformanceStats::record_layer_backward(std::string_view layer_name, Ns duration) {
+Result<Done> Zero3PerformanceStats::record_layer_backward(std::string_view layer_name,
+                                                          Ns duration) {
+  if (auto error = negative("a layer's backward pass", duration)) return *error;
   layer(layer_name).backward.add(duration);
+  return Done{};
 }
 
-void Zero3PerformanceStats::record_parameter_transfer(Ns duration, Bytes bytes,
-                                                      TransferDirection direction,
-                                                      std::optional<Ns> stall) {
+Result<Done> Zero3PerformanceStats::record_parameter_transfer(Ns duration, Bytes bytes,
+                                                              TransferDirection direction,
+                                                              std::optional<Ns> stall) {
+  constexpr std::string_view what = "a parameter transfer";
+  if (auto error = negative(what, duration, bytes.value, "bytes")) return *error;
+  if (auto error = not_within("the stall", stall, what, duration)) return *error;
   TransferTotals& totals = own().totals.transfers[slot(direction)];
   IntervalUnion& busy = busy_[slot(direction)];
   const Ns now = clock_();
@@ -176,18 +220,37 @@ void Zero3PerformanceStats::record_parameter_transfer(Ns duration, Bytes bytes,
                       .parameter_time = duration});
   claim(with_nvme(direction) ? Activity::wait_io : Activity::wait_transfer,
         stall.value_or(duration));
+  return Done{};
 }
 
-void Zero3PerformanceStats::record_gradient_sync(Ns duration, std::int64_t num_gradients,
-                                                 int world_size, ElementType type,
-                                                 CommunicationOperation operation) {
+Result<Done> Zero3PerformanceStats::record_gradient_sync(Ns duration, std::int64_t num_gradients,
+                                                         int world_size, ElementType type,
+                                                         CommunicationOperation operation) {
   const auto width = static_cast<std::int64_t>(element_bytes(type));
-  record_communication(operation, duration, Bytes{num_gradients * width},
-                       {.group_size = world_size, .purpose = CollectivePurpose::gradients});
+  constexpr std::string_view what = "a gradient synchronization";
+  if (auto error = negative(what, duration, num_gradients, "gradients")) return *error;
+  if (world_size < 1)
+    return cannot_be("the number of ranks of a gradient synchronization",
+                     std::to_string(world_size), "give the size of the group");
+  return record_communication(operation, duration, Bytes{num_gradients * width},
+                              {.group_size = world_size, .purpose = CollectivePurpose::gradients});
 }
 
-void Zero3PerformanceStats::record_communication(CommunicationOperation operation, Ns duration,
-                                                 Bytes bytes, const CommunicationDetail& detail) {
+Result<Done> Zero3PerformanceStats::record_communication(CommunicationOperation operation,
+                                                         Ns duration, Bytes bytes,
+                                                         const CommunicationDetail& detail) {
+  constexpr std::string_view what = "a collective";
+  if (auto error = negative(what, duration, bytes.value, "bytes")) return *error;
+  if (operation == CollectiveKind::none || slot(operation) >= collective_kind_count)
+    return cannot_be("the operation of a collective", "none", "name its CollectiveKind");
+  if (detail.group_size < 0 || detail.group_size > world_)
+    return cannot_be(
+        "the group of a collective",
+        "of " + std::to_string(detail.group_size) + " of " + std::to_string(world_) + " ranks",
+        "give 0 for the world, or a number of its ranks");
+  if (auto error = not_within("the stall", detail.stall, what, duration)) return *error;
+  if (auto error = not_within("the wait for peers", detail.waited_for_peers, what, duration))
+    return *error;
   const int size = detail.group_size == 0 ? world_ : detail.group_size;
   const CollectiveGroup group{size == world_ ? "world" : "group of " + std::to_string(size), size};
   const Ns now = clock_();
@@ -200,7 +263,7 @@ void Zero3PerformanceStats::record_communication(CommunicationOperation operatio
   CollectiveTotals added{
       .calls = 1, .bytes = bytes, .bus_bytes = bus, .time = duration, .stall = stall};
   if (detail.waited_for_peers) {
-    const Ns waited = std::clamp(*detail.waited_for_peers, Ns{}, duration);
+    const Ns waited = *detail.waited_for_peers;
     added.timed_calls = 1;
     added.timed_bus_bytes = bus;
     added.transfer = duration - waited;
@@ -225,11 +288,21 @@ void Zero3PerformanceStats::record_communication(CommunicationOperation operatio
                              .finished = now,
                              .stall = stall});
   claim(wait_for(detail.purpose), stall);
+  return Done{};
 }
 
-void Zero3PerformanceStats::record_flops(Flops model, Flops executed) {
+Result<Done> Zero3PerformanceStats::record_flops(Flops model, Flops executed) {
+  if (!(model.value >= 0) || !std::isfinite(executed.value))
+    return cannot_be("a step's FLOPs",
+                     joined({std::to_string(model.value), " and ", std::to_string(executed.value)}),
+                     "give finite counts of 0 or more");
+  if (executed.value < model.value)
+    return cannot_be("executed FLOPs",
+                     joined({std::to_string(executed.value), " of ", std::to_string(model.value)}),
+                     "add recomputed FLOPs to the model's");
   open_.model_flops += model;
   open_.executed_flops += executed;
+  return Done{};
 }
 
 void Zero3PerformanceStats::end_step() {
@@ -316,14 +389,37 @@ std::map<std::string, LayerTimingStats, std::less<>> Zero3PerformanceStats::laye
   return out;
 }
 
+PassTimes Zero3PerformanceStats::pass_times(TrainingPass pass) const {
+  Durations all;
+  QuantileSketch times;
+  PassTimes out;
+  for (const RankWindow& rank : window_.ranks) {
+    all.merge(rank.totals.passes[slot(pass)].time);
+    times.merge(rank.pass_times[slot(pass)]);
+    out.items += rank.totals.passes[slot(pass)].items;
+  }
+  out.count = all.count;
+  out.total = all.total;
+  if (all.count == 0) return out;
+  const auto quantile = [&](double q) {
+    return std::optional(Ns{std::llround(times.quantile(q).value_or(0))});
+  };
+  out.mean = average(all);
+  out.min = all.min;
+  out.p50 = quantile(0.5);
+  out.p90 = quantile(0.9);
+  out.p99 = quantile(0.99);
+  out.max = all.max;
+  return out;
+}
 std::optional<Ns> Zero3PerformanceStats::average_forward_time() const {
-  return average_pass(window_, TrainingPass::forward);
+  return pass_times(TrainingPass::forward).mean;
 }
 std::optional<Ns> Zero3PerformanceStats::average_backward_time() const {
-  return average_pass(window_, TrainingPass::backward);
+  return pass_times(TrainingPass::backward).mean;
 }
 std::optional<Ns> Zero3PerformanceStats::average_optimizer_time() const {
-  return average_pass(window_, TrainingPass::optimizer);
+  return pass_times(TrainingPass::optimizer).mean;
 }
 std::optional<double> Zero3PerformanceStats::tokens_per_second() const {
   return throughput_metrics().tokens_per_second;
@@ -343,11 +439,13 @@ PerformanceSummary Zero3PerformanceStats::performance_summary() const {
                          .forward_passes = forward_passes(),
                          .backward_passes = backward_passes(),
                          .optimizer_steps = optimizer_steps(),
-                         .average_forward_time = average_forward_time(),
-                         .average_backward_time = average_backward_time(),
-                         .average_optimizer_time = average_optimizer_time(),
+                         .total_forward_time = total_forward_time(),
+                         .total_backward_time = total_backward_time(),
+                         .total_optimizer_time = total_optimizer_time(),
                          .parameter_transfer_time = parameter_transfer_time(),
                          .gradient_sync_time = gradient_sync_time()};
+  for (std::size_t i = 0; i < pass_count; ++i)
+    out.passes[i] = pass_times(static_cast<TrainingPass>(i));
   for (const RankWindow& rank : window_.ranks) {
     for (std::size_t i = 0; i < activity_count; ++i) out.budget[i] += rank.totals.activity[i];
     out.rank_wall += rank.totals.wall;

@@ -5,15 +5,18 @@
 //
 //   Zero3PerformanceStats stats(rank, world);
 //   …                                    // each step:
-//   stats.record_forward_pass(forward, tokens);
-//   stats.record_backward_pass(backward, tokens);
-//   stats.record_gradient_sync(sync, gradient_elements, world);
-//   stats.record_optimizer_step(update, parameters);   // ends the step
+//   if (auto done = stats.record_forward_pass(forward, tokens); !done) return done.error();
+//   …  record_backward_pass(backward, tokens), record_gradient_sync(sync, elements, world)
+//   if (auto done = stats.record_optimizer_step(update, parameters); !done) …  // ends the step
 //   stats.tokens_per_second();
+//
+// A record that cannot be true is an error (ErrorCode::refused) and changes nothing: a negative
+// duration, count or size, a wait longer than the call, a group larger than the world.
 //
 // docs/reference/telemetry.md compares each definition with the usual one. For one thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -47,17 +50,33 @@ struct LayerTimingStats {
   int slowest_rank = 0;  // with the longest single run
 };
 
+// The passes of one kind, over all ranks. The quantile q of n times is the time of rank
+// floor(q (n - 1)) in ascending order, within 1 % (stats/quantile_sketch.h): of one time every
+// quantile is that time, of 100 or fewer p99 is at most the second longest. Absent without passes.
+struct PassTimes {
+  std::uint64_t count = 0;
+  std::int64_t items = 0;  // tokens, or parameters (optimizer)
+  Ns total{};
+  std::optional<Ns> mean{};
+  std::optional<Ns> min{};
+  std::optional<Ns> p50{};
+  std::optional<Ns> p90{};
+  std::optional<Ns> p99{};
+  std::optional<Ns> max{};
+};
+
 struct PerformanceSummary {
   int ranks = 0;
   std::uint64_t forward_passes = 0;
   std::uint64_t backward_passes = 0;
   std::uint64_t optimizer_steps = 0;
-  std::optional<Ns> average_forward_time{};
-  std::optional<Ns> average_backward_time{};
-  std::optional<Ns> average_optimizer_time{};
+  Ns total_forward_time{};  // mean over ranks, like the four below
+  Ns total_backward_time{};
+  Ns total_optimizer_time{};
   Ns parameter_transfer_time{};
   Ns gradient_sync_time{};
-  ActivityTimes budget{};  // device time of all ranks; sums to rank_wall
+  std::array<PassTimes, pass_count> passes{};  // by TrainingPass
+  ActivityTimes budget{};                      // device time of all ranks; sums to rank_wall
   Ns rank_wall{};
   Ns beyond_wall{};  // manually recorded durations that exceed their steps
   std::map<std::string, LayerTimingStats, std::less<>> layers{};
@@ -80,19 +99,19 @@ class Zero3PerformanceStats {
   // Durations that a trainer measured, reported when they are over. They exclude one another: a
   // forward pass is without the waits that are recorded separately. `num_tokens` counts tokens, not
   // elements.
-  void record_forward_pass(Ns duration, std::int64_t num_tokens);
-  void record_backward_pass(Ns duration, std::int64_t num_tokens);
+  Result<Done> record_forward_pass(Ns duration, std::int64_t num_tokens);
+  Result<Done> record_backward_pass(Ns duration, std::int64_t num_tokens);
   // Ends the step. Its wall time beyond the recorded durations is Activity::other.
-  void record_optimizer_step(Ns duration, std::int64_t num_params);
-  void record_layer_execution(std::string_view layer_name, Ns duration);
-  void record_layer_backward(std::string_view layer_name, Ns duration);
+  Result<Done> record_optimizer_step(Ns duration, std::int64_t num_params);
+  Result<Done> record_layer_execution(std::string_view layer_name, Ns duration);
+  Result<Done> record_layer_backward(std::string_view layer_name, Ns duration);
   // The main thread waited for the whole transfer, or for `stall`.
-  void record_parameter_transfer(Ns duration, Bytes bytes, TransferDirection direction,
-                                 std::optional<Ns> stall = std::nullopt);
+  Result<Done> record_parameter_transfer(Ns duration, Bytes bytes, TransferDirection direction,
+                                         std::optional<Ns> stall = std::nullopt);
   // `num_gradients` elements of `type`, reduce-scattered (stages 2, 3) or all-reduced.
-  void record_gradient_sync(Ns duration, std::int64_t num_gradients, int world_size,
-                            ElementType type = ElementType::f32,
-                            CommunicationOperation operation = CollectiveKind::reduce_scatter);
+  Result<Done> record_gradient_sync(
+      Ns duration, std::int64_t num_gradients, int world_size, ElementType type = ElementType::f32,
+      CommunicationOperation operation = CollectiveKind::reduce_scatter);
   struct CommunicationDetail {
     int group_size = 0;  // 0: the world
     CollectivePurpose purpose = CollectivePurpose::other;
@@ -100,13 +119,13 @@ class Zero3PerformanceStats {
     std::optional<Ns> waited_for_peers{};  // from the call to the last rank's call
   };
   // `bytes` as in CollectiveTotals.
-  void record_communication(CommunicationOperation operation, Ns duration, Bytes bytes,
-                            const CommunicationDetail& detail);
-  void record_communication(CommunicationOperation operation, Ns duration, Bytes bytes) {
-    record_communication(operation, duration, bytes, CommunicationDetail{});
+  Result<Done> record_communication(CommunicationOperation operation, Ns duration, Bytes bytes,
+                                    const CommunicationDetail& detail);
+  Result<Done> record_communication(CommunicationOperation operation, Ns duration, Bytes bytes) {
+    return record_communication(operation, duration, bytes, CommunicationDetail{});
   }
-  // For the current step, used for MFU.
-  void record_flops(Flops model, Flops executed);
+  // For the current step, used for MFU. Executed FLOPs include the model's.
+  Result<Done> record_flops(Flops model, Flops executed);
   // Ends the step in loops without an optimizer step.
   void end_step();
 
@@ -131,6 +150,7 @@ class Zero3PerformanceStats {
     return stepscope::optimization_efficiency(window_, references_);
   }
 
+  [[nodiscard]] PassTimes pass_times(TrainingPass pass) const;
   [[nodiscard]] std::optional<Ns> average_forward_time() const;
   [[nodiscard]] std::optional<Ns> average_backward_time() const;
   [[nodiscard]] std::optional<Ns> average_optimizer_time() const;
@@ -154,6 +174,7 @@ class Zero3PerformanceStats {
  private:
   RankWindow& own();
   LayerTotals& layer(std::string_view name);
+  void add_pass(TrainingPass kind, Ns duration, std::int64_t items);
   void claim(Activity activity, Ns duration);
 
   Clock clock_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stepscope/telemetry/stats_json.h"
+#include "stepscope/telemetry/window_bytes.h"
 #include "stepscope/telemetry/window_test_builder.h"
 
 namespace stepscope {
@@ -26,15 +27,21 @@ class Stats : public testing::Test {
   // exposed reduction 0.3 s, 1000 tokens; nothing else.
   static void example_step(Zero3PerformanceStats& stats) {
     test_time += 1s;
-    stats.record_forward_pass(1s, 1000);
+    ASSERT_TRUE(stats.record_forward_pass(1s, 1000));
     test_time += 2s;
-    stats.record_backward_pass(2s, 1000);
+    ASSERT_TRUE(stats.record_backward_pass(2s, 1000));
     test_time += 300ms;
-    stats.record_gradient_sync(300ms, 1'000'000, 2);
+    ASSERT_TRUE(stats.record_gradient_sync(300ms, 1'000'000, 2));
     test_time += 200ms;
-    stats.record_optimizer_step(200ms, 500'000);
+    ASSERT_TRUE(stats.record_optimizer_step(200ms, 500'000));
   }
 };
+
+std::vector<std::byte> encoded(const JobWindow& window) {
+  std::vector<std::byte> bytes;
+  encode(window.ranks.front(), bytes);
+  return bytes;
+}
 
 TEST_F(Stats, CountsEachTokenOnceOverAllOfTheWallTime) {
   Zero3PerformanceStats stats(0, 2, test_clock);
@@ -83,6 +90,96 @@ TEST_F(Stats, MergingParallelRanksAddsTokensAndNoTime) {
   EXPECT_EQ(a.window().ranks.size(), 2U);
 }
 
+// Two ranks of three steps of 2.5 s, one 250 ms behind in two of them: the job takes 7.5 s, though
+// its steps are 7.75 s long in sum.
+TEST_F(Stats, RanksInDifferentStepsAtOnceTakeTheTimeThatPasses) {
+  const auto steps_that_end_at = [](Zero3PerformanceStats& stats, std::vector<Ns> ends) {
+    for (const Ns end : ends) {
+      test_time = 100s + end;
+      ASSERT_TRUE(stats.record_flops(Flops{1e11}, Flops{1e11}));
+      ASSERT_TRUE(stats.record_forward_pass(2s, 1000));
+      ASSERT_TRUE(stats.record_optimizer_step(100ms, 10));
+    }
+  };
+  Zero3PerformanceStats a(0, 2, test_clock);
+  Zero3PerformanceStats b(1, 2, test_clock);
+  steps_that_end_at(a, {2500ms, 5000ms, 7500ms});
+  steps_that_end_at(b, {2750ms, 5000ms, 7500ms});
+  ASSERT_TRUE(a.merge(b));
+  EXPECT_EQ(a.throughput_metrics().wall, 7500ms);
+  EXPECT_NEAR(*a.tokens_per_second(), 6000 / 7.5, 1e-9);
+  const auto steps = job_steps(a.window());
+  EXPECT_EQ(steps[0].end - steps[0].begin, 2750ms);
+  EXPECT_EQ(steps[1].end - steps[1].begin, 2500ms);
+  EXPECT_EQ(steps[1].added, 2250ms);
+  double total = 0;
+  a.set_references({.peak = FlopRate{1e12}});
+  const OptimizationEfficiency efficiency = a.optimization_efficiency();
+  for (const EfficiencyTerm& term : efficiency.terms) total += term.share;
+  EXPECT_NEAR(total, 1, 1e-12);
+}
+
+TEST_F(Stats, WhatCannotBeTrueIsRefusedAndChangesNothing) {
+  Zero3PerformanceStats stats(0, 4, test_clock);
+  const auto before = encoded(stats.window());
+  const auto refused = [](const Result<Done>& done) {
+    return !done && done.error().code == ErrorCode::refused && !done.error().hint.empty();
+  };
+  using enum CollectiveKind;
+  EXPECT_TRUE(refused(stats.record_forward_pass(-1ns, 1)));
+  EXPECT_TRUE(refused(stats.record_forward_pass(1s, -1)));
+  EXPECT_TRUE(refused(stats.record_backward_pass(-1ns, 1)));
+  EXPECT_TRUE(refused(stats.record_backward_pass(1s, -1)));
+  EXPECT_TRUE(refused(stats.record_optimizer_step(-1ns, 1)));
+  EXPECT_TRUE(refused(stats.record_optimizer_step(1s, -1)));
+  EXPECT_TRUE(refused(stats.record_layer_execution("h.0", -1ns)));
+  EXPECT_TRUE(refused(stats.record_layer_backward("h.0", -1ns)));
+  const auto to_device = TransferDirection::host_to_device;
+  EXPECT_TRUE(refused(stats.record_parameter_transfer(-1ns, Bytes{1}, to_device)));
+  EXPECT_TRUE(refused(stats.record_parameter_transfer(1s, Bytes{-1}, to_device)));
+  EXPECT_TRUE(refused(stats.record_parameter_transfer(1s, Bytes{1}, to_device, 2s)));
+  EXPECT_TRUE(refused(stats.record_parameter_transfer(1s, Bytes{1}, to_device, -1ns)));
+  EXPECT_TRUE(refused(stats.record_gradient_sync(-1ns, 1, 4)));
+  EXPECT_TRUE(refused(stats.record_gradient_sync(1s, -1, 4)));
+  EXPECT_TRUE(refused(stats.record_gradient_sync(1s, 1, 0)));
+  EXPECT_TRUE(refused(stats.record_gradient_sync(1s, 1, 5)));
+  EXPECT_TRUE(refused(stats.record_communication(all_gather, -1ns, Bytes{1})));
+  EXPECT_TRUE(refused(stats.record_communication(all_gather, 1s, Bytes{-1})));
+  EXPECT_TRUE(refused(stats.record_communication(none, 1s, Bytes{1})));
+  EXPECT_TRUE(refused(stats.record_communication(all_gather, 1s, Bytes{1}, {.group_size = -2})));
+  EXPECT_TRUE(refused(stats.record_communication(all_gather, 1s, Bytes{1}, {.stall = 2s})));
+  EXPECT_TRUE(
+      refused(stats.record_communication(all_gather, 1s, Bytes{1}, {.waited_for_peers = 2s})));
+  EXPECT_TRUE(refused(stats.record_flops(Flops{-1}, Flops{1})));
+  EXPECT_TRUE(refused(stats.record_flops(Flops{2}, Flops{1})));
+  EXPECT_TRUE(refused(stats.record_flops(Flops{std::nan("")}, Flops{1})));
+  EXPECT_EQ(encoded(stats.window()), before);
+  EXPECT_EQ(stats.record_gradient_sync(1s, 1, 5).error().message(),
+            "the group of a collective cannot be of 5 of 4 ranks; give 0 for the world, or a "
+            "number of its ranks");
+}
+
+TEST_F(Stats, QuantilesOfFewPassesAreRecordedTimes) {
+  Zero3PerformanceStats stats(0, 1, test_clock);
+  EXPECT_FALSE(stats.pass_times(TrainingPass::forward).p50);
+  ASSERT_TRUE(stats.record_forward_pass(10ms, 1));
+  for (const auto& q :
+       {stats.pass_times(TrainingPass::forward).p50, stats.pass_times(TrainingPass::forward).p99})
+    EXPECT_NEAR(static_cast<double>(q->count()), 10e6, 0.1e6);
+  for (int i = 2; i <= 12; ++i) ASSERT_TRUE(stats.record_forward_pass(i * 10ms, 1));
+  const PassTimes times = stats.pass_times(TrainingPass::forward);
+  EXPECT_EQ(times.count, 12U);
+  EXPECT_EQ(times.items, 12);
+  EXPECT_EQ(times.total, 780ms);
+  EXPECT_EQ(times.mean, 65ms);
+  EXPECT_EQ(times.min, 10ms);
+  EXPECT_EQ(times.max, 120ms);
+  const auto ms = [](std::optional<Ns> t) { return static_cast<double>(t->count()) / 1e6; };
+  EXPECT_NEAR(ms(times.p50), 60, 0.6);   // rank floor(0.5 × 11) = 5 from 0
+  EXPECT_NEAR(ms(times.p90), 100, 1.0);  // rank 9
+  EXPECT_NEAR(ms(times.p99), 110, 1.1);  // rank 10: the second longest
+}
+
 TEST_F(Stats, MergeRefusesRanksOverOtherSteps) {
   Zero3PerformanceStats a(0, 2, test_clock);
   Zero3PerformanceStats b(1, 2, test_clock);
@@ -97,8 +194,9 @@ TEST_F(Stats, MergeRefusesRanksOverOtherSteps) {
 
 TEST_F(Stats, GradientsCountAsElementsOfTheirType) {
   Zero3PerformanceStats stats(0, 4, test_clock);
-  stats.record_gradient_sync(10ms, 1'000'000, 4, ElementType::bf16);
-  stats.record_gradient_sync(10ms, 1'000'000, 4, ElementType::f32, CollectiveKind::all_reduce);
+  ASSERT_TRUE(stats.record_gradient_sync(10ms, 1'000'000, 4, ElementType::bf16));
+  ASSERT_TRUE(
+      stats.record_gradient_sync(10ms, 1'000'000, 4, ElementType::f32, CollectiveKind::all_reduce));
   const CommunicationStats comm = stats.communication_stats();
   ASSERT_EQ(comm.kinds.size(), 2U);
   EXPECT_EQ(comm.kinds[0].calls.kind, CollectiveKind::all_reduce);
@@ -112,7 +210,7 @@ TEST_F(Stats, GradientsCountAsElementsOfTheirType) {
 TEST_F(Stats, TakesAllCollectives) {
   Zero3PerformanceStats stats(0, 8, test_clock);
   for (std::size_t kind = 1; kind < collective_kind_count; ++kind)
-    stats.record_communication(static_cast<CollectiveKind>(kind), 1ms, Bytes{800});
+    ASSERT_TRUE(stats.record_communication(static_cast<CollectiveKind>(kind), 1ms, Bytes{800}));
   EXPECT_EQ(stats.communication_stats().kinds.size(), collective_kind_count - 1);
 }
 
@@ -120,8 +218,8 @@ TEST_F(Stats, CommunicationEfficiencyIsAgainstTheMeasuredLink) {
   Zero3PerformanceStats stats(0, 2, test_clock);
   // 8 MB all-gathered by 2: 4 MB on the bus, in 10 ms with 6 ms of waiting for the peer.
   test_time += 10ms;
-  stats.record_communication(CollectiveKind::all_gather, 10ms, Bytes{8'000'000},
-                             {.waited_for_peers = 6ms});
+  ASSERT_TRUE(stats.record_communication(CollectiveKind::all_gather, 10ms, Bytes{8'000'000},
+                                         {.waited_for_peers = 6ms}));
   EXPECT_FALSE(stats.communication_efficiency());  // no reference
   stats.set_references({.collectives = {{.group = "world",
                                          .kind = CollectiveKind::all_gather,
@@ -143,7 +241,8 @@ TEST_F(Stats, TransfersKnowTheirDirectionAndGigabytesAreDecimal) {
   EXPECT_FALSE(stats.memory_bandwidth_gb_per_s());
   for (std::size_t d = 0; d < transfer_direction_count; ++d) {
     test_time += 100ms;
-    stats.record_parameter_transfer(100ms, Bytes{1'000'000'000}, static_cast<TransferDirection>(d));
+    ASSERT_TRUE(stats.record_parameter_transfer(100ms, Bytes{1'000'000'000},
+                                                static_cast<TransferDirection>(d)));
   }
   const MemoryTransferMetrics moved = stats.memory_transfer_metrics();
   ASSERT_EQ(moved.links.size(), 6U);
@@ -163,8 +262,10 @@ TEST_F(Stats, TransfersKnowTheirDirectionAndGigabytesAreDecimal) {
 TEST_F(Stats, OverlappingTransfersShareTheirTime) {
   Zero3PerformanceStats stats(0, 1, test_clock);
   test_time += 100ms;
-  stats.record_parameter_transfer(100ms, Bytes{1'000'000}, TransferDirection::host_to_device);
-  stats.record_parameter_transfer(50ms, Bytes{1'000'000}, TransferDirection::host_to_device);
+  ASSERT_TRUE(
+      stats.record_parameter_transfer(100ms, Bytes{1'000'000}, TransferDirection::host_to_device));
+  ASSERT_TRUE(
+      stats.record_parameter_transfer(50ms, Bytes{1'000'000}, TransferDirection::host_to_device));
   const auto link = stats.memory_transfer_metrics().links.at(0);
   EXPECT_EQ(link.sum.time, 150ms);
   EXPECT_EQ(link.sum.busy, 100ms);
@@ -174,15 +275,15 @@ TEST_F(Stats, OverlappingTransfersShareTheirTime) {
 TEST_F(Stats, AStepSumsToItsWallEvenWhereRecordsOverlap) {
   Zero3PerformanceStats stats(0, 1, test_clock);
   test_time += 10ms;
-  stats.record_forward_pass(3ms, 10);
-  stats.record_optimizer_step(1ms, 10);
+  ASSERT_TRUE(stats.record_forward_pass(3ms, 10));
+  ASSERT_TRUE(stats.record_optimizer_step(1ms, 10));
   StepRecord step = stats.window().ranks[0].steps.at(0);
   EXPECT_EQ(sum(step.activity), 10ms);
   EXPECT_EQ(step.activity[slot(Activity::other)], 6ms);
   test_time += 10ms + 1ns;
-  stats.record_forward_pass(9ms, 10);
-  stats.record_backward_pass(9ms, 10);
-  stats.record_optimizer_step(2ms + 7ns, 10);
+  ASSERT_TRUE(stats.record_forward_pass(9ms, 10));
+  ASSERT_TRUE(stats.record_backward_pass(9ms, 10));
+  ASSERT_TRUE(stats.record_optimizer_step(2ms + 7ns, 10));
   step = stats.window().ranks[0].steps.at(1);
   EXPECT_EQ(sum(step.activity), 10ms + 1ns);
   EXPECT_EQ(step.activity[slot(Activity::other)], 0ns);
@@ -192,7 +293,7 @@ TEST_F(Stats, AStepSumsToItsWallEvenWhereRecordsOverlap) {
 
 TEST_F(Stats, TrainingEfficiencyIsMfuAndItsTermsSumToOne) {
   Zero3PerformanceStats stats(0, 2, test_clock);
-  stats.record_flops(Flops{3e12}, Flops{4e12});
+  ASSERT_TRUE(stats.record_flops(Flops{3e12}, Flops{4e12}));
   example_step(stats);
   EXPECT_FALSE(stats.training_efficiency());
   EXPECT_TRUE(stats.optimization_efficiency().terms.empty());
@@ -243,8 +344,8 @@ TEST_F(Stats, RollingWindowsAreRatiosOfSums) {
   // Steps of 1 s and 100 tokens, then two of 0.1 s and 100 tokens.
   for (int i = 0; i < 20; ++i) {
     test_time += i < 18 ? Ns{1s} : Ns{100ms};
-    stats.record_forward_pass(1ms, 100);
-    stats.record_optimizer_step(1ms, 1);
+    ASSERT_TRUE(stats.record_forward_pass(1ms, 100));
+    ASSERT_TRUE(stats.record_optimizer_step(1ms, 1));
   }
   const auto of = [&](const ThroughputOptions& options) {
     return throughput(stats.window(), options);
@@ -274,16 +375,17 @@ TEST_F(Stats, OverlapEfficiencyIsOneLessStallsOverTimeUnderWay) {
   Zero3PerformanceStats stats(0, 2, test_clock);
   EXPECT_FALSE(stats.communication_stats().overlap_efficiency);
   test_time += 100ms;
-  stats.record_communication(CollectiveKind::all_gather, 80ms, Bytes{100}, {.stall = 20ms});
+  ASSERT_TRUE(
+      stats.record_communication(CollectiveKind::all_gather, 80ms, Bytes{100}, {.stall = 20ms}));
   EXPECT_NEAR(*stats.communication_stats().overlap_efficiency, 0.75, 1e-12);
 }
 
 TEST_F(Stats, KnowsLayersByName) {
   Zero3PerformanceStats stats(0, 1, test_clock);
-  stats.record_layer_execution("h.0", 5ms);
-  stats.record_layer_execution("h.0", 7ms);
-  stats.record_layer_backward("h.0", 20ms);
-  stats.record_layer_execution("h.1", 1ms);
+  ASSERT_TRUE(stats.record_layer_execution("h.0", 5ms));
+  ASSERT_TRUE(stats.record_layer_execution("h.0", 7ms));
+  ASSERT_TRUE(stats.record_layer_backward("h.0", 20ms));
+  ASSERT_TRUE(stats.record_layer_execution("h.1", 1ms));
   const auto layers = stats.layer_timings();
   ASSERT_EQ(layers.size(), 2U);
   const LayerTimingStats& first = layers.at("h.0");
@@ -299,7 +401,7 @@ TEST_F(Stats, KnowsLayersByName) {
 TEST_F(Stats, ResetForgetsAll) {
   Zero3PerformanceStats stats(1, 2, test_clock);
   example_step(stats);
-  stats.record_layer_execution("h.0", 5ms);
+  ASSERT_TRUE(stats.record_layer_execution("h.0", 5ms));
   stats.reset();
   EXPECT_EQ(stats.forward_passes(), 0U);
   EXPECT_EQ(stats.total_forward_time(), 0ns);

@@ -22,6 +22,7 @@
 #include "stepscope/pipeline/train/train_account.h"
 #include "stepscope/pipeline/train/train_faults.h"
 #include "stepscope/pipeline/train/train_isolation.h"
+#include "stepscope/pipeline/train/train_references.h"
 #include "stepscope/pipeline/train/train_result_of.h"
 #include "stepscope/pipeline/train/train_settings.h"
 #include "stepscope/pipeline/train/train_verdict.h"
@@ -105,6 +106,7 @@ class TrainRun {
   TrainHistory history_;
   bool training_ = false;
   std::optional<nn::FmaPeak> peak_;
+  ReferenceRates references_;
 };
 
 Result<Done> TrainRun::prepare() {
@@ -297,7 +299,7 @@ Result<TrainResult> TrainRun::finish() {
     isolated = std::move(*measured);
   }
   if (!speaks()) return TrainResult{.has_results = false, .interrupted = stopped_early()};
-  TrainResult result = train_result_of(request_, *engine_, comm_, *account_, history_, peak_);
+  TrainResult result = train_result_of(request_, *engine_, comm_, *account_, history_, references_);
   result.interrupted = stopped_early();
   result.isolation = std::move(isolated);
   result.generated = std::move(*generated);
@@ -325,9 +327,15 @@ Result<TrainResult> TrainRun::all() {
   } else {
     peak_ = nn::fma_peak(settings_.engine.type, Ns{200'000'000});
   }
-  if (peak_)
-    account_->set_references(
-        {.peak = peak_->rate, .peak_source = std::string(peak_->instructions)});
+  auto references = measure_references(comm_, settings_.engine);
+  if (!references) return references.error();
+  references_ = std::move(references->rates);
+  history_.warnings = std::move(references->warnings);
+  if (peak_) {
+    references_.peak = peak_->rate;
+    references_.peak_source = peak_->instructions;
+  }
+  account_->set_references(references_);
   trace_options_ = {.rank = comm_.rank(),
                     .world = comm_.size(),
                     .type = settings_.engine.type,

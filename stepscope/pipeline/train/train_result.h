@@ -13,6 +13,7 @@
 #include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/telemetry/zero3_performance_stats.h"
 #include "stepscope/zero/plan/step_plan.h"
 
 namespace stepscope {
@@ -52,6 +53,7 @@ struct TrainCollective {
   Bytes payload{};          // total buffers, of one rank
   Bytes sent{};             // by one rank, by the kind's formula
   Ns transfer{};            // mean over ranks: from the last arrival to the end
+  Ns expected{};            // the transfer by the links measured before step 1; 0: not measured
   Ns wait{};                // mean over ranks: own arrival to the last
   Ns stall{};               // mean over ranks: what the training thread stood still for them
 };
@@ -131,10 +133,10 @@ struct TrainResult {
   std::vector<TrainCollective> collectives{};
   std::optional<TrainIsolation> isolation{};
   TrainVerdict verdict{};
-  std::vector<std::string> offload{};      // sentences, of what was kept in files
-  std::vector<std::string> checkpoints{};  // directories
-  std::string stats{};                     // telemetry's own export (telemetry/stats_json.h)
-  std::string generated{};                 // text: the prompt and what the network made of it
+  std::vector<std::string> offload{};         // sentences, of what was kept in files
+  std::vector<std::string> checkpoints{};     // directories
+  std::optional<PerformanceSummary> stats{};  // against links and drives measured before step 1
+  std::string generated{};                    // text: the prompt and what the network made of it
   std::vector<std::string> warnings{};
 };
 

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "stepscope/pipeline/train/train_settings.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/telemetry/stats_json.h"
 #include "stepscope/telemetry/zero3_performance_stats.h"
 #include "stepscope/words/format.h"
 
@@ -42,8 +42,9 @@ void add_memory(const zero::Engine& engine, TrainResult& result) {
   }
 }
 
-void add_collectives(const JobWindow& job, TrainResult& result) {
-  for (const JobCollective& c : job_collectives(job)) {
+void add_collectives(const CommunicationStats& stats, TrainResult& result) {
+  for (const CollectiveKindStats& kind : stats.kinds) {
+    const JobCollective& c = kind.calls;
     const auto ranks = static_cast<std::int64_t>(std::max(1, c.group.size));
     const auto same = std::ranges::find_if(result.collectives, [&](const TrainCollective& t) {
       return t.kind == collective_kind_names[slot(c.kind)] && t.group == c.group.size;
@@ -59,6 +60,8 @@ void add_collectives(const JobWindow& job, TrainResult& result) {
     row.transfer += c.sum.transfer / ranks;
     row.wait += c.sum.peer_wait / ranks;
     row.stall += c.sum.stall / ranks;
+    if (kind.efficiency)
+      row.expected += Ns{std::llround(*kind.efficiency * nanoseconds_of(c.sum.transfer))} / ranks;
   }
 }
 
@@ -84,8 +87,11 @@ void add_offload(const zero::Engine& engine, const MemoryTransferMetrics& transf
     const bool read = link.direction == TransferDirection::nvme_to_host;
     if (!read && link.direction != TransferDirection::host_to_nvme) continue;
     result.offload.push_back(fmt::format(
-        "{} files: {} a step, under way for {} of it.", read ? "From" : "To",
-        format_bytes(static_cast<double>(link.sum.bytes.value) / rank_steps), mean(link.sum.busy)));
+        "{} files: {} a step, under way for {} of it{}.", read ? "From" : "To",
+        format_bytes(static_cast<double>(link.sum.bytes.value) / rank_steps), mean(link.sum.busy),
+        link.efficiency
+            ? fmt::format(": {:.0f} % of the drive's measured rate", 100 * *link.efficiency)
+            : ""));
   }
   result.offload.push_back(
       fmt::format("The training thread stood still for files {} of a step of {} (checkpoints "
@@ -147,16 +153,16 @@ TrainRankStep rank_step_of(const StepRecord& step) {
 
 TrainResult train_result_of(const TrainRequest& request, const zero::Engine& engine,
                             const Communicator& comm, const TrainAccount& account,
-                            const TrainHistory& history, const std::optional<nn::FmaPeak>& peak) {
+                            const TrainHistory& history, const ReferenceRates& references) {
   const JobWindow& job = account.run();
   TrainResult result;
   result.version = version();
   add_setup(request, engine, comm, result.setup);
-  if (peak) {
-    result.peak = peak->rate;
+  if (references.peak) {
+    result.peak = references.peak;
     result.peak_source = request.peak ? std::string("--peak-tflops")
                                       : fmt::format("multiply-adds with {}, measured before step 1",
-                                                    peak->instructions);
+                                                    references.peak_source);
   } else {
     result.warnings.push_back(
         fmt::format("this CPU has no multiply-add of {}: no MFU; give --peak-tflops",
@@ -164,12 +170,12 @@ TrainResult train_result_of(const TrainRequest& request, const zero::Engine& eng
   }
   add_steps(job, history, result);
   add_memory(engine, result);
-  add_collectives(job, result);
-  result.checkpoints = history.checkpoints;
   Zero3PerformanceStats stats(job);
-  add_offload(engine, stats.memory_transfer_metrics(), result);
-  if (peak) stats.set_references({.peak = peak->rate});
-  result.stats = stats_json(stats.performance_summary());
+  stats.set_references(references);
+  result.stats = stats.performance_summary();
+  add_collectives(result.stats->communication, result);
+  result.checkpoints = history.checkpoints;
+  add_offload(engine, result.stats->memory_transfers, result);
   result.warnings.insert(result.warnings.end(), history.warnings.begin(), history.warnings.end());
   return result;
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "stepscope/comm/communicator/communicator.h"
-#include "stepscope/nn/kernels/fma_peak.h"
 #include "stepscope/pipeline/train/train_account.h"
 #include "stepscope/pipeline/train/train_request.h"
 #include "stepscope/pipeline/train/train_result.h"
@@ -33,7 +32,7 @@ struct TrainHistory {
 [[nodiscard]] TrainResult train_result_of(const TrainRequest& request, const zero::Engine& engine,
                                           const Communicator& comm, const TrainAccount& account,
                                           const TrainHistory& history,
-                                          const std::optional<nn::FmaPeak>& peak);
+                                          const ReferenceRates& references);
 
 // A step's time in the design's categories and phases; each sums to its wall time.
 [[nodiscard]] TrainRankStep rank_step_of(const StepRecord& step);

@@ -60,7 +60,22 @@ TEST_F(TrainCall, AccountsForEveryStepOfEachRank) {
   EXPECT_FALSE(result->collectives.empty());
   for (const TrainMemory& memory : result->memory)
     EXPECT_EQ(memory.planned, memory.measured) << memory.name;
-  EXPECT_TRUE(result->stats.starts_with('{'));
+  // Every figure of the statistics, against links that were measured before step 1.
+  ASSERT_TRUE(result->stats);
+  const PerformanceSummary& stats = *result->stats;
+  EXPECT_EQ(stats.forward_passes, 3U);
+  EXPECT_EQ(stats.backward_passes, 3U);
+  EXPECT_EQ(stats.optimizer_steps, 3U);
+  for (const PassTimes& pass : stats.passes) {
+    EXPECT_EQ(pass.count, 6U);  // of two ranks
+    EXPECT_TRUE(pass.mean && pass.p50 && pass.p90 && pass.p99);
+  }
+  EXPECT_GT(stats.gradient_sync_time, Ns{0});
+  EXPECT_FALSE(stats.layers.empty());
+  EXPECT_TRUE(stats.throughput.tokens_per_second);
+  EXPECT_TRUE(stats.communication.efficiency);
+  EXPECT_GT(stats.communication.efficiency.value_or(0), 0);
+  EXPECT_TRUE(stats.efficiency.mfu);
 }
 
 TEST_F(TrainCall, GoesOnWhereItWasStopped) {

@@ -13,6 +13,7 @@
 #include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/train_sentence.h"
 #include "stepscope/stats/round_to_sum.h"
+#include "stepscope/telemetry/stats_json.h"
 
 namespace stepscope {
 namespace {
@@ -157,7 +158,7 @@ Json train_tree(const TrainResult& r) {
           {"isolation", r.isolation ? isolation_tree(*r.isolation) : Json(nullptr)},
           {"offload", r.offload},
           {"checkpoints", r.checkpoints},
-          {"stats", r.stats.empty() ? Json(nullptr) : Json::parse(r.stats)},
+          {"stats", r.stats ? Json::parse(stats_json(*r.stats)) : Json(nullptr)},
           {"terms", terms_json({"budget", "phase"}, true)},
           {"warnings", r.warnings}};
 }

@@ -42,8 +42,8 @@ TEST(TrainJson, HasTheVerdictOfAnalyzeAndItsSteps) {
 
 TEST(TrainJson, TelemetrysExportStaysAsItIs) {
   TrainResult result = train_test::run();
-  result.stats = R"({"steps":3,"ranks":[{"rank":0}]})";
-  EXPECT_EQ(train_tree(result)["stats"].dump(), result.stats);
+  result.stats = PerformanceSummary{.ranks = 2, .forward_passes = 3};
+  EXPECT_EQ(train_tree(result)["stats"]["forward_passes"], 3);
 }
 
 TEST(TrainJson, IsolationAddsUpForEachRankAndForTheMean) {

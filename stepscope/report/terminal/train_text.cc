@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -70,6 +72,83 @@ std::string train_phases_line(const TrainResult& r) {
   return out + '\n';
 }
 
+std::string isolation_share(Ns part, Ns whole) {
+  return whole.count() > 0
+             ? fmt::format("{:.1f} %", 100 * nanoseconds_of(part) / nanoseconds_of(whole))
+             : std::string("-");
+}
+
+std::string time_or_dash(std::optional<Ns> t) { return t ? format_time(nanoseconds_of(*t)) : "-"; }
+
+std::string train_passes_table(const PerformanceSummary& s, std::size_t width) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < pass_count; ++i) {
+    const PassTimes& pass = s.passes[i];
+    if (pass.count == 0) continue;
+    rows.push_back({std::string(training_pass_names[i]), std::to_string(pass.count),
+                    time_or_dash(pass.mean), time_or_dash(pass.min), time_or_dash(pass.p50),
+                    time_or_dash(pass.p90), time_or_dash(pass.p99), time_or_dash(pass.max)});
+  }
+  if (rows.empty()) return {};
+  return "Passes of all ranks and micro-batches, with their waits:\n" + text_table({{"", false},
+                                                                                    {"count"},
+                                                                                    {"mean"},
+                                                                                    {"shortest"},
+                                                                                    {"p50"},
+                                                                                    {"p90"},
+                                                                                    {"p99"},
+                                                                                    {"longest"}},
+                                                                                   std::move(rows),
+                                                                                   width);
+}
+
+constexpr std::size_t shown_layers = 5;
+
+std::string train_layers_table(const PerformanceSummary& s, std::size_t width) {
+  std::vector<std::pair<std::string_view, const LayerTimingStats*>> layers;
+  for (const auto& [name, layer] : s.layers) layers.emplace_back(name, &layer);
+  std::ranges::stable_sort(layers, std::ranges::greater{}, [](const auto& l) {
+    return l.second->total_forward_time + l.second->total_backward_time;
+  });
+  if (layers.empty()) return {};
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [name, layer] : std::span(layers).first(std::min(shown_layers, layers.size())))
+    rows.push_back({printable(name), time_or_dash(layer->average_forward_time),
+                    time_or_dash(layer->average_backward_time),
+                    std::to_string(layer->slowest_rank)});
+  std::string out = layers.size() > shown_layers
+                        ? fmt::format("The {} longest of {} layers:\n", shown_layers, layers.size())
+                        : std::string("Layers, the longest first:\n");
+  return out + text_table({{"", false}, {"forward"}, {"backward"}, {"slowest rank"}},
+                          std::move(rows), width);
+}
+
+// What the tables do not show.
+std::string train_efficiency_lines(const PerformanceSummary& s, std::size_t width) {
+  std::vector<std::string> parts;
+  const auto share = [&](std::string_view name, std::optional<double> x) {
+    if (x) parts.push_back(fmt::format("{} {:.1f} %", name, 100 * *x));
+  };
+  share("communication against the measured links", s.communication.efficiency);
+  share("transfers against the measured drives", s.memory_transfers.efficiency);
+  share("overlap", s.communication.overlap_efficiency);
+  share("prefetch hits", s.efficiency.prefetch_hit_rate);
+  share("goodput", s.efficiency.goodput);
+  std::string out = "Efficiency:";
+  for (const std::string& part : parts) out += (out.back() == ':' ? " " : " · ") + part;
+  if (parts.empty()) out.clear();
+  std::string sums;
+  if (s.gradient_sync_time > Ns{0})
+    sums += fmt::format("Gradient synchronization takes {} of a rank",
+                        format_time(nanoseconds_of(s.gradient_sync_time)));
+  if (s.parameter_transfer_time > Ns{0})
+    sums += fmt::format("{} {} of a rank",
+                        sums.empty() ? "Parameter transfers take" : ", parameter transfers",
+                        format_time(nanoseconds_of(s.parameter_transfer_time)));
+  if (!sums.empty()) sums += ", overlapped or not.";
+  return (out.empty() ? out : wrapped(out, width)) + (sums.empty() ? sums : wrapped(sums, width));
+}
+
 std::string train_memory_table(const TrainResult& r, std::size_t width) {
   if (r.memory.empty()) return {};
   std::vector<std::vector<std::string>> rows;
@@ -104,7 +183,8 @@ std::string train_collectives_table(const TrainResult& r, std::size_t width) {
                     format_bytes(static_cast<double>(c.sent.value)),
                     format_time(nanoseconds_of(c.transfer)), format_time(nanoseconds_of(c.wait)),
                     format_time(nanoseconds_of(c.stall)),
-                    rate > 0 ? format_digits(rate) + " GB/s" : "-"});
+                    rate > 0 ? format_digits(rate) + " GB/s" : "-",
+                    isolation_share(c.expected, c.expected > Ns{0} ? c.transfer : Ns{})});
   }
   return "Collectives of one rank, all steps:\n" + text_table({{"kind", false},
                                                                {"ranks"},
@@ -114,14 +194,9 @@ std::string train_collectives_table(const TrainResult& r, std::size_t width) {
                                                                {"transfer"},
                                                                {"waiting"},
                                                                {"stalled"},
-                                                               {"busbw"}},
+                                                               {"busbw"},
+                                                               {"of link"}},
                                                               std::move(rows), width);
-}
-
-std::string isolation_share(Ns part, Ns whole) {
-  return whole.count() > 0
-             ? fmt::format("{:.1f} %", 100 * nanoseconds_of(part) / nanoseconds_of(whole))
-             : std::string("-");
 }
 
 // Negative ones too.
@@ -176,8 +251,13 @@ std::string train_text(const TrainResult& r, const TextOptions& options) {
   if (const std::string verdict = train_verdict_sentence(r); !verdict.empty() && !r.steps.empty())
     out += wrapped(verdict, width);
   for (const std::string& s : r.offload) out += wrapped(s, width);
-  for (const std::string& table : {train_memory_table(r, width), train_collectives_table(r, width)})
+  for (const std::string& table : {train_memory_table(r, width), train_collectives_table(r, width),
+                                   r.stats ? train_passes_table(*r.stats, width) : "",
+                                   r.stats ? train_layers_table(*r.stats, width) : ""})
     if (!table.empty()) out += '\n' + table;
+  if (const std::string lines = r.stats ? train_efficiency_lines(*r.stats, width) : "";
+      !lines.empty())
+    out += '\n' + lines;
   if (r.isolation) out += '\n' + isolation_text(*r.isolation, width);
   for (const std::string& w : r.warnings) out += wrapped("note: " + w, width);
   if (!options.details.empty()) out += fmt::format("Details: {}\n", options.details);

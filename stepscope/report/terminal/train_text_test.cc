@@ -58,5 +58,32 @@ TEST(TrainText, SaysTheIsolationInWords) {
   EXPECT_NE(waits.find("takes 14.3 % less than alone"), std::string::npos) << waits;
 }
 
+TEST(TrainText, StatisticsShowPassesLayersAndEfficiencies) {
+  TrainResult result;
+  PerformanceSummary stats{.gradient_sync_time = Ns{2'000'000}};
+  stats.passes[slot(TrainingPass::forward)] = {.count = 24,
+                                               .mean = Ns{3'000'000},
+                                               .min = Ns{2'000'000},
+                                               .p50 = Ns{2'500'000},
+                                               .p90 = Ns{4'000'000},
+                                               .p99 = Ns{5'000'000},
+                                               .max = Ns{6'000'000}};
+  for (const char* name : {"a", "b", "c", "d", "e", "f"})
+    stats.layers[name] = {.total_forward_time = Ns{*name}, .average_forward_time = Ns{1000}};
+  stats.communication.efficiency = 0.5;
+  result.stats = stats;
+  const std::string text = train_text(result, {.width = 100});
+  EXPECT_NE(text.find("  forward     24  3.00 ms   2.00 ms  2.50 ms  4.00 ms  5.00 ms  6.00 ms"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("backward      "), std::string::npos);  // no such pass was recorded
+  EXPECT_NE(text.find("The 5 longest of 6 layers:"), std::string::npos);
+  EXPECT_EQ(text.find("\n  a "), std::string::npos);
+  EXPECT_NE(text.find("Efficiency: communication against the measured links 50.0 %\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("Gradient synchronization takes 2.00 ms of a rank, overlapped or not."),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace stepscope

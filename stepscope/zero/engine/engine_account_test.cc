@@ -158,6 +158,38 @@ TEST(EngineAccount, CollectivesAndTheMainThreadAreTimedByOneClock) {
   expect_no_errors(train_threads(run));
 }
 
+// A forward and a backward pass of each micro-batch, an optimizer pass of each step. Evaluation is
+// no pass of training.
+TEST(EngineAccount, EveryPassOfAMicroBatchIsCounted) {
+  for (int stage = 0; stage <= 3; ++stage) {
+    TestRun run{.ranks = 3, .steps = 4};
+    run.engine.micro_batches = 2;
+    run.engine.stage = stage;
+    run.engine.recompute = {.kind = stage % 2 == 0 ? nn::Recompute::none : nn::Recompute::full};
+    run.at_end = [&](TestRank& rank) {
+      const RankWindow window = rank.recorder.take_window();
+      Ns passes{};
+      for (const TrainingPass pass : {TrainingPass::forward, TrainingPass::backward}) {
+        const PassTotals& totals = window.totals.passes[slot(pass)];
+        EXPECT_EQ(totals.time.count, 8U) << stage;
+        EXPECT_EQ(totals.items, window.totals.tokens);
+        EXPECT_EQ(window.pass_times[slot(pass)].count(), 8U);
+        EXPECT_GT(totals.time.min, Ns{0});
+        passes += totals.time.total;
+      }
+      const PassTotals& updates = window.totals.passes[slot(TrainingPass::optimizer)];
+      EXPECT_EQ(updates.time.count, 4U);
+      passes += updates.time.total;
+      EXPECT_LE(passes, window.totals.wall);
+      // They hold what the main thread computed in them.
+      EXPECT_GE(passes, window.totals.activity[slot(Activity::forward)] +
+                            window.totals.activity[slot(Activity::backward)] +
+                            window.totals.activity[slot(Activity::recompute)]);
+    };
+    expect_no_errors(train_threads(run));
+  }
+}
+
 TEST(EngineAccount, TheTimesOfAStepSumToItsWallTime) {
   TestRun run{.ranks = 2, .steps = 3};
   run.engine.stage = 3;

@@ -107,6 +107,22 @@ void Engine::end_step(std::span<const nn::MicroBatch> micro_batches, bool skippe
 
 Result<Done> Engine::run_actions(std::span<const Action> actions, std::span<const nn::Pass> passes,
                                  std::span<const nn::MicroBatch> micro_batches, bool reduce) {
+  // A pass of a micro-batch lasts from the end of the one before it, so that the passes of a step
+  // cover all of its actions.
+  std::optional<TrainingPass> open;
+  std::int64_t micro_batch = 0;
+  Ns begin = recorder_.now();
+  const auto turn_to = [&](std::optional<TrainingPass> next, std::int64_t next_micro_batch) {
+    if (!reduce || (open == next && micro_batch == next_micro_batch)) return;
+    const Ns now = recorder_.now();
+    if (open) {
+      const nn::MicroBatch& of = micro_batches[static_cast<std::size_t>(micro_batch)];
+      recorder_.pass(*open, now - begin, of.batch * of.tokens);
+      begin = now;
+    }
+    open = next;
+    micro_batch = next_micro_batch;
+  };
   for (const Action& action : actions) {
     const std::size_t unit = action.unit;
     Result<Done> done = Done{};
@@ -120,6 +136,9 @@ Result<Done> Engine::run_actions(std::span<const Action> actions, std::span<cons
         most_pooled_ = std::max(most_pooled_, pooled_now_);
         break;
       case ActionKind::use:
+        turn_to(activity_of(passes[action.pass]) == Activity::forward ? TrainingPass::forward
+                                                                      : TrainingPass::backward,
+                action.micro_batch);
         done = run_pass(action, passes[action.pass],
                         micro_batches[static_cast<std::size_t>(action.micro_batch)]);
         break;
@@ -140,6 +159,7 @@ Result<Done> Engine::run_actions(std::span<const Action> actions, std::span<cons
     }
     if (!done) return done;
   }
+  turn_to(std::nullopt, 0);
   return Done{};
 }
 
