@@ -207,6 +207,11 @@ Result<std::string> read_text(const std::string& path) {
   std::array<char, 4096> part{};
   while (in.read(part.data(), part.size()) || in.gcount() > 0) {
     text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > most_text_bytes)
+      return Error{.what = "has more than 64 MiB; this is no file of settings",
+                   .file = path,
+                   .byte = most_text_bytes,
+                   .hint = "check the path"};
   }
   if (!in.eof()) {
     return Error{.what = std::string("cannot be read: ") + std::strerror(errno), .file = path};

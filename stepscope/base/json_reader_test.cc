@@ -127,6 +127,9 @@ TEST(ReadText, SaysWhatCannotBeRead) {
   const auto gone = read_text(::testing::TempDir() + "no_such_file.json");
   ASSERT_FALSE(gone);
   EXPECT_NE(gone.error().message().find("No such file"), std::string::npos);
+  const auto endless = read_text("/dev/zero");
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().byte, most_text_bytes);
 }
 
 }  // namespace

@@ -33,10 +33,19 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
     if (fd < 0) return output_error(path, "cannot write", errno);
     return OutputFile(path, "", fd);
   }
-  const std::string temporary = path + ".tmp" + std::to_string(::getpid());
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return output_error(path, "cannot write", errno);
-  return OutputFile(path, temporary, fd);
+  // A name that exists is passed over: it is another writer's, one of a process that died, or a
+  // link that somebody has laid.
+  const std::string first = path + ".tmp" + std::to_string(::getpid());
+  constexpr int most_names = 100;
+  for (int i = 0; i < most_names; ++i) {
+    const std::string temporary = i == 0 ? first : first + "-" + std::to_string(i);
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) return OutputFile(path, temporary, fd);
+    if (errno != EEXIST) return output_error(path, "cannot write", errno);
+  }
+  return Error{.what = "cannot write: " + first + " and its like exist",
+               .file = path,
+               .hint = "delete these files"};
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept

@@ -55,6 +55,32 @@ TEST_F(OutputFileTest, WithoutCommitNothingIsLeftAndNothingIsLost) {
   EXPECT_EQ(files(), 1U);
 }
 
+TEST_F(OutputFileTest, ALinkThatWasLaidAtTheTemporaryNameIsNotFollowed) {
+  const std::string path = dir_ + "a.json";
+  const std::string laid = path + ".tmp" + std::to_string(::getpid());
+  std::ofstream(dir_ + "precious") << "precious";
+  fs::create_symlink(dir_ + "precious", laid);
+  ASSERT_TRUE(write_file(path, "new"));
+  EXPECT_EQ(content(path), "new");
+  EXPECT_EQ(content(dir_ + "precious"), "precious");
+  EXPECT_TRUE(fs::is_symlink(laid));
+  EXPECT_EQ(files(), 3U);
+}
+
+TEST_F(OutputFileTest, WritersOfOneFileDoNotMeet) {
+  const std::string path = dir_ + "a.json";
+  auto one = OutputFile::create(path);
+  auto other = OutputFile::create(path);
+  ASSERT_TRUE(one);
+  ASSERT_TRUE(other);
+  one->write("one");
+  other->write("other");
+  ASSERT_TRUE(other->commit());
+  ASSERT_TRUE(one->commit());
+  EXPECT_EQ(content(path), "one");
+  EXPECT_EQ(files(), 1U);
+}
+
 TEST_F(OutputFileTest, AFullDiskIsAnErrorThatNamesTheFile) {
   const auto full = write_file("/dev/full", std::string(100'000, 'x'));
   ASSERT_FALSE(full.has_value());

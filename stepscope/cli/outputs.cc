@@ -4,18 +4,89 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "stepscope/base/output_file.h"
+#include "stepscope/cli/help/verb.h"
 #include "stepscope/cli/say.h"
-#include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/read/files/input_files.h"
 #include "stepscope/report/page/html.h"
 #include "stepscope/words/format.h"
 
 namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NamedPath {
+  std::string flag;  // "--json", or "INPUT"
+  fs::path path;
+};
+
+constexpr std::array<std::string_view, 5> written_files = {"--json", "--html", "--perfetto",
+                                                           "--write-machine", "--export"};
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  return fs::equivalent(a, b, ignored) ||
+         fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored);
+}
+
+// Devices and pipes hold nothing that could be lost.
+bool can_be_lost(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return !fs::exists(status) || fs::is_regular_file(status);
+}
+
+// Whether the verb reads the existing `file` when it reads `input`: a file, a directory or a
+// pattern.
+bool reads(const fs::path& input, const fs::path& file) {
+  std::error_code ignored;
+  if (fs::is_regular_file(input, ignored)) return same_file(input, file);
+  const std::vector<std::string> one = {input.string()};
+  return std::ranges::any_of(find_input_files(one).files,
+                             [&](const std::string& found) { return same_file(found, file); });
+}
+
+}  // namespace
+
+Result<Done> check_outputs(const CLI::App& verb) {
+  std::vector<NamedPath> outputs;
+  std::vector<NamedPath> inputs;
+  for (const CLI::Option* option : verb.get_options()) {
+    const std::string flag = option->get_name();
+    const bool machine_file = verb.get_name() == "calibrate" && !flag.starts_with('-');
+    const bool written = std::ranges::find(written_files, flag) != written_files.end();
+    for (const std::string& value : option->results())
+      if (!value.empty() && value != "-" && can_be_lost(value))
+        (written || machine_file ? outputs : inputs).push_back({flag, value});
+      else if (!written && fs::is_directory(value))
+        inputs.push_back({flag, value});
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const NamedPath& out = outputs[i];
+    for (std::size_t j = 0; j < i; ++j)
+      if (same_file(out.path, outputs[j].path))
+        return Error{.what = fmt::format("{} and {} name one file: {}", outputs[j].flag, out.flag,
+                                         out.path.string()),
+                     .hint = "give each output a file of its own"};
+    if (!fs::exists(out.path)) continue;
+    for (const NamedPath& in : inputs)
+      if (reads(in.path, out.path))
+        return Error{.what = fmt::format("{} {} would overwrite a file that {} {} reads", out.flag,
+                                         out.path.string(), in.flag, in.path.string()),
+                     .hint = "choose another place for the output, or delete that file first"};
+  }
+  return Done{};
+}
 
 void Failures::add(const Error& error) {
   if (error.code == ErrorCode::interrupted)

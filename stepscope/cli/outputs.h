@@ -48,6 +48,10 @@ void declare_json(CLI::App& app, std::string& path);
 void declare_html(CLI::App& app, std::string& path);
 void declare_csv(CLI::App& app, std::string& directory);
 
+// The files that a parsed verb would write, compared with each other and with the files that it
+// would read, those of directories and patterns included. Error: one file is two of them.
+[[nodiscard]] Result<Done> check_outputs(const CLI::App& verb);
+
 // `tree` as JSON and as a page.
 void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures);
 // To `path`, or to standard output where it is "-"; nothing where it is empty.

@@ -17,8 +17,10 @@
 #include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/help/help_text.h"
 #include "stepscope/cli/help/suggest.h"
+#include "stepscope/cli/outputs.h"
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -129,6 +131,8 @@ int run_command_line(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     return refuse(app, error);
   }
+  if (const auto safe = check_outputs(*parsed_verb(app)); !safe)
+    return wrong_usage(printable(safe.error().message()));
   for (std::size_t i = 0; i < table.size(); ++i)
     if (app.got_subcommand(std::string(table[i].name))) return line.actions[i]();
   return exit_usage;

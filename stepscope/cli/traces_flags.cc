@@ -4,10 +4,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
+#include "stepscope/base/json_reader.h"
 #include "stepscope/cli/help/flag_values.h"
 #include "stepscope/read/log/step_times.h"
 
@@ -87,12 +86,9 @@ Result<Done> parse_window(const TracesFlags& flags, TracesRequest& request) {
 
 Result<Done> read_groups(const TracesFlags& flags, TracesRequest& request) {
   if (flags.groups_file.empty()) return Done{};
-  std::ifstream file(flags.groups_file);
-  if (!file)
-    return Error{.what = "cannot open", .file = flags.groups_file, .hint = "check the path"};
-  std::ostringstream text;
-  text << file.rdbuf();
-  auto groups = parse_group_dimensions(text.str());
+  const auto text = read_text(flags.groups_file);
+  if (!text) return text.error();
+  auto groups = parse_group_dimensions(*text);
   if (!groups) {
     Error error = groups.error();
     error.file = flags.groups_file;

@@ -54,13 +54,13 @@ void say_note(const TrainNote& note) {
   say("{}{}\n", of_the_command ? "stepscope: " : "", note.text);
 }
 
-TrainProgress progress_of(const TrainFlags& flags) {
+TrainProgress progress_of(const TrainFlags& flags, Failures& failures) {
   TrainProgress progress;
   if (!flags.quiet) progress.step = say_step;
   progress.note = [quiet = flags.quiet](const TrainNote& note) {
     if (!quiet || note.kind != TrainNote::Kind::offload) say_note(note);
   };
-  progress.failed = [](const Error& error) { say("stepscope: {}\n", printable(error.message())); };
+  progress.failed = [&failures](const Error& error) { failures.add(error); };
   progress.begins = [] { (void)stop_on_signals(); };
   progress.stop = &stop_flag();
   return progress;
@@ -83,14 +83,14 @@ int ended(const Error& error) {
   return lost ? lost_peer_status : static_cast<int>(exit_failed);
 }
 
-int write(const TrainFlags& flags, const TrainResult& result) {
+// `failures` of the run: what was asked for and could not be written.
+int write(const TrainFlags& flags, const TrainResult& result, Failures& failures) {
   if (result.plan) {
     print_text(zero::plan_text(*result.plan));
     return exit_done;
   }
   const int code = result.interrupted ? exit_interrupted : exit_done;
-  if (!result.has_results) return code;
-  Failures failures;
+  if (!result.has_results) return failures.any() ? static_cast<int>(exit_failed) : code;
   const bool prints = flags.json != "-";
   if (flags.request.generate > 0) fmt::print(prints ? stdout : stderr, "{}\n\n", result.generated);
   write_json_text(flags.json,
@@ -105,8 +105,9 @@ int write(const TrainFlags& flags, const TrainResult& result) {
 int answer(const TrainFlags& flags) {
   const auto request = request_of(flags);
   if (!request) return speaks_for_launched() ? refused(request.error()) : exit_usage;
-  const auto result = train(*request, progress_of(flags));
-  return result ? write(flags, *result) : ended(result.error());
+  Failures failures;
+  const auto result = train(*request, progress_of(flags, failures));
+  return result ? write(flags, *result, failures) : ended(result.error());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -218,6 +219,20 @@ TEST(Train, GoesOnFromACheckpointAtAnotherStage) {
   ASSERT_EQ(rest.json["steps"].size(), 2U);
   EXPECT_EQ(rest.json["steps"][1]["loss"], whole.json["steps"][3]["loss"]);
   EXPECT_EQ(rest.json["steps"][1]["index"], 3);
+}
+
+TEST(Train, FailsAtItsEndIfACheckpointCouldNotBeWritten) {
+  const ScratchFolder folder;
+  const std::string checkpoints = folder.file("checkpoints");
+  std::filesystem::create_directory(checkpoints);
+  for (const char* transport : {"shm", "threads"}) {
+    std::ofstream(checkpoints + "/step-00000002.partial") << "in the way";
+    const Trained trained =
+        train(folder, {"2", "--steps", "2", "--transport", transport, "--checkpoint", checkpoints});
+    EXPECT_EQ(trained.outcome.exit_code, 1);
+    EXPECT_NE(trained.outcome.errors.find("step-00000002.partial"), std::string::npos);
+    EXPECT_EQ(trained.json["steps"].size(), 2U);  // the run itself was done
+  }
 }
 
 TEST(Train, MemoryIsAsPlanned) {

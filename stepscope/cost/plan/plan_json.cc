@@ -14,25 +14,29 @@ using Int = std::int64_t;
 using Json = nlohmann::ordered_json;
 constexpr std::string_view unknown_field = "is not a field of a plan";
 constexpr std::string_view where = "docs/reference/plans.md has all fields";
-// check_plan has the bounds.
-constexpr IntegerRange any_integer{0, Int{1} << 60};
-constexpr IntegerRange few{0, 1'000'000};
+// plan_table() has the least values; check_plan what depends on other fields.
+constexpr Int most_integer = Int{1} << 60;
+constexpr Int most_int = 1'000'000;
 
 // One overload per kind of member.
 struct Reader {
   JsonFields& in;
   std::string_view key;
+  Int least;
   Plan& out;
 
-  void operator()(Int Plan::* m) const { out.*m = in.integer(key, any_integer, out.*m); }
-  void operator()(int Plan::* m) const { out.*m = static_cast<int>(in.integer(key, few, out.*m)); }
-  void operator()(bool Plan::* m) const { out.*m = in.flag(key, out.*m); }
-  void operator()(std::vector<Int> Plan::* m) const { out.*m = in.integers(key, any_integer); }
-  void operator()(Bytes Plan::* m) const {
-    (out.*m).value = in.integer(key, any_integer, (out.*m).value);
+  [[nodiscard]] Int integer(Int most, Int otherwise) const {
+    return in.integer(key, {least, most}, otherwise);
   }
+  void operator()(Int Plan::* m) const { out.*m = integer(most_integer, out.*m); }
+  void operator()(int Plan::* m) const { out.*m = static_cast<int>(integer(most_int, out.*m)); }
+  void operator()(bool Plan::* m) const { out.*m = in.flag(key, out.*m); }
+  void operator()(std::vector<Int> Plan::* m) const {
+    out.*m = in.integers(key, {least, most_integer});
+  }
+  void operator()(Bytes Plan::* m) const { (out.*m).value = integer(most_integer, (out.*m).value); }
   void operator()(int Precision::* m) const {
-    out.precision.*m = static_cast<int>(in.integer(key, few, out.precision.*m));
+    out.precision.*m = static_cast<int>(integer(most_int, out.precision.*m));
   }
   void operator()(std::monostate) const {}
   template <class Enum>
@@ -67,7 +71,7 @@ bool of_precision(const PlanField& field) {
 void read_fields(JsonFields& in, bool precision, Plan& plan) {
   for (const PlanField& f : plan_table()) {
     if (f.key.empty() || of_precision(f) != precision) continue;
-    std::visit(Reader{.in = in, .key = f.key, .out = plan}, f.member);
+    std::visit(Reader{.in = in, .key = f.key, .least = f.least, .out = plan}, f.member);
   }
 }
 

@@ -76,6 +76,10 @@ TEST(PlanFile, NamesTheLineColumnAndFieldThatIsWrong) {
             "all fields");
   EXPECT_NE(plan_complaint(R"({"tp": -1})").find("\"tp\" must be a whole number"),
             std::string::npos);
+  for (const char* zero : {R"({"tp": 0})", R"({"cp": 0})", R"({"pp": 0})", R"({"dp": 0})",
+                           R"({"micro_batch": 0})", R"({"tp_depth": 0})"})
+    EXPECT_NE(plan_complaint(zero).find("must be a whole number from 1"), std::string::npos)
+        << zero;
   EXPECT_NE(
       plan_complaint(R"({"schedule": "1f2b"})").find("gpipe, 1f1b, interleaved, zb-h1, zb-h2"),
       std::string::npos);

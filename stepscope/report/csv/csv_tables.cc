@@ -29,8 +29,12 @@ std::string text_of(const Json& v) {
   return is_utf8(text) ? text : Json::parse(dump(v)).get<std::string>();
 }
 
+// A text that a spreadsheet would take for a formula begins with an apostrophe.
 std::string cell(const Json& v) {
   std::string text = text_of(v);
+  if (v.is_string() && !text.empty() &&
+      std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
+    text.insert(0, 1, '\'');
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {

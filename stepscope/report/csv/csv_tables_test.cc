@@ -42,6 +42,16 @@ TEST(Csv, CellsWithCommasQuotesAndLineBreaksAreQuoted) {
   EXPECT_TRUE(text.starts_with("rank,name,"));
 }
 
+TEST(Csv, NoTextIsAFormula) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}});
+  complete(t);
+  for (const char* name : {"=1+1", "+x", "-x", "@x", "\tx", "\rx"})
+    t.kernel(name, NameClass::matmul, 0.1);
+  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "kernels.csv");
+  for (const char* name : {"'=1+1", "'+x", "'-x", "'@x", "'\tx", "\"'\rx\""})
+    EXPECT_NE(text.find(std::string("0,") + name + ","), std::string::npos) << name << text;
+}
+
 TEST(Csv, AbsentValuesAreEmptyCellsAndEveryLineHasAllColumns) {
   TestReport t({{{compute, 60}}, {{compute, 80}}});
   complete(t);
