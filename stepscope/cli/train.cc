@@ -51,7 +51,7 @@ void say_step(const TrainedStep& step) {
 void say_note(const TrainNote& note) {
   const bool of_the_command =
       note.kind == TrainNote::Kind::shared_cores || note.kind == TrainNote::Kind::restarting;
-  say("{}{}\n", of_the_command ? "stepscope: " : "", note.text);
+  say("{}{}\n", of_the_command ? "stepscope: " : "", printable(note.text));
 }
 
 TrainProgress progress_of(const TrainFlags& flags, Failures& failures) {

@@ -105,7 +105,7 @@ Result<TrainResult> train_spawned(TrainRequest request, const TrainProgress& pro
 Result<TrainResult> train_processes(const TrainRequest& request, int ranks,
                                     const TrainProgress& progress) {
   const auto restarting = [&](int number, const Error& why) {
-    if (why.code != ErrorCode::reported) progress.fail(why);
+    if (why.code != ErrorCode::reported) progress.say(TrainNote::Kind::restarting, why.message());
     progress.say(TrainNote::Kind::restarting,
                  fmt::format("starting again ({} of {})", number, request.restarts));
   };

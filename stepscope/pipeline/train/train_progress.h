@@ -36,11 +36,12 @@ struct TrainNote {
     shared_cores,      // there are more ranks than cores
     offload,           // a file that keeps states instead of memory
     starting_anew,     // there is no checkpoint to resume from
+    skipping,          // a checkpoint of a later step, which is damaged
     resuming,          // from a checkpoint
     metrics,           // where metrics are served
     nothing_to_train,  // the checkpoint has all steps
     fault,             // a fault of the request ends or halts a rank now
-    restarting         // ranks that are processes are started again
+    restarting         // ranks that are processes are started again, and why
   };
   Kind kind = Kind::resuming;
   std::string text;  // one line in words
@@ -52,9 +53,8 @@ struct TrainProgress {
   // Rank 0 has done a step.
   std::function<void(const TrainedStep& step)> step{};
   std::function<void(const TrainNote& note)> note{};
-  // Something failed and the run goes on: a checkpoint was not written, metrics were not published,
-  // a rank was ended by a signal and is started again. Also what the other ranks have to say of the
-  // failure that ends the run.
+  // Something that was asked for failed and the run goes on: a checkpoint was not written, metrics
+  // were not published. Also what the other ranks have to say of the failure that ends the run.
   std::function<void(const Error& error)> failed{};
   // The ranks of this process have met: from here on `stop` is looked at after each step. A command
   // catches signals from here on.

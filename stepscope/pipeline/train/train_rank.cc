@@ -162,6 +162,12 @@ Result<Done> TrainRun::start_from() {
     if (auto read = read_weights(*engine_, request_.init_from); !read) return read;
   if (!request_.resume) return Done{};
   const auto latest = zero::latest_checkpoint(request_.checkpoint);
+  const std::vector<std::string> damaged = zero::damaged_checkpoints(request_.checkpoint);
+  if (!latest && !damaged.empty())
+    return Error{.what = fmt::format("COMMIT is missing or damaged in all of its {} checkpoints",
+                                     damaged.size()),
+                 .file = request_.checkpoint,
+                 .hint = "restore a checkpoint, or start anew in another directory"};
   if (!latest) {
     if (speaks())
       progress_.say(
@@ -169,6 +175,10 @@ Result<Done> TrainRun::start_from() {
           fmt::format("no committed checkpoint in {}: starting anew", request_.checkpoint));
     return Done{};
   }
+  for (const std::string& path : damaged)
+    if (speaks() && path > *latest)
+      progress_.say(TrainNote::Kind::skipping,
+                    fmt::format("skipping {}: its COMMIT is missing or damaged", path));
   if (speaks()) progress_.say(TrainNote::Kind::resuming, "going on from " + *latest);
   auto loaded = zero::load_checkpoint(*engine_, comm_, *latest);
   if (loaded) return loaded;

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "stepscope/base/stop.h"
+#include "stepscope/zero/checkpoint/checkpoint.h"
 #include "stepscope/zero/drive/disk_test_files.h"
 
 namespace stepscope {
@@ -104,6 +107,32 @@ TEST_F(TrainCall, GoesOnWhereItWasStopped) {
   const std::vector<double> later = losses(*rest);
   both.insert(both.end(), later.begin(), later.end());
   EXPECT_EQ(both, losses(*whole));
+}
+
+TEST_F(TrainCall, SaysWhichDamagedCheckpointItSkipsAndNeverStartsAnewBesideOnes) {
+  TrainRequest request = small();
+  request.checkpoint = path("checkpoints");
+  request.checkpoint_every = 1;
+  request.steps = 2;
+  const auto written = train(request);
+  ASSERT_TRUE(written) << written.error().message();
+  ASSERT_EQ(written->checkpoints.size(), 2U);
+  request.resume = true;
+  request.steps = 3;
+  std::ofstream(written->checkpoints[1] + "/COMMIT") << "damaged";
+  std::vector<std::string> notes;
+  ASSERT_TRUE(train(request, {.note = [&](const TrainNote& note) { notes.push_back(note.text); }}));
+  ASSERT_GE(notes.size(), 2U);
+  EXPECT_EQ(notes[0], "skipping " + written->checkpoints[1] + ": its COMMIT is missing or damaged");
+  EXPECT_EQ(notes[1], "going on from " + written->checkpoints[0]);
+
+  for (const std::string& checkpoint : zero::committed_checkpoints(request.checkpoint))
+    std::filesystem::remove(checkpoint + "/COMMIT");
+  const auto refused = train(request);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("COMMIT is missing or damaged in all of its"),
+            std::string::npos)
+      << refused.error().message();
 }
 
 TEST_F(TrainCall, APlanNeedsNoData) {

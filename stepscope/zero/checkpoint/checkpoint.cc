@@ -193,18 +193,30 @@ void abandon_checkpoint(const std::string& dir, std::int64_t step) {
   fs::remove_all(dir + "/" + checkpoint_name(step) + std::string(partial_suffix), ignored);
 }
 
-std::vector<std::string> committed_checkpoints(const std::string& dir) {
+namespace {
+
+// Steps ascending.
+std::vector<std::string> checkpoints(const std::string& dir, bool committed) {
   std::vector<std::pair<std::int64_t, std::string>> found;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(dir, failed)) {
     const auto step = step_of(entry.path().filename().string());
-    if (step && is_committed(entry.path())) found.emplace_back(*step, entry.path());
+    if (step && is_committed(entry.path()) == committed) found.emplace_back(*step, entry.path());
   }
   std::ranges::sort(found);
   std::vector<std::string> paths;
   paths.reserve(found.size());
   for (auto& [step, path] : found) paths.push_back(std::move(path));
   return paths;
+}
+
+}  // namespace
+
+std::vector<std::string> committed_checkpoints(const std::string& dir) {
+  return checkpoints(dir, true);
+}
+std::vector<std::string> damaged_checkpoints(const std::string& dir) {
+  return checkpoints(dir, false);
 }
 
 std::optional<std::string> latest_checkpoint(const std::string& dir) {
