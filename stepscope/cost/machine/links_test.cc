@@ -51,7 +51,8 @@ TEST(MachineLinks, NameTheFieldThatIsWrong) {
   };
   says(R"("scale_up": {"name": "l", "topology": "ring"})", "\"scale_up.topology\" must be one of");
   says(R"("scale_up": {"name": "l", "peers_gb_per_s_per_direction": 3})", "must be a list");
-  says(R"("scale_up": {"name": "l", "peers_gb_per_s_per_direction": [-1]})", "positive number");
+  says(R"("scale_up": {"name": "l", "peers_gb_per_s_per_direction": [-1]})", "from 1e-6 to 1e9");
+  says(R"("memory_gb_per_s": 1e-300)", "from 1e-6 to 1e9");
   says(R"("scale_up": {"name": "l", "switch_reduction": {"from": 5}})", "switch_reduction.from");
   says(R"("scale_up": {"name": "l", "timing": {"start_us": 1}})", "timing.source\" is missing");
   says(R"("scale_up": {"name": "l", "timing": {"source": "s", "turn": 1}})",

@@ -47,7 +47,9 @@ class Fields {
   std::string wrong_field_;
 };
 
-constexpr double largest = 1e9;  // of any figure as written, so that bytes stay below 2^63
+// Of any figure as written: bytes stay below 2^63, and times of real work are finite.
+constexpr double smallest = 1e-6;
+constexpr double largest = 1e9;
 
 void Fields::fail(const std::string& field, const std::string& why) {
   if (error_) return;
@@ -84,9 +86,9 @@ std::string Fields::text(const Json& object, const std::string& prefix, const ch
 std::optional<double> Fields::number(const Json& value, const std::string& field) {
   if (value.is_number()) {
     const double n = value.get<double>();
-    if (n > 0 && n <= largest) return n;
+    if (n >= smallest && n <= largest) return n;
   }
-  fail(field, "must be a positive number up to 1e9; leave it out where it is unknown");
+  fail(field, "must be a number from 1e-6 to 1e9; leave it out where it is unknown");
   return std::nullopt;
 }
 

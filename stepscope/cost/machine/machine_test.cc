@@ -64,7 +64,7 @@ TEST(MachineFile, NamesTheFieldThatIsWrong) {
     return R"({"name": "x", "sources": ["s"], )" + field + "}";
   };
   EXPECT_EQ(machine_complaint(with(R"("peak_tflops": {"bf16": -1})")),
-            "m.json: line 1, column 49: field \"peak_tflops.bf16\" must be a positive number up to "
+            "m.json: line 1, column 49: field \"peak_tflops.bf16\" must be a number from 1e-6 to "
             "1e9; leave it "
             "out where it is unknown");
   EXPECT_NE(
