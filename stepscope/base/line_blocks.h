@@ -10,6 +10,7 @@
 
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/read_window.h"
+#include "stepscope/base/stop.h"
 
 namespace stepscope {
 
@@ -17,13 +18,16 @@ inline constexpr std::size_t longest_block_line = 1 << 20;
 
 // Calls take(block) for all bytes of the source, in order. Each block but the last ends behind a
 // character of `ends`. A line longer than longest_block_line is split; its rest counts as another
-// line. The view is valid during the call. Returns the number of bytes read.
+// line. The view is valid during the call. Returns the number of bytes read. Error: the user has
+// asked to stop (`stop` may be null).
 template <class Take>
-Result<std::uint64_t> for_line_blocks(ByteSource& source, std::string_view ends, Take&& take) {
+Result<std::uint64_t> for_line_blocks(ByteSource& source, std::string_view ends, Take&& take,
+                                      const StopFlag* stop = nullptr) {
   std::uint64_t bytes = 0;
   std::string buffer;
   std::size_t filled = 0;
   for (bool over = false; !over;) {
+    if (stop != nullptr && stop->requested()) return interrupted();
     if (buffer.size() < filled + window_bytes) buffer.resize(filled + window_bytes);
     const auto got = source.read(std::span(buffer).subspan(filled, window_bytes));
     if (!got) return got.error();

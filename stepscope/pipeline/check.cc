@@ -89,8 +89,9 @@ void take_summary(const TrainSummary& summary, StepFacts& facts) {
   }
 }
 
-Result<Done> check_list(const CheckRequest& r, StepFileKind kind, CheckResult& c) {
-  auto times = read_step_times(c.input, r.unit);
+Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag* stop,
+                        CheckResult& c) {
+  auto times = read_step_times(c.input, r.unit, stop);
   if (!times) return times.error();
   const LaunchSteps launch = launch_of(std::move(*times), c.input, c.warnings);
   const bool list = kind == StepFileKind::list;
@@ -126,8 +127,9 @@ std::optional<FlopRate> log_peak(const DescribedJob& r, const JobLog& log) {
   return machine == nullptr ? std::nullopt : peak(*machine, r.dtype.value_or(Dtype::bf16));
 }
 
-Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, CheckResult& c) {
-  auto log = read_job_log(c.input, request.unit);
+Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const StopFlag* stop,
+                       CheckResult& c) {
+  auto log = read_job_log(c.input, request.unit, stop);
   if (!log) return log.error();
   LogFacts& of = c.log.emplace();
   of.log = std::move(*log);
@@ -164,8 +166,8 @@ Result<Done> look(const CheckRequest& r, const Progress& progress, CheckResult& 
   const auto kind = step_file_kind(c.input);
   if (!kind) return kind.error();
   if (*kind == StepFileKind::trace) return check_traces(r, *described, progress, c);
-  if (*kind == StepFileKind::log) return check_log(r, *described, c);
-  return check_list(r, *kind, c);
+  if (*kind == StepFileKind::log) return check_log(r, *described, progress.stop, c);
+  return check_list(r, *kind, progress.stop, c);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ Result<LaunchSteps> steps_written(const LaunchOrder& order, const std::string& p
     const auto kind = step_file_kind(path);
     if (!kind) return kind.error();
     if (*kind != StepFileKind::trace) {
-      auto times = read_step_times(path, reading.unit);
+      auto times = read_step_times(path, reading.unit, progress.stop);
       if (!times) return times.error();
       return launch_of(std::move(*times), order.name, remarks);
     }
@@ -143,7 +143,7 @@ std::optional<LaunchSteps> read_launch(const std::string& input, const LaunchRea
   }
   if (*kind == StepFileKind::trace)
     return launch_of_traces(input, reading, progress, remarks, failures);
-  auto times = read_step_times(input, reading.unit);
+  auto times = read_step_times(input, reading.unit, progress.stop);
   if (!times) {
     fail(progress, failures, times.error());
     return std::nullopt;
@@ -203,7 +203,7 @@ Result<LaunchSteps> run_launch(const LaunchOrder& order, const LaunchReading& re
     if (!path) return path.error();
     return steps_written(order, *path, reading, progress, remarks);
   }
-  auto times = read_step_times(log, reading.unit);
+  auto times = read_step_times(log, reading.unit, progress.stop);
   if (!times)
     return Error{.what = fmt::format("launch {} names no step times", order.name),
                  .file = words.back(),

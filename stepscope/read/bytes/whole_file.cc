@@ -28,10 +28,10 @@ Result<std::string> read_whole_file(ByteSource& source, const std::string& path,
   }
 }
 
-Result<std::string> read_text_file(const std::string& path) {
+Result<std::string> read_text_file(const std::string& path, const StopFlag* stop) {
   auto source = open_source(path);
   if (!source) return source.error();
-  auto text = read_whole_file(**source, path, {},
+  auto text = read_whole_file(**source, path, {.stop = stop},
                               {.bytes = 4'000'000'000,
                                .what = "has more than 4 GB of text",
                                .hint = "give a part of the file"});

@@ -24,7 +24,8 @@ struct WholeFileLimit {
                                                   const ReadControl& control,
                                                   const WholeFileLimit& limit);
 
-// A whole file, inflated. A damaged file and more than 4 GB of text are errors.
-[[nodiscard]] Result<std::string> read_text_file(const std::string& path);
+// A whole file, inflated. Errors: a damaged file, more than 4 GB of text, the user stops it.
+[[nodiscard]] Result<std::string> read_text_file(const std::string& path,
+                                                 const StopFlag* stop = nullptr);
 
 }  // namespace stepscope

@@ -171,17 +171,19 @@ Result<JobLog> parse_job_log(std::string_view text, std::string_view path, TimeU
   return settled(std::move(log), path);
 }
 
-Result<JobLog> read_job_log(ByteSource& source, std::string_view path, TimeUnit assumed) {
+Result<JobLog> read_job_log(ByteSource& source, std::string_view path, TimeUnit assumed,
+                            const StopFlag* stop) {
   JobLog log = empty_log();
   LogReader reader(log, assumed);
-  const auto bytes = for_line_blocks(source, "\r\n", [&](std::string_view b) { reader.feed(b); });
+  const auto bytes =
+      for_line_blocks(source, "\r\n", [&](std::string_view b) { reader.feed(b); }, stop);
   if (!bytes) return bytes.error();
   log.text_bytes += *bytes;
   log.truncated = !source.damage().empty();
   return settled(std::move(log), path);
 }
 
-Result<JobLog> read_job_log(const std::string& path, TimeUnit assumed) {
+Result<JobLog> read_job_log(const std::string& path, TimeUnit assumed, const StopFlag* stop) {
   auto source = open_source(path);
   if (!source) return source.error();
   std::array<char, 4096> head{};
@@ -189,12 +191,12 @@ Result<JobLog> read_job_log(const std::string& path, TimeUnit assumed) {
   if (!got) return got.error();
   const std::string_view first(head.data(), *got);
   if (trimmed(first).starts_with('{') && is_trainer_state(first)) {
-    const auto text = read_text_file(path);
+    const auto text = read_text_file(path, stop);
     return text ? parse_job_log(*text, path, assumed) : Result<JobLog>(text.error());
   }
   source = open_source(path);
   if (!source) return source.error();
-  return read_job_log(**source, path, assumed);
+  return read_job_log(**source, path, assumed, stop);
 }
 
 }  // namespace stepscope

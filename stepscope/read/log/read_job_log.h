@@ -12,6 +12,7 @@
 
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
+#include "stepscope/base/stop.h"
 #include "stepscope/event/job_log.h"
 #include "stepscope/read/log/time_unit.h"
 
@@ -20,8 +21,10 @@ namespace stepscope {
 // Memory is bounded except for the result. Step times without a unit are in `assumed`. A damaged
 // end is marked as truncated. Errors: those of the source; no line reports on a step.
 [[nodiscard]] Result<JobLog> read_job_log(ByteSource& source, std::string_view path,
-                                          TimeUnit assumed = TimeUnit::ms);
-[[nodiscard]] Result<JobLog> read_job_log(const std::string& path, TimeUnit assumed = TimeUnit::ms);
+                                          TimeUnit assumed = TimeUnit::ms,
+                                          const StopFlag* stop = nullptr);
+[[nodiscard]] Result<JobLog> read_job_log(const std::string& path, TimeUnit assumed = TimeUnit::ms,
+                                          const StopFlag* stop = nullptr);
 [[nodiscard]] Result<JobLog> parse_job_log(std::string_view text, std::string_view path,
                                            TimeUnit assumed = TimeUnit::ms);
 

@@ -2,16 +2,21 @@
 #include "stepscope/read/log/read_job_log.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "stepscope/base/text_test_source.h"
+#include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/log_line.h"
+#include "stepscope/read/log/step_times.h"
 
 namespace stepscope {
 namespace {
@@ -541,6 +546,18 @@ TEST(JobLog, WindowsOfTheFileChangeNothing) {
   EXPECT_EQ(walls(steps_of(*log)), walls(steps_of(log_of(text))));
   EXPECT_EQ(log->records.size(), 9000U);
   EXPECT_EQ(log->text_bytes, text.size());
+}
+
+// A large file ends at the first request to stop.
+TEST(StoppedReading, OfLogsTimesAndTextsIsAnInterruption) {
+  StopFlag stop;
+  stop.request();
+  const std::string path = testing::TempDir() + "stopped_" + std::to_string(getpid()) + ".txt";
+  std::ofstream(path) << "step 1 took 10 ms\nstep 2 took 10 ms\n";
+  EXPECT_EQ(read_job_log(path, TimeUnit::ms, &stop).error().code, ErrorCode::interrupted);
+  EXPECT_EQ(read_step_times(path, TimeUnit::ms, &stop).error().code, ErrorCode::interrupted);
+  EXPECT_EQ(read_text_file(path, &stop).error().code, ErrorCode::interrupted);
+  std::filesystem::remove(path);
 }
 
 }  // namespace

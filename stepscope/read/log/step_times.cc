@@ -242,13 +242,13 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
   return is_list(text) ? StepFileKind::list : StepFileKind::log;
 }
 
-Result<StepTimes> read_step_times(const std::string& path, TimeUnit assumed) {
+Result<StepTimes> read_step_times(const std::string& path, TimeUnit assumed, const StopFlag* stop) {
   const auto kind = step_file_kind(path);
   if (kind && *kind == StepFileKind::log) {
-    const auto log = read_job_log(path, assumed);
+    const auto log = read_job_log(path, assumed, stop);
     return log ? times_of(*log, path) : log.error();
   }
-  const auto text = read_text_file(path);
+  const auto text = read_text_file(path, stop);
   if (!text) return text.error();
   return parse_step_times(*text, path, assumed);
 }

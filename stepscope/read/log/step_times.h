@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
+#include "stepscope/base/stop.h"
 #include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
@@ -39,6 +40,7 @@ enum class StepFileKind : std::uint8_t { list, log, train_json, trace };
 [[nodiscard]] Result<StepFileKind> step_file_kind(const std::string& path);
 
 [[nodiscard]] Result<StepTimes> read_step_times(const std::string& path,
-                                                TimeUnit assumed = TimeUnit::ms);
+                                                TimeUnit assumed = TimeUnit::ms,
+                                                const StopFlag* stop = nullptr);
 
 }  // namespace stepscope

@@ -129,7 +129,7 @@ SnapshotFiles read_memory_snapshots(std::span<const std::string> inputs, const S
   for (const Candidate& file : candidates(inputs, out)) {
     if (stop != nullptr && stop->requested()) break;
     if (file.found && !promising(file.path)) continue;
-    auto text = read_text_file(file.path);
+    auto text = read_text_file(file.path, stop);
     auto parsed = text ? parse_memory_snapshots(std::move(*text), file.path)
                        : Result<std::vector<MemorySnapshot>>(text.error());
     if (!parsed) {

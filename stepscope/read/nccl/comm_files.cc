@@ -75,8 +75,8 @@ std::vector<CommFile> find_files(std::span<const std::string> inputs, CommFiles&
   return files;
 }
 
-Result<PlainTree> read_dump(const CommFile& file, CommInput& input) {
-  auto text = read_text_file(file.path);
+Result<PlainTree> read_dump(const CommFile& file, CommInput& input, const StopFlag* stop) {
+  auto text = read_text_file(file.path, stop);
   if (!text) return text.error();
   input.bytes = text->size();
   if (file.kind == FileKind::pickle) {
@@ -126,9 +126,9 @@ class FilesReader {
       dump(*chosen[i], ranks[i].value_or(static_cast<int>(i)));
   }
 
-  static std::optional<int> world_of(const CommFile& file) {
+  std::optional<int> world_of(const CommFile& file) const {
     CommInput ignored;
-    const auto tree = read_dump(file, ignored);
+    const auto tree = read_dump(file, ignored, stop_);
     const int size = tree ? world_size_of(*tree) : 0;
     return size > 0 ? std::optional(size) : std::nullopt;
   }
@@ -136,7 +136,7 @@ class FilesReader {
   void dump(const CommFile& file, int rank) {
     CommInput input;
     input.path = file.path;
-    auto tree = read_dump(file, input);
+    auto tree = read_dump(file, input, stop_);
     if (!tree || !is_flight_dump(tree->value())) {
       // Text that begins with a brace may still be a log.
       if (file.kind == FileKind::json && log_text(file)) return;
@@ -167,7 +167,7 @@ class FilesReader {
     if (!source) return false;
     input.path = file.path;
     input.format = "log";
-    if (!logs_.add(**source, input)) return false;
+    if (!logs_.add(**source, input, stop_)) return false;
     out_.records.inputs.push_back(std::move(input));
     return true;
   }
@@ -181,7 +181,7 @@ class FilesReader {
     CommInput input;
     input.path = file.path;
     input.format = "log";
-    const auto added = logs_.add(**source, input);
+    const auto added = logs_.add(**source, input, stop_);
     if (!added) {
       Error error = added.error();
       if (error.file.empty()) error.file = file.path;

@@ -146,25 +146,28 @@ void CommLogs::State::watchdog(const WatchdogLine& said) {
 CommLogs::CommLogs(CommRecords& into) : state_(std::make_unique<State>(into)) {}
 CommLogs::~CommLogs() = default;
 
-Result<Done> CommLogs::add(ByteSource& source, CommInput& input) {
+Result<Done> CommLogs::add(ByteSource& source, CommInput& input, const StopFlag* asked) {
   const std::uint64_t before = state_->spoken;
-  const auto bytes = for_line_blocks(source, "\n", [&](std::string_view block) {
-    const char* at = block.data();
-    const char* const stop = at + block.size();
-    while (at < stop) {
-      const auto* const found = static_cast<const char*>(
-          memmem(at, static_cast<std::size_t>(stop - at), token.data(), token.size()));
-      if (found == nullptr) break;
-      const auto* begin =
-          static_cast<const char*>(memrchr(at, '\n', static_cast<std::size_t>(found - at)));
-      begin = begin == nullptr ? at : begin + 1;
-      const auto* finish = static_cast<const char*>(
-          std::memchr(found, '\n', static_cast<std::size_t>(stop - found)));
-      if (finish == nullptr) finish = stop;
-      state_->line({begin, static_cast<std::size_t>(finish - begin)}, input);
-      at = finish == stop ? stop : finish + 1;
-    }
-  });
+  const auto bytes = for_line_blocks(
+      source, "\n",
+      [&](std::string_view block) {
+        const char* at = block.data();
+        const char* const stop = at + block.size();
+        while (at < stop) {
+          const auto* const found = static_cast<const char*>(
+              memmem(at, static_cast<std::size_t>(stop - at), token.data(), token.size()));
+          if (found == nullptr) break;
+          const auto* begin =
+              static_cast<const char*>(memrchr(at, '\n', static_cast<std::size_t>(found - at)));
+          begin = begin == nullptr ? at : begin + 1;
+          const auto* finish = static_cast<const char*>(
+              std::memchr(found, '\n', static_cast<std::size_t>(stop - found)));
+          if (finish == nullptr) finish = stop;
+          state_->line({begin, static_cast<std::size_t>(finish - begin)}, input);
+          at = finish == stop ? stop : finish + 1;
+        }
+      },
+      asked);
   if (!bytes) return bytes.error();
   input.bytes += *bytes;
   if (state_->spoken == before)

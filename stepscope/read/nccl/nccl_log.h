@@ -12,6 +12,7 @@
 
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
+#include "stepscope/base/stop.h"
 #include "stepscope/event/comm_records.h"
 
 namespace stepscope {
@@ -26,7 +27,8 @@ class CommLogs {
   // Reads one file. Memory is bounded except for the records it keeps. Lines that are not
   // understood are counted in input.notes. Errors: those of the source; no line is NCCL's or a
   // watchdog's.
-  [[nodiscard]] Result<Done> add(ByteSource& source, CommInput& input);
+  [[nodiscard]] Result<Done> add(ByteSource& source, CommInput& input,
+                                 const StopFlag* stop = nullptr);
   // Call after the last file and before settle_groups(). Determines ranks, groups and setups.
   void settle();
 
