@@ -208,7 +208,7 @@ Result<std::string> read_text(const std::string& path) {
   while (in.read(part.data(), part.size()) || in.gcount() > 0) {
     text.append(part.data(), static_cast<std::size_t>(in.gcount()));
     if (text.size() > most_text_bytes)
-      return Error{.what = "has more than 64 MiB; this is no file of settings",
+      return Error{.what = "has more than 64 MiB",
                    .file = path,
                    .byte = most_text_bytes,
                    .hint = "check the path"};

@@ -30,8 +30,11 @@ struct NamedPath {
   fs::path path;
 };
 
-constexpr std::array<std::string_view, 5> written_files = {"--json", "--html", "--perfetto",
-                                                           "--write-machine", "--export"};
+constexpr std::array<std::string_view, 6> written_files = {
+    "--json", "--html", "--perfetto", "--write-machine", "--export", "--metrics"};
+// Directories that are written, or whose drive is used: nothing is read from the files in them.
+constexpr std::array<std::string_view, 6> other_places = {"--csv",  "--trace", "--checkpoint",
+                                                          "--keep", "--drive", "--offload"};
 
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
@@ -59,16 +62,18 @@ bool reads(const fs::path& input, const fs::path& file) {
 }  // namespace
 
 Result<Done> check_outputs(const CLI::App& verb) {
+  std::error_code ignored;
   std::vector<NamedPath> outputs;
   std::vector<NamedPath> inputs;
   for (const CLI::Option* option : verb.get_options()) {
     const std::string flag = option->get_name();
+    if (std::ranges::find(other_places, flag) != other_places.end()) continue;
     const bool machine_file = verb.get_name() == "calibrate" && !flag.starts_with('-');
     const bool written = std::ranges::find(written_files, flag) != written_files.end();
     for (const std::string& value : option->results())
       if (!value.empty() && value != "-" && can_be_lost(value))
         (written || machine_file ? outputs : inputs).push_back({flag, value});
-      else if (!written && fs::is_directory(value))
+      else if (!written && fs::is_directory(value, ignored))
         inputs.push_back({flag, value});
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -78,7 +83,7 @@ Result<Done> check_outputs(const CLI::App& verb) {
         return Error{.what = fmt::format("{} and {} name one file: {}", outputs[j].flag, out.flag,
                                          out.path.string()),
                      .hint = "give each output a file of its own"};
-    if (!fs::exists(out.path)) continue;
+    if (!fs::exists(out.path, ignored)) continue;
     for (const NamedPath& in : inputs)
       if (reads(in.path, out.path))
         return Error{.what = fmt::format("{} {} would overwrite a file that {} {} reads", out.flag,

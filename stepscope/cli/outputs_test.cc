@@ -45,6 +45,7 @@ class OutputFiles : public testing::Test {
     app.add_option("--machine", machine);
     declare_json(app, paths.json);
     declare_html(app, paths.html);
+    declare_csv(app, paths.csv);
     for (std::string& word : words)
       if (!word.starts_with('-') && !word.starts_with('/')) word = dir_ + "/" + word;
     std::ranges::reverse(words);
@@ -82,6 +83,8 @@ TEST_F(OutputFiles, MayStandBesideInputs) {
   EXPECT_EQ(complaint({"traces", "--html", "traces/report.html"}), "");  // no trace: it is not read
   EXPECT_EQ(complaint({"traces", "--json", "traces/new.json"}), "");
   EXPECT_EQ(complaint({"traces", "--json", "rank1.json"}), "");
+  EXPECT_EQ(complaint({"rank1.json", "--csv", "traces", "--json", "traces/rank0.json"}), "");
+  EXPECT_EQ(complaint({"rank1.json", "--json", std::string(5000, 'x')}), "");  // no such name
   EXPECT_EQ(complaint({"rank1.json", "--json", "-", "--html", "/dev/null"}), "");
   EXPECT_EQ(complaint({"/dev/null", "--json", "/dev/null", "--html", "/dev/null"}), "");
 }

@@ -52,7 +52,8 @@ struct LayerTimingStats {
 
 // The passes of one kind, over all ranks. The quantile q of n times is the time of rank
 // floor(q (n - 1)) in ascending order, within 1 % (stats/quantile_sketch.h): of one time every
-// quantile is that time, of 100 or fewer p99 is at most the second longest. Absent without passes.
+// quantile is that time, of 2 to 101 times p99 is at most the second longest. Absent without
+// passes.
 struct PassTimes {
   std::uint64_t count = 0;
   std::int64_t items = 0;  // tokens, or parameters (optimizer)

@@ -72,7 +72,7 @@ std::string train_phases_line(const TrainResult& r) {
   return out + '\n';
 }
 
-std::string isolation_share(Ns part, Ns whole) {
+std::string share_text(Ns part, Ns whole) {
   return whole.count() > 0
              ? fmt::format("{:.1f} %", 100 * nanoseconds_of(part) / nanoseconds_of(whole))
              : std::string("-");
@@ -139,13 +139,13 @@ std::string train_efficiency_lines(const PerformanceSummary& s, std::size_t widt
   if (parts.empty()) out.clear();
   std::string sums;
   if (s.gradient_sync_time > Ns{0})
-    sums += fmt::format("Gradient synchronization takes {} of a rank",
+    sums += fmt::format("Gradient synchronization takes {} per rank",
                         format_time(nanoseconds_of(s.gradient_sync_time)));
   if (s.parameter_transfer_time > Ns{0})
-    sums += fmt::format("{} {} of a rank",
+    sums += fmt::format("{} {} per rank",
                         sums.empty() ? "Parameter transfers take" : ", parameter transfers",
                         format_time(nanoseconds_of(s.parameter_transfer_time)));
-  if (!sums.empty()) sums += ", overlapped or not.";
+  if (!sums.empty()) sums += " over all steps, overlapped or not.";
   return (out.empty() ? out : wrapped(out, width)) + (sums.empty() ? sums : wrapped(sums, width));
 }
 
@@ -184,7 +184,7 @@ std::string train_collectives_table(const TrainResult& r, std::size_t width) {
                     format_time(nanoseconds_of(c.transfer)), format_time(nanoseconds_of(c.wait)),
                     format_time(nanoseconds_of(c.stall)),
                     rate > 0 ? format_digits(rate) + " GB/s" : "-",
-                    isolation_share(c.expected, c.expected > Ns{0} ? c.transfer : Ns{})});
+                    share_text(c.expected, c.expected > Ns{0} ? c.transfer : Ns{})});
   }
   return "Collectives of one rank, all steps:\n" + text_table({{"kind", false},
                                                                {"ranks"},
@@ -208,14 +208,14 @@ std::string isolation_sentence(const TrainIsolation& isolation, const TrainIsola
   const Ns slowest = std::ranges::max(isolation.ranks, {}, &TrainIsolation::Rank::compute).compute;
   const bool hides = mean.hidden().count() >= 0;
   std::string out = hides ? fmt::format("Overlap hides {} of the communication",
-                                        isolation_share(mean.hidden(), mean.communication))
+                                        share_text(mean.hidden(), mean.communication))
                           : fmt::format(
                                 "Overlap hides nothing: ranks stand still {} longer than the "
                                 "communication takes alone",
                                 format_time(Ns{-mean.hidden().count()}));
   const Ns contention = mean.contention();
   out += fmt::format("; beside it, computation takes {} {} than alone",
-                     isolation_share(std::chrono::abs(contention), mean.compute),
+                     share_text(std::chrono::abs(contention), mean.compute),
                      contention.count() < 0 ? "less" : "longer");
   return out + fmt::format(". The slowest rank computes {} alone.", format_time(slowest));
 }
@@ -228,16 +228,16 @@ std::string isolation_text(const TrainIsolation& isolation, std::size_t width) {
   const auto measured = [&](std::string_view name, Ns t, const TrainIsolation::Range& range) {
     rows.push_back({std::string(name), time_with_sign(t),
                     fmt::format("{} … {}", time_with_sign(range.least), time_with_sign(range.most)),
-                    isolation_share(t, mean.both)});
+                    share_text(t, mean.both)});
   };
   measured("compute alone", mean.compute, isolation.compute);
   measured("communication alone", mean.communication, isolation.communication);
   measured("both together", mean.both, isolation.both);
   measured("exposed communication", mean.exposed, isolation.exposed);
   rows.push_back({"hidden by overlap", time_with_sign(mean.hidden()), "",
-                  isolation_share(mean.hidden(), mean.both)});
+                  share_text(mean.hidden(), mean.both)});
   rows.push_back({"cost of contention", time_with_sign(mean.contention()), "",
-                  isolation_share(mean.contention(), mean.both)});
+                  share_text(mean.contention(), mean.both)});
   std::string out = fmt::format("Isolated, {} each way (mean over ranks, shortest and longest):\n",
                                 counted(static_cast<std::uint64_t>(isolation.steps), "step"));
   out += text_table({{"", false}, {"mean"}, {"range"}, {"of a step"}}, std::move(rows), width);
