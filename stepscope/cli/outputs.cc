@@ -163,9 +163,9 @@ int refused(const Error& error) {
 
 Progress progress_of(Failures& failures) {
   Progress progress;
-  progress.show = [line = std::make_shared<ProgressLine>("reading")](
-                      std::string_view, std::uint64_t done, std::uint64_t total) {
-    line->show(done, total);
+  progress.show = [line = std::make_shared<ProgressLine>()](
+                      std::string_view what, std::uint64_t done, std::uint64_t total) {
+    line->show(what, done, total);
   };
   progress.failed = [&failures](const Error& error) { failures.add(error); };
   progress.stop = &stop_on_signals();

@@ -149,9 +149,9 @@ Error nothing_fits(const SearchResult& result) {
 int answer(const PlanFlags& flags) {
   const auto request = plan_request(flags);
   if (!request) return refused(request.error());
-  const auto result = plan(*request, {.stop = &stop_on_signals()});
-  if (!result) return refused(result.error());
   Failures failures;
+  const auto result = plan(*request, progress_of(failures));
+  if (!result) return refused(result.error());
   if (flags.out.prints()) {
     const auto* framework =
         std::ranges::find(frameworks, flags.framework, [](const auto& f) { return f.first; });

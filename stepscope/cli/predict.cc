@@ -24,9 +24,9 @@ namespace {
 int answer(const PredictFlags& flags) {
   const auto request = predict_request(flags);
   if (!request) return refused(request.error());
-  const auto result = predict(*request, {.stop = &stop_on_signals()});
-  if (!result) return refused(result.error());
   Failures failures;
+  const auto result = predict(*request, progress_of(failures));
+  if (!result) return refused(result.error());
   if (flags.out.prints())
     print_text(!flags.explain.empty() ? result->explained
                                       : predict_text(*result, {.text = text_options(flags.out.html),

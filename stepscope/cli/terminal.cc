@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "stepscope/pipeline/progress.h"
 #include "stepscope/words/format.h"
 
 namespace stepscope {
@@ -65,23 +66,34 @@ const StopFlag& stop_on_signals() {
 
 const StopFlag& stop_flag() { return asked_to_stop; }
 
-ProgressLine::ProgressLine(std::string what)
-    : what_(std::move(what)), begin_(now()), terminal_(::isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine() : begin_(now()), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() {
   if (drawn_) std::fputs("\r\033[K", stderr);
 }
 
-void ProgressLine::show(std::uint64_t done_bytes, std::uint64_t total_bytes) {
-  const double elapsed = now() - begin_;
-  if (!terminal_ || elapsed < 1 || total_bytes == 0) return;
-  const double share = static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
+void ProgressLine::show(std::string_view what, std::uint64_t done, std::uint64_t total) {
+  if (!terminal_ || total == 0) return;
+  const std::lock_guard lock(drawing_);
+  if (what_ != what) {
+    what_ = what;
+    part_begin_ = now();
+  }
+  constexpr double between = 0.05;  // seconds from drawing to drawing
+  if (now() - begin_ < 1 || now() - drawn_at_ < between) return;
+  drawn_at_ = now();
+  const double elapsed = now() - part_begin_;
+  const double share = static_cast<double>(done) / static_cast<double>(total);
   const double left = share > 0 ? elapsed * (1 - share) / share : 0;
   const auto filled = static_cast<std::size_t>(share * 30);
   std::string bar(filled, '=');
   bar.resize(30, ' ');
-  fmt::print(stderr, "\r{} [{}] {:3.0f} %  {}/s  {:.0f} s left \033[K", what_, bar, share * 100,
-             format_bytes(static_cast<double>(done_bytes) / elapsed), left);
+  const std::string rate =
+      what == reading && elapsed > 0
+          ? fmt::format("  {}/s", format_bytes(static_cast<double>(done) / elapsed))
+          : std::string();
+  fmt::print(stderr, "\r{} [{}] {:3.0f} %{}  {:.0f} s left \033[K", what_, bar, share * 100, rate,
+             left);
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <string_view>
 
 #include "stepscope/base/stop.h"
 #include "stepscope/report/terminal/text_options.h"
@@ -27,15 +29,19 @@ const StopFlag& stop_on_signals();
 // A line on standard error that is drawn over: only on a terminal, and only after the first second.
 class ProgressLine {
  public:
-  explicit ProgressLine(std::string what);
+  ProgressLine();
   ~ProgressLine();  // clears the line
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
-  void show(std::uint64_t done_bytes, std::uint64_t total_bytes);
+  // As Progress::show.
+  void show(std::string_view what, std::uint64_t done, std::uint64_t total);
 
  private:
+  std::mutex drawing_;
   std::string what_;
   double begin_ = 0;
+  double part_begin_ = 0;  // of what_
+  double drawn_at_ = 0;
   bool terminal_ = false;
   bool drawn_ = false;
 };

@@ -82,6 +82,14 @@ void price(AgainstPlan& own, const PlanResult& result, const Network& network) {
 
 }  // namespace
 
+std::function<void(std::int64_t, std::uint64_t, std::uint64_t)> shown_search(
+    const Progress& progress) {
+  if (!progress.show) return {};
+  return [&progress](std::int64_t devices, std::uint64_t done, std::uint64_t total) {
+    progress.show(fmt::format("searching plans of {} GPUs", devices), done, total);
+  };
+}
+
 Result<PlanResult> plan(const PlanRequest& request, const Progress& progress) {
   if (request.model.empty() || request.machine.empty())
     return Error{.what = request.model.empty() ? "the model is missing" : "the machine is missing",
@@ -98,13 +106,15 @@ Result<PlanResult> plan(const PlanRequest& request, const Progress& progress) {
   auto own = own_plans(request, *search);
   if (!own) return own.error();
   search->stop = progress.stop;
+  search->show = shown_search(progress);
   auto found = search_plans(result.model, result.machine, *network, *search);
   if (!found) return found.error();
   result.request = std::move(*search);
   result.found = std::move(*found);
   result.against = std::move(*own);
   for (AgainstPlan& one : result.against) price(one, result, *network);
-  result.request.stop = nullptr;  // the caller's, who may outlive it
+  result.request.stop = nullptr;  // the caller's, who need not outlive the result
+  result.request.show = nullptr;
   if (!result.found.best.empty()) {
     const Plan& best = result.found.best.front().plan;
     result.flags = {megatron_flags(result.model, best), deepspeed_flags(result.model, best),

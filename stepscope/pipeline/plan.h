@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,10 @@ struct PlanResult {
   std::vector<FrameworkFlags> flags{};  // the best plan for each framework; empty without one
   std::vector<std::string> warnings{};
 };
+
+// Passes what a search does on to `progress`, which must outlive the result.
+[[nodiscard]] std::function<void(std::int64_t devices, std::uint64_t done, std::uint64_t total)>
+shown_search(const Progress& progress);
 
 // An interrupted search is no error: found.stopped. Errors: what is missing or cannot be in the
 // request.

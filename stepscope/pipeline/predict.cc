@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "stepscope/cost/explain/explain.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/cost/search/search.h"
+#include "stepscope/pipeline/plan.h"
 
 namespace stepscope {
 namespace {
@@ -148,13 +150,17 @@ Result<Done> fill(PredictResult& result, CostContext& context) {
 
 // What would fit: another plan on the same devices, else more of them.
 std::optional<FittingPlan> find_fitting(const PredictResult& r, const Network& network,
-                                        const StopFlag* stop) {
+                                        const Progress& progress) {
   if (!shortage(r.cost.memory, r.machine).any()) return std::nullopt;
   SearchRequest request;
   request.base = r.plan;
   request.devices = {r.plan.devices};
   request.memory_headroom = 0;
-  request.stop = stop;
+  request.top = 1;
+  request.slowest = 1;
+  request.threads = std::max(1U, std::thread::hardware_concurrency());
+  request.stop = progress.stop;
+  request.show = shown_search(progress);
   const auto found = search_plans(r.model, r.machine, network, request);
   if (!found) return FittingPlan{.why_not = found.error()};
   if (found->best.empty()) return FittingPlan{.smallest_devices = found->smallest_devices};
@@ -205,7 +211,7 @@ Result<PredictResult> predict(const PredictRequest& request, const Progress& pro
   auto formulas = explained(*context, result.plan, request.explain);
   if (!formulas) return formulas.error();
   result.explained = std::move(*formulas);
-  result.fitting = find_fitting(result, *network, progress.stop);
+  result.fitting = find_fitting(result, *network, progress);
   if (progress.stopped()) return interrupted();
   for (const Variant& v : *variants)
     result.comparison.push_back(compare(request, result, *network, v));

@@ -14,9 +14,11 @@
 
 namespace stepscope {
 
+inline constexpr std::string_view reading = "reading";
+
 struct Progress {
-  // What the verb does now ("reading"), and how much of it is done, in the unit that `total` has
-  // (bytes while files are read). Called from any thread, often. May be empty.
+  // What the verb does now, and how much of it is done: bytes while it is `reading`, else parts of
+  // the work. Called from any thread, often. May be empty.
   std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)> show{};
   // An input that could not be used while the work goes on with the others. The verb's result lists
   // them as well. Called from the thread that called the verb. May be empty.

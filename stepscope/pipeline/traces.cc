@@ -103,7 +103,7 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
                                     .window = request.window,
                                     .rules = rules ? &*rules : nullptr,
                                     .progress = [&](std::uint64_t done, std::uint64_t total) {
-                                      if (progress.show) progress.show("reading", done, total);
+                                      if (progress.show) progress.show(reading, done, total);
                                     }});
   if (progress.stopped()) return interrupted();
   for (const InputReport& i : read.run.inputs)

@@ -5,6 +5,7 @@
 #include "stepscope/cost/search/search.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <tuple>
@@ -102,11 +103,29 @@ bool stopped(const SearchRequest& request) {
   return request.stop != nullptr && request.stop->requested();
 }
 
-std::vector<SearchShape> promising_first(const ShapeSearch& search,
-                                         std::vector<SearchShape> shapes) {
+// Each shape is two parts of the work: its bound and its search.
+class Shown {
+ public:
+  Shown(const SearchSpace& space, std::size_t shapes) : space_(space), total_(2 * shapes) {}
+  void one_more() {
+    const std::uint64_t done = ++done_;
+    if (space_.request->show) space_.request->show(space_.devices, done, total_);
+  }
+
+ private:
+  const SearchSpace& space_;
+  std::uint64_t total_;
+  std::atomic<std::uint64_t> done_{0};
+};
+
+std::vector<SearchShape> promising_first(const ShapeSearch& search, std::vector<SearchShape> shapes,
+                                         Shown& shown) {
   std::vector<std::pair<double, std::size_t>> order(shapes.size());
-  parallel_for(shapes.size(), search.space.request->threads,
-               [&](std::size_t i) { order[i] = {shape_bound(search, shapes[i].plan).step, i}; });
+  parallel_for(shapes.size(), search.space.request->threads, [&](std::size_t i) {
+    const bool stop = stopped(*search.space.request);
+    order[i] = {stop ? 0 : shape_bound(search, shapes[i].plan).step, i};
+    shown.one_more();
+  });
   std::ranges::sort(order);
   std::vector<SearchShape> sorted;
   sorted.reserve(shapes.size());
@@ -131,7 +150,8 @@ CountOutcome search_count(const ShapeSearch& search, bool until_one_fits) {
   CountOutcome sum(search.limits);
   ShapeList list = list_shapes(search.space);
   sum.rejected = list.rejected;
-  const auto shapes = promising_first(search, std::move(list.shapes));
+  Shown shown(search.space, list.shapes.size());
+  const auto shapes = promising_first(search, std::move(list.shapes), shown);
   std::size_t round = 0;
   for (std::size_t begin = 0; begin < shapes.size(); begin += round) {
     round = next_round(round);
@@ -140,6 +160,7 @@ CountOutcome search_count(const ShapeSearch& search, bool until_one_fits) {
     std::vector<ShapeResult> results(count, ShapeResult(search.limits));
     parallel_for(count, request.threads, [&](std::size_t i) {
       search_shape(search, shapes[begin + i], sum.found, results[i]);
+      shown.one_more();
     });
     for (const ShapeResult& result : results) add(sum, result);
     sum.found.settle();
@@ -242,7 +263,7 @@ std::optional<Error> show(const Search& search, const FoundPlans& all,
   if (auto error = evaluate_all(search, shown_front(all, search.limits), result.pareto))
     return error;
   if (auto error = evaluate_all(search, of_counts, result.by_devices)) return error;
-  if (result.best.empty()) return std::nullopt;
+  if (result.best.empty() || search.request.slowest <= 1) return std::nullopt;
   return add_sensitivity({search.model, search.machine, search.network, search.limits.capacity},
                          all.front(), result);
 }
@@ -300,7 +321,7 @@ Result<SearchResult> search_plans(const Transformer& model, const Machine& machi
                       .network = network,
                       .request = request,
                       .limits = {.capacity = capacity,
-                                 .extended = capacity * most_memory,
+                                 .extended = request.slowest > 1 ? capacity * most_memory : capacity,
                                  .slowest = request.slowest,
                                  .top = request.top}};
   SearchResult result;

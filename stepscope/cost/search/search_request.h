@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -95,10 +96,14 @@ struct SearchRequest {
   bool offload = false;          // also states on host and NVMe; else only if nothing else fits
   std::size_t top = 10;
   double model_error = 0.05;  // plans closer than this are near-ties
-  double slowest = 2;         // plans slower than this times the fastest are not shown
+  // Plans slower than this times the fastest are not shown. With 1 the search is for the fastest
+  // plan alone, without a sensitivity.
+  double slowest = 2;
   bool prune = true;          // false: every plan is evaluated
   unsigned threads = 1;
   const StopFlag* stop = nullptr;
+  // Told after each part of the work on one count of devices. Called from any thread. May be empty.
+  std::function<void(std::int64_t devices, std::uint64_t done, std::uint64_t total)> show{};
 };
 
 // fix(request, "tp", "8"), limit(request, "pp", "16"): values as in a plan's JSON. Errors name the

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -382,6 +383,46 @@ TEST(Search, GoesThroughARangeOfCounts) {
   ASSERT_EQ(result.by_devices.size(), 2U);
   EXPECT_EQ(result.by_devices[0].plan.devices, 4);
   EXPECT_EQ(result.by_devices[1].plan.devices, 8);
+}
+
+TEST(Search, ForTheFastestAloneFindsTheFastest) {
+  const Bench bench;
+  for (const Transformer& model : {gpt(4096, 32), llama(), mixture()}) {
+    for (const double headroom : {0.1, 0.85}) {
+      SearchRequest request = request_of(8, 16);
+      request.memory_headroom = headroom;
+      const SearchResult all = bench.search(model, request);
+      request.slowest = 1;
+      request.top = 1;
+      request.threads = 3;
+      const SearchResult fastest = bench.search(model, request);
+      ASSERT_EQ(fastest.best.empty(), all.best.empty());
+      EXPECT_TRUE(fastest.sensitivity.empty());
+      if (all.best.empty()) continue;
+      EXPECT_EQ(fastest.best[0].cost.step(), all.best[0].cost.step());
+      EXPECT_EQ(plan_json(fastest.best[0].plan), plan_json(all.best[0].plan));
+      EXPECT_LT(fastest.evaluated, all.evaluated);
+    }
+  }
+}
+
+TEST(Search, TellsHowFarItIs) {
+  const Bench bench;
+  SearchRequest request = request_of(4, 16);
+  request.devices = {4, 8};
+  std::map<std::int64_t, std::vector<std::uint64_t>> shown;
+  request.show = [&](std::int64_t devices, std::uint64_t done, std::uint64_t total) {
+    EXPECT_LE(done, total);
+    shown[devices].push_back(done);
+    if (done == total) shown[devices].push_back(0);
+  };
+  ASSERT_FALSE(bench.search(llama(), request).best.empty());
+  ASSERT_EQ(shown.size(), 2U);
+  for (const auto& [devices, done] : shown) {
+    ASSERT_GT(done.size(), 2U) << devices;
+    EXPECT_EQ(done.back(), 0U) << "all parts of " << devices << " were told";
+    for (std::size_t i = 0; i + 1 < done.size(); ++i) EXPECT_EQ(done[i], i + 1);
+  }
 }
 
 TEST(Search, StopsWhenAsked) {
