@@ -99,7 +99,7 @@ struct SearchRequest {
   // Plans slower than this times the fastest are not shown. With 1 the search is for the fastest
   // plan alone, without a sensitivity.
   double slowest = 2;
-  bool prune = true;          // false: every plan is evaluated
+  bool prune = true;  // false: every plan is evaluated
   unsigned threads = 1;
   const StopFlag* stop = nullptr;
   // Told after each part of the work on one count of devices. Called from any thread. May be empty.
