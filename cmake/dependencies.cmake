@@ -10,6 +10,7 @@ find_package(Zstd REQUIRED)
 find_package(Sqlite REQUIRED)
 find_package(Dnnl REQUIRED)
 find_package(Snappy REQUIRED)
+find_package(Microhttpd REQUIRED)
 set(STEPSCOPE_BASE_LIBS Isal::Isal Zstd::Zstd Sqlite::Sqlite nlohmann_json::nlohmann_json Threads::Threads)
 
 find_package(Uring QUIET)

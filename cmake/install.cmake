@@ -36,6 +36,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/stepscope-config-version.
 install(FILES
   ${PROJECT_BINARY_DIR}/stepscope-config.cmake ${PROJECT_BINARY_DIR}/stepscope-config-version.cmake
   ${CMAKE_CURRENT_LIST_DIR}/FindIsal.cmake ${CMAKE_CURRENT_LIST_DIR}/FindZstd.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/FindMicrohttpd.cmake
   ${CMAKE_CURRENT_LIST_DIR}/FindSqlite.cmake
   ${CMAKE_CURRENT_LIST_DIR}/FindUring.cmake
   ${CMAKE_CURRENT_LIST_DIR}/FindDnnl.cmake

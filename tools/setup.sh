@@ -12,6 +12,7 @@ build_packages=(
   libdnnl-dev                                        # nn/matmul
   libopenmpi-dev openmpi-bin                         # comm/mpi_group
   liburing-dev                                       # zero/offload_file
+  libmicrohttpd-dev                                  # telemetry/metrics_endpoint
   libsimdjson-dev libdeflate-dev libbenchmark-dev    # bench/
 )
 check_packages=(

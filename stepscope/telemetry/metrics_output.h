@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Publishes OpenMetrics text while a job runs, on a port of this host that answers GET /metrics, or
-// in a file that is replaced as a whole. One thread serves it and sleeps in between. publish()
+// Publishes OpenMetrics text while a job runs, on a port of this host that answers GET /metrics
+// (metrics_endpoint.h), or in a file that is replaced as a whole by a thread of its own. publish()
 // passes a text without a lock.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "stepscope/base/result.h"
+#include "stepscope/telemetry/metrics_endpoint.h"
 
 namespace stepscope {
 
@@ -35,22 +36,19 @@ class MetricsOutput {
 
   // Replaces the text. Never waits for readers. One thread at a time.
   void publish(std::string text);
-  // The port of an endpoint.
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  // The port of the endpoint; 0 for a file.
+  [[nodiscard]] std::uint16_t port() const { return endpoint_ ? endpoint_->port() : 0; }
   // The error of the last write to the file, once. Later texts are still written.
   [[nodiscard]] std::optional<Error> take_error();
 
  private:
   MetricsOutput() = default;
-  void serve();
-  void answer(int connection);
-  void take_fresh();
+  void write();
+  void write_fresh();
 
-  int listener_ = -1;
+  std::unique_ptr<MetricsEndpoint> endpoint_;  // without it the text goes to the file
   int wake_ = -1;
-  std::uint16_t port_ = 0;
   std::string file_;
-  std::string text_;  // owned by the thread
   std::atomic<std::string*> fresh_{nullptr};
   std::atomic<Error*> error_{nullptr};
   std::atomic<bool> stop_{false};

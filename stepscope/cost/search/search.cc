@@ -316,14 +316,15 @@ Result<SearchResult> search_plans(const Transformer& model, const Machine& machi
   const auto begin = std::chrono::steady_clock::now();
   const double free = 1 - request.memory_headroom;
   const double capacity = static_cast<double>(machine.memory->value) * free;
-  const Search search{.model = model,
-                      .machine = machine,
-                      .network = network,
-                      .request = request,
-                      .limits = {.capacity = capacity,
-                                 .extended = request.slowest > 1 ? capacity * most_memory : capacity,
-                                 .slowest = request.slowest,
-                                 .top = request.top}};
+  const Search search{
+      .model = model,
+      .machine = machine,
+      .network = network,
+      .request = request,
+      .limits = {.capacity = capacity,
+                 .extended = request.slowest > 1 ? capacity * most_memory : capacity,
+                 .slowest = request.slowest,
+                 .top = request.top}};
   SearchResult result;
   if (auto error = search_counts(search, request.offload, result)) return *std::move(error);
   const bool moves = machine.host && machine.host->per_direction && machine.host->memory_rate;
