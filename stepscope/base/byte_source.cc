@@ -251,6 +251,33 @@ class ZstdSource final : public ByteSource {
   std::string damage_;
 };
 
+// Ends the reading of decompression bombs.
+class BoundedSource final : public ByteSource {
+ public:
+  BoundedSource(std::unique_ptr<ByteSource> inflating, std::string path)
+      : inflating_(std::move(inflating)), path_(std::move(path)) {}
+
+  Result<std::size_t> read(std::span<char> into) override {
+    constexpr std::uint64_t always = 64 << 20;
+    const auto got = inflating_->read(into);
+    if (!got) return got;
+    given_ += *got;
+    if (given_ <= always || given_ / most_inflation <= inflating_->position()) return got;
+    return Error{.what = "inflates to more than " + std::to_string(most_inflation) +
+                         " times its size, as a decompression bomb does",
+                 .file = path_,
+                 .byte = inflating_->position(),
+                 .hint = "decompress it if you trust it, and give the decompressed file"};
+  }
+  [[nodiscard]] std::uint64_t position() const override { return inflating_->position(); }
+  [[nodiscard]] std::string damage() const override { return inflating_->damage(); }
+
+ private:
+  std::unique_ptr<ByteSource> inflating_;
+  std::string path_;
+  std::uint64_t given_ = 0;
+};
+
 }  // namespace
 
 Result<std::uint64_t> file_size(const std::string& path) {
@@ -270,15 +297,17 @@ Result<std::unique_ptr<ByteSource>> open_source(const std::string& path) {
   char magic[4] = {};
   const ssize_t got = ::pread(fd.get(), magic, sizeof magic, 0);
   return inflated(std::make_unique<PlainSource>(path, std::move(fd), *size),
-                  {magic, got > 0 ? static_cast<std::size_t>(got) : 0});
+                  {magic, got > 0 ? static_cast<std::size_t>(got) : 0}, path);
 }
 
-std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> raw,
-                                     std::string_view first_bytes) {
-  if (first_bytes.starts_with("\x1f\x8b")) return std::make_unique<GzipSource>(std::move(raw));
+std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> raw, std::string_view first_bytes,
+                                     std::string path) {
+  std::unique_ptr<ByteSource> inflating;
+  if (first_bytes.starts_with("\x1f\x8b")) inflating = std::make_unique<GzipSource>(std::move(raw));
   if (first_bytes.starts_with("\x28\xb5\x2f\xfd"))
-    return std::make_unique<ZstdSource>(std::move(raw));
-  return raw;
+    inflating = std::make_unique<ZstdSource>(std::move(raw));
+  if (!inflating) return raw;
+  return std::make_unique<BoundedSource>(std::move(inflating), std::move(path));
 }
 
 }  // namespace stepscope

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file as a stream of its uncompressed bytes. The file is plain, gzip (one or more members) or
 // zstd (one or more frames); its first bytes tell which. Files are read, never mapped, so a file
-// that shrinks during reading gives an error and not a crash.
+// that shrinks during reading gives an error and not a crash. A compressed file that inflates to
+// more than 64 MiB and to more than most_inflation times its own size gives an error: traces and
+// logs compress 5 to 50 times, decompression bombs about 1000 times.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +29,16 @@ class ByteSource {
   [[nodiscard]] virtual std::string damage() const { return {}; }
 };
 
+inline constexpr std::uint64_t most_inflation = 200;
+
 // The size of the file on disk. The error contains a remedy.
 [[nodiscard]] Result<std::uint64_t> file_size(const std::string& path);
 
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_source(const std::string& path);
 // `raw` itself, or a decompressor of it if its first bytes (four suffice) are those of gzip or
-// zstd.
+// zstd. `path` is for errors.
 [[nodiscard]] std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> raw,
-                                                   std::string_view first_bytes);
+                                                   std::string_view first_bytes,
+                                                   std::string path = {});
 
 }  // namespace stepscope

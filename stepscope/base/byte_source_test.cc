@@ -140,5 +140,33 @@ TEST_F(ByteSourceTest, DamageCostsTheSameTextForEverySizeOfRead) {
   }
 }
 
+TEST_F(ByteSourceTest, ADecompressionBombIsRefusedAtItsFirst64MiB) {
+  for (const std::string& packed :
+       {gzip(std::string(80 << 20, 'a')), zstd(std::string(80 << 20, 'a'))}) {
+    write(packed);
+    const auto source = open_source(path_);
+    ASSERT_TRUE(source);
+    std::string buffer(1 << 20, '\0');
+    std::uint64_t given = 0;
+    auto got = (*source)->read(buffer);
+    for (; got && *got > 0; got = (*source)->read(buffer)) given += *got;
+    ASSERT_FALSE(got);
+    EXPECT_EQ(given, 64U << 20);
+    EXPECT_EQ(got.error().file, path_);
+    EXPECT_TRUE(got.error().byte);
+    EXPECT_NE(got.error().message().find("decompression bomb"), std::string::npos);
+  }
+}
+
+TEST_F(ByteSourceTest, TextThatCompressesAsTracesDoHasNoLimit) {
+  std::string text = some_text(1 << 20);
+  while (text.size() < (70U << 20))
+    text += text.substr(text.size() - (1U << 20), 900'000) + some_text(20'000);
+  write(gzip(text));
+  const auto source = open_source(path_);
+  ASSERT_TRUE(source);
+  EXPECT_EQ(read_all(**source, 1 << 20), text);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -18,8 +18,8 @@ inline constexpr std::size_t longest_block_line = 1 << 20;
 
 // Calls take(block) for all bytes of the source, in order. Each block but the last ends behind a
 // character of `ends`. A line longer than longest_block_line is split; its rest counts as another
-// line. The view is valid during the call. Returns the number of bytes read. Error: the user has
-// asked to stop (`stop` may be null).
+// line. The view is valid during the call. Returns the number of bytes read. Errors: those of the
+// source, that of take() (a Result<Done>), or the user has asked to stop (`stop` may be null).
 template <class Take>
 Result<std::uint64_t> for_line_blocks(ByteSource& source, std::string_view ends, Take&& take,
                                       const StopFlag* stop = nullptr) {
@@ -40,7 +40,8 @@ Result<std::uint64_t> for_line_blocks(ByteSource& source, std::string_view ends,
       if (last == std::string_view::npos && filled < longest_block_line) continue;
       if (last != std::string_view::npos) end = last + 1;
     }
-    take(std::string_view(buffer).substr(0, end));
+    if (const auto taken = take(std::string_view(buffer).substr(0, end)); !taken)
+      return taken.error();
     filled -= end;
     std::memmove(buffer.data(), buffer.data() + end, filled);
   }

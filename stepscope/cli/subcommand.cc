@@ -62,7 +62,7 @@ constexpr std::array<Verb, 15> table = {{
 }};
 
 int wrong_usage(const std::string& sentence) {
-  say("stepscope: {}\n", sentence);
+  say("stepscope: {}\n", printable(sentence));
   return exit_usage;
 }
 
@@ -132,17 +132,16 @@ int run_command_line(int argc, char** argv) try {
     return refuse(app, error);
   }
   if (const auto safe = check_outputs(*parsed_verb(app)); !safe)
-    return wrong_usage(printable(safe.error().message()));
+    return wrong_usage(safe.error().message());
   for (std::size_t i = 0; i < table.size(); ++i)
     if (app.got_subcommand(std::string(table[i].name))) return line.actions[i]();
   return exit_usage;
 } catch (const std::bad_alloc&) {
-  std::fputs(
-      "stepscope: out of memory; give fewer ranks at once (--ranks) or a machine with more\n",
-      stderr);
+  std::fputs("stepscope: out of memory; give a part of the input, or a machine with more memory\n",
+             stderr);
   return exit_failed;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "stepscope: %s\n", error.what());
+  say("stepscope: {}; this is a bug of stepscope, please report it\n", printable(error.what()));
   return exit_failed;
 }
 

@@ -44,6 +44,9 @@ struct LogToolLines {
   std::uint64_t lines = 0;
 };
 
+// Readers of logs and of lists of step times refuse more: about 2 GB of memory.
+inline constexpr std::size_t most_log_steps = 5'000'000;
+
 struct LogRecord {
   const LogTool* tool = nullptr;
   bool evaluated = false;       // since the previous record

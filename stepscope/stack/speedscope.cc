@@ -87,6 +87,9 @@ struct RawProfile {
   std::uint64_t stacks = 0;
 };
 
+// Larger weights are no measured ones, and their sums would not be finite.
+constexpr double most_weight = 9e18;  // in nanoseconds, bytes or the unit as written
+
 // The current stack of an evented profile.
 class Events {
  public:
@@ -120,6 +123,7 @@ class Events {
     into.note("frames_closed_that_were_not_open", never_opened_);
     into.note("frames_not_closed", left_open_ + open_.size());
     into.note("stacks_too_deep", too_deep_);
+    into.note("weights_too_large", too_large_);
     *this = Events();
   }
 
@@ -132,6 +136,11 @@ class Events {
     if (!started_) {
       started_ = true;
     } else if (!open_.empty() && at > last_) {
+      if (!(at - last_ <= most_weight)) {
+        ++too_large_;
+        last_ = at;
+        return;
+      }
       p.tree.add(open_.back().node, at - last_);
       ++p.stacks;
       if (keep) p.timed.push_back({last_, at - last_, open_.back().node});
@@ -145,6 +154,7 @@ class Events {
   std::uint64_t never_opened_ = 0;
   std::uint64_t left_open_ = 0;
   std::uint64_t too_deep_ = 0;
+  std::uint64_t too_large_ = 0;
 };
 
 // The current value's key, determined by the keys on the path to it.
@@ -275,6 +285,7 @@ class Handler {
     into_.note("samples_without_a_weight", unweighted_);
     into_.note("profiles_of_another_unit_left_out", other_units_);
     into_.note("weights_below_zero", negative_);
+    into_.note("weights_too_large", too_large_);
     if (failed_at_) {
       into_.input.truncated = true;
       into_.note(
@@ -336,8 +347,8 @@ class Handler {
         break;
       }
       const double w = weighted ? p.weights[i] : 1;
-      if (!(w >= 0) || !std::isfinite(w)) {
-        ++negative_;
+      if (!(w >= 0 && w <= most_weight)) {
+        ++(w > most_weight ? too_large_ : negative_);
         continue;
       }
       p.tree.add(p.samples[i], w);
@@ -397,6 +408,10 @@ class Handler {
       if (n > 0)
         place[n] = into_.tree.child(place[p.tree.parent(n)], names[index(p.tree.frame(n))]);
       const double w = p.tree.self(n) * factor;
+      if (w > most_weight) {
+        into_.note("weights_too_large", 1);
+        continue;
+      }
       into_.tree.add(place[n], unit == WeightUnit::nanoseconds ? std::round(w) : w);
     }
     into_.input.stacks += p.stacks;
@@ -428,6 +443,7 @@ class Handler {
   std::uint64_t unweighted_ = 0;
   std::uint64_t other_units_ = 0;
   std::uint64_t negative_ = 0;
+  std::uint64_t too_large_ = 0;
 };
 
 }  // namespace

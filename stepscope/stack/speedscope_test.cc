@@ -101,5 +101,18 @@ TEST(Speedscope, LeavesOtherUnitsAndBadNumbersOut) {
                                                   {"weights_below_zero", 1}}));
 }
 
+TEST(Speedscope, WeightsThatNoProfilerMeasuresAreLeftOut) {
+  const auto p = test::profile_of(file(
+      R"({"type":"sampled","name":"x","unit":"seconds",)"
+      R"("samples":[[0],[0],[1],[1]],"weights":[1e308,1e308,2,-0.0]},)"
+      R"({"type":"sampled","name":"z","unit":"seconds","samples":[[0],[1]],"weights":[9e17,3]},)"
+      R"({"type":"evented","name":"y","unit":"seconds","events":)"
+      R"([{"type":"O","frame":0,"at":-1e308},{"type":"C","frame":0,"at":1e308},)"
+      R"({"type":"O","frame":1,"at":1e308},{"type":"C","frame":1,"at":1e308}]})"));
+  ASSERT_TRUE(p) << p.error().message();
+  EXPECT_EQ(test::folded(*p), (Folded{{"x;b (x.py:7)", 2e9}, {"z;b (x.py:7)", 3e9}}));
+  EXPECT_EQ(p->inputs[0].notes.at("weights_too_large"), 4U);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -131,8 +131,8 @@ bool take_progress_bar(const LogLine& line, LogState& state) {
   while (number > 0 && before[number - 1] != ' ' && before[number - 1] != '|') --number;
   const auto done = clean_integer(before.substr(number, slash - number));
   const auto total = clean_integer(before.substr(slash + 1));
-  constexpr std::int64_t most_steps = 1'000'000'000'000;
-  if (!done || !total || *done < 1 || *total < *done || *total > most_steps) return false;
+  constexpr std::int64_t most_log_steps = 1'000'000'000'000;
+  if (!done || !total || *done < 1 || *total < *done || *total > most_log_steps) return false;
   LogRecord& record = state.add(hugging_face_log.tool, line);
   record.iteration = epoch_of_bar(before) * *total + *done;
   record.of_steps = *total;

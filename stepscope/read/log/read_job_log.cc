@@ -175,8 +175,17 @@ Result<JobLog> read_job_log(ByteSource& source, std::string_view path, TimeUnit 
                             const StopFlag* stop) {
   JobLog log = empty_log();
   LogReader reader(log, assumed);
-  const auto bytes =
-      for_line_blocks(source, "\r\n", [&](std::string_view b) { reader.feed(b); }, stop);
+  std::uint64_t taken = 0;
+  const auto take = [&](std::string_view block) -> Result<Done> {
+    reader.feed(block);
+    taken += block.size();
+    if (log.records.size() <= most_log_steps) return Done{};
+    return Error{.what = "reports more than " + std::to_string(most_log_steps) + " steps",
+                 .file = std::string(path),
+                 .byte = taken,
+                 .hint = "give the log of one rank, or a part of it"};
+  };
+  const auto bytes = for_line_blocks(source, "\r\n", take, stop);
   if (!bytes) return bytes.error();
   log.text_bytes += *bytes;
   log.truncated = !source.damage().empty();

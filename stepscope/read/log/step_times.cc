@@ -50,6 +50,13 @@ Result<StepTimes> finished(StepTimes times, std::string_view path) {
   return times;
 }
 
+Error too_many(std::string_view path, std::size_t line) {
+  return {.what = "line " + std::to_string(line) + ": more than " + std::to_string(most_log_steps) +
+                  " steps",
+          .file = std::string(path),
+          .hint = "give a part of the file"};
+}
+
 Result<StepTimes> numbers(std::string_view text, std::string_view path, TimeUnit assumed) {
   StepTimes times{.source = "numbers", .unit_assumed = true};
   StepLines lines(text);
@@ -57,6 +64,7 @@ Result<StepTimes> numbers(std::string_view text, std::string_view path, TimeUnit
     if (!says_something(line)) continue;
     const auto value = number_in(line);
     take(times, value ? *value * ns_per(assumed) : 0);
+    if (times.wall_ns.size() > most_log_steps) return too_many(path, lines.number());
   }
   return finished(std::move(times), path);
 }
@@ -110,6 +118,7 @@ Result<StepTimes> table(StepLines lines, char separator, const TableColumns& col
     const double ns = value ? *value * unit : 0;
     if (!by_rank) {
       take(times, ns, cell(columns.cause));
+      if (times.wall_ns.size() > most_log_steps) return too_many(path, lines.number());
       continue;
     }
     const auto step = number_in(cell(columns.step));
@@ -118,6 +127,7 @@ Result<StepTimes> table(StepLines lines, char separator, const TableColumns& col
       continue;
     }
     auto& [longest, cause] = slowest[*step];
+    if (slowest.size() > most_log_steps) return too_many(path, lines.number());
     longest = std::max(longest, ns);
     if (cause.empty()) cause = cell(columns.cause);
   }

@@ -150,7 +150,7 @@ Result<Done> CommLogs::add(ByteSource& source, CommInput& input, const StopFlag*
   const std::uint64_t before = state_->spoken;
   const auto bytes = for_line_blocks(
       source, "\n",
-      [&](std::string_view block) {
+      [&](std::string_view block) -> Result<Done> {
         const char* at = block.data();
         const char* const stop = at + block.size();
         while (at < stop) {
@@ -166,6 +166,7 @@ Result<Done> CommLogs::add(ByteSource& source, CommInput& input, const StopFlag*
           state_->line({begin, static_cast<std::size_t>(finish - begin)}, input);
           at = finish == stop ? stop : finish + 1;
         }
+        return Done{};
       },
       asked);
   if (!bytes) return bytes.error();
