@@ -81,27 +81,11 @@ std::string format_percent(double share) {
   return fmt::format("{:.1f} %", std::abs(share) < 0.0005 ? 0.0 : share * 100);
 }
 
-namespace {
-
-// Beyond ASCII: the terminal controls U+0080 to U+009F, and what breaks lines or turns the
-// direction of reading (U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069).
-bool is_wide_control(std::string_view character) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
-  if (character.size() == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
-  if (character.size() != 3 || byte(0) != 0xE2) return false;
-  if (byte(1) == 0x81) return byte(2) >= 0xA6 && byte(2) <= 0xA9;
-  return byte(1) == 0x80 &&
-         (byte(2) == 0x8E || byte(2) == 0x8F || (byte(2) >= 0xA8 && byte(2) <= 0xAE));
-}
-
-}  // namespace
-
 std::string printable(std::string_view text) {
   std::string out;
   for (std::size_t p = 0; p < text.size();) {
     const std::size_t n = utf8_length(text, p);
-    const auto c = static_cast<unsigned char>(text[p]);
-    if (n == 0 || (n == 1 && (c < 0x20 || c == 0x7F)) || is_wide_control(text.substr(p, n)))
+    if (n == 0 || is_control(text.substr(p, n)))
       out += "\xEF\xBF\xBD";
     else
       out += text.substr(p, n);

@@ -103,6 +103,8 @@ constexpr std::array import_facts = {
     Fact{"too_many_tracks", "{} events of more than 262144 tracks are left out"},
     Fact{"not_a_packet",
          "what follows in the file is no packet of a trace: it is read up to there; copy it again"},
+    Fact{"unprintable_name",
+         "{} names hold control characters or bytes that are no UTF-8: � stands for each"},
     Fact{"clock_out_of_range",
          "a clock snapshot has an impossible time: instants stay on the trace's own clock"},
     Fact{"nccl_events_dropped",

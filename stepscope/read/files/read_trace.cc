@@ -12,6 +12,7 @@
 
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/base/utf8.h"
 #include "stepscope/event/absorb.h"
 #include "stepscope/event/capture_cut.h"
 #include "stepscope/read/files/formats.h"
@@ -52,6 +53,14 @@ Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl&
   return Error{.what = "no known trace format", .file = path, .byte = 0};
 }
 
+// The faces show U+FFFD for what no text can hold.
+void note_unprintable_names(Trace& trace) {
+  std::uint64_t names = 0;
+  for (std::uint32_t id = 0; id < trace.strings.size(); ++id)
+    if (!is_printable(trace.strings[StringId{id}])) ++names;
+  if (names > 0) trace.notes.add("unprintable_name", 0, names);
+}
+
 // Calls options.progress several times a second during its lifetime.
 class ProgressReporter {
  public:
@@ -89,10 +98,12 @@ Files read_files(std::span<const std::string> paths, const ReadOptions& options,
     auto result = read_file(
         paths[i],
         {.threads = threads, .stop = options.stop, .bytes_read = &done, .window = options.window});
-    if (result)
-      traces[i] = std::move(*result);
-    else
+    if (!result) {
       run.inputs[i].error = result.error();
+      return;
+    }
+    traces[i] = std::move(*result);
+    for (Trace& trace : traces[i]) note_unprintable_names(trace);
   };
   constexpr std::uint64_t small = 4 << 20;
   const unsigned threads = std::max(options.threads, 1U);

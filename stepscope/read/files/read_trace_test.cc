@@ -175,5 +175,18 @@ TEST_F(ReadTraceTest, RanksOfExportsWithoutNumbersGoOnFromFileToFile) {
   EXPECT_EQ(run.inputs[1].format, "nsys");
 }
 
+TEST_F(ReadTraceTest, CountsNamesThatCannotBeShown) {
+  const std::string good = op("caf\xC3\xA9", "1", "1", "");
+  const std::string path = write(
+      "odd.json", joined({R"({"traceEvents": [)", good, ",", op("red\x1B[31m", "2", "1", ""), ",",
+                          op("red\x1B[31m", "3", "1", ""), ",", op("cut\xC3", "4", "1", ""), ",",
+                          op("turned\xE2\x80\xAE", "5", "1", ""), "]}"}));
+  const stepscope::Run run = read_run(std::vector{path}, {.stop = nullptr, .progress = {}});
+  ASSERT_EQ(run.inputs.size(), 1U);
+  EXPECT_EQ(run.inputs[0].notes.counts.at("unprintable_name"), 3U);
+  ASSERT_EQ(run.ranks.size(), 1U);
+  EXPECT_EQ(run.ranks[0].trace.slices.size(), 5U);
+}
+
 }  // namespace
 }  // namespace stepscope
