@@ -283,7 +283,8 @@ class BoundedSource final : public ByteSource {
 Result<std::uint64_t> file_size(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return system_error(path, "cannot open", errno);
-  if (S_ISDIR(info.st_mode)) return Error{.what = "is a directory", .file = path};
+  if (S_ISDIR(info.st_mode))
+    return Error{.what = "is a directory", .file = path, .hint = "give a file"};
   if (!S_ISREG(info.st_mode))
     return Error{.what = "is no regular file", .file = path, .hint = "write it to a file first"};
   return static_cast<std::uint64_t>(info.st_size);

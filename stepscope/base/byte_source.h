@@ -3,7 +3,7 @@
 // zstd (one or more frames); its first bytes tell which. Files are read, never mapped, so a file
 // that shrinks during reading gives an error and not a crash. A compressed file that inflates to
 // more than 64 MiB and to more than most_inflation times its own size gives an error: traces and
-// logs compress 5 to 50 times, decompression bombs about 1000 times.
+// logs compress 5 to 50 times, decompression bombs 150 to 1000 times and more.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class ByteSource {
   [[nodiscard]] virtual std::string damage() const { return {}; }
 };
 
-inline constexpr std::uint64_t most_inflation = 200;
+inline constexpr std::uint64_t most_inflation = 100;
 
 // The size of the file on disk. The error contains a remedy.
 [[nodiscard]] Result<std::uint64_t> file_size(const std::string& path);

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
+
+#include "stepscope/base/byte_source.h"
 
 namespace stepscope {
 namespace {
@@ -202,20 +201,23 @@ Result<JsonValue> parse_json(std::string_view json, std::string_view path) {
 }
 
 Result<std::string> read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  const auto source = open_source(path);
+  if (!source) return source.error();
   std::string text;
   std::array<char, 4096> part{};
-  while (in.read(part.data(), part.size()) || in.gcount() > 0) {
-    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  for (;;) {
+    const auto got = (*source)->read(part);
+    if (!got) return got.error();
+    text.append(part.data(), *got);
     if (text.size() > most_text_bytes)
       return Error{.what = "has more than 64 MiB",
                    .file = path,
                    .byte = most_text_bytes,
                    .hint = "check the path"};
+    if (*got < part.size()) break;
   }
-  if (!in.eof()) {
-    return Error{.what = std::string("cannot be read: ") + std::strerror(errno), .file = path};
-  }
+  if (const std::string damage = (*source)->damage(); !damage.empty())
+    return Error{.what = damage, .file = path, .hint = "copy the file again"};
   return text;
 }
 

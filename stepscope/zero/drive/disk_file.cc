@@ -23,12 +23,14 @@ Error file_error(const std::string& path, const std::string& doing, int code) {
 }
 
 Result<DiskFile> DiskFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK the opening of a named pipe waits for its writer.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return file_error(path, "cannot open", errno);
   DiskFile file(path, fd);
   struct stat info{};
   if (::fstat(fd, &info) != 0) return file_error(path, "cannot open", errno);
-  if (!S_ISREG(info.st_mode)) return Error{.what = "is not a regular file", .file = path};
+  if (!S_ISREG(info.st_mode))
+    return Error{.what = "is no regular file", .file = path, .hint = "write it to a file first"};
   return file;
 }
 
