@@ -10,6 +10,7 @@
 
 #include "stepscope/base/json_reader.h"
 #include "stepscope/event/name_rules.h"
+#include "stepscope/pipeline/other_verbs.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/words/phrases.h"
 
@@ -83,6 +84,20 @@ Error no_such_ranks(const TracesRequest& request, const Run& run) {
                   " is in the traces, which have " + ranks_in_words(recorded)};
 }
 
+// The error about a file that is no trace names the verbs that read it.
+void name_other_verbs(Run& run, const StopFlag* stop) {
+  constexpr int most = 8;  // files
+  int asked = 0;
+  for (InputReport& i : run.inputs) {
+    if (!i.error || ++asked > most) continue;
+    const std::vector<std::string> commands = commands_that_read(i.path, stop);
+    if (commands.empty()) continue;
+    i.error->what = "is no trace";
+    i.error->byte.reset();
+    i.error->hint = fmt::format("{} reads it", fmt::join(commands, ", or "));
+  }
+}
+
 }  // namespace
 
 Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& progress) {
@@ -105,6 +120,7 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
                                     .progress = [&](std::uint64_t done, std::uint64_t total) {
                                       if (progress.show) progress.show(reading, done, total);
                                     }});
+  name_other_verbs(read.run, progress.stop);
   if (progress.stopped()) return interrupted();
   for (const InputReport& i : read.run.inputs)
     if (i.error) fail(progress, read.failures, *i.error);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/pipeline/other_verbs.h"
+
+#include <span>
+
+#include "stepscope/base/byte_source.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/model_json.h"
+#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/memory/read_memory_snapshot.h"
+#include "stepscope/read/nccl/comm_files.h"
+#include "stepscope/read/nccl/read_comm_benchmark.h"
+#include "stepscope/stack/read_profile.h"
+
+namespace stepscope {
+
+std::vector<std::string> commands_that_read(const std::string& path, const StopFlag* stop) {
+  constexpr std::uint64_t most = 64 << 20;
+  const auto bytes = file_size(path);
+  if (!bytes || *bytes > most) return {};
+  const std::span<const std::string> one(&path, 1);
+  std::vector<std::string> commands;
+  const auto add = [&](const std::string& verb) { commands.push_back("stepscope " + verb); };
+  if (read_comm_files(one, stop).errors.empty()) add("hang " + path);
+  if (read_memory_snapshots(one, stop).errors.empty()) add("memory " + path);
+  if (read_comm_benchmark(path)) add("calibrate --from " + path + " MACHINE.json");
+  if (commands.empty() && read_profile(path)) add("stacks " + path);
+  if (read_step_times(path, TimeUnit::ms, stop)) add("check " + path);
+  if (!commands.empty() || !path.ends_with(".json")) return commands;
+  if (machine_named(path)) add("predict MODEL --machine " + path);
+  if (find_model(path)) add("predict " + path);
+  return commands;
+}
+
+}  // namespace stepscope

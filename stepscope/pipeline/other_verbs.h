@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which verb a file belongs to that is no trace, for the error about it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stepscope/base/stop.h"
+
+namespace stepscope {
+
+// The commands that read the file: "stepscope hang FILE". Each is proved by its own reader. Empty:
+// none reads it, or it has more than 64 MiB.
+[[nodiscard]] std::vector<std::string> commands_that_read(const std::string& path,
+                                                          const StopFlag* stop = nullptr);
+
+}  // namespace stepscope
