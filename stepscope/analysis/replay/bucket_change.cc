@@ -53,7 +53,7 @@ MessageTime line_through(MessageTime time, const SizedTime& a, const SizedTime& 
 }
 
 MessageTime fit_sizes(CollectiveKind kind, std::uint32_t group, std::span<const SizedTime> calls) {
-  MessageTime time{.kind = kind, .group = group, .fit = {}, .refused = {}, .note = {}};
+  MessageTime time{.kind = kind, .group = group};
   const auto typical = typical_times(calls);
   if (typical.size() == 2) return line_through(std::move(time), typical[0], typical[1]);
   AlphaBetaAnswer answer = fit_alpha_beta(calls, {.replicates = 0});
@@ -82,6 +82,43 @@ CollectiveKind twin_of(CollectiveKind kind) {
 using Carrier = std::pair<CollectiveKind, std::uint32_t>;
 using CarriedSizes = std::map<Carrier, std::vector<SizedTime>>;
 
+// The medians of sizes and times.
+SizedTime typical_call(std::span<const SizedTime> calls) {
+  std::vector<double> sizes;
+  std::vector<double> times;
+  for (const SizedTime& call : calls) {
+    sizes.push_back(call.size);
+    times.push_back(call.time);
+  }
+  return {.size = *median(std::span<const double>(sizes)),
+          .time = *median(std::span<const double>(times))};
+}
+
+// The shortest or the longest times of other sizes that latency + bytes / bandwidth through this
+// one can have.
+MessageTime bound_through(MessageTime time, bool longest) {
+  constexpr double around = 1 << 20;
+  const SizedTime& one = *time.one_size;
+  AlphaBetaPiece latency;
+  latency.from = one.size / around;
+  latency.to = one.size;
+  latency.start = one.time;
+  AlphaBetaPiece bytes;
+  bytes.from = one.size;
+  bytes.to = one.size * around;
+  bytes.slope = one.time / one.size;
+  if (!longest) {
+    std::swap(latency.start, bytes.start);
+    std::swap(latency.slope, bytes.slope);
+  }
+  time.fit = AlphaBetaFit{.pieces = {latency, bytes}, .sizes = 1};
+  time.note = std::string(kind_name(time.kind)) + ": messages of about one size (" +
+              about(one.size) +
+              ") do not tell latency from bytes, so the step is given as bounds; --machine FILE " +
+              "with its links gives one figure";
+  return time;
+}
+
 // Fits lines between powers of two around the measured sizes.
 MessageTime fit_model(const WhatIfInputs& in, MessageTime time, std::span<const SizedTime> calls) {
   constexpr std::int64_t around = 1024;
@@ -90,6 +127,7 @@ MessageTime fit_model(const WhatIfInputs& in, MessageTime time, std::span<const 
   const auto [smallest, largest] = std::ranges::minmax(calls, {}, &SizedTime::size);
   // The sizes differ, but their measured times did not give a model.
   if (largest.size >= smallest_step_of_sizes * smallest.size) return time;
+  time.one_size = typical_call(calls);
   time.refused += " (--machine FILE with its links would)";
   if (in.messages == nullptr) return time;
   std::vector<SizedTime> points;
@@ -117,6 +155,7 @@ MessageTime fit_model(const WhatIfInputs& in, MessageTime time, std::span<const 
               about(largest.size) + ") is told by the links of the machine that was named";
   time.fit = std::move(fit);
   time.refused.clear();
+  time.one_size.reset();
   return time;
 }
 
@@ -183,11 +222,6 @@ std::optional<double> MessageTime::at(double bytes) const {
   return fit ? predicted_time(*fit, bytes) : std::nullopt;
 }
 
-const MessageTime& GradientBuckets::time_of(const GradientPass& pass) const {
-  return *std::ranges::find_if(
-      times, [&](const MessageTime& t) { return t.kind == pass.kind && t.group == pass.group; });
-}
-
 // Uses all joined collectives of the kind and group, not only those with gradients.
 GradientBuckets find_gradient_buckets(const WhatIfInputs& in) {
   GradientBuckets buckets{.traffic = find_gradient_traffic(in), .times = {}};
@@ -202,6 +236,11 @@ GradientBuckets find_gradient_buckets(const WhatIfInputs& in) {
 }
 
 namespace {
+
+const MessageTime& time_of(std::span<const MessageTime> times, const GradientPass& pass) {
+  return *std::ranges::find_if(
+      times, [&](const MessageTime& t) { return t.kind == pass.kind && t.group == pass.group; });
+}
 
 // The instant a part of a message is ready on one member: `back` before the end of `node`.
 struct PartReady {
@@ -256,10 +295,12 @@ std::vector<double> lay_out(const GradientPass& pass, double size) {
 
 class BucketReplay {
  public:
-  BucketReplay(const WhatIfInputs& inputs, const GradientBuckets& buckets, Bytes size)
+  BucketReplay(const WhatIfInputs& inputs, const GradientTraffic& traffic,
+               std::span<const MessageTime> times, Bytes size)
       : in_(inputs),
         graph_(*inputs.replay.graph),
-        buckets_(buckets),
+        traffic_(traffic),
+        times_(times),
         size_(static_cast<double>(size.value)) {}
 
   BucketAnswer run();
@@ -282,7 +323,8 @@ class BucketReplay {
 
   const WhatIfInputs& in_;
   const StepGraph& graph_;
-  const GradientBuckets& buckets_;
+  const GradientTraffic& traffic_;
+  std::span<const MessageTime> times_;
   double size_;
   BucketAnswer answer_;
   bool divided_ = false;       // a bucket ends inside a recorded message
@@ -294,7 +336,7 @@ class BucketReplay {
 };
 
 std::string BucketReplay::refusal(const GradientPass& pass) const {
-  const MessageTime& time = buckets_.time_of(pass);
+  const MessageTime& time = time_of(times_, pass);
   const std::string which(kind_name(pass.kind));
   if (!time.fit) return which + ": " + time.refused;
   std::uint32_t arrived = 0;
@@ -321,7 +363,7 @@ void BucketReplay::find_ready(const GradientPass& pass, std::size_t message, dou
     first_transfer = std::min(first_transfer, member.transfer);
   for (std::size_t i = 0; i < m.members.size(); ++i) {
     const GradientMember& member = m.members[i];
-    const auto& pieces = buckets_.traffic.compute[member.view];
+    const auto& pieces = traffic_.compute[member.view];
     const auto until =
         std::ranges::lower_bound(pieces, member.launched, {}, &ComputePiece::launched);
     auto from = until;
@@ -382,7 +424,7 @@ void BucketReplay::add_bucket(const GradientPass& pass, const MessageTime& time,
 }
 
 void BucketReplay::plan(std::size_t p) {
-  const GradientPass& pass = buckets_.traffic.passes[p];
+  const GradientPass& pass = traffic_.passes[p];
   const std::vector<double> ends = lay_out(pass, size_);
   answer_.before += pass.messages.size();
   answer_.after += ends.size();
@@ -395,7 +437,7 @@ void BucketReplay::plan(std::size_t p) {
   if (same) return;
   double begin = 0;
   for (const double end : ends) {
-    add_bucket(pass, buckets_.time_of(pass), begin, end, made_[p]);
+    add_bucket(pass, time_of(times_, pass), begin, end, made_[p]);
     begin = end;
   }
   for (std::uint32_t m = 0; m < pass.messages.size(); ++m)
@@ -405,7 +447,7 @@ void BucketReplay::plan(std::size_t p) {
 
 // All buckets that end in the messages up to this one. All their arrivals are known by now.
 void BucketReplay::advance(std::size_t p, std::size_t message) {
-  const GradientPass& pass = buckets_.traffic.passes[p];
+  const GradientPass& pass = traffic_.passes[p];
   std::vector<Ns>& last = last_end_[p];
   for (; done_[p] < made_[p].buckets.size(); ++done_[p]) {
     const NewBucket& bucket = made_[p].buckets[done_[p]];
@@ -437,14 +479,13 @@ void BucketReplay::replay() {
     if (at == transfer_.end()) continue;
     const auto& [pass, message, member] = at->second;
     advance(pass, message);
-    const std::uint32_t arrival =
-        buckets_.traffic.passes[pass].messages[message].members[member].arrival;
+    const std::uint32_t arrival = traffic_.passes[pass].messages[message].members[member].arrival;
     end_[n] = std::max(end_[arrival], last_end_[pass][member]);
   }
 }
 
 BucketAnswer BucketReplay::run() {
-  const auto& passes = buckets_.traffic.passes;
+  const auto& passes = traffic_.passes;
   made_.resize(passes.size());
   done_.assign(passes.size(), 0);
   std::set<std::string> refused;
@@ -457,14 +498,14 @@ BucketAnswer BucketReplay::run() {
       continue;
     }
     ++answered;
-    if (const std::string& note = buckets_.time_of(passes[p]).note; !note.empty())
+    if (const std::string& note = time_of(times_, passes[p]).note; !note.empty())
       noted.insert(note);
     plan(p);
   }
   if (answered == 0) {
     answer_.refused =
         !refused.empty() ? *refused.begin()
-        : buckets_.traffic.unjoined > 0
+        : traffic_.unjoined > 0
             ? "the traces cannot tell waiting from transferring in the collectives of "
               "gradients; give those of all ranks"
             : "no collective of gradients was recognised in a backward pass";
@@ -473,8 +514,8 @@ BucketAnswer BucketReplay::run() {
   }
   answer_.notes.assign(noted.begin(), noted.end());
   for (const std::string& why : refused) answer_.notes.push_back("unchanged: " + why);
-  if (buckets_.traffic.unjoined > 0)
-    answer_.notes.push_back(std::to_string(buckets_.traffic.unjoined) +
+  if (traffic_.unjoined > 0)
+    answer_.notes.push_back(std::to_string(traffic_.unjoined) +
                             " messages that were not joined with their peers' stay as they are");
   if (divided_)
     answer_.notes.emplace_back(
@@ -521,7 +562,19 @@ std::int64_t usual_size(const GradientTraffic& traffic, CollectiveKind& kind) {
 
 BucketAnswer change_buckets(const WhatIfInputs& inputs, const GradientBuckets& buckets,
                             Bytes size) {
-  return BucketReplay(inputs, buckets, size).run();
+  std::vector<MessageTime> longest = buckets.times;
+  std::vector<MessageTime> shortest = buckets.times;
+  bool bounds = false;
+  for (std::size_t i = 0; i < longest.size(); ++i) {
+    if (!longest[i].one_size) continue;
+    bounds = true;
+    longest[i] = bound_through(longest[i], true);
+    shortest[i] = bound_through(shortest[i], false);
+  }
+  BucketAnswer answer = BucketReplay(inputs, buckets.traffic, longest, size).run();
+  if (bounds && answer.refused.empty())
+    answer.shortest = BucketReplay(inputs, buckets.traffic, shortest, size).run().step;
+  return answer;
 }
 
 std::optional<BucketSearch> search_buckets(const WhatIfInputs& inputs,
@@ -546,7 +599,7 @@ std::optional<BucketSearch> search_buckets(const WhatIfInputs& inputs,
   std::vector<BucketAnswer> answers(sizes.size());
   parallel_for(sizes.size(), threads, [&](std::size_t i) {
     if (stop != nullptr && stop->requested()) return;
-    answers[i] = change_buckets(inputs, buckets, sizes[i]);
+    answers[i] = BucketReplay(inputs, buckets.traffic, buckets.times, sizes[i]).run();
   });
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const BucketAnswer& a = answers[i];

@@ -19,10 +19,12 @@
 // with time() fitted to the same collective and group in these traces (stats/alpha_beta.h; a line
 // for two sizes). A layout that changes nothing therefore changes no time. If a reduce-scatter has
 // too few sizes for a fit, all-gathers of its group count too: they send as many bytes in as many
-// steps. Sizes beyond four times the measured ones are refused, and so is a collective with one
-// size. Work that followed a recorded message follows the last new bucket that ends no later in the
-// order of bytes. The host's cost for launches does not change with the number of buckets. A
-// framework's limit of messages in flight is ignored.
+// steps. Sizes beyond four times the measured ones are refused. A collective with one size s that
+// takes t gives bounds: latency + bytes / bandwidth through (s, t) is between t min(1, b / s) and
+// t max(1, b / s) for a message of b bytes. A step never gets shorter if a message takes longer, so
+// its time is between those of the two replays. Work that followed a recorded message follows the
+// last new bucket that ends no later in the order of bytes. The host's cost for launches does not
+// change with the number of buckets. A framework's limit of messages in flight is ignored.
 #pragma once
 
 #include <optional>
@@ -40,9 +42,10 @@ namespace stepscope {
 struct MessageTime {
   CollectiveKind kind = CollectiveKind::unknown;
   std::uint32_t group = no_row;
-  std::optional<AlphaBetaFit> fit;
-  std::string refused;  // reason if there is no fit
-  std::string note;     // other sources than its own sizes
+  std::optional<AlphaBetaFit> fit{};
+  std::string refused{};                // reason if there is no fit
+  std::optional<SizedTime> one_size{};  // typical size and time, if sizes do not tell the latency
+  std::string note{};                   // other sources than its own sizes
 
   // In ns; absent beyond four times the measured sizes.
   [[nodiscard]] std::optional<double> at(double bytes) const;
@@ -51,15 +54,14 @@ struct MessageTime {
 struct GradientBuckets {
   GradientTraffic traffic;
   std::vector<MessageTime> times;  // by kind and group of the passes
-
-  [[nodiscard]] const MessageTime& time_of(const GradientPass& pass) const;
 };
 
 [[nodiscard]] GradientBuckets find_gradient_buckets(const WhatIfInputs& inputs);
 
 struct BucketAnswer {
-  Ns step{};
-  std::string refused;  // reason if refused; empty = answered
+  Ns step{};                     // the longest, if there are bounds
+  std::optional<Ns> shortest{};  // absent: `step` is no bound
+  std::string refused;           // reason if refused; empty = answered
   std::vector<std::string> notes;
   std::size_t before = 0;  // messages in all passes
   std::size_t after = 0;

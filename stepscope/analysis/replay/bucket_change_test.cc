@@ -270,12 +270,46 @@ TEST(BucketChange, SizesFarFromThoseMeasuredAreRefused) {
   EXPECT_NE(b.with(4000 * kb).refused, "");
 }
 
-TEST(BucketChange, OneSizeTellsNoLatency) {
+// Four messages of 100 KB take 150 µs each: 50 µs of latency and 100 of bytes, which one size does
+// not tell.
+TEST(BucketChange, OneSizeGivesBounds) {
   Gradients g = four_messages;
   g.probes = false;
-  EXPECT_NE(Asked(g).with(200 * kb).refused.find("one size"), std::string::npos);
+  const Asked a(g);
+  const BucketAnswer merged = a.with(200 * kb);
+  EXPECT_EQ(merged.refused, "");
+  EXPECT_EQ(a.replay.step - merged.step, Ns{-50 * us});  // 300 µs each: 100 to 700
+  ASSERT_TRUE(merged.shortest);
+  EXPECT_EQ(a.replay.step - *merged.shortest, Ns{250 * us});  // 150 µs each: 100 to 400
+  ASSERT_EQ(merged.notes.size(), 1U);
+  EXPECT_NE(merged.notes[0].find("about one size (100 KB)"), std::string::npos);
+  EXPECT_EQ(*a.with(100 * kb).shortest, a.replay.step);  // the recorded size
+  EXPECT_EQ(a.with(100 * kb).step, a.replay.step);
+  EXPECT_FALSE(search_buckets(a.inputs(), find_gradient_buckets(a.inputs()), 1));
   g.messages.back() = 200 * kb;  // two sizes are enough
   EXPECT_EQ(Asked(g).with(200 * kb).refused, "");
+  EXPECT_FALSE(Asked(g).with(200 * kb).shortest);
+}
+
+// Probes of other sizes tell the latency. Without them the step lies within the bounds.
+TEST(BucketChange, TheBoundsHoldTheStepThatOtherSizesTell) {
+  for (const std::vector<std::int64_t>& messages :
+       {std::vector<std::int64_t>(4, 100 * kb), std::vector<std::int64_t>(7, 300 * kb),
+        std::vector<std::int64_t>(2, 50 * kb)}) {
+    for (const std::int64_t size : {20, 50, 70, 120, 200, 450, 600, 5000}) {
+      for (const bool gradual : {false, true}) {
+        Gradients g{.messages = messages, .gradual = gradual};
+        const BucketAnswer known = Asked(g).with(size * kb);
+        if (!known.refused.empty()) continue;  // beyond the measured sizes
+        g.probes = false;
+        const BucketAnswer bounds = Asked(g).with(size * kb);
+        EXPECT_EQ(bounds.refused, "");
+        ASSERT_TRUE(bounds.shortest);
+        EXPECT_LE(*bounds.shortest, known.step) << size << " KB";
+        EXPECT_GE(bounds.step, known.step) << size << " KB";
+      }
+    }
+  }
 }
 
 // Reduce-scatters of one size, all-gathers of 10 and 400 KB on the same links.
@@ -293,7 +327,7 @@ TEST(BucketChange, AllGathersTellWhatReduceScattersOfOtherSizesTake) {
   EXPECT_EQ(Asked(g).with(200 * kb).notes.size(), 0U);
   g.messages.back() = 100 * kb;
   g.probes = false;
-  EXPECT_NE(Asked(g).with(200 * kb).refused.find("one size"), std::string::npos);
+  EXPECT_TRUE(Asked(g).with(200 * kb).shortest);
 }
 
 // A machine whose messages take twice as long: the ratio between sizes is the same.
@@ -318,14 +352,14 @@ TEST(BucketChange, ANamedMachineTellsWhatOtherSizesTake) {
   const MessageModel none = [](const CollectiveMatches&, CollectiveKind, std::uint32_t,
                                Bytes) -> std::optional<double> { return std::nullopt; };
   inputs.messages = &none;
-  EXPECT_NE(change_buckets(inputs, find_gradient_buckets(inputs), {200 * kb}).refused, "");
+  EXPECT_TRUE(change_buckets(inputs, find_gradient_buckets(inputs), {200 * kb}).shortest);
 }
 
 // The latency of another kind of collective does not apply.
 TEST(BucketChange, AllReducesDoNotTellWhatReduceScattersTake) {
   Gradients g = four_messages;
   g.kernel = reduce_scatter_kernel;
-  EXPECT_NE(Asked(g).with(200 * kb).refused.find("one size"), std::string::npos);
+  EXPECT_TRUE(Asked(g).with(200 * kb).shortest);
 }
 
 TEST(BucketSearch, FindsFewerLargerMessages) {

@@ -75,18 +75,19 @@ struct ScenarioHelp {
 
 struct WhatIf {
   Scenario scenario;
-  Ns step{};   // predicted
+  Ns step{};   // predicted; the longest, if there are bounds
   Ns saved{};  // per step; negative if it costs time
   // Both are shares of (step − step with every standing cause removed): the gain from removing this
   // cause alone, and its cost alone while the others are removed. Causes interact: neither sums to
   // 1. Absent if nothing can be removed.
   std::optional<double> removed;
   std::optional<double> added;
-  std::optional<Ns> beside_fault{};  // saved once the first fault is undone (faults.h); absent: no
-                                     // fault, or not asked
-  std::size_t nodes = 0;             // nodes that it changed
-  std::string refused{};             // reason if these traces cannot answer; empty = answered
-  std::vector<std::string> notes{};  // assumptions of the answer
+  std::optional<Ns> beside_fault{};   // saved once the first fault is undone (faults.h); absent: no
+                                      // fault, or not asked
+  std::optional<Ns> shortest_step{};  // absent: `step` is no bound
+  std::size_t nodes = 0;              // nodes that it changed
+  std::string refused{};              // reason if these traces cannot answer; empty = answered
+  std::vector<std::string> notes{};   // assumptions of the answer
 };
 
 }  // namespace stepscope

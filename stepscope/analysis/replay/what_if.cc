@@ -313,6 +313,7 @@ WhatIf with_buckets(const WhatIfInputs& in, const GradientBuckets& buckets,
   BucketAnswer answer = change_buckets(in, buckets, *scenario.size);
   WhatIf r{.scenario = scenario, .step = answer.step, .removed = {}, .added = {}};
   r.saved = in.replay.step - r.step;
+  r.shortest_step = answer.shortest;
   r.nodes = answer.nodes;
   r.refused = std::move(answer.refused);
   r.notes = std::move(answer.notes);

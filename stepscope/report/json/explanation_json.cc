@@ -84,6 +84,8 @@ Json scenarios_json(const Explanation& e, std::span<const WhatIf> scenarios) {
     out.push_back({{"name", name_of(w.scenario)},
                    {"words", scenario_words(w.scenario)},
                    {"step_ns", answered ? value(w.step) : Json(nullptr)},
+                   {"shortest_step_ns",
+                    answered && w.shortest_step ? value(*w.shortest_step) : Json(nullptr)},
                    {"saved_ns", answered ? value(w.saved) : Json(nullptr)},
                    {"speedup", answered && w.step > Ns{0} ? Json(share_of_time(e.step, w.step))
                                                           : Json(nullptr)},

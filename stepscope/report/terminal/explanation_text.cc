@@ -68,6 +68,19 @@ std::string blame_text(const Explanation& e, std::size_t width) {
                     std::move(rows), width);
 }
 
+std::string saved_text(Ns saved) {
+  return fmt::format("{}{}", saved < Ns{0} ? "-" : "", format_time(Ns{std::abs(saved.count())}));
+}
+
+std::string saved_share(Ns saved, Ns step) {
+  return fmt::format("{}{}", saved < Ns{0} ? "-" : "",
+                     format_percent(std::abs(share_of_time(saved, step))));
+}
+
+std::string range_text(const std::string& low, const std::string& high) {
+  return low == high ? low : low + " to " + high;
+}
+
 // How far the replay can be trusted.
 std::string check_words(const Explanation& e) {
   if (!e.held_out)
@@ -89,12 +102,13 @@ std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenari
       rows.push_back({scenario_words(w.scenario), "not known", "", "", name_of(w.scenario)});
       continue;
     }
-    const std::string_view sign = w.saved < Ns{0} ? "-" : "";
-    rows.push_back(
-        {scenario_words(w.scenario), format_time(w.step),
-         fmt::format("{}{}", sign, format_time(Ns{std::abs(w.saved.count())})),
-         fmt::format("{}{}", sign, format_percent(std::abs(share_of_time(w.saved, e.step)))),
-         name_of(w.scenario)});
+    const Ns shortest = w.shortest_step.value_or(w.step);
+    const Ns most_saved = w.saved + w.step - shortest;
+    rows.push_back({scenario_words(w.scenario),
+                    range_text(format_time(shortest), format_time(w.step)),
+                    range_text(saved_text(w.saved), saved_text(most_saved)),
+                    range_text(saved_share(w.saved, e.step), saved_share(most_saved, e.step)),
+                    name_of(w.scenario)});
   }
   return text_table({{.title = "if", .right = false},
                      {.title = "step"},
