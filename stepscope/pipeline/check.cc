@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/run_warnings.h"
@@ -38,6 +40,24 @@ void take_mfu(const DescribedJob& r, CheckResult& c) {
   if (!mfu->mfu) c.why_no_mfu = "needs the model's FLOPs";
 }
 
+// `steps` are those of the facts' only launch.
+void take_times(std::span<const NumberedStep> steps, std::span<const RankOfStep> ranks,
+                CheckResult& c) {
+  c.times = step_times_by_rank(steps, ranks, c.facts.arm.launches.front().warm_up);
+}
+
+// Numbered as `numbers` say, else by their place.
+std::vector<NumberedStep> numbered(std::span<const double> wall_ns,
+                                   std::span<const std::int64_t> numbers) {
+  std::vector<NumberedStep> steps;
+  for (std::size_t i = 0; i < wall_ns.size(); ++i) {
+    const bool has = i < numbers.size() && numbers[i] >= 0;
+    steps.push_back(
+        {.number = has ? numbers[i] : static_cast<std::int64_t>(i), .wall_ns = wall_ns[i]});
+  }
+  return steps;
+}
+
 Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
                           const Progress& progress, CheckResult& c) {
   auto read = read_traces(r.traces, progress);
@@ -52,8 +72,11 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   c.run = std::move(read->run);
   LaunchSteps launch{.name = c.input,
                      .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
-  for (const JobStep& s : c.job->steps)
+  std::vector<NumberedStep> steps;
+  for (const JobStep& s : c.job->steps) {
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>(s.wall.count())));
+    steps.push_back({.number = s.index, .wall_ns = launch.wall_ns.back()});
+  }
   const std::string cut = cut_sentence(read->inputs, *c.job);
   if (launch.wall_ns.empty() && !cut.empty()) return Error{.what = cut};
   if (launch.wall_ns.empty())
@@ -62,6 +85,13 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   launch.parts = step_parts(*c.job, {});
   c.facts = facts_of(*c.job);
   c.facts.arm = describe_arm({&launch, 1});
+  std::vector<RankOfStep> ranks;
+  for (const RankResult& rank : c.job->ranks)
+    for (const Step& s : rank.steps)
+      ranks.push_back({.rank = rank.rank,
+                       .number = s.index,
+                       .wall_ns = static_cast<double>((s.end - s.start).count())});
+  take_times(steps, ranks, c);
   for (const Straggler& s : c.job->stragglers)
     if (s.significant)
       c.facts.stragglers.push_back(
@@ -93,6 +123,10 @@ Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag
                         CheckResult& c) {
   auto times = read_step_times(c.input, r.unit, stop);
   if (!times) return times.error();
+  const std::vector<NumberedStep> steps = numbered(times->wall_ns, times->iterations);
+  std::vector<RankOfStep> ranks;
+  for (const RankStepTime& t : times->ranks)
+    ranks.push_back({.rank = t.rank, .number = t.iteration, .wall_ns = t.wall_ns});
   const LaunchSteps launch = launch_of(std::move(*times), c.input, c.warnings);
   const bool list = kind == StepFileKind::list;
   c.kind = list ? CheckedKind::list : CheckedKind::train;
@@ -103,6 +137,7 @@ Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag
     take_summary(*summary, c.facts);
   }
   c.facts.arm = describe_arm({&launch, 1});
+  take_times(steps, ranks, c);
   return Done{};
 }
 
@@ -143,11 +178,14 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   const auto peak = log_peak(r, of.log);
   of.rates = log_rates(of.log, of.steps, of.account, of.model, peak);
   LaunchSteps launch{.name = c.input, .source = std::string(of.steps.tool->label)};
+  std::vector<std::int64_t> iterations;
   for (const LogStep& step : of.steps.steps) {
     launch.wall_ns.push_back(step.wall_ns);
     launch.causes.push_back(step.cause);
+    iterations.push_back(step.iteration);
   }
   c.facts.arm = describe_arm({&launch, 1});
+  take_times(numbered(launch.wall_ns, iterations), {}, c);
   c.facts.mfu = of.rates.mfu;
   c.why_no_mfu = !of.model.model ? of.model.why_not
                  : !peak         ? "needs the peak: give --machine NAME or --peak-tflops N"
