@@ -12,12 +12,14 @@
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/run_warnings.h"
 #include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/pipeline/launches.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/train_summary.h"
+#include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
 
 namespace stepscope {
@@ -119,6 +121,25 @@ void take_summary(const TrainSummary& summary, StepFacts& facts) {
   }
 }
 
+// A sentence for each rank whose steps are much longer than those of its peers, the slowest first;
+// of many the first three, and how many more.
+std::vector<std::string> slow_ranks(const StepTimesByRank& times) {
+  std::vector<std::pair<double, int>> slow;
+  for (const RankStatistics& rank : times.ranks)
+    if (rank.deviation && *rank.deviation > threshold::much_imbalance)
+      slow.emplace_back(-*rank.deviation, rank.rank);
+  std::ranges::sort(slow);
+  constexpr std::size_t most = 3;
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < std::min(most, slow.size()); ++i)
+    sentences.push_back(
+        fmt::format("a step of rank {} takes {} longer than that of the median rank",
+                    slow[i].second, format_percent(-slow[i].first)));
+  if (slow.size() > most)
+    sentences.push_back(counted(slow.size() - most, "more rank") + " likewise, by less");
+  return sentences;
+}
+
 Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag* stop,
                         CheckResult& c) {
   auto times = read_step_times(c.input, r.unit, stop);
@@ -138,6 +159,7 @@ Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag
   }
   c.facts.arm = describe_arm({&launch, 1});
   take_times(steps, ranks, c);
+  for (std::string& slow : slow_ranks(c.times)) c.facts.stragglers.push_back(std::move(slow));
   return Done{};
 }
 

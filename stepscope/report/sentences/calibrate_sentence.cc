@@ -29,6 +29,11 @@ std::string link_words(const TransferFit& f) {
   return out;
 }
 
+std::string rate_words(FlopRate rate) {
+  return rate.value < tera ? format_digits(rate.value / giga) + " GFLOP/s"
+                           : format_digits(rate.value / tera) + " TFLOP/s";
+}
+
 }  // namespace
 
 const TransferFit* speaking_fit(std::span<const TransferFit> fits) {
@@ -43,19 +48,15 @@ const TransferFit* speaking_fit(std::span<const TransferFit> fits) {
 
 std::string calibrate_sentence(const CalibrateResult& r, std::span<const TransferFit> fits) {
   const Calibration& c = r.measured;
-  std::vector<std::string> parts;
+  std::vector<std::string> peaks;
   for (std::size_t d = 0; d < dtype_count; ++d)
-    if (c.peaks[d])
-      parts.push_back(fmt::format("{} peak {} GFLOP/s a core", dtype_names[d],
-                                  format_digits(c.peaks[d]->value / giga)));
-  parts.push_back(fmt::format("memory {} GB/s a core", format_digits(c.memory_rate.value / giga)));
-  if (const TransferFit* fit = speaking_fit(fits)) parts.push_back(link_words(*fit));
-  std::string out = fmt::format("{}: {}. The model is off by {} on average over {}", c.name,
-                                fmt::join(parts, "; "), format_percent(r.made.compute_error),
-                                counted(c.operations.size(), "operation"));
+    if (c.peaks[d]) peaks.push_back(fmt::format("{} {}", rate_words(*c.peaks[d]), dtype_names[d]));
+  std::string out = fmt::format("{}: {} and {} GB/s of memory a core", c.name,
+                                fmt::join(peaks, ", "), format_digits(c.memory_rate.value / giga));
+  if (const TransferFit* fit = speaking_fit(fits)) out += "; " + link_words(*fit);
+  out += fmt::format(". The model is off by {} on kernels", format_percent(r.made.compute_error));
   if (!c.collectives.empty())
-    out += fmt::format(", and by {} over {}", format_percent(r.made.link_error),
-                       counted(c.collectives.size(), "collective"));
+    out += fmt::format(" and by {} on links", format_percent(r.made.link_error));
   return out + '.';
 }
 

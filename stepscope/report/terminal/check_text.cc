@@ -32,6 +32,10 @@ std::vector<const RankStatistics*> ranks_to_show(const StepTimesByRank& t) {
   return ranks;
 }
 
+std::string deviation_text(double share) {
+  return std::fabs(share) < 5e-4 ? "< 0.1 %" : fmt::format("{:+.1f} %", 100 * share);
+}
+
 std::vector<std::string> times_row(std::string name, const StepStatistics& s,
                                    std::optional<double> deviation) {
   return {std::move(name),
@@ -41,7 +45,7 @@ std::vector<std::string> times_row(std::string name, const StepStatistics& s,
           format_time(s.p95_ns),
           format_time(s.max_ns),
           std::to_string(s.outliers),
-          deviation ? format_signed_percent(*deviation) : "-"};
+          deviation ? deviation_text(*deviation) : "-"};
 }
 
 std::string step_times_table(const StepTimesByRank& t, std::size_t width) {
