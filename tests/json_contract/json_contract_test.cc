@@ -435,6 +435,15 @@ TEST(JsonContract, HoldsForASweep) {
   expect_contract("stepscope sweep", run, {"values.outliers.every"});
 }
 
+// What `stepscope check` cannot tell of an input without ranks.
+std::set<std::string> of_ranks() {
+  std::set<std::string> some;
+  for (const std::string& path : paths(documented("stepscope check")))
+    if (path.starts_with("step_times.ranks.") || path.starts_with("step_times.map."))
+      some.insert(path);
+  return some;
+}
+
 TEST(JsonContract, HoldsForACheck) {
   const program::ScratchFolder scratch;
   const auto list =
@@ -443,6 +452,7 @@ TEST(JsonContract, HoldsForACheck) {
   std::set<std::string> of_logs = {"steps.outliers.every"};
   for (const std::string& path : paths(documented("stepscope check")))
     if (path.starts_with("log")) of_logs.insert(path);
+  of_logs.merge(of_ranks());
   expect_contract("stepscope check", list, of_logs);
   const std::filesystem::path traces = source / "examples" / "train_tiny" / "traces" / "ddp";
   const auto trace = program::run({"check", traces.string(), "--json", "-"});
@@ -450,6 +460,45 @@ TEST(JsonContract, HoldsForACheck) {
   Comparison comparison;
   compare(documented("stepscope check"), nlohmann::json::parse(trace.printed), comparison);
   EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  for (const char* path : {"step_times.job", "step_times.ranks.deviation",
+                           "step_times.columns.median_ns", "step_times.map.deviations"})
+    EXPECT_TRUE(comparison.seen.contains(path)) << path;
+}
+
+TEST(JsonContract, HoldsForACalibration) {
+  const program::ScratchFolder scratch;
+  const std::string benchmark = scratch.file("all_reduce_perf.txt");
+  std::ofstream out(benchmark);
+  out << "# nThread 1 nGpus 8 minBytes 1024 maxBytes 8388608 step: 2(factor) warmup iters: 5 "
+         "iters: "
+         "20 agg iters: 1 validation: 1 graph: 0\n"
+         "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+         "time   algbw   busbw #wrong\n";
+  for (int size = 1024; size <= (1 << 23); size *= 4)
+    out << size << ' ' << size / 4 << " float sum -1 " << 20 + size / 1e5 << " 1 1 0 "
+        << 21 + size / 1e5 << " 1 1 0\n";
+  out.close();
+  const auto from = program::run({"calibrate", scratch.file("m.json"), "--from", benchmark,
+                                  "--machine", "h100_sxm_80gb", "--ranks", "8", "--json", "-"});
+  EXPECT_EQ(from.exit_code, 0) << from.errors;
+  const Shape shape = documented("stepscope calibrate");
+  std::set<std::string> only_measured = {"ranks", "errors.operations", "link_fits.refused",
+                                         "machine.drive_read_gb_per_s",
+                                         "machine.drive_write_gb_per_s"};
+  for (const std::string& path : paths(shape))
+    if (path.starts_with("operations.")) only_measured.insert(path);
+  expect_contract("stepscope calibrate", from, only_measured);
+  const auto measured = program::run({"calibrate", scratch.file("here.json"), "--ranks", "2",
+                                      "--quick", "--json", "-", "--html", scratch.file("p.html")});
+  EXPECT_EQ(measured.exit_code, 0) << measured.errors;
+  Comparison comparison;
+  const auto json = nlohmann::json::parse(measured.printed);
+  compare(shape, json, comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  EXPECT_EQ(json["ranks"], 2);
+  for (const char* path : {"operations.modelled_ns", "operations.shape", "collectives.low_ns",
+                           "collectives.modelled_ns", "errors.operations"})
+    EXPECT_TRUE(comparison.seen.contains(path)) << path;
 }
 
 // Forty records of Megatron-DeepSpeed, a restart, a slower end, and other lines of logs.
@@ -484,10 +533,12 @@ TEST(JsonContract, HoldsForALog) {
   const auto run = program::run(
       {"check", log_of_training(scratch.file("train.log")), "--peak-tflops", "312", "--json", "-"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
-  expect_contract("stepscope check", run,
-                  {"steps.outliers.every", "log.memory_share", "log.rates.remark",
-                   // Present only without a change.
-                   "log.drift", "log.drift.first_ns", "log.drift.last_ns", "log.drift.p"});
+  std::set<std::string> may_be_null = {
+      "steps.outliers.every", "log.memory_share", "log.rates.remark",
+      // Present only without a change.
+      "log.drift", "log.drift.first_ns", "log.drift.last_ns", "log.drift.p"};
+  may_be_null.merge(of_ranks());
+  expect_contract("stepscope check", run, may_be_null);
 }
 
 TEST(Contract, IsReadFromTablesAndShapes) {

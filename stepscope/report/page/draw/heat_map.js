@@ -3,16 +3,9 @@
 // The arrow keys move over its cells and say what is there.
 
 import {h, s} from './elements.js';
-import {known, percent} from '../format/numbers.js';
+import {known, percent, signed_percent} from '../format/numbers.js';
 
 const most_rows = 64;
-
-// "+1.2 %"; what rounds to less than 0.1 % has no sign.
-export function signed_percent(v) {
-  if (!known(v)) return 'not known';
-  const sign = Math.abs(v) < 5e-4 ? '' : v > 0 ? '+' : '−';
-  return `${sign}${percent(Math.abs(v))}`;
-}
 
 // Where each of at most `most` parts of [0, n) begins, then n.
 export function cuts(n, most) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import {cuts, full_colour, joined_cells, signed_percent} from './heat_map.js';
+import {cuts, full_colour, joined_cells} from './heat_map.js';
 
 test('cuts have about equal parts and cover everything', () => {
   assert.deepEqual(cuts(10, 3), [0, 3, 6, 10]);
@@ -24,12 +24,4 @@ test('the colour is full at a round share that few cells exceed', () => {
   assert.equal(full_colour([]), 0.01);
   assert.equal(full_colour([[-0.04]]), 0.05);
   assert.equal(full_colour([[50]]), 100);
-});
-
-test('deviations have a sign, and what is unknown says so', () => {
-  assert.equal(signed_percent(0.0123), '+1.2\u202f%');
-  assert.equal(signed_percent(-0.5), '−50.0\u202f%');
-  assert.equal(signed_percent(0), '0\u202f%');
-  assert.equal(signed_percent(-0.0001), '<\u202f0.1\u202f%');
-  assert.equal(signed_percent(null), 'not known');
 });

@@ -60,9 +60,18 @@ export const step_columns = ({box, x, wide}, numbers, tip) => numbers.map((_, i)
   s('rect', {x: x(i) - wide / 2, y: box.top, width: wide, height: box.bottom - box.top,
     fill: 'transparent', 'data-tip': tip(i)}));
 
+function mark_at({box, x}, {index, name}) {
+  const late = x(index) > (box.left + box.right) / 2;
+  return s('g', {class: 'step-mark', 'data-mark': name},
+    s('line', {x1: x(index), x2: x(index), y1: box.top - 6, y2: box.bottom,
+      stroke: 'var(--comm_exposed_wait)', 'stroke-dasharray': '2 3'}),
+    s('text', {class: 'ink', x: x(index) + (late ? -5 : 5), y: box.top - 8,
+      'text-anchor': late ? 'end' : 'start'}, name));
+}
+
 // options: {numbers, lines: [{name, values, colour, dots?}], band?: [{least, most}], band_name?,
-// show(v), zero?, title, spoken, tip(i), height?, from?: {index, name}}. `from` shades the steps
-// before it.
+// show(v), zero?, title, spoken, tip(i), height?, from?: {index, name}, marks?: [{index, name}]}.
+// `from` shades the steps before it, a mark is an upright line.
 export function line_chart(options, width) {
   const {numbers, lines, band = [], show} = options;
   const ends = band.flatMap((b) => (b ? [b.least, b.most] : []));
@@ -87,6 +96,7 @@ export function line_chart(options, width) {
       s('text', {x: 0, y: 12}, options.title),
       band.length > 0 && s('path', {d: band_path(band, frame), class: 'band'}),
       lines.map((l) => (l.dots ? dots(l) : s('path', {d: path_of(l.values, frame), ...stroke(l)}))),
+      (options.marks || []).map((m) => mark_at(frame, m)),
       step_columns(frame, numbers, options.tip)),
     (lines.length > 1 || band.length > 0) && h('div', {class: 'legend'},
       lines.map((l) => h('span', {class: 'plain'}, swatch(l.colour), l.name)),

@@ -49,7 +49,7 @@ export function strip_range(strips) {
 }
 
 // What a strip says in words.
-export const strip_words = ({name, sorted}) => `${name}: median ${ns(quantile(sorted, 0.5))}, ` +
+const strip_words = ({name, sorted}) => `${name}: median ${ns(quantile(sorted, 0.5))}, ` +
   `half of the steps ${ns(quantile(sorted, 0.25))} to ${ns(quantile(sorted, 0.75))}, ` +
   `nine in ten ${ns(quantile(sorted, 0.05))} to ${ns(quantile(sorted, 0.95))}`;
 

@@ -4,13 +4,12 @@
 
 import {fitted, grid_lines, marker, scatter_legend, size_axis} from '../../draw/chart.js';
 import {choice, h, note, s, select} from '../../draw/elements.js';
-import {signed_percent} from '../../draw/heat_map.js';
 import {log_frame, powers_of} from '../../draw/log_chart.js';
 import {look_of_collective} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {hyphened} from '../../format/names.js';
 import {
-  between, bytes, count, gb_per_s, known, largest, ns, number, percent, round, ticks
+  between, bytes, count, gb_per_s, known, largest, ns, number, percent, round, signed_percent, ticks
 } from '../../format/numbers.js';
 import {fit_name, fits_table, piece_time} from '../analyze/link_fits.js';
 

@@ -3,12 +3,11 @@
 
 import {fitted, grid_lines, marker, size_axis} from '../../draw/chart.js';
 import {h, note, s, select, swatch} from '../../draw/elements.js';
-import {signed_percent} from '../../draw/heat_map.js';
 import {log_frame} from '../../draw/log_chart.js';
 import {operation_class_colours} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {
-  bytes, flops, gb_per_s, known, largest, ns, percent, round, some_flops, ticks
+  bytes, flops, gb_per_s, known, largest, ns, percent, round, signed_percent, some_flops, ticks
 } from '../../format/numbers.js';
 
 // Kernels with arithmetic of the matrix units are told by their share of the peak, the others by

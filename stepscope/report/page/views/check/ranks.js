@@ -3,23 +3,20 @@
 
 import {fitted} from '../../draw/chart.js';
 import {missing} from '../../draw/elements.js';
-import {heat_map, signed_percent} from '../../draw/heat_map.js';
+import {heat_map} from '../../draw/heat_map.js';
 import {data_table} from '../../draw/table.js';
-import {count, largest, ns} from '../../format/numbers.js';
+import {count, largest, ns, signed_percent} from '../../format/numbers.js';
 
 const most_in_order = 25;  // ranks; of more those with the longest steps are first
 
 const time = (label, key) => ({label, value: (r) => r[key], show: (r) => ns(r[key])});
-
-// The job's row is the first, and its rank is null.
-export const rank_rows = ({job, ranks}) => [...(job ? [{rank: null, ...job}] : []), ...ranks];
 
 function ranks_table(times) {
   const several = times.ranks.length > 1;
   const many = times.ranks.length > most_in_order;
   return data_table({
     label: 'Step times by rank',
-    rows: rank_rows(times),
+    rows: [...(times.job ? [{rank: null, ...times.job}] : []), ...times.ranks],
     limit: most_in_order,
     sort: many ? 7 : -1,
     columns: [

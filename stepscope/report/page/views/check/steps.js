@@ -14,7 +14,15 @@ export const first_counted = ({steps, warm_up, columns}) =>
 
 const step_name = (c) => (c.first === c.last ? `step ${c.first}` : `steps ${c.first} to ${c.last}`);
 
-function steps_chart(times, width) {
+// Lasting changes that the log shows: the column in which each begins, and its words.
+export const change_marks = (columns, changes) => changes.flatMap((c) => {
+  const index = known(c.iteration) ?
+    columns.findIndex((x) => x.first <= c.iteration && c.iteration <= x.last) : -1;
+  return index < 0 ? [] :
+    [{index, name: `from ${c.iteration}: ${ns(c.before_ns)} → ${ns(c.after_ns)}`}];
+});
+
+function steps_chart(times, changes, width) {
   const {columns, job} = times;
   const many = times.steps > columns.length;
   return line_chart({
@@ -26,6 +34,7 @@ function steps_chart(times, width) {
     band: many ? columns.map((c) => ({least: c.min_ns, most: c.max_ns})) : [],
     band_name: many && 'shortest to longest of them',
     from: {index: first_counted(times), name: 'warm-up'},
+    marks: change_marks(columns, changes),
     spoken: `Times of ${plural(times.steps, 'step')}${
       job ? `: median ${ns(job.median_ns)}, ${ns(job.min_ns)} to ${ns(job.max_ns)}` : ''}`,
     tip: (i) => {
@@ -57,7 +66,7 @@ export function check_steps(report) {
   const times = report.step_times;
   if (!times.columns.length) return missing('No step was found.');
   return [
-    fitted((width) => steps_chart(times, width)),
+    fitted((width) => steps_chart(times, report.log ? report.log.changes : [], width)),
     times.warm_up > 0 && note(`The figures leave out ${plural(times.warm_up, 'step')} of warm-up.`),
     outliers_table(report.steps)];
 }

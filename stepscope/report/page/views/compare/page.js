@@ -3,9 +3,8 @@
 
 import {h} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
-import {signed_percent} from '../../draw/heat_map.js';
 import {plural} from '../../format/names.js';
-import {known, ns, number, percent, signed_ns} from '../../format/numbers.js';
+import {known, ns, number, percent, signed_ns, signed_percent} from '../../format/numbers.js';
 import {compare_arms, compare_distributions} from './arms.js';
 import {compare_changes, compare_parts} from './parts.js';
 

@@ -2,11 +2,10 @@
 // What changed within the step: a waterfall of the budget's categories, and tables of parts.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
-import {signed_percent} from '../../draw/heat_map.js';
 import {look_of_term} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {fall_row} from '../../draw/waterfall.js';
-import {between, known, ns, signed_ns, sum} from '../../format/numbers.js';
+import {between, known, ns, signed_ns, signed_percent, sum} from '../../format/numbers.js';
 import {is_term, label_of} from '../../terms.js';
 
 const most_rows = 10;  // of the waterfall; smaller changes are one row

@@ -4,12 +4,13 @@
 import {fitted} from '../../draw/chart.js';
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
-import {signed_percent} from '../../draw/heat_map.js';
 import {line_chart} from '../../draw/line_chart.js';
 import {strip_chart, strip_of} from '../../draw/strips.js';
 import {data_table} from '../../draw/table.js';
 import {plural} from '../../format/names.js';
-import {between, count, known, ns, number, round, sum} from '../../format/numbers.js';
+import {
+  between, count, known, ns, number, round, signed_percent, sum
+} from '../../format/numbers.js';
 import {launch_columns} from '../compare/arms.js';
 
 const most_strips = 40;
@@ -48,12 +49,13 @@ function sweep_values(report) {
 }
 
 function sweep_table(report) {
+  const long = report.values.some((v) => v.value.length > 24);
   return data_table({
     label: 'Values',
     rows: report.values,
     limit: 40,
     columns: [
-      {label: report.name, text: true, class: 'wide', value: (v) => v.value},
+      {label: report.name, text: true, class: long && 'wide', value: (v) => v.value},
       {label: 'Result', text: true, value: verdict_of, show: (v) => h('span', {class: 'chip'},
         swatch(colour_of_value(v)), verdict_of(v))},
       {label: 'Steps', value: (v) => v.steps, show: (v) => count(v.steps)},

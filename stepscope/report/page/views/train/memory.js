@@ -2,10 +2,9 @@
 // Memory by class, planned beside measured, and the collectives of a run.
 
 import {missing} from '../../draw/elements.js';
-import {signed_percent} from '../../draw/heat_map.js';
 import {data_table} from '../../draw/table.js';
 import {hyphened, plain} from '../../format/names.js';
-import {bytes, count, known, ns, sum} from '../../format/numbers.js';
+import {bytes, count, known, ns, signed_percent, sum} from '../../format/numbers.js';
 
 const planned = (rows) => sum(rows.map((m) => m.planned_bytes));
 const measured = (rows) => sum(rows.map((m) => m.measured_bytes));
