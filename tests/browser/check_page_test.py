@@ -52,9 +52,11 @@ class CheckPage(CommandPage):
 
     def test_the_pointer_shows_the_cell_under_it(self):
         self.show(self.table(3, 6))
-        x, y = self.js("(() => { const b = document.querySelectorAll('#ranks svg.heat rect')[7].getBoundingClientRect(); "
-                       "scrollTo(0, b.top + scrollY - 300); const c = document.querySelectorAll('#ranks svg.heat rect')[7]"
-                       ".getBoundingClientRect(); return [c.left + c.width / 2, c.top + c.height / 2]; })()")
+        cell = "document.querySelectorAll('#ranks svg.heat rect')[7]"
+        self.js(f"{cell}.scrollIntoView({{block: 'center'}})")
+        self.js("new Promise((done) => setTimeout(done, 300))")  # a scroll hides the tip
+        x, y = self.js(f"(() => {{ const b = {cell}.getBoundingClientRect(); return [b.left + b.width / 2, b.top + "
+                       "b.height / 2]; })()")
         self.browser.mouse("mouseMoved", x, y)
         self.browser.until("!document.getElementById('tip').hidden")
         self.assertRegex(self.texts("#tip")[0], "^rank 1, step 1: ")
