@@ -60,7 +60,8 @@ TEST_F(CheckInput, StepsWithoutNumbersCountFromZero) {
 
 TEST_F(CheckInput, TheJsonOfTrainTellsItsRanks) {
   const CheckResult c = check_of(
-      R"({"schema":"stepscope.train/1","steps":[{"index":4,"wall_ns":30},{"index":5,"wall_ns":31}],)"
+      R"({"schema":"stepscope.train/1",)"
+      R"("steps":[{"index":4,"wall_ns":30},{"index":5,"wall_ns":31}],)"
       R"("rank_steps":[{"rank":0,"index":4,"wall_ns":29},{"rank":1,"index":4,"wall_ns":30}]})");
   EXPECT_EQ(c.kind, CheckedKind::train);
   EXPECT_EQ(c.times.ranks.size(), 2U);

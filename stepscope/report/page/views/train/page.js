@@ -5,8 +5,12 @@ import {total_of} from '../../draw/budget_bars.js';
 import {h} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {categories} from '../../draw/looks.js';
+import {facts} from '../../draw/table.js';
 import {plural} from '../../format/names.js';
-import {bytes, compact, count, known, ns, number, percent, sum} from '../../format/numbers.js';
+import {
+  bytes, compact, count, known, ns, number, part, percent, sum
+} from '../../format/numbers.js';
+import {label_of} from '../../terms.js';
 import {budget_section} from '../analyze/budget.js';
 import {steps_section} from '../analyze/job/steps.js';
 import {as_analysis} from './as_analysis.js';
@@ -56,6 +60,13 @@ function train_hero(report) {
     report.steps.length > 0 && train_figures(report), remarks(report.warnings, 'this run'));
 }
 
+function phases_part({means}) {
+  const phases = Object.entries(means.phases_ns).filter(([, t]) => t > 0);
+  const whole = sum(phases.map(([, t]) => t));
+  return phases.length > 0 && [h('h3', null, 'By phase'),
+    facts(phases.map(([name, t]) => [label_of('phase', name), ns(t), part(t, whole)]))];
+}
+
 // Of many steps the page holds some (docs/reference/json.md).
 function drawn_words({drawn}) {
   return drawn && drawn.every > 1 ? `Of ${count(drawn.of_steps)} steps the longest of each ${
@@ -78,7 +89,7 @@ export function train_page(report) {
         title: 'Time budget',
         lede: 'Every nanosecond of a step is in one category; the categories sum to the step. ' +
           'Means are over the steps after the first.',
-        draw: () => budget_section(analysis)
+        draw: () => [budget_section(analysis), phases_part(report)]
       },
       {
         id: 'memory',
