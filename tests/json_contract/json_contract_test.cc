@@ -8,6 +8,7 @@
 
 #include "stepscope/analysis/runs/job_test_pipeline.h"
 #include "tests/json_contract/contract.h"
+#include "tests/json_contract/documented.h"
 #include "tests/json_contract/gpu_run.h"
 #include "tests/memory/simulated_training.h"
 #include "tests/memory/written_snapshot.h"
@@ -16,14 +17,7 @@
 namespace stepscope::contract {
 namespace {
 
-const std::filesystem::path source = STEPSCOPE_SOURCE_DIR;
-
-Shape documented(const std::string& command) {
-  std::ifstream in(source / "docs" / "reference" / "json.md");
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  return read_contract(part_of(text, command));
-}
-Shape documented() { return documented("stepscope analyze"); }
+Shape analyze_contract() { return documented("stepscope analyze"); }
 
 // The top level's timeline is written only on request.
 Shape without_timeline(Shape shape) {
@@ -35,7 +29,7 @@ Comparison example(const char* name) {
   const auto run = program::analyze({source / "examples" / "train_tiny" / "traces" / name});
   EXPECT_EQ(run.outcome.exit_code, 0) << run.outcome.errors;
   Comparison comparison;
-  compare(without_timeline(documented()), run.json, comparison);
+  compare(without_timeline(analyze_contract()), run.json, comparison);
   return comparison;
 }
 
@@ -50,7 +44,7 @@ Comparison gpu_run(const std::vector<std::string>& flags,
   const auto run = program::analyze(files, flags);
   EXPECT_EQ(run.outcome.exit_code, 0) << run.outcome.errors;
   Comparison comparison;
-  compare(documented(), run.json, comparison);
+  compare(analyze_contract(), run.json, comparison);
   return comparison;
 }
 Comparison gpu_run() {
@@ -86,7 +80,7 @@ Comparison job_table_run() {
   const auto run = program::analyze({scratch.file("trace-J.csv")});
   EXPECT_EQ(run.outcome.exit_code, 0) << run.outcome.errors;
   Comparison comparison;
-  compare(without_timeline(documented()), run.json, comparison);
+  compare(without_timeline(analyze_contract()), run.json, comparison);
   return comparison;
 }
 
@@ -118,7 +112,7 @@ TEST(JsonContract, HoldsForAPipeline) {
 }
 
 TEST(JsonContract, IsCoveredByTheseRuns) {
-  std::set<std::string> unseen = paths(documented());
+  std::set<std::string> unseen = paths(analyze_contract());
   for (const Comparison& run : {example("ddp"), example("fsdp"), gpu_run(), gpu_run_of_a_model(),
                                 pipeline_run(), job_table_run()})
     for (const std::string& path : run.seen) unseen.erase(path);
@@ -390,19 +384,6 @@ std::string list_of_steps(const std::string& path, double level) {
   return path;
 }
 
-void expect_contract(const std::string& command, const program::Outcome& run,
-                     std::set<std::string> may_be_null) {
-  ASSERT_TRUE(nlohmann::json::accept(run.printed)) << run.errors;
-  const Shape shape = documented(command);
-  Comparison comparison;
-  compare(shape, nlohmann::json::parse(run.printed), comparison);
-  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
-  std::set<std::string> unseen = paths(shape);
-  for (const std::string& path : comparison.seen) unseen.erase(path);
-  for (const std::string& path : may_be_null) unseen.erase(path);
-  EXPECT_EQ(unseen, std::set<std::string>{});
-}
-
 TEST(JsonContract, HoldsForAComparison) {
   const program::ScratchFolder scratch;
   const std::string a = list_of_steps(scratch.file("a.csv"), 10);
@@ -462,42 +443,6 @@ TEST(JsonContract, HoldsForACheck) {
   EXPECT_EQ(comparison.problems, std::vector<std::string>{});
   for (const char* path : {"step_times.job", "step_times.ranks.deviation",
                            "step_times.columns.median_ns", "step_times.map.deviations"})
-    EXPECT_TRUE(comparison.seen.contains(path)) << path;
-}
-
-TEST(JsonContract, HoldsForACalibration) {
-  const program::ScratchFolder scratch;
-  const std::string benchmark = scratch.file("all_reduce_perf.txt");
-  std::ofstream out(benchmark);
-  out << "# nThread 1 nGpus 8 minBytes 1024 maxBytes 8388608 step: 2(factor) warmup iters: 5 "
-         "iters: "
-         "20 agg iters: 1 validation: 1 graph: 0\n"
-         "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
-         "time   algbw   busbw #wrong\n";
-  for (int size = 1024; size <= (1 << 23); size *= 4)
-    out << size << ' ' << size / 4 << " float sum -1 " << 20 + size / 1e5 << " 1 1 0 "
-        << 21 + size / 1e5 << " 1 1 0\n";
-  out.close();
-  const auto from = program::run({"calibrate", scratch.file("m.json"), "--from", benchmark,
-                                  "--machine", "h100_sxm_80gb", "--ranks", "8", "--json", "-"});
-  EXPECT_EQ(from.exit_code, 0) << from.errors;
-  const Shape shape = documented("stepscope calibrate");
-  std::set<std::string> only_measured = {"ranks", "errors.operations", "link_fits.refused",
-                                         "machine.drive_read_gb_per_s",
-                                         "machine.drive_write_gb_per_s"};
-  for (const std::string& path : paths(shape))
-    if (path.starts_with("operations.")) only_measured.insert(path);
-  expect_contract("stepscope calibrate", from, only_measured);
-  const auto measured = program::run({"calibrate", scratch.file("here.json"), "--ranks", "2",
-                                      "--quick", "--json", "-", "--html", scratch.file("p.html")});
-  EXPECT_EQ(measured.exit_code, 0) << measured.errors;
-  Comparison comparison;
-  const auto json = nlohmann::json::parse(measured.printed);
-  compare(shape, json, comparison);
-  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
-  EXPECT_EQ(json["ranks"], 2);
-  for (const char* path : {"operations.modelled_ns", "operations.shape", "collectives.low_ns",
-                           "collectives.modelled_ns", "errors.operations"})
     EXPECT_TRUE(comparison.seen.contains(path)) << path;
 }
 
