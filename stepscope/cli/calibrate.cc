@@ -26,6 +26,7 @@
 #include "stepscope/comm/groups/shm_group.h"
 #include "stepscope/cost/machine/machine_text.h"
 #include "stepscope/pipeline/calibrate_from.h"
+#include "stepscope/report/json/calibrate_json.h"
 #include "stepscope/report/terminal/calibration_text.h"
 
 namespace stepscope {
@@ -40,6 +41,7 @@ struct CalibrateFlags {
   std::vector<std::string> from;  // outputs of benchmarks, instead of measuring
   std::string machine;            // whose links those are
   int hosts = 0;
+  OutputPaths out;
 };
 
 int calibrate_rank(const CalibrateFlags& flags, Communicator* comm) {
@@ -54,10 +56,10 @@ int calibrate_rank(const CalibrateFlags& flags, Communicator* comm) {
   if (!first) return exit_done;
   failures.keep(write_file(flags.file, machine_text(result->made.machine)));
   if (failures.any()) return exit_failed;
-  print_text(fmt::format(
-      "{}\n{}: a machine for --machine of predict, plan, analyze and train\n",
-      calibration_text(result->measured, result->made, static_cast<std::size_t>(terminal_width())),
-      flags.file));
+  if (flags.out.has_tree()) write_tree(flags.out, calibrate_tree(*result, flags.file), failures);
+  if (flags.out.prints())
+    print_text(fmt::format("{}\n{}: a machine for --machine of predict, plan, analyze and train\n",
+                           calibration_text(*result, text_options(flags.out.html)), flags.file));
   flush_output(failures);
   return failures.any() ? exit_failed : exit_done;
 }
@@ -107,9 +109,9 @@ int fit_benchmarks_of(const CalibrateFlags& flags) {
   if (!result) return refused(result.error());
   if (!result->fit) return exit_failed;
   failures.keep(write_file(flags.file, machine_text(result->fit->machine)));
-  print_text(
-      benchmark_text(result->benchmarks, *result->fit, static_cast<std::size_t>(terminal_width())));
-  if (!failures.any())
+  if (flags.out.has_tree()) write_tree(flags.out, calibrate_tree(*result, flags.file), failures);
+  if (flags.out.prints()) print_text(benchmark_text(*result, text_options(flags.out.html)));
+  if (!failures.any() && flags.out.prints())
     print_text(
         fmt::format("\n{}: {} with these links, for --machine of predict, plan and analyze\n",
                     flags.file, result->fit->machine.name));
@@ -170,7 +172,9 @@ void declare(CLI::App& app, CalibrateFlags& f) {
            1, 100000)
       ->default_str("1")
       ->group(benchmarks);
-  mark_common(app, {"--ranks", "--drive", "--quick", "--from", "--machine"});
+  declare_json(app, f.out.json);
+  declare_html(app, f.out.html);
+  mark_common(app, {"--ranks", "--drive", "--quick", "--from", "--machine", "--json", "--html"});
   app.footer(
       "stepscope calibrate here.json && stepscope predict gpt2 --machine here.json "
       "--gpus 2 --global-batch 16 --seq 128 --dtype fp32\n"

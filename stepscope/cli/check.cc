@@ -21,7 +21,7 @@ namespace {
 struct CheckFlags {
   CheckRequest request;
   std::string unit = "ms";
-  std::string json;
+  OutputPaths out;
 };
 
 void declare(CLI::App& app, CheckFlags& f) {
@@ -37,9 +37,11 @@ void declare(CLI::App& app, CheckFlags& f) {
   declare_step_annotation(app, f.request.traces.step_annotation, "Inputs");
   declare_kernel_rules(app, f.request.traces.kernel_rules, "Inputs");
   declare_job(app, f.request.job);
-  declare_json(app, f.json);
-  mark_common(app, {"--json", "--model", "--global-batch", "--seq", "--machine", "--unit"});
-  app.footer("stepscope check examples/train_tiny/traces/ddp");
+  declare_json(app, f.out.json);
+  declare_html(app, f.out.html);
+  mark_common(app,
+              {"--json", "--html", "--model", "--global-batch", "--seq", "--machine", "--unit"});
+  app.footer("stepscope check examples/train_tiny/traces/ddp --html check.html");
 }
 
 int answer(CheckFlags& f) {
@@ -47,9 +49,8 @@ int answer(CheckFlags& f) {
   Failures failures;
   const auto result = check(f.request, progress_of(failures));
   if (!result) return ended(result.error(), failures);
-  if (f.json != "-")
-    print_text(check_text(*result, {.width = terminal_width(), .colour = wants_colour()}));
-  write_json_text(f.json, json_text(check_tree(*result)), failures);
+  if (f.out.prints()) print_text(check_text(*result, text_options(f.out.html)));
+  if (f.out.has_tree()) write_tree(f.out, check_tree(*result), failures);
   flush_output(failures);
   return failures.any() ? exit_failed : exit_done;
 }

@@ -33,8 +33,7 @@ struct CompareFlags {
   StatisticsFlags statistics;
   std::optional<double> max_regression;  // a share
   std::string inconclusive = "fail";
-  std::string json;
-  std::string csv;
+  OutputPaths out;
 };
 
 void declare(CLI::App& app, CompareFlags& f) {
@@ -78,9 +77,11 @@ void declare(CLI::App& app, CompareFlags& f) {
                      "tell"),
       {"fail", "ok"})
       ->group("Statistics");
-  declare_json(app, f.json);
-  declare_csv(app, f.csv);
-  mark_common(app, {"--a", "--b", "--run", "--launches", "--max-regression", "--json", "--csv"});
+  declare_json(app, f.out.json);
+  declare_html(app, f.out.html);
+  declare_csv(app, f.out.csv);
+  mark_common(
+      app, {"--a", "--b", "--run", "--launches", "--max-regression", "--json", "--html", "--csv"});
   app.footer(
       "stepscope compare before.csv after.csv --max-regression 2%\n"
       "stepscope compare --run './train.sh --fused 0 --out {out}' --run './train.sh --fused 1 "
@@ -156,11 +157,10 @@ int answer(CompareFlags& f) {
   Failures failures;
   const auto result = compare(*request, progress_of(failures));
   if (!result) return ended(result.error(), failures);
-  if (f.json != "-")
-    print_text(compare_text(*result, {.width = terminal_width(), .colour = wants_colour()}));
+  if (f.out.prints()) print_text(compare_text(*result, text_options(f.out.html)));
   const Json tree = compare_tree(*result);
-  write_json_text(f.json, json_text(tree), failures);
-  if (!f.csv.empty()) write_tables(f.csv, compare_csv(tree), failures);
+  if (f.out.has_tree()) write_tree(f.out, tree, failures);
+  if (!f.out.csv.empty()) write_tables(f.out.csv, compare_csv(tree), failures);
   flush_output(failures);
   if (failures.any()) return exit_failed;
   return exit_code(*result, f.inconclusive);

@@ -127,6 +127,10 @@ void write_json_text(const std::string& path, const std::string& json, Failures&
     failures.keep(write_file(path, json));
 }
 
+void write_page(const std::string& path, const Json& tree, Failures& failures) {
+  if (!path.empty()) failures.keep(write_file(path, render_html(json_text(tree))));
+}
+
 void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures) {
   const std::string json = json_text(tree);
   write_json_text(paths.json, json, failures);

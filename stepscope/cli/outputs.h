@@ -52,6 +52,8 @@ void declare_csv(CLI::App& app, std::string& directory);
 // would read, those of directories and patterns included. Error: one file is two of them.
 [[nodiscard]] Result<Done> check_outputs(const CLI::App& verb);
 
+// The page of `tree`; nothing where the path is empty.
+void write_page(const std::string& path, const Json& tree, Failures& failures);
 // `tree` as JSON and as a page.
 void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures);
 // To `path`, or to standard output where it is "-"; nothing where it is empty.

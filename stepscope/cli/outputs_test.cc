@@ -79,6 +79,20 @@ TEST_F(OutputFiles, AreEachAFileOfTheirOwn) {
   EXPECT_NE(complaint({"rank1.json", "--json", "out", "--html", "traces/../out"}), "");
 }
 
+TEST_F(OutputFiles, OfACalibrationAreAFileEach) {
+  CLI::App app("", "calibrate");
+  std::string file;
+  OutputPaths paths;
+  app.add_option("FILE", file);
+  declare_json(app, paths.json);
+  declare_html(app, paths.html);
+  app.parse("here.json --html here.json");
+  EXPECT_FALSE(check_outputs(app));
+  app.clear();
+  app.parse("here.json --html here.html");
+  EXPECT_TRUE(check_outputs(app));
+}
+
 TEST_F(OutputFiles, MayStandBesideInputs) {
   EXPECT_EQ(complaint({"traces", "--html", "traces/report.html"}), "");  // no trace: it is not read
   EXPECT_EQ(complaint({"traces", "--json", "traces/new.json"}), "");

@@ -27,8 +27,7 @@ struct SweepFlags {
   std::string step_annotation;
   std::string kernel_rules;
   StatisticsFlags statistics;
-  std::string json;
-  std::string csv;
+  OutputPaths out;
 };
 
 void declare(CLI::App& app, SweepFlags& f) {
@@ -50,9 +49,10 @@ void declare(CLI::App& app, SweepFlags& f) {
   declare_step_annotation(app, f.step_annotation, "Inputs");
   declare_kernel_rules(app, f.kernel_rules, "Inputs");
   declare_statistics(app, f.statistics);
-  declare_json(app, f.json);
-  declare_csv(app, f.csv);
-  mark_common(app, {"--vary", "--launches", "--json", "--csv"});
+  declare_json(app, f.out.json);
+  declare_html(app, f.out.html);
+  declare_csv(app, f.out.csv);
+  mark_common(app, {"--vary", "--launches", "--json", "--html", "--csv"});
   app.footer(
       "stepscope sweep --vary bucket=1MB,5MB,25MB -- stepscope train --bucket "
       "{bucket} --data TEXT --json {out}");
@@ -89,11 +89,10 @@ int answer(const SweepFlags& f) {
   Failures failures;
   const auto result = sweep(*request, progress_of(failures));
   if (!result) return ended(result.error(), failures);
-  if (f.json != "-")
-    print_text(sweep_text(*result, {.width = terminal_width(), .colour = wants_colour()}));
+  if (f.out.prints()) print_text(sweep_text(*result, text_options(f.out.html)));
   const Json tree = sweep_tree(*result);
-  write_json_text(f.json, json_text(tree), failures);
-  if (!f.csv.empty()) write_tables(f.csv, sweep_csv(tree), failures);
+  if (f.out.has_tree()) write_tree(f.out, tree, failures);
+  if (!f.out.csv.empty()) write_tables(f.out.csv, sweep_csv(tree), failures);
   flush_output(failures);
   return failures.any() ? exit_failed : exit_done;
 }

@@ -91,12 +91,17 @@ int write(const TrainFlags& flags, const TrainResult& result, Failures& failures
   }
   const int code = result.interrupted ? exit_interrupted : exit_done;
   if (!result.has_results) return failures.any() ? static_cast<int>(exit_failed) : code;
-  const bool prints = flags.json != "-";
+  const OutputPaths& out = flags.out;
+  const bool prints = out.prints();
   if (flags.request.generate > 0) fmt::print(prints ? stdout : stderr, "{}\n\n", result.generated);
-  write_json_text(flags.json,
-                  flags.json.empty() ? std::string() : train_tree(result).dump(2) + "\n", failures);
-  if (!flags.csv.empty()) write_tables(flags.csv, train_csv(train_tree(result)), failures);
-  if (prints) print_text(train_text(result, text_options()));
+  const bool has_tree = out.has_tree() || !out.csv.empty();
+  const Json tree = has_tree ? train_tree(result) : Json();
+  if (!out.json.empty())
+    write_json_text(out.json, tree.dump(2, ' ', false, Json::error_handler_t::replace) + '\n',
+                    failures);
+  if (!out.html.empty()) write_page(out.html, train_page_tree(tree), failures);
+  if (!out.csv.empty()) write_tables(out.csv, train_csv(tree), failures);
+  if (prints) print_text(train_text(result, text_options(out.html)));
   flush_output(failures);
   if (failures.any()) failures.add({.what = "rank 0: not everything could be written"});
   return failures.any() ? static_cast<int>(exit_failed) : code;

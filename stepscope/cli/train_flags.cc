@@ -228,8 +228,9 @@ void declare_views(CLI::App& app, TrainFlags& f) {
   as_seconds(app.add_option("--deadline", f.deadline, "Time after which a collective fails"), 0.1,
              86400)
       ->group(faults);
-  declare_json(app, f.json);
-  declare_csv(app, f.csv);
+  declare_json(app, f.out.json);
+  declare_html(app, f.out.html);
+  declare_csv(app, f.out.csv);
   app.add_flag("--quiet", f.quiet, "Leave out the progress line and the lines of steps")
       ->group(group);
 }
@@ -395,7 +396,7 @@ void declare(CLI::App& app, TrainFlags& f) {
       "Trains a GPT-2 or Llama style network with ZeRO on the cores of this machine, and accounts "
       "for every step: memory, communication, waits, faults.");
   mark_common(app, {"--preset", "--data", "--ranks", "--zero", "--micro-batch", "--seq", "--steps",
-                    "--lr", "--trace", "--json"});
+                    "--trace", "--json", "--html"});
   app.footer(
       "stepscope train --zero 3 --ranks 2 --steps 30 --trace traces && stepscope analyze "
       "traces --html report.html");
@@ -432,7 +433,8 @@ Result<TrainRequest> request_of(const TrainFlags& f) {
   }
   if (f.peak_tflops > 0) r.peak = FlopRate{f.peak_tflops * 1e12};
   r.deadline = Ns{static_cast<std::int64_t>(f.deadline * 1e9)};
-  if (!f.json.empty() && f.json != "-") r.outputs.push_back(f.json);
+  for (const std::string& path : {f.out.json, f.out.html})
+    if (!path.empty() && path != "-") r.outputs.push_back(path);
   return r;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
+#include "stepscope/cli/outputs.h"
 #include "stepscope/pipeline/train/train_request.h"
 
 namespace stepscope {
@@ -26,8 +27,7 @@ struct TrainFlags {
   std::vector<std::string> inject;
   double peak_tflops = 0;  // 0: measured
   double deadline = 60;    // seconds
-  std::string json;
-  std::string csv;
+  OutputPaths out;
   bool quiet = false;
 };
 

@@ -33,6 +33,15 @@ TEST(TrainFlags, HaveTheFieldsDefaultsAndNames) {
   EXPECT_EQ(all.inject.size(), 1U);
 }
 
+TEST(TrainFlags, FilesAreKnownBeforeTrainingBegins) {
+  const auto request = request_of(train_typed("--data x --json a.json --html b.html"));
+  ASSERT_TRUE(request) << request.error().message();
+  EXPECT_EQ(request->outputs, (std::vector<std::string>{"a.json", "b.html"}));
+  const auto printed = request_of(train_typed("--data x --json -"));
+  ASSERT_TRUE(printed);
+  EXPECT_TRUE(printed->outputs.empty());
+}
+
 TEST(TrainFlags, TakeTheNamesOfEarlierVersionsToo) {
   const TrainFlags old = train_typed("--batch 4 --precision bf16 --warmup 10 --keep 3");
   EXPECT_EQ(old.request.batch, 4);

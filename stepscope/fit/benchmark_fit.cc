@@ -35,7 +35,27 @@ double mean_error(const std::vector<BenchmarkRow>& rows,
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
+std::optional<Seconds> fitted_time(const BenchmarkRow& row, HostPlacement placement,
+                                   std::span<const TransferFit> transfers) {
+  for (const TransferFit& fit : transfers)
+    if (fit.kind == row.kind && fit.group_size == row.ranks && fit.placement == placement)
+      return predicted_time(fit, row.bytes);
+  return std::nullopt;
+}
+
+HostPlacement placement_of_group(const GroupPlacement& group) {
+  return group.domains > 1 ? HostPlacement::several_hosts : HostPlacement::one_host;
+}
+
 using RowKey = std::tuple<CollectiveKind, int, int, std::int64_t>;
+
+std::optional<TimingSpread> spread_of(std::span<const CollectiveTiming* const> timings,
+                                      std::span<const double> times) {
+  if (timings.size() == 1) return timings.front()->spread;
+  return TimingSpread{.low = Seconds{*quantile(times, 0.1)},
+                      .high = Seconds{*quantile(times, 0.9)},
+                      .calls = times.size()};
+}
 
 std::vector<BenchmarkRow> rows_of(std::span<const PlacedBenchmark> benchmarks,
                                   const Network& before, const Network& after,
@@ -53,14 +73,11 @@ std::vector<BenchmarkRow> rows_of(std::span<const PlacedBenchmark> benchmarks,
                      .ranks = ranks,
                      .hosts = hosts,
                      .bytes = Bytes{bytes},
-                     .measured = Seconds{*median(times)}};
+                     .measured = Seconds{*median(times)},
+                     .spread = spread_of(timings, times)};
     row.before = modelled_time(before, *timings.front());
     row.modelled = modelled_time(after, *timings.front());
-    const auto placement =
-        timings.front()->group.domains > 1 ? HostPlacement::several_hosts : HostPlacement::one_host;
-    for (const TransferFit& fit : transfers)
-      if (fit.kind == kind && fit.group_size == ranks && fit.placement == placement)
-        row.fitted = predicted_time(fit, row.bytes);
+    row.fitted = fitted_time(row, placement_of_group(timings.front()->group), transfers);
     rows.push_back(row);
   }
   return rows;
@@ -99,6 +116,27 @@ Result<PlacedBenchmark> place_benchmark(CommBenchmark benchmark, const Machine& 
                                 .algorithm = {}});
   placed.benchmark = std::move(benchmark);
   return placed;
+}
+
+std::vector<BenchmarkRow> benchmark_rows(std::span<const CollectiveTiming> measured,
+                                         const Machine& fitted,
+                                         std::span<const TransferFit> transfers) {
+  std::vector<BenchmarkRow> rows;
+  const auto network = make_network(fitted);
+  for (CollectiveTiming t : measured) {
+    BenchmarkRow row{.kind = t.kind,
+                     .ranks = t.group.size,
+                     .bytes = t.bytes,
+                     .measured = t.time,
+                     .spread = t.spread};
+    row.fitted = fitted_time(row, placement_of_group(t.group), transfers);
+    if (network) {
+      if (const auto group = place(t.group.size, 1, *network)) t.group = *group;
+      row.modelled = modelled_time(*network, t);
+    }
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 Result<BenchmarkFit> fit_benchmarks(const Machine& base,

@@ -37,15 +37,17 @@ struct PlacedBenchmark {
                                                       const Machine& machine,
                                                       const BenchmarkPlace& place);
 
+// A measured transfer beside what models say of it.
 struct BenchmarkRow {
   CollectiveKind kind = CollectiveKind::unknown;
   int ranks = 0;
   int hosts = 1;
   Bytes bytes{};
-  Seconds measured{};                 // median if there are several
-  std::optional<Seconds> fitted{};    // time = start + bytes / rate, in pieces
-  std::optional<Seconds> modelled{};  // by the fitted machine
-  std::optional<Seconds> before{};    // by the original machine
+  Seconds measured{};                    // median if there are several
+  std::optional<TimingSpread> spread{};  // of several timings, or of the calls of one
+  std::optional<Seconds> fitted{};       // time = start + bytes / rate, in pieces
+  std::optional<Seconds> modelled{};     // by the fitted machine
+  std::optional<Seconds> before{};       // by the original machine
 };
 
 struct BenchmarkFit {
@@ -56,6 +58,11 @@ struct BenchmarkFit {
   double modelled_error = 0;
   double before_error = 0;
 };
+
+// What calibrate() measured. `transfers`: fits of `measured`. There is no `before`.
+[[nodiscard]] std::vector<BenchmarkRow> benchmark_rows(std::span<const CollectiveTiming> measured,
+                                                       const Machine& fitted,
+                                                       std::span<const TransferFit> transfers);
 
 // `source` is stored in the machine file. Errors: no timing at all; links that the machine lacks.
 [[nodiscard]] Result<BenchmarkFit> fit_benchmarks(const Machine& base,

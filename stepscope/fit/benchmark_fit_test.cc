@@ -48,6 +48,36 @@ TEST(BenchmarkFit, FindsTheLineThatMadeTheTimes) {
   ASSERT_TRUE(fit->machine.scale_up->timing);
 }
 
+TEST(BenchmarkFit, TimingsOfOneSizeHaveASpread) {
+  CommBenchmark twice = line(8, 1, 20e-6, 200e9);
+  const std::vector<BenchmarkPoint> once = twice.points;
+  for (BenchmarkPoint p : once) {
+    p.time *= 1.5;
+    twice.points.push_back(p);
+  }
+  const auto placed = place_benchmark(twice, h100(), {});
+  ASSERT_TRUE(placed);
+  const auto fit = fit_benchmarks(h100(), std::span(&*placed, 1), "a benchmark");
+  ASSERT_TRUE(fit);
+  const BenchmarkRow& row = fit->rows.front();
+  ASSERT_TRUE(row.spread);
+  EXPECT_EQ(row.spread->calls, 2U);
+  EXPECT_NEAR(row.spread->low / once[0].time, 1.05, 1e-9);
+  EXPECT_NEAR(row.spread->high / once[0].time, 1.45, 1e-9);
+}
+
+TEST(BenchmarkFit, MeasuredTransfersStandBesideTheModels) {
+  const auto placed = place_benchmark(line(8, 1, 20e-6, 200e9), h100(), {});
+  ASSERT_TRUE(placed);
+  const auto fits = fit_transfers(placed->timings);
+  const auto rows = benchmark_rows(placed->timings, h100(), fits);
+  ASSERT_EQ(rows.size(), placed->timings.size());
+  EXPECT_FALSE(rows[0].spread);  // the file has one time of each size
+  EXPECT_FALSE(rows[0].before);
+  EXPECT_NEAR(*rows[0].fitted / rows[0].measured, 1, 0.01);
+  EXPECT_TRUE(rows[0].modelled);
+}
+
 TEST(BenchmarkFit, HostsTellTheLinks) {
   const auto far = place_benchmark(line(16, 2, 40e-6, 100e9), h100(), {});
   ASSERT_TRUE(far) << far.error().message();

@@ -93,27 +93,39 @@ void set(ComputeCurves& curves, const Free& number, double value) {
   }
 }
 
-std::array<std::optional<ComputeModel>, dtype_count> models(
-    const Machine& machine, std::span<const OperationTiming> timings) {
-  std::array<std::optional<ComputeModel>, dtype_count> all;
+using ModelsByFormat = std::array<std::optional<ComputeModel>, dtype_count>;
+
+// Of the timings' formats, where the machine has what a model needs.
+ModelsByFormat models(const Machine& machine, std::span<const OperationTiming> timings) {
+  ModelsByFormat all;
   for (const OperationTiming& t : timings) {
     auto& model = all[index(t.dtype)];
     if (model) continue;
-    auto made = make_compute_model(machine, t.dtype);
-    check(made.has_value(), "a machine to be fitted has its peaks and its memory's rate");
-    model = std::move(*made);
+    if (auto made = make_compute_model(machine, t.dtype)) model = std::move(*made);
   }
   return all;
 }
 
-double log_error(const std::array<std::optional<ComputeModel>, dtype_count>& models,
-                 const OperationTiming& timing) {
-  const Seconds modelled =
-      operation_time(*models[index(timing.dtype)], timing.operation, timing.direction);
+double log_error(const ModelsByFormat& models, const OperationTiming& timing) {
+  const auto& model = models[index(timing.dtype)];
+  check(model.has_value(), "a machine to be fitted has its peaks and its memory's rate");
+  const Seconds modelled = operation_time(*model, timing.operation, timing.direction);
   return std::log(modelled.count() / timing.time.count());
 }
 
 }  // namespace
+
+std::vector<std::optional<Seconds>> modelled_times(const Machine& machine,
+                                                   std::span<const OperationTiming> timings) {
+  const ModelsByFormat by_format = models(machine, timings);
+  std::vector<std::optional<Seconds>> times;
+  for (const OperationTiming& t : timings) {
+    const auto& model = by_format[index(t.dtype)];
+    times.push_back(model ? std::optional(operation_time(*model, t.operation, t.direction))
+                          : std::nullopt);
+  }
+  return times;
+}
 
 ComputeFit fit_core(const Machine& machine, std::span<const OperationTiming> timings) {
   const std::vector<Free> free = free_numbers(timings);

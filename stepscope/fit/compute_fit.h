@@ -31,6 +31,10 @@ struct ComputeFit {
   double mean_error = 0;  // |modelled / measured - 1| over the timings
 };
 
+// Of each timing, the time by the machine's curves; absent if it lacks a peak or the memory's rate.
+[[nodiscard]] std::vector<std::optional<Seconds>> modelled_times(
+    const Machine& machine, std::span<const OperationTiming> timings);
+
 // `machine` gives the peaks and the memory's rate (compute_time.h needs both). Free numbers: the
 // shares of the peaks, the memory's efficiency, the share of a product's traffic that its
 // arithmetic does not hide, and the cost of a call. A number that no timing determines is absent.

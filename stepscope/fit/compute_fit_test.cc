@@ -132,5 +132,18 @@ TEST(ComputeFit, HoldsAnOutlierDown) {
   EXPECT_NEAR(*fit.curves.matmul_efficiency[index(Dtype::fp32)], 0.93, 0.04);
 }
 
+TEST(ComputeFit, AMachineSaysWhatItWouldTake) {
+  std::vector<OperationTiming> timings;
+  timings.push_back({Dtype::fp32, product(512, 512, 512, 4), Direction::forward, Seconds{1}});
+  timings.push_back({Dtype::fp16, product(512, 512, 512, 2), Direction::forward, Seconds{1}});
+  const auto times = modelled_times(core(), timings);
+  ASSERT_EQ(times.size(), 2U);
+  ASSERT_TRUE(times[0]);
+  EXPECT_GT(times[0]->count(), 2.0 * 512 * 512 * 512 / 0.1174e12);
+  Machine without = core();
+  without.peak_rates = {};
+  EXPECT_FALSE(modelled_times(without, timings)[0]);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -4,6 +4,7 @@
 // sparse one: each half octave of a kind and a group counts once.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,12 +17,20 @@
 
 namespace stepscope {
 
+// Of repeated calls: the 10th and the 90th percentile of their times.
+struct TimingSpread {
+  Seconds low{};
+  Seconds high{};
+  std::size_t calls = 0;
+};
+
 struct CollectiveTiming {
   CollectiveKind kind = CollectiveKind::all_reduce;
   GroupPlacement group;
   Bytes bytes{};                         // total
   Seconds time{};                        // measured, above 0
   std::optional<Algorithm> algorithm{};  // if the source names the one that ran
+  std::optional<TimingSpread> spread{};  // if single calls were timed
 };
 
 // The network's time: of the fastest algorithm, or of the one that ran. Absent if that one cannot

@@ -50,8 +50,9 @@ Result<Done> slowest_rank(Communicator& comm, std::vector<double>& ns) {
   return Done{};
 }
 
-Result<Seconds> time_size(Communicator& comm, CollectiveKind kind, std::size_t share,
-                          const LinkSweep& sweep, Buffers& b) {
+// The timing of one size, without its group and bytes.
+Result<CollectiveTiming> time_size(Communicator& comm, CollectiveKind kind, std::size_t share,
+                                   const LinkSweep& sweep, Buffers& b) {
   // The first call touches memory. The second shows how many calls fit into the time.
   std::vector<double> ns(1);
   for (int i = 0; i < 2; ++i) {
@@ -70,7 +71,15 @@ Result<Seconds> time_size(Communicator& comm, CollectiveKind kind, std::size_t s
     t = *once;
   }
   if (auto agreed = slowest_rank(comm, ns); !agreed) return agreed.error();
-  return Seconds{std::max(1.0, upper_median(ns)) * 1e-9};
+  const auto at_least = [](double t) { return Seconds{std::max(1.0, t) * 1e-9}; };
+  return CollectiveTiming{.kind = kind,
+                          .group = {},
+                          .bytes = {},
+                          .time = at_least(upper_median(ns)),
+                          .algorithm = {},
+                          .spread = TimingSpread{.low = at_least(*quantile(ns, 0.1)),
+                                                 .high = at_least(*quantile(ns, 0.9)),
+                                                 .calls = calls}};
 }
 
 }  // namespace
@@ -97,10 +106,9 @@ Result<std::vector<CollectiveTiming>> time_collectives(Communicator& comm, const
     for (int i = 0; i <= last; ++i) {
       const std::size_t share =
           elements(from * std::exp2(static_cast<double>(i) / sweep.sizes_per_octave));
-      const auto time = time_size(comm, kind, share, sweep, buffers);
-      if (!time) return time.error();
-      CollectiveTiming timing{
-          .kind = kind, .group = {}, .bytes = {}, .time = *time, .algorithm = {}};
+      auto timed = time_size(comm, kind, share, sweep, buffers);
+      if (!timed) return timed.error();
+      CollectiveTiming timing = *timed;
       timing.bytes = Bytes{static_cast<std::int64_t>(share * sizeof(float)) * n};
       timing.group.size = n;
       timing.group.members = n;

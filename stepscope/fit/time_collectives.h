@@ -22,8 +22,8 @@ struct LinkSweep {
 };
 
 // All-gather, reduce-scatter and all-reduce of f32 over all ranks of `comm`; medians over the
-// calls. All ranks must call it with the same sweep; all get the same result. Empty for a group of
-// one rank. Errors: those of the transport. Allocates twice `to`.
+// calls, with their spread. All ranks must call it with the same sweep; all get the same result.
+// Empty for a group of one rank. Errors: those of the transport. Allocates twice `to`.
 [[nodiscard]] Result<std::vector<CollectiveTiming>> time_collectives(Communicator& comm,
                                                                      const LinkSweep& sweep);
 

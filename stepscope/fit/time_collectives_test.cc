@@ -33,9 +33,16 @@ TEST(TimeCollectives, EveryRankGetsTheSameTimesOfEverySize) {
     const CollectiveTiming& t = all[0][i];
     EXPECT_GT(t.time.count(), 0);
     EXPECT_EQ(t.group.size, 3);
+    ASSERT_TRUE(t.spread);
+    EXPECT_EQ(t.spread->calls, 3U);
+    EXPECT_LE(t.spread->low, t.time);
+    EXPECT_LE(t.time, t.spread->high);
     EXPECT_LE(t.bytes.value, 64000);
     EXPECT_EQ(t.bytes.value % 12, 0);  // whole elements for each rank
-    for (const auto& of_rank : all) EXPECT_EQ(of_rank[i].time, t.time);
+    for (const auto& of_rank : all) {
+      EXPECT_EQ(of_rank[i].time, t.time);
+      EXPECT_EQ(of_rank[i].spread->high, t.spread->high);
+    }
   }
 }
 

@@ -5,17 +5,21 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/run_warnings.h"
 #include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/pipeline/launches.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/train_summary.h"
+#include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
 
 namespace stepscope {
@@ -38,6 +42,24 @@ void take_mfu(const DescribedJob& r, CheckResult& c) {
   if (!mfu->mfu) c.why_no_mfu = "needs the model's FLOPs";
 }
 
+// `steps` are those of the facts' only launch.
+void take_times(std::span<const NumberedStep> steps, std::span<const RankOfStep> ranks,
+                CheckResult& c) {
+  c.times = step_times_by_rank(steps, ranks, c.facts.arm.launches.front().warm_up);
+}
+
+// Numbered as `numbers` say, else by their place.
+std::vector<NumberedStep> numbered(std::span<const double> wall_ns,
+                                   std::span<const std::int64_t> numbers) {
+  std::vector<NumberedStep> steps;
+  for (std::size_t i = 0; i < wall_ns.size(); ++i) {
+    const bool has = i < numbers.size() && numbers[i] >= 0;
+    steps.push_back(
+        {.number = has ? numbers[i] : static_cast<std::int64_t>(i), .wall_ns = wall_ns[i]});
+  }
+  return steps;
+}
+
 Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
                           const Progress& progress, CheckResult& c) {
   auto read = read_traces(r.traces, progress);
@@ -52,8 +74,11 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   c.run = std::move(read->run);
   LaunchSteps launch{.name = c.input,
                      .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
-  for (const JobStep& s : c.job->steps)
+  std::vector<NumberedStep> steps;
+  for (const JobStep& s : c.job->steps) {
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>(s.wall.count())));
+    steps.push_back({.number = s.index, .wall_ns = launch.wall_ns.back()});
+  }
   const std::string cut = cut_sentence(read->inputs, *c.job);
   if (launch.wall_ns.empty() && !cut.empty()) return Error{.what = cut};
   if (launch.wall_ns.empty())
@@ -62,6 +87,13 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   launch.parts = step_parts(*c.job, {});
   c.facts = facts_of(*c.job);
   c.facts.arm = describe_arm({&launch, 1});
+  std::vector<RankOfStep> ranks;
+  for (const RankResult& rank : c.job->ranks)
+    for (const Step& s : rank.steps)
+      ranks.push_back({.rank = rank.rank,
+                       .number = s.index,
+                       .wall_ns = static_cast<double>((s.end - s.start).count())});
+  take_times(steps, ranks, c);
   for (const Straggler& s : c.job->stragglers)
     if (s.significant)
       c.facts.stragglers.push_back(
@@ -89,10 +121,33 @@ void take_summary(const TrainSummary& summary, StepFacts& facts) {
   }
 }
 
+// A sentence for each rank whose steps are much longer than those of its peers, the slowest first;
+// of many the first three, and how many more.
+std::vector<std::string> slow_ranks(const StepTimesByRank& times) {
+  std::vector<std::pair<double, int>> slow;
+  for (const RankStatistics& rank : times.ranks)
+    if (rank.deviation && *rank.deviation > threshold::much_imbalance)
+      slow.emplace_back(-*rank.deviation, rank.rank);
+  std::ranges::sort(slow);
+  constexpr std::size_t most = 3;
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < std::min(most, slow.size()); ++i)
+    sentences.push_back(
+        fmt::format("a step of rank {} takes {} longer than that of the median rank",
+                    slow[i].second, format_percent(-slow[i].first)));
+  if (slow.size() > most)
+    sentences.push_back(counted(slow.size() - most, "more rank") + " likewise, by less");
+  return sentences;
+}
+
 Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag* stop,
                         CheckResult& c) {
   auto times = read_step_times(c.input, r.unit, stop);
   if (!times) return times.error();
+  const std::vector<NumberedStep> steps = numbered(times->wall_ns, times->iterations);
+  std::vector<RankOfStep> ranks;
+  for (const RankStepTime& t : times->ranks)
+    ranks.push_back({.rank = t.rank, .number = t.iteration, .wall_ns = t.wall_ns});
   const LaunchSteps launch = launch_of(std::move(*times), c.input, c.warnings);
   const bool list = kind == StepFileKind::list;
   c.kind = list ? CheckedKind::list : CheckedKind::train;
@@ -103,6 +158,8 @@ Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag
     take_summary(*summary, c.facts);
   }
   c.facts.arm = describe_arm({&launch, 1});
+  take_times(steps, ranks, c);
+  for (std::string& slow : slow_ranks(c.times)) c.facts.stragglers.push_back(std::move(slow));
   return Done{};
 }
 
@@ -143,11 +200,14 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   const auto peak = log_peak(r, of.log);
   of.rates = log_rates(of.log, of.steps, of.account, of.model, peak);
   LaunchSteps launch{.name = c.input, .source = std::string(of.steps.tool->label)};
+  std::vector<std::int64_t> iterations;
   for (const LogStep& step : of.steps.steps) {
     launch.wall_ns.push_back(step.wall_ns);
     launch.causes.push_back(step.cause);
+    iterations.push_back(step.iteration);
   }
   c.facts.arm = describe_arm({&launch, 1});
+  take_times(numbered(launch.wall_ns, iterations), {}, c);
   c.facts.mfu = of.rates.mfu;
   c.why_no_mfu = !of.model.model ? of.model.why_not
                  : !peak         ? "needs the peak: give --machine NAME or --peak-tflops N"

@@ -9,6 +9,7 @@
 
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/analysis/runs/step_facts.h"
+#include "stepscope/analysis/runs/step_times_by_rank.h"
 #include "stepscope/base/result.h"
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/pipeline/check_lines.h"
@@ -30,11 +31,12 @@ struct CheckResult {
   std::string input;  // as given
   CheckedKind kind = CheckedKind::list;
   StepFacts facts;
-  std::optional<JobResult> job{};          // of traces
-  std::optional<LogFacts> log{};           // of a log
-  std::string why_no_mfu{};                // where facts have none
-  double least_effective = 8;              // steps that a comparison needs
-  std::vector<CheckLine> lines{};          // what each figure means
+  StepTimesByRank times{};         // steps are numbered from 0 on if the input does not number them
+  std::optional<JobResult> job{};  // of traces
+  std::optional<LogFacts> log{};   // of a log
+  std::string why_no_mfu{};        // where facts have none
+  double least_effective = 8;      // steps that a comparison needs
+  std::vector<CheckLine> lines{};  // what each figure means
   std::vector<std::string> record_next{};  // what another recording should have
   std::vector<std::string> warnings{};
   std::vector<Error> failures{};  // inputs that could not be read

@@ -60,7 +60,7 @@ CheckLine balance_line(const StepFacts& f) {
     return {.name = "rank_balance",
             .status = CheckStatus::unknown,
             .value = std::nullopt,
-            .sentence = "not known: needs two ranks of one role"};
+            .sentence = "not known: needs the computing time of two ranks of one role"};
   return {.name = "rank_balance",
           .status = good_if(balance->excess <= threshold::much_imbalance),
           .value = balance->excess,

@@ -23,6 +23,14 @@ std::optional<HampelLimits> hampel_limits(std::span<const double> values, double
                       .high = *middle + k * deviation};
 }
 
+std::optional<std::pair<double, double>> usual_interval(std::span<const double> values, double k) {
+  std::vector<double> logs(values.size());
+  std::ranges::transform(values, logs.begin(), [](double x) { return std::log(x); });
+  const auto limits = hampel_limits(logs, k);
+  if (!limits || !(limits->deviation > 0)) return std::nullopt;
+  return std::pair(std::exp(limits->low), std::exp(limits->high));
+}
+
 std::vector<double> clipped(std::span<const double> values, const HampelLimits& limits) {
   std::vector<double> kept(values.begin(), values.end());
   for (double& v : kept) v = std::clamp(v, limits.low, limits.high);

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace stepscope {
@@ -20,6 +21,11 @@ struct HampelLimits {
 // Absent for no values. If all values are equal, both limits are that value.
 [[nodiscard]] std::optional<HampelLimits> hampel_limits(std::span<const double> values,
                                                         double k = 3);
+
+// The same by the logarithms of values > 0: the interval beyond which a value is an outlier. Absent
+// for no values, or if all are equal.
+[[nodiscard]] std::optional<std::pair<double, double>> usual_interval(
+    std::span<const double> values, double k = 3);
 
 // The values, with those beyond the limits moved onto them.
 [[nodiscard]] std::vector<double> clipped(std::span<const double> values,

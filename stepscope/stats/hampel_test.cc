@@ -35,6 +35,15 @@ TEST(Hampel, OfEqualValuesIsThatValue) {
   EXPECT_FALSE(hampel_limits(Doubles{}));
 }
 
+TEST(Hampel, TheIntervalOfLogarithmsIsSymmetricAsARatio) {
+  const auto usual = usual_interval(Doubles{90, 100, 111.1, 100, 95, 105});
+  ASSERT_TRUE(usual);
+  EXPECT_NEAR(usual->first * usual->second, 100 * 100, 1e-6);
+  EXPECT_LT(usual->first, 90);
+  EXPECT_FALSE(usual_interval(Doubles(4, 2.5)));
+  EXPECT_FALSE(usual_interval(Doubles{}));
+}
+
 TEST(Hampel, ClippingMovesOnlyWhatLiesBeyond) {
   const HampelLimits limits{.median = 5, .deviation = 1, .low = 2, .high = 8};
   EXPECT_EQ(clipped(Doubles{1, 2, 5, 8, 100}, limits), (Doubles{2, 2, 5, 8, 8}));

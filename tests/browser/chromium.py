@@ -116,8 +116,10 @@ class Chromium:
             time.sleep(0.05)
 
     def key(self, text):
+        """A character, or a key that writes none ("ArrowDown")."""
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=text, text=text if kind == "keyDown" else "")
+            typed = text if kind == "keyDown" and len(text) == 1 else ""
+            self.call("Input.dispatchKeyEvent", type=kind, key=text, text=typed)
 
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)

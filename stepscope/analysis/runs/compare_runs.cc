@@ -13,8 +13,6 @@
 namespace stepscope {
 namespace {
 
-constexpr double outlier_deviations = 3;
-
 // The steps of a launch after its warm-up.
 Series kept_steps(const LaunchSteps& launch, const ComparedLaunch& described) {
   return Series(launch.wall_ns).subspan(described.warm_up);
@@ -31,7 +29,9 @@ ComparedLaunch describe_launch(const LaunchSteps& launch, const CompareOptions& 
     d.unsettled = found.unsettled;
   }
   const Series kept = kept_steps(launch, d);
-  d.median_ns = *median(kept);
+  d.sorted_ns.assign(kept.begin(), kept.end());
+  std::ranges::sort(d.sorted_ns);
+  d.median_ns = *quantile_sorted(d.sorted_ns, 0.5);
   d.mean_ns = *mean(kept);
   return d;
 }
@@ -79,13 +79,10 @@ std::optional<std::size_t> period(std::span<const Outlier> steps) {
 
 std::vector<OutlierGroup> find_outliers(std::span<const LaunchSteps> launches,
                                         const ComparedArm& arm, std::span<const double> all) {
-  std::vector<double> logs(all.size());
-  std::ranges::transform(all, logs.begin(), [](double x) { return std::log(x); });
-  const auto limits = hampel_limits(logs, outlier_deviations);
+  const auto usual = usual_interval(all);
   std::vector<OutlierGroup> groups;
-  if (!limits || !(limits->deviation > 0)) return groups;
-  const double low = std::exp(limits->low);
-  const double high = std::exp(limits->high);
+  if (!usual) return groups;
+  const auto [low, high] = *usual;
   std::map<std::string, std::vector<Outlier>> by_cause;
   std::size_t base = 0;
   for (std::size_t l = 0; l < launches.size(); ++l) {

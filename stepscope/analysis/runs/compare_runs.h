@@ -48,8 +48,9 @@ struct ComparedLaunch {
   std::size_t steps = 0;    // all steps
   std::size_t warm_up = 0;  // steps left out
   bool unsettled = false;   // no end of the warm-up was found
-  double median_ns = 0;     // of the remaining steps, like the next field
+  double median_ns = 0;     // of the remaining steps, like the next fields
   double mean_ns = 0;
+  std::vector<double> sorted_ns{};  // all of them, ascending
 };
 
 struct ComparedArm {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -32,13 +33,16 @@ bool says_something(std::string_view line) {
   return !text.empty() && text.front() != '#';
 }
 
-// Values beyond 30 years or below a femtosecond are not steps.
-void take(StepTimes& times, double ns, std::string_view cause = {}) {
+// Values beyond 30 years or below a femtosecond are not steps. `iteration`: absent if the input
+// does not number its steps.
+void take(StepTimes& times, double ns, std::string_view cause = {},
+          std::optional<std::int64_t> iteration = {}) {
   if (!is_step(ns)) {
     ++times.left_out;
     return;
   }
   times.wall_ns.push_back(ns);
+  if (iteration) times.iterations.push_back(*iteration);
   if (cause.empty() && times.causes.empty()) return;
   times.causes.resize(times.wall_ns.size());
   times.causes.back() = cause;
@@ -101,6 +105,22 @@ std::optional<TableColumns> columns_of(std::span<const std::string_view> header)
   return found;
 }
 
+// A number of a step or rank; absent for fractions and what no 53 bits hold.
+std::optional<std::int64_t> whole_number(std::optional<double> value) {
+  constexpr double most = 9007199254740992;
+  if (!value || !(*value >= 0 && *value < most) || *value != std::floor(*value))
+    return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+void take_rank(StepTimes& times, std::optional<double> rank, std::optional<double> step,
+               double ns) {
+  const auto number = whole_number(rank);
+  const auto iteration = whole_number(step);
+  if (!number || *number > std::numeric_limits<int>::max() || !iteration || !is_step(ns)) return;
+  times.ranks.push_back({static_cast<int>(*number), *iteration, ns});
+}
+
 Result<StepTimes> table(StepLines lines, char separator, const TableColumns& columns,
                         std::string_view path, TimeUnit assumed) {
   StepTimes times{.source = "column " + columns.name, .unit_assumed = !columns.unit};
@@ -126,12 +146,14 @@ Result<StepTimes> table(StepLines lines, char separator, const TableColumns& col
       ++times.left_out;
       continue;
     }
+    take_rank(times, number_in(cell(columns.rank)), step, ns);
     auto& [longest, cause] = slowest[*step];
     if (slowest.size() > most_log_steps) return too_many(path, lines.number());
     longest = std::max(longest, ns);
     if (cause.empty()) cause = cell(columns.cause);
   }
-  for (const auto& [step, longest] : slowest) take(times, longest.first, longest.second);
+  for (const auto& [step, longest] : slowest)
+    take(times, longest.first, longest.second, whole_number(step).value_or(-1));
   return finished(std::move(times), path);
 }
 
@@ -157,10 +179,7 @@ Result<StepTimes> times_of(const JobLog& log, std::string_view path) {
   StepTimes times;
   times.source = std::string(steps.tool->label) + ": " + steps.how;
   times.left_out = steps.left_out;
-  for (const LogStep& step : steps.steps) {
-    take(times, step.wall_ns, step.cause);
-    times.iterations.push_back(step.iteration);
-  }
+  for (const LogStep& step : steps.steps) take(times, step.wall_ns, step.cause, step.iteration);
   if (!steps.steps.empty()) take_remarks(log, steps, times);
   return finished(std::move(times), path);
 }
@@ -169,10 +188,10 @@ bool is_train_json(std::string_view text) {
   return text.substr(0, 200).find("\"stepscope.train/") != std::string_view::npos;
 }
 
-double number_of(const JsonValue* value) {
+std::optional<double> number_of(const JsonValue* value) {
   const bool number = value != nullptr && (value->kind == JsonValue::Kind::integer ||
                                            value->kind == JsonValue::Kind::number);
-  return number ? value->number : 0;
+  return number ? std::optional(value->number) : std::nullopt;
 }
 
 Result<StepTimes> train_steps(std::string_view text, std::string_view path) {
@@ -186,8 +205,17 @@ Result<StepTimes> train_steps(std::string_view text, std::string_view path) {
     const bool evaluated = validation != nullptr && validation->kind != JsonValue::Kind::null;
     const JsonValue* skipped = step.find("skipped");
     const bool lost = skipped != nullptr && skipped->boolean;
-    take(times, number_of(step.find("wall_ns")), evaluated ? "eval" : lost ? "skipped" : "");
+    take(times, number_of(step.find("wall_ns")).value_or(0),
+         evaluated ? "eval"
+         : lost    ? "skipped"
+                   : "",
+         whole_number(number_of(step.find("index"))).value_or(-1));
   }
+  const JsonValue* ranks = json->find("rank_steps");
+  if (ranks != nullptr && ranks->kind == JsonValue::Kind::list)
+    for (const JsonValue& step : ranks->items)
+      take_rank(times, number_of(step.find("rank")), number_of(step.find("index")),
+                number_of(step.find("wall_ns")).value_or(0));
   return finished(std::move(times), path);
 }
 

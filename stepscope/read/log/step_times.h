@@ -6,7 +6,8 @@
 //   column or key   step_time, iteration_time, iter_time, wall, wall_time, duration, elapsed, time,
 //                   each with the suffix _ns, _us, _ms or _s, or without (then `unit` decides)
 //   cause           a column `cause`, `tag` or `event`: a note on the step, such as "checkpoint"
-//   step and rank   with columns of both names, the time of a step is its slowest rank's
+//   step and rank   with columns of both names, the time of a step is its slowest rank's, and the
+//                   times of each rank are kept
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,18 @@
 
 namespace stepscope {
 
+struct RankStepTime {
+  int rank = 0;
+  std::int64_t iteration = 0;
+  double wall_ns = 0;  // finite and > 0
+};
+
 struct StepTimes {
-  std::vector<double> wall_ns{};           // in time order, finite and > 0
-  std::vector<std::string> causes{};       // parallel, or empty: "checkpoint", "eval", …
-  std::vector<std::int64_t> iterations{};  // from a log: parallel, -1 without a number
+  std::vector<double> wall_ns{};      // in time order, finite and > 0
+  std::vector<std::string> causes{};  // parallel, or empty: "checkpoint", "eval", …
+  // Parallel, -1 without a number; empty if the input does not number its steps.
+  std::vector<std::int64_t> iterations{};
+  std::vector<RankStepTime> ranks{};  // of each rank and numbered step; empty without ranks
   // "column wall_ns", "Megatron-LM: elapsed time per iteration", "stepscope train", "numbers"
   std::string source{};
   bool unit_assumed = false;           // the input names no unit

@@ -48,6 +48,31 @@ TEST(StepTimes, TheHeaderNamesColumnAndUnit) {
   EXPECT_TRUE(parse_step_times("a,duration\n1,5\n", "list")->unit_assumed);
 }
 
+TEST(StepTimes, ATableOfRanksKeepsTheTimesOfEach) {
+  const auto times = parse_step_times(
+      "step,rank,step_time_ns\n7,0,10\n7,1,12\n8,0,11\n8,1,0\n8.5,1,4\n9,-1,5\n", "list");
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->wall_ns, (Doubles{12, 11, 4, 5}));
+  EXPECT_EQ(times->iterations, (std::vector<std::int64_t>{7, 8, -1, 9}));
+  ASSERT_EQ(times->ranks.size(), 3U);
+  EXPECT_EQ(times->ranks[1].rank, 1);
+  EXPECT_EQ(times->ranks[1].iteration, 7);
+  EXPECT_EQ(times->ranks[1].wall_ns, 12);
+  EXPECT_TRUE(parse_step_times("step_time_ns\n5\n", "list")->iterations.empty());
+}
+
+TEST(StepTimes, TheJsonOfTrainNumbersItsStepsAndRanks) {
+  const auto times = parse_step_times(
+      R"({"schema":"stepscope.train/1","steps":[{"index":4,"wall_ns":30},{"wall_ns":31}],)"
+      R"("rank_steps":[{"rank":0,"index":4,"wall_ns":29},{"rank":1,"index":4,"wall_ns":30},)"
+      R"({"rank":1,"index":5},{"index":5,"wall_ns":3}]})",
+      "train.json");
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->iterations, (std::vector<std::int64_t>{4, -1}));
+  ASSERT_EQ(times->ranks.size(), 2U);
+  EXPECT_EQ(times->ranks[1].wall_ns, 30);
+}
+
 TEST(StepTimes, TheBestNameIsTaken) {
   EXPECT_EQ(ns_of("time_s,step_time_ms,duration_s\n9,5,8\n"), Doubles{5e6});
 }

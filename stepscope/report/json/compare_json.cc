@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/json/compare_json.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/compare_sentence.h"
@@ -31,6 +33,18 @@ Json drift_tree(const std::optional<LaunchDrift>& drift) {
       {"per_launch", std::expm1(drift->slope)}, {"p", drift->p}, {"bias", std::expm1(drift->bias)}};
 }
 
+// The times in ascending order; of more than 1,000 those at evenly spaced places, both ends among
+// them.
+Json times_of_launch(const ComparedLaunch& launch) {
+  constexpr std::size_t most = 1000;
+  const std::vector<double>& all = launch.sorted_ns;
+  const std::size_t shown = std::min(all.size(), most);
+  Json times = Json::array();
+  for (std::size_t i = 0; i < shown; ++i)
+    times.push_back(std::llround(all[shown < 2 ? 0 : i * (all.size() - 1) / (shown - 1)]));
+  return times;
+}
+
 }  // namespace
 
 Json arm_tree(const std::string& label, const ComparedArm& arm) {
@@ -42,7 +56,8 @@ Json arm_tree(const std::string& label, const ComparedArm& arm) {
                         {"warm_up", l.warm_up},
                         {"unsettled", l.unsettled},
                         {"median_ns", l.median_ns},
-                        {"mean_ns", l.mean_ns}});
+                        {"mean_ns", l.mean_ns},
+                        {"sorted_ns", times_of_launch(l)}});
   Json outliers = Json::array();
   for (const OutlierGroup& g : arm.outliers)
     outliers.push_back({{"cause", g.cause},

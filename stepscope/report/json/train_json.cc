@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,33 +27,69 @@ Json times_by_name(const std::array<Ns, n>& values, const std::array<std::string
   return json;
 }
 
-// Mean over ranks in whole ns that sum to the mean wall time, rounded.
+// Mean in whole ns that sum to the mean wall time, rounded.
 template <std::size_t n>
-std::array<Ns, n> mean_over_train_ranks(const TrainStep& step,
-                                        std::array<Ns, n> TrainRankStep::* member) {
+std::array<Ns, n> mean_of_rank_steps(std::span<const TrainRankStep* const> steps,
+                                     std::array<Ns, n> TrainRankStep::* member) {
   std::vector<double> sum(n, 0);
-  for (const TrainRankStep& rank : step.ranks)
-    for (std::size_t i = 0; i < n; ++i) sum[i] += nanoseconds_of((rank.*member)[i]);
-  for (double& s : sum) s /= std::max<double>(1, static_cast<double>(step.ranks.size()));
+  for (const TrainRankStep* step : steps)
+    for (std::size_t i = 0; i < n; ++i) sum[i] += nanoseconds_of((step->*member)[i]);
+  for (double& s : sum) s /= std::max<double>(1, static_cast<double>(steps.size()));
   const std::vector<std::int64_t> whole = round_to_sum(sum);
   std::array<Ns, n> mean{};
   for (std::size_t i = 0; i < n; ++i) mean[i] = Ns{whole[i]};
   return mean;
 }
 
-Json train_step_json(const TrainStep& s) {
+Json budget_and_phases(std::span<const TrainRankStep* const> steps) {
   return {
-      {"index", s.index},
-      {"loss", s.loss},
-      {"validation_loss", real(s.validation_loss)},
-      {"gradient_norm", real(s.gradient_norm)},
-      {"learning_rate", s.learning_rate},
-      {"tokens", s.tokens},
-      {"skipped", s.skipped},
-      {"wall_ns", s.wall.count()},
       {"budget_ns",
-       times_by_name(mean_over_train_ranks(s, &TrainRankStep::budget), budget_category_names)},
-      {"phases_ns", times_by_name(mean_over_train_ranks(s, &TrainRankStep::phases), phase_names)}};
+       times_by_name(mean_of_rank_steps(steps, &TrainRankStep::budget), budget_category_names)},
+      {"phases_ns", times_by_name(mean_of_rank_steps(steps, &TrainRankStep::phases), phase_names)}};
+}
+
+// Of each rank, its steps among `steps`.
+std::vector<std::vector<const TrainRankStep*>> steps_by_rank(std::span<const TrainStep> steps) {
+  std::vector<std::vector<const TrainRankStep*>> ranks;
+  for (const TrainStep& step : steps) {
+    ranks.resize(std::max(ranks.size(), step.ranks.size()));
+    for (std::size_t r = 0; r < step.ranks.size(); ++r) ranks[r].push_back(&step.ranks[r]);
+  }
+  return ranks;
+}
+
+// Means over the counted steps: of all ranks together, and of each.
+Json train_means_json(const TrainResult& r) {
+  std::vector<const TrainRankStep*> all;
+  Json ranks = Json::array();
+  for (const auto& steps : steps_by_rank(counted_steps(r))) {
+    all.insert(all.end(), steps.begin(), steps.end());
+    double wall = 0;
+    for (const TrainRankStep* step : steps) wall += nanoseconds_of(step->wall);
+    Json row = {{"rank", ranks.size()},
+                {"steps", steps.size()},
+                {"wall_ns", wall / static_cast<double>(std::max<std::size_t>(1, steps.size()))}};
+    row.update(budget_and_phases(steps));
+    ranks.push_back(std::move(row));
+  }
+  Json means = budget_and_phases(all);
+  means["ranks"] = std::move(ranks);
+  return means;
+}
+
+Json train_step_json(const TrainStep& s) {
+  std::vector<const TrainRankStep*> ranks;
+  for (const TrainRankStep& rank : s.ranks) ranks.push_back(&rank);
+  Json row = {{"index", s.index},
+              {"loss", s.loss},
+              {"validation_loss", real(s.validation_loss)},
+              {"gradient_norm", real(s.gradient_norm)},
+              {"learning_rate", s.learning_rate},
+              {"tokens", s.tokens},
+              {"skipped", s.skipped},
+              {"wall_ns", s.wall.count()}};
+  row.update(budget_and_phases(ranks));
+  return row;
 }
 
 Json train_rank_steps_json(const TrainResult& r) {
@@ -151,6 +189,7 @@ Json train_tree(const TrainResult& r) {
           {"tokens_per_second", rates.tokens_per_second},
           {"mfu", real(rates.mfu)},
           {"hfu", real(rates.hfu)},
+          {"means", train_means_json(r)},
           {"steps", std::move(steps)},
           {"rank_steps", train_rank_steps_json(r)},
           {"memory", train_memory_json(r)},
@@ -161,6 +200,52 @@ Json train_tree(const TrainResult& r) {
           {"stats", r.stats ? Json::parse(stats_json(*r.stats)) : Json(nullptr)},
           {"terms", terms_json({"budget", "phase"}, true)},
           {"warnings", r.warnings}};
+}
+
+namespace {
+
+// Steps and rows of ranks that a page holds.
+constexpr std::size_t most_page_steps = 1000;
+constexpr std::size_t most_page_rows = 20'000;
+
+Json without_zeros(const Json& times) {
+  Json kept = Json::object();
+  for (const auto& [name, ns] : times.items())
+    if (ns != 0) kept[name] = ns;
+  return kept;
+}
+
+}  // namespace
+
+Json train_page_tree(Json tree) {
+  const std::size_t ranks = std::max<std::size_t>(1, tree["means"]["ranks"].size());
+  const std::size_t most = std::clamp<std::size_t>(most_page_rows / ranks, 50, most_page_steps);
+  const std::size_t all = tree["steps"].size();
+  const std::size_t every = std::max<std::size_t>(1, (all + most - 1) / most);
+  Json steps = Json::array();
+  std::set<std::int64_t> kept;
+  for (std::size_t begin = 0; begin < all; begin += every) {
+    std::size_t longest = begin;
+    for (std::size_t i = begin; i < std::min(all, begin + every); ++i)
+      if (tree["steps"][i]["wall_ns"] > tree["steps"][longest]["wall_ns"]) longest = i;
+    Json& step = tree["steps"][longest];
+    kept.insert(step["index"].get<std::int64_t>());
+    step["budget_ns"] = without_zeros(step["budget_ns"]);
+    step.erase("phases_ns");
+    steps.push_back(std::move(step));
+  }
+  Json rows = Json::array();
+  for (Json& row : tree["rank_steps"]) {
+    if (!kept.contains(row["index"].get<std::int64_t>())) continue;
+    rows.push_back({{"rank", row["rank"]},
+                    {"index", row["index"]},
+                    {"wall_ns", row["wall_ns"]},
+                    {"budget_ns", without_zeros(row["budget_ns"])}});
+  }
+  tree["drawn"] = {{"of_steps", all}, {"every", every}};
+  tree["steps"] = std::move(steps);
+  tree["rank_steps"] = std::move(rows);
+  return tree;
 }
 
 }  // namespace stepscope

@@ -40,6 +40,41 @@ TEST(TrainJson, HasTheVerdictOfAnalyzeAndItsSteps) {
   EXPECT_EQ(answer["verdict_steps"], Json::array({3, 7}));
 }
 
+TEST(TrainJson, MeansAreOfTheStepsAfterTheFirst) {
+  const Json means = train_tree(train_test::run())["means"];
+  ASSERT_EQ(means["ranks"].size(), 2U);
+  EXPECT_EQ(means["ranks"][0]["steps"], 2);
+  EXPECT_EQ(means["ranks"][1]["wall_ns"], 100'000'000);
+  EXPECT_EQ(means["ranks"][1]["budget_ns"]["comm_exposed_wait"], 18'000'000);
+  EXPECT_EQ(means["budget_ns"]["comm_exposed_wait"], 13'500'000);
+  std::int64_t sum = 0;
+  for (const auto& [name, ns] : means["phases_ns"].items()) sum += ns.get<std::int64_t>();
+  EXPECT_EQ(sum, 100'000'001);
+  EXPECT_EQ(train_tree({})["means"]["ranks"].size(), 0U);
+}
+
+TEST(TrainJson, APageOfManyStepsKeepsTheLongestOfEachFew) {
+  TrainResult r = train_test::run();
+  const TrainStep step = r.steps.back();
+  r.steps.clear();
+  for (int i = 0; i < 2500; ++i) {
+    r.steps.push_back(step);
+    r.steps.back().index = i;
+    if (i == 1001) r.steps.back().wall *= 3;
+  }
+  const Json page = train_page_tree(train_tree(r));
+  EXPECT_EQ(page["drawn"], (Json{{"of_steps", 2500}, {"every", 3}}));
+  ASSERT_EQ(page["steps"].size(), 834U);
+  EXPECT_EQ(page["rank_steps"].size(), 2 * 834U);
+  EXPECT_EQ(page["steps"][333]["index"], 1001);  // of 999, 1000 and 1001
+  EXPECT_FALSE(page["steps"][0]["budget_ns"].contains("idle_data"));
+  EXPECT_EQ(page["means"]["ranks"][0]["steps"], 2499);
+  const Json few = train_page_tree(train_tree(train_test::run()));
+  EXPECT_EQ(few["drawn"]["every"], 1);
+  EXPECT_EQ(few["steps"].size(), 3U);
+  EXPECT_EQ(train_page_tree(train_tree({}))["steps"].size(), 0U);
+}
+
 TEST(TrainJson, TelemetrysExportStaysAsItIs) {
   TrainResult result = train_test::run();
   result.stats = PerformanceSummary{.ranks = 2, .forward_passes = 3};

@@ -8,18 +8,28 @@ import {start_printing} from './printing.js';
 import {use_terms} from './terms.js';
 import {start_theme} from './theme.js';
 import {analyze_page} from './views/analyze/page.js';
+import {calibrate_page} from './views/calibrate/page.js';
+import {check_page} from './views/check/page.js';
+import {compare_page} from './views/compare/page.js';
 import {memory_page} from './views/memory/page.js';
 import {plan_page} from './views/plan/page.js';
 import {predict_page} from './views/predict/page.js';
 import {stacks_page} from './views/stacks/page.js';
 import {straggler_job_page} from './views/straggler_job/page.js';
+import {sweep_page} from './views/sweep/page.js';
+import {train_page} from './views/train/page.js';
 
 const pages = {
   analyze: (report) => (report.straggler_job ? straggler_job_page : analyze_page)(report),
   predict: predict_page,
   plan: plan_page,
   stacks: stacks_page,
-  memory: memory_page
+  memory: memory_page,
+  train: train_page,
+  compare: compare_page,
+  sweep: sweep_page,
+  check: check_page,
+  calibrate: calibrate_page
 };
 
 // {report, hero, sections} for a command's report, by its schema ("stepscope.plan/1").

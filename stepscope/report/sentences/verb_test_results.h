@@ -14,6 +14,8 @@
 #include "stepscope/analysis/matching/clock_alignment.h"
 #include "stepscope/diagnose/judged_test_results.h"
 #include "stepscope/fit/transfer_fit.h"
+#include "stepscope/pipeline/calibrate.h"
+#include "stepscope/pipeline/check.h"
 #include "stepscope/pipeline/compare.h"
 #include "stepscope/pipeline/hang.h"
 #include "stepscope/pipeline/plan.h"
@@ -234,6 +236,42 @@ inline Comparison slower_with_parts() {
   a.parts = {{PartKind::budget, "idle_data", std::vector<double>(20, 1e6)}};
   b.parts = {{PartKind::budget, "idle_data", std::vector<double>(20, 9e6)}};
   return compared(a, b);
+}
+
+// Steps of 100 ns on all ranks but the last, whose steps take 108 ns.
+inline CheckResult checked_ranks(int ranks, int steps) {
+  CheckResult r{.version = "0", .input = "list.csv", .facts = {}};
+  std::vector<NumberedStep> job;
+  std::vector<RankOfStep> times;
+  for (int s = 0; s < steps; ++s) {
+    job.push_back({.number = s, .wall_ns = 108});
+    for (int rank = 0; rank < ranks; ++rank)
+      times.push_back({.rank = rank, .number = s, .wall_ns = rank == ranks - 1 ? 108.0 : 100.0});
+  }
+  r.times = step_times_by_rank(job, times, 0);
+  return r;
+}
+
+// A machine of two ranks, whose all-reduce takes 20 us + size / 100 GB/s.
+inline CalibrateResult calibrated() {
+  CalibrateResult r;
+  r.measured.name = r.made.machine.name = "box";
+  r.measured.ranks = 2;
+  r.measured.peaks[index(Dtype::fp32)] = FlopRate{200e9};
+  r.made.machine.peak_rates = r.measured.peaks;
+  r.measured.memory_rate = ByteRate{10e9};
+  r.made.machine.memory_rate = r.measured.memory_rate;
+  r.made.machine.sources = {"a test"};
+  r.made.compute_error = 0.05;
+  r.made.link_error = 0.1;
+  for (std::int64_t bytes = 1024; bytes <= 1 << 24; bytes *= 4) {
+    CollectiveTiming t{.group = {}, .bytes = Bytes{bytes}, .time = {}};
+    t.group.size = t.group.members = 2;
+    t.time = Seconds{20e-6 + static_cast<double>(bytes) / 100e9};
+    t.spread = TimingSpread{.low = t.time * 0.9, .high = t.time * 1.2, .calls = 7};
+    r.measured.collectives.push_back(t);
+  }
+  return r;
 }
 
 }  // namespace test

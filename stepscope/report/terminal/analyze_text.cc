@@ -508,8 +508,7 @@ std::string all_sections(const Analysis& report, std::size_t width) {
 std::string analyze_text(const Analysis& report, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   if (report.job.ranks.empty()) return report.answer.sentence + '\n';
-  const std::string where =
-      options.details.empty() ? "" : fmt::format("Details: {}\n", printable(options.details));
+  const std::string where = details_line(options);
   if (options.detail == TextDetail::brief) {
     const std::string tries = first_findings(report, width);
     return answer_text(report, options) + tries + where;

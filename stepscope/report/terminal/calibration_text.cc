@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <vector>
 
+#include "stepscope/report/sentences/calibrate_sentence.h"
 #include "stepscope/report/terminal/link_text.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/words/format.h"
@@ -33,47 +35,42 @@ std::string rates(const Calibration& c) {
   return out;
 }
 
-std::string links(const Calibration& c, const CalibratedMachine& made, std::size_t width) {
-  const auto network = make_network(made.machine);
-  if (!network || c.collectives.empty()) return {};
+std::string links(std::span<const BenchmarkRow> measured, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
-  for (CollectiveTiming t : c.collectives) {
-    if (const auto group = place(t.group.size, 1, *network)) t.group = *group;
-    const auto modelled = modelled_time(*network, t);
-    const double bus = static_cast<double>(t.bytes.value) *
-                       busbw_factor(t.kind, t.group.size).value_or(0) / t.time.count();
-    rows.push_back({std::string(collective_kind_names[static_cast<std::size_t>(t.kind)]),
-                    format_bytes(static_cast<double>(t.bytes.value)),
-                    format_time(t.time.count() * ns_per_s), format_digits(bus / giga),
-                    modelled ? format_time(modelled->count() * ns_per_s) : "-"});
+  for (const BenchmarkRow& r : measured) {
+    const double bus = static_cast<double>(r.bytes.value) *
+                       busbw_factor(r.kind, r.ranks).value_or(0) / r.measured.count();
+    rows.push_back({std::string(collective_kind_names[static_cast<std::size_t>(r.kind)]),
+                    format_bytes(static_cast<double>(r.bytes.value)),
+                    format_time(r.measured.count() * ns_per_s), format_digits(bus / giga),
+                    r.modelled ? format_time(r.modelled->count() * ns_per_s) : "-"});
   }
-  return fmt::format("Links between {}:\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) +
-         text_table({{"collective", false}, {"buffer"}, {"time"}, {"busbw GB/s"}, {"model"}},
+  return text_table({{"collective", false}, {"buffer"}, {"time"}, {"busbw GB/s"}, {"model"}},
                     std::move(rows), width);
 }
 
 }  // namespace
 
-std::string calibration_text(const Calibration& c, const CalibratedMachine& made,
-                             std::size_t width) {
+std::string calibration_text(const CalibrateResult& r, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  const Calibration& c = r.measured;
+  const std::vector<TransferFit> fits = fit_transfers(c.collectives);
   std::string out =
-      fmt::format("{} · {} at once\n", printable(c.name),
-                  counted(static_cast<std::uint64_t>(c.ranks), "rank")) +
-      rates(c) +
-      fmt::format("The machine file's model of {}: off by {} on average.\n",
-                  counted(c.operations.size(), "operation"), format_percent(made.compute_error));
-  if (const std::string table = links(c, made, width); !table.empty())
-    out += '\n' + table +
-           fmt::format("The machine file's model of them: off by {} on average.\n",
-                       format_percent(made.link_error)) +
-           '\n' + link_fits_text(fit_transfers(c.collectives), width);
-  return out;
+      wrapped(printable(calibrate_sentence(r, fits)), width) +
+      fmt::format("{} at once\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) + rates(c);
+  if (!c.collectives.empty())
+    out +=
+        fmt::format("\nLinks between {}:\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) +
+        links(benchmark_rows(c.collectives, r.made.machine, fits), width) + '\n' +
+        link_fits_text(fits, width);
+  return out + details_line(options);
 }
 
-std::string benchmark_text(std::span<const PlacedBenchmark> benchmarks, const BenchmarkFit& fit,
-                           std::size_t width) {
-  std::string out;
-  for (const PlacedBenchmark& b : benchmarks) {
+std::string benchmark_text(const CalibrateFromResult& r, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  const BenchmarkFit& fit = *r.fit;
+  std::string out = wrapped(printable(calibrate_sentence(r)), width) + '\n';
+  for (const PlacedBenchmark& b : r.benchmarks) {
     std::string line =
         fmt::format("{}: {} of {}, {} on {}", printable(b.benchmark.path),
                     collective_kind_names[static_cast<std::size_t>(b.benchmark.kind)],
@@ -96,12 +93,12 @@ std::string benchmark_text(std::span<const PlacedBenchmark> benchmarks, const Be
              : std::string("-");
   };
   std::vector<std::vector<std::string>> rows;
-  for (const BenchmarkRow& r : fit.rows)
-    rows.push_back({std::string(collective_kind_names[static_cast<std::size_t>(r.kind)]),
-                    std::to_string(r.ranks), std::to_string(r.hosts),
-                    format_bytes(static_cast<double>(r.bytes.value)), time(r.measured),
-                    off(r.fitted, r.measured), off(r.modelled, r.measured),
-                    off(r.before, r.measured)});
+  for (const BenchmarkRow& row : fit.rows)
+    rows.push_back({std::string(collective_kind_names[static_cast<std::size_t>(row.kind)]),
+                    std::to_string(row.ranks), std::to_string(row.hosts),
+                    format_bytes(static_cast<double>(row.bytes.value)), time(row.measured),
+                    off(row.fitted, row.measured), off(row.modelled, row.measured),
+                    off(row.before, row.measured)});
   out += '\n' + text_table({{"collective", false},
                             {"ranks"},
                             {"hosts"},
@@ -115,7 +112,7 @@ std::string benchmark_text(std::span<const PlacedBenchmark> benchmarks, const Be
       "Off on average: the fits below {}, the machine file's model {}, the machine as it was {}.\n",
       format_percent(fit.fitted_error), format_percent(fit.modelled_error),
       format_percent(fit.before_error));
-  return out + '\n' + link_fits_text(fit.transfers, width);
+  return out + '\n' + link_fits_text(fit.transfers, width) + details_line(options);
 }
 
 }  // namespace stepscope

@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
 #include "stepscope/report/sentences/check_sentence.h"
 #include "stepscope/report/terminal/compare_text.h"
 #include "stepscope/report/terminal/log_text.h"
@@ -11,6 +16,64 @@
 #include "stepscope/words/phrases.h"
 
 namespace stepscope {
+namespace {
+
+constexpr std::size_t most_rank_rows = 16;
+
+// Of more ranks, those that are furthest from the others.
+std::vector<const RankStatistics*> ranks_to_show(const StepTimesByRank& t) {
+  std::vector<const RankStatistics*> ranks;
+  for (const RankStatistics& r : t.ranks) ranks.push_back(&r);
+  if (ranks.size() <= most_rank_rows) return ranks;
+  const auto distance = [](const RankStatistics* r) { return std::fabs(r->deviation.value_or(0)); };
+  std::ranges::stable_sort(ranks, std::ranges::greater{}, distance);
+  ranks.resize(most_rank_rows);
+  std::ranges::sort(ranks, {}, &RankStatistics::rank);
+  return ranks;
+}
+
+std::string deviation_text(double share) {
+  return std::fabs(share) < 5e-4 ? "< 0.1 %" : fmt::format("{:+.1f} %", 100 * share);
+}
+
+std::vector<std::string> times_row(std::string name, const StepStatistics& s,
+                                   std::optional<double> deviation) {
+  return {std::move(name),
+          std::to_string(s.steps),
+          format_time(s.min_ns),
+          format_time(s.median_ns),
+          format_time(s.p95_ns),
+          format_time(s.max_ns),
+          std::to_string(s.outliers),
+          deviation ? deviation_text(*deviation) : "-"};
+}
+
+std::string step_times_table(const StepTimesByRank& t, std::size_t width) {
+  if (!t.job) return {};
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back(times_row(t.ranks.empty() ? "all" : "job", *t.job, std::nullopt));
+  const auto shown = ranks_to_show(t);
+  for (const RankStatistics* r : shown)
+    rows.push_back(times_row(fmt::format("rank {}", r->rank), r->times, r->deviation));
+  std::string out = fmt::format(
+      "\nStep times{}{}:\n", t.ranks.empty() ? "" : " by rank",
+      t.warm_up > 0 ? fmt::format(" without {} of warm-up", counted(t.warm_up, "step")) : "");
+  out += text_table({{"", false},
+                     {"steps"},
+                     {"min"},
+                     {"median"},
+                     {"p95"},
+                     {"max"},
+                     {"outliers"},
+                     {"beside the median rank"}},
+                    std::move(rows), width);
+  if (shown.size() < t.ranks.size())
+    out += fmt::format("  The {} of {} ranks that are furthest from the median rank.\n",
+                       shown.size(), t.ranks.size());
+  return out;
+}
+
+}  // namespace
 
 std::string check_text(const CheckResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
@@ -22,11 +85,11 @@ std::string check_text(const CheckResult& r, const TextOptions& options) {
     out += fmt::format("  {:<5} {:<14} {}\n", mark, spaced(l.name), printable(l.sentence));
   }
   out += outlier_text(r.kind == CheckedKind::list ? "the list" : "these steps", r.facts.arm);
+  out += step_times_table(r.times, width);
   if (r.log) out += log_text(*r.log, options);
   if (!r.record_next.empty()) out += "\nRecord next:\n";
   for (const std::string& what : r.record_next) out += "  " + what + '\n';
-  out += notes_text(r.warnings, width);
-  return out;
+  return out + notes_text(r.warnings, width) + details_line(options);
 }
 
 }  // namespace stepscope

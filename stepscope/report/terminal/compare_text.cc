@@ -130,8 +130,7 @@ std::string compare_text(const Comparison& r, const TextOptions& options) {
   out += parts_table(r.runs, PartKind::compute, 8, alpha, width);
   out += parts_table(r.runs, PartKind::kernel, 10, alpha, width);
   if (!r.warnings.empty()) out += '\n';
-  out += notes_text(r.warnings, width);
-  return out;
+  return out + notes_text(r.warnings, width) + details_line(options);
 }
 
 }  // namespace stepscope

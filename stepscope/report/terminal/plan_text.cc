@@ -162,7 +162,7 @@ std::string plan_text(const PlanResult& r, const PlanTextOptions& options) {
     for (const std::string& lost : f.not_expressed)
       out += fmt::format("# not expressed: {}\n", lost);
   }
-  if (!text.details.empty()) out += fmt::format("\nDetails: {}\n", printable(text.details));
+  if (!text.details.empty()) out += '\n' + details_line(text);
   for (const std::string& w : r.warnings) out += wrapped("note: " + printable(w), width);
   return out;
 }

@@ -159,8 +159,7 @@ std::string predict_text(const PredictResult& r, const PredictTextOptions& optio
   out += waterfall(r) + '\n' + memory_bars(r) + '\n' + rates(r);
   if (!r.comparison.empty()) out += '\n' + comparison_table(r, width);
   if (options.layers) out += '\n' + layers_table(r, width);
-  if (!options.text.details.empty())
-    out += fmt::format("Details: {}\n", printable(options.text.details));
+  out += details_line(options.text);
   out += notes_text(predict_warnings(r), width);
   return out;
 }

@@ -384,8 +384,7 @@ std::string stacks_text(const StacksResult& r, const StacksTextOptions& options)
   if (options.bottom_up)
     out += "\nBottom-up, callees above callers:\n" +
            tree_lines(r, bottom_up(r.profile, 12, options.least / 10), options.least, width);
-  if (!options.text.details.empty())
-    out += fmt::format("\nDetails: {}\n", printable(options.text.details));
+  if (!options.text.details.empty()) out += '\n' + details_line(options.text);
   out += notes_text(r.warnings, width);
   return out;
 }

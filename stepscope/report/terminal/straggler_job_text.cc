@@ -116,7 +116,7 @@ std::string straggler_text(const Analysis& report, const TextOptions& options) {
     out += wrapped(capitalised(printable(*report.answer.culprit)) + ".", width);
   }
   out += '\n' + facts(job);
-  if (!options.details.empty()) out += fmt::format("Details: {}\n", printable(options.details));
+  out += details_line(options);
   if (job.bubble) out += '\n' + job_bubble_text(job.bubble, width);
   if (!report.warnings.empty()) out += '\n';
   for (const std::string& w : report.warnings) out += wrapped("note: " + printable(w), width);

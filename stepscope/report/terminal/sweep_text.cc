@@ -41,8 +41,7 @@ std::string sweep_text(const SweepResult& r, const TextOptions& options) {
                      {"q"},
                      {"", false}},
                     std::move(rows), width);
-  out += notes_text(r.warnings, width);
-  return out;
+  return out + notes_text(r.warnings, width) + details_line(options);
 }
 
 }  // namespace stepscope

@@ -135,6 +135,10 @@ std::string text_table(std::vector<Column> columns, std::vector<std::vector<std:
   return out;
 }
 
+std::string details_line(const TextOptions& options) {
+  return options.details.empty() ? std::string() : "Details: " + printable(options.details) + '\n';
+}
+
 std::string notes_text(std::span<const std::string> warnings, std::size_t width) {
   std::string out;
   for (const std::string& w : warnings)

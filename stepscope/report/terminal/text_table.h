@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/report/terminal/text_options.h"
+
 namespace stepscope {
 
 struct Column {
@@ -28,6 +30,8 @@ struct Column {
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width);
 // Warnings, each wrapped behind "note: " and not longer than a few lines; the JSON has the whole.
 [[nodiscard]] std::string notes_text(std::span<const std::string> warnings, std::size_t width);
+// Where more is to be seen, as a line; empty if nowhere.
+[[nodiscard]] std::string details_line(const TextOptions& options);
 // How many columns a UTF-8 text takes (one a character).
 [[nodiscard]] std::size_t columns_of(std::string_view text);
 

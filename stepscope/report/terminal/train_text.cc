@@ -260,8 +260,7 @@ std::string train_text(const TrainResult& r, const TextOptions& options) {
     out += '\n' + lines;
   if (r.isolation) out += '\n' + isolation_text(*r.isolation, width);
   for (const std::string& w : r.warnings) out += wrapped("note: " + w, width);
-  if (!options.details.empty()) out += fmt::format("Details: {}\n", options.details);
-  return out;
+  return out + details_line(options);
 }
 
 }  // namespace stepscope

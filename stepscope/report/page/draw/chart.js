@@ -16,6 +16,17 @@ export function grid_lines(box, values, place, label) {
   });
 }
 
+// Upright lines with their labels below. Labels near the ends of the box stay inside: `right` is
+// its right end.
+export function grid_columns(box, values, place, label, right) {
+  return values.map((v) => {
+    const x = place(v);
+    const anchor = x > right - 24 ? 'end' : x < 24 ? 'start' : 'middle';
+    return [s('line', {class: 'grid', x1: x, x2: x, y1: box.top, y2: box.bottom}),
+            s('text', {x, y: box.bottom + 17, 'text-anchor': anchor}, label(v))];
+  });
+}
+
 // Draws a chart for the available width, and again when the width changes, so its text keeps its
 // size on a phone.
 export function fitted(draw) {
@@ -51,15 +62,16 @@ export function marker(shape, x, y, r, props) {
   return s('path', {d, ...props});
 }
 
-export function size_axis({box, low, high, x}) {
+// The decades of an x axis; `show` writes a value.
+export function size_axis({box, low, high, x}, show = bytes) {
   const parts = [];
-  const every = Math.ceil(((high - low) * 62) / (box.right - box.left));
+  const every = Math.ceil(((high - low) * (show === bytes ? 62 : 74)) / (box.right - box.left));
   for (let p = low; p <= high; p += every) {
     const at = x(10 ** p);
     const anchor = p === high ? 'end' : 'middle';
     parts.push(
       s('line', {class: 'grid', x1: at, x2: at, y1: box.top, y2: box.bottom}),
-      s('text', {x: at, y: box.bottom + 17, 'text-anchor': anchor}, round(bytes(10 ** p))));
+      s('text', {x: at, y: box.bottom + 17, 'text-anchor': anchor}, round(show(10 ** p))));
   }
   return parts;
 }

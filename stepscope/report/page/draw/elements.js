@@ -54,9 +54,9 @@ export function select(label, options, value, on_change) {
   return h('label', null, label, box);
 }
 
-// A coloured square; `hue` is a colour variable's name.
+// A coloured square; `hue` is a colour variable's name, or nothing for a key without a colour.
 export const swatch = (hue, pattern) => h('span', {
   class: `swatch fill ${pattern || ''}`,
-  style: {'--c': `var(--${hue})`},
+  style: {'--c': `var(--${hue || 'other'})`},
   'aria-hidden': 'true'
 });

@@ -2,7 +2,7 @@
 // One row of a waterfall. It begins where the row above it ended and is as wide as its share.
 
 import {h} from './elements.js';
-import {money, ns, number, percent, percents_to_sum} from '../format/numbers.js';
+import {money, ns, number, percent, percents_to_sum, signed} from '../format/numbers.js';
 
 // If the shares of these rows sum to 1, their percentages sum to 100.
 export function rounded_together(rows) {
@@ -26,7 +26,7 @@ export function fall_row(row, from, kept, account) {
           class: `fill ${row.pattern || ''}`,
           style: {left: `${100 * low}%`, width: `${100 * width}%`, '--c': `var(--${row.colour})`}
         })),
-      h('span', {class: 'percent'}, shown), h('span', {class: 'amount'}, ns(row.ns)),
+      h('span', {class: 'percent'}, shown), h('span', {class: 'amount'}, signed(row.ns)),
       account.priced &&
           h('span', {class: 'amount money'},
             account.money ? money(t.money_per_day) : number(t.gpu_hours_per_day)));

@@ -50,6 +50,13 @@ export function percent(v) {
   return `${Math.abs(p) >= 99.95 ? p.toFixed(0) : p.toFixed(1)}\u202f%`;
 }
 
+// "+1.2 %"; what rounds to less than 0.1 % has no sign.
+export function signed_percent(v) {
+  if (!known(v)) return 'not known';
+  const sign = Math.abs(v) < 5e-4 ? '' : v > 0 ? '+' : '−';
+  return `${sign}${percent(Math.abs(v))}`;
+}
+
 export const part = (v, whole) => (whole > 0 ? percent(v / whole) : none);
 
 // Shares of 1 as percentages whose sum is the rounded sum of the shares: the largest remainders are

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {
-  between, bytes, compact, count, digits, flops, gb_per_s, known, largest, none, ns,
-  number, part, percent, percents_to_sum, ratio, round, signed, signed_ns, some_flops, sum, ticks,
-  time_units, times, yes_no
+  between, bytes, compact, count, digits, flops, gb_per_s, known, largest, none, ns, number, part,
+  percent, percents_to_sum, ratio, round, signed, signed_ns, some_flops, sum, ticks, time_units,
+  times, yes_no, signed_percent
 } from './numbers.js';
 
 // A narrow no-break space stands between number and unit.
@@ -106,4 +106,12 @@ test('lists may lack values', () => {
   assert.equal(sum([1, undefined, 2, NaN]), 3);
   assert.equal(count(1234.6), '1,235');
   assert.deepEqual(time_units.map((u) => u[1]), ['ns', 'µs', 'ms', 's']);
+});
+
+test('deviations have a sign, and what is unknown says so', () => {
+  assert.equal(signed_percent(0.0123), '+1.2\u202f%');
+  assert.equal(signed_percent(-0.5), '−50.0\u202f%');
+  assert.equal(signed_percent(0), '0\u202f%');
+  assert.equal(signed_percent(-0.0001), '<\u202f0.1\u202f%');
+  assert.equal(signed_percent(null), 'not known');
 });

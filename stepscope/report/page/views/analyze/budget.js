@@ -64,7 +64,7 @@ function step_rows(ranks) {
 function rank_row(r, show_steps) {
   return {
     name: rank_label(r) + (r.role && r.role !== 'all' ? ` (${r.role})` : ''),
-    budget: mean_budget(r.steps.map((x) => x.budget_ns)),
+    budget: r.mean_budget_ns || mean_budget(r.steps.map((x) => x.budget_ns)),
     pick: () => {
       chosen.rank = r.rank;
       show_steps();

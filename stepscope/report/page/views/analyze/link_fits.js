@@ -4,35 +4,27 @@
 
 import {fitted, grid_lines, marker, scatter_legend, size_axis} from '../../draw/chart.js';
 import {h, note, s} from '../../draw/elements.js';
+import {log_frame, powers_of} from '../../draw/log_chart.js';
 import {look_of_collective} from '../../draw/looks.js';
 import {data_table} from '../../draw/table.js';
 import {hyphened} from '../../format/names.js';
 import {
-  between, bytes, count, known, largest, ns, number, percent, round
+  between, bytes, count, known, ns, number, percent, round
 } from '../../format/numbers.js';
 import {is_term, label_of} from '../../terms.js';
 
-const fit_name = (f) => `${hyphened(f.name)} of ${f.group_size} ranks${
+export const fit_name = (f) => `${hyphened(f.name)} of ${f.group_size} ranks${
     is_term('placement', f.placement) ? ` ${label_of('placement', f.placement)}` : ''}`;
 
-const piece_time = (p, size) =>
+export const piece_time = (p, size) =>
     p.start_ns + (known(p.gb_per_s) ? size / p.gb_per_s : 0);  // 1 GB/s is 1 byte per ns
 
 function fits_frame(fits, width) {
   const points = fits.flatMap((f) => f.points);
-  const times = points.flatMap((p) => [p.transfer_ns, p.fitted_ns]).filter((t) => t > 0);
   const height = width < 560 ? 280 : 360;
   const box = {left: 64, right: width - 12, top: 26, bottom: height - 40};
-  const span = (values) => {
-    const logs = values.map((v) => Math.log10(v));
-    const low = Math.floor(-largest(logs.map((v) => -v), -Infinity));
-    return [low, Math.max(low + 1, Math.ceil(largest(logs, -Infinity)))];
-  };
-  const [low, high] = span(points.map((p) => p.bytes));
-  const [short, long] = span(times);
-  const x = (v) => box.left + ((Math.log10(v) - low) / (high - low)) * (box.right - box.left);
-  const y = (v) => box.bottom - ((Math.log10(v) - short) / (long - short)) * (box.bottom - box.top);
-  return {width, height, box, low, high, short, long, x, y};
+  return {width, height, ...log_frame(points.map((p) => p.bytes),
+    points.flatMap((p) => [p.transfer_ns, p.fitted_ns]), box)};
 }
 
 // With logarithmic axes the line of a piece is a curve.
@@ -68,15 +60,14 @@ function fit_marks(frame, f) {
 
 function fits_chart(fits, width) {
   const frame = fits_frame(fits, width);
-  const {box, height, short, long, y} = frame;
-  const powers = Array.from({length: long - short + 1}, (_, k) => 10 ** (short + k));
+  const {box, height, y} = frame;
   return h('figure', null, scatter_legend([...new Set(fits.map((f) => f.name))]),
     s('svg', {
       viewBox: `0 0 ${width} ${height}`,
       role: 'img',
       'aria-label': 'Transfer time by message size, measured and fitted'
     },
-    size_axis(frame), grid_lines(box, powers, y, (v) => round(ns(v))),
+    size_axis(frame), grid_lines(box, powers_of(frame, 20), y, (v) => round(ns(v))),
     s('text', {x: 0, y: 12}, 'transfer time'),
     s('text', {x: box.right, y: height - 4, 'text-anchor': 'end'}, 'message size'),
     fits.map((f) => fit_marks(frame, f))),
@@ -84,7 +75,7 @@ function fits_chart(fits, width) {
       'piece by piece.'));
 }
 
-function fits_table(fits) {
+export function fits_table(fits) {
   const rows = fits.flatMap((f) => f.pieces.map((p) => ({...p, fit: f})));
   return data_table({
     label: 'Transfer time by size',

@@ -3,6 +3,7 @@
 
 import {fitted, grid_lines} from '../../draw/chart.js';
 import {h, note, s, swatch} from '../../draw/elements.js';
+import {decades} from '../../draw/log_chart.js';
 import {operation_class_colours} from '../../draw/looks.js';
 import {
   count, flops, gb_per_s, ns, number, part, percent, round, sum
@@ -23,13 +24,6 @@ function roofline_points(report) {
     };
   });
 }
-
-const decades = (low, high) => {
-  const out = [];
-  for (let p = Math.ceil(Math.log10(low) - 1e-9); p <= Math.log10(high) + 1e-9; p++)
-    out.push(10 ** p);
-  return out;
-};
 
 function draw_roofline(report, width) {
   const {peak_flops: peak, memory_gb_per_s: rate} = report.machine;

@@ -4,8 +4,11 @@
 
 import {fitted, grid_lines} from '../../../draw/chart.js';
 import {choice, h, s, swatch} from '../../../draw/elements.js';
+import {
+  band_path, path_of, range_of, step_axis, step_columns, step_frame
+} from '../../../draw/line_chart.js';
 import {plural, ranks_text} from '../../../format/names.js';
-import {known, largest, ns, round, sum, ticks} from '../../../format/numbers.js';
+import {known, ns, round, sum, ticks} from '../../../format/numbers.js';
 import {middle} from './alike.js';
 
 const most_lines = 8;
@@ -92,40 +95,6 @@ function cast(report, lines, own) {
   return {guilty, others, of_stage};
 }
 
-// `tail`: room for names at the right.
-function frame_of(numbers, lines, width, tail) {
-  const height = 190;
-  const box = {left: 64, right: width - 14 - tail, top: 26, bottom: height - 24};
-  const most = largest(lines.flatMap((l) => l.times)) || 1;
-  const wide = (box.right - box.left) / Math.max(1, numbers.length);
-  const x = (i) => box.left + (i + 0.5) * wide;
-  const y = (t) => box.bottom - (t / (1.08 * most)) * (box.bottom - box.top);
-  return {height, box, most, x, y, wide};
-}
-
-// The path of a line that breaks where a step lacks.
-function path_of(times, {x, y}) {
-  let open = false;
-  return times.map((t, i) => {
-    const part = known(t) ? `${open ? 'L' : 'M'}${x(i).toFixed(1)},${y(t).toFixed(1)}` : '';
-    open = known(t);
-    return part;
-  }).join('');
-}
-
-function band_path(band, {x, y}) {
-  const some = band.map((b, i) => ({b, i})).filter(({b}) => b);
-  const at = (key) => ({b, i}) => `${x(i).toFixed(1)},${y(b[key]).toFixed(1)}`;
-  return some.length ? `M${some.map(at('most')).join('L')}L${
-      [...some].reverse().map(at('least')).join('L')}z` : '';
-}
-
-function step_axis({box, x, wide}, numbers) {
-  const every = Math.max(1, Math.ceil(52 / wide));
-  return numbers.map((index, i) => i % every === 0 &&
-    s('text', {x: x(i), y: box.bottom + 16, 'text-anchor': 'middle'}, index));
-}
-
 // A mark stands over its step. Texts that would overlap are left out; the tip has them.
 function marks_of(frame, marks, numbers, times) {
   const {box, x, y} = frame;
@@ -148,23 +117,13 @@ function marks_of(frame, marks, numbers, times) {
   });
 }
 
-// Invisible columns that tell the figures of a step.
-function columns_of_steps({box, x, wide}, numbers, band, guilty) {
-  return numbers.map((index, i) => band[i] && s('rect', {
-    x: x(i) - wide / 2, y: box.top, width: wide, height: box.bottom - box.top,
-    fill: 'transparent', 'data-tip': [
-      `step ${index}`, `median rank ${ns(band[i].middle)}`,
-      band[i].least < band[i].most && `${ns(band[i].least)} to ${ns(band[i].most)}`,
-      ...guilty.map((l) => `rank ${l.rank}: ${ns(l.times[i])}`)].filter(Boolean).join('\n')
-  }));
-}
-
 function curve(report, own, width) {
   const numbers = step_numbers(report);
   const all = step_times(report, numbers, own);
   const {guilty, others, of_stage} = cast(report, all, own);
   const shown = [...others, ...guilty];
-  const frame = frame_of(numbers, shown, width, guilty.length ? 50 : 0);
+  const range_shown = range_of(shown.flatMap((l) => l.times), true);
+  const frame = step_frame(numbers.length, range_shown, width, {tail: guilty.length ? 50 : 0});
   const {box, x, y} = frame;
   const band = band_of(shown);
   const job = new Map(report.job.steps.map((step) => [step.index, step.wall_ns]));
@@ -185,16 +144,20 @@ function curve(report, own, width) {
   const name = many ? `${plural(others.length, 'rank')}${of_stage ? ' of its stage' : ''}: ` +
       'median, and minimum to maximum' :
     `${ranks_text(others.map((l) => l.rank))}${of_stage ? ', of its stage' : ''}`;
+  const step_tip = (i) => band[i] && [
+    `step ${numbers[i]}`, `median rank ${ns(band[i].middle)}`,
+    band[i].least < band[i].most && `${ns(band[i].least)} to ${ns(band[i].most)}`,
+    ...guilty.map((l) => `rank ${l.rank}: ${ns(l.times[i])}`)].filter(Boolean).join('\n');
   const tops = band.map((b) => (b ? b.most : null));
   return h('figure', {class: 'steps'},
     s('svg', {viewBox: `0 0 ${width} ${frame.height}`, role: 'img', 'aria-label': spoken},
-      grid_lines(box, ticks(0, frame.most, 4), y, (t) => (t === 0 ? '0' : round(ns(t)))),
+      grid_lines(box, ticks(0, frame.high / 1.08, 4), y, (t) => (t === 0 ? '0' : round(ns(t)))),
       step_axis(frame, numbers),
       many && s('path', {d: band_path(range, frame), class: 'band'}),
       many ? line({times: range.map((b) => b && b.middle)}, plain_line) :
         others.map((l) => line(l, plain_line)),
       guilty.map((l) => line(l, {stroke: 'var(--comm_exposed_wait)', 'stroke-width': 2.4})),
-      columns_of_steps(frame, numbers, band, guilty),
+      step_columns(frame, numbers, step_tip),
       marks_of(frame, marks, numbers, tops), guilty.map(end)),
     h('div', {class: 'legend'},
       others.length > 0 && h('span', {class: 'plain'}, swatch('compute'), name),

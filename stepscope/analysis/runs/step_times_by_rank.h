@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The times of the steps of a run, of the job and of each rank: their statistics, and how far each
+// rank is from the median of the ranks at the same step. The map of the latter has a bounded size:
+// its cells join neighbouring steps, and neighbouring ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace stepscope {
+
+// Times are in ns and > 0.
+struct NumberedStep {
+  std::int64_t number = 0;  // as the input has it; two steps may have the same (a restart)
+  double wall_ns = 0;
+};
+
+struct RankOfStep {
+  int rank = 0;
+  std::int64_t number = 0;
+  double wall_ns = 0;
+};
+
+struct StepStatistics {
+  std::size_t steps = 0;  // above 0
+  double min_ns = 0;
+  double median_ns = 0;
+  double p95_ns = 0;
+  double max_ns = 0;
+  std::size_t outliers = 0;  // beyond Hampel's limits of the logarithms of these times, k = 3
+};
+
+struct RankStatistics {
+  int rank = 0;
+  StepStatistics times;
+  // Median over its steps of time / median of the ranks - 1; absent if it is alone at each step.
+  std::optional<double> deviation{};
+};
+
+// Neighbouring steps of the job that are drawn as one.
+struct StepColumn {
+  std::int64_t first = 0;  // their numbers
+  std::int64_t last = 0;
+  double min_ns = 0;
+  double median_ns = 0;
+  double max_ns = 0;
+};
+
+// Neighbouring ranks that are drawn as one. A cell is the deviation that is furthest from 0 among
+// its ranks and steps; absent if no rank of it has a step beside another rank.
+struct DeviationRow {
+  int first_rank = 0;
+  int last_rank = 0;
+  std::vector<std::optional<double>> cells{};  // parallel to the columns
+};
+
+struct StepTimesByRank {
+  std::size_t steps = 0;                       // of the job
+  std::size_t warm_up = 0;                     // leading steps that the statistics leave out
+  std::optional<std::int64_t> counted_from{};  // number of the first step that they count
+  std::optional<StepStatistics> job{};         // absent without a counted step
+  std::vector<RankStatistics> ranks{};  // ascending; ranks without a counted step are left out
+  std::vector<StepColumn> columns{};    // in the order of the steps; all of them
+  std::vector<DeviationRow> map{};      // ascending; empty with fewer than two ranks
+};
+
+struct StepMapLimits {
+  std::size_t columns = 400;
+  std::size_t rows = 200;
+};
+
+// `job` in time order. A rank's step that the job lacks is left out; of two times of one rank and
+// step the longer counts, and belongs to the last step of the job with that number.
+[[nodiscard]] StepTimesByRank step_times_by_rank(std::span<const NumberedStep> job,
+                                                 std::span<const RankOfStep> ranks,
+                                                 std::size_t warm_up,
+                                                 const StepMapLimits& limits = {});
+
+}  // namespace stepscope

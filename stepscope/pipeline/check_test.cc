@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/pipeline/check.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace stepscope {
+namespace {
+
+class CheckInput : public testing::Test {
+ protected:
+  ~CheckInput() override { std::filesystem::remove(path_); }
+
+  CheckResult check_of(const std::string& text) const {
+    std::ofstream(path_) << text;
+    auto result = check({.traces = {.inputs = {path_}}});
+    EXPECT_TRUE(result) << result.error().message();
+    return result ? std::move(*result) : CheckResult{.version = "", .input = "", .facts = {}};
+  }
+
+  std::string path_ = testing::TempDir() + "check_test_" + std::to_string(getpid()) + ".csv";
+};
+
+// Ten steps of `ranks`, the last of which is slower by this share.
+std::string table_of(int ranks, double slower) {
+  std::string text = "step,rank,step_time_ns\n";
+  for (int step = 3; step < 13; ++step)
+    for (int rank = 0; rank < ranks; ++rank)
+      text += std::to_string(step) + ',' + std::to_string(rank) + ',' +
+              std::to_string(rank == ranks - 1 ? 1e6 * (1 + slower) : 1e6) + '\n';
+  return text;
+}
+
+TEST_F(CheckInput, ATableOfRanksTellsTheirTimes) {
+  const CheckResult c = check_of(table_of(4, 0.02));
+  ASSERT_EQ(c.times.ranks.size(), 4U);
+  EXPECT_EQ(c.times.columns.front().first, 3);
+  EXPECT_NEAR(*c.times.ranks[3].deviation, 0.02, 1e-9);
+  EXPECT_TRUE(c.facts.stragglers.empty());
+}
+
+TEST_F(CheckInput, ARankWhoseStepsAreMuchLongerIsNamed) {
+  const CheckResult c = check_of(table_of(4, 0.1));
+  ASSERT_EQ(c.facts.stragglers.size(), 1U);
+  EXPECT_EQ(c.facts.stragglers[0],
+            "a step of rank 3 takes 10.0 % longer than that of the median rank");
+}
+
+TEST_F(CheckInput, StepsWithoutNumbersCountFromZero) {
+  const CheckResult c = check_of("5\n6\n5\n");
+  ASSERT_EQ(c.times.columns.size(), 3U);
+  EXPECT_EQ(c.times.columns[2].last, 2);
+  EXPECT_TRUE(c.times.ranks.empty());
+  ASSERT_TRUE(c.times.job);
+  EXPECT_EQ(c.times.job->max_ns, 6e6);
+}
+
+TEST_F(CheckInput, TheJsonOfTrainTellsItsRanks) {
+  const CheckResult c = check_of(
+      R"({"schema":"stepscope.train/1",)"
+      R"("steps":[{"index":4,"wall_ns":30},{"index":5,"wall_ns":31}],)"
+      R"("rank_steps":[{"rank":0,"index":4,"wall_ns":29},{"rank":1,"index":4,"wall_ns":30}]})");
+  EXPECT_EQ(c.kind, CheckedKind::train);
+  EXPECT_EQ(c.times.ranks.size(), 2U);
+  EXPECT_EQ(c.times.columns.front().first, 4);
+}
+
+}  // namespace
+}  // namespace stepscope

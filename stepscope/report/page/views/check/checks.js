@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each figure means, and what another recording should have.
+
+import {h} from '../../draw/elements.js';
+import {plain} from '../../format/names.js';
+
+const marks = {good: '✓ ok', look: '! look', unknown: '– unknown'};
+
+export const check_list = (report) => h('ul', {class: 'check-list'}, report.checks.map((c) =>
+  h('li', {'data-check': c.name, 'data-status': c.status},
+    h('span', {class: 'mark'}, marks[c.status] || c.status), h('b', null, plain(c.name)),
+    h('span', null, c.sentence))));
+
+export const check_next = (report) =>
+  h('ul', {class: 'plain-list'}, report.record_next.map((what) => h('li', null, what)));

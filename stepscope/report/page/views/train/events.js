@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happened beside the steps: checkpoints, steps that were skipped, states kept in files.
+
+import {h, missing} from '../../draw/elements.js';
+import {data_table} from '../../draw/table.js';
+import {runs} from '../../format/names.js';
+import {known, number} from '../../format/numbers.js';
+
+export function train_events(report) {
+  const skipped = report.steps.filter((x) => x.skipped).map((x) => x.index);
+  const checked = report.steps.filter((x) => known(x.validation_loss));
+  const said = [
+    skipped.length > 0 && `Skipped, because a gradient was not finite: step ${runs(skipped)}.`,
+    ...report.checkpoints.map((path) => `Checkpoint ${path}.`), ...report.offload].filter(Boolean);
+  if (!said.length && !checked.length)
+    return missing('No checkpoint was written, no step was skipped and nothing was evaluated.');
+  return [
+    said.length > 0 && h('ul', {class: 'plain-list'}, said.map((text) => h('li', null, text))),
+    checked.length > 0 && data_table({
+      label: 'Evaluations',
+      rows: checked,
+      limit: 12,
+      columns: [
+        {label: 'Evaluated after step', value: (x) => x.index, show: (x) => String(x.index)},
+        {label: 'Validation loss', value: (x) => x.validation_loss,
+          show: (x) => number(x.validation_loss)},
+        {label: 'Training loss', value: (x) => x.loss, show: (x) => number(x.loss)}
+      ]
+    })];
+}
