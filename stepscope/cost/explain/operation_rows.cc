@@ -7,6 +7,7 @@
 
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/layer/recompute.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/cost/time/collective_cost.h"
 
 namespace stepscope {
@@ -105,7 +106,7 @@ Flops recomputed_flops(const CostContext& context, const Plan& plan) {
       sum += of_kind[kind][static_cast<std::size_t>(recompute_at(plan, i))];
     }
   return Flops{sum * static_cast<double>(micro_batches(plan)) *
-               static_cast<double>(plan.tp * plan.cp * plan.dp)};
+               static_cast<double>(tensor_ranks(plan) * plan.cp * plan.dp)};
 }
 
 double communicated_bytes(const Pass& pass) {

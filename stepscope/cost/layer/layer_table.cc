@@ -64,6 +64,10 @@ std::int64_t group_size(const Plan& plan, ParallelDim dim) {
   switch (dim) {
     case ParallelDim::tensor:
       return plan.tp;
+    case ParallelDim::sequence:
+      return sequence_parts(plan);
+    case ParallelDim::sequence_copies:
+      return std::max<std::int64_t>(1, plan.tp / sequence_parts(plan));
     case ParallelDim::tensor_row:
       return device_grid(plan).columns;
     case ParallelDim::tensor_column:

@@ -278,10 +278,10 @@ TEST_P(RandomShapes, OneDimensionSendsWhatItsFormulaSays) {
       const DeviceGrid grid = device_grid(plan_of(TensorLayout::one_d, static_cast<int>(t)));
       expect_sent(run_columns(a, t, sequence_parallel),
                   linear_layout(TensorLayout::one_d, grid, shape_of(a), LinearPlace::first,
-                                sequence_parallel));
+                                sequence_parallel ? static_cast<int>(t) : 1));
       expect_sent(run_rows(a, t, sequence_parallel),
                   linear_layout(TensorLayout::one_d, grid, shape_of(a), LinearPlace::second,
-                                sequence_parallel));
+                                sequence_parallel ? static_cast<int>(t) : 1));
     }
   }
 }
