@@ -2,6 +2,8 @@
 // The cost of each kind of operation on one device. The conventions of counting are applied here.
 #include "stepscope/cost/layer/operation_parts.h"
 
+#include <algorithm>
+
 namespace stepscope {
 namespace {
 
@@ -273,19 +275,22 @@ Operation dropout(const DeviceShare& share, std::string_view name, double elemen
 void add_residual(const DeviceShare& share, std::string_view dropout_name,
                   std::string_view residual_name, bool gathered, std::vector<Operation>& to) {
   const bool drops = share.model.dropout > 0;
+  const std::size_t end = to.size();
   if (drops) to.push_back(dropout(share, dropout_name, share.stream()));
   // In one pass with the dropout, only the stream itself is additional.
   const bool joined = share.plan.fused_pointwise && drops;
   const bool fused = share.plan.fused_pointwise;
-  to.push_back(pointwise(share, {.name = residual_name,
-                                 .count = share.counting.residual,
-                                 .elements = share.stream(),
-                                 .reads = joined ? 0.0 : 1.0,
-                                 .second_reads = 1,
-                                 .writes = joined ? 0.0 : 1.0,
-                                 .gradient_reads = fused ? 1.0 : 2.0,
-                                 .gradient_writes = fused ? 0.0 : 1.0}));
-  if (gathered) gather_at_writer(share, to[to.size() - (drops ? 2 : 1)].backward);
+  if (share.counting.residual_additions) {
+    to.push_back(pointwise(share, {.name = residual_name,
+                                   .count = share.counting.residual,
+                                   .elements = share.stream(),
+                                   .reads = joined ? 0.0 : 1.0,
+                                   .second_reads = 1,
+                                   .writes = joined ? 0.0 : 1.0,
+                                   .gradient_reads = fused ? 1.0 : 2.0,
+                                   .gradient_writes = fused ? 0.0 : 1.0}));
+  }
+  if (gathered) gather_at_writer(share, to[std::min(end, to.size() - 1)].backward);
 }
 
 bool shares_norm(const Transformer& model) {
