@@ -51,7 +51,7 @@ std::string layout_in_words(const Plan& p) {
 }
 
 std::string sequence_in_words(const Plan& p) {
-  if (!p.sequence_parallel) return {};
+  if (sequence_parts(p) <= 1) return {};
   if (p.sequence_degree == 0 || p.sequence_degree == p.tp) return " with sequence parallelism";
   return fmt::format(" with sequence parallelism over {}", p.sequence_degree);
 }

@@ -95,7 +95,7 @@ std::string flops(Flops f) {
   return f.value >= 1e12 ? format_digits(f.value / 1e12) + " T" : count_or_none(f.value);
 }
 
-constexpr std::size_t least_layers_width = 220;
+constexpr std::size_t least_layers_width = 320;
 
 std::vector<std::string> operation_cells(const OperationRow& o) {
   const Pass& f = o.operation.forward;
