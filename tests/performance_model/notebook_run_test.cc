@@ -253,6 +253,58 @@ TEST(NotebookRun, UnknownConventionsAndATableNobodyAskedForAreRefused) {
   EXPECT_NE(lacks.errors.find("add --layers"), std::string::npos) << lacks.errors;
 }
 
+// Without other conventions too: the sum of a part is over all its layers.
+TEST(NotebookRun, OrdinaryTablesHaveSums) {
+  const auto run = program::run({"predict",        "deepseek-v2-lite",
+                                 "--machine",      "h100_sxm_80gb",
+                                 "--gpus",         "16",
+                                 "--global-batch", "16",
+                                 "--seq",          "4096",
+                                 "--pp",           "1",
+                                 "--tp",           "2",
+                                 "--zero",         "3",
+                                 "--ep",           "8",
+                                 "--json",         "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const Json tree = Json::parse(run.printed);
+  const Json& sums = tree["layer_sums"];
+  ASSERT_EQ(sums.size(), 5U) << "embedding, two kinds of layers, head, all";
+  EXPECT_EQ(sums.back()["part"], "all");
+  EXPECT_EQ(sums.back()["layers"], tree["model"]["layers"]);
+  int compared = 0;
+  for (const Json& sum : sums) {
+    for (const auto& [key, value] : sum.items()) {
+      if (key == "part" || key == "layers") continue;
+      double expected = 0;
+      for (const Json& row : tree["layers"]) {
+        if (sum["part"] != "all" && row["part"] != sum["part"]) continue;
+        expected += row.at(key).get<double>() * row["count"].get<double>();
+      }
+      EXPECT_NEAR(value.get<double>(), expected, 1e-9 * std::abs(expected)) << key;
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 5 * 16);
+}
+
+TEST(NotebookRun, TheTerminalEndsItsTableWithTheSums) {
+  std::vector<std::string> words = command({});
+  std::erase(words, "--conventions");
+  std::erase(words, "notebook");
+  const auto run = program::run(words);
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  const std::size_t head = run.printed.find("cross_entropy");
+  std::size_t at = head;
+  for (const char* part :
+       {"embedding  sum", "layer      sum", "head       sum", "all        sum"}) {
+    const std::size_t next = run.printed.find(std::string("\n  ") + part, at);
+    EXPECT_NE(next, std::string::npos) << part;
+    at = next;
+  }
+  // No name of a collective is cut.
+  EXPECT_NE(run.printed.find("reduce_scatter + all_gather"), std::string::npos);
+}
+
 // The collectives of a figure, all of them, where there are several kinds.
 TEST(NotebookRun, AFigureNamesEveryCollectiveThatItIncludes) {
   struct Case {
