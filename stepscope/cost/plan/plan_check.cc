@@ -193,6 +193,13 @@ Problem grid(const Transformer& m, const Plan& p) {
   if (p.tensor_layout == TensorLayout::one_d) return std::nullopt;
   const auto found = tensor_grid(p);
   if (!found) return no_grid(p);
+  const bool sides = p.tp_rows > 0 || p.tp_columns > 0;
+  if (p.tensor_layout == TensorLayout::two_and_half_d && !sides && found->depth > found->rows) {
+    return problem("tp_depth = " + decimal(p.tp_depth) + " exceeds the side " +
+                       decimal(found->rows) + " of its grid",
+                   "a 2.5d grid without tp_rows and tp_columns has at most as many copies as its "
+                   "side; give them to take more");
+  }
   if (p.sequence_parallel) {
     return problem("sequence_parallel belongs to the 1d layout; " + layout_name(p) +
                        " splits every activation itself",

@@ -216,7 +216,8 @@ TEST(CheckPlan, WantsGridsForTheOtherTensorLayouts) {
   EXPECT_NE(complaint(layout(TensorLayout::three_d, 4, 1)).find("a cube"), std::string::npos);
   EXPECT_NE(complaint(layout(TensorLayout::two_and_half_d, 8, 4)).find("square"),
             std::string::npos);
-  EXPECT_EQ(complaint(layout(TensorLayout::two_and_half_d, 16, 4)), "");
+  EXPECT_NE(complaint(layout(TensorLayout::two_and_half_d, 16, 4)).find("exceeds the side 2"),
+            std::string::npos);
   EXPECT_NE(complaint(layout(TensorLayout::two_d, 4, 2)).find("tp_depth"), std::string::npos);
   EXPECT_NE(complaint(layout(TensorLayout::two_d, 9, 1)).find("heads = 32"), std::string::npos);
 }
@@ -235,6 +236,7 @@ TEST(CheckPlan, TakesGridsOfAnySides) {
   EXPECT_EQ(complaint(sides(TensorLayout::two_d, 8, {8, 0, 1})), "");
   EXPECT_EQ(complaint(sides(TensorLayout::two_d, 8, {0, 8, 1})), "");
   EXPECT_EQ(complaint(sides(TensorLayout::two_and_half_d, 24, {2, 4, 3})), "");
+  EXPECT_EQ(complaint(sides(TensorLayout::two_and_half_d, 16, {2, 2, 4})), "");
   EXPECT_EQ(complaint(sides(TensorLayout::three_d, 16, {2, 4, 2})), "");
   EXPECT_EQ(complaint(sides(TensorLayout::three_d, 4, {2, 2, 1})), "");
   EXPECT_EQ(complaint(sides(TensorLayout::three_d, 8, {0, 0, 2})), "") << "2 x 2 x 2";
